@@ -1,0 +1,191 @@
+#include "base/math/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <span>
+
+namespace chokepoint::math {
+namespace {
+
+struct Unit {
+  std::string_view suffix;
+  double factor;
+};
+
+constexpr double kKi = 1024;
+constexpr double kMi = kKi * kKi;
+constexpr double kGi = kMi * kKi;
+constexpr double kTi = kGi * kKi;
+
+// Suffixes are matched without regard to case, but for the "b" and "B" of rates.
+constexpr std::array kByteUnits{
+    Unit{"", 1},      Unit{"b", 1},     Unit{"k", kKi},   Unit{"m", kMi},   Unit{"g", kGi},
+    Unit{"t", kTi},   Unit{"ki", kKi},  Unit{"mi", kMi},  Unit{"gi", kGi},  Unit{"ti", kTi},
+    Unit{"kib", kKi}, Unit{"mib", kMi}, Unit{"gib", kGi}, Unit{"tib", kTi}, Unit{"kb", 1e3},
+    Unit{"mb", 1e6},  Unit{"gb", 1e9},  Unit{"tb", 1e12}};
+
+constexpr std::array kCountUnits{Unit{"", 1},    Unit{"k", 1e3}, Unit{"m", 1e6},
+                                 Unit{"b", 1e9}, Unit{"g", 1e9}, Unit{"t", 1e12}};
+
+constexpr std::array kDurationUnits{
+    Unit{"", 1e9}, Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},   Unit{"µs", 1e3},
+    Unit{"ns", 1}, Unit{"m", 60e9}, Unit{"min", 60e9}, Unit{"h", 3600e9}, Unit{"d", 86400e9}};
+
+constexpr std::array kRatePrefixes{Unit{"", 1},     Unit{"k", 1e3},  Unit{"m", 1e6},
+                                   Unit{"g", 1e9},  Unit{"t", 1e12}, Unit{"ki", kKi},
+                                   Unit{"mi", kMi}, Unit{"gi", kGi}, Unit{"ti", kTi}};
+
+std::string lowered(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return lower;
+}
+
+struct Quantity {
+  double value;
+  std::string_view suffix;
+};
+
+Result<Quantity> split(std::string_view text, std::string_view what, std::string_view examples) {
+  const auto bad = [&] {
+    return fail(ErrorKind::Usage, "", text, fmt::format("not {}", what),
+                fmt::format("write it like {}", examples));
+  };
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value) || value < 0 || std::signbit(value)) {
+    return bad();
+  }
+  std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (suffix.starts_with(' ')) {
+    suffix.remove_prefix(1);
+  }
+  return Quantity{value, suffix};
+}
+
+std::optional<double> factor_of(std::span<const Unit> units, std::string_view suffix) {
+  const std::string lower = lowered(suffix);
+  for (const Unit& unit : units) {
+    if (unit.suffix == lower) {
+      return unit.factor;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<double> parse(std::string_view text, std::span<const Unit> units, std::string_view what,
+                     std::string_view examples) {
+  const Result<Quantity> quantity = split(text, what, examples);
+  if (!quantity) {
+    return std::unexpected(quantity.error());
+  }
+  const std::optional<double> factor = factor_of(units, quantity->suffix);
+  if (!factor) {
+    return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity->suffix),
+                fmt::format("write it like {}", examples));
+  }
+  return quantity->value * *factor;
+}
+
+struct Scale {
+  double factor;
+  std::string_view name;
+};
+
+std::string scaled(double value, std::span<const Scale> scales) {
+  for (const Scale& scale : scales) {
+    if (std::abs(value) >= scale.factor) {
+      return fmt::format("{:.2f} {}", value / scale.factor, scale.name);
+    }
+  }
+  return fmt::format("{:.0f} {}", value / scales.back().factor, scales.back().name);
+}
+
+// "b", "bit", "bps", "b/s" are bits; "B", "B/s", "Bps" bytes; nothing is bits.
+std::optional<double> bits_of(std::string_view unit) {
+  if (unit.empty() || unit == "b" || unit == "b/s" || unit == "bps" || unit == "bit" ||
+      unit == "bit/s" || unit == "bits") {
+    return 1;
+  }
+  if (unit == "B" || unit == "B/s" || unit == "Bps") {
+    return 8;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Bytes> parse_bytes(std::string_view text) {
+  const Result<double> value = parse(text, kByteUnits, "a size", "65536, 64K or 1.5GB");
+  if (!value) {
+    return std::unexpected(value.error());
+  }
+  constexpr double kTooMany = 9.2e18;
+  if (*value >= kTooMany) {
+    return fail(ErrorKind::Usage, "", text, "too large", "give less than 8 EiB");
+  }
+  return Bytes{static_cast<std::uint64_t>(std::llround(*value))};
+}
+
+Result<Rate> parse_rate(std::string_view text) {
+  constexpr std::string_view kExamples = "10G, 100Mb/s or 25GB/s";
+  const Result<Quantity> quantity = split(text, "a rate", kExamples);
+  if (!quantity) {
+    return std::unexpected(quantity.error());
+  }
+  for (const std::size_t length : {2UL, 1UL, 0UL}) {
+    if (length > quantity->suffix.size()) {
+      continue;
+    }
+    const auto prefix = factor_of(kRatePrefixes, quantity->suffix.substr(0, length));
+    const auto bits = bits_of(quantity->suffix.substr(length));
+    if (prefix && bits) {
+      return Rate{quantity->value * *prefix * *bits};
+    }
+  }
+  return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity->suffix),
+              fmt::format("write it like {}", kExamples));
+}
+
+Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+  const Result<double> value = parse(text, kDurationUnits, "a duration", "10, 1.5ms or 2h");
+  if (!value) {
+    return std::unexpected(value.error());
+  }
+  constexpr double kTooLong = 9.2e18;
+  if (*value >= kTooLong) {
+    return fail(ErrorKind::Usage, "", text, "too long", "give less than 290 years");
+  }
+  return std::chrono::nanoseconds(std::llround(*value));
+}
+
+Result<double> parse_count(std::string_view text) {
+  return parse(text, kCountUnits, "a count", "1000, 708M or 1.5B");
+}
+
+std::string format_bytes(double bytes) {
+  constexpr std::array kScales{Scale{1e12, "TB"}, Scale{1e9, "GB"}, Scale{1e6, "MB"},
+                               Scale{1e3, "KB"}, Scale{1, "B"}};
+  return bytes == std::floor(bytes) && bytes < kScales[3].factor ? fmt::format("{:.0f} B", bytes)
+                                                                 : scaled(bytes, kScales);
+}
+
+std::string format_rate(double bits_per_second) {
+  constexpr std::array kScales{Scale{1e12, "Tb/s"}, Scale{1e9, "Gb/s"}, Scale{1e6, "Mb/s"},
+                               Scale{1e3, "kb/s"}, Scale{1, "b/s"}};
+  return scaled(bits_per_second, kScales);
+}
+
+std::string format_duration(std::chrono::nanoseconds duration) {
+  constexpr std::array kScales{Scale{3600e9, "h"}, Scale{60e9, "min"}, Scale{1e9, "s"},
+                               Scale{1e6, "ms"},   Scale{1e3, "µs"},   Scale{1, "ns"}};
+  return scaled(static_cast<double>(duration.count()), kScales);
+}
+
+}  // namespace chokepoint::math

@@ -1,0 +1,34 @@
+// Quantities as people type and read them. A bit rate is decimal (10G = 10^10 bit/s); a size with a
+// bare or an "i" suffix is binary (64K, 64KiB = 65536), with "B" alone decimal (64KB = 64000), as
+// in coreutils. Values and pure functions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/sys/error.h"
+
+namespace chokepoint::math {
+
+struct Bytes {
+  std::uint64_t count = 0;
+  auto operator<=>(const Bytes&) const = default;
+};
+
+struct Rate {
+  double bits_per_second = 0;
+  auto operator<=>(const Rate&) const = default;
+};
+
+Result<Bytes> parse_bytes(std::string_view text);  // 4096, 64K, 1.5MiB, 2GB
+Result<Rate> parse_rate(std::string_view text);    // 10G, 9.4Gb/s, 100Mbit, 25GB/s, 500kbps
+Result<std::chrono::nanoseconds> parse_duration(std::string_view text);  // 10 (s), 1.5ms, 2h
+Result<double> parse_count(std::string_view text);  // 708M, 1.5B: a thousand at a time
+
+std::string format_bytes(double bytes);                          // 1.50 GB
+std::string format_rate(double bits_per_second);                 // 9.41 Gb/s
+std::string format_duration(std::chrono::nanoseconds duration);  // 1.50 ms
+
+}  // namespace chokepoint::math

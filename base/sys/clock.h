@@ -1,0 +1,28 @@
+// Time is handed in, so that tests can make it pass. Monotonic nanoseconds order everything that is
+// measured; wall-clock nanoseconds since 1970 (UTC) only anchor them for people and other hosts.
+// Implementations are safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace chokepoint::sys {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual std::int64_t monotonic_ns() const = 0;
+  virtual std::int64_t wall_ns() const = 0;
+};
+
+// CLOCK_MONOTONIC and CLOCK_REALTIME.
+class SystemClock final : public Clock {
+ public:
+  std::int64_t monotonic_ns() const override;
+  std::int64_t wall_ns() const override;
+};
+
+// RFC 3339 in UTC with milliseconds: 2026-11-20T10:12:00.123Z
+std::string rfc3339(std::int64_t wall_ns);
+
+}  // namespace chokepoint::sys
