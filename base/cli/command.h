@@ -1,0 +1,60 @@
+// A command of chokepoint: its words, its purpose, its flags and what it does. One class a
+// command, one file a class, in its folder's commands/. Help, completion and man pages are
+// generated from summary() and define(); nothing is written twice.
+//
+//   dispatch: make() → define(flags) → parse → run(context) → exit code
+//
+// A command lives for one invocation; flags bind to its members. One thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cli/context.h"
+#include "base/cli/flags.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::cli {
+
+enum class ExitCode {
+  Done = 0,
+  Failed = 1,
+  Usage = 2,
+  Found = 3,  // done, and a check failed or a bottleneck was found
+  Interrupted = 130,
+};
+
+struct Example {
+  std::string line;     // what to type
+  std::string meaning;  // what it does, in a few words
+};
+
+struct Summary {
+  std::string name;         // "doctor", "record show"
+  std::string purpose;      // one line
+  std::string description;  // a paragraph or two for a stranger; blank lines part paragraphs
+  std::vector<Example> examples;
+  bool json = true;  // offers --json
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual Summary summary() const = 0;
+  virtual void define(Flags& flags) = 0;
+  virtual Result<ExitCode> run(Context& context) = 0;
+};
+
+using CommandFactory = std::function<std::unique_ptr<Command>()>;
+
+// The commands in the order in which help shows them.
+using Registry = std::vector<CommandFactory>;
+
+template <class T>
+CommandFactory command() {
+  return [] { return std::make_unique<T>(); };
+}
+
+}  // namespace chokepoint::cli

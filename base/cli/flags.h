@@ -1,0 +1,88 @@
+// A command's flags and positional arguments: name, place to store, help, together. Parsing is
+// Boost.Program_options'; it stays behind this header because it is slow to compile.
+//
+//   flags.group("What to check")
+//       .option("interface,i", &interface_, "IF", "only this interface")
+//       .toggle("strict", &strict_, "warnings count as failures");
+//   flags.positional("DIR", &folder_, "the run's folder");
+//
+// Bound members outlive the Flags. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/math/units.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::cli {
+
+struct Flag {
+  std::string name;   // long name without dashes
+  char letter = 0;    // short name, 0 where there is none
+  std::string value;  // placeholder in help; empty for a switch
+  std::string help;
+  std::string default_text;
+  std::vector<std::string> choices;  // for completion and errors
+  bool repeats = false;
+  std::function<Result<>(const std::string& text)> store;  // a switch is given ""
+};
+
+struct FlagGroup {
+  std::string title;
+  std::vector<Flag> flags;
+};
+
+struct Positional {
+  std::string name;  // placeholder, "DIR"
+  std::string help;
+  bool required = true;
+  bool repeats = false;   // takes all that is left; must be the last
+  bool verbatim = false;  // what follows "--", unparsed
+  std::function<Result<>(const std::string& text)> store;
+};
+
+class Flags {
+ public:
+  Flags& group(std::string title);
+
+  Flags& toggle(std::string_view name, bool* target, std::string help);
+  Flags& option(std::string_view name, std::string* target, std::string value, std::string help);
+  Flags& option(std::string_view name, std::vector<std::string>* target, std::string value,
+                std::string help);
+  Flags& option(std::string_view name, std::int64_t* target, std::string value, std::string help,
+                std::int64_t least, std::int64_t most);
+  Flags& option(std::string_view name, double* target, std::string value, std::string help);
+  Flags& option(std::string_view name, math::Bytes* target, std::string value, std::string help);
+  Flags& option(std::string_view name, math::Rate* target, std::string value, std::string help);
+  Flags& option(std::string_view name, std::chrono::nanoseconds* target, std::string value,
+                std::string help);
+  Flags& choice(std::string_view name, std::string* target, std::vector<std::string> choices,
+                std::string help);
+
+  Flags& positional(std::string name, std::string* target, std::string help, bool required = true);
+  Flags& positional(std::string name, std::vector<std::string>* target, std::string help,
+                    bool required = true);
+  // Everything after "--", for commands that start another program.
+  Flags& rest(std::string name, std::vector<std::string>* target, std::string help);
+
+  const std::vector<FlagGroup>& groups() const { return groups_; }
+  const std::vector<Positional>& positionals() const { return positionals_; }
+
+ private:
+  Flag& add(std::string_view name, std::string value, std::string help);
+
+  std::vector<FlagGroup> groups_;
+  std::vector<Positional> positionals_;
+};
+
+// Fills the bound members. A mistake is an Error of kind Usage that names the flag and, where one
+// is near, the name that was probably meant.
+Result<> parse(const Flags& flags, const std::vector<std::string>& arguments);
+
+}  // namespace chokepoint::cli

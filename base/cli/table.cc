@@ -1,0 +1,110 @@
+#include "base/cli/table.h"
+
+#include <algorithm>
+
+namespace chokepoint::cli {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kNarrowestLast = 24;
+
+std::string_view code_of(Tint tint) {
+  switch (tint) {
+    case Tint::Good:
+      return "\033[32m";
+    case Tint::Notice:
+      return "\033[33m";
+    case Tint::Bad:
+      return "\033[31m";
+    case Tint::Faint:
+      return "\033[2m";
+    case Tint::Bold:
+      return "\033[1m";
+    case Tint::None:
+      break;
+  }
+  return "";
+}
+
+// Letters, not bytes: continuation bytes of UTF-8 take no room.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string padded(const Cell& cell, std::size_t width, Align align, const Terminal& terminal) {
+  const std::string space(width - std::min(width, width_of(cell.text)), ' ');
+  const std::string text = tinted(cell.text, cell.tint, terminal);
+  return align == Align::Right ? space + text : text + space;
+}
+
+// The text in lines of at most `width` letters, broken between words.
+std::vector<std::string> broken(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    const std::string word = text.substr(start, end - start);
+    std::string& line = lines.back();
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
+      lines.push_back(word);
+    } else {
+      line += line.empty() ? word : " " + word;
+    }
+    start = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string tinted(const std::string& text, Tint tint, const Terminal& terminal) {
+  if (!terminal.color || tint == Tint::None) {
+    return text;
+  }
+  return std::string(code_of(tint)) + text + "\033[0m";
+}
+
+void Table::print(std::ostream& out, const Terminal& terminal) const {
+  std::vector<std::size_t> widths;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = width_of(columns_[i].title);
+    for (const auto& row : rows_) {
+      width = std::max(width, i < row.size() ? width_of(row[i].text) : 0);
+    }
+    widths.push_back(width);
+    used += i + 1 < columns_.size() ? width + kGap : 0;
+  }
+  const std::size_t room = static_cast<std::size_t>(terminal.width);
+  const std::size_t last = std::max(room > used ? room - used : 0, kNarrowestLast);
+
+  const auto print_row = [&](const std::vector<Cell>& row) {
+    std::string line;
+    for (std::size_t i = 0; i + 1 < columns_.size(); ++i) {
+      const Cell& cell = i < row.size() ? row[i] : Cell("");
+      line += padded(cell, widths[i], columns_[i].align, terminal) + std::string(kGap, ' ');
+    }
+    const Cell& cell = row.size() == columns_.size() ? row.back() : Cell("");
+    const std::vector<std::string> lines = broken(cell.text, last);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const bool right = columns_.back().align == Align::Right;
+      const std::size_t width = right ? std::min(widths.back(), last) : 0;
+      line += padded({lines[i], cell.tint}, width, columns_.back().align, terminal);
+      line.erase(line.find_last_not_of(' ') + 1);
+      out << line << '\n';
+      line = std::string(used, ' ');
+    }
+  };
+
+  std::vector<Cell> titles;
+  for (const Column& column : columns_) {
+    titles.emplace_back(column.title, Tint::Bold);
+  }
+  print_row(titles);
+  for (const auto& row : rows_) {
+    print_row(row);
+  }
+}
+
+}  // namespace chokepoint::cli

@@ -1,0 +1,43 @@
+// A table for people: columns as wide as their longest cell, numbers to the right. The last text
+// column is wrapped where the terminal is narrow. A value; one thread.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/cli/terminal.h"
+
+namespace chokepoint::cli {
+
+enum class Align { Left, Right };
+enum class Tint { None, Good, Notice, Bad, Faint, Bold };
+
+struct Column {
+  std::string title;
+  Align align = Align::Left;
+};
+
+struct Cell {
+  Cell(std::string cell_text, Tint cell_tint = Tint::None)  // NOLINT: cells are written as text
+      : text(std::move(cell_text)), tint(cell_tint) {}
+  Cell(const char* cell_text) : text(cell_text) {}  // NOLINT: likewise
+  std::string text;
+  Tint tint = Tint::None;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  void print(std::ostream& out, const Terminal& terminal) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+// The text in the tint's colour where the terminal welcomes colour, else as it is.
+std::string tinted(const std::string& text, Tint tint, const Terminal& terminal);
+
+}  // namespace chokepoint::cli

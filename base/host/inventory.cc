@@ -1,0 +1,17 @@
+#include "base/host/inventory.h"
+
+namespace chokepoint::host {
+
+Inventory read_inventory(const sys::Root& root) {
+  return {
+      .kernel = read_kernel(root),
+  };
+}
+
+Facts facts_of(const Inventory& inventory) {
+  Facts facts;
+  append_facts(inventory.kernel, facts);
+  return facts;
+}
+
+}  // namespace chokepoint::host
