@@ -1,0 +1,22 @@
+// chokepoint doctor: reads this host, judges it, says what to mend.
+#pragma once
+
+#include <string>
+
+#include "base/cli/command.h"
+
+namespace chokepoint::probe {
+
+class DoctorCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  std::string root_ = "/";
+  bool all_ = false;
+  bool strict_ = false;
+};
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,13 @@
+#include "probe/host/examine.h"
+
+#include "probe/host/kernel_checks.h"
+
+namespace chokepoint::probe {
+
+Checks examine(const host::Inventory& inventory) {
+  Checks checks;
+  check_kernel(inventory.kernel, checks);
+  return checks;
+}
+
+}  // namespace chokepoint::probe

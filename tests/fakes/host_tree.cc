@@ -1,0 +1,98 @@
+#include "tests/fakes/host_tree.h"
+
+#include <stdlib.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace chokepoint::fakes {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string with_line_ends(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos; ++at) {
+    text.replace(at, 2, "\n");
+  }
+  return text;
+}
+
+std::string until(std::istream& in, const std::string& end) {
+  std::string content;
+  for (std::string line; std::getline(in, line) && line != end;) {
+    content += line + '\n';
+  }
+  return content;
+}
+
+}  // namespace
+
+HostTree::HostTree() {
+  std::string name = (fs::temp_directory_path() / "chokepoint-host-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw std::runtime_error("cannot make " + name);
+  }
+  folder_ = name;
+}
+
+HostTree::HostTree(HostTree&& other) noexcept : folder_(std::move(other.folder_)) {
+  other.folder_.clear();
+}
+
+HostTree::~HostTree() {
+  if (!folder_.empty()) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+}
+
+HostTree HostTree::from_text(std::string_view text) {
+  HostTree tree;
+  std::istringstream in{std::string(text)};
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line.starts_with('#')) {
+      continue;
+    }
+    const std::string path = line.substr(0, line.find(' '));
+    const std::string rest = line.substr(path.size());
+    if (rest.starts_with(" = ")) {
+      tree.write(path, with_line_ends(rest.substr(3)) + "\n");
+    } else if (rest.starts_with(" -> ")) {
+      tree.link(path, rest.substr(4));
+    } else if (rest.starts_with(" <<")) {
+      tree.write(path, until(in, rest.substr(3)));
+    } else if (rest.empty() && path.ends_with('/')) {
+      fs::create_directories(tree.root().at(path));
+    } else {
+      throw std::runtime_error("not a line of a host fixture: " + line);
+    }
+  }
+  return tree;
+}
+
+HostTree HostTree::from_fixture(const std::string& name) {
+  std::ifstream file(fs::path(CHOKEPOINT_FIXTURES) / "hosts" / (name + ".host"));
+  if (!file) {
+    throw std::runtime_error("no fixture of the name " + name);
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return from_text(text.str());
+}
+
+void HostTree::write(std::string_view path, std::string_view content) const {
+  const fs::path file = folder_ / path.substr(1);
+  fs::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+void HostTree::link(std::string_view path, std::string_view target) const {
+  const fs::path file = folder_ / path.substr(1);
+  fs::create_directories(file.parent_path());
+  fs::create_symlink(target, file);
+}
+
+void HostTree::remove(std::string_view path) const { fs::remove_all(folder_ / path.substr(1)); }
+
+}  // namespace chokepoint::fakes
