@@ -1,0 +1,33 @@
+// Robust statistics over a handful of measurements. Empty input has no median: ask count first.
+// Pure functions; they copy what they have to sort.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace chokepoint::math {
+
+// What every distribution in the JSON documents says. count 0: nothing was measured.
+struct Distribution {
+  double min = 0;
+  double median = 0;
+  double p99 = 0;
+  double max = 0;
+  double mean = 0;
+  std::uint64_t count = 0;
+};
+
+std::optional<double> mean(std::span<const double> values);
+std::optional<double> median(std::span<const double> values);
+
+// The value below which this share (0..1) lies, interpolated between neighbours.
+std::optional<double> quantile(std::span<const double> values, double share);
+
+// Median of the distances from the median: a spread that a few wild values cannot move. Times
+// 1.4826 it estimates the standard deviation of normal data.
+std::optional<double> median_absolute_deviation(std::span<const double> values);
+
+Distribution distribution(std::span<const double> values);
+
+}  // namespace chokepoint::math

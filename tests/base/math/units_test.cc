@@ -1,0 +1,76 @@
+#include "base/math/units.h"
+
+#include <gtest/gtest.h>
+
+namespace chokepoint::math {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Typed {
+  std::string_view text;
+  double value;
+};
+
+TEST(Units, BytesAsPeopleTypeThem) {
+  for (const auto& [text, value] :
+       {Typed{"4096", 4096}, Typed{"64K", 65536}, Typed{"64k", 65536}, Typed{"64KiB", 65536},
+        Typed{"64KB", 64000}, Typed{"1.5MiB", 1572864}, Typed{"2GB", 2e9},
+        Typed{"1 GiB", 1073741824}, Typed{"7B", 7}, Typed{"0", 0}}) {
+    ASSERT_TRUE(parse_bytes(text)) << text;
+    EXPECT_EQ(static_cast<double>(parse_bytes(text)->count), value) << text;
+  }
+}
+
+TEST(Units, RatesAsPeopleTypeThem) {
+  for (const auto& [text, value] :
+       {Typed{"10G", 1e10}, Typed{"9.4Gb/s", 9.4e9}, Typed{"100Mbit", 1e8}, Typed{"25GB/s", 2e11},
+        Typed{"500kbps", 5e5}, Typed{"1GBps", 8e9}, Typed{"1GiB/s", 8589934592.0},
+        Typed{"800", 800}, Typed{"1 gbit/s", 1e9}, Typed{"8b", 8}, Typed{"8B/s", 64}}) {
+    ASSERT_TRUE(parse_rate(text)) << text;
+    EXPECT_DOUBLE_EQ(parse_rate(text)->bits_per_second, value) << text;
+  }
+}
+
+TEST(Units, DurationsAsPeopleTypeThem) {
+  EXPECT_EQ(parse_duration("10"), 10s);
+  EXPECT_EQ(parse_duration("1.5ms"), 1500us);
+  EXPECT_EQ(parse_duration("15 µs"), 15us);
+  EXPECT_EQ(parse_duration("2h"), 2h);
+  EXPECT_EQ(parse_duration("3m"), 3min);
+  EXPECT_EQ(parse_duration("250ns"), 250ns);
+}
+
+TEST(Units, CountsGoByThousands) {
+  EXPECT_EQ(parse_count("708M"), 708e6);
+  EXPECT_EQ(parse_count("1.5B"), 1.5e9);
+}
+
+TEST(Units, WhatIsNoQuantityIsAUsageErrorThatShowsHow) {
+  for (const std::string_view text :
+       {"", "G", "-1", "-0", "ten", "nan", "inf", "1e400", "10X", "10 G B"}) {
+    EXPECT_FALSE(parse_bytes(text)) << text;
+    EXPECT_FALSE(parse_rate(text)) << text;
+    EXPECT_FALSE(parse_duration(text)) << text;
+  }
+  const Error error = parse_rate("10Q").error();
+  EXPECT_EQ(error.kind, ErrorKind::Usage);
+  EXPECT_EQ(describe(error), "10Q: unknown unit 'Q'; write it like 10G, 100Mb/s or 25GB/s");
+}
+
+TEST(Units, WhatDoesNotFitIsRefused) {
+  EXPECT_FALSE(parse_bytes("99999999T"));
+  EXPECT_FALSE(parse_duration("1e9h"));
+}
+
+TEST(Units, Formats) {
+  EXPECT_EQ(format_rate(9.41e9), "9.41 Gb/s");
+  EXPECT_EQ(format_rate(0), "0 b/s");
+  EXPECT_EQ(format_bytes(1.5e9), "1.50 GB");
+  EXPECT_EQ(format_bytes(12), "12 B");
+  EXPECT_EQ(format_duration(1500us), "1.50 ms");
+  EXPECT_EQ(format_duration(90s), "1.50 min");
+}
+
+}  // namespace
+}  // namespace chokepoint::math
