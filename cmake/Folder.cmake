@@ -8,7 +8,11 @@ function(chokepoint_folder)
   target_link_libraries(${name} PUBLIC chokepoint_settings ${ARG_USES} PRIVATE ${ARG_LINKS})
 endfunction()
 
-# The tests of one source folder, in tests/'s mirror of it.
+# What the thread sanitizer is built for: the tests labelled threads.
+add_custom_target(threads)
+
+# The tests of one source folder, in tests/'s mirror of it. LABELS threads: it starts threads, so it
+# runs under the thread sanitizer, too.
 function(chokepoint_tests name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -17,4 +21,25 @@ function(chokepoint_tests name)
     CHOKEPOINT_FIXTURES="${PROJECT_SOURCE_DIR}/tests/fixtures")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 240 LABELS "${ARG_LABELS}")
+  if("threads" IN_LIST ARG_LABELS)
+    add_dependencies(threads ${name})
+  endif()
+endfunction()
+
+add_custom_target(fuzzers)
+
+# A libFuzzer target, its seeds in tests/fuzz/corpus/NAME. As a test it searches for
+# CHOKEPOINT_FUZZ_EACH seconds (10 where that is not set).
+function(chokepoint_fuzz name)
+  if(NOT CHOKEPOINT_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE chokepoint_settings ${ARG_USES})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
+  add_test(NAME fuzz.${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/fuzz/search
+    $<TARGET_FILE:${name}> ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 900)
 endfunction()
