@@ -1,0 +1,78 @@
+// A child process and its whole tree: start it, signal it, wait for it, leave nothing behind.
+//
+//   start ──► running ──► ended (wait, poll)
+//                │
+//                └─ end_tree: SIGTERM to all ─ grace ─► SIGKILL to all ─► reaped
+//
+// The child leads its own process group, so signals reach what it started in turn. A Process that
+// is dropped while running leaves its child running: whoever watches a job must never end it by
+// accident. One thread at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "base/sys/root.h"
+
+namespace chokepoint::sys {
+
+struct ExitStatus {
+  int code = 0;    // exit code; 128 + signal where a signal ended it, as shells say it
+  int signal = 0;  // 0 where it ended by itself
+  bool operator==(const ExitStatus&) const = default;
+};
+
+struct Spawn {
+  std::vector<std::string> command;                                   // looked up in PATH
+  std::vector<std::pair<std::string, std::string>> environment = {};  // on top of this process's
+  std::string folder = {};  // working folder; empty for this process's
+  int in = -1;              // descriptors for the child's standard streams; -1 for this process's
+  int out = -1;
+  int err = -1;
+  bool foreground = false;  // give the child's group the terminal on standard input, where one is
+};
+
+class Process {
+ public:
+  static Result<Process> start(const Spawn& spawn);
+
+  pid_t pid() const { return pid_; }
+  // Readable once the child has ended: for poll() and event loops.
+  int descriptor() const { return pidfd_.get(); }
+
+  // To the child's whole process group. A group that is already gone is no error.
+  Result<> signal(int number) const;
+  Result<std::optional<ExitStatus>> poll();
+  Result<ExitStatus> wait();
+
+ private:
+  Process(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Result<std::optional<ExitStatus>> collect(int options);
+
+  pid_t pid_ = -1;
+  Descriptor pidfd_;
+  std::optional<ExitStatus> ended_;
+};
+
+// This process inherits the orphans of its descendants, so that end_tree can find and reap those
+// that left their parent, their group or their session.
+Result<> adopt_orphans();
+
+// Every living descendant of a process, from /proc; parents before children. Empty where the
+// kernel's /proc does not show them.
+std::vector<pid_t> descendants(pid_t pid, const Root& root);
+
+// Ends a process with all its descendants: SIGTERM, then after the grace SIGKILL; reaps what this
+// process has as children. How many had to be killed.
+std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& root,
+                     const Clock& clock);
+
+}  // namespace chokepoint::sys

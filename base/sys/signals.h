@@ -1,0 +1,41 @@
+// Signals as something to read: while a Signals lives, the given ones no longer interrupt the
+// process but wait in its descriptor, beside sockets and pidfds in one poll(). Make it before any
+// other thread, so that every thread inherits the mask. Restores the mask when it goes.
+#pragma once
+
+#include <signal.h>
+
+#include <chrono>
+#include <initializer_list>
+#include <optional>
+
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "base/sys/process.h"
+
+namespace chokepoint::sys {
+
+class Signals {
+ public:
+  static Result<Signals> watch(std::initializer_list<int> numbers);
+  Signals(Signals&& other) noexcept;
+  Signals& operator=(Signals&&) = delete;
+  ~Signals();
+
+  int descriptor() const { return descriptor_.get(); }
+  // The next signal that has come; nothing where none has.
+  std::optional<int> next() const;
+
+ private:
+  Signals(Descriptor descriptor, const sigset_t& before)
+      : descriptor_(std::move(descriptor)), before_(before) {}
+
+  Descriptor descriptor_;
+  sigset_t before_;
+};
+
+// Waits for a child and passes every signal that comes on to its process group: Ctrl-C at the
+// terminal, SIGTERM from a scheduler.
+Result<ExitStatus> supervise(Process& process, const Signals& signals);
+
+}  // namespace chokepoint::sys

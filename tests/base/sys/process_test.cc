@@ -1,0 +1,131 @@
+#include "base/sys/process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "base/sys/signals.h"
+
+namespace chokepoint::sys {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      throw std::runtime_error("pipe");
+    }
+    in.reset(ends[0]);
+    out.reset(ends[1]);
+  }
+  std::string read_all() {
+    out.reset();
+    std::string text;
+    std::array<char, 4096> chunk{};
+    for (ssize_t got = 0; (got = read(in.get(), chunk.data(), chunk.size())) > 0;) {
+      text.append(chunk.data(), static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+  std::string read_line() {
+    std::string line;
+    for (char c = 0; read(in.get(), &c, 1) == 1 && c != '\n';) {
+      line += c;
+    }
+    return line;
+  }
+  Descriptor in;
+  Descriptor out;
+};
+
+Spawn shell(const std::string& script) { return {.command = {"sh", "-c", script}}; }
+
+TEST(Process, PassesExitCodeAndOutput) {
+  Pipe pipe;
+  Spawn spawn = shell("echo $GREETING; exit 7");
+  spawn.environment = {{"GREETING", "hello"}};
+  spawn.out = pipe.out.get();
+  Result<Process> process = Process::start(spawn);
+  ASSERT_TRUE(process);
+  EXPECT_EQ(pipe.read_all(), "hello\n");
+  EXPECT_EQ(process->wait(), (ExitStatus{7, 0}));
+  EXPECT_EQ(process->wait(), (ExitStatus{7, 0})) << "asked again, the same answer";
+}
+
+TEST(Process, ACommandThatIsNotThereIsAnError) {
+  const Result<Process> process = Process::start({.command = {"no-such-program-here"}});
+  ASSERT_FALSE(process);
+  EXPECT_EQ(process.error().kind, ErrorKind::NotFound);
+  EXPECT_FALSE(Process::start({}).has_value());
+}
+
+TEST(Process, ASignalReachesTheWholeGroup) {
+  Pipe pipe;
+  Spawn spawn = shell("sleep 60 & echo ready; wait");
+  spawn.out = pipe.out.get();
+  Result<Process> process = Process::start(spawn);
+  ASSERT_TRUE(process);
+  ASSERT_EQ(pipe.read_line(), "ready");
+  ASSERT_TRUE(process->signal(SIGTERM));
+  EXPECT_EQ(process->wait(), (ExitStatus{128 + SIGTERM, SIGTERM}));
+  EXPECT_EQ(pipe.read_all(), "") << "the sleep would hold the pipe open for a minute";
+  EXPECT_TRUE(process->signal(SIGTERM)) << "gone already";
+}
+
+TEST(Process, PollDoesNotWait) {
+  Result<Process> process = Process::start(shell("exec sleep 60"));
+  ASSERT_TRUE(process);
+  const Result<std::optional<ExitStatus>> status = process->poll();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(*status, std::nullopt);
+  ASSERT_TRUE(process->signal(SIGKILL));
+  EXPECT_EQ(process->wait()->signal, SIGKILL);
+}
+
+TEST(Process, EndsAWholeTreeWithThoseThatLeftItsSession) {
+  ASSERT_TRUE(adopt_orphans());
+  Pipe pipe;
+  // A child that ignores SIGTERM in a session of its own, below one that goes at once.
+  Spawn spawn =
+      shell("setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.05; done' & wait");
+  spawn.out = pipe.out.get();
+  Result<Process> process = Process::start(spawn);
+  ASSERT_TRUE(process);
+  const pid_t stubborn = std::stoi(pipe.read_line());
+  const std::vector<pid_t> below = descendants(process->pid(), Root());
+  EXPECT_NE(std::ranges::find(below, stubborn), below.end());
+  EXPECT_GE(end_tree(process->pid(), 100ms, Root(), SystemClock()), 1U);
+  EXPECT_EQ(kill(stubborn, 0), -1);
+  EXPECT_TRUE(descendants(getpid(), Root()).empty());
+}
+
+TEST(Signals, AreReadInsteadOfStriking) {
+  const Result<Signals> signals = Signals::watch({SIGUSR1});
+  ASSERT_TRUE(signals);
+  EXPECT_EQ(signals->next(), std::nullopt);
+  raise(SIGUSR1);
+  EXPECT_EQ(signals->next(), SIGUSR1);
+}
+
+TEST(Signals, SuperviseForwardsThemAndReturnsTheStatus) {
+  const Result<Signals> signals = Signals::watch({SIGUSR1});
+  ASSERT_TRUE(signals);
+  Pipe pipe;
+  Spawn spawn = shell("trap 'exit 9' USR1; echo ready; while :; do sleep 0.01; done");
+  spawn.out = pipe.out.get();
+  Result<Process> process = Process::start(spawn);
+  ASSERT_TRUE(process);
+  ASSERT_EQ(pipe.read_line(), "ready");
+  std::jthread sender([] { kill(getpid(), SIGUSR1); });
+  EXPECT_EQ(supervise(*process, *signals), (ExitStatus{9, 0}));
+}
+
+}  // namespace
+}  // namespace chokepoint::sys
