@@ -18,8 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A process stuck in the kernel outlives SIGKILL for as long as it is stuck: not waited for longer.
-constexpr int kKillRounds = 5;
-constexpr auto kKillPatience = 400ms;
+constexpr auto kPatience = 1000ms;
 
 using Children = std::unordered_map<pid_t, std::vector<pid_t>>;
 
@@ -60,9 +59,30 @@ Children living_children(const Root& root) {
   return children;
 }
 
+// Parents before children.
+std::vector<pid_t> all_below(pid_t pid, const Children& children) {
+  std::vector<pid_t> found{pid};
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    const auto below = children.find(found[next]);
+    if (below != children.end()) {
+      found.insert(found.end(), below->second.begin(), below->second.end());
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
 bool is_running(pid_t pid, const Root& root) {
   const std::optional<Stat> stat = stat_of(root, std::to_string(pid));
   return stat && stat->state != 'Z' && stat->state != 'X';
+}
+
+template <class Condition>
+void await(Condition condition, std::chrono::milliseconds patience, const Clock& clock) {
+  const std::int64_t deadline = clock.monotonic_ns() + std::chrono::nanoseconds(patience).count();
+  while (!condition() && clock.monotonic_ns() < deadline) {
+    std::this_thread::sleep_for(1ms);
+  }
 }
 
 // A process and those below it, remembered although their parents die.
@@ -70,11 +90,15 @@ class Tree {
  public:
   Tree(pid_t top, const Root& root) : root_(root), members_{top} { grow(); }
 
-  void grow() {
+  // True where it found members that it did not know.
+  bool grow() {
+    const std::size_t before = members_.size();
+    const Children children = living_children(root_);
     for (const pid_t member : std::vector(members_.begin(), members_.end())) {
-      const std::vector<pid_t> below = descendants(member, root_);
+      const std::vector<pid_t> below = all_below(member, children);
       members_.insert(below.begin(), below.end());
     }
+    return members_.size() > before;
   }
 
   std::vector<pid_t> running() const {
@@ -84,11 +108,17 @@ class Tree {
     return list;
   }
 
+  std::vector<pid_t> in_motion() const {
+    std::vector<pid_t> list = running();
+    std::erase_if(list, [&](pid_t one) {
+      const std::optional<Stat> stat = stat_of(root_, std::to_string(one));
+      return !stat || stat->state == 'T';
+    });
+    return list;
+  }
+
   void await_end(std::chrono::milliseconds patience, const Clock& clock) const {
-    const std::int64_t deadline = clock.monotonic_ns() + std::chrono::nanoseconds(patience).count();
-    while (!running().empty() && clock.monotonic_ns() < deadline) {
-      std::this_thread::sleep_for(2ms);
-    }
+    await([&] { return running().empty(); }, patience, clock);
   }
 
   // Zombies that are this process's own children; another's stay its own.
@@ -109,6 +139,14 @@ void signal_all(const std::vector<pid_t>& pids, int number) {
   }
 }
 
+// What is stopped cannot fork, so that none slips away between the look and the kill.
+void freeze(Tree& tree, const Clock& clock) {
+  do {
+    signal_all(tree.running(), SIGSTOP);
+    await([&] { return tree.in_motion().empty(); }, kPatience, clock);
+  } while (tree.grow());
+}
+
 }  // namespace
 
 Result<> adopt_orphans() {
@@ -119,16 +157,7 @@ Result<> adopt_orphans() {
 }
 
 std::vector<pid_t> descendants(pid_t pid, const Root& root) {
-  const Children children = living_children(root);
-  std::vector<pid_t> found{pid};
-  for (std::size_t next = 0; next < found.size(); ++next) {
-    const auto below = children.find(found[next]);
-    if (below != children.end()) {
-      found.insert(found.end(), below->second.begin(), below->second.end());
-    }
-  }
-  found.erase(found.begin());
-  return found;
+  return all_below(pid, living_children(root));
 }
 
 std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& root,
@@ -137,17 +166,12 @@ std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& roo
   Tree tree(pid, root);
   signal_all(tree.running(), SIGTERM);
   tree.await_end(grace, clock);
-  std::set<pid_t> killed;
-  // What was forked while its parent was being ended shows up only now, so look again.
-  for (int round = 0; round < kKillRounds && !tree.running().empty(); ++round) {
-    tree.grow();
-    const std::vector<pid_t> victims = tree.running();
-    signal_all(victims, SIGKILL);
-    killed.insert(victims.begin(), victims.end());
-    tree.await_end(kKillPatience, clock);
-  }
+  freeze(tree, clock);
+  const std::vector<pid_t> victims = tree.running();
+  signal_all(victims, SIGKILL);
+  tree.await_end(kPatience, clock);
   tree.reap();
-  return killed.size();
+  return victims.size();
 }
 
 }  // namespace chokepoint::sys
