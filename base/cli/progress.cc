@@ -1,0 +1,65 @@
+#include "base/cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/math/units.h"
+
+namespace chokepoint::cli {
+namespace {
+
+constexpr std::int64_t kRedrawNs = 100'000'000;
+constexpr std::size_t kBarWidth = 24;
+constexpr std::string_view kClearLine = "\r\033[K";
+
+std::string bar(double share) {
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(kBarWidth));
+  return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
+}
+
+}  // namespace
+
+Progress::Progress(const Context& context, std::string title, std::uint64_t total)
+    : context_(context),
+      title_(std::move(title)),
+      total_(total),
+      visible_(context.err_terminal.interactive && !context.quiet),
+      started_ns_(context.clock.monotonic_ns()) {}
+
+Progress::~Progress() {
+  if (drawn_ns_ >= 0) {
+    context_.err << kClearLine << std::flush;
+  }
+}
+
+void Progress::update(std::uint64_t done, const std::string& note) {
+  const std::int64_t now = context_.clock.monotonic_ns();
+  if (!visible_ || (drawn_ns_ >= 0 && now - drawn_ns_ < kRedrawNs)) {
+    return;
+  }
+  drawn_ns_ = now;
+  std::string text = line(done, note, now - started_ns_);
+  text.resize(std::min(text.size(), static_cast<std::size_t>(context_.err_terminal.width - 1)));
+  context_.err << kClearLine << text << std::flush;
+}
+
+std::string Progress::line(std::uint64_t done, const std::string& note,
+                           std::int64_t elapsed_ns) const {
+  const std::string tail = note.empty() ? "" : "  " + note;
+  if (total_ == 0) {
+    return fmt::format("{} {}{}", title_, done, tail);
+  }
+  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+  std::string text = fmt::format("{} {} {:3.0f} %", title_, bar(share), share * 100);
+  // A guess from the first hundredth of the work would only mislead.
+  constexpr double kEnoughToTell = 0.02;
+  if (share >= kEnoughToTell && share < 1) {
+    const auto left = static_cast<std::int64_t>(static_cast<double>(elapsed_ns) * (1 / share - 1));
+    text += "  " + math::format_duration(std::chrono::nanoseconds(left)) + " left";
+  }
+  return text + tail;
+}
+
+}  // namespace chokepoint::cli
