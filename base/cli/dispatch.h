@@ -13,7 +13,6 @@ struct Program {
   std::string name;     // "chokepoint"
   std::string version;  // "0.1.0"
   std::string purpose;  // one line
-  std::string url = {};
   Registry commands;
 };
 

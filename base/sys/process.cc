@@ -79,7 +79,8 @@ std::vector<std::string> merged_environment(const Spawn& spawn) {
   }
   std::vector<std::string> merged;
   for (const auto& [name, value] : variables) {
-    merged.push_back(name + "=" + value);
+    merged.push_back(name);
+    merged.back().append("=").append(value);
   }
   return merged;
 }

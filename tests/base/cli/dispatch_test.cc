@@ -14,7 +14,6 @@ namespace {
 using fakes::CliRun;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 class Ping final : public Command {
  public:
