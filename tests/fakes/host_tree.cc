@@ -26,6 +26,16 @@ std::string until(std::istream& in, const std::string& end) {
   return content;
 }
 
+void write_file(const fs::path& place, std::string_view content) {
+  fs::create_directories(place.parent_path());
+  std::ofstream(place, std::ios::binary) << content;
+}
+
+void write_link(const fs::path& place, std::string_view target) {
+  fs::create_directories(place.parent_path());
+  fs::create_symlink(target, place);
+}
+
 }  // namespace
 
 HostTree::HostTree() {
@@ -49,6 +59,12 @@ HostTree::~HostTree() {
 
 HostTree HostTree::from_text(std::string_view text) {
   HostTree tree;
+  unpack(text, tree.folder_);
+  return tree;
+}
+
+void HostTree::unpack(std::string_view text, const fs::path& folder) {
+  fs::create_directories(folder);
   std::istringstream in{std::string(text)};
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line.starts_with('#')) {
@@ -56,19 +72,19 @@ HostTree HostTree::from_text(std::string_view text) {
     }
     const std::string path = line.substr(0, line.find(' '));
     const std::string rest = line.substr(path.size());
+    const fs::path place = folder / path.substr(1);
     if (rest.starts_with(" = ")) {
-      tree.write(path, with_line_ends(rest.substr(3)) + "\n");
+      write_file(place, with_line_ends(rest.substr(3)) + "\n");
     } else if (rest.starts_with(" -> ")) {
-      tree.link(path, rest.substr(4));
+      write_link(place, rest.substr(4));
     } else if (rest.starts_with(" <<")) {
-      tree.write(path, until(in, rest.substr(3)));
+      write_file(place, until(in, rest.substr(3)));
     } else if (rest.empty() && path.ends_with('/')) {
-      fs::create_directories(tree.root().at(path));
+      fs::create_directories(place);
     } else {
       throw std::runtime_error("not a line of a host fixture: " + line);
     }
   }
-  return tree;
 }
 
 HostTree HostTree::from_fixture(const std::string& name) {
@@ -82,15 +98,11 @@ HostTree HostTree::from_fixture(const std::string& name) {
 }
 
 void HostTree::write(std::string_view path, std::string_view content) const {
-  const fs::path file = folder_ / path.substr(1);
-  fs::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << content;
+  write_file(folder_ / path.substr(1), content);
 }
 
 void HostTree::link(std::string_view path, std::string_view target) const {
-  const fs::path file = folder_ / path.substr(1);
-  fs::create_directories(file.parent_path());
-  fs::create_symlink(target, file);
+  write_link(folder_ / path.substr(1), target);
 }
 
 void HostTree::remove(std::string_view path) const { fs::remove_all(folder_ / path.substr(1)); }

@@ -23,6 +23,8 @@ class HostTree {
   // Throws std::runtime_error, which fails the test, where the text cannot be read.
   static HostTree from_text(std::string_view text);
   static HostTree from_fixture(const std::string& name);  // "e810-gen3-x8"
+  // Into a folder that stays.
+  static void unpack(std::string_view text, const std::filesystem::path& folder);
 
   HostTree(HostTree&& other) noexcept;
   HostTree& operator=(HostTree&&) = delete;
