@@ -6,38 +6,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 
-#include "base/cli/help.h"
-#include "base/cli/spelling.h"
+#include "base/cli/built_in.h"
+#include "base/cli/common_flags.h"
+#include "base/cli/lookup.h"
 
 namespace chokepoint::cli {
 namespace {
-
-struct Common {
-  bool help = false;
-  bool version = false;
-  bool json = false;
-  bool quiet = false;
-};
-
-void define_common(Flags& flags, Common& common, bool json) {
-  flags.group("Common");
-  if (json) {
-    flags.toggle("json", &common.json, "one JSON document on standard output, nothing else there");
-  }
-  flags.toggle("quiet,q", &common.quiet, "no progress and no messages but errors")
-      .toggle("help,h", &common.help, "this help")
-      .toggle("version", &common.version, "the version");
-}
-
-Definition define(Command& command, Common& common) {
-  Definition definition{command.summary(), {}};
-  command.define(definition.flags);
-  define_common(definition.flags, common, definition.summary.json);
-  return definition;
-}
 
 ExitCode exit_code(const Error& error) {
   switch (error.kind) {
@@ -59,73 +35,6 @@ ExitCode complain(const Program& program, std::string_view command, const Error&
   return exit_code(error);
 }
 
-struct Registered {
-  CommandFactory make;
-  Summary summary;
-};
-
-std::vector<Registered> registered(const Program& program) {
-  std::vector<Registered> commands;
-  for (const CommandFactory& make : program.commands) {
-    commands.push_back({make, make()->summary()});
-  }
-  return commands;
-}
-
-std::vector<Summary> summaries(const std::vector<Registered>& commands) {
-  std::vector<Summary> list;
-  for (const Registered& command : commands) {
-    list.push_back(command.summary);
-  }
-  return list;
-}
-
-// How many of the words name this command: all of its own, or none.
-std::size_t words_matched(const std::string& name, const std::vector<std::string>& words) {
-  const std::size_t space = name.find(' ');
-  if (space == std::string::npos) {
-    return words[0] == name ? 1 : 0;
-  }
-  return words.size() > 1 && words[0] == name.substr(0, space) && words[1] == name.substr(space + 1)
-             ? 2
-             : 0;
-}
-
-Error unknown_command(const std::vector<Registered>& commands,
-                      const std::vector<std::string>& words) {
-  std::vector<std::string> names;
-  std::string family;
-  for (const Registered& command : commands) {
-    const std::string& name = command.summary.name;
-    names.push_back(name);
-    if (name.starts_with(words[0] + " ")) {
-      family += (family.empty() ? "" : ", ") + ("'" + name + "'");
-    }
-  }
-  const bool has_second = words.size() > 1 && !words[1].starts_with('-');
-  const std::string typed = has_second ? words[0] + " " + words[1] : words[0];
-  std::string near = nearest(typed, names);
-  if (near.empty()) {
-    near = nearest(words[0], names);
-  }
-  if (!family.empty() && near.empty()) {
-    return {
-        ErrorKind::Usage,    "", typed, 0, has_second ? "unknown command" : "needs a second word",
-        "there is " + family};
-  }
-  return {ErrorKind::Usage,
-          "",
-          family.empty() && near.find(' ') == std::string::npos ? words[0] : typed,
-          0,
-          "unknown command",
-          near.empty() ? "'--help' lists them" : fmt::format("did you mean '{}'?", near)};
-}
-
-ExitCode print_version(const Program& program, Context& context) {
-  fmt::print(context.out, "{} {}\n", program.name, program.version);
-  return ExitCode::Done;
-}
-
 bool asks_for(const std::vector<std::string>& words, std::string_view flag, char letter) {
   const auto end = std::ranges::find(words, "--");
   return std::any_of(words.begin(), end, [&](const std::string& word) {
@@ -136,7 +45,7 @@ bool asks_for(const std::vector<std::string>& words, std::string_view flag, char
 ExitCode run(const Program& program, const Registered& registered,
              const std::vector<std::string>& arguments, Context& context) {
   const std::unique_ptr<Command> command = registered.make();
-  Common common;
+  CommonFlags common;
   const Definition definition = define(*command, common);
   // Help is given to whoever asks for it, whatever else is wrong with the line.
   if (asks_for(arguments, "--help", 'h')) {
@@ -146,86 +55,39 @@ ExitCode run(const Program& program, const Registered& registered,
   if (asks_for(arguments, "--version", 0)) {
     return print_version(program, context);
   }
+  const std::string& name = definition.summary.name;
   if (const Result<> parsed = parse(definition.flags, arguments); !parsed) {
-    return complain(program, definition.summary.name, parsed.error(), context);
+    return complain(program, name, parsed.error(), context);
   }
   context.json = common.json;
   context.quiet = common.quiet;
   const Result<ExitCode> code = command->run(context);
-  return code ? *code : complain(program, definition.summary.name, code.error(), context);
-}
-
-std::vector<Definition> definitions(const std::vector<Registered>& commands) {
-  std::vector<Definition> list;
-  for (const Registered& entry : commands) {
-    const std::unique_ptr<Command> command = entry.make();
-    Common common;
-    list.push_back(define(*command, common));
-  }
-  return list;
-}
-
-ExitCode write_manual(const Program& program, const std::vector<Registered>& commands,
-                      const std::string& folder, Context& context) {
-  const auto write = [&](std::string page, const std::string& text) {
-    std::ranges::replace(page, ' ', '-');
-    std::ofstream file(folder + "/" + page + ".1");
-    file << text;
-    return file.flush().good();
-  };
-  bool good = write(program.name, manual_overview(program, summaries(commands)));
-  for (const Definition& definition : definitions(commands)) {
-    good = good &&
-           write(program.name + "-" + definition.summary.name, manual_page(program, definition));
-  }
-  return good ? ExitCode::Done
-              : complain(program, "man-pages",
-                         {ErrorKind::NotFound, "", folder, 0, "cannot be written to",
-                          "give an existing folder"},
-                         context);
-}
-
-// What the program says of itself; nothing where the words ask for a command.
-std::optional<ExitCode> run_built_in(const Program& program,
-                                     const std::vector<Registered>& commands,
-                                     const std::vector<std::string>& words, Context& context) {
-  if (words[0] == "--help" || words[0] == "-h" || (words[0] == "help" && words.size() == 1)) {
-    context.out << overview(program, summaries(commands), context.out_terminal.width);
-    return ExitCode::Done;
-  }
-  if (words[0] == "--version") {
-    return print_version(program, context);
-  }
-  if (words == std::vector<std::string>{"completion", "bash"}) {
-    context.out << bash_completion(program, definitions(commands));
-    return ExitCode::Done;
-  }
-  if (words[0] == "man-pages" && words.size() == 2) {
-    return write_manual(program, commands, words[1], context);
-  }
-  return std::nullopt;
+  return code ? *code : complain(program, name, code.error(), context);
 }
 
 ExitCode choose(const Program& program, std::vector<std::string> words, Context& context) {
-  const std::vector<Registered> commands = registered(program);
+  const std::vector<Registered> commands = registered(program.commands);
   if (words.empty()) {
-    context.err << overview(program, summaries(commands), context.err_terminal.width);
+    context.err << overview_of(program, commands, context.err_terminal.width);
     return ExitCode::Usage;
   }
-  if (const auto code = run_built_in(program, commands, words, context)) {
-    return *code;
+  const Result<std::optional<ExitCode>> built_in = run_built_in(program, commands, words, context);
+  if (!built_in) {
+    return complain(program, "", built_in.error(), context);
+  }
+  if (*built_in) {
+    return **built_in;
   }
   if (words[0] == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  for (const Registered& command : commands) {
-    if (const std::size_t matched = words_matched(command.summary.name, words)) {
-      return run(program, command,
-                 {words.begin() + static_cast<std::ptrdiff_t>(matched), words.end()}, context);
-    }
+  const std::optional<Match> found = match(commands, words);
+  if (!found) {
+    return complain(program, "", unknown_command(commands, words), context);
   }
-  return complain(program, "", unknown_command(commands, words), context);
+  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found->words));
+  return run(program, *found->command, words, context);
 }
 
 std::optional<std::string> variable(const std::string& name) {
@@ -240,13 +102,12 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words,
     const ExitCode code = choose(program, words, context);
     // A full disk behind "> file" must not pass for success.
     if (!context.out.flush().good()) {
-      return complain(program, "",
-                      {ErrorKind::Io, "", "standard output", 0, "cannot be written", {}}, context);
+      const Error error{ErrorKind::Io, "", "standard output", 0, "cannot be written"};
+      return complain(program, "", error, context);
     }
     return code;
   } catch (const std::exception& error) {
-    return complain(program, "", {ErrorKind::Io, "", "internal error", 0, error.what(), {}},
-                    context);
+    return complain(program, "", {ErrorKind::Io, "", "internal error", 0, error.what()}, context);
   }
 }
 
