@@ -1,0 +1,158 @@
+#include "base/net/rtnetlink.h"
+
+#include <arpa/inet.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+namespace chokepoint::net {
+namespace {
+
+constexpr unsigned kSequence = 1;
+constexpr std::size_t kBufferBytes = 32768;
+
+struct Close {
+  void operator()(mnl_socket* socket) const { mnl_socket_close(socket); }
+};
+using Socket = std::unique_ptr<mnl_socket, Close>;
+
+Result<Socket> open_socket() {
+  Socket socket(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC));
+  if (!socket || mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
+    return fail(from_errno(errno, "rtnetlink", "socket"));
+  }
+  return socket;
+}
+
+// Sends a dump request whose body is a `Body` of zeros and calls `take` for each message.
+template <class Body>
+Result<> dump(std::uint16_t type, mnl_cb_t take, void* into) {
+  const Result<Socket> socket = open_socket();
+  if (!socket) {
+    return fail(socket.error());
+  }
+  std::vector<char> buffer(kBufferBytes);
+  nlmsghdr* header = mnl_nlmsg_put_header(buffer.data());
+  header->nlmsg_type = type;
+  header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  header->nlmsg_seq = kSequence;
+  mnl_nlmsg_put_extra_header(header, sizeof(Body));
+  if (mnl_socket_sendto(socket->get(), header, header->nlmsg_len) < 0) {
+    return fail(from_errno(errno, "rtnetlink", "dump"));
+  }
+  const unsigned port = mnl_socket_get_portid(socket->get());
+  int more = 1;
+  while (more > 0) {
+    const ssize_t count = mnl_socket_recvfrom(socket->get(), buffer.data(), buffer.size());
+    more = count < 0 ? -1
+                     : mnl_cb_run(buffer.data(), static_cast<std::size_t>(count), kSequence, port,
+                                  take, into);
+  }
+  if (more < 0) {
+    return fail(from_errno(errno, "rtnetlink", "dump"));
+  }
+  return {};
+}
+
+std::string words_of(int family, const nlattr* attribute) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const std::size_t needed = family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr);
+  if (mnl_attr_get_payload_len(attribute) >= needed) {
+    inet_ntop(family, mnl_attr_get_payload(attribute), text, sizeof(text));
+  }
+  return text;
+}
+
+// IFA_LOCAL is this host's end of a point-to-point link, where IFA_ADDRESS is the other; an IPv6
+// address has IFA_ADDRESS alone.
+struct Ends {
+  const nlattr* local = nullptr;
+  const nlattr* address = nullptr;
+};
+
+int take_end(const nlattr* attribute, void* into) {
+  auto& ends = *static_cast<Ends*>(into);
+  if (mnl_attr_get_type(attribute) == IFA_LOCAL) {
+    ends.local = attribute;
+  } else if (mnl_attr_get_type(attribute) == IFA_ADDRESS) {
+    ends.address = attribute;
+  }
+  return MNL_CB_OK;
+}
+
+int take_address(const nlmsghdr* header, void* into) {
+  const auto* body = static_cast<const ifaddrmsg*>(mnl_nlmsg_get_payload(header));
+  if (body->ifa_family != AF_INET && body->ifa_family != AF_INET6) {
+    return MNL_CB_OK;
+  }
+  Ends ends;
+  mnl_attr_parse(header, sizeof(ifaddrmsg), take_end, &ends);
+  const nlattr* end = ends.local != nullptr ? ends.local : ends.address;
+  if (end == nullptr) {
+    return MNL_CB_OK;
+  }
+  auto& addresses = *static_cast<AddressesByIndex*>(into);
+  addresses[static_cast<int>(body->ifa_index)].push_back(
+      {.family = body->ifa_family == AF_INET ? "ipv4" : "ipv6",
+       .address = words_of(body->ifa_family, end),
+       .prefix = body->ifa_prefixlen,
+       .link_local = body->ifa_scope == RT_SCOPE_LINK});
+  return MNL_CB_OK;
+}
+
+struct Qdisc {
+  int index;
+  bool is_root;
+  std::string kind;
+};
+
+int take_kind(const nlattr* attribute, void* into) {
+  if (mnl_attr_get_type(attribute) == TCA_KIND &&
+      mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0) {
+    *static_cast<std::string*>(into) = mnl_attr_get_str(attribute);
+  }
+  return MNL_CB_OK;
+}
+
+int take_qdisc(const nlmsghdr* header, void* into) {
+  const auto* body = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(header));
+  std::string kind;
+  mnl_attr_parse(header, sizeof(tcmsg), take_kind, &kind);
+  static_cast<std::vector<Qdisc>*>(into)->push_back(
+      {body->tcm_ifindex, body->tcm_parent == TC_H_ROOT, std::move(kind)});
+  return MNL_CB_OK;
+}
+
+}  // namespace
+
+Result<AddressesByIndex> dump_addresses() {
+  AddressesByIndex addresses;
+  if (const Result<> dumped = dump<ifaddrmsg>(RTM_GETADDR, take_address, &addresses); !dumped) {
+    return fail(dumped.error());
+  }
+  return addresses;
+}
+
+Result<QdiscsByIndex> dump_qdiscs() {
+  std::vector<Qdisc> dumped;
+  if (const Result<> done = dump<tcmsg>(RTM_GETQDISC, take_qdisc, &dumped); !done) {
+    return fail(done.error());
+  }
+
+  std::ranges::stable_partition(dumped, &Qdisc::is_root);
+  QdiscsByIndex qdiscs;
+  for (Qdisc& qdisc : dumped) {
+    std::vector<std::string>& kinds = qdiscs[qdisc.index];
+    if (!qdisc.kind.empty() && std::ranges::find(kinds, qdisc.kind) == kinds.end()) {
+      kinds.push_back(std::move(qdisc.kind));
+    }
+  }
+  return qdiscs;
+}
+
+}  // namespace chokepoint::net
