@@ -4,12 +4,14 @@
 
 #include "base/host/fact.h"
 #include "base/host/kernel.h"
+#include "base/host/network.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
 
 struct Inventory {
   Kernel kernel;
+  Network network;
 };
 
 Inventory read_inventory(const sys::Root& root);

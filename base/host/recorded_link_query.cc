@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "base/host/link_query.h"
+
+namespace chokepoint::host {
+namespace {
+
+// Ordered, because a driver's statistics have an order.
+using Json = nlohmann::ordered_json;
+
+const Json& member(const Json& object, const char* key) {
+  static const Json kNothing;
+  if (!object.is_object()) {
+    return kNothing;
+  }
+  const auto found = object.find(key);
+  return found == object.end() ? kNothing : *found;
+}
+
+std::optional<std::int64_t> number(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
+}
+
+std::optional<bool> toggle(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
+}
+
+std::optional<std::string> text(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+}
+
+net::DriverInfo driver_of(const Json& json) {
+  return {.driver = text(json, "driver").value_or(""),
+          .version = text(json, "version").value_or(""),
+          .firmware = text(json, "firmware").value_or(""),
+          .bus = text(json, "bus").value_or("")};
+}
+
+net::LinkModes modes_of(const Json& json) {
+  return {.speed_mbps = number(json, "speed_mbps"),
+          .fastest_mbps = number(json, "fastest_mbps"),
+          .partner_fastest_mbps = number(json, "partner_fastest_mbps"),
+          .duplex = text(json, "duplex"),
+          .autonegotiation = toggle(json, "autonegotiation")};
+}
+
+net::Rings rings_of(const Json& json) {
+  return {.rx = number(json, "rx"),
+          .tx = number(json, "tx"),
+          .rx_max = number(json, "rx_max"),
+          .tx_max = number(json, "tx_max")};
+}
+
+net::Channels channels_of(const Json& json) {
+  return {.combined = number(json, "combined"),
+          .combined_max = number(json, "combined_max"),
+          .rx = number(json, "rx"),
+          .rx_max = number(json, "rx_max"),
+          .tx = number(json, "tx"),
+          .tx_max = number(json, "tx_max")};
+}
+
+net::Coalescing coalescing_of(const Json& json) {
+  return {.adaptive_rx = toggle(json, "adaptive_rx"),
+          .adaptive_tx = toggle(json, "adaptive_tx"),
+          .rx_usecs = number(json, "rx_usecs"),
+          .tx_usecs = number(json, "tx_usecs"),
+          .rx_frames = number(json, "rx_frames"),
+          .tx_frames = number(json, "tx_frames")};
+}
+
+net::Pause pause_of(const Json& json) {
+  return {.autonegotiation = toggle(json, "autonegotiation"),
+          .rx = toggle(json, "rx"),
+          .tx = toggle(json, "tx")};
+}
+
+// "on", "off", "off [fixed]": as `ethtool -k` prints them.
+std::vector<net::Feature> features_of(const Json& json) {
+  std::vector<net::Feature> features;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) {
+      const std::string state = value.get<std::string>();
+      features.push_back({name, state.starts_with("on"), state.ends_with("[fixed]")});
+    }
+  }
+  return features;
+}
+
+std::vector<net::Statistic> statistics_of(const Json& json) {
+  std::vector<net::Statistic> statistics;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_number_integer()) {
+      statistics.push_back({name, value.get<std::int64_t>()});
+    }
+  }
+  return statistics;
+}
+
+// "10.0.0.2/24", "fe80::1/64"
+std::vector<net::InterfaceAddress> addresses_of(const Json& json) {
+  std::vector<net::InterfaceAddress> addresses;
+  for (const Json& entry : json) {
+    const std::string whole = entry.is_string() ? entry.get<std::string>() : "";
+    const std::size_t slash = whole.find('/');
+    if (slash == std::string::npos) {
+      continue;
+    }
+    const bool ipv6 = whole.find(':') != std::string::npos;
+    int prefix = 0;
+    std::from_chars(whole.data() + slash + 1, whole.data() + whole.size(), prefix);
+    addresses.push_back(
+        {.family = ipv6 ? "ipv6" : "ipv4",
+         .address = whole.substr(0, slash),
+         .prefix = prefix,
+         .link_local = whole.starts_with("fe80:") || whole.starts_with("169.254.")});
+  }
+  return addresses;
+}
+
+std::vector<std::string> texts_of(const Json& json) {
+  std::vector<std::string> texts;
+  for (const Json& entry : json) {
+    if (entry.is_string()) {
+      texts.push_back(entry.get<std::string>());
+    }
+  }
+  return texts;
+}
+
+template <class T>
+std::optional<T> where_present(const Json& object, const char* key, T (*read)(const Json&)) {
+  const Json& value = member(object, key);
+  return value.is_object() ? std::optional(read(value)) : std::nullopt;
+}
+
+class RecordedLinkQuery final : public LinkQuery {
+ public:
+  explicit RecordedLinkQuery(const sys::Root& root) {
+    const Result<std::string> content = root.read(kRecordedAnswers);
+    if (!content) {
+      problem_ = fmt::format("a copied root without {}", kRecordedAnswers);
+      return;
+    }
+    answers_ = Json::parse(*content, nullptr, false);
+    if (!answers_.is_object()) {
+      problem_ = fmt::format("{} is not a JSON object", kRecordedAnswers);
+    }
+  }
+
+  LinkAnswers ask(const std::string& interface) const override {
+    const Json& json = member(answers_, interface.c_str());
+    return {.driver = where_present(json, "driver", driver_of),
+            .modes = where_present(json, "modes", modes_of),
+            .rings = where_present(json, "rings", rings_of),
+            .channels = where_present(json, "channels", channels_of),
+            .coalescing = where_present(json, "coalescing", coalescing_of),
+            .pause = where_present(json, "pause", pause_of),
+            .features = features_of(member(json, "features")),
+            .statistics = statistics_of(member(json, "statistics")),
+            .qdiscs = texts_of(member(json, "qdiscs")),
+            .addresses = addresses_of(member(json, "addresses"))};
+  }
+
+  std::string source() const override { return std::string(kRecordedAnswers); }
+  std::optional<std::string> problem() const override { return problem_; }
+
+ private:
+  Json answers_;
+  std::optional<std::string> problem_;
+};
+
+}  // namespace
+
+std::unique_ptr<LinkQuery> recorded_link_query(const sys::Root& root) {
+  return std::make_unique<RecordedLinkQuery>(root);
+}
+
+}  // namespace chokepoint::host

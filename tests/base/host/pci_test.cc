@@ -1,0 +1,105 @@
+#include "base/host/pci.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/fakes/host_tree.h"
+
+namespace chokepoint::host {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> addresses(const PciDevice& device) {
+  std::vector<std::string> names;
+  for (const PciHop& hop : device.path) {
+    names.push_back(hop.address);
+  }
+  return names;
+}
+
+TEST(Pci, ReadsACardAndThePathAboveIt) {
+  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
+  const auto device = read_pci_device(tree.root(), "0000:03:00.0");
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->vendor, "0x8086");
+  EXPECT_EQ(device->device, "0x1592");
+  EXPECT_EQ(device->class_code, "0x020000");
+  EXPECT_EQ(device->driver, "ice");
+  EXPECT_EQ(device->numa_node, 0);
+  EXPECT_EQ(device->local_cpus, "0,2,4,6,8,10,12,14");
+  EXPECT_THAT(addresses(*device), ElementsAre("0000:00:02.0", "0000:03:00.0"));
+  const PciHop& card = device->path.back();
+  EXPECT_EQ(card.current, (PciLink{.speed_gts = 8, .width = 8}));
+  EXPECT_EQ(card.maximum, (PciLink{.speed_gts = 16, .width = 16}));
+  EXPECT_EQ(card.possible, (PciLink{.speed_gts = 8, .width = 8}));
+  EXPECT_EQ(card.errors.correctable, 0);
+}
+
+TEST(Pci, TheNarrowestHopIsFoundAboveTheCard) {
+  const auto tree = fakes::HostTree::from_fixture("switch-x4");
+  const auto device = read_pci_device(tree.root(), "0000:43:00.0");
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->path.size(), 4);
+  ASSERT_NE(narrowest_hop(*device), nullptr);
+  EXPECT_EQ(narrowest_hop(*device)->address, "0000:41:00.0");
+  EXPECT_NEAR(*ceiling_mbps(*device), 57'600, 50);
+  EXPECT_EQ(device->path.front().errors.correctable, 4711);
+}
+
+TEST(Pci, ThePayloadIsTheSmallestOfThePath) {
+  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
+  std::string config(256, '\0');
+  config[0x06] = 0x10;
+  config[0x34] = 0x40;
+  config[0x40] = 0x10;
+  const std::string folder = "/sys/devices/pci0000:00/0000:00:02.0/";
+  config[0x48] = 0x20;
+  tree.write(folder + "config", config);
+  config[0x48] = 0x00;
+  tree.write(folder + "0000:03:00.0/config", config);
+  const auto device = read_pci_device(tree.root(), "0000:03:00.0");
+  ASSERT_TRUE(device);
+  EXPECT_EQ(payload_of(*device), 128);
+  EXPECT_NEAR(*ceiling_mbps(*device), 53'060, 50);
+}
+
+TEST(Pci, WhatIsNotThereIsNotKnown) {
+  const auto tree = fakes::HostTree::from_text(
+      "/sys/bus/pci/devices/0000:00:03.0/vendor = 0x1af4\n"
+      "/sys/bus/pci/devices/0000:00:03.0/numa_node = -1\n"
+      "/sys/bus/pci/devices/0000:00:03.0/current_link_speed = Unknown\n"
+      "/sys/bus/pci/devices/0000:00:03.0/current_link_width = 0\n");
+  const auto device = read_pci_device(tree.root(), "0000:00:03.0");
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->numa_node, std::nullopt);
+  EXPECT_EQ(narrowest_hop(*device), nullptr);
+  EXPECT_EQ(ceiling_mbps(*device), std::nullopt);
+  EXPECT_EQ(payload_of(*device), std::nullopt);
+  EXPECT_EQ(read_pci_device(tree.root(), "0000:00:04.0"), std::nullopt);
+}
+
+TEST(Pci, AVirtualFunctionIsReadWithItsPhysicalOnesPath) {
+  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
+  const std::string folder = "/sys/devices/pci0000:00/0000:00:02.0/0000:03:01.0/";
+  tree.link("/sys/bus/pci/devices/0000:03:01.0",
+            "../../../devices/pci0000:00/0000:00:02.0/0000:03:01.0");
+  tree.write(folder + "vendor", "0x8086\n");
+  tree.link(folder + "physfn", "../0000:03:00.0");
+  const auto device = read_pci_device(tree.root(), "0000:03:01.0");
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->path.back().address, "0000:03:00.0");
+}
+
+TEST(Pci, FindsTheDeviceInAResolvedPath) {
+  EXPECT_EQ(pci_address_in("/sys/devices/pci0000:00/0000:00:03.0/virtio2/net/eth0"),
+            "0000:00:03.0");
+  EXPECT_EQ(pci_address_in("/sys/devices/pci10000:00/10000:00:02.0/10000:01:00.0"),
+            "10000:01:00.0");
+  EXPECT_EQ(pci_address_in("/sys/devices/virtual/net/lo"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace chokepoint::host
