@@ -1,0 +1,261 @@
+#include "probe/host/interface_checks.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "probe/host/nic_rules.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using host::NicKind;
+
+// What a job between hosts can use: an interface with an address of its own that is no host-local
+// construction.
+bool is_candidate(const host::Nic& nic) {
+  constexpr std::array kKinds{NicKind::Physical,    NicKind::VirtualFunction,
+                              NicKind::Paravirtual, NicKind::Wireless,
+                              NicKind::Bond,        NicKind::Vlan};
+  const bool bridged =
+      nic.kind == NicKind::Bridge && !nic.lower.empty() && !nic.name.starts_with("docker");
+  return is_up(nic) && has_address(nic) &&
+         (bridged || std::ranges::find(kKinds, nic.kind) != kKinds.end());
+}
+
+bool is_last_resort(const host::Nic& nic) {
+  return nic.kind != NicKind::Loopback && is_up(nic) && has_address(nic);
+}
+
+std::vector<const host::Nic*> chosen_by(const host::Network& network,
+                                        bool (*fits)(const host::Nic&)) {
+  std::vector<const host::Nic*> all;
+  for (const host::Nic& nic : network.nics) {
+    if (fits(nic)) {
+      all.push_back(&nic);
+    }
+  }
+  return all;
+}
+
+std::vector<const host::Nic*> candidates(const host::Network& network) {
+  std::vector<const host::Nic*> all = chosen_by(network, is_candidate);
+  // In a container or a network namespace, the one end of a veth is all there is.
+  return all.empty() ? chosen_by(network, is_last_resort) : all;
+}
+
+// Gloo binds the address that the host's own name resolves to; where that is left to DNS, it is
+// nearly always the address on the default route.
+const host::Nic* default_choice(const host::Network& network) {
+  for (const auto& name : {network.name_interface, network.default_route}) {
+    const host::Nic* nic = name ? find(network, *name) : nullptr;
+    if (nic != nullptr && is_candidate(*nic)) {
+      return nic;
+    }
+  }
+  return nullptr;
+}
+
+std::string words_of(const host::Network& network, const host::Nic& nic) {
+  const auto speed = speed_mbps(network, nic);
+  return fmt::format("{} ({})", nic.name,
+                     speed ? format_mbps(static_cast<double>(*speed)) : "speed not known");
+}
+
+const host::Nic* fastest(const host::Network& network, const std::vector<const host::Nic*>& all) {
+  return *std::ranges::max_element(
+      all, {}, [&](const host::Nic* nic) { return speed_mbps(network, *nic).value_or(0); });
+}
+
+std::string export_command(const std::string& interface) {
+  return fmt::format("export GLOO_SOCKET_IFNAME={0} NCCL_SOCKET_IFNAME={0}", interface);
+}
+
+void judge_choice(const host::Network& network, const std::vector<const host::Nic*>& all,
+                  Check& check) {
+  const host::Nic* best = fastest(network, all);
+  const host::Nic* chosen = default_choice(network);
+  const auto best_speed = speed_mbps(network, *best);
+  if (chosen == nullptr) {
+    check.status = Status::Info;
+    check.found = fmt::format("{} usable interfaces, none of them the obvious one", all.size());
+  } else {
+    check.found = words_of(network, *chosen);
+  }
+  const auto speed = chosen == nullptr ? std::nullopt : speed_mbps(network, *chosen);
+  if (speed && best_speed && *speed < *best_speed) {
+    check.status = Status::Warning;
+  } else if (!speed && best_speed) {
+    check.status = Status::Info;
+  }
+  if (check.status != Status::Pass) {
+    check.wanted = words_of(network, *best);
+    check.next_step = export_command(best->name);
+  }
+}
+
+void report_no_candidate(const host::Network& network, Checks& checks) {
+  const bool visible = std::ranges::any_of(
+      network.nics, [](const host::Nic& nic) { return nic.kind != NicKind::Unknown; });
+  if (!visible) {
+    return;
+  }
+  Check check{.id = "host.interfaces",
+              .status = Status::Info,
+              .subject = "host",
+              .found = "none",
+              .why = "no interface is up with an address that reaches other hosts",
+              .next_step = "ip address"};
+  if (network.query_problem) {
+    check.status = Status::Unknown;
+    check.found.clear();
+    check.why = "addresses could not be read: " + *network.query_problem;
+  }
+  checks.push_back(std::move(check));
+}
+
+// The network part of an address as text: "10.0.0.0/24".
+std::optional<std::string> subnet_of(const net::InterfaceAddress& address) {
+  const int family = address.family == "ipv4" ? AF_INET : AF_INET6;
+  const int bits = family == AF_INET ? 32 : 128;
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  // A host route is no subnet to share.
+  if (address.link_local || address.prefix <= 0 || address.prefix >= bits ||
+      inet_pton(family, address.address.c_str(), bytes.data()) != 1) {
+    return std::nullopt;
+  }
+  for (int bit = address.prefix; bit < bits; ++bit) {
+    auto& byte = bytes.at(static_cast<std::size_t>(bit / 8));
+    byte = static_cast<unsigned char>(byte & ~(0x80U >> (bit % 8)));
+  }
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(family, bytes.data(), text, sizeof(text));
+  return fmt::format("{}/{}", text, address.prefix);
+}
+
+using Subnets = std::map<std::string, std::vector<const host::Nic*>>;
+
+Subnets subnets_of(const std::vector<const host::Nic*>& nics) {
+  Subnets subnets;
+  for (const host::Nic* nic : nics) {
+    for (const net::InterfaceAddress& address : nic->settings.addresses) {
+      const auto subnet = subnet_of(address);
+      if (!subnet) {
+        continue;
+      }
+      auto& members = subnets[*subnet];
+      if (std::ranges::find(members, nic) == members.end()) {
+        members.push_back(nic);
+      }
+    }
+  }
+  return subnets;
+}
+
+std::string names_of(const std::vector<const host::Nic*>& nics) {
+  std::string names;
+  for (const host::Nic* nic : nics) {
+    names += (names.empty() ? "" : " ") + nic->name;
+  }
+  return names;
+}
+
+void report_mismatch(const host::Nic& one, const host::Nic& other, std::string_view why,
+                     Checks& checks) {
+  const std::int64_t larger = std::max(*one.mtu, *other.mtu);
+  const std::string& smaller_name = *one.mtu < *other.mtu ? one.name : other.name;
+  checks.push_back(
+      {.id = "host.mtu-mismatch",
+       .status = Status::Warning,
+       .subject = one.name,
+       .found = fmt::format("{} {}, {} {}", one.name, *one.mtu, other.name, *other.mtu),
+       .wanted = "one MTU",
+       .why = std::string(why),
+       .next_step = fmt::format("ip link set {} mtu {}", smaller_name, larger)});
+}
+
+// What stands on a smaller interface sends packets that do not fit through it.
+void check_stacked(const host::Network& network, const host::Nic& nic, Checks& checks) {
+  for (const std::string& name : nic.lower) {
+    const host::Nic* lower = find(network, name);
+    if (lower != nullptr && lower->mtu && nic.mtu && *lower->mtu < *nic.mtu) {
+      report_mismatch(nic, *lower, "packets that fit the upper interface do not fit the lower one",
+                      checks);
+    }
+  }
+}
+
+bool may_differ(const host::Nic& one, const host::Nic& other) {
+  return !one.mtu || !other.mtu || *one.mtu == *other.mtu || one.master || other.master;
+}
+
+// Ports of one speed are ports of one fabric, as far as a host can tell.
+void check_siblings(const host::Network& network, Checks& checks) {
+  const std::vector<const host::Nic*> all = candidates(network);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      const std::int64_t speed = speed_or_zero(*all[i]);
+      if (is_port(*all[i]) && is_port(*all[j]) && speed >= kFastMbps &&
+          speed == speed_or_zero(*all[j]) && !may_differ(*all[i], *all[j])) {
+        report_mismatch(*all[i], *all[j],
+                        "ports of one speed with different MTUs: a job over both meets the smaller",
+                        checks);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void check_interfaces(const host::Network& network, Checks& checks) {
+  const std::vector<const host::Nic*> all = candidates(network);
+  if (all.empty()) {
+    report_no_candidate(network, checks);
+    return;
+  }
+  Check check{.id = "host.interfaces",
+              .subject = "host",
+              .why =
+                  "Gloo and NCCL's start-up take the interface of the host's name or default "
+                  "route, be it the slowest"};
+  if (all.size() == 1) {
+    check.found = words_of(network, *all.front());
+    check.why = "the only interface with an address that reaches other hosts";
+  } else {
+    judge_choice(network, all, check);
+  }
+  checks.push_back(std::move(check));
+}
+
+void check_subnets(const host::Network& network, Checks& checks) {
+  for (const auto& [subnet, nics] : subnets_of(candidates(network))) {
+    if (nics.size() > 1) {
+      checks.push_back({.id = "host.subnets",
+                        .status = Status::Warning,
+                        .subject = "host",
+                        .found = fmt::format("{} on {}", subnet, names_of(nics)),
+                        .wanted = "one interface a subnet",
+                        .why = "all that leaves for this subnet takes one of them, and either "
+                               "answers for the other",
+                        .next_step = "give each its own subnet, or bond them; until then "
+                                     "sysctl -w net.ipv4.conf.all.arp_ignore=1 "
+                                     "net.ipv4.conf.all.arp_announce=2, and a rule and table "
+                                     "for each (ip rule add from ADDRESS table N)"});
+    }
+  }
+}
+
+void check_mtu_mismatch(const host::Network& network, Checks& checks) {
+  for (const host::Nic& nic : network.nics) {
+    if (is_up(nic)) {
+      check_stacked(network, nic, checks);
+    }
+  }
+  check_siblings(network, checks);
+}
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,12 @@
+// All that is judged about this host's interfaces and the PCIe below them. Pure: facts in, checks
+// out.
+#pragma once
+
+#include "base/host/network.h"
+#include "probe/host/check.h"
+
+namespace chokepoint::probe {
+
+void check_network(const host::Network& network, Checks& checks);
+
+}  // namespace chokepoint::probe

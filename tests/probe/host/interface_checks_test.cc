@@ -1,0 +1,106 @@
+#include "probe/host/interface_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/probe/host/checked.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using testing::HasSubstr;
+
+host::Nic port(const std::string& name, std::int64_t speed, const std::string& address) {
+  host::Nic nic = sound_port(speed);
+  nic.name = name;
+  const bool ipv6 = address.find(':') != std::string::npos;
+  nic.settings.addresses = {
+      {.family = ipv6 ? "ipv6" : "ipv4", .address = address, .prefix = ipv6 ? 64 : 24}};
+  return nic;
+}
+
+Check interfaces_of(const host::Network& network) {
+  Checks checks;
+  check_interfaces(network, checks);
+  return checks.size() == 1 ? checks.front() : Check{.id = "not one check"};
+}
+
+TEST(InterfaceChecks, AJobThatWouldTakeTheSlowInterfaceIsToldTheFastOne) {
+  const Check check = find_check(checked_fixture("mgmt-1g-fabric-100g"), "host.interfaces");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.found, HasSubstr("eno1 (1 Gb/s)"));
+  EXPECT_THAT(check.wanted, HasSubstr("ens1f0np0 (100 Gb/s)"));
+  EXPECT_EQ(check.next_step, "export GLOO_SOCKET_IFNAME=ens1f0np0 NCCL_SOCKET_IFNAME=ens1f0np0");
+}
+
+TEST(InterfaceChecks, TheDefaultBeingTheFastestPasses) {
+  host::Network network{
+      .nics = {port("eno1", 1'000, "192.0.2.1"), port("ens1", 100'000, "10.0.0.1")},
+      .default_route = "ens1"};
+  EXPECT_EQ(interfaces_of(network).status, Status::Pass);
+  network.name_interface = "eno1";
+  EXPECT_EQ(interfaces_of(network).status, Status::Warning) << "the host's name goes before";
+  network.name_interface = "lo";
+  EXPECT_EQ(interfaces_of(network).status, Status::Pass);
+}
+
+TEST(InterfaceChecks, NoObviousInterfaceIsALine) {
+  const host::Network network{
+      .nics = {port("eno1", 1'000, "192.0.2.1"), port("ens1", 100'000, "10.0.0.1")}};
+  EXPECT_EQ(interfaces_of(network).status, Status::Info);
+}
+
+TEST(InterfaceChecks, OneInterfaceIsNoChoice) {
+  EXPECT_EQ(interfaces_of({.nics = {port("eno1", 1'000, "192.0.2.1")}}).status, Status::Pass);
+}
+
+TEST(InterfaceChecks, AContainersVethIsItsInterface) {
+  host::Nic veth = port("eth0", 10'000, "172.17.0.2");
+  veth.kind = host::NicKind::Veth;
+  const Check check = interfaces_of({.nics = {veth}});
+  EXPECT_EQ(check.status, Status::Pass);
+  EXPECT_THAT(check.found, HasSubstr("eth0"));
+  host::Nic docker = port("docker0", 0, "172.18.0.1");
+  docker.kind = host::NicKind::Bridge;
+  const Check both = interfaces_of({.nics = {docker, port("eno1", 1'000, "192.0.2.1")}});
+  EXPECT_THAT(both.found, HasSubstr("eno1"));
+}
+
+TEST(InterfaceChecks, TwoInterfacesOnOneSubnetAreAWarning) {
+  const Check check = find_check(checked_fixture("bond-and-rails"), "host.subnets");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.found, HasSubstr("10.10.0.0/24 on eth2 eth3"));
+  Checks checks;
+  check_subnets({.nics = {port("a", 1'000, "2001:db8::1"), port("b", 1'000, "2001:db8::2")}},
+                checks);
+  ASSERT_EQ(checks.size(), 1);
+  EXPECT_THAT(checks[0].found, HasSubstr("2001:db8::/64"));
+}
+
+TEST(InterfaceChecks, SubnetsApartAreNoFinding) {
+  host::Nic link_local = port("c", 1'000, "fe80::1");
+  link_local.settings.addresses[0].link_local = true;
+  Checks checks;
+  check_subnets({.nics = {port("a", 1'000, "10.0.0.1"), port("b", 1'000, "10.0.1.1"), link_local}},
+                checks);
+  EXPECT_TRUE(checks.empty());
+}
+
+TEST(InterfaceChecks, MtusThatDisagreeAreNamed) {
+  const Checks checks = checked_fixture("bond-and-rails");
+  const Check stacked = find_check(checks, "host.mtu-mismatch", "bond0");
+  EXPECT_EQ(stacked.status, Status::Warning);
+  EXPECT_EQ(stacked.next_step, "ip link set eth1 mtu 9000");
+  EXPECT_EQ(find_check(checks, "host.mtu-mismatch", "eth2").next_step, "ip link set eth3 mtu 9000");
+}
+
+TEST(InterfaceChecks, ManagementAndFabricMayDiffer) {
+  host::Nic management = port("eno1", 1'000, "192.0.2.1");
+  management.mtu = 1500;
+  Checks checks;
+  check_mtu_mismatch({.nics = {management, port("ens1", 100'000, "10.0.0.1")}}, checks);
+  EXPECT_TRUE(checks.empty());
+}
+
+}  // namespace
+}  // namespace chokepoint::probe

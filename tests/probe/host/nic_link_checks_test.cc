@@ -1,0 +1,98 @@
+#include "probe/host/nic_link_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/probe/host/checked.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using testing::HasSubstr;
+
+host::Network network_with(std::vector<host::Nic> nics) { return {.nics = std::move(nics)}; }
+
+TEST(NicLinkChecks, APortThatIsUpPasses) {
+  EXPECT_EQ(only(check_link, sound_port(10'000)).status, Status::Pass);
+}
+
+TEST(NicLinkChecks, AnUnusedPortIsNoFinding) {
+  host::Nic nic = sound_port(10'000);
+  nic.carrier = false;
+  EXPECT_EQ(only(check_link, nic).status, Status::Info);
+  nic.settings.addresses = {{.family = "ipv4", .address = "10.0.0.1", .prefix = 24}};
+  EXPECT_EQ(only(check_link, nic).status, Status::Warning);
+  nic.enabled = false;
+  EXPECT_EQ(only(check_link, nic).status, Status::Info);
+}
+
+TEST(NicLinkChecks, ABondMemberWithoutALinkIsAWarning) {
+  host::Nic nic = sound_port(10'000);
+  nic.carrier = false;
+  nic.master = "bond0";
+  EXPECT_EQ(only(check_link, nic).status, Status::Warning);
+}
+
+TEST(NicLinkChecks, ABrokenFallbackIsCritical) {
+  const Checks checks = checked_fixture("fallback-100m");
+  EXPECT_EQ(find_check(checks, "nic.speed", "eno1").status, Status::Critical);
+  EXPECT_EQ(find_check(checks, "nic.duplex", "eno1").status, Status::Critical);
+  EXPECT_THAT(find_check(checks, "nic.duplex", "eno1").next_step, HasSubstr("ethtool -s eno1"));
+  EXPECT_EQ(find_check(checks, "nic.errors", "eno1").status, Status::Warning);
+}
+
+TEST(NicLinkChecks, OnlyTheFastestPortsSpeedIsAnAlarm) {
+  host::Nic slow = sound_port(10'000);
+  slow.settings.modes->fastest_mbps = 25'000;
+  EXPECT_EQ(only(check_speed, network_with({slow}), slow).status, Status::Warning);
+  EXPECT_EQ(only(check_speed, network_with({slow, sound_port(100'000)}), slow).status,
+            Status::Info);
+}
+
+TEST(NicLinkChecks, ASwitchThatOffersNoMoreIsNoAlarm) {
+  host::Nic nic = sound_port(1'000);
+  nic.settings.modes->fastest_mbps = 10'000;
+  nic.settings.modes->partner_fastest_mbps = 1'000;
+  EXPECT_EQ(only(check_speed, network_with({nic}), nic).status, Status::Info);
+}
+
+TEST(NicLinkChecks, AnUnknownSpeedIsUnknown) {
+  host::Nic nic = sound_port(0);
+  nic.speed_mbps.reset();
+  nic.settings.modes.reset();
+  EXPECT_EQ(only(check_speed, network_with({nic}), nic).status, Status::Unknown);
+}
+
+struct Case {
+  std::int64_t speed_mbps;
+  std::int64_t mtu;
+  Status status;
+};
+
+TEST(NicLinkChecks, TheMtuIsJudgedBySpeed) {
+  for (const Case& each : {Case{1'000, 1500, Status::Pass}, Case{10'000, 1500, Status::Info},
+                           Case{100'000, 1500, Status::Warning}, Case{100'000, 9000, Status::Pass},
+                           Case{1'000, 1400, Status::Info}, Case{1'000, 576, Status::Warning}}) {
+    host::Nic nic = sound_port(each.speed_mbps);
+    nic.mtu = each.mtu;
+    EXPECT_EQ(only(check_mtu, nic).status, each.status) << each.speed_mbps << " " << each.mtu;
+  }
+}
+
+TEST(NicLinkChecks, ABondsMembersAndModeAreJudged) {
+  const Check check = find_check(checked_fixture("bond-and-rails"), "nic.bond", "bond0");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.found, HasSubstr("no carrier: eth1"));
+  host::Nic bond{
+      .name = "bond0",
+      .kind = host::NicKind::Bond,
+      .bond = host::Bond{.mode = "802.3ad", .hash_policy = "layer3+4", .members = {"a", "b"}}};
+  EXPECT_EQ(only(check_bond, network_with({bond}), bond).status, Status::Pass);
+  bond.bond->hash_policy = "layer2";
+  EXPECT_EQ(only(check_bond, network_with({bond}), bond).status, Status::Info);
+  bond.bond->mode = "balance-rr";
+  EXPECT_EQ(only(check_bond, network_with({bond}), bond).status, Status::Warning);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe
