@@ -1,0 +1,94 @@
+#include "base/record/reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/record/opening.h"
+
+namespace chokepoint::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<> check_readable(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) {
+    return fail(from_errno(error.value(), "record", path.string()));
+  }
+  if (::access(path.c_str(), R_OK) != 0) {
+    Error denied = from_errno(errno, "record", path.string());
+    denied.next_step = "read it as the user who wrote it";
+    return fail(std::move(denied));
+  }
+  return size > 0 ? Result<>()
+                  : fail(ErrorKind::Malformed, "record", path.string(), "empty",
+                         "its writer never got to begin");
+}
+
+}  // namespace
+
+Reader::Reader(fs::path path, Database database, std::optional<PrivateFolder> copy,
+               std::optional<Error> damage)
+    : path_(std::move(path)),
+      copy_(std::move(copy)),
+      database_(std::move(database)),
+      damage_(std::move(damage)) {}
+
+Result<Reader> Reader::open(const fs::path& path) {
+  if (const Result<> readable = check_readable(path); !readable) {
+    return fail(readable.error());
+  }
+  Result<Opened> opened = open_to_read(path);
+  if (opened && opened->content == Content::Empty) {
+    opened = fail(ErrorKind::Malformed, "record", "", "holds nothing yet",
+                  "its writer never got to begin");
+  }
+  if (!opened) {
+    Error error = opened.error();
+    error.operation = "record";
+    error.subject = path.string();
+    if (error.kind == ErrorKind::Malformed && error.next_step.empty()) {
+      error.reason = "not a run record (" + error.reason + ")";
+      error.next_step = "leave only run records in the folder";
+    }
+    return fail(std::move(error));
+  }
+  Reader reader(path, std::move(opened->database), std::move(opened->copy),
+                std::move(opened->damage));
+  const Result<> loaded = reader.load();
+  return loaded || reader.damage_ ? Result<Reader>(std::move(reader)) : fail(loaded.error());
+}
+
+Result<> Reader::load() {
+  node_ = path_.stem().string();
+  Result<std::vector<Session>> sessions = all<Session>();
+  Result<std::vector<ClockAnchor>> anchors = all<ClockAnchor>();
+  if (sessions && !sessions->empty()) {
+    node_ = sessions->back().node;
+    sessions_ = std::move(*sessions);
+  }
+  if (anchors) {
+    anchors_ = std::move(*anchors);
+    std::ranges::sort(anchors_, {}, &ClockAnchor::t_ns);
+  }
+  return sessions && anchors ? Result<>() : fail(sessions ? anchors.error() : sessions.error());
+}
+
+std::int64_t Reader::wall_ns(std::int64_t t_ns) const {
+  if (anchors_.empty()) {
+    return 0;
+  }
+  auto anchor = std::ranges::upper_bound(anchors_, t_ns, {}, &ClockAnchor::t_ns);
+  anchor -= anchor == anchors_.begin() ? 0 : 1;
+  return anchor->wall_ns + (t_ns - anchor->t_ns);
+}
+
+std::unexpected<Error> Reader::failed(Error error) const {
+  error.subject = path_.string();
+  return fail(std::move(error));
+}
+
+}  // namespace chokepoint::record

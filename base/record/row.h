@@ -1,0 +1,88 @@
+// SQL text, binding and reading of a row, generated from its Table. Statements take the rowid as
+// their first parameter where one is named. Templates only.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include "base/record/database.h"
+#include "base/record/entity_tables.h"
+
+namespace chokepoint::record {
+
+template <class Row>
+std::string column_list() {
+  std::string list;
+  each_field<Row>(
+      [&](const auto& field) { list += (list.empty() ? "" : ",") + std::string(field.name); });
+  return list;
+}
+
+// "INSERT OR REPLACE INTO step(start_ns,…) VALUES(?,…)", with the rowid first where it is given.
+template <class Row>
+std::string insert_sql(bool with_rowid) {
+  std::string marks = with_rowid ? "?,?" : "?";
+  for (std::size_t count = 1; count < kFieldCount<Row>; ++count) {
+    marks += ",?";
+  }
+  return std::string("INSERT OR REPLACE INTO ") + Table<Row>::kName + "(" +
+         (with_rowid ? "rowid," : "") + column_list<Row>() + ") VALUES(" + marks + ")";
+}
+
+template <class Row>
+void bind_row(Statement& statement, const Row& row, int first) {
+  each_field<Row>([&](const auto& field) { statement.bind(first++, row.*(field.member)); });
+}
+
+template <class Row>
+void read_row(const Statement& statement, Row& row, int first) {
+  each_field<Row>([&](const auto& field) { statement.read(first++, row.*(field.member)); });
+}
+
+// Moves the times of a row; see Session::shift_ns.
+template <class Row>
+void shift_times(Row& row, std::int64_t shift_ns) {
+  each_field<Row>([&](const auto& field) {
+    if (field.fold == Fold::Start || field.fold == Fold::End) {
+      auto& value = row.*(field.member);
+      if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, Figure>) {
+        value = value.known() ? Figure(value.value() + shift_ns) : value;
+      } else if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, std::int64_t>) {
+        value += shift_ns;
+      }
+    }
+  });
+}
+
+// What a row takes in memory, and about what it takes on disk.
+template <class Row>
+std::size_t size_of(const Row& row) {
+  std::size_t size = sizeof(Row);
+  each_field<Row>([&](const auto& field) {
+    const auto& value = row.*(field.member);
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>) {
+      size += value.size();
+    }
+  });
+  return size;
+}
+
+template <class Row>
+std::int64_t end_of(const Row& row) {
+  if constexpr (requires { row.end_ns; }) {
+    return row.end_ns;
+  } else {
+    return row.t_ns;
+  }
+}
+
+template <class Row>
+std::int64_t start_of(const Row& row) {
+  if constexpr (requires { row.start_ns; }) {
+    return row.start_ns;
+  } else {
+    return row.t_ns - row.bin_ns;
+  }
+}
+
+}  // namespace chokepoint::record

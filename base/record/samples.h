@@ -1,0 +1,154 @@
+// What is measured over and over: the rows that a producer pushes many times a second. Fixed size,
+// trivially copyable, eight bytes a field, so that they pass through a queue without allocation.
+//
+// Times are monotonic nanoseconds. A sample stands for the span that ends at t_ns and is bin_ns
+// long; a reading of one moment has bin_ns 0. When old detail is folded into coarser bins a row
+// takes the place of several: `merged` says of how many. What each column does then is declared in
+// tables.h; what it means and its unit stand in docs/record.md. Values.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <variant>
+
+#include "base/record/figure.h"
+
+namespace chokepoint::record {
+
+// Of a flow between its ends a and b; of a socket: the way in which it sends.
+enum class Direction : std::int64_t { AToB = 0, BToA = 1 };
+
+struct FlowSample {
+  std::int64_t t_ns = 0;
+  std::int64_t bin_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t flow = 0;
+  Direction direction = Direction::AToB;
+  Figure packets = {};
+  Figure bytes = {};
+  Figure payload_bytes = {};
+  Figure retransmitted_packets = {};
+  Figure retransmitted_bytes = {};
+  Figure out_of_order = {};
+  Figure duplicate_acks = {};
+  Figure zero_windows = {};
+  Figure window_full = {};
+  Figure congestion_marks = {};
+  Figure rtt_us = {};
+  Figure min_rtt_us = {};
+  Figure max_in_flight_bytes = {};
+  Figure window_bytes = {};
+  Figure min_window_bytes = {};
+};
+
+struct SocketSample {
+  std::int64_t t_ns = 0;
+  std::int64_t bin_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t flow = 0;
+  Direction direction = Direction::AToB;
+  Figure state = {};
+  Figure congestion_state = {};
+  Figure mss_bytes = {};
+  Figure cwnd_packets = {};
+  Figure ssthresh_packets = {};
+  Figure rtt_us = {};
+  Figure rtt_variance_us = {};
+  Figure min_rtt_us = {};
+  Figure receive_rtt_us = {};
+  Figure timeout_us = {};
+  Figure bytes_sent = {};
+  Figure bytes_acked = {};
+  Figure bytes_received = {};
+  Figure bytes_retransmitted = {};
+  Figure retransmits = {};
+  Figure lost_packets = {};
+  Figure unacked_packets = {};
+  Figure reordering = {};
+  Figure reorder_seen = {};
+  Figure dsack_duplicates = {};
+  Figure delivered = {};
+  Figure delivered_ce = {};
+  Figure delivery_bytes_per_s = {};
+  Figure pacing_bytes_per_s = {};
+  Figure app_limited = {};
+  Figure busy_us = {};
+  Figure receive_window_limited_us = {};
+  Figure send_buffer_limited_us = {};
+  Figure unsent_bytes = {};
+  Figure send_queue_bytes = {};
+  Figure receive_queue_bytes = {};
+  Figure send_window_bytes = {};
+  Figure receive_space_bytes = {};
+};
+
+constexpr double kUnknownReal = std::numeric_limits<double>::quiet_NaN();
+
+// A reading of a series that only grows.
+struct CounterSample {
+  std::int64_t t_ns = 0;
+  std::int64_t bin_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t series = 0;
+  double value = kUnknownReal;
+  double peak_per_s = kUnknownReal;  // the fastest growth seen inside the span
+};
+
+// A reading of a series that goes up and down.
+struct GaugeSample {
+  std::int64_t t_ns = 0;
+  std::int64_t bin_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t series = 0;
+  double value = kUnknownReal;
+  double peak = kUnknownReal;
+};
+
+enum class StepSource : std::int64_t { Marks = 1, Output = 2, Collectives = 3, Traffic = 4 };
+
+struct Step {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t number = 0;
+  Figure rank = {};
+  StepSource source = StepSource::Marks;
+  Figure samples = {};  // of training data
+  Figure busy_ns = {};  // sum of the merged steps' own times; unknown: end_ns − start_ns
+  Figure longest_ns = {};
+};
+
+enum class CollectiveKind : std::int64_t {
+  Unknown = 0,
+  AllReduce = 1,
+  AllGather = 2,
+  ReduceScatter = 3,
+  Broadcast = 4,
+  Reduce = 5,
+  Gather = 6,
+  Scatter = 7,
+  AllToAll = 8,
+  Barrier = 9,
+  Send = 10,
+  Receive = 11,
+};
+
+enum class CollectiveSource : std::int64_t { Gloo = 1, Nccl = 2, Traffic = 3 };
+
+struct Collective {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t number = 0;
+  CollectiveKind kind = CollectiveKind::Unknown;
+  CollectiveSource source = CollectiveSource::Gloo;
+  Figure rank = {};
+  Figure communicator = {};
+  Figure bytes = {};
+  Figure busy_ns = {};
+  Figure longest_ns = {};
+};
+
+using Sample = std::variant<FlowSample, SocketSample, CounterSample, GaugeSample, Step, Collective>;
+
+}  // namespace chokepoint::record

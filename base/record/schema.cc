@@ -1,0 +1,130 @@
+#include "base/record/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace chokepoint::record {
+namespace {
+
+constexpr const char* kSchema1 = R"sql(
+CREATE TABLE session(
+  id INTEGER PRIMARY KEY, role TEXT, command TEXT, node TEXT, host TEXT, boot_id TEXT, kernel TEXT,
+  program TEXT, start_ns INTEGER, start_wall_ns INTEGER, seen_ns INTEGER, end_ns INTEGER,
+  exit_status INTEGER, shift_ns INTEGER);
+CREATE TABLE label(session INTEGER, key TEXT, value TEXT, PRIMARY KEY(session, key)) WITHOUT ROWID;
+CREATE TABLE clock_anchor(session INTEGER, t_ns INTEGER, wall_ns INTEGER);
+CREATE TABLE clock_offset(
+  session INTEGER, t_ns INTEGER, peer TEXT, offset_ns INTEGER, error_ns INTEGER,
+  round_trip_ns INTEGER);
+CREATE TABLE fact(
+  session INTEGER, category TEXT, subject TEXT, key TEXT, value TEXT, source TEXT);
+CREATE TABLE probe(
+  id INTEGER PRIMARY KEY, session INTEGER, t_ns INTEGER, kind TEXT, peer TEXT, direction TEXT,
+  schema TEXT, document TEXT);
+CREATE TABLE process(
+  id INTEGER PRIMARY KEY, session INTEGER, pid INTEGER, parent_pid INTEGER, command TEXT,
+  rank INTEGER, local_rank INTEGER, world_size INTEGER, start_ns INTEGER, end_ns INTEGER,
+  exit_status INTEGER);
+CREATE TABLE flow(
+  id INTEGER PRIMARY KEY, session INTEGER, protocol TEXT, a_address TEXT, a_port INTEGER,
+  b_address TEXT, b_port INTEGER, local_end INTEGER, process INTEGER, interface TEXT,
+  start_ns INTEGER, end_ns INTEGER, handshake_seen INTEGER);
+CREATE TABLE flow_total(
+  flow INTEGER, direction INTEGER, packets INTEGER, bytes INTEGER, payload_bytes INTEGER,
+  retransmitted_packets INTEGER, retransmitted_bytes INTEGER, fast_retransmissions INTEGER,
+  timeout_retransmissions INTEGER, spurious_retransmissions INTEGER, out_of_order INTEGER,
+  duplicate_acks INTEGER, zero_windows INTEGER, window_full INTEGER, congestion_marks INTEGER,
+  max_in_flight_bytes INTEGER, max_window_bytes INTEGER, mss_bytes INTEGER, window_scale INTEGER,
+  rtt_ms TEXT, PRIMARY KEY(flow, direction)) WITHOUT ROWID;
+CREATE TABLE series(
+  id INTEGER PRIMARY KEY, session INTEGER, name TEXT, subject TEXT, unit TEXT, kind INTEGER,
+  source TEXT);
+CREATE TABLE event(
+  id INTEGER PRIMARY KEY, session INTEGER, t_ns INTEGER, kind TEXT, subject TEXT, detail TEXT);
+CREATE TABLE flow_sample(
+  t_ns INTEGER, bin_ns INTEGER, merged INTEGER, flow INTEGER, direction INTEGER, packets INTEGER,
+  bytes INTEGER, payload_bytes INTEGER, retransmitted_packets INTEGER, retransmitted_bytes INTEGER,
+  out_of_order INTEGER, duplicate_acks INTEGER, zero_windows INTEGER, window_full INTEGER,
+  congestion_marks INTEGER, rtt_us INTEGER, min_rtt_us INTEGER, max_in_flight_bytes INTEGER,
+  window_bytes INTEGER, min_window_bytes INTEGER);
+CREATE TABLE socket_sample(
+  t_ns INTEGER, bin_ns INTEGER, merged INTEGER, flow INTEGER, direction INTEGER, state INTEGER,
+  congestion_state INTEGER, mss_bytes INTEGER, cwnd_packets INTEGER, ssthresh_packets INTEGER,
+  rtt_us INTEGER, rtt_variance_us INTEGER, min_rtt_us INTEGER, receive_rtt_us INTEGER,
+  timeout_us INTEGER, bytes_sent INTEGER, bytes_acked INTEGER, bytes_received INTEGER,
+  bytes_retransmitted INTEGER, retransmits INTEGER, lost_packets INTEGER, unacked_packets INTEGER,
+  reordering INTEGER, reorder_seen INTEGER, dsack_duplicates INTEGER, delivered INTEGER,
+  delivered_ce INTEGER, delivery_bytes_per_s INTEGER, pacing_bytes_per_s INTEGER,
+  app_limited INTEGER, busy_us INTEGER, receive_window_limited_us INTEGER,
+  send_buffer_limited_us INTEGER, unsent_bytes INTEGER, send_queue_bytes INTEGER,
+  receive_queue_bytes INTEGER, send_window_bytes INTEGER, receive_space_bytes INTEGER);
+CREATE TABLE counter_sample(
+  t_ns INTEGER, bin_ns INTEGER, merged INTEGER, series INTEGER, value REAL, peak_per_s REAL);
+CREATE TABLE gauge_sample(
+  t_ns INTEGER, bin_ns INTEGER, merged INTEGER, series INTEGER, value REAL, peak REAL);
+CREATE TABLE step(
+  start_ns INTEGER, end_ns INTEGER, merged INTEGER, number INTEGER, rank INTEGER, source INTEGER,
+  samples INTEGER, busy_ns INTEGER, longest_ns INTEGER);
+CREATE TABLE collective(
+  start_ns INTEGER, end_ns INTEGER, merged INTEGER, number INTEGER, kind INTEGER, source INTEGER,
+  rank INTEGER, communicator INTEGER, bytes INTEGER, busy_ns INTEGER, longest_ns INTEGER);
+CREATE TABLE fold(
+  name TEXT, level INTEGER, upto INTEGER, rows INTEGER, PRIMARY KEY(name, level)) WITHOUT ROWID;
+)sql";
+
+}  // namespace
+
+Migrations migrations() {
+  static const std::array<std::string, kSchemaVersion> kSteps{kSchema1};
+  return kSteps;
+}
+
+Result<Content> identify(Database& database, std::int64_t newest) {
+  const Result<std::int64_t> application = database.number("PRAGMA application_id");
+  const Result<std::int64_t> version = database.number("PRAGMA user_version");
+  const Result<std::int64_t> tables = database.number("SELECT count(*) FROM sqlite_schema");
+  for (const auto* number : {&application, &version, &tables}) {
+    if (!*number) {
+      return fail(number->error());
+    }
+  }
+  if (*tables == 0 && *application == 0) {
+    return Content::Empty;
+  }
+  if (*application != kApplicationId) {
+    return fail(ErrorKind::Malformed, "record", "", "an SQLite file, but not of chokepoint",
+                "leave only run records in the folder");
+  }
+  if (*version > newest) {
+    return fail(ErrorKind::Newer, "record", "",
+                fmt::format("schema {}, this version knows up to {}", *version, newest),
+                "read it with the version of chokepoint that wrote it, or a later one");
+  }
+  return *version == newest ? Content::Current : Content::Older;
+}
+
+Result<> migrate(Database& database, Migrations steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
+  const Result<Content> content = identify(database, newest);
+  if (!content) {
+    return fail(content.error());
+  }
+  if (*content == Content::Current) {
+    return {};
+  }
+  const std::int64_t version = database.number("PRAGMA user_version").value_or(0);
+  std::string sql = "BEGIN IMMEDIATE;";
+  for (const std::string& step : steps.subspan(static_cast<std::size_t>(version))) {
+    sql += step;
+  }
+  sql += fmt::format("PRAGMA application_id={};PRAGMA user_version={};COMMIT;", kApplicationId,
+                     newest);
+  const Result<> done = database.run(sql);
+  if (!done) {
+    database.rollback();
+  }
+  return done;
+}
+
+}  // namespace chokepoint::record

@@ -1,0 +1,30 @@
+// The record's tables as SQL, and the way from every older schema to this one. What the columns
+// mean stands in docs/record.md. Pure functions over an open database; the caller's thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/record/database.h"
+
+namespace chokepoint::record {
+
+// "CHKP": tells a record from any other SQLite file.
+constexpr std::int64_t kApplicationId = 0x43484b50;
+constexpr std::int64_t kSchemaVersion = 1;
+
+// steps[n] leads from schema n to schema n + 1; schema 0 is an empty database. A step that has been
+// released is never changed.
+using Migrations = std::span<const std::string>;
+Migrations migrations();
+
+enum class Content { Empty, Older, Current };
+
+// What the database holds; an Error where it is another program's or a newer version's.
+Result<Content> identify(Database& database, std::int64_t newest = kSchemaVersion);
+
+// Brings the database to the newest schema in one transaction.
+Result<> migrate(Database& database, Migrations steps = migrations());
+
+}  // namespace chokepoint::record

@@ -1,0 +1,313 @@
+#include "base/record/store.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/record/schema.h"
+
+namespace chokepoint::record {
+namespace {
+
+constexpr std::int64_t kSliceRows = 8192;
+constexpr std::chrono::milliseconds kTidyTime{40};
+
+// The log is copied into the file whenever it holds this many pages.
+constexpr const char* kSettings =
+    "PRAGMA synchronous=FULL;"
+    "PRAGMA wal_autocheckpoint=2048;"
+    "PRAGMA journal_size_limit=16777216;"
+    "PRAGMA cache_size=-8192;"
+    "PRAGMA temp_store=MEMORY;"
+    "PRAGMA secure_delete=OFF;";
+
+std::unexpected<Error> fail_on(const std::filesystem::path& path, Error error) {
+  error.subject = path.string();
+  return fail(std::move(error));
+}
+
+// A write-ahead log needs shared memory and locks; a file system without them (some NFS) still
+// gives a safe record to one process alone, and readers take a copy.
+Result<Database> open_logged(const std::filesystem::path& path, Access access) {
+  Result<Database> database = Database::open(path, access);
+  if (!database) {
+    return database;
+  }
+  if (const Result<Content> content = identify(*database); !content) {
+    return fail(content.error());
+  }
+  Result<> ready = database->run("PRAGMA page_size=4096;");
+  if (ready && access == Access::Unlocked) {
+    ready = database->run("PRAGMA locking_mode=EXCLUSIVE;");
+  }
+  if (ready) {
+    ready = database->run("PRAGMA journal_mode=WAL;");
+  }
+  if (ready) {
+    ready = database->run(kSettings);
+  }
+  if (ready) {
+    ready = migrate(*database);
+  }
+  return ready ? std::move(database) : fail(ready.error());
+}
+
+Result<Database> open_either_way(const std::filesystem::path& path) {
+  Result<Database> database = open_logged(path, Access::Write);
+  if (!database &&
+      (database.error().kind == ErrorKind::Io || database.error().kind == ErrorKind::Unsupported)) {
+    Result<Database> unlocked = open_logged(path, Access::Unlocked);
+    if (unlocked) {
+      return unlocked;
+    }
+  }
+  return database;
+}
+
+template <std::size_t... Index>
+Result<std::vector<Statement>> entity_inserts(Database& database, std::index_sequence<Index...>) {
+  std::vector<Statement> statements;
+  for (const std::string& sql : {insert_sql<std::variant_alternative_t<Index, Entity>>(false)...}) {
+    Result<Statement> statement = database.prepare(sql);
+    if (!statement) {
+      return fail(statement.error());
+    }
+    statements.push_back(std::move(*statement));
+  }
+  return statements;
+}
+
+template <class... Rows>
+Result<std::tuple<SampleTable<Rows>...>> open_tables(Database& database,
+                                                     const std::variant<Rows...>*) {
+  Result<> done;
+  const auto open = [&]<class Row>(const Row*) {
+    Result<SampleTable<Row>> table = SampleTable<Row>::open(database);
+    if (!table) {
+      done = fail(table.error());
+    }
+    return table;
+  };
+  std::tuple<Result<SampleTable<Rows>>...> tables{open(static_cast<const Rows*>(nullptr))...};
+  if (!done) {
+    return fail(done.error());
+  }
+  return std::apply(
+      [](auto&... table) { return std::tuple<SampleTable<Rows>...>(std::move(*table)...); },
+      tables);
+}
+
+}  // namespace
+
+Store::Store(Database database, SampleTables tables, const std::filesystem::path& path,
+             const Limits& limits)
+    : database_(std::move(database)),
+      tables_(std::move(tables)),
+      log_(path.string() + "-wal"),
+      limits_(limits) {}
+
+Result<Store> Store::open(const std::filesystem::path& path, const Limits& limits) {
+  Result<Database> database = open_either_way(path);
+  if (!database) {
+    return fail_on(path, database.error());
+  }
+  auto tables = open_tables(*database, static_cast<const Sample*>(nullptr));
+  if (!tables) {
+    return fail_on(path, tables.error());
+  }
+  auto inserts = entity_inserts(*database, std::make_index_sequence<std::variant_size_v<Entity>>());
+  if (!inserts) {
+    return fail_on(path, inserts.error());
+  }
+  const Result<std::int64_t> entity_bytes =
+      database->number("SELECT rows FROM fold WHERE name='entities'");
+  if (!entity_bytes) {
+    return fail_on(path, entity_bytes.error());
+  }
+  Store store(std::move(*database), std::move(*tables), path, limits);
+  store.entity_inserts_ = std::move(*inserts);
+  store.entity_bytes_ = store.saved_entity_bytes_ = *entity_bytes;
+  return store;
+}
+
+Result<> Store::write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,
+                      std::int64_t now_ns, std::int64_t shift_ns) {
+  while (bytes() > limits_.max_bytes) {
+    const std::int64_t before = bytes();
+    if (const Result<> folded = fold_heaviest(); !folded) {
+      return folded;
+    }
+    if (bytes() >= before) {
+      break;
+    }
+  }
+  Result<> done = bound_log();
+  if (done) {
+    done = database_.run("BEGIN IMMEDIATE");
+  }
+  if (done) {
+    done = insert(batch, also, shift_ns);
+  }
+  if (done) {
+    done = keep_session(session, now_ns);
+  }
+  return commit(done);
+}
+
+Result<> Store::commit(Result<> done) {
+  if (done) {
+    done = database_.run("COMMIT");
+  }
+  if (!done) {
+    database_.rollback();
+  }
+  std::apply([&](auto&... table) { ((done ? table.commit() : table.revert()), ...); }, tables_);
+  (done ? saved_entity_bytes_ : entity_bytes_) = done ? entity_bytes_ : saved_entity_bytes_;
+  return done;
+}
+
+Result<> Store::bound_log() {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(log_, missing);
+  if (missing || size <= static_cast<std::uintmax_t>(limits_.max_log_bytes)) {
+    return {};
+  }
+  const Result<std::int64_t> blocked = database_.number("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!blocked) {
+    return fail(blocked.error());
+  }
+  return *blocked == 0 ? Result<>()
+                       : fail(ErrorKind::Busy, "record", log_.string(),
+                              "a reader keeps the log from being cleared");
+}
+
+Result<> Store::insert(const Batch& batch, const std::vector<Entity>& also, std::int64_t shift_ns) {
+  Result<> done;
+  for (const std::vector<Entity>* entities : {&batch.entities, &also}) {
+    for (const Entity& entity : *entities) {
+      done = done ? insert_entity(entity) : done;
+    }
+  }
+  return done ? insert_samples(batch.samples, shift_ns) : done;
+}
+
+Result<> Store::insert_samples(const Words& words, std::int64_t shift_ns) {
+  Result<> done;
+  for (std::size_t at = 0; done && at < words.size();) {
+    at += unpack(&words[at], [&]<class Row>(Row& row) {
+      if (shift_ns != 0) {
+        shift_times(row, shift_ns);
+      }
+      done = std::get<SampleTable<Row>>(tables_).insert(row);
+    });
+  }
+  return done;
+}
+
+Result<> Store::insert_entity(const Entity& entity) {
+  Statement& statement = entity_inserts_[entity.index()];
+  return std::visit(
+      [&](const auto& row) {
+        bind_row(statement, row, 1);
+        entity_bytes_ += static_cast<std::int64_t>(size_of(row));
+        return statement.run();
+      },
+      entity);
+}
+
+Result<> Store::keep_session(std::int64_t session, std::int64_t now_ns) {
+  Result<> done =
+      database_.run(fmt::format("UPDATE session SET seen_ns={} WHERE id={}", now_ns, session));
+  if (done && entity_bytes_ != saved_entity_bytes_) {
+    done = database_.run(
+        fmt::format("INSERT OR REPLACE INTO fold(name,level,upto,rows) VALUES('entities',0,0,{})",
+                    entity_bytes_));
+  }
+  return done;
+}
+
+Result<> Store::tidy() {
+  const std::int64_t wanted = limits_.max_bytes / 20 * 19;
+  const auto end = std::chrono::steady_clock::now() + kTidyTime;
+  Result<> done;
+  while (done && bytes() > wanted && std::chrono::steady_clock::now() < end) {
+    done = fold_heaviest();
+  }
+  return done;
+}
+
+Result<> Store::fold_heaviest() {
+  std::int64_t heaviest = 0;
+  std::size_t level_of_heaviest = 0;
+  std::size_t table_of_heaviest = 0;
+  std::size_t index = 0;
+  const auto weigh = [&](const auto& table) {
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      if (table.weight(level) > heaviest) {
+        heaviest = table.weight(level);
+        level_of_heaviest = level;
+        table_of_heaviest = index;
+      }
+    }
+    ++index;
+  };
+  std::apply([&](const auto&... table) { (weigh(table), ...); }, tables_);
+  if (heaviest == 0) {
+    return {};
+  }
+  Result<> begun = database_.run("BEGIN IMMEDIATE");
+  if (!begun) {
+    return begun;
+  }
+  Result<std::int64_t> gone = 0;
+  index = 0;
+  const auto fold = [&](auto& table) {
+    if (index++ == table_of_heaviest) {
+      gone = table.fold(database_, level_of_heaviest, kSliceRows);
+    }
+  };
+  std::apply([&](auto&... table) { (fold(table), ...); }, tables_);
+  const Result<> done = commit(gone ? Result<>() : fail(gone.error()));
+  forgotten_ += done ? *gone : 0;
+  return done;
+}
+
+void Store::close() {
+  // Fails while a reader has the record open; its own end then clears the log.
+  static_cast<void>(database_.run("PRAGMA journal_mode=DELETE"));
+}
+
+std::int64_t Store::bytes() {
+  const std::int64_t pages = database_.number("PRAGMA page_count").value_or(0);
+  const std::int64_t unused = database_.number("PRAGMA freelist_count").value_or(0);
+  return (pages - unused) * database_.number("PRAGMA page_size").value_or(0);
+}
+
+std::int64_t Store::take_forgotten() { return std::exchange(forgotten_, 0); }
+
+std::int64_t Store::largest_id() {
+  std::int64_t largest = 0;
+  for (const char* table : {"session", "probe", "process", "flow", "series", "event"}) {
+    const std::int64_t id =
+        database_.number(fmt::format("SELECT max(id) FROM {}", table)).value_or(0);
+    largest = std::max(largest, id);
+  }
+  return largest;
+}
+
+Result<std::vector<Session>> Store::sessions() {
+  Result<Statement> select =
+      database_.prepare("SELECT " + column_list<Session>() + " FROM session ORDER BY id");
+  if (!select) {
+    return fail(select.error());
+  }
+  std::vector<Session> sessions;
+  Result<bool> row = select->step();
+  for (; row && *row; row = select->step()) {
+    read_row(*select, sessions.emplace_back(), 0);
+  }
+  return row ? Result<std::vector<Session>>(std::move(sessions)) : fail(row.error());
+}
+
+}  // namespace chokepoint::record

@@ -1,0 +1,78 @@
+// The record's file as its writer sees it: batches go in as one transaction each, and what has
+// grown too large is folded. One thread at a time. A batch that fails leaves the file as it was and
+// can be given again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <tuple>
+#include <vector>
+
+#include "base/record/limits.h"
+#include "base/record/queue.h"
+#include "base/record/sample_table.h"
+
+namespace chokepoint::record {
+
+struct Batch {
+  Words samples;
+  std::vector<Entity> entities;
+
+  bool empty() const { return samples.empty() && entities.empty(); }
+  void clear() {
+    samples.clear();
+    entities.clear();
+  }
+};
+
+class Store {
+ public:
+  // Makes the file where it is missing and brings it to this version's schema.
+  static Result<Store> open(const std::filesystem::path& path, const Limits& limits);
+
+  // Times of samples are moved by shift_ns; `session` has been seen at now_ns. `also` is written
+  // after the batch.
+  Result<> write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,
+                 std::int64_t now_ns, std::int64_t shift_ns);
+
+  // Folds while the file is larger than it should be, for some ten milliseconds at most.
+  Result<> tidy();
+
+  // Puts everything into the one file and lets go of it.
+  void close();
+
+  std::int64_t bytes();
+  // Rows given up for good since the last call.
+  std::int64_t take_forgotten();
+  // About what rows with text take, over all sessions; see Limits::max_bytes.
+  std::int64_t entity_bytes() const { return entity_bytes_; }
+  std::int64_t largest_id();
+  // The first session: its boot and the anchor of the record's times.
+  Result<std::vector<Session>> sessions();
+
+ private:
+  using SampleTables =
+      std::tuple<SampleTable<FlowSample>, SampleTable<SocketSample>, SampleTable<CounterSample>,
+                 SampleTable<GaugeSample>, SampleTable<Step>, SampleTable<Collective>>;
+
+  Store(Database database, SampleTables tables, const std::filesystem::path& path,
+        const Limits& limits);
+  Result<> bound_log();
+  Result<> insert(const Batch& batch, const std::vector<Entity>& also, std::int64_t shift_ns);
+  Result<> insert_samples(const Words& words, std::int64_t shift_ns);
+  Result<> insert_entity(const Entity& entity);
+  Result<> keep_session(std::int64_t session, std::int64_t now_ns);
+  Result<> commit(Result<> done);
+  Result<> fold_heaviest();
+
+  Database database_;
+  SampleTables tables_;
+  std::vector<Statement> entity_inserts_;  // by Entity's index
+  std::filesystem::path log_;
+  Limits limits_;
+  std::int64_t entity_bytes_ = 0;
+  std::int64_t saved_entity_bytes_ = 0;
+  std::int64_t forgotten_ = 0;
+};
+
+}  // namespace chokepoint::record
