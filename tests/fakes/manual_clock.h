@@ -1,5 +1,7 @@
-// A clock that a test moves by hand.
+// A clock that a test moves by hand; threads may read it meanwhile.
 #pragma once
+
+#include <atomic>
 
 #include "base/sys/clock.h"
 
@@ -14,8 +16,8 @@ class ManualClock final : public sys::Clock {
     wall += nanoseconds;
   }
 
-  std::int64_t monotonic = 1'000'000'000;
-  std::int64_t wall = 1'795'000'000'000'000'000;
+  std::atomic<std::int64_t> monotonic = 1'000'000'000;
+  std::atomic<std::int64_t> wall = 1'795'000'000'000'000'000;
 };
 
 }  // namespace chokepoint::fakes
