@@ -1,0 +1,27 @@
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME chokepoint)
+set(CPACK_PACKAGE_VENDOR "the chokepoint maintainers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "finds what holds a distributed training job back")
+set(CPACK_PACKAGE_DESCRIPTION
+"Measures the paths between hosts before a training job, watches the job without
+touching it, and says afterwards where each step's time went: the local network,
+the wide-area path, PCIe, a host, or nothing at all.
+.
+For small GPU clusters on Ethernet, RoCE, InfiniBand or a wide-area path, with
+NCCL or Gloo. Needs neither a vendor's telemetry nor a server.")
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+string(TOLOWER ${CMAKE_SYSTEM_NAME} system)
+set(CPACK_PACKAGE_FILE_NAME chokepoint-${PROJECT_VERSION}-${system}-${CMAKE_SYSTEM_PROCESSOR})
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "chokepoint maintainers <maintainers@chokepoint.invalid>")
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcap2-bin, systemd")
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+
+# Staged alike for both; this makes of the tarball's stage what needs nothing installed.
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/stage.cmake)
+set(CPACK_CHOKEPOINT_PACKAGING ${CMAKE_CURRENT_SOURCE_DIR})
+include(CPack)
