@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
+
+#include "base/cli/text.h"
 
 namespace chokepoint::cli {
 namespace {
@@ -43,26 +44,6 @@ std::size_t widest(const Range& range, Head head) {
 }
 
 }  // namespace
-
-std::string wrapped(const std::string& text, int width, int indent) {
-  const std::string margin(static_cast<std::size_t>(indent), ' ');
-  const std::size_t limit = static_cast<std::size_t>(std::max(width - indent, 20));
-  std::string result;
-  std::istringstream paragraphs(text);
-  for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    std::istringstream words(paragraph);
-    std::string line;
-    for (std::string word; words >> word;) {
-      if (!line.empty() && line.size() + 1 + word.size() > limit) {
-        result += margin + line + "\n";
-        line.clear();
-      }
-      line += line.empty() ? word : " " + word;
-    }
-    result += line.empty() ? "\n" : margin + line + "\n";
-  }
-  return result.empty() ? "\n" : result;
-}
 
 std::string synopsis(const Definition& definition) {
   std::string line = definition.summary.name + " [options]";

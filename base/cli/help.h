@@ -27,8 +27,4 @@ std::string manual_overview(const Program& program, const std::vector<Summary>& 
 
 std::string bash_completion(const Program& program, const std::vector<Definition>& commands);
 
-// Words broken into lines of at most `width` letters, each behind `indent` spaces. Blank lines part
-// paragraphs.
-std::string wrapped(const std::string& text, int width, int indent);
-
 }  // namespace chokepoint::cli

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cli/text.h"
+
 namespace chokepoint::cli {
 namespace {
 
@@ -26,34 +28,10 @@ std::string_view code_of(Tint tint) {
   return "";
 }
 
-// Letters, not bytes: continuation bytes of UTF-8 take no room.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 std::string padded(const Cell& cell, std::size_t width, Align align, const Terminal& terminal) {
   const std::string space(width - std::min(width, width_of(cell.text)), ' ');
   const std::string text = tinted(cell.text, cell.tint, terminal);
   return align == Align::Right ? space + text : text + space;
-}
-
-// The text in lines of at most `width` letters, broken between words.
-std::vector<std::string> broken(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    const std::string word = text.substr(start, end - start);
-    std::string& line = lines.back();
-    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
-      lines.push_back(word);
-    } else {
-      line += line.empty() ? word : " " + word;
-    }
-    start = end + 1;
-  }
-  return lines;
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 #include <sstream>
 
-#include "base/cli/help.h"
 #include "base/cli/progress.h"
 #include "base/cli/spelling.h"
 #include "base/cli/table.h"
+#include "base/cli/text.h"
 #include "tests/fakes/manual_clock.h"
 
 namespace chokepoint::cli {
