@@ -23,6 +23,7 @@ struct Context {
   Environment environment;
   Terminal out_terminal;
   Terminal err_terminal;
+  std::string version = {};  // of the program that runs the command
   bool json = false;
   bool quiet = false;
 };

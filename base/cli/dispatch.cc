@@ -98,6 +98,7 @@ std::optional<std::string> variable(const std::string& name) {
 }  // namespace
 
 ExitCode dispatch(const Program& program, const std::vector<std::string>& words, Context& context) {
+  context.version = program.version;
   try {
     const ExitCode code = choose(program, words, context);
     // A full disk behind "> file" must not pass for success.

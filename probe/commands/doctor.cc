@@ -19,6 +19,7 @@ cli::Summary DoctorCommand::summary() const {
               "The exit code is 3 when a check is CRITICAL.",
           .examples = {
               {"chokepoint doctor", "what is wrong with this host, and how to mend it"},
+              {"chokepoint doctor --record runs/a", "keep the answer beside the run that follows"},
               {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"}}};
 }
 
@@ -29,6 +30,7 @@ void DoctorCommand::define(cli::Flags& flags) {
       .group("Where to look")
       .option("root", &root_, "DIR",
               "read /proc, /sys and /etc below this folder: a copy taken from another host");
+  probe::define(flags, baseline_);
 }
 
 Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
@@ -38,11 +40,17 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
       return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
     }
   }
-  const Checks checks = examine(host::read_inventory(context.root));
+  const host::Inventory inventory = host::read_inventory(context.root);
+  const Checks checks = examine(inventory);
+  const cli::Json document = document_of(context, checks);
   if (context.json) {
-    print_json(context, checks);
+    cli::print(context, document);
   } else {
     print_page(context, checks, all_);
+  }
+  const Finding finding{.kind = "doctor", .document = document, .facts = host::facts_of(inventory)};
+  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
+    return std::unexpected(kept.error());
   }
   const Status limit = strict_ ? Status::Warning : Status::Critical;
   return worst(checks) >= limit ? cli::ExitCode::Found : cli::ExitCode::Done;

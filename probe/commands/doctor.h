@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/cli/command.h"
+#include "probe/commands/baseline.h"
 
 namespace chokepoint::probe {
 
@@ -15,6 +16,7 @@ class DoctorCommand final : public cli::Command {
 
  private:
   std::string root_ = "/";
+  BaselineFlags baseline_;
   bool all_ = false;
   bool strict_ = false;
 };

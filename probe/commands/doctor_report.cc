@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/cli/document.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 
@@ -100,7 +99,7 @@ std::string counts(const Checks& checks) {
 
 }  // namespace
 
-void print_json(const cli::Context& context, const Checks& checks) {
+Json document_of(const cli::Context& context, const Checks& checks) {
   Json document = cli::document(context, "chokepoint.doctor/1");
   document["verdict"] = name_of(worst(checks));
   Json list = Json::array();
@@ -108,7 +107,7 @@ void print_json(const cli::Context& context, const Checks& checks) {
     list.push_back(json_of(check));
   }
   document["checks"] = std::move(list);
-  cli::print(context, document);
+  return document;
 }
 
 void print_page(const cli::Context& context, const Checks& checks, bool all) {

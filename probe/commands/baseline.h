@@ -1,0 +1,32 @@
+// Keeps what a probe found in a run record, beside the facts about this host: what a later
+// diagnosis compares a job with. Opens the record, adds a session, closes it; blocks on the disk.
+#pragma once
+
+#include <string>
+
+#include "base/cli/context.h"
+#include "base/cli/document.h"
+#include "base/cli/flags.h"
+#include "base/host/fact.h"
+
+namespace chokepoint::probe {
+
+struct BaselineFlags {
+  std::string folder = {};  // empty: nothing is kept
+  std::string node = {};    // empty: the host's name
+};
+
+void define(cli::Flags& flags, BaselineFlags& baseline);
+
+struct Finding {
+  std::string kind = {};  // "doctor", "tcp"
+  std::string peer = {};
+  std::string direction = {};
+  cli::Json document = {};
+  host::Facts facts = {};
+};
+
+// Does nothing where no folder was asked for.
+Result<> keep(const BaselineFlags& baseline, const Finding& finding, const cli::Context& context);
+
+}  // namespace chokepoint::probe
