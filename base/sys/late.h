@@ -1,0 +1,36 @@
+// Work that may hang (a name server, a driver that wakes its devices) done on a thread of its own,
+// so that its caller waits no longer than it wants to. Work that is late goes on and its result is
+// thrown away; what it needs must therefore be owned by it.
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace chokepoint::sys {
+
+template <class T>
+class Late {
+ public:
+  template <class Work>
+  explicit Late(Work work) {
+    std::packaged_task<T()> task(std::move(work));
+    result_ = task.get_future();
+    std::thread(std::move(task)).detach();
+  }
+
+  // Once. Nothing where it is not done by then.
+  std::optional<T> by(std::chrono::steady_clock::time_point deadline) {
+    if (result_.wait_until(deadline) != std::future_status::ready) {
+      return std::nullopt;
+    }
+    return result_.get();
+  }
+
+ private:
+  std::future<T> result_;
+};
+
+}  // namespace chokepoint::sys
