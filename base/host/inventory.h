@@ -1,17 +1,36 @@
 // All that is known about this host: read once, judged by probe/host, kept by the run record.
-// A value; reading takes well under a second and never blocks on a device.
+// A value; reading takes well under a second and never blocks on a device. What may hang (a name
+// server, a driver) is waited for kPatience in all and then told as not known.
 #pragma once
 
+#include <chrono>
+
+#include "base/host/addresses.h"
+#include "base/host/cpu.h"
 #include "base/host/fact.h"
 #include "base/host/kernel.h"
+#include "base/host/link_speed.h"
+#include "base/host/memory.h"
 #include "base/host/network.h"
+#include "base/host/own_name.h"
+#include "base/host/process.h"
+#include "base/host/sysctls.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
 
+inline constexpr std::chrono::milliseconds kPatience{1200};
+
 struct Inventory {
   Kernel kernel;
   Network network;
+  Process process;
+  Cpu cpu;
+  Memory memory;
+  Sysctls sysctls;
+  Links links;
+  Addresses addresses;
+  OwnName own_name;
 };
 
 Inventory read_inventory(const sys::Root& root);

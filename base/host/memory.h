@@ -1,0 +1,34 @@
+// Memory: how much, on which NUMA node with which CPUs, and what is set aside for huge pages. Reads
+// under the given root only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/host/fact.h"
+#include "base/sys/root.h"
+
+namespace chokepoint::host {
+
+struct NumaNode {
+  std::string name;                 // node0
+  std::optional<std::string> cpus;  // "0-15,32-47"; empty text is none
+  std::optional<std::int64_t> memory_bytes;
+};
+
+struct Memory {
+  std::optional<std::int64_t> total_bytes;
+  std::optional<std::int64_t> available_bytes;
+  std::optional<std::int64_t> huge_page_bytes;  // the size of one
+  std::optional<std::int64_t> huge_pages;       // set aside
+  std::optional<std::int64_t> free_huge_pages;
+  std::optional<std::string> transparent_huge_pages;  // always [madvise] never
+  std::vector<NumaNode> nodes;                        // empty where the kernel tells of none
+};
+
+Memory read_memory(const sys::Root& root);
+void append_facts(const Memory& memory, Facts& facts);
+
+}  // namespace chokepoint::host

@@ -1,0 +1,49 @@
+// What this very process may do and was told: resource limits, capabilities, environment. A job
+// started from the same shell gets the same. Reads under the given root only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/host/fact.h"
+#include "base/sys/root.h"
+
+namespace chokepoint::host {
+
+struct Limit {
+  std::int64_t soft = 0;  // kUnlimited for no limit
+  std::int64_t hard = 0;
+};
+
+inline constexpr std::int64_t kUnlimited = INT64_MAX;
+
+enum class Capability {
+  NetAdmin = 12,
+  NetRaw = 13,
+  IpcLock = 14,
+  SysPtrace = 19,
+  SysAdmin = 21,
+  Perfmon = 38,
+  Bpf = 39
+};
+
+struct Process {
+  std::optional<Limit> locked_memory_bytes;
+  std::optional<Limit> open_files;
+  std::optional<Limit> core_bytes;
+  std::optional<std::uint64_t> capabilities;  // the effective ones, a bit each
+  std::optional<std::string> program;         // this program's file, for commands that name it
+  // NCCL_* and GLOO_*: what steers the libraries. Nothing where it could not be read.
+  std::optional<std::map<std::string, std::string>> environment;
+};
+
+Process read_process(const sys::Root& root);
+void append_facts(const Process& process, Facts& facts);
+
+// Nothing where the capabilities are not known.
+std::optional<bool> has(const Process& process, Capability capability);
+std::optional<std::string> variable(const Process& process, const std::string& name);
+
+}  // namespace chokepoint::host
