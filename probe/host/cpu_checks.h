@@ -1,0 +1,14 @@
+// May the processors run as fast as they can, and is their memory where they are? Pure.
+#pragma once
+
+#include "base/host/cpu.h"
+#include "base/host/memory.h"
+#include "base/host/sysctls.h"
+#include "probe/host/check.h"
+
+namespace chokepoint::probe {
+
+void check_cpu(const host::Cpu& cpu, Checks& checks);
+void check_numa(const host::Memory& memory, const host::Sysctls& sysctls, Checks& checks);
+
+}  // namespace chokepoint::probe
