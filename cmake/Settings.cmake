@@ -8,6 +8,9 @@ target_compile_options(chokepoint_settings INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651).
   target_compile_options(chokepoint_settings INTERFACE -Wno-restrict)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 calls deprecated functions of its own inside std::stable_sort.
+  target_compile_options(chokepoint_settings INTERFACE -Wno-deprecated-declarations)
 endif()
 
 set(CHOKEPOINT_SANITIZE "" CACHE STRING "sanitizers for every target, e.g. address,undefined")
