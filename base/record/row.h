@@ -1,5 +1,4 @@
-// SQL text, binding and reading of a row, generated from its Table. Statements take the rowid as
-// their first parameter where one is named. Templates only.
+// SQL text, binding and reading of a row, generated from its Table. Templates only.
 #pragma once
 
 #include <string>
@@ -18,15 +17,22 @@ std::string column_list() {
   return list;
 }
 
-// "INSERT OR REPLACE INTO step(start_ns,…) VALUES(?,…)", with the rowid first where it is given.
+enum class Insert {
+  Append,   // a new row at the end
+  Put,      // a new row at the rowid that is the first parameter
+  Replace,  // in the place of the row with the same key
+};
+
 template <class Row>
-std::string insert_sql(bool with_rowid) {
-  std::string marks = with_rowid ? "?,?" : "?";
+std::string insert_sql(Insert how) {
+  const bool is_put = how == Insert::Put;
+  std::string marks = is_put ? "?,?" : "?";
   for (std::size_t count = 1; count < kFieldCount<Row>; ++count) {
     marks += ",?";
   }
-  return std::string("INSERT OR REPLACE INTO ") + Table<Row>::kName + "(" +
-         (with_rowid ? "rowid," : "") + column_list<Row>() + ") VALUES(" + marks + ")";
+  return std::string(how == Insert::Replace ? "INSERT OR REPLACE INTO " : "INSERT INTO ") +
+         Table<Row>::kName + "(" + (is_put ? "rowid," : "") + column_list<Row>() + ") VALUES(" +
+         marks + ")";
 }
 
 template <class Row>

@@ -30,10 +30,14 @@ class SampleTable {
  public:
   static Result<SampleTable> open(Database& database);
 
-  Result<> insert(const Row& row) {
-    insert_.bind(1, ++state_.last);
-    bind_row(insert_, row, 2);
-    return insert_.run();
+  Result<> append(const Row& row) {
+    ++state_.last;
+    if (!is_appending_) {
+      is_appending_ = true;
+      return put(state_.last, row);
+    }
+    bind_row(append_, row, 1);
+    return append_.run();
   }
 
   // About what a level takes, over its share of the room: the table and level with the largest
@@ -49,7 +53,10 @@ class SampleTable {
   Result<std::int64_t> fold(Database& database, std::size_t level, std::int64_t most);
 
   void commit() { saved_ = state_; }
-  void revert() { state_ = saved_; }
+  void revert() {
+    state_ = saved_;
+    is_appending_ = false;
+  }
 
  private:
   struct State {
@@ -62,15 +69,24 @@ class SampleTable {
     std::vector<Row> rows;
   };
 
-  explicit SampleTable(Statement insert) : insert_(std::move(insert)) {}
+  SampleTable(Statement append, Statement put) : append_(std::move(append)), put_(std::move(put)) {}
+  Result<> put(std::int64_t id, const Row& row) {
+    put_.bind(1, id);
+    bind_row(put_, row, 2);
+    return put_.run();
+  }
   Result<> load(Database& database);
   Result<Slice> oldest(Database& database, std::size_t level, std::int64_t most) const;
   Result<> replace(Database& database, const Slice& slice, const std::vector<Row>& coarser);
   Result<> keep_state(Database& database) const;
 
-  Statement insert_;
+  Statement append_;
+  Statement put_;
   State state_;
   State saved_;
+  // The row with the newest rowid is there, so that SQLite gives the next one by itself, which is
+  // faster. After a fold the newest may be gone.
+  bool is_appending_ = false;
 };
 
 // Leaves an unfinished last bin to the next slice, unless the slice is all one bin.
@@ -89,11 +105,12 @@ void cut_at_border(Slice& slice, std::int64_t width_ns) {
 
 template <class Row>
 Result<SampleTable<Row>> SampleTable<Row>::open(Database& database) {
-  Result<Statement> insert = database.prepare(insert_sql<Row>(true));
-  if (!insert) {
-    return fail(insert.error());
+  Result<Statement> append = database.prepare(insert_sql<Row>(Insert::Append));
+  Result<Statement> put = database.prepare(insert_sql<Row>(Insert::Put));
+  if (!append || !put) {
+    return fail(append ? put.error() : append.error());
   }
-  SampleTable table(std::move(*insert));
+  SampleTable table(std::move(*append), std::move(*put));
   if (const Result<> loaded = table.load(database); !loaded) {
     return fail(loaded.error());
   }
@@ -153,6 +170,7 @@ Result<std::int64_t> SampleTable<Row>::fold(Database& database, std::size_t leve
     return slice ? Result<std::int64_t>(0) : fail(slice.error());
   }
   const bool is_last = level + 1 == kLevels;
+  is_appending_ = false;
   std::vector<Row> coarser;
   if (!is_last) {
     cut_at_border(*slice, kLevelWidths.at(level + 1));
@@ -185,9 +203,7 @@ Result<> SampleTable<Row>::replace(Database& database, const Slice& slice,
   remove->bind(2, slice.ids.back());
   Result<> done = remove->run();
   for (std::size_t index = 0; done && index < coarser.size(); ++index) {
-    insert_.bind(1, slice.ids[index]);
-    bind_row(insert_, coarser[index], 2);
-    done = insert_.run();
+    done = put(slice.ids[index], coarser[index]);
   }
   return done;
 }

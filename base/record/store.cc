@@ -68,7 +68,8 @@ Result<Database> open_either_way(const std::filesystem::path& path) {
 template <std::size_t... Index>
 Result<std::vector<Statement>> entity_inserts(Database& database, std::index_sequence<Index...>) {
   std::vector<Statement> statements;
-  for (const std::string& sql : {insert_sql<std::variant_alternative_t<Index, Entity>>(false)...}) {
+  for (const std::string& sql :
+       {insert_sql<std::variant_alternative_t<Index, Entity>>(Insert::Replace)...}) {
     Result<Statement> statement = database.prepare(sql);
     if (!statement) {
       return fail(statement.error());
@@ -133,13 +134,10 @@ Result<Store> Store::open(const std::filesystem::path& path, const Limits& limit
 
 Result<> Store::write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,
                       std::int64_t now_ns, std::int64_t shift_ns) {
-  while (bytes() > limits_.max_bytes) {
-    const std::int64_t before = bytes();
-    if (const Result<> folded = fold_heaviest(); !folded) {
-      return folded;
-    }
-    if (bytes() >= before) {
-      break;
+  for (Result<bool> more = true; *more && bytes() > limits_.max_bytes;) {
+    more = fold_heaviest();
+    if (!more) {
+      return fail(more.error());
     }
   }
   Result<> done = bound_log();
@@ -199,7 +197,7 @@ Result<> Store::insert_samples(const Words& words, std::int64_t shift_ns) {
       if (shift_ns != 0) {
         shift_times(row, shift_ns);
       }
-      done = std::get<SampleTable<Row>>(tables_).insert(row);
+      done = std::get<SampleTable<Row>>(tables_).append(row);
     });
   }
   return done;
@@ -228,49 +226,52 @@ Result<> Store::keep_session(std::int64_t session, std::int64_t now_ns) {
 }
 
 Result<> Store::tidy() {
-  const std::int64_t wanted = limits_.max_bytes / 20 * 19;
+  const std::int64_t wanted = limits_.max_bytes / 10 * 9;
   const auto end = std::chrono::steady_clock::now() + kTidyTime;
-  Result<> done;
-  while (done && bytes() > wanted && std::chrono::steady_clock::now() < end) {
-    done = fold_heaviest();
+  Result<bool> more = true;
+  while (more && *more && bytes() > wanted && std::chrono::steady_clock::now() < end) {
+    more = fold_heaviest();
   }
-  return done;
+  return more ? Result<>() : fail(more.error());
 }
 
-Result<> Store::fold_heaviest() {
-  std::int64_t heaviest = 0;
-  std::size_t level_of_heaviest = 0;
-  std::size_t table_of_heaviest = 0;
+Store::Heaviest Store::heaviest() const {
+  Heaviest heaviest;
   std::size_t index = 0;
   const auto weigh = [&](const auto& table) {
     for (std::size_t level = 0; level < kLevels; ++level) {
-      if (table.weight(level) > heaviest) {
-        heaviest = table.weight(level);
-        level_of_heaviest = level;
-        table_of_heaviest = index;
+      if (table.weight(level) > heaviest.weight) {
+        heaviest = {table.weight(level), index, level};
       }
     }
     ++index;
   };
   std::apply([&](const auto&... table) { (weigh(table), ...); }, tables_);
-  if (heaviest == 0) {
-    return {};
+  return heaviest;
+}
+
+Result<bool> Store::fold_heaviest() {
+  const Heaviest what = heaviest();
+  if (what.weight == 0) {
+    return false;
   }
-  Result<> begun = database_.run("BEGIN IMMEDIATE");
-  if (!begun) {
-    return begun;
+  if (const Result<> begun = database_.run("BEGIN IMMEDIATE"); !begun) {
+    return fail(begun.error());
   }
   Result<std::int64_t> gone = 0;
-  index = 0;
+  std::size_t index = 0;
   const auto fold = [&](auto& table) {
-    if (index++ == table_of_heaviest) {
-      gone = table.fold(database_, level_of_heaviest, kSliceRows);
+    if (index++ == what.table) {
+      gone = table.fold(database_, what.level, kSliceRows);
     }
   };
   std::apply([&](auto&... table) { (fold(table), ...); }, tables_);
   const Result<> done = commit(gone ? Result<>() : fail(gone.error()));
-  forgotten_ += done ? *gone : 0;
-  return done;
+  if (!done) {
+    return fail(done.error());
+  }
+  forgotten_ += *gone;
+  return true;
 }
 
 void Store::close() {

@@ -55,6 +55,13 @@ class Store {
       std::tuple<SampleTable<FlowSample>, SampleTable<SocketSample>, SampleTable<CounterSample>,
                  SampleTable<GaugeSample>, SampleTable<Step>, SampleTable<Collective>>;
 
+  // The table and level that has most outgrown its share.
+  struct Heaviest {
+    std::int64_t weight = 0;
+    std::size_t table = 0;
+    std::size_t level = 0;
+  };
+
   Store(Database database, SampleTables tables, const std::filesystem::path& path,
         const Limits& limits);
   Result<> bound_log();
@@ -63,7 +70,9 @@ class Store {
   Result<> insert_entity(const Entity& entity);
   Result<> keep_session(std::int64_t session, std::int64_t now_ns);
   Result<> commit(Result<> done);
-  Result<> fold_heaviest();
+  // False where there is nothing left to fold.
+  Result<bool> fold_heaviest();
+  Heaviest heaviest() const;
 
   Database database_;
   SampleTables tables_;

@@ -33,7 +33,8 @@ struct Channel {
   std::string name;
   Queue queue;
   std::atomic<std::uint64_t> refused = 0;
-  std::atomic<bool> is_closed = false;
+  std::atomic<bool> is_closed = false;  // the producer is gone
+  std::atomic<bool> is_sealed = false;  // the writer takes no more
 };
 
 // One thread's way into the record. May outlive the Writer; what is pushed then is lost.
@@ -51,7 +52,7 @@ class Producer {
   // Wait-free. False where the queue is full; the loss is counted and told.
   template <class Row>
   bool push(const Row& row) {
-    if (channel_->queue.push(row)) {
+    if (!channel_->is_sealed.load(std::memory_order_relaxed) && channel_->queue.push(row)) {
       return true;
     }
     channel_->refused.fetch_add(1, std::memory_order_relaxed);
@@ -105,7 +106,8 @@ class Writer {
   bool add(ClockOffset row);
 
   WriterStatus status() const;
-  // Writes what is left and ends the session; the exit status is the watched command's. Once.
+  // Writes what is left and ends the session; the exit status is the watched command's. What is
+  // pushed meanwhile may be lost uncounted, so producers stop before.
   WriterStatus close(std::optional<int> exit_status = std::nullopt);
 
  private:

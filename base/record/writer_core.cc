@@ -13,7 +13,6 @@ constexpr std::chrono::milliseconds kLongestPause{100};
 constexpr std::chrono::minutes kAnchorInterval{1};
 // Rows with text may fill this part of the record.
 constexpr std::int64_t kEntityShare = 4;
-constexpr std::size_t kFinishRounds = 64;
 
 // Signals are for the threads that handle them.
 template <class F>
@@ -76,6 +75,7 @@ Producer Writer::Core::producer(std::string name) {
   auto channel =
       std::make_shared<Channel>(std::move(name), static_cast<std::size_t>(limits_.queue_bytes));
   const std::lock_guard guard(mutex_);
+  channel->is_sealed = is_closing_;
   channels_.push_back(channel);
   return Producer(std::move(channel));
 }
@@ -246,15 +246,15 @@ void Writer::Core::fall_back(const Error& error) {
 }
 
 void Writer::Core::finish() {
-  for (std::size_t left = kFinishRounds; left > 0; --left) {
+  seal();
+  trouble_.reset();
+  bool more = true;
+  while (more && !trouble_) {
     const bool samples = collect_samples();
     const bool entities = collect_entities();
-    if (!samples && !entities && batch_.empty()) {
-      break;
-    }
-    commit();
-    if (trouble_) {
-      break;
+    more = samples || entities || !batch_.empty();
+    if (more) {
+      commit();
     }
   }
   note_refused();
@@ -268,6 +268,14 @@ void Writer::Core::finish() {
   publish();
   store_.reset();
   lock_.reset();
+}
+
+// Without it a producer that goes on would keep the end from coming.
+void Writer::Core::seal() {
+  const std::lock_guard guard(mutex_);
+  for (const std::shared_ptr<Channel>& channel : channels_) {
+    channel->is_sealed = true;
+  }
 }
 
 void Writer::Core::give_up_rest() {

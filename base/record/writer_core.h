@@ -49,6 +49,7 @@ class Writer::Core {
   void count_written();
   void fall_back(const Error& error);
   void finish();
+  void seal();
   void give_up_rest();
   void publish();
   std::chrono::milliseconds pause();
