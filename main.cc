@@ -1,4 +1,5 @@
 // Names the commands and calls dispatch; no logic.
+#include "analysis/commands/record_show.h"
 #include "base/cli/dispatch.h"
 #include "probe/commands/doctor.h"
 
@@ -11,6 +12,7 @@ int main(int argc, char** argv) {
       .commands =
           {
               cli::command<probe::DoctorCommand>(),
+              cli::command<analysis::RecordShowCommand>(),
           },
   };
   return cli::dispatch(program, argc, argv);

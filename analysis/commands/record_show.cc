@@ -1,0 +1,274 @@
+#include "analysis/commands/record_show.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "analysis/load/run_summary.h"
+#include "base/cli/document.h"
+#include "base/cli/table.h"
+#include "base/math/units.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using cli::Json;
+
+constexpr std::size_t kEventsShown = 20;
+
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+const char* name_of(record::StepSource source) {
+  switch (source) {
+    case record::StepSource::Marks:
+      return "marks";
+    case record::StepSource::Output:
+      return "output";
+    case record::StepSource::Collectives:
+      return "collectives";
+    case record::StepSource::Traffic:
+      return "traffic";
+  }
+  return "unknown";
+}
+
+Json json_of(const Steps& steps) {
+  return {{"count", steps.source ? Json(steps.count) : Json()},
+          {"median_ms", json_of(step_quantile_ms(steps, 0.5))},
+          {"p99_ms", json_of(step_quantile_ms(steps, 0.99))},
+          {"source", steps.source ? Json(name_of(*steps.source)) : Json()}};
+}
+
+Json json_of(const Volume& volume, std::optional<double> duration_s) {
+  return {{"sent_bytes", json_of(volume.sent_bytes)},
+          {"received_bytes", json_of(volume.received_bytes)},
+          {"network_mbps_full_duplex", json_of(full_duplex_mbps(volume, duration_s))}};
+}
+
+Json json_of(const NodeSummary& node) {
+  Json rows = Json::object();
+  for (const auto& [table, count] : node.rows) {
+    rows[table] = count;
+  }
+  return {{"name", node.name},
+          {"host", text_or_null(node.host)},
+          {"file", node.file},
+          {"kernel", text_or_null(node.kernel)},
+          {"program", text_or_null(node.program)},
+          {"sessions", node.sessions},
+          {"complete", node.is_complete},
+          {"damage", node.damage ? Json(describe(*node.damage)) : Json()},
+          {"exit_status", json_of(node.exit_status)},
+          {"duration_s", json_of(node.duration_s)},
+          {"bytes", node.bytes},
+          {"rows", std::move(rows)},
+          {"steps", json_of(node.steps)},
+          {"volume", json_of(node.volume, node.duration_s)},
+          {"overhead", {{"cpu_percent", json_of(node.overhead_percent)}}},
+          {"dropped", node.dropped}};
+}
+
+void print_json(const cli::Context& context, const RunSummary& run) {
+  Json document = cli::document(context, "chokepoint.run/1");
+  document["command"] = text_or_null(run.command);
+  document["exit_status"] = json_of(run.exit_status);
+  document["labels"] = Json::object();
+  for (const auto& [key, value] : run.labels) {
+    document["labels"][key] = value;
+  }
+  document["nodes"] = Json::array();
+  for (const NodeSummary& node : run.nodes) {
+    document["nodes"].push_back(json_of(node));
+  }
+  document["unreadable"] = Json::array();
+  for (const Error& error : run.unreadable) {
+    document["unreadable"].push_back(describe(error));
+  }
+  document["duration_s"] = json_of(run.duration_s);
+  document["steps"] = json_of(run.steps);
+  document["volume"] = json_of(run.volume, run.duration_s);
+  document["overhead"] = {{"cpu_percent", json_of(run.overhead_percent)}};
+  document["dropped"] = run.dropped;
+  cli::print(context, document);
+}
+
+template <class F>
+std::string shown(std::optional<double> value, F&& format) {
+  return value ? format(*value) : "not measured";
+}
+
+std::string shown_seconds(std::optional<double> seconds) {
+  return shown(seconds, [](double value) {
+    return math::format_duration(std::chrono::nanoseconds(std::llround(value * 1e9)));
+  });
+}
+
+std::string shown_exit(std::optional<std::int64_t> status) {
+  return status ? fmt::format("{}", *status) : "not known";
+}
+
+std::string state_of(const NodeSummary& node) {
+  return node.damage ? "cut short" : node.is_complete ? "complete" : "not ended";
+}
+
+void print_nodes(const cli::Context& context, const RunSummary& run) {
+  using cli::Align;
+  cli::Table table({{"node"},
+                    {"host"},
+                    {"state"},
+                    {"sessions", Align::Right},
+                    {"duration", Align::Right},
+                    {"sent", Align::Right},
+                    {"received", Align::Right},
+                    {"steps", Align::Right},
+                    {"dropped rows", Align::Right},
+                    {"file", Align::Right}});
+  for (const NodeSummary& node : run.nodes) {
+    table.add(
+        {node.name,
+         node.host,
+         {state_of(node), node.is_complete ? cli::Tint::None : cli::Tint::Notice},
+         fmt::format("{}", node.sessions),
+         shown_seconds(node.duration_s),
+         shown(node.volume.sent_bytes, math::format_bytes),
+         shown(node.volume.received_bytes, math::format_bytes),
+         node.steps.source ? fmt::format("{}", node.steps.count) : "not seen",
+         {fmt::format("{}", node.dropped), node.dropped > 0 ? cli::Tint::Bad : cli::Tint::None},
+         math::format_bytes(static_cast<double>(node.bytes))});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_rows(const cli::Context& context, const RunSummary& run) {
+  std::vector<cli::Column> columns{{"rows of"}};
+  std::map<std::string, std::vector<std::int64_t>> rows;
+  for (std::size_t index = 0; index < run.nodes.size(); ++index) {
+    columns.push_back({run.nodes[index].name, cli::Align::Right});
+    for (const auto& [name, count] : run.nodes[index].rows) {
+      rows[name].resize(run.nodes.size());
+      rows[name][index] = count;
+    }
+  }
+  cli::Table table(columns);
+  for (const auto& [name, counts] : rows) {
+    std::vector<cli::Cell> cells{name};
+    for (const std::int64_t count : counts) {
+      cells.emplace_back(fmt::format("{}", count));
+    }
+    if (std::ranges::any_of(counts, [](std::int64_t count) { return count > 0; })) {
+      table.add(std::move(cells));
+    }
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_events(const cli::Context& context, const RunSummary& run) {
+  cli::Table table({{"event"}, {"node"}, {"subject"}, {"detail"}});
+  std::size_t count = 0;
+  for (const NodeSummary& node : run.nodes) {
+    for (const record::Event& event : node.events) {
+      if (count++ < kEventsShown) {
+        table.add({event.kind, node.name, event.subject, event.detail});
+      }
+    }
+  }
+  if (count == 0) {
+    return;
+  }
+  fmt::print(context.out, "\n");
+  table.print(context.out, context.out_terminal);
+  if (count > kEventsShown) {
+    fmt::print(context.out, "and {} more\n", count - kEventsShown);
+  }
+}
+
+void print_head(const cli::Context& context, const RunSummary& run) {
+  fmt::print(context.out, "command   {}\n", run.command.empty() ? "none" : run.command);
+  fmt::print(context.out, "exit      {}\n", shown_exit(run.exit_status));
+  fmt::print(context.out, "duration  {}\n", shown_seconds(run.duration_s));
+  for (const auto& [key, value] : run.labels) {
+    fmt::print(context.out, "label     {}={}\n", key, value);
+  }
+  if (run.steps.source) {
+    const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
+    fmt::print(context.out, "steps     {}, median {}, 99 % within {} (from {})\n", run.steps.count,
+               shown(step_quantile_ms(run.steps, 0.5), ms),
+               shown(step_quantile_ms(run.steps, 0.99), ms), name_of(*run.steps.source));
+  }
+  fmt::print(context.out, "\n");
+}
+
+void print_people(const cli::Context& context, const RunSummary& run) {
+  print_head(context, run);
+  print_nodes(context, run);
+  fmt::print(context.out, "\n");
+  print_rows(context, run);
+  print_events(context, run);
+}
+
+// "record show" says already that it is about a record.
+Error without_operation(Error error) {
+  error.operation.clear();
+  return error;
+}
+
+// One node's record that cannot be read does not hide the others.
+void warn(const cli::Context& context, const RunSummary& run) {
+  for (const Error& error : run.unreadable) {
+    fmt::print(context.err, "chokepoint: record show: {}\n", describe(without_operation(error)));
+  }
+  for (const NodeSummary& node : run.nodes) {
+    if (node.damage) {
+      fmt::print(context.err, "chokepoint: record show: {}\n",
+                 describe(without_operation(*node.damage)));
+    }
+  }
+}
+
+}  // namespace
+
+cli::Summary RecordShowCommand::summary() const {
+  return {.name = "record show",
+          .purpose = "what a run's record holds",
+          .description =
+              "Reads every node's record in a run's folder and shows what is in it: the command "
+              "and how it ended, nodes, steps, volume, rows by kind, what was dropped and what "
+              "happened. A record can be read while it is being written, after its writer was "
+              "killed, and from a folder that cannot be written to; nothing in it is changed.",
+          .examples = {{"chokepoint record show runs/a", "the records of the run in runs/a"},
+                       {"chokepoint record show runs/a --json", "the same for a script"}}};
+}
+
+void RecordShowCommand::define(cli::Flags& flags) {
+  flags.positional("DIR", &folder_, "the run's folder, or one node's .db file");
+}
+
+Result<cli::ExitCode> RecordShowCommand::run(cli::Context& context) {
+  Result<record::Run> run = record::open_run(folder_);
+  if (!run) {
+    return fail(without_operation(run.error()));
+  }
+  if (run->nodes.empty() && run->unreadable.size() == 1) {
+    return fail(without_operation(run->unreadable.front()));
+  }
+  const RunSummary summary = summarize(*run);
+  warn(context, summary);
+  if (run->nodes.empty()) {
+    return fail(ErrorKind::Malformed, "", folder_, "none of its records can be read");
+  }
+  if (context.json) {
+    print_json(context, summary);
+  } else {
+    print_people(context, summary);
+  }
+  return cli::ExitCode::Done;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,11 @@
+// One node's part of a RunSummary. The caller's thread.
+#pragma once
+
+#include "analysis/load/run_summary.h"
+
+namespace chokepoint::analysis {
+
+NodeSummary summarize_node(record::Reader& reader);
+Steps read_steps(record::Reader& reader);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,69 @@
+// What a run's records hold, in a few numbers: for `record show`, and as the head of every report.
+// What no record tells is empty, never 0. Values; reading takes the caller's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/record/run.h"
+
+namespace chokepoint::analysis {
+
+struct Volume {
+  std::optional<double> sent_bytes = {};
+  std::optional<double> received_bytes = {};
+};
+
+// Megabits a second, both ways together.
+std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<double> duration_s);
+
+// Of the best source there is: marks, else the job's output, collectives, traffic.
+struct Steps {
+  std::optional<record::StepSource> source = {};
+  std::int64_t count = 0;                                  // of the rank that has most
+  std::vector<std::pair<double, double>> weighed_ms = {};  // duration, how many steps had it
+};
+
+std::optional<double> step_quantile_ms(const Steps& steps, double share);
+
+struct NodeSummary {
+  std::string name = {};
+  std::string file = {};
+  std::string host = {};
+  std::string kernel = {};
+  std::string program = {};
+  std::string command = {};
+  std::optional<std::int64_t> exit_status = {};
+  std::size_t sessions = 0;
+  bool is_complete = false;  // its last session was ended, not cut off or still going on
+  std::optional<double> duration_s = {};
+  std::int64_t bytes = 0;  // of the file and its log
+  std::vector<std::pair<std::string, std::int64_t>> rows = {};
+  Volume volume = {};
+  Steps steps = {};
+  std::optional<double> overhead_percent = {};  // of one core
+  std::int64_t dropped = 0;
+  std::vector<record::Event> events = {};
+  std::optional<Error> damage = {};
+};
+
+struct RunSummary {
+  std::string command = {};
+  std::optional<std::int64_t> exit_status = {};  // the first that is not 0, else 0
+  std::map<std::string, std::string> labels = {};
+  std::vector<NodeSummary> nodes = {};
+  std::vector<Error> unreadable = {};
+  std::optional<double> duration_s = {};  // the longest node's: hosts' clocks need not agree
+  Volume volume = {};
+  Steps steps = {};
+  std::optional<double> overhead_percent = {};
+  std::int64_t dropped = 0;
+};
+
+RunSummary summarize(record::Run& run);
+
+}  // namespace chokepoint::analysis
