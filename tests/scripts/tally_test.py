@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""What scripts/test says at its end follows from what its stages left behind."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TALLY = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib" / "tally.py"
+
+
+def junit(*cases):
+    return "<testsuite>" + "".join(cases) + "</testsuite>"
+
+
+def case(name, status, verdict="", output=""):
+    return (f'<testcase name="{name}" status="{status}">{verdict}'
+            f"<system-out>{output}</system-out></testcase>")
+
+
+PASSED = case("A.Passes", "run")
+FAILED = case("A.Fails", "fail", '<failure message=""/>', "expected 1, got 2")
+SKIPPED = case("A.Skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>',
+               "skipped: no loop device")
+GOOGLE_SKIPPED = case("A.SkipsToo", "notrun",
+                      '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>',
+                      "a_test.cc:7: Skipped\nneeds root\n\n[  SKIPPED ] A.SkipsToo (0 ms)\n")
+NOT_STARTED = case("A.IsNotBuilt", "notrun", '<skipped message="Unable to find executable"/>')
+
+
+class Tally(unittest.TestCase):
+    def tally(self, stages, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                (pathlib.Path(folder) / name).write_text(text)
+            done = subprocess.run([TALLY, folder, *stages], text=True, stdout=subprocess.PIPE)
+            return done.returncode, done.stdout.splitlines()
+
+    def test_adds_up_all_stages(self):
+        code, lines = self.tally(["release", "asan"], {"release.xml": junit(PASSED, PASSED),
+                                                       "asan.xml": junit(PASSED)})
+        self.assertEqual((code, lines), (0, ["3 passed, 0 failed, 0 skipped"]))
+
+    def test_a_failure_is_shown_and_counts(self):
+        code, lines = self.tally(["release"], {"release.xml": junit(PASSED, FAILED)})
+        self.assertEqual(code, 1)
+        self.assertIn("failed: release: A.Fails", lines)
+        self.assertIn("  | expected 1, got 2", lines)
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_skip_keeps_its_reason(self):
+        code, lines = self.tally(["release"],
+                                 {"release.xml": junit(PASSED, SKIPPED, GOOGLE_SKIPPED)})
+        self.assertEqual(code, 0)
+        self.assertIn("  release: A.Skips: no loop device", lines)
+        self.assertIn("  release: A.SkipsToo: needs root", lines)
+        self.assertEqual(lines[-1], "1 passed, 0 failed, 2 skipped")
+
+    def test_what_could_not_start_failed(self):
+        code, lines = self.tally(["release"], {"release.xml": junit(PASSED, NOT_STARTED)})
+        self.assertEqual((code, lines[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_a_stage_that_never_came_to_its_tests(self):
+        code, lines = self.tally(["release", "fuzz"], {"release.xml": junit(PASSED),
+                                                       "fuzz.note": "skipped\tno clang\n"})
+        self.assertEqual((code, lines[-1]), (0, "1 passed, 0 failed, 1 skipped"))
+        code, lines = self.tally(["asan"], {"asan.note": "failed\tthe build failed\n"})
+        self.assertEqual((code, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_no_result_is_a_failure(self):
+        self.assertEqual(self.tally(["release"], {})[0], 1)
+        self.assertEqual(self.tally(["release"], {"release.xml": "<testsuite"})[0], 1)
+        self.assertEqual(self.tally(["release"], {"release.xml": junit()})[0], 1)
+        self.assertEqual(self.tally(["release"], {"release.xml": junit(SKIPPED)})[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
