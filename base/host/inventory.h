@@ -8,13 +8,17 @@
 #include "base/host/addresses.h"
 #include "base/host/cpu.h"
 #include "base/host/fact.h"
+#include "base/host/gpu.h"
 #include "base/host/kernel.h"
+#include "base/host/libraries.h"
 #include "base/host/link_speed.h"
 #include "base/host/memory.h"
 #include "base/host/network.h"
 #include "base/host/own_name.h"
 #include "base/host/process.h"
+#include "base/host/rdma.h"
 #include "base/host/sysctls.h"
+#include "base/host/timekeeping.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
@@ -31,6 +35,11 @@ struct Inventory {
   Links links;
   Addresses addresses;
   OwnName own_name;
+  Timekeeping time;
+  std::vector<RdmaDevice> rdma;
+  Gpus gpus;
+  std::optional<bool> peer_memory;     // has_peer_memory
+  std::optional<Libraries> libraries;  // of the running host, where they opened in time
 };
 
 Inventory read_inventory(const sys::Root& root);
