@@ -1,29 +1,43 @@
 #include "probe/host/examine.h"
 
 #include "probe/host/cpu_checks.h"
+#include "probe/host/gpu_checks.h"
 #include "probe/host/ip_checks.h"
 #include "probe/host/kernel_checks.h"
+#include "probe/host/library_checks.h"
 #include "probe/host/memory_checks.h"
 #include "probe/host/name_checks.h"
 #include "probe/host/network_checks.h"
+#include "probe/host/privilege_checks.h"
+#include "probe/host/rdma_checks.h"
 #include "probe/host/tcp_buffer_checks.h"
 #include "probe/host/tcp_checks.h"
+#include "probe/host/time_checks.h"
 
 namespace chokepoint::probe {
 
 Checks examine(const host::Inventory& inventory) {
+  const bool has_rdma = !inventory.rdma.empty();
   Checks checks;
   check_kernel(inventory.kernel, checks);
   check_network(inventory.network, checks);
   check_cpu(inventory.cpu, checks);
   check_numa(inventory.memory, inventory.sysctls, checks);
   check_memory(inventory.memory, checks);
-  check_locked_memory(inventory.process, false, checks);
+  check_locked_memory(inventory.process, has_rdma, checks);
   check_tcp_buffers(inventory.kernel, inventory.sysctls, inventory.links.fastest_mbps, checks);
   check_tcp(inventory.sysctls, inventory.links, checks);
   check_names(inventory.own_name, inventory.addresses, inventory.process, checks);
   check_interface_choice(inventory.addresses, inventory.process, checks);
   check_ip(inventory.addresses, inventory.sysctls, checks);
+  check_time(inventory.time, checks);
+  check_rdma(inventory.rdma, inventory.process, checks);
+  check_gpus(inventory.gpus, inventory.cpu, has_rdma, checks);
+  check_privileges(inventory.process, inventory.sysctls, checks);
+  if (inventory.libraries) {
+    const DevicesPresent present{.gpus = !inventory.gpus.gpus.empty(), .rdma = has_rdma};
+    check_libraries(*inventory.libraries, inventory.peer_memory, present, checks);
+  }
   return checks;
 }
 

@@ -1,0 +1,189 @@
+#include "probe/host/rdma_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chokepoint::probe {
+namespace {
+
+using host::RdmaDevice;
+using host::RdmaGid;
+using host::RdmaPort;
+
+constexpr std::string_view kRoutable = "RoCE v2";
+
+std::string name_of(const RdmaDevice& device, const RdmaPort& port) {
+  return fmt::format("{}/{}", device.name, port.number);
+}
+
+bool any_active(const std::vector<RdmaDevice>& devices) {
+  return std::ranges::any_of(devices, [](const RdmaDevice& device) {
+    return std::ranges::any_of(device.ports, host::is_active);
+  });
+}
+
+void check_port(const RdmaDevice& device, const RdmaPort& port, bool others_active,
+                Checks& checks) {
+  Check check{.id = "rdma.port",
+              .subject = name_of(device, port),
+              .found = fmt::format("{}, {}, {}", port.state.value_or("?"),
+                                   port.physical.value_or("?"), port.rate.value_or("?")),
+              .wanted = "ACTIVE",
+              .why = "only an active port carries anything"};
+  if (!port.state) {
+    check.status = Status::Unknown;
+    check.next_step = fmt::format("ibstat {}", device.name);
+  } else if (port.state == "INIT" && !is_ethernet(port)) {
+    check.status = Status::Critical;
+    check.why = "the cable is well, but no subnet manager has given this port an address";
+    check.next_step = "systemctl start opensm on one host, or the switch's own subnet manager";
+  } else if (!is_active(port)) {
+    check.status = others_active ? Status::Info : Status::Warning;
+    check.why = others_active ? "not in use; other ports are active"
+                              : "no RDMA port of this host is active: jobs fall back to TCP";
+    check.next_step = port.netdev ? fmt::format("ip link set {} up", *port.netdev)
+                                  : fmt::format("ibstat {}", device.name);
+  }
+  checks.push_back(std::move(check));
+}
+
+// InfiniBand runs four lanes; fewer are a bad cable or connector. Ethernet's rate says nothing
+// here.
+void check_width(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
+  if (is_ethernet(port) || !is_active(port) || !port.rate) {
+    return;
+  }
+  const bool narrow =
+      port.rate->find("(1X") != std::string::npos || port.rate->find("(2X") != std::string::npos;
+  checks.push_back({.id = "rdma.width",
+                    .status = narrow ? Status::Warning : Status::Pass,
+                    .subject = name_of(device, port),
+                    .found = *port.rate,
+                    .wanted = "4X",
+                    .why = "a link that trained with fewer lanes carries that much less",
+                    .next_step = "reseat or change the cable; iblinkinfo shows the other end"});
+}
+
+void check_gid(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
+  Check check{.id = "rdma.gid",
+              .subject = name_of(device, port),
+              .wanted = "RoCE v2 over an IPv4 or a global IPv6 address",
+              .why =
+                  "the GID decides which address a connection comes from, and whether routers "
+                  "and switches handle it as IP"};
+  const RdmaGid* usable = usable_gid(port);
+  const bool types_known =
+      std::ranges::all_of(port.gids, [](const RdmaGid& gid) { return gid.type.has_value(); });
+  if (usable != nullptr) {
+    check.found = fmt::format("index {}: {}", usable->index, usable->address.text());
+    check.status = usable->index == 0 ? Status::Pass : Status::Info;
+    check.why = "NCCL before 2.21 and many tests take index 0, which is another address here";
+    check.next_step = fmt::format("export NCCL_IB_GID_INDEX={}", usable->index);
+  } else if (!types_known) {
+    check.status = Status::Unknown;
+    check.next_step = fmt::format("show_gids {}", device.name);
+  } else {
+    check.status = Status::Critical;
+    check.found = fmt::format("{} GIDs, none usable", port.gids.size());
+    check.why = "only link-local or RoCE v1 addresses: connections beyond one switch fail";
+    check.next_step =
+        fmt::format("ip address add ADDRESS/PREFIX dev {}", port.netdev.value_or("INTERFACE"));
+  }
+  checks.push_back(std::move(check));
+}
+
+bool serves(const RdmaGid& gid) {
+  return gid.type == kRoutable && !gid.address.is_link_local() && !gid.address.is_loopback() &&
+         !gid.address.is_multicast();
+}
+
+void check_chosen_gid(const RdmaDevice& device, const RdmaPort& port, const std::string& value,
+                      Checks& checks) {
+  const auto chosen = std::ranges::find_if(
+      port.gids, [&](const RdmaGid& gid) { return std::to_string(gid.index) == value; });
+  const bool right = value == "-1" || (chosen != port.gids.end() && serves(*chosen));
+  const RdmaGid* usable = usable_gid(port);
+  checks.push_back(
+      {.id = "rdma.gid-choice",
+       .status = right ? Status::Pass : Status::Critical,
+       .subject = name_of(device, port),
+       .found = fmt::format("NCCL_IB_GID_INDEX={}: {}", value,
+                            chosen == port.gids.end() ? "no such GID" : chosen->address.text()),
+       .wanted = usable == nullptr ? "" : std::to_string(usable->index),
+       .why = "NCCL takes exactly this GID",
+       .next_step = usable == nullptr ? "unset NCCL_IB_GID_INDEX"
+                                      : fmt::format("export NCCL_IB_GID_INDEX={}", usable->index)});
+}
+
+void check_mtu(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
+  constexpr int kGood = 4096;
+  Check check{.id = "rdma.mtu",
+              .subject = name_of(device, port),
+              .wanted = std::to_string(kGood),
+              .why =
+                  "82 bytes frame every packet: at 4096 98.0 % of the line is data, at 1024 "
+                  "92.6 %"};
+  if (!port.netdev_mtu_bytes) {
+    check.status = Status::Unknown;
+    check.next_step = fmt::format("ibv_devinfo -d {}", device.name);
+  } else {
+    const int mtu = host::roce_mtu_bytes(*port.netdev_mtu_bytes);
+    check.found = fmt::format("{}, as {}'s MTU is {}", mtu, port.netdev.value_or("?"),
+                              *port.netdev_mtu_bytes);
+    if (mtu < kGood) {
+      check.status = mtu < 1024 ? Status::Warning : Status::Info;
+      check.next_step = fmt::format("ip link set {} mtu 9000, on every host and switch of the path",
+                                    port.netdev.value_or("INTERFACE"));
+    }
+  }
+  checks.push_back(std::move(check));
+}
+
+void check_roce(const RdmaDevice& device, const RdmaPort& port, const host::Process& process,
+                Checks& checks) {
+  if (!is_ethernet(port) || !is_active(port)) {
+    return;
+  }
+  check_gid(device, port, checks);
+  if (const std::optional<std::string> chosen = variable(process, "NCCL_IB_GID_INDEX")) {
+    check_chosen_gid(device, port, *chosen, checks);
+  }
+  check_mtu(device, port, checks);
+}
+
+}  // namespace
+
+const RdmaGid* usable_gid(const RdmaPort& port) {
+  const auto mapped = std::ranges::find_if(port.gids, [](const RdmaGid& gid) {
+    return serves(gid) && gid.address.is_v4_mapped() && !gid.address.unmapped().is_link_local();
+  });
+  if (mapped != port.gids.end()) {
+    return &*mapped;
+  }
+  const auto six = std::ranges::find_if(
+      port.gids, [](const RdmaGid& gid) { return serves(gid) && !gid.address.is_v4_mapped(); });
+  return six == port.gids.end() ? nullptr : &*six;
+}
+
+void check_rdma(const std::vector<RdmaDevice>& devices, const host::Process& process,
+                Checks& checks) {
+  if (devices.empty()) {
+    checks.push_back({.id = "rdma.port",
+                      .status = Status::Info,
+                      .subject = "host",
+                      .found = "no RDMA device",
+                      .why = "jobs use TCP; that is well up to some 25 Gb/s a flow"});
+    return;
+  }
+  const bool active = any_active(devices);
+  for (const RdmaDevice& device : devices) {
+    for (const RdmaPort& port : device.ports) {
+      check_port(device, port, active, checks);
+      check_width(device, port, checks);
+      check_roce(device, port, process, checks);
+    }
+  }
+}
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,115 @@
+#include "probe/host/rdma_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/fakes/host_tree.h"
+
+namespace chokepoint::probe {
+namespace {
+
+Checks checks_of(const std::vector<host::RdmaDevice>& devices,
+                 const host::Process& process = host::Process()) {
+  Checks checks;
+  check_rdma(devices, process, checks);
+  return checks;
+}
+
+std::vector<host::RdmaDevice> devices_of(const char* fixture) {
+  return host::read_rdma(fakes::HostTree::from_fixture(fixture).root());
+}
+
+Check named(const Checks& checks, const std::string& id) {
+  const auto found = std::ranges::find(checks, id, &Check::id);
+  EXPECT_NE(found, checks.end()) << id;
+  return found == checks.end() ? Check() : *found;
+}
+
+TEST(Rdma, NoDeviceIsOneInfo) {
+  const Checks checks = checks_of({});
+  ASSERT_EQ(checks.size(), 1);
+  EXPECT_EQ(checks[0].status, Status::Info);
+}
+
+TEST(Rdma, AGoodGidIsNamedWithItsIndex) {
+  const Checks checks = checks_of(devices_of("roce-good-gid"));
+  EXPECT_EQ(worst(checks), Status::Info);
+  EXPECT_EQ(named(checks, "rdma.port").status, Status::Pass);
+  EXPECT_EQ(named(checks, "rdma.port").subject, "mlx5_0/1");
+  EXPECT_THAT(named(checks, "rdma.gid").found, testing::StartsWith("index 3: "));
+  EXPECT_EQ(named(checks, "rdma.gid").next_step, "export NCCL_IB_GID_INDEX=3");
+  EXPECT_EQ(named(checks, "rdma.mtu").status, Status::Pass);
+}
+
+TEST(Rdma, OnlyLinkLocalGidsAreCritical) {
+  const Checks checks = checks_of(devices_of("roce-link-local-gid"));
+  EXPECT_EQ(named(checks, "rdma.gid").status, Status::Critical);
+  EXPECT_EQ(named(checks, "rdma.gid").next_step, "ip address add ADDRESS/PREFIX dev eth0");
+  EXPECT_EQ(named(checks, "rdma.mtu").status, Status::Info);
+  EXPECT_THAT(named(checks, "rdma.mtu").found, testing::StartsWith("1024"));
+}
+
+TEST(Rdma, AGlobalIpv6GidServesWhereThereIsNoIpv4) {
+  std::vector<host::RdmaDevice> devices = devices_of("roce-link-local-gid");
+  devices[0].ports[0].gids.push_back({4, *net::Address::parse("2001:db8::7"), "RoCE v2", "eth0"});
+  ASSERT_NE(usable_gid(devices[0].ports[0]), nullptr);
+  EXPECT_EQ(usable_gid(devices[0].ports[0])->index, 4);
+}
+
+TEST(Rdma, TypesThatCouldNotBeReadLeaveTheGidUnknown) {
+  std::vector<host::RdmaDevice> devices = devices_of("roce-good-gid");
+  for (host::RdmaGid& gid : devices[0].ports[0].gids) {
+    gid.type.reset();
+  }
+  EXPECT_EQ(named(checks_of(devices), "rdma.gid").status, Status::Unknown);
+}
+
+TEST(Rdma, AnIndexChosenForNcclMustServe) {
+  const auto chosen = [](const std::string& index) {
+    host::Process process;
+    process.environment.emplace();
+    (*process.environment)["NCCL_IB_GID_INDEX"] = index;
+    return named(checks_of(devices_of("roce-good-gid"), process), "rdma.gid-choice").status;
+  };
+  EXPECT_EQ(chosen("3"), Status::Pass);
+  EXPECT_EQ(chosen("-1"), Status::Pass) << "NCCL chooses by itself";
+  EXPECT_EQ(chosen("0"), Status::Critical);
+  EXPECT_EQ(chosen("1"), Status::Critical);
+  EXPECT_EQ(chosen("9"), Status::Critical);
+}
+
+TEST(Rdma, APortThatIsDownMattersWhereNoOtherIsUp) {
+  std::vector<host::RdmaDevice> devices = devices_of("roce-good-gid");
+  devices[0].ports[0].state = "DOWN";
+  EXPECT_EQ(checks_of(devices).at(0).status, Status::Warning);
+  EXPECT_EQ(checks_of(devices).size(), 1) << "its GIDs are not judged";
+  devices.push_back(devices_of("roce-good-gid")[0]);
+  EXPECT_EQ(checks_of(devices).at(0).status, Status::Info);
+}
+
+host::RdmaDevice infiniband(const std::string& state, const std::string& rate) {
+  host::RdmaDevice device;
+  device.name = "mlx5_1";
+  device.ports.emplace_back();
+  device.ports[0].state = state;
+  device.ports[0].link_layer = "InfiniBand";
+  device.ports[0].rate = rate;
+  return device;
+}
+
+TEST(Rdma, InfinibandWithoutASubnetManagerIsCritical) {
+  EXPECT_EQ(named(checks_of({infiniband("INIT", "100 Gb/sec (4X EDR)")}), "rdma.port").status,
+            Status::Critical);
+}
+
+TEST(Rdma, InfinibandWithFewerLanesIsAWarning) {
+  EXPECT_EQ(named(checks_of({infiniband("ACTIVE", "25 Gb/sec (1X EDR)")}), "rdma.width").status,
+            Status::Warning);
+  EXPECT_EQ(named(checks_of({infiniband("ACTIVE", "100 Gb/sec (4X EDR)")}), "rdma.width").status,
+            Status::Pass);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe
