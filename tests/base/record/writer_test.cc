@@ -97,6 +97,37 @@ TEST_F(RecordWriter, TheSecondWriterIsTurnedAway) {
   EXPECT_TRUE(open_writer());
 }
 
+TEST_F(RecordWriter, ALockFileLeftByAKilledWriterMeansNothing) {
+  std::filesystem::create_directories(folder());
+  std::ofstream(file().string() + "-lock").close();
+  open_writer()->close();
+  EXPECT_THAT(files(), UnorderedElementsAre("n1.db"));
+}
+
+TEST_F(RecordWriter, WaitsForAReaderThatKeepsTheLogFromShrinking) {
+  WriterOptions small = options();
+  small.limits.max_log_bytes = 200'000;
+  small.limits.retry_interval = std::chrono::milliseconds(50);
+  auto writer = open_writer(small);
+  auto reader = Database::open(file(), Access::Read);
+  ASSERT_TRUE(reader->run("BEGIN;SELECT count(*) FROM session;"));
+  {
+    Producer producer = writer->producer("test");
+    for (int left = 1000; left > 0 && !writer->status().trouble; --left) {
+      for (std::int64_t count = 0; count < 1000; ++count) {
+        producer.push(CounterSample{.t_ns = count, .series = 1});
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  ASSERT_TRUE(writer->status().trouble);
+  EXPECT_THAT(describe(*writer->status().trouble), HasSubstr("a reader keeps the log"));
+  reader->rollback();
+  const WriterStatus status = writer->close();
+  EXPECT_FALSE(status.trouble);
+  EXPECT_EQ(status.dropped, 0U);
+}
+
 TEST_F(RecordWriter, CountsWhatAFullQueueRefusesAndSaysSo) {
   WriterOptions small = options();
   small.limits.queue_bytes = 64 * 48;
