@@ -49,7 +49,10 @@ class LiveLinkQuery final : public LinkQuery {
   std::string source() const override { return "ethtool"; }
 
   std::optional<std::string> problem() const override {
-    return ethtool_ ? std::nullopt : std::optional(describe(ethtool_.error()));
+    if (!ethtool_) {
+      return describe(ethtool_.error());
+    }
+    return addresses_ ? std::nullopt : std::optional(describe(addresses_.error()));
   }
 
  private:

@@ -90,7 +90,7 @@ std::vector<std::string> addresses_of_name(const std::string& hosts, const std::
   return addresses;
 }
 
-bool owns(const Nic& nic, const std::string& address) {
+bool owns(const Nic& nic, const net::Address& address) {
   return std::ranges::find(nic.settings.addresses, address, &net::InterfaceAddress::address) !=
          nic.settings.addresses.end();
 }
@@ -102,8 +102,9 @@ std::optional<std::string> interface_of_name(const sys::Root& root, const std::v
     return std::nullopt;
   }
   for (const std::string& address : addresses_of_name(*hosts, *name)) {
+    const Result<net::Address> parsed = net::Address::parse(address);
     const auto owner =
-        std::ranges::find_if(nics, [&](const Nic& nic) { return owns(nic, address); });
+        std::ranges::find_if(nics, [&](const Nic& nic) { return parsed && owns(nic, *parsed); });
     if (owner != nics.end()) {
       return owner->name;
     }

@@ -149,9 +149,10 @@ void read_link(const sys::Root& root, const std::string& folder, Nic& nic) {
 }  // namespace
 
 std::string_view name_of(NicKind kind) {
-  constexpr std::array<std::string_view, 12> kNames{
-      "unknown", "physical", "virtual-function", "paravirtual", "wireless", "bond", "bridge",
-      "vlan",    "veth",     "tunnel",           "loopback",    "virtual"};
+  constexpr std::array<std::string_view, 14> kNames{
+      "unknown",  "physical", "virtual-function", "paravirtual", "infiniband", "usb",
+      "wireless", "bond",     "bridge",           "vlan",        "veth",       "tunnel",
+      "loopback", "virtual"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -164,7 +165,9 @@ Nic read_nic(const sys::Root& root, const LinkQuery& query, const InterruptTable
   nic.master = root.resolve(folder + "/master").transform(last_part);
   nic.lower = lower_of(root, folder);
   nic.bond = read_bond(root, folder);
-  nic.pci = read_pci(root, folder);
+  if (nic.kind != NicKind::Usb) {
+    nic.pci = read_pci(root, folder);
+  }
   nic.numa_node = numa_node_of(root, folder, nic);
   nic.driver = root.resolve(folder + "/device/driver").transform(last_part);
   if (!nic.driver && nic.settings.driver) {
@@ -181,7 +184,8 @@ Nic read_nic(const sys::Root& root, const LinkQuery& query, const InterruptTable
 bool is_up(const Nic& nic) { return nic.enabled.value_or(true) && nic.carrier.value_or(false); }
 
 bool is_port(const Nic& nic) {
-  return nic.kind == NicKind::Physical || nic.kind == NicKind::VirtualFunction;
+  return nic.kind == NicKind::Physical || nic.kind == NicKind::VirtualFunction ||
+         nic.kind == NicKind::Infiniband;
 }
 
 std::optional<std::int64_t> statistic(const Nic& nic, std::string_view name) {
@@ -197,7 +201,7 @@ std::optional<std::int64_t> counter(const Nic& nic, const std::string& name) {
 
 bool has_address(const Nic& nic) {
   return std::ranges::any_of(nic.settings.addresses,
-                             [](const auto& address) { return !address.link_local; });
+                             [](const auto& address) { return !address.address.is_link_local(); });
 }
 
 }  // namespace chokepoint::host

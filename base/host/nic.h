@@ -22,6 +22,8 @@ enum class NicKind {
   Physical,
   VirtualFunction,
   Paravirtual,  // a hypervisor's: its speed and PCIe link are not the hardware's
+  Infiniband,   // IP over InfiniBand
+  Usb,          // a management controller's, mostly
   Wireless,
   Bond,
   Bridge,

@@ -131,8 +131,8 @@ void add_lists(const LinkAnswers& answers, std::string_view source, Writer& writ
   }
   writer.add("qdisc", fmt::format("{}", fmt::join(answers.qdiscs, " ")), "rtnetlink");
   for (const net::InterfaceAddress& address : answers.addresses) {
-    writer.add("address_" + address.family, fmt::format("{}/{}", address.address, address.prefix),
-               "rtnetlink");
+    writer.add(fmt::format("address_{}", name_of(address.address.family())),
+               fmt::format("{}/{}", address.address.text(), address.prefix), "rtnetlink");
   }
 }
 

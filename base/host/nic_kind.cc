@@ -37,6 +37,12 @@ NicKind kind_of_device(const sys::Root& root, const std::string& folder) {
       real.contains("/virtio")) {
     return NicKind::Paravirtual;
   }
+  if (real.contains("/usb")) {
+    return NicKind::Usb;
+  }
+  if (root.number(folder + "/type") == ARPHRD_INFINIBAND) {
+    return NicKind::Infiniband;
+  }
   return root.exists(folder + "/device/physfn") ? NicKind::VirtualFunction : NicKind::Physical;
 }
 

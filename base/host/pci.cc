@@ -72,11 +72,18 @@ std::optional<std::int64_t> total_of(const std::optional<std::string>& counts) {
   return value;
 }
 
+// A hypervisor's ports make up their speed and width: QEMU's, VMware's.
+bool is_emulated(const sys::Root& root, const std::string& folder) {
+  const auto vendor = root.text(folder + "vendor");
+  return vendor == "0x1b36" || vendor == "0x15ad";
+}
+
 PciHop read_hop(const sys::Root& root, const std::string& address) {
   const std::string folder = fmt::format("{}{}/", kDevices, address);
+  const bool emulated = is_emulated(root, folder);
   PciHop hop{.address = address,
-             .current = read_link(root, folder, "current"),
-             .maximum = read_link(root, folder, "max"),
+             .current = emulated ? PciLink() : read_link(root, folder, "current"),
+             .maximum = emulated ? PciLink() : read_link(root, folder, "max"),
              .errors = {.correctable = total_of(root.text(folder + "aer_dev_correctable")),
                         .nonfatal = total_of(root.text(folder + "aer_dev_nonfatal")),
                         .fatal = total_of(root.text(folder + "aer_dev_fatal"))}};

@@ -13,12 +13,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const Json& member(const Json& object, const char* key) {
-  static const Json kNothing;
+  static const Json nothing;
   if (!object.is_object()) {
-    return kNothing;
+    return nothing;
   }
   const auto found = object.find(key);
-  return found == object.end() ? kNothing : *found;
+  return found == object.end() ? nothing : *found;
 }
 
 std::optional<std::int64_t> number(const Json& object, const char* key) {
@@ -104,27 +104,6 @@ std::vector<net::Statistic> statistics_of(const Json& json) {
   return statistics;
 }
 
-// "10.0.0.2/24", "fe80::1/64"
-std::vector<net::InterfaceAddress> addresses_of(const Json& json) {
-  std::vector<net::InterfaceAddress> addresses;
-  for (const Json& entry : json) {
-    const std::string whole = entry.is_string() ? entry.get<std::string>() : "";
-    const std::size_t slash = whole.find('/');
-    if (slash == std::string::npos) {
-      continue;
-    }
-    const bool ipv6 = whole.find(':') != std::string::npos;
-    int prefix = 0;
-    std::from_chars(whole.data() + slash + 1, whole.data() + whole.size(), prefix);
-    addresses.push_back(
-        {.family = ipv6 ? "ipv6" : "ipv4",
-         .address = whole.substr(0, slash),
-         .prefix = prefix,
-         .link_local = whole.starts_with("fe80:") || whole.starts_with("169.254.")});
-  }
-  return addresses;
-}
-
 std::vector<std::string> texts_of(const Json& json) {
   std::vector<std::string> texts;
   for (const Json& entry : json) {
@@ -133,6 +112,29 @@ std::vector<std::string> texts_of(const Json& json) {
     }
   }
   return texts;
+}
+
+// "10.0.0.2/24", "fe80::1/64"
+std::optional<net::InterfaceAddress> address_of(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const Result<net::Address> address = net::Address::parse(text.substr(0, slash));
+  int prefix = 0;
+  if (!address || slash == std::string::npos ||
+      std::from_chars(text.data() + slash + 1, text.data() + text.size(), prefix).ec !=
+          std::errc()) {
+    return std::nullopt;
+  }
+  return net::InterfaceAddress{*address, prefix};
+}
+
+std::vector<net::InterfaceAddress> addresses_of(const Json& json) {
+  std::vector<net::InterfaceAddress> addresses;
+  for (const std::string& text : texts_of(json)) {
+    if (const auto address = address_of(text)) {
+      addresses.push_back(*address);
+    }
+  }
+  return addresses;
 }
 
 template <class T>

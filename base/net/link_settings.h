@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/net/address.h"
+
 namespace chokepoint::net {
 
 struct DriverInfo {
@@ -67,10 +69,8 @@ struct Statistic {
 };
 
 struct InterfaceAddress {
-  std::string family;   // ipv4, ipv6
-  std::string address;  // without a scope
+  Address address;
   int prefix = 0;
-  bool link_local = false;
 };
 
 }  // namespace chokepoint::net

@@ -1,6 +1,5 @@
 #include "base/net/rtnetlink.h"
 
-#include <arpa/inet.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/pkt_sched.h>
@@ -8,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
+#include <optional>
 
 namespace chokepoint::net {
 namespace {
@@ -59,13 +60,20 @@ Result<> dump(std::uint16_t type, mnl_cb_t take, void* into) {
   return {};
 }
 
-std::string words_of(int family, const nlattr* attribute) {
-  char text[INET6_ADDRSTRLEN] = "";
-  const std::size_t needed = family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr);
-  if (mnl_attr_get_payload_len(attribute) >= needed) {
-    inet_ntop(family, mnl_attr_get_payload(attribute), text, sizeof(text));
+std::optional<Address> address_of(const ifaddrmsg& body, const nlattr* attribute) {
+  const void* payload = mnl_attr_get_payload(attribute);
+  const std::size_t size = mnl_attr_get_payload_len(attribute);
+  if (body.ifa_family == AF_INET && size >= sizeof(in_addr)) {
+    in_addr address{};
+    std::memcpy(&address, payload, sizeof(address));
+    return Address::v4(address);
   }
-  return text;
+  if (body.ifa_family == AF_INET6 && size >= sizeof(in6_addr)) {
+    in6_addr address{};
+    std::memcpy(&address, payload, sizeof(address));
+    return Address::v6(address, body.ifa_scope == RT_SCOPE_LINK ? body.ifa_index : 0);
+  }
+  return std::nullopt;
 }
 
 // IFA_LOCAL is this host's end of a point-to-point link, where IFA_ADDRESS is the other; an IPv6
@@ -87,21 +95,14 @@ int take_end(const nlattr* attribute, void* into) {
 
 int take_address(const nlmsghdr* header, void* into) {
   const auto* body = static_cast<const ifaddrmsg*>(mnl_nlmsg_get_payload(header));
-  if (body->ifa_family != AF_INET && body->ifa_family != AF_INET6) {
-    return MNL_CB_OK;
-  }
   Ends ends;
   mnl_attr_parse(header, sizeof(ifaddrmsg), take_end, &ends);
   const nlattr* end = ends.local != nullptr ? ends.local : ends.address;
-  if (end == nullptr) {
-    return MNL_CB_OK;
+  const auto address = end == nullptr ? std::nullopt : address_of(*body, end);
+  if (address) {
+    auto& addresses = *static_cast<AddressesByIndex*>(into);
+    addresses[static_cast<int>(body->ifa_index)].push_back({*address, body->ifa_prefixlen});
   }
-  auto& addresses = *static_cast<AddressesByIndex*>(into);
-  addresses[static_cast<int>(body->ifa_index)].push_back(
-      {.family = body->ifa_family == AF_INET ? "ipv4" : "ipv6",
-       .address = words_of(body->ifa_family, end),
-       .prefix = body->ifa_prefixlen,
-       .link_local = body->ifa_scope == RT_SCOPE_LINK});
   return MNL_CB_OK;
 }
 
@@ -144,12 +145,14 @@ Result<QdiscsByIndex> dump_qdiscs() {
     return fail(done.error());
   }
 
-  std::ranges::stable_partition(dumped, &Qdisc::is_root);
   QdiscsByIndex qdiscs;
-  for (Qdisc& qdisc : dumped) {
-    std::vector<std::string>& kinds = qdiscs[qdisc.index];
-    if (!qdisc.kind.empty() && std::ranges::find(kinds, qdisc.kind) == kinds.end()) {
-      kinds.push_back(std::move(qdisc.kind));
+  for (const bool root : {true, false}) {
+    for (const Qdisc& qdisc : dumped) {
+      std::vector<std::string>& kinds = qdiscs[qdisc.index];
+      if (qdisc.is_root == root && !qdisc.kind.empty() &&
+          std::ranges::find(kinds, qdisc.kind) == kinds.end()) {
+        kinds.push_back(qdisc.kind);
+      }
     }
   }
   return qdiscs;

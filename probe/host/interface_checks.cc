@@ -1,10 +1,10 @@
 #include "probe/host/interface_checks.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -17,43 +17,42 @@ using host::NicKind;
 
 // What a job between hosts can use: an interface with an address of its own that is no host-local
 // construction.
-bool is_candidate(const host::Nic& nic) {
-  constexpr std::array kKinds{NicKind::Physical,    NicKind::VirtualFunction,
-                              NicKind::Paravirtual, NicKind::Wireless,
-                              NicKind::Bond,        NicKind::Vlan};
-  const bool bridged =
-      nic.kind == NicKind::Bridge && !nic.lower.empty() && !nic.name.starts_with("docker");
-  return is_up(nic) && has_address(nic) &&
-         (bridged || std::ranges::find(kKinds, nic.kind) != kKinds.end());
+bool has_usable_kind(const host::Nic& nic) {
+  constexpr std::array kKinds{NicKind::Physical,   NicKind::VirtualFunction, NicKind::Paravirtual,
+                              NicKind::Infiniband, NicKind::Wireless,        NicKind::Bond,
+                              NicKind::Vlan};
+  return std::ranges::find(kKinds, nic.kind) != kKinds.end();
 }
 
-bool is_last_resort(const host::Nic& nic) {
-  return nic.kind != NicKind::Loopback && is_up(nic) && has_address(nic);
-}
-
-std::vector<const host::Nic*> chosen_by(const host::Network& network,
-                                        bool (*fits)(const host::Nic&)) {
-  std::vector<const host::Nic*> all;
-  for (const host::Nic& nic : network.nics) {
-    if (fits(nic)) {
-      all.push_back(&nic);
-    }
-  }
-  return all;
+// A container engine's bridge ends in this host; one over a port does not.
+bool leaves_host(const host::Network& network, const host::Nic& bridge) {
+  return std::ranges::any_of(bridge.lower, [&](const std::string& name) {
+    const host::Nic* lower = find(network, name);
+    return lower != nullptr && has_usable_kind(*lower);
+  });
 }
 
 std::vector<const host::Nic*> candidates(const host::Network& network) {
-  std::vector<const host::Nic*> all = chosen_by(network, is_candidate);
+  std::vector<const host::Nic*> usable;
+  std::vector<const host::Nic*> others;
+  for (const host::Nic& nic : network.nics) {
+    if (nic.kind == NicKind::Loopback || !is_up(nic) || !has_address(nic)) {
+      continue;
+    }
+    const bool bridged = nic.kind == NicKind::Bridge && leaves_host(network, nic);
+    (bridged || has_usable_kind(nic) ? usable : others).push_back(&nic);
+  }
   // In a container or a network namespace, the one end of a veth is all there is.
-  return all.empty() ? chosen_by(network, is_last_resort) : all;
+  return usable.empty() ? others : usable;
 }
 
 // Gloo binds the address that the host's own name resolves to; where that is left to DNS, it is
 // nearly always the address on the default route.
-const host::Nic* default_choice(const host::Network& network) {
+const host::Nic* default_choice(const host::Network& network,
+                                const std::vector<const host::Nic*>& all) {
   for (const auto& name : {network.name_interface, network.default_route}) {
     const host::Nic* nic = name ? find(network, *name) : nullptr;
-    if (nic != nullptr && is_candidate(*nic)) {
+    if (std::ranges::find(all, nic) != all.end()) {
       return nic;
     }
   }
@@ -78,7 +77,7 @@ std::string export_command(const std::string& interface) {
 void judge_choice(const host::Network& network, const std::vector<const host::Nic*>& all,
                   Check& check) {
   const host::Nic* best = fastest(network, all);
-  const host::Nic* chosen = default_choice(network);
+  const host::Nic* chosen = default_choice(network, all);
   const auto best_speed = speed_mbps(network, *best);
   if (chosen == nullptr) {
     check.status = Status::Info;
@@ -119,22 +118,24 @@ void report_no_candidate(const host::Network& network, Checks& checks) {
 }
 
 // The network part of an address as text: "10.0.0.0/24".
-std::optional<std::string> subnet_of(const net::InterfaceAddress& address) {
-  const int family = address.family == "ipv4" ? AF_INET : AF_INET6;
-  const int bits = family == AF_INET ? 32 : 128;
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+std::optional<std::string> subnet_of(const net::InterfaceAddress& interface) {
+  const bool ipv4 = interface.address.family() == net::Family::Ipv4;
+  const int bits = ipv4 ? 32 : 128;
   // A host route is no subnet to share.
-  if (address.link_local || address.prefix <= 0 || address.prefix >= bits ||
-      inet_pton(family, address.address.c_str(), bytes.data()) != 1) {
+  if (interface.address.is_link_local() || interface.prefix <= 0 || interface.prefix >= bits) {
     return std::nullopt;
   }
-  for (int bit = address.prefix; bit < bits; ++bit) {
+  auto bytes = interface.address.bytes();
+  for (int bit = interface.prefix; bit < bits; ++bit) {
     auto& byte = bytes.at(static_cast<std::size_t>(bit / 8));
-    byte = static_cast<unsigned char>(byte & ~(0x80U >> (bit % 8)));
+    byte = static_cast<std::uint8_t>(byte & ~(0x80U >> (bit % 8)));
   }
-  char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(family, bytes.data(), text, sizeof(text));
-  return fmt::format("{}/{}", text, address.prefix);
+  in_addr v4{};
+  in6_addr v6{};
+  std::memcpy(&v4, bytes.data(), sizeof(v4));
+  std::memcpy(&v6, bytes.data(), sizeof(v6));
+  const net::Address network = ipv4 ? net::Address::v4(v4) : net::Address::v6(v6, 0);
+  return fmt::format("{}/{}", network.text(), interface.prefix);
 }
 
 using Subnets = std::map<std::string, std::vector<const host::Nic*>>;
@@ -182,7 +183,8 @@ void report_mismatch(const host::Nic& one, const host::Nic& other, std::string_v
 void check_stacked(const host::Network& network, const host::Nic& nic, Checks& checks) {
   for (const std::string& name : nic.lower) {
     const host::Nic* lower = find(network, name);
-    if (lower != nullptr && lower->mtu && nic.mtu && *lower->mtu < *nic.mtu) {
+    const bool judged = lower != nullptr && has_usable_kind(*lower);
+    if (judged && lower->mtu && nic.mtu && *lower->mtu < *nic.mtu) {
       report_mismatch(nic, *lower, "packets that fit the upper interface do not fit the lower one",
                       checks);
     }

@@ -33,6 +33,7 @@ void check_nic(const host::Network& network, const host::Nic& nic, Checks& check
   check_errors(nic, checks);
   check_drops(nic, checks);
   check_pauses(nic, checks);
+  check_flaps(nic, checks);
 }
 
 bool reaches_others(const host::Nic& nic) { return nic.kind != host::NicKind::Loopback; }

@@ -17,6 +17,8 @@ namespace {
 constexpr double kErrorShare = 1e-6;
 constexpr double kDropShare = 1e-5;
 constexpr double kPauseShare = 1e-4;
+// A start, a change of settings and a switch's restart or two are no sign of anything.
+constexpr std::int64_t kManyFlaps = 20;
 
 using Counts = std::vector<net::Statistic>;
 
@@ -163,6 +165,20 @@ void check_pauses(const host::Nic& nic, Checks& checks) {
   check.next_step =
       fmt::format("ethtool -S {} | grep -iE 'pause|xoff', twice during a job", nic.name);
   finish(std::move(check), nic, counts, kPauseShare, checks);
+}
+
+void check_flaps(const host::Nic& nic, Checks& checks) {
+  const auto changes = counter(nic, "carrier_changes");
+  if (!is_in_use(nic) || !changes) {
+    return;
+  }
+  Check check = check_of("nic.flaps", nic, "each loss of the link stalls every flow for a second");
+  check.found = fmt::format("{} carrier changes since boot", *changes);
+  if (*changes >= kManyFlaps) {
+    check.status = Status::Info;
+    check.next_step = fmt::format("dmesg -T | grep -i '{}.*link'", nic.name);
+  }
+  checks.push_back(std::move(check));
 }
 
 }  // namespace chokepoint::probe

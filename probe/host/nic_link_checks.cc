@@ -129,7 +129,8 @@ void check_duplex(const host::Nic& nic, Checks& checks) {
 }
 
 void check_mtu(const host::Nic& nic, Checks& checks) {
-  if (!is_in_use(nic) || !nic.mtu) {
+  // InfiniBand's MTU follows from its mode.
+  if (!is_in_use(nic) || !nic.mtu || nic.kind == host::NicKind::Infiniband) {
     return;
   }
   Check check =

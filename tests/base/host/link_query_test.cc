@@ -30,7 +30,7 @@ TEST(LinkQuery, ReadsWhatAFixtureRecorded) {
   EXPECT_EQ(answers.statistics.front().name, "rx_out_of_buffer");
   EXPECT_EQ(answers.qdiscs, std::vector<std::string>{"pfifo_fast"});
   ASSERT_EQ(answers.addresses.size(), 1);
-  EXPECT_EQ(answers.addresses[0].family, "ipv4");
+  EXPECT_EQ(answers.addresses[0].address.text(), "10.10.0.11");
   EXPECT_EQ(answers.addresses[0].prefix, 24);
 }
 

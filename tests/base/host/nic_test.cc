@@ -96,11 +96,25 @@ TEST(Nic, TellsKindsByWhatSysfsShows) {
            Case{"/sys/class/net/x/iflink = 9\n/sys/class/net/x/lower_eth0 -> ../eth0\n",
                 NicKind::Virtual},
            Case{"/sys/class/net/x/device/vendor = 0x8086\n", NicKind::Physical},
+           Case{"/sys/class/net/x/device/vendor = 0x15b3\n/sys/class/net/x/type = 32\n",
+                NicKind::Infiniband},
            Case{"/sys/class/net/x/device/physfn/vendor = 0x8086\n", NicKind::VirtualFunction},
        }) {
     const auto tree = fakes::HostTree::from_text(common + each.tree);
     EXPECT_EQ(name_of(read(tree, "x").kind), name_of(each.kind)) << each.tree;
   }
+}
+
+TEST(Nic, AUsbPortIsNotOnItsControllersPci) {
+  const std::string folder = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0/net/idrac/";
+  const auto tree = fakes::HostTree::from_text(
+      "/sys/class/net/idrac -> ../.." + folder.substr(4, folder.size() - 5) + "\n" + folder +
+      "ifindex = 2\n" + folder + "type = 1\n" + folder + "device -> ../../../1-1:1.0\n" +
+      "/sys/bus/pci/devices/0000:00:14.0 -> ../../../devices/pci0000:00/0000:00:14.0\n");
+  const Nic nic = read(tree, "idrac");
+  EXPECT_EQ(name_of(nic.kind), "usb");
+  EXPECT_FALSE(nic.pci);
+  EXPECT_FALSE(is_port(nic));
 }
 
 TEST(Nic, AHypervisorsPortIsTold) {

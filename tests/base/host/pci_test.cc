@@ -93,6 +93,17 @@ TEST(Pci, AVirtualFunctionIsReadWithItsPhysicalOnesPath) {
   EXPECT_EQ(device->path.back().address, "0000:03:00.0");
 }
 
+TEST(Pci, AHypervisorsPortTellsNothingOfTheHardware) {
+  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
+  const std::string port = "/sys/devices/pci0000:00/0000:00:02.0/";
+  tree.write(port + "vendor", "0x1b36\n");
+  tree.write(port + "current_link_speed", "2.5 GT/s PCIe\n");
+  const auto device = read_pci_device(tree.root(), "0000:03:00.0");
+  ASSERT_TRUE(device);
+  EXPECT_EQ(narrowest_hop(*device)->address, "0000:03:00.0");
+  EXPECT_EQ(device->path.back().possible, (PciLink{.speed_gts = 16, .width = 16}));
+}
+
 TEST(Pci, FindsTheDeviceInAResolvedPath) {
   EXPECT_EQ(pci_address_in("/sys/devices/pci0000:00/0000:00:03.0/virtio2/net/eth0"),
             "0000:00:03.0");

@@ -44,7 +44,7 @@ TEST(Rtnetlink, LoopbackHasItsAddress) {
   bool found = false;
   for (const auto& [index, list] : *addresses) {
     for (const InterfaceAddress& address : list) {
-      found |= address.address == "127.0.0.1" || address.address == "::1";
+      found |= address.address.is_loopback();
       EXPECT_GT(address.prefix, 0);
     }
   }

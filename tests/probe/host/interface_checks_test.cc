@@ -13,9 +13,8 @@ using testing::HasSubstr;
 host::Nic port(const std::string& name, std::int64_t speed, const std::string& address) {
   host::Nic nic = sound_port(speed);
   nic.name = name;
-  const bool ipv6 = address.find(':') != std::string::npos;
-  nic.settings.addresses = {
-      {.family = ipv6 ? "ipv6" : "ipv4", .address = address, .prefix = ipv6 ? 64 : 24}};
+  const net::Address parsed = *net::Address::parse(address);
+  nic.settings.addresses = {{parsed, parsed.family() == net::Family::Ipv6 ? 64 : 24}};
   return nic;
 }
 
@@ -66,6 +65,20 @@ TEST(InterfaceChecks, AContainersVethIsItsInterface) {
   EXPECT_THAT(both.found, HasSubstr("eno1"));
 }
 
+TEST(InterfaceChecks, ABridgeOverAPortIsAChoiceAContainerEnginesIsNot) {
+  host::Nic bridge = port("br0", 10'000, "10.0.0.1");
+  bridge.kind = host::NicKind::Bridge;
+  bridge.lower = {"veth1"};
+  host::Nic veth = sound_port(10'000);
+  veth.name = "veth1";
+  veth.kind = host::NicKind::Veth;
+  host::Network network{.nics = {bridge, veth, port("eno1", 1'000, "192.0.2.1")},
+                        .default_route = "eno1"};
+  EXPECT_EQ(interfaces_of(network).status, Status::Pass);
+  network.nics[1].kind = host::NicKind::Physical;
+  EXPECT_EQ(interfaces_of(network).status, Status::Warning);
+}
+
 TEST(InterfaceChecks, TwoInterfacesOnOneSubnetAreAWarning) {
   const Check check = find_check(checked_fixture("bond-and-rails"), "host.subnets");
   EXPECT_EQ(check.status, Status::Warning);
@@ -78,8 +91,7 @@ TEST(InterfaceChecks, TwoInterfacesOnOneSubnetAreAWarning) {
 }
 
 TEST(InterfaceChecks, SubnetsApartAreNoFinding) {
-  host::Nic link_local = port("c", 1'000, "fe80::1");
-  link_local.settings.addresses[0].link_local = true;
+  const host::Nic link_local = port("c", 1'000, "fe80::1");
   Checks checks;
   check_subnets({.nics = {port("a", 1'000, "10.0.0.1"), port("b", 1'000, "10.0.1.1"), link_local}},
                 checks);
@@ -92,6 +104,19 @@ TEST(InterfaceChecks, MtusThatDisagreeAreNamed) {
   EXPECT_EQ(stacked.status, Status::Warning);
   EXPECT_EQ(stacked.next_step, "ip link set eth1 mtu 9000");
   EXPECT_EQ(find_check(checks, "host.mtu-mismatch", "eth2").next_step, "ip link set eth3 mtu 9000");
+}
+
+TEST(InterfaceChecks, AContainersSmallerMtuIsItsOwnAffair) {
+  host::Nic bridge = port("docker0", 10'000, "172.17.0.1");
+  bridge.kind = host::NicKind::Bridge;
+  bridge.lower = {"veth1"};
+  host::Nic veth = sound_port(10'000);
+  veth.name = "veth1";
+  veth.kind = host::NicKind::Veth;
+  veth.mtu = 1450;
+  Checks checks;
+  check_mtu_mismatch({.nics = {bridge, veth}}, checks);
+  EXPECT_TRUE(checks.empty());
 }
 
 TEST(InterfaceChecks, ManagementAndFabricMayDiffer) {

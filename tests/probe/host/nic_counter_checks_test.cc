@@ -51,6 +51,14 @@ TEST(NicCounterChecks, ThePausesDirectionTellsWhoIsSlow) {
   EXPECT_THAT(check.why, HasSubstr("this host cannot drain"));
 }
 
+TEST(NicCounterChecks, ManyCarrierChangesAreALine) {
+  host::Nic nic = sound_port(100'000);
+  nic.counters["carrier_changes"] = 3;
+  EXPECT_EQ(only(check_flaps, nic).status, Status::Pass);
+  nic.counters["carrier_changes"] = 20;
+  EXPECT_EQ(only(check_flaps, nic).status, Status::Info);
+}
+
 TEST(NicCounterChecks, WhatIsNotCountedIsNotJudged) {
   host::Nic nic = sound_port(100'000);
   nic.counters.clear();

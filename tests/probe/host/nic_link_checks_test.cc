@@ -20,7 +20,7 @@ TEST(NicLinkChecks, AnUnusedPortIsNoFinding) {
   host::Nic nic = sound_port(10'000);
   nic.carrier = false;
   EXPECT_EQ(only(check_link, nic).status, Status::Info);
-  nic.settings.addresses = {{.family = "ipv4", .address = "10.0.0.1", .prefix = 24}};
+  nic.settings.addresses = {{.address = *net::Address::parse("10.0.0.1"), .prefix = 24}};
   EXPECT_EQ(only(check_link, nic).status, Status::Warning);
   nic.enabled = false;
   EXPECT_EQ(only(check_link, nic).status, Status::Info);
