@@ -2,58 +2,38 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <ranges>
+#include "base/host/words.h"
 
 namespace chokepoint::host {
 namespace {
 
-constexpr std::string_view kBlank = " \t";
-
-std::string_view next_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
-  const std::string_view word = line.substr(0, line.find_first_of(kBlank));
-  line.remove_prefix(word.size());
-  return word;
-}
-
-template <class T>
-std::optional<T> number_in(std::string_view word) {
-  T value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (word.empty() || error != std::errc() || end != word.data() + word.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 // " 45:  123  456  PCI-MSI 524288-edge  eth0-TxRx-0"
 std::optional<Interrupt> parse_line(std::string_view line) {
-  std::string_view label = next_word(line);
-  if (!label.ends_with(':')) {
+  const std::vector<std::string> words = words_of(line);
+  if (words.empty() || !words[0].ends_with(':')) {
     return std::nullopt;
   }
-  label.remove_suffix(1);
-  const std::optional<int> number = number_in<int>(label);
+  const auto number = number_of(words[0].substr(0, words[0].size() - 1));
   if (!number) {
     return std::nullopt;
   }
-  Interrupt interrupt{.number = *number, .name = {}, .counts = {}, .cpus = {}};
-  std::string_view word = next_word(line);
-  while (const std::optional<std::int64_t> count = number_in<std::int64_t>(word)) {
+  Interrupt interrupt{.number = static_cast<int>(*number)};
+  std::size_t at = 1;
+  for (; at < words.size(); ++at) {
+    const auto count = number_of(words[at]);
+    if (!count) {
+      break;
+    }
     interrupt.counts.push_back(*count);
-    word = next_word(line);
   }
-  for (; !word.empty(); word = next_word(line)) {
-    interrupt.name = word;
-  }
+  interrupt.name = at < words.size() ? words.back() : "";
   return interrupt;
 }
 
-std::optional<CpuSet> cpus_of(const sys::Root& root, int number) {
+std::optional<CpuSet> read_cpus(const sys::Root& root, int number) {
   for (const std::string_view file : {"effective_affinity_list", "smp_affinity_list"}) {
     if (const auto text = root.text(fmt::format("/proc/irq/{}/{}", number, file))) {
-      return parse_cpu_list(*text);
+      return cpus_of(*text);
     }
   }
   return std::nullopt;
@@ -63,8 +43,8 @@ std::optional<CpuSet> cpus_of(const sys::Root& root, int number) {
 
 InterruptTable parse_interrupts(std::string_view text) {
   InterruptTable table;
-  for (const auto part : std::views::split(text, '\n')) {
-    if (auto interrupt = parse_line(std::string_view(part.begin(), part.end()))) {
+  for (const std::string& line : lines_of(text)) {
+    if (auto interrupt = parse_line(line)) {
       table.emplace(interrupt->number, std::move(*interrupt));
     }
   }
@@ -81,7 +61,7 @@ std::vector<Interrupt> read_affinity(const sys::Root& root, const InterruptTable
   for (const int number : numbers) {
     const auto known = table.find(number);
     Interrupt interrupt = known == table.end() ? Interrupt{.number = number} : known->second;
-    interrupt.cpus = cpus_of(root, number);
+    interrupt.cpus = read_cpus(root, number);
     interrupts.push_back(std::move(interrupt));
   }
   return interrupts;

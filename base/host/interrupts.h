@@ -9,10 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/host/cpu_list.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
+
+using CpuSet = std::vector<int>;  // sorted, each once
 
 struct Interrupt {
   int number = 0;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 #include <set>
-#include <sstream>
+
+#include "base/host/words.h"
 
 namespace chokepoint::host {
 namespace {
@@ -15,9 +15,8 @@ constexpr std::string_view kBondingMasters = "bonding_masters";
 
 // Where sysfs shows no interface, as in some containers, procfs still names them.
 std::vector<std::string> names_in_procfs(const sys::Root& root) {
-  std::istringstream lines(root.read("/proc/net/dev").value_or(""));
   std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(root.read("/proc/net/dev").value_or(""))) {
     const std::size_t colon = line.find(':');
     const std::size_t start = line.find_first_not_of(' ');
     if (colon != std::string::npos && start < colon) {
@@ -31,11 +30,6 @@ std::vector<std::string> interface_names(const sys::Root& root) {
   std::vector<std::string> names = root.list(kInterfaces);
   std::erase(names, kBondingMasters);
   return names.empty() ? names_in_procfs(root) : names;
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream words(line);
-  return {std::istream_iterator<std::string>(words), {}};
 }
 
 struct Route {
@@ -52,8 +46,7 @@ void prefer(Route& best, const std::string& interface, unsigned long metric) {
 // Interface, destination, gateway, flags, references, use, metric, mask …
 Route best_ipv4(std::string_view routes) {
   Route best;
-  std::istringstream lines{std::string(routes)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(routes)) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() >= 8 && words[1] == "00000000" && words[7] == "00000000") {
       prefer(best, words[0], std::strtoul(words[6].c_str(), nullptr, 10));
@@ -65,8 +58,7 @@ Route best_ipv4(std::string_view routes) {
 // Destination, prefix, source, prefix, next hop, metric, references, use, flags, interface
 Route best_ipv6(std::string_view routes) {
   Route best;
-  std::istringstream lines{std::string(routes)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(routes)) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() >= 10 && words[1] == "00" &&
         words[0].find_first_not_of('0') == words[0].npos) {
@@ -74,42 +66,6 @@ Route best_ipv6(std::string_view routes) {
     }
   }
   return best;
-}
-
-// Every address that /etc/hosts gives to a name, in its order.
-std::vector<std::string> addresses_of_name(const std::string& hosts, const std::string& name) {
-  std::vector<std::string> addresses;
-  std::istringstream lines(hosts);
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> words = words_of(line.substr(0, line.find('#')));
-    if (words.size() > 1 &&
-        std::ranges::find(words.begin() + 1, words.end(), name) != words.end()) {
-      addresses.push_back(words[0]);
-    }
-  }
-  return addresses;
-}
-
-bool owns(const Nic& nic, const net::Address& address) {
-  return std::ranges::find(nic.settings.addresses, address, &net::InterfaceAddress::address) !=
-         nic.settings.addresses.end();
-}
-
-std::optional<std::string> interface_of_name(const sys::Root& root, const std::vector<Nic>& nics) {
-  const auto name = root.text("/proc/sys/kernel/hostname");
-  const auto hosts = root.text("/etc/hosts");
-  if (!name || !hosts) {
-    return std::nullopt;
-  }
-  for (const std::string& address : addresses_of_name(*hosts, *name)) {
-    const Result<net::Address> parsed = net::Address::parse(address);
-    const auto owner =
-        std::ranges::find_if(nics, [&](const Nic& nic) { return parsed && owns(nic, *parsed); });
-    if (owner != nics.end()) {
-      return owner->name;
-    }
-  }
-  return std::nullopt;
 }
 
 int count_nodes(const sys::Root& root) {
@@ -147,9 +103,8 @@ Network read_network(const sys::Root& root, const LinkQuery& query) {
   }
   network.default_route = default_route_in(root.read("/proc/net/route").value_or(""),
                                            root.read("/proc/net/ipv6_route").value_or(""));
-  network.name_interface = interface_of_name(root, network.nics);
-  const auto online = root.text("/sys/devices/system/cpu/online").and_then(parse_cpu_list);
-  network.cpus = online ? static_cast<int>(online->size()) : 0;
+  const auto online = root.text("/sys/devices/system/cpu/online");
+  network.cpus = static_cast<int>(cpus_of(online.value_or("")).size());
   network.numa_nodes = count_nodes(root);
   return network;
 }
@@ -157,9 +112,6 @@ Network read_network(const sys::Root& root, const LinkQuery& query) {
 void append_facts(const Network& network, Facts& facts) {
   if (network.default_route) {
     facts.push_back({"nic", "", "default_route", *network.default_route, "/proc/net/route"});
-  }
-  if (network.name_interface) {
-    facts.push_back({"nic", "", "name_interface", *network.name_interface, "/etc/hosts"});
   }
   for (const Nic& nic : network.nics) {
     append_facts(nic, network.query_source, facts);

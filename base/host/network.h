@@ -18,9 +18,7 @@ struct Network {
   std::string query_source = {};                  // where settings come from: "ethtool"
   std::optional<std::string> query_problem = {};  // why there are none
   std::optional<std::string> default_route = {};  // the interface of the preferred default route
-  std::optional<std::string> name_interface =
-      {};        // the one whose address /etc/hosts gives the host
-  int cpus = 0;  // that are online; 0 where it cannot be told
+  int cpus = 0;                                   // that are online; 0 where it cannot be told
   int numa_nodes = 0;
 };
 

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ranges>
-#include <sstream>
 
 #include "base/host/nic_kind.h"
+#include "base/host/words.h"
 
 namespace chokepoint::host {
 namespace {
@@ -17,10 +16,13 @@ std::string last_part(std::string_view path) {
   return std::string(path.substr(path.find_last_of('/') + 1));
 }
 
+// No port has counted so far; sums of such counts stay within their type.
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 60;
+
 std::optional<std::int64_t> positive(std::optional<std::int64_t> value) {
   // A driver without a link says -1, some say it unsigned.
   constexpr std::int64_t kUnsignedMinusOne = 4294967295;
-  return value && *value > 0 && *value != kUnsignedMinusOne ? value : std::nullopt;
+  return value && *value > 0 && *value < kUnsignedMinusOne ? value : std::nullopt;
 }
 
 std::optional<bool> truth(std::optional<std::int64_t> value) {
@@ -47,11 +49,7 @@ std::optional<Bond> read_bond(const sys::Root& root, const std::string& folder) 
   }
   Bond bond{.mode = first_word(*mode),
             .hash_policy = root.text(folder + "/bonding/xmit_hash_policy").transform(first_word),
-            .members = {}};
-  std::istringstream names(root.text(folder + "/bonding/slaves").value_or(""));
-  for (std::string name; names >> name;) {
-    bond.members.push_back(name);
-  }
+            .members = words_of(root.text(folder + "/bonding/slaves").value_or(""))};
   return bond;
 }
 
@@ -86,7 +84,8 @@ void read_queues(const sys::Root& root, const std::string& folder, Nic& nic) {
 
 void read_counters(const sys::Root& root, const std::string& folder, Nic& nic) {
   for (const std::string& name : root.list(folder + "/statistics")) {
-    if (const auto value = root.number(folder + "/statistics/" + name)) {
+    const auto value = root.number(folder + "/statistics/" + name);
+    if (value && *value >= 0 && *value <= kLargestCount) {
       nic.counters.emplace(name, *value);
     }
   }
@@ -110,9 +109,8 @@ std::vector<Interrupt> read_queue_interrupts(const sys::Root& root, const Interr
   std::vector<int> numbers;
   for (const std::string& name :
        root.list("/sys/bus/pci/devices/" + device.address + "/msi_irqs")) {
-    int number = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc()) {
-      numbers.push_back(number);
+    if (const auto number = number_of(name)) {
+      numbers.push_back(static_cast<int>(*number));
     }
   }
   std::ranges::sort(numbers);

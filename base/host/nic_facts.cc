@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/host/nic.h"
+#include "base/host/words.h"
 
 namespace chokepoint::host {
 namespace {
@@ -67,10 +68,10 @@ void add_structure(const Nic& nic, Writer& writer) {
   for (const Interrupt& interrupt : nic.interrupts) {
     writer.add(fmt::format("irq_{}_count", interrupt.number),
                std::to_string(std::accumulate(interrupt.counts.begin(), interrupt.counts.end(),
-                                              std::int64_t{0})),
+                                              std::uint64_t{0})),
                "/proc/interrupts");
     if (interrupt.cpus) {
-      writer.add(fmt::format("irq_{}_cpus", interrupt.number), format_cpu_list(*interrupt.cpus),
+      writer.add(fmt::format("irq_{}_cpus", interrupt.number), list_of_cpus(*interrupt.cpus),
                  fmt::format("/proc/irq/{}/effective_affinity_list", interrupt.number));
     }
   }

@@ -30,7 +30,9 @@ std::optional<double> parse_pci_speed(std::string_view text) {
   double speed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
   const std::string_view unit(end, text.data() + text.size());
-  if (error != std::errc() || !unit.starts_with(" GT/s") || speed <= 0) {
+  constexpr double kFastest = 1024;
+  // Not "inf" nor "nan" either.
+  if (error != std::errc() || !unit.starts_with(" GT/s") || !(speed > 0 && speed <= kFastest)) {
     return std::nullopt;
   }
   return speed;

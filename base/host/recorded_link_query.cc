@@ -43,10 +43,16 @@ net::DriverInfo driver_of(const Json& json) {
           .bus = text(json, "bus").value_or("")};
 }
 
+std::optional<std::int64_t> speed(const Json& object, const char* key) {
+  constexpr std::int64_t kFastestMbps = 1'000'000'000;
+  const std::optional<std::int64_t> value = number(object, key);
+  return value && *value > 0 && *value <= kFastestMbps ? value : std::nullopt;
+}
+
 net::LinkModes modes_of(const Json& json) {
-  return {.speed_mbps = number(json, "speed_mbps"),
-          .fastest_mbps = number(json, "fastest_mbps"),
-          .partner_fastest_mbps = number(json, "partner_fastest_mbps"),
+  return {.speed_mbps = speed(json, "speed_mbps"),
+          .fastest_mbps = speed(json, "fastest_mbps"),
+          .partner_fastest_mbps = speed(json, "partner_fastest_mbps"),
           .duplex = text(json, "duplex"),
           .autonegotiation = toggle(json, "autonegotiation")};
 }

@@ -1,5 +1,7 @@
 #include "base/host/words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -33,6 +35,22 @@ std::vector<int> cpus_of(std::string_view list) {
     }
   }
   return cpus;
+}
+
+std::string list_of_cpus(const std::vector<int>& cpus) {
+  std::string text;
+  for (std::size_t first = 0; first < cpus.size();) {
+    std::size_t last = first;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) {
+      ++last;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ",", cpus[first]);
+    if (last > first) {
+      text += fmt::format("-{}", cpus[last]);
+    }
+    first = last + 1;
+  }
+  return text;
 }
 
 std::optional<std::int64_t> number_of(std::string_view text, int base) {

@@ -15,12 +15,20 @@
 #include "probe/host/time_checks.h"
 
 namespace chokepoint::probe {
+namespace {
+
+JobDefaults job_defaults(const host::Inventory& inventory) {
+  return {.told_interface = variable(inventory.process, "GLOO_SOCKET_IFNAME"),
+          .own_addresses = inventory.own_name.addresses.value_or(std::vector<net::Address>())};
+}
+
+}  // namespace
 
 Checks examine(const host::Inventory& inventory) {
   const bool has_rdma = !inventory.rdma.empty();
   Checks checks;
   check_kernel(inventory.kernel, checks);
-  check_network(inventory.network, checks);
+  check_network(inventory.network, job_defaults(inventory), checks);
   check_cpu(inventory.cpu, checks);
   check_numa(inventory.memory, inventory.sysctls, checks);
   check_memory(inventory.memory, checks);

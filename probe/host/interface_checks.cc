@@ -46,17 +46,35 @@ std::vector<const host::Nic*> candidates(const host::Network& network) {
   return usable.empty() ? others : usable;
 }
 
-// Gloo binds the address that the host's own name resolves to; where that is left to DNS, it is
-// nearly always the address on the default route.
-const host::Nic* default_choice(const host::Network& network,
+const host::Nic* owner_of(const std::vector<const host::Nic*>& all, const net::Address& address) {
+  const auto owner = std::ranges::find_if(all, [&](const host::Nic* nic) {
+    return std::ranges::any_of(nic->settings.addresses, [&](const net::InterfaceAddress& own) {
+      return own.address == address;
+    });
+  });
+  return owner == all.end() ? nullptr : *owner;
+}
+
+const host::Nic* named(const std::vector<const host::Nic*>& all,
+                       const std::optional<std::string>& name) {
+  const auto nic =
+      std::ranges::find_if(all, [&](const host::Nic* each) { return each->name == name; });
+  return nic == all.end() ? nullptr : *nic;
+}
+
+// What Gloo binds: the interface it is told, or else the address that the host's own name leads
+// to; where that is not known, it is nearly always the one on the default route.
+const host::Nic* default_choice(const host::Network& network, const JobDefaults& defaults,
                                 const std::vector<const host::Nic*>& all) {
-  for (const auto& name : {network.name_interface, network.default_route}) {
-    const host::Nic* nic = name ? find(network, *name) : nullptr;
-    if (std::ranges::find(all, nic) != all.end()) {
-      return nic;
+  if (const host::Nic* told = named(all, defaults.told_interface)) {
+    return told;
+  }
+  for (const net::Address& address : defaults.own_addresses) {
+    if (const host::Nic* owner = owner_of(all, address)) {
+      return owner;
     }
   }
-  return nullptr;
+  return named(all, network.default_route);
 }
 
 std::string words_of(const host::Network& network, const host::Nic& nic) {
@@ -74,10 +92,10 @@ std::string export_command(const std::string& interface) {
   return fmt::format("export GLOO_SOCKET_IFNAME={0} NCCL_SOCKET_IFNAME={0}", interface);
 }
 
-void judge_choice(const host::Network& network, const std::vector<const host::Nic*>& all,
-                  Check& check) {
+void judge_choice(const host::Network& network, const JobDefaults& defaults,
+                  const std::vector<const host::Nic*>& all, Check& check) {
   const host::Nic* best = fastest(network, all);
-  const host::Nic* chosen = default_choice(network, all);
+  const host::Nic* chosen = default_choice(network, defaults, all);
   const auto best_speed = speed_mbps(network, *best);
   if (chosen == nullptr) {
     check.status = Status::Info;
@@ -213,7 +231,7 @@ void check_siblings(const host::Network& network, Checks& checks) {
 
 }  // namespace
 
-void check_interfaces(const host::Network& network, Checks& checks) {
+void check_interfaces(const host::Network& network, const JobDefaults& defaults, Checks& checks) {
   const std::vector<const host::Nic*> all = candidates(network);
   if (all.empty()) {
     report_no_candidate(network, checks);
@@ -228,7 +246,7 @@ void check_interfaces(const host::Network& network, Checks& checks) {
     check.found = words_of(network, *all.front());
     check.why = "the only interface with an address that reaches other hosts";
   } else {
-    judge_choice(network, all, check);
+    judge_choice(network, defaults, all, check);
   }
   checks.push_back(std::move(check));
 }

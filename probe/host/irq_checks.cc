@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/host/words.h"
 #include "probe/host/nic_rules.h"
 
 namespace chokepoint::probe {
@@ -22,8 +23,8 @@ std::set<int> serving_cpus(const host::Nic& nic) {
   return cpus;
 }
 
-std::optional<host::CpuSet> local_cpus(const host::Nic& nic) {
-  return nic.pci && nic.pci->local_cpus ? host::parse_cpu_list(*nic.pci->local_cpus) : std::nullopt;
+host::CpuSet local_cpus(const host::Nic& nic) {
+  return nic.pci ? host::cpus_of(nic.pci->local_cpus.value_or("")) : host::CpuSet();
 }
 
 std::size_t count_known(const host::Nic& nic) {
@@ -61,8 +62,8 @@ void check_irq(const host::Network& network, const host::Nic& nic, Checks& check
     check.status = Status::Unknown;
     check.why = "/proc/irq does not tell which CPUs serve the queues";
   } else {
-    check.found = fmt::format("{} queues on CPUs {}", queues,
-                              host::format_cpu_list({cpus.begin(), cpus.end()}));
+    check.found =
+        fmt::format("{} queues on CPUs {}", queues, host::list_of_cpus({cpus.begin(), cpus.end()}));
   }
   if (queues > 1 && cpus.size() == 1 && network.cpus > 1) {
     check.status = nic.rps_queues > 0 ? Status::Info : Status::Warning;
@@ -72,7 +73,7 @@ void check_irq(const host::Network& network, const host::Nic& nic, Checks& check
   checks.push_back(std::move(check));
 }
 
-void check_numa(const host::Network& network, const host::Nic& nic, Checks& checks) {
+void check_nic_numa(const host::Network& network, const host::Nic& nic, Checks& checks) {
   if (!is_in_use(nic) || speed_or_zero(nic) < kFastMbps || network.numa_nodes < 2) {
     return;
   }
@@ -85,8 +86,8 @@ void check_numa(const host::Network& network, const host::Nic& nic, Checks& chec
     return;
   }
   check.found = fmt::format("node {}", *nic.numa_node);
-  const std::optional<host::CpuSet> local = local_cpus(nic);
-  const std::size_t remote = local ? count_remote(nic, *local) : 0;
+  const host::CpuSet local = local_cpus(nic);
+  const std::size_t remote = local.empty() ? 0 : count_remote(nic, local);
   if (remote > 0) {
     const bool most = remote * 2 > count_known(nic);
     const bool fast = speed_or_zero(nic) >= kNumaMattersMbps;

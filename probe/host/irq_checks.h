@@ -7,6 +7,6 @@
 namespace chokepoint::probe {
 
 void check_irq(const host::Network& network, const host::Nic& nic, Checks& checks);
-void check_numa(const host::Network& network, const host::Nic& nic, Checks& checks);
+void check_nic_numa(const host::Network& network, const host::Nic& nic, Checks& checks);
 
 }  // namespace chokepoint::probe

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "probe/host/interface_checks.h"
 #include "probe/host/irq_checks.h"
 #include "probe/host/nic_counter_checks.h"
 #include "probe/host/nic_link_checks.h"
@@ -26,7 +25,7 @@ void check_nic(const host::Network& network, const host::Nic& nic, Checks& check
   check_rings(nic, checks);
   check_queues(network, nic, checks);
   check_irq(network, nic, checks);
-  check_numa(network, nic, checks);
+  check_nic_numa(network, nic, checks);
   check_coalescing(nic, checks);
   check_offloads(nic, checks);
   check_qdisc(nic, checks);
@@ -53,12 +52,12 @@ void check_presence(const host::Network& network, Checks& checks) {
 
 }  // namespace
 
-void check_network(const host::Network& network, Checks& checks) {
+void check_network(const host::Network& network, const JobDefaults& defaults, Checks& checks) {
   check_presence(network, checks);
   for (const host::Nic& nic : network.nics) {
     check_nic(network, nic, checks);
   }
-  check_interfaces(network, checks);
+  check_interfaces(network, defaults, checks);
   check_subnets(network, checks);
   check_mtu_mismatch(network, checks);
 }

@@ -4,9 +4,10 @@
 
 #include "base/host/network.h"
 #include "probe/host/check.h"
+#include "probe/host/interface_checks.h"
 
 namespace chokepoint::probe {
 
-void check_network(const host::Network& network, Checks& checks);
+void check_network(const host::Network& network, const JobDefaults& defaults, Checks& checks);
 
 }  // namespace chokepoint::probe

@@ -96,6 +96,24 @@ std::int64_t rate_behind(const host::Network& network, const std::string& hop) {
   return sum;
 }
 
+bool is_grave(const host::PciErrors& errors) {
+  return errors.nonfatal.value_or(0) > 0 || errors.fatal.value_or(0) > 0;
+}
+
+// One grave error outweighs any number of corrected ones.
+const host::PciHop* hop_of_most_errors(const host::PciDevice& device) {
+  const host::PciHop* worst = nullptr;
+  for (const host::PciHop& hop : device.path) {
+    const auto weight = [](const host::PciHop& each) {
+      return std::pair(is_grave(each.errors), each.errors.correctable.value_or(0));
+    };
+    if (hop.errors.correctable && (worst == nullptr || weight(hop) > weight(*worst))) {
+      worst = &hop;
+    }
+  }
+  return worst;
+}
+
 }  // namespace
 
 void check_pci_link(const host::Nic& nic, Checks& checks) {
@@ -179,29 +197,17 @@ void check_pci_shared(const host::Network& network, const host::Nic& nic, Checks
 }
 
 void check_pci_errors(const host::Nic& nic, Checks& checks) {
-  if (!is_port(nic) || !nic.pci) {
-    return;
-  }
-  const host::PciHop* worst = nullptr;
-  std::int64_t most = -1;
-  for (const host::PciHop& hop : nic.pci->path) {
-    const std::int64_t grave = hop.errors.fatal.value_or(0) + hop.errors.nonfatal.value_or(0);
-    // One grave error outweighs any number of corrected ones.
-    const std::int64_t weight = hop.errors.correctable.value_or(0) + (grave > 0 ? 1L << 40 : 0);
-    if (hop.errors.correctable && weight > most) {
-      most = weight;
-      worst = &hop;
-    }
-  }
+  const host::PciHop* worst = is_port(nic) && nic.pci ? hop_of_most_errors(*nic.pci) : nullptr;
   if (worst == nullptr) {
     return;
   }
   const host::PciErrors& errors = worst->errors;
   Check check = check_of("pci.errors", nic, "each corrected PCIe error is a transfer sent again");
-  check.found = fmt::format("{} corrected, {} not, at {}", *errors.correctable,
-                            errors.nonfatal.value_or(0) + errors.fatal.value_or(0), worst->address);
-  if (most > 0) {
-    check.status = most >= kManyCorrectable ? Status::Warning : Status::Info;
+  check.found = fmt::format("{} corrected, {} not fatal, {} fatal at {}", *errors.correctable,
+                            errors.nonfatal.value_or(0), errors.fatal.value_or(0), worst->address);
+  if (is_grave(errors) || *errors.correctable > 0) {
+    const bool many = is_grave(errors) || *errors.correctable >= kManyCorrectable;
+    check.status = many ? Status::Warning : Status::Info;
     check.wanted = "0";
     check.next_step = "dmesg | grep -iE 'aer|pcieport'; reseat card and riser";
   }

@@ -23,11 +23,10 @@ std::string value_of(const Facts& facts, std::string_view subject, std::string_v
   return "(none)";
 }
 
-TEST(Network, ReadsInterfacesRoutesAndNames) {
+TEST(Network, ReadsInterfacesAndRoutes) {
   const Network network = read("mgmt-1g-fabric-100g");
   EXPECT_EQ(network.nics.size(), 3);
   EXPECT_EQ(network.default_route, "eno1");
-  EXPECT_EQ(network.name_interface, "eno1");
   EXPECT_EQ(network.cpus, 16);
   EXPECT_EQ(network.numa_nodes, 1);
   EXPECT_EQ(find(network, "eth9"), nullptr);

@@ -31,5 +31,10 @@ TEST(Words, CpuListsHaveRanges) {
   EXPECT_THAT(cpus_of("0-99999999999"), IsEmpty());
 }
 
+TEST(Words, CpusAreWrittenAsRanges) {
+  EXPECT_EQ(list_of_cpus({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
+  EXPECT_EQ(list_of_cpus({}), "");
+}
+
 }  // namespace
 }  // namespace chokepoint::host

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/host/own_name.h"
 #include "probe/host/network_checks.h"
 #include "tests/fakes/host_tree.h"
 
@@ -14,8 +15,12 @@ host::Network network_of(const std::string& fixture) {
 }
 
 Checks checked_fixture(const std::string& name) {
+  const auto tree = fakes::HostTree::from_fixture(name);
+  const sys::Root root = tree.root();
+  const host::OwnName own = host::read_own_name(root);
   Checks checks;
-  check_network(network_of(name), checks);
+  check_network(host::read_network(root),
+                {.own_addresses = own.addresses.value_or(std::vector<net::Address>())}, checks);
   return checks;
 }
 

@@ -18,9 +18,9 @@ host::Nic port(const std::string& name, std::int64_t speed, const std::string& a
   return nic;
 }
 
-Check interfaces_of(const host::Network& network) {
+Check interfaces_of(const host::Network& network, const JobDefaults& defaults = {}) {
   Checks checks;
-  check_interfaces(network, checks);
+  check_interfaces(network, defaults, checks);
   return checks.size() == 1 ? checks.front() : Check{.id = "not one check"};
 }
 
@@ -37,10 +37,15 @@ TEST(InterfaceChecks, TheDefaultBeingTheFastestPasses) {
       .nics = {port("eno1", 1'000, "192.0.2.1"), port("ens1", 100'000, "10.0.0.1")},
       .default_route = "ens1"};
   EXPECT_EQ(interfaces_of(network).status, Status::Pass);
-  network.name_interface = "eno1";
-  EXPECT_EQ(interfaces_of(network).status, Status::Warning) << "the host's name goes before";
-  network.name_interface = "lo";
-  EXPECT_EQ(interfaces_of(network).status, Status::Pass);
+  const net::Address name = *net::Address::parse("192.0.2.1");
+  EXPECT_EQ(interfaces_of(network, {.own_addresses = {name}}).status, Status::Warning)
+      << "the host's name goes before the route";
+  EXPECT_EQ(interfaces_of(network, {.told_interface = "ens1", .own_addresses = {name}}).status,
+            Status::Pass)
+      << "what Gloo is told goes before the name";
+  EXPECT_EQ(interfaces_of(network, {.told_interface = "eno1"}).status, Status::Warning);
+  const net::Address loopback = *net::Address::parse("127.0.1.1");
+  EXPECT_EQ(interfaces_of(network, {.own_addresses = {loopback}}).status, Status::Pass);
 }
 
 TEST(InterfaceChecks, NoObviousInterfaceIsALine) {

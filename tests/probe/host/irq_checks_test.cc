@@ -36,7 +36,7 @@ TEST(IrqChecks, FewerRemoteQueuesThanLocalOnesAreALine) {
   }
   const host::Nic& nic = *find(network, "eth0");
   EXPECT_EQ(only(check_irq, network, nic).status, Status::Pass);
-  EXPECT_EQ(only(check_numa, network, nic).status, Status::Info);
+  EXPECT_EQ(only(check_nic_numa, network, nic).status, Status::Info);
 }
 
 TEST(IrqChecks, UnreadableAffinityIsUnknown) {
@@ -47,10 +47,10 @@ TEST(IrqChecks, UnreadableAffinityIsUnknown) {
 
 TEST(IrqChecks, AFastPortOfNoKnownNodeIsUnknownOnTwoSockets) {
   const host::Nic nic = sound_port(100'000);
-  EXPECT_EQ(only(check_numa, {.numa_nodes = 2}, nic).status, Status::Unknown);
+  EXPECT_EQ(only(check_nic_numa, {.numa_nodes = 2}, nic).status, Status::Unknown);
   Checks checks;
-  check_numa({.numa_nodes = 1}, nic, checks);
-  check_numa({.numa_nodes = 2}, sound_port(1'000), checks);
+  check_nic_numa({.numa_nodes = 1}, nic, checks);
+  check_nic_numa({.numa_nodes = 2}, sound_port(1'000), checks);
   EXPECT_TRUE(checks.empty());
 }
 

@@ -48,7 +48,7 @@ TEST(NetworkChecks, AContainerWithoutSysfsIsUnknownNotBad) {
 TEST(NetworkChecks, AHostThatShowsNothingIsUnknown) {
   const auto tree = fakes::HostTree::from_text("/sys/class/net/\n");
   Checks checks;
-  check_network(host::read_network(tree.root()), checks);
+  check_network(host::read_network(tree.root()), {}, checks);
   EXPECT_EQ(find_check(checks, "nic.link", "host").status, Status::Unknown);
   EXPECT_EQ(worst(checks), Status::Unknown);
 }
@@ -57,7 +57,7 @@ TEST(NetworkChecks, ACopyWithoutRecordedAnswersSaysWhatIsMissing) {
   const auto tree = fakes::HostTree::from_fixture("clean-25g");
   tree.remove("/chokepoint");
   Checks checks;
-  check_network(host::read_network(tree.root()), checks);
+  check_network(host::read_network(tree.root()), {}, checks);
   const Check settings = find_check(checks, "nic.settings", "enp33s0np0");
   EXPECT_EQ(settings.status, Status::Unknown);
   EXPECT_THAT(settings.why, HasSubstr("ethtool.json"));
