@@ -1,6 +1,5 @@
 // What this program was built with, as its headers told when it was compiled.
 #include <fmt/core.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 
@@ -34,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> build_features() {
   return {{"compiler", __VERSION__},
           {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                               FMT_VERSION % 100)},
-          {"sqlite", SQLITE_VERSION},
+          {"sqlite", CHOKEPOINT_SQLITE_VERSION},
           {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
                                         NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
           {"boost", boost_version()},
