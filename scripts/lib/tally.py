@@ -62,10 +62,11 @@ def totals(found):
     return count, ", ".join(f"{number} {status}" for status, number in count.items())
 
 
-def tail(text, lines=60):
-    kept = text.splitlines()
-    cut = len(kept) - lines
-    return ([f"… {cut} lines before"] + kept[-lines:]) if cut > 0 else kept
+def ends(text, first=20, last=40):
+    """What went wrong stands at the beginning or at the end of what a test wrote."""
+    lines = text.splitlines()
+    cut = len(lines) - first - last
+    return lines[:first] + [f"… {cut} lines …"] + lines[-last:] if cut > 0 else lines
 
 
 def tell(found):
@@ -77,7 +78,7 @@ def tell(found):
     for o in found:
         if o.status == "failed":
             print(f"failed: {o.stage}: {o.name}")
-            for line in tail(o.text):
+            for line in ends(o.text):
                 print(f"  | {line}")
 
 
