@@ -79,6 +79,14 @@ std::optional<double> factor_of(std::span<const Unit> units, std::string_view su
   return std::nullopt;
 }
 
+// The numeral alone may be in range, and its unit carry it out.
+Result<double> finite(double value, std::string_view text) {
+  if (!std::isfinite(value)) {
+    return fail(ErrorKind::Usage, "", text, "too large", "leave out some zeros");
+  }
+  return value;
+}
+
 Result<double> parse(std::string_view text, std::span<const Unit> units, std::string_view what,
                      std::string_view examples) {
   const Result<Quantity> quantity = split(text, what, examples);
@@ -90,7 +98,7 @@ Result<double> parse(std::string_view text, std::span<const Unit> units, std::st
     return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity->suffix),
                 fmt::format("write it like {}", examples));
   }
-  return quantity->value * *factor;
+  return finite(quantity->value * *factor, text);
 }
 
 struct Scale {
@@ -146,7 +154,8 @@ Result<Rate> parse_rate(std::string_view text) {
     const auto prefix = factor_of(kRatePrefixes, quantity->suffix.substr(0, length));
     const auto bits = bits_of(quantity->suffix.substr(length));
     if (prefix && bits) {
-      return Rate{quantity->value * *prefix * *bits};
+      const Result<double> rate = finite(quantity->value * *prefix * *bits, text);
+      return rate ? Result<Rate>(Rate{*rate}) : std::unexpected(rate.error());
     }
   }
   return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity->suffix),

@@ -61,6 +61,8 @@ TEST(Units, WhatIsNoQuantityIsAUsageErrorThatShowsHow) {
 TEST(Units, WhatDoesNotFitIsRefused) {
   EXPECT_FALSE(parse_bytes("99999999T"));
   EXPECT_FALSE(parse_duration("1e9h"));
+  EXPECT_FALSE(parse_rate("1e308T"));
+  EXPECT_FALSE(parse_count("1e308T"));
 }
 
 TEST(Units, Formats) {
