@@ -62,15 +62,23 @@ std::int64_t size_of_files(const fs::path& path) {
   return bytes;
 }
 
+// What could not be read to its end is damaged, whatever else was found.
+void note(const Result<>& read, NodeSummary& node) {
+  if (!read && !node.damage) {
+    node.damage = read.error();
+  }
+}
+
 // The last reading of each series, summed over those of a name.
 class LastReadings {
  public:
-  explicit LastReadings(record::Reader& reader) {
+  LastReadings(record::Reader& reader, NodeSummary& node) {
     if (auto series = reader.all<record::Series>()) {
       series_ = std::move(*series);
     }
-    static_cast<void>(reader.each<record::CounterSample>(
-        [this](const record::CounterSample& sample) { last_[sample.series] = sample.value; }));
+    note(reader.each<record::CounterSample>(
+             [this](const record::CounterSample& sample) { last_[sample.series] = sample.value; }),
+         node);
   }
 
   std::optional<double> sum(std::string_view name) const {
@@ -90,7 +98,7 @@ class LastReadings {
 };
 
 void take_counters(record::Reader& reader, NodeSummary& node) {
-  const LastReadings readings(reader);
+  const LastReadings readings(reader, node);
   node.volume = {readings.sum(record::kJobSentBytes), readings.sum(record::kJobReceivedBytes)};
   const std::optional<double> cpu_ns = readings.sum(record::kOwnCpu);
   if (cpu_ns && node.duration_s.value_or(0) > 0) {
@@ -114,12 +122,10 @@ void take_events(record::Reader& reader, NodeSummary& node) {
   node.events = std::move(*events);
 }
 
-}  // namespace
-
-Steps read_steps(record::Reader& reader) {
-  Steps steps;
+void take_steps(record::Reader& reader, NodeSummary& node) {
+  Steps& steps = node.steps;
   std::map<std::int64_t, std::int64_t> count_of_rank;
-  static_cast<void>(reader.each<record::Step>([&](const record::Step& step) {
+  const Result<> read = reader.each<record::Step>([&](const record::Step& step) {
     if (steps.source && *steps.source < step.source) {
       return;
     }
@@ -131,12 +137,14 @@ Steps read_steps(record::Reader& reader) {
     const auto busy_ns = static_cast<double>(step.busy_ns.value_or(step.end_ns - step.start_ns));
     steps.weighed_ms.emplace_back(busy_ns / merged / 1e6, merged);
     count_of_rank[step.rank.value_or(-1)] += step.merged;
-  }));
+  });
+  note(read, node);
   for (const auto& [rank, count] : count_of_rank) {
     steps.count = std::max(steps.count, count);
   }
-  return steps;
 }
+
+}  // namespace
 
 NodeSummary summarize_node(record::Reader& reader) {
   NodeSummary node{.name = reader.node(), .file = reader.path().string()};
@@ -145,13 +153,13 @@ NodeSummary summarize_node(record::Reader& reader) {
   node.bytes = size_of_files(reader.path());
   if (const record::Session* session = main_session(reader.sessions())) {
     take_session(*session, node);
-    node.is_complete = !node.damage && reader.sessions().back().end_ns.known();
   }
   count_all(reader, node, static_cast<const record::Entity*>(nullptr));
   count_all(reader, node, static_cast<const record::Sample*>(nullptr));
   take_counters(reader, node);
   take_events(reader, node);
-  node.steps = read_steps(reader);
+  take_steps(reader, node);
+  node.is_complete = !node.damage && node.sessions > 0 && reader.sessions().back().end_ns.known();
   return node;
 }
 

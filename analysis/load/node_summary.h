@@ -6,6 +6,5 @@
 namespace chokepoint::analysis {
 
 NodeSummary summarize_node(record::Reader& reader);
-Steps read_steps(record::Reader& reader);
 
 }  // namespace chokepoint::analysis

@@ -88,6 +88,8 @@ std::int64_t Reader::wall_ns(std::int64_t t_ns) const {
 
 std::unexpected<Error> Reader::failed(Error error) const {
   error.subject = path_.string();
+  // Whatever SQLite calls what it meets behind a cut: it is the cut.
+  error.kind = damage_ ? ErrorKind::Malformed : error.kind;
   return fail(std::move(error));
 }
 

@@ -76,8 +76,8 @@ CREATE TABLE fold(
 }  // namespace
 
 Migrations migrations() {
-  static const std::array<std::string, kSchemaVersion> kSteps{kSchema1};
-  return kSteps;
+  static const std::array<std::string, kSchemaVersion> steps{kSchema1};
+  return steps;
 }
 
 Result<Content> identify(Database& database, std::int64_t newest) {

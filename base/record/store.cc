@@ -276,7 +276,7 @@ Result<bool> Store::fold_heaviest() {
 
 void Store::close() {
   // Fails while a reader has the record open; its own end then clears the log.
-  static_cast<void>(database_.run("PRAGMA journal_mode=DELETE"));
+  [[maybe_unused]] const Result<> done = database_.run("PRAGMA journal_mode=DELETE");
 }
 
 std::int64_t Store::bytes() {

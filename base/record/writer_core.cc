@@ -25,7 +25,7 @@ std::thread thread_without_signals(F&& body) {
   try {
     thread = std::thread(std::forward<F>(body));
   } catch (const std::system_error&) {
-    // Left without a thread, which the caller sees.
+    thread = {};  // what the caller sees
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
@@ -221,7 +221,9 @@ void Writer::Core::commit() {
   trouble_.reset();
   losses_.settle(now_ns());
   count_written();
-  static_cast<void>(store_->tidy());
+  if (const Result<> tidied = store_->tidy(); !tidied) {
+    fall_back(tidied.error());
+  }
 }
 
 void Writer::Core::count_written() {

@@ -15,7 +15,6 @@ namespace chokepoint::analysis {
 namespace {
 
 using nlohmann::json;
-using record::Figure;
 using testing::AllOf;
 using testing::HasSubstr;
 

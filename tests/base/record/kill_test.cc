@@ -17,8 +17,6 @@
 #include "base/record/reader.h"
 #include "base/sys/clock.h"
 
-extern char** environ;
-
 namespace chokepoint::record {
 namespace {
 

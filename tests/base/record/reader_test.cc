@@ -151,8 +151,10 @@ TEST_F(RecordReader, ACutAtAnyPlaceIsAnErrorOrARestButNoCrash) {
       EXPECT_EQ(reader.error().kind, ErrorKind::Malformed);
       continue;
     }
-    static_cast<void>(reader->each<CounterSample>([](const CounterSample&) {}));
-    static_cast<void>(reader->all<Event>());
+    const Result<> read = reader->each<CounterSample>([](const CounterSample&) {});
+    EXPECT_TRUE(read || read.error().kind == ErrorKind::Malformed);
+    const auto events = reader->all<Event>();
+    EXPECT_TRUE(events || events.error().kind == ErrorKind::Malformed);
   }
 }
 

@@ -130,7 +130,7 @@ TEST_F(RecordWriter, WaitsForAReaderThatKeepsTheLogFromShrinking) {
 
 TEST_F(RecordWriter, CountsWhatAFullQueueRefusesAndSaysSo) {
   WriterOptions small = options();
-  small.limits.queue_bytes = 64 * 48;
+  small.limits.queue_bytes = 3072;
   auto writer = open_writer(small);
   std::uint64_t refused = 0;
   {
