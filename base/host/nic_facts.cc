@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <numeric>
-
 #include "base/host/nic.h"
 #include "base/host/words.h"
 
@@ -50,6 +48,15 @@ void add_link(const Nic& nic, Writer& writer) {
   writer.add_file("lower", std::optional(fmt::format("{}", fmt::join(nic.lower, " "))), "");
 }
 
+// Unsigned, so that no file's nonsense overflows.
+std::uint64_t total(const Interrupt& interrupt) {
+  std::uint64_t sum = 0;
+  for (const std::int64_t count : interrupt.counts) {
+    sum += static_cast<std::uint64_t>(count);
+  }
+  return sum;
+}
+
 void add_structure(const Nic& nic, Writer& writer) {
   if (nic.bond) {
     writer.add_file("bond_mode", std::optional(nic.bond->mode), "bonding/mode");
@@ -66,9 +73,7 @@ void add_structure(const Nic& nic, Writer& writer) {
   writer.add_file("rps_queues", std::optional(nic.rps_queues), "queues/rx-*/rps_cpus");
   writer.add_file("xps_queues", std::optional(nic.xps_queues), "queues/tx-*/xps_cpus");
   for (const Interrupt& interrupt : nic.interrupts) {
-    writer.add(fmt::format("irq_{}_count", interrupt.number),
-               std::to_string(std::accumulate(interrupt.counts.begin(), interrupt.counts.end(),
-                                              std::uint64_t{0})),
+    writer.add(fmt::format("irq_{}_count", interrupt.number), std::to_string(total(interrupt)),
                "/proc/interrupts");
     if (interrupt.cpus) {
       writer.add(fmt::format("irq_{}_cpus", interrupt.number), list_of_cpus(*interrupt.cpus),

@@ -31,8 +31,9 @@ std::optional<double> parse_pci_speed(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
   const std::string_view unit(end, text.data() + text.size());
   constexpr double kFastest = 1024;
-  // Not "inf" nor "nan" either.
-  if (error != std::errc() || !unit.starts_with(" GT/s") || !(speed > 0 && speed <= kFastest)) {
+  // Which "nan" is not.
+  const bool possible = speed > 0 && speed <= kFastest;
+  if (error != std::errc() || !unit.starts_with(" GT/s") || !possible) {
     return std::nullopt;
   }
   return speed;

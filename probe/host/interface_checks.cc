@@ -89,7 +89,7 @@ const host::Nic* fastest(const host::Network& network, const std::vector<const h
 }
 
 std::string export_command(const std::string& interface) {
-  return fmt::format("export GLOO_SOCKET_IFNAME={0} NCCL_SOCKET_IFNAME={0}", interface);
+  return fmt::format("export GLOO_SOCKET_IFNAME={0} NCCL_SOCKET_IFNAME=={0}", interface);
 }
 
 void judge_choice(const host::Network& network, const JobDefaults& defaults,

@@ -81,7 +81,7 @@ std::int64_t largest(const Counts& counts) {
 
 // The three largest: "rx_out_of_buffer 1234, rx_discards_phy 12".
 std::string words_of(Counts counts) {
-  std::ranges::stable_sort(counts, std::greater(), &net::Statistic::value);
+  std::ranges::sort(counts, std::greater(), &net::Statistic::value);
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(counts.size(), 3); ++i) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[i].name, counts[i].value);

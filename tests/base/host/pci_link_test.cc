@@ -13,6 +13,9 @@ TEST(PciLink, ReadsBothSpellingsOfASpeed) {
   EXPECT_EQ(parse_pci_speed("Unknown speed"), std::nullopt);
   EXPECT_EQ(parse_pci_speed(""), std::nullopt);
   EXPECT_EQ(parse_pci_speed("16"), std::nullopt);
+  EXPECT_EQ(parse_pci_speed("nan GT/s"), std::nullopt);
+  EXPECT_EQ(parse_pci_speed("inf GT/s"), std::nullopt);
+  EXPECT_EQ(parse_pci_speed("-8 GT/s"), std::nullopt);
 }
 
 struct Row {

@@ -29,7 +29,7 @@ TEST(InterfaceChecks, AJobThatWouldTakeTheSlowInterfaceIsToldTheFastOne) {
   EXPECT_EQ(check.status, Status::Warning);
   EXPECT_THAT(check.found, HasSubstr("eno1 (1 Gb/s)"));
   EXPECT_THAT(check.wanted, HasSubstr("ens1f0np0 (100 Gb/s)"));
-  EXPECT_EQ(check.next_step, "export GLOO_SOCKET_IFNAME=ens1f0np0 NCCL_SOCKET_IFNAME=ens1f0np0");
+  EXPECT_EQ(check.next_step, "export GLOO_SOCKET_IFNAME=ens1f0np0 NCCL_SOCKET_IFNAME==ens1f0np0");
 }
 
 TEST(InterfaceChecks, TheDefaultBeingTheFastestPasses) {
