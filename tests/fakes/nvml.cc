@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+// The names are NVML's. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
 struct PciInfo {
@@ -66,3 +67,4 @@ int nvmlDeviceGetPcieReplayCounter(void* /*device*/, unsigned* /*value*/) {
   return 3;  // not supported
 }
 }
+// NOLINTEND(readability-identifier-naming)
