@@ -237,6 +237,9 @@ Result<std::vector<Feature>> Ethtool::features(const std::string& interface) con
   }
   std::vector<Feature> features;
   for (std::size_t i = 0; i < names->size(); ++i) {
+    if ((*names)[i].empty()) {
+      continue;  // a bit that this kernel has no feature for
+    }
     ethtool_get_features_block block{};
     std::memcpy(&block, request.tail() + i / 32 * sizeof(block), sizeof(block));
     const std::uint32_t bit = 1U << (i % 32);
