@@ -13,10 +13,7 @@ namespace {
 constexpr std::int64_t kSliceRows = 8192;
 constexpr std::chrono::milliseconds kTidyTime{40};
 
-// The log is copied into the file whenever it holds this many pages.
 constexpr const char* kSettings =
-    "PRAGMA synchronous=FULL;"
-    "PRAGMA wal_autocheckpoint=2048;"
     "PRAGMA journal_size_limit=16777216;"
     "PRAGMA cache_size=-8192;"
     "PRAGMA temp_store=MEMORY;"
@@ -29,6 +26,9 @@ std::unexpected<Error> fail_on(const std::filesystem::path& path, Error error) {
 
 // A write-ahead log needs shared memory and locks; a file system without them (some NFS) still
 // gives a safe record to one process alone, and readers take a copy.
+constexpr const char* kSyncedByItself = "PRAGMA synchronous=FULL;PRAGMA wal_autocheckpoint=2048;";
+constexpr const char* kSyncedBySyncer = "PRAGMA synchronous=NORMAL;PRAGMA wal_autocheckpoint=0;";
+
 Result<Database> open_logged(const std::filesystem::path& path, Access access) {
   Result<Database> database = Database::open(path, access);
   if (!database) {
@@ -48,21 +48,32 @@ Result<Database> open_logged(const std::filesystem::path& path, Access access) {
     ready = database->run(kSettings);
   }
   if (ready) {
+    ready = database->run(access == Access::Unlocked ? kSyncedByItself : kSyncedBySyncer);
+  }
+  if (ready) {
     ready = migrate(*database);
   }
   return ready ? std::move(database) : fail(ready.error());
 }
 
-Result<Database> open_either_way(const std::filesystem::path& path) {
+struct Either {
+  Database database;
+  bool has_locks;
+};
+
+Result<Either> open_either_way(const std::filesystem::path& path) {
   Result<Database> database = open_logged(path, Access::Write);
   if (!database &&
       (database.error().kind == ErrorKind::Io || database.error().kind == ErrorKind::Unsupported)) {
     Result<Database> unlocked = open_logged(path, Access::Unlocked);
     if (unlocked) {
-      return unlocked;
+      return Either{std::move(*unlocked), false};
     }
   }
-  return database;
+  if (!database) {
+    return fail(database.error());
+  }
+  return Either{std::move(*database), true};
 }
 
 template <std::size_t... Index>
@@ -109,10 +120,11 @@ Store::Store(Database database, SampleTables tables, const std::filesystem::path
       limits_(limits) {}
 
 Result<Store> Store::open(const std::filesystem::path& path, const Limits& limits) {
-  Result<Database> database = open_either_way(path);
-  if (!database) {
-    return fail_on(path, database.error());
+  Result<Either> either = open_either_way(path);
+  if (!either) {
+    return fail_on(path, either.error());
   }
+  Database* database = &either->database;
   auto tables = open_tables(*database, static_cast<const Sample*>(nullptr));
   if (!tables) {
     return fail_on(path, tables.error());
@@ -128,6 +140,13 @@ Result<Store> Store::open(const std::filesystem::path& path, const Limits& limit
   }
   Store store(std::move(*database), std::move(*tables), path, limits);
   store.entity_inserts_ = std::move(*inserts);
+  if (either->has_locks) {
+    Result<std::unique_ptr<Syncer>> syncer = Syncer::start(path);
+    if (!syncer) {
+      return fail_on(path, syncer.error());
+    }
+    store.syncer_ = std::move(*syncer);
+  }
   store.entity_bytes_ = store.saved_entity_bytes_ = *entity_bytes;
   return store;
 }
@@ -159,6 +178,8 @@ Result<> Store::commit(Result<> done) {
   }
   if (!done) {
     database_.rollback();
+  } else if (syncer_) {
+    syncer_->committed();
   }
   std::apply([&](auto&... table) { ((done ? table.commit() : table.revert()), ...); }, tables_);
   (done ? saved_entity_bytes_ : entity_bytes_) = done ? entity_bytes_ : saved_entity_bytes_;
@@ -171,6 +192,8 @@ Result<> Store::bound_log() {
   if (missing || size <= static_cast<std::uintmax_t>(limits_.max_log_bytes)) {
     return {};
   }
+  const std::unique_lock guard =
+      syncer_ ? std::unique_lock(syncer_->copying()) : std::unique_lock<std::mutex>();
   const Result<std::int64_t> blocked = database_.number("PRAGMA wal_checkpoint(TRUNCATE)");
   if (!blocked) {
     return fail(blocked.error());
@@ -275,14 +298,20 @@ Result<bool> Store::fold_heaviest() {
 }
 
 void Store::close() {
+  syncer_.reset();
   // Fails while a reader has the record open; its own end then clears the log.
-  [[maybe_unused]] const Result<> done = database_.run("PRAGMA journal_mode=DELETE");
+  [[maybe_unused]] const Result<> done =
+      database_.run("PRAGMA synchronous=FULL;PRAGMA journal_mode=DELETE");
 }
 
 std::int64_t Store::bytes() {
   const std::int64_t pages = database_.number("PRAGMA page_count").value_or(0);
   const std::int64_t unused = database_.number("PRAGMA freelist_count").value_or(0);
   return (pages - unused) * database_.number("PRAGMA page_size").value_or(0);
+}
+
+std::optional<Error> Store::sync_trouble() const {
+  return syncer_ ? syncer_->trouble() : std::nullopt;
 }
 
 std::int64_t Store::take_forgotten() { return std::exchange(forgotten_, 0); }

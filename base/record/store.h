@@ -11,6 +11,7 @@
 #include "base/record/limits.h"
 #include "base/record/queue.h"
 #include "base/record/sample_table.h"
+#include "base/record/syncer.h"
 
 namespace chokepoint::record {
 
@@ -42,6 +43,8 @@ class Store {
   void close();
 
   std::int64_t bytes();
+  // Why what was committed may not have reached the disk.
+  std::optional<Error> sync_trouble() const;
   // Rows given up for good since the last call.
   std::int64_t take_forgotten();
   // About what rows with text take, over all sessions; see Limits::max_bytes.
@@ -75,6 +78,7 @@ class Store {
   Heaviest heaviest() const;
 
   Database database_;
+  std::unique_ptr<Syncer> syncer_;  // none where the file system has no locks: commits sync then
   SampleTables tables_;
   std::vector<Statement> entity_inserts_;  // by Entity's index
   std::filesystem::path log_;

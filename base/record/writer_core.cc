@@ -1,9 +1,8 @@
 #include "base/record/writer_core.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <system_error>
+
+#include "base/record/quiet_thread.h"
 
 namespace chokepoint::record {
 namespace {
@@ -13,23 +12,6 @@ constexpr std::chrono::milliseconds kLongestPause{100};
 constexpr std::chrono::minutes kAnchorInterval{1};
 // Rows with text may fill this part of the record.
 constexpr std::int64_t kEntityShare = 4;
-
-// Signals are for the threads that handle them.
-template <class F>
-std::thread thread_without_signals(F&& body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  try {
-    thread = std::thread(std::forward<F>(body));
-  } catch (const std::system_error&) {
-    thread = {};  // what the caller sees
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
 
 bool can_pass(ErrorKind kind) {
   return kind == ErrorKind::Exhausted || kind == ErrorKind::Busy || kind == ErrorKind::ReadOnly ||
@@ -65,7 +47,7 @@ Result<> Writer::Core::start() {
   }
   batch_.clear();
   batch_.samples.reserve(static_cast<std::size_t>(limits_.batch_bytes) / sizeof(Word));
-  thread_ = thread_without_signals([this] { work(); });
+  thread_ = quiet_thread([this] { work(); });
   return thread_.joinable() ? Result<>()
                             : fail(ErrorKind::Exhausted, "record", path_.string(),
                                    "no thread can be started", "raise the limit on processes");
@@ -298,7 +280,7 @@ void Writer::Core::publish() {
                       .dropped = losses_.total(),
                       .losses = losses_.sums(),
                       .bytes = store_->bytes(),
-                      .trouble = trouble_};
+                      .trouble = trouble_ ? trouble_ : store_->sync_trouble()};
   const std::lock_guard guard(mutex_);
   status_ = std::move(status);
 }

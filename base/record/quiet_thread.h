@@ -1,0 +1,12 @@
+// A thread that takes no signals: those are for the threads that handle them.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+namespace chokepoint::record {
+
+// Not joinable where the system gives no more threads.
+std::thread quiet_thread(std::function<void()> body);
+
+}  // namespace chokepoint::record
