@@ -108,7 +108,8 @@ void take_counters(record::Reader& reader, NodeSummary& node) {
 
 std::int64_t dropped_rows(const record::Event& event) {
   const auto detail = nlohmann::json::parse(event.detail, nullptr, false);
-  return detail.is_object() && detail["rows"].is_number() ? detail["rows"].get<std::int64_t>() : 0;
+  const auto rows = detail.find("rows");
+  return rows != detail.end() && rows->is_number_integer() ? rows->get<std::int64_t>() : 0;
 }
 
 void take_events(record::Reader& reader, NodeSummary& node) {
@@ -120,6 +121,26 @@ void take_events(record::Reader& reader, NodeSummary& node) {
     node.dropped += event.kind == record::kDropped ? dropped_rows(event) : 0;
   }
   node.events = std::move(*events);
+}
+
+std::string verdict_of(const record::Probe& probe) {
+  const auto document = nlohmann::json::parse(probe.document, nullptr, false);
+  const auto verdict = document.find("verdict");
+  return verdict != document.end() && verdict->is_string() ? verdict->get<std::string>() : "";
+}
+
+void take_probes(record::Reader& reader, NodeSummary& node) {
+  const auto probes = reader.all<record::Probe>();
+  if (!probes) {
+    return;
+  }
+  for (const record::Probe& probe : *probes) {
+    node.probes.push_back({.kind = probe.kind,
+                           .peer = probe.peer,
+                           .direction = probe.direction,
+                           .wall_ns = reader.wall_ns(probe.t_ns),
+                           .verdict = verdict_of(probe)});
+  }
 }
 
 void take_steps(record::Reader& reader, NodeSummary& node) {
@@ -157,6 +178,7 @@ NodeSummary summarize_node(record::Reader& reader) {
   count_all(reader, node, static_cast<const record::Entity*>(nullptr));
   count_all(reader, node, static_cast<const record::Sample*>(nullptr));
   take_counters(reader, node);
+  take_probes(reader, node);
   take_events(reader, node);
   take_steps(reader, node);
   node.is_complete = !node.damage && node.sessions > 0 && reader.sessions().back().end_ns.known();

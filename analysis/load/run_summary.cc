@@ -53,6 +53,20 @@ std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<doubl
   return (*volume.sent_bytes + *volume.received_bytes) * 8 / 1e6 / *duration_s;
 }
 
+const char* name_of(record::StepSource source) {
+  switch (source) {
+    case record::StepSource::Marks:
+      return "marks";
+    case record::StepSource::Output:
+      return "output";
+    case record::StepSource::Collectives:
+      return "collectives";
+    case record::StepSource::Traffic:
+      return "traffic";
+  }
+  return "unknown";
+}
+
 std::optional<double> step_quantile_ms(const Steps& steps, double share) {
   std::vector<std::pair<double, double>> sorted = steps.weighed_ms;
   std::ranges::sort(sorted);

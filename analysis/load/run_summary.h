@@ -28,7 +28,17 @@ struct Steps {
   std::vector<std::pair<double, double>> weighed_ms = {};  // duration, how many steps had it
 };
 
+const char* name_of(record::StepSource source);  // "marks" …
+
 std::optional<double> step_quantile_ms(const Steps& steps, double share);
+
+struct ProbeSummary {
+  std::string kind = {};
+  std::string peer = {};
+  std::string direction = {};
+  std::int64_t wall_ns = 0;
+  std::string verdict = {};  // empty where its document gives none
+};
 
 struct NodeSummary {
   std::string name = {};
@@ -47,6 +57,7 @@ struct NodeSummary {
   Steps steps = {};
   std::optional<double> overhead_percent = {};  // of one core
   std::int64_t dropped = 0;
+  std::vector<ProbeSummary> probes = {};
   std::vector<record::Event> events = {};
   std::optional<Error> damage = {};
 };

@@ -41,6 +41,13 @@ def missing(requirement):
     return None if shutil.which(requirement) else f"needs {requirement}"
 
 
+def document(text):
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        return f"no JSON document: {error}"
+
+
 def failures(case, done):
     def holds(text, stream, name):
         if text == "-":
@@ -57,8 +64,12 @@ def failures(case, done):
             yield holds(text, done.stderr, "standard error")
         elif word == "NOT" and text in done.stdout:
             yield f"standard output holds: {text}"
-        elif word == "JSON" and not eval(text, {"d": json.loads(done.stdout)}):
-            yield f"does not hold: {text}"
+        elif word == "JSON":
+            found = document(done.stdout)
+            if isinstance(found, str):
+                yield found
+            elif not eval(text, {"d": found}):
+                yield f"does not hold: {text}"
 
 
 def run(case, program, unpack, folder):

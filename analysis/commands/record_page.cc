@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "analysis/commands/record_views.h"
+#include "base/cli/table.h"
+#include "base/math/units.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr std::size_t kEventsShown = 20;
+
+template <class F>
+std::string shown(std::optional<double> value, F&& format) {
+  return value ? format(*value) : "not measured";
+}
+
+std::string shown_seconds(std::optional<double> seconds) {
+  return shown(seconds, [](double value) {
+    return math::format_duration(std::chrono::nanoseconds(std::llround(value * 1e9)));
+  });
+}
+
+std::string shown_exit(std::optional<std::int64_t> status) {
+  return status ? fmt::format("{}", *status) : "not known";
+}
+
+std::string state_of(const NodeSummary& node) {
+  return node.damage ? "cut short" : node.is_complete ? "complete" : "not ended";
+}
+
+void print_nodes(const cli::Context& context, const RunSummary& run) {
+  using cli::Align;
+  cli::Table table({{"node"},
+                    {"host"},
+                    {"state"},
+                    {"sessions", Align::Right},
+                    {"duration", Align::Right},
+                    {"sent", Align::Right},
+                    {"received", Align::Right},
+                    {"steps", Align::Right},
+                    {"dropped rows", Align::Right},
+                    {"file", Align::Right}});
+  for (const NodeSummary& node : run.nodes) {
+    table.add(
+        {node.name,
+         node.host,
+         {state_of(node), node.is_complete ? cli::Tint::None : cli::Tint::Notice},
+         fmt::format("{}", node.sessions),
+         shown_seconds(node.duration_s),
+         shown(node.volume.sent_bytes, math::format_bytes),
+         shown(node.volume.received_bytes, math::format_bytes),
+         node.steps.source ? fmt::format("{}", node.steps.count) : "not seen",
+         {fmt::format("{}", node.dropped), node.dropped > 0 ? cli::Tint::Bad : cli::Tint::None},
+         math::format_bytes(static_cast<double>(node.bytes))});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_rows(const cli::Context& context, const RunSummary& run) {
+  std::vector<cli::Column> columns{{"rows of"}};
+  std::map<std::string, std::vector<std::int64_t>> rows;
+  for (std::size_t index = 0; index < run.nodes.size(); ++index) {
+    columns.push_back({run.nodes[index].name, cli::Align::Right});
+    for (const auto& [name, count] : run.nodes[index].rows) {
+      rows[name].resize(run.nodes.size());
+      rows[name][index] = count;
+    }
+  }
+  cli::Table table(columns);
+  for (const auto& [name, counts] : rows) {
+    std::vector<cli::Cell> cells{name};
+    for (const std::int64_t count : counts) {
+      cells.emplace_back(fmt::format("{}", count));
+    }
+    if (std::ranges::any_of(counts, [](std::int64_t count) { return count > 0; })) {
+      table.add(std::move(cells));
+    }
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_probes(const cli::Context& context, const RunSummary& run) {
+  cli::Table table({{"probe"}, {"node"}, {"peer"}, {"direction"}, {"at"}, {"verdict"}});
+  std::size_t count = 0;
+  for (const NodeSummary& node : run.nodes) {
+    for (const ProbeSummary& probe : node.probes) {
+      table.add({probe.kind, node.name, probe.peer, probe.direction, sys::rfc3339(probe.wall_ns),
+                 probe.verdict});
+      ++count;
+    }
+  }
+  if (count > 0) {
+    fmt::print(context.out, "\n");
+    table.print(context.out, context.out_terminal);
+  }
+}
+
+void print_events(const cli::Context& context, const RunSummary& run) {
+  cli::Table table({{"event"}, {"node"}, {"subject"}, {"detail"}});
+  std::size_t count = 0;
+  for (const NodeSummary& node : run.nodes) {
+    for (const record::Event& event : node.events) {
+      if (count++ < kEventsShown) {
+        table.add({event.kind, node.name, event.subject, event.detail});
+      }
+    }
+  }
+  if (count == 0) {
+    return;
+  }
+  fmt::print(context.out, "\n");
+  table.print(context.out, context.out_terminal);
+  if (count > kEventsShown) {
+    fmt::print(context.out, "and {} more\n", count - kEventsShown);
+  }
+}
+
+void print_head(const cli::Context& context, const RunSummary& run) {
+  fmt::print(context.out, "command   {}\n", run.command.empty() ? "none" : run.command);
+  fmt::print(context.out, "exit      {}\n", shown_exit(run.exit_status));
+  fmt::print(context.out, "duration  {}\n", shown_seconds(run.duration_s));
+  for (const auto& [key, value] : run.labels) {
+    fmt::print(context.out, "label     {}={}\n", key, value);
+  }
+  if (run.steps.source) {
+    const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
+    fmt::print(context.out, "steps     {}, median {}, 99 % within {} (from {})\n", run.steps.count,
+               shown(step_quantile_ms(run.steps, 0.5), ms),
+               shown(step_quantile_ms(run.steps, 0.99), ms), name_of(*run.steps.source));
+  }
+  fmt::print(context.out, "\n");
+}
+
+}  // namespace
+
+void print_page(const cli::Context& context, const RunSummary& run) {
+  print_head(context, run);
+  print_nodes(context, run);
+  fmt::print(context.out, "\n");
+  print_rows(context, run);
+  print_probes(context, run);
+  print_events(context, run);
+}
+
+}  // namespace chokepoint::analysis
