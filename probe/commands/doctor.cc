@@ -25,7 +25,7 @@ cli::Summary DoctorCommand::summary() const {
 
 void DoctorCommand::define(cli::Flags& flags) {
   flags.group("What to show")
-      .toggle("all,a", &all_, "also the checks that passed")
+      .toggle("all,a", &all_, "every check in full, and those that passed")
       .toggle("strict", &strict_, "exit code 3 on warnings, too")
       .group("Where to look")
       .option("root", &root_, "DIR",

@@ -75,6 +75,21 @@ void print_finding(const cli::Context& context, const Check& check) {
   context.out << '\n';
 }
 
+// One line each: nothing is wrong, or nothing could be seen.
+void print_asides(const cli::Context& context, const Checks& checks) {
+  cli::Table table({{"also"}, {"check"}, {"subject"}, {"found, or what it would tell"}});
+  for (const Check& check : checks) {
+    table.add({{std::string(name_of(check.status)), tint_of(check.status)},
+               check.id,
+               check.subject,
+               check.found.empty() ? check.why : check.found});
+  }
+  if (!checks.empty()) {
+    table.print(context.out, context.out_terminal);
+    context.out << '\n';
+  }
+}
+
 void print_passed(const cli::Context& context, const Checks& checks) {
   cli::Table table({{"passed"}, {"subject"}, {"found"}});
   for (const Check& check : checks) {
@@ -114,17 +129,22 @@ void print_page(const cli::Context& context, const Checks& checks, bool all) {
   Checks findings = checks;
   std::erase_if(findings, [](const Check& check) { return check.status == Status::Pass; });
   std::ranges::stable_sort(findings, std::ranges::greater(), &Check::status);
+  const auto first_aside = std::ranges::find_if(
+      findings, [&](const Check& check) { return !all && check.status < Status::Warning; });
+  const Checks asides(first_aside, findings.end());
+  findings.erase(first_aside, findings.end());
   for (const Check& finding : findings) {
     print_finding(context, finding);
   }
-  const bool any_passed = findings.size() < checks.size();
-  if (all && any_passed) {
+  print_asides(context, asides);
+  if (all) {
     print_passed(context, checks);
   }
   const Status verdict = worst(checks);
-  fmt::print(context.out, "{}: {}{}\n",
-             cli::tinted(std::string(name_of(verdict)), tint_of(verdict), context.out_terminal),
-             counts(checks), any_passed && !all ? " (--all shows what passed)" : "");
+  const std::string name =
+      cli::tinted(std::string(name_of(verdict)), tint_of(verdict), context.out_terminal);
+  fmt::print(context.out, "{}: {}{}\n", name, counts(checks),
+             all ? "" : " (--all explains them, and shows what passed)");
 }
 
 }  // namespace chokepoint::probe

@@ -9,7 +9,8 @@ namespace chokepoint::probe {
 
 cli::Json document_of(const cli::Context& context, const Checks& checks);
 
-// Findings from worst to least, each with its reason and what to do; with `all` what passed, too.
+// What is wrong, the worst first, with the reason and what to do; the rest in a line each. With
+// `all` every finding in full, and what passed.
 void print_page(const cli::Context& context, const Checks& checks, bool all);
 
 }  // namespace chokepoint::probe
