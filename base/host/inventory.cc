@@ -39,7 +39,6 @@ Inventory read_inventory(const sys::Root& root) {
       .cpu = read_cpu(root),
       .memory = read_memory(root),
       .sysctls = read_sysctls(root),
-      .links = read_links(root),
       .addresses = read_addresses(root),
       .own_name = {},
       .time = read_timekeeping(root),

@@ -11,7 +11,6 @@
 #include "base/host/gpu.h"
 #include "base/host/kernel.h"
 #include "base/host/libraries.h"
-#include "base/host/link_speed.h"
 #include "base/host/memory.h"
 #include "base/host/network.h"
 #include "base/host/own_name.h"
@@ -32,7 +31,6 @@ struct Inventory {
   Cpu cpu;
   Memory memory;
   Sysctls sysctls;
-  Links links;
   Addresses addresses;
   OwnName own_name;
   Timekeeping time;

@@ -1,7 +1,6 @@
 #include "base/host/link_speed.h"
 
 #include <algorithm>
-#include <string>
 
 namespace chokepoint::host {
 namespace {
@@ -11,22 +10,42 @@ void keep_larger(std::optional<T>& kept, T value) {
   kept = std::max(kept.value_or(value), value);
 }
 
+// Backed by a device of this host, or made of such.
+bool leads_out(NicKind kind) {
+  switch (kind) {
+    case NicKind::Physical:
+    case NicKind::VirtualFunction:
+    case NicKind::Paravirtual:
+    case NicKind::Infiniband:
+    case NicKind::Usb:
+    case NicKind::Wireless:
+    case NicKind::Bond:
+      return true;
+    case NicKind::Unknown:
+    case NicKind::Bridge:
+    case NicKind::Vlan:
+    case NicKind::Veth:
+    case NicKind::Tunnel:
+    case NicKind::Loopback:
+    case NicKind::Virtual:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
-Links read_links(const sys::Root& root) {
+Links links_of(const Network& network) {
   Links links;
-  for (const std::string& name : root.list("/sys/class/net")) {
-    const std::string folder = "/sys/class/net/" + name;
-    if (!root.exists(folder + "/device") && !root.exists(folder + "/bonding")) {
+  for (const Nic& nic : network.nics) {
+    if (!leads_out(nic.kind)) {
       continue;
     }
-    // A link that is down says -1.
-    if (const std::optional<std::int64_t> speed = root.number(folder + "/speed");
-        speed && *speed > 0) {
-      keep_larger(links.fastest_mbps, static_cast<double>(*speed));
+    if (nic.speed_mbps) {
+      keep_larger(links.fastest_mbps, static_cast<double>(*nic.speed_mbps));
     }
-    if (const std::optional<std::int64_t> mtu = root.number(folder + "/mtu")) {
-      keep_larger(links.largest_mtu_bytes, *mtu);
+    if (nic.mtu) {
+      keep_larger(links.largest_mtu_bytes, *nic.mtu);
     }
   }
   return links;

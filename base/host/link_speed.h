@@ -1,11 +1,11 @@
-// The fastest link and the largest MTU of this host: what its TCP settings have to carry. Reads
-// under the given root only.
+// The fastest link and the largest MTU of this host: what its TCP settings have to carry.
+// Derived; a pure function.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "base/sys/root.h"
+#include "base/host/network.h"
 
 namespace chokepoint::host {
 
@@ -15,6 +15,6 @@ struct Links {
 };
 
 // Of the physical interfaces and bonds; loopback and what is only virtual do not count.
-Links read_links(const sys::Root& root);
+Links links_of(const Network& network);
 
 }  // namespace chokepoint::host

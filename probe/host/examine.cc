@@ -33,8 +33,9 @@ Checks examine(const host::Inventory& inventory) {
   check_numa(inventory.memory, inventory.sysctls, checks);
   check_memory(inventory.memory, checks);
   check_locked_memory(inventory.process, has_rdma, checks);
-  check_tcp_buffers(inventory.kernel, inventory.sysctls, inventory.links.fastest_mbps, checks);
-  check_tcp(inventory.sysctls, inventory.links, checks);
+  const host::Links links = host::links_of(inventory.network);
+  check_tcp_buffers(inventory.kernel, inventory.sysctls, links.fastest_mbps, checks);
+  check_tcp(inventory.sysctls, links, checks);
   check_names(inventory.own_name, inventory.addresses, inventory.process, checks);
   check_interface_choice(inventory.addresses, inventory.process, checks);
   check_ip(inventory.addresses, inventory.sysctls, checks);

@@ -61,7 +61,7 @@ TEST(TcpBuffers, TheDefaultsOfADistributionHold100GBackOnAWidePath) {
   const auto tree = fakes::HostTree::from_fixture("wan-small-buffers");
   Checks checks;
   check_tcp_buffers(host::read_kernel(tree.root()), host::read_sysctls(tree.root()),
-                    host::read_links(tree.root()).fastest_mbps, checks);
+                    host::links_of(host::read_network(tree.root())).fastest_mbps, checks);
   ASSERT_EQ(checks.size(), 3);
   EXPECT_EQ(checks[0].id, "tcp.receive-buffer");
   EXPECT_EQ(checks[0].status, Status::Warning);
