@@ -61,6 +61,7 @@ void expect_kept(Reader& reader, const Row& row, std::int64_t id) {
   auto found = reader.all<Row>();
   ASSERT_TRUE(found) << describe(found.error());
   ASSERT_EQ(found->size(), 1U) << Table<Row>::kName;
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): most rows lack one of these
   Row wanted = row;
   if constexpr (requires { wanted.id; }) {
     wanted.id = id;
