@@ -27,6 +27,8 @@ void DoctorCommand::define(cli::Flags& flags) {
   flags.group("What to show")
       .toggle("all,a", &all_, "every check in full, and those that passed")
       .toggle("strict", &strict_, "exit code 3 on warnings, too")
+      .toggle("exit-code", &exit_code_,
+              "exit code 3 when a check is CRITICAL: so it is without this, too, unlike diagnose")
       .group("Where to look")
       .option("root", &root_, "DIR",
               "read /proc, /sys and /etc below this folder: a copy taken from another host");

@@ -19,6 +19,7 @@ class DoctorCommand final : public cli::Command {
   BaselineFlags baseline_;
   bool all_ = false;
   bool strict_ = false;
+  bool exit_code_ = false;  // taken for the sake of scripts that give it to every command
 };
 
 }  // namespace chokepoint::probe
