@@ -24,7 +24,7 @@ bool has_no_locks(int code) {
 Error open_error(int code, const std::filesystem::path& path) {
   Error error = from_errno(code, "record", path.parent_path().string());
   if (code == EROFS || code == EACCES || code == EPERM) {
-    error.next_step = "give a folder that can be written to with --out";
+    error.next_step = "give a folder that can be written to";
   }
   return error;
 }
@@ -50,7 +50,7 @@ Result<WriterLock> WriterLock::take(const std::filesystem::path& record) {
     if (errno == EWOULDBLOCK) {
       return fail(ErrorKind::Busy, "record", record.string(),
                   "another process is writing this record",
-                  "wait until it ends, or give another --out or --node");
+                  "wait until it ends, or give another folder or --node");
     }
     if (errno != EINTR) {
       return fail(from_errno(errno, "lock", path.string()));

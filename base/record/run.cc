@@ -21,7 +21,7 @@ Result<std::vector<fs::path>> files_of(const fs::path& folder) {
   }
   if (error) {
     Error failed = from_errno(error.value(), "record", folder.string());
-    failed.next_step = "give the folder that 'chokepoint run --out' was given";
+    failed.next_step = "give the folder that --out or --record named";
     return fail(std::move(failed));
   }
   std::ranges::sort(files);
@@ -37,7 +37,7 @@ Result<Run> open_run(const fs::path& folder) {
   }
   if (files->empty()) {
     return fail(ErrorKind::NotFound, "record", folder.string(), "holds no run record (*.db)",
-                "give the folder that 'chokepoint run --out' was given");
+                "give the folder that --out or --record named");
   }
   Run run;
   for (const fs::path& file : *files) {

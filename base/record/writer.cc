@@ -25,11 +25,11 @@ Result<> make_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (fs::exists(folder) && !fs::is_directory(folder)) {
     return fail(ErrorKind::Usage, "record", folder.string(), "is a file, not a folder",
-                "give a folder with --out");
+                "give a folder");
   }
   if (error) {
     Error failed = from_errno(error.value(), "record", folder.string());
-    failed.next_step = "give a folder that can be made and written to with --out";
+    failed.next_step = "give a folder that can be made and written to";
     return fail(std::move(failed));
   }
   return {};
@@ -53,7 +53,7 @@ Result<> check_writable(const fs::path& path) {
   }
   if (fs::exists(path) && access(path.c_str(), R_OK | W_OK) != 0) {
     Error error = from_errno(errno, "record", path.string());
-    error.next_step = "give another --out, or make the file writable";
+    error.next_step = "give another folder, or make the file writable";
     return fail(std::move(error));
   }
   return {};
