@@ -1,0 +1,51 @@
+// Sockets as owned descriptors: listening, connecting with a deadline, and moving whole buffers.
+// All are made close-on-exec and non-blocking; who needs a blocking one (a data stream on a thread
+// of its own) says so with set_blocking. Functions without state; any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/net/address.h"
+#include "base/net/patience.h"
+#include "base/net/socket_options.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::net {
+
+// A TCP listener. An IPv6 one takes IPv6 only, so that both families are asked for by name.
+Result<sys::Descriptor> listen(const Endpoint& local, int backlog, const SocketOptions& options);
+
+// Nothing where nobody waits to be accepted.
+Result<std::optional<sys::Descriptor>> accept(int listener);
+
+Result<sys::Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
+                                const Patience& patience);
+
+// A UDP socket bound to `local` (port 0: any); `connect_udp` makes it speak to one peer only.
+Result<sys::Descriptor> bind_udp(const Endpoint& local, const SocketOptions& options);
+Result<> connect_udp(int fd, const Endpoint& peer);
+
+Result<> set_blocking(int fd, std::chrono::milliseconds send_timeout,
+                      std::chrono::milliseconds receive_timeout);
+
+Result<Endpoint> local_endpoint(int fd);
+Result<Endpoint> peer_endpoint(int fd);
+// The error that waits on the socket, cleared by asking; 0 where there is none.
+int pending_error(int fd);
+
+// All of it or an error: for messages, not for bulk data.
+Result<> send_all(int fd, std::span<const std::byte> data, const Patience& patience,
+                  std::string_view subject);
+// At least one byte, at most what fits; 0 where the peer closed.
+Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Patience& patience,
+                                 std::string_view subject);
+Result<> receive_all(int fd, std::span<std::byte> into, const Patience& patience,
+                     std::string_view subject);
+
+}  // namespace chokepoint::net
