@@ -8,10 +8,25 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <map>
 
 namespace chokepoint::sys {
 namespace {
+
+// All, or all but the ignored. By bytes: sigfillset() leaves out the C library's own two, and
+// posix_spawn would leave those ignored.
+sigset_t reset_signals(bool keep_ignored) {
+  sigset_t reset;
+  std::memset(&reset, 0xff, sizeof(reset));
+  for (int number = 1; keep_ignored && number < NSIG; ++number) {
+    struct sigaction action{};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      sigdelset(&reset, number);
+    }
+  }
+  return reset;
+}
 
 // What posix_spawn is told: owned for one call.
 class SpawnPlan {
@@ -37,14 +52,14 @@ class SpawnPlan {
     if (spawn.foreground && isatty(STDIN_FILENO) == 1) {
       posix_spawn_file_actions_addtcsetpgrp_np(&actions_, STDIN_FILENO);
     }
+    if (spawn.terminal >= 0) {
+      posix_spawn_file_actions_addtcsetpgrp_np(&actions_, spawn.terminal);
+    }
     // The child starts as from a shell: its own group, no signal blocked or ignored, whatever this
     // process did with its own.
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
+    const sigset_t reset = reset_signals(spawn.keep_ignored);
+    posix_spawnattr_setsigmask(&attributes_, &spawn.blocked);
+    posix_spawnattr_setsigdefault(&attributes_, &reset);
     posix_spawnattr_setpgroup(&attributes_, 0);
     constexpr int kFlags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(&attributes_, static_cast<short>(kFlags));

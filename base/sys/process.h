@@ -9,6 +9,7 @@
 // accident. One thread at a time.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -38,6 +39,10 @@ struct Spawn {
   int out = -1;
   int err = -1;
   bool foreground = false;  // give the child's group the terminal on standard input, where one is
+  int terminal = -1;        // give the child's group this terminal
+  // Signals that this process ignores stay ignored, as exec() leaves them; else none is.
+  bool keep_ignored = false;
+  sigset_t blocked = {};  // in the child
 };
 
 class Process {

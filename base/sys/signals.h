@@ -34,6 +34,23 @@ class Signals {
   sigset_t before_;
 };
 
+// While it lives no signal is taken by this thread, nor ever by those that it starts: signals are
+// for the threads that handle them.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
 // Waits for a child and passes every signal that comes on to its process group: Ctrl-C at the
 // terminal, SIGTERM from a scheduler.
 Result<ExitStatus> supervise(Process& process, const Signals& signals);

@@ -106,6 +106,24 @@ TEST(Process, EndsAWholeTreeWithThoseThatLeftItsSession) {
   EXPECT_TRUE(descendants(getpid(), Root()).empty());
 }
 
+TEST(Signals, WhileHeldThreadsAreBornDeafAndStaySo) {
+  const auto is_deaf = [] {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    return sigismember(&mask, SIGTERM) == 1;
+  };
+  bool was_deaf = false;
+  std::thread thread;
+  {
+    const SignalsHeld held;
+    EXPECT_TRUE(is_deaf());
+    thread = std::thread([&] { was_deaf = is_deaf(); });
+  }
+  thread.join();
+  EXPECT_TRUE(was_deaf);
+  EXPECT_FALSE(is_deaf());
+}
+
 TEST(Signals, AreReadInsteadOfStriking) {
   const Result<Signals> signals = Signals::watch({SIGUSR1});
   ASSERT_TRUE(signals);
