@@ -51,11 +51,13 @@ double Histogram::quantile(double share) const {
   if (count_ == 0) {
     return 0;
   }
-  const double rank = std::clamp(share, 0.0, 1.0) * static_cast<double>(count_ - 1);
+  // As many values as the share needs, and at least one: of two values the 99th percentile is the
+  // larger.
+  const double needed = std::max(std::clamp(share, 0.0, 1.0) * static_cast<double>(count_), 1.0);
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
     seen += buckets_[i];
-    if (static_cast<double>(seen) > rank) {
+    if (static_cast<double>(seen) >= needed) {
       return std::clamp(middle_of(i), static_cast<double>(min_), static_cast<double>(max_));
     }
   }

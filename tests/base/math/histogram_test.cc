@@ -63,5 +63,13 @@ TEST(Histogram, MergingIsAddingAll) {
   EXPECT_DOUBLE_EQ(low.mean(), 257.5);
 }
 
+TEST(Histogram, OfAFewValuesAHighPercentileIsTheLargest) {
+  Histogram histogram;
+  histogram.add(10);
+  histogram.add(50);
+  EXPECT_EQ(histogram.quantile(0.5), 10);
+  EXPECT_EQ(histogram.quantile(0.99), 50);
+}
+
 }  // namespace
 }  // namespace chokepoint::math
