@@ -112,10 +112,12 @@ void Statement::read(int column, std::int64_t& value) const {
   value = sqlite3_column_int64(handle_.get(), column);
 }
 
+// NULL reads as 0, so only a 0 has to be asked about.
 void Statement::read(int column, double& value) const {
-  value = sqlite3_column_type(handle_.get(), column) == SQLITE_NULL
-              ? std::numeric_limits<double>::quiet_NaN()
-              : sqlite3_column_double(handle_.get(), column);
+  value = sqlite3_column_double(handle_.get(), column);
+  if (value == 0 && sqlite3_column_type(handle_.get(), column) == SQLITE_NULL) {
+    value = std::numeric_limits<double>::quiet_NaN();
+  }
 }
 
 void Statement::read(int column, std::string& value) const {
@@ -125,9 +127,9 @@ void Statement::read(int column, std::string& value) const {
 }
 
 void Statement::read(int column, Figure& value) const {
-  value = sqlite3_column_type(handle_.get(), column) == SQLITE_NULL
-              ? Figure()
-              : Figure(sqlite3_column_int64(handle_.get(), column));
+  const std::int64_t number = sqlite3_column_int64(handle_.get(), column);
+  const bool is_null = number == 0 && sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+  value = is_null ? Figure() : Figure(number);
 }
 
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }

@@ -40,12 +40,12 @@ Result<WriterLock> WriterLock::take(const std::filesystem::path& record) {
     }
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
       if (is_still_there(path, file.get())) {
-        return WriterLock(path, std::move(file));
+        return WriterLock(path, std::move(file), true);
       }
       continue;
     }
     if (has_no_locks(errno)) {
-      return WriterLock(path, std::move(file));
+      return WriterLock(path, std::move(file), false);
     }
     if (errno == EWOULDBLOCK) {
       return fail(ErrorKind::Busy, "record", record.string(),

@@ -17,12 +17,15 @@ class WriterLock {
   WriterLock& operator=(WriterLock&&) = delete;
   ~WriterLock();
 
+  bool is_held() const { return is_held_; }  // false where the file system has no locks
+
  private:
-  WriterLock(std::filesystem::path path, sys::Descriptor file)
-      : path_(std::move(path)), file_(std::move(file)) {}
+  WriterLock(std::filesystem::path path, sys::Descriptor file, bool is_held)
+      : path_(std::move(path)), file_(std::move(file)), is_held_(is_held) {}
 
   std::filesystem::path path_;
   sys::Descriptor file_;
+  bool is_held_;
 };
 
 }  // namespace chokepoint::record

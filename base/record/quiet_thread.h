@@ -7,6 +7,7 @@
 namespace chokepoint::record {
 
 // Not joinable where the system gives no more threads.
-std::thread quiet_thread(std::function<void()> body);
+// `name`: as top shows it, at most 15 letters.
+std::thread quiet_thread(const char* name, std::function<void()> body);
 
 }  // namespace chokepoint::record

@@ -86,6 +86,11 @@ std::int64_t Reader::wall_ns(std::int64_t t_ns) const {
   return anchor->wall_ns + (t_ns - anchor->t_ns);
 }
 
+Result<Stillness> Reader::hold_still() {
+  const Result<> begun = database_.run("BEGIN");
+  return begun ? Result<Stillness>(Stillness(database_)) : failed(begun.error());
+}
+
 std::unexpected<Error> Reader::failed(Error error) const {
   error.subject = path_.string();
   // Whatever SQLite calls what it meets behind a cut: it is the cut.

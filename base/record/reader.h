@@ -6,17 +6,38 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/record/database.h"
 #include "base/record/entities.h"
 #include "base/record/private_folder.h"
 #include "base/record/row.h"
+#include "base/record/span.h"
 #include "base/record/time_order.h"
+#include "base/record/time_search.h"
 
 namespace chokepoint::record {
+
+// While it lives a Reader sees the record as it was, whatever is written meanwhile, and asks less
+// of the file system. The writer's log grows as long, so it is for moments. Not after the Reader.
+class Stillness {
+ public:
+  explicit Stillness(Database& database) : database_(&database) {}
+  Stillness(Stillness&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Stillness& operator=(Stillness&&) = delete;
+  ~Stillness() {
+    if (database_ != nullptr) {
+      database_->rollback();
+    }
+  }
+
+ private:
+  Database* database_;
+};
 
 class Reader {
  public:
@@ -32,9 +53,19 @@ class Reader {
   // Since 1970, by the clock anchor before that moment.
   std::int64_t wall_ns(std::int64_t t_ns) const;
 
+  Result<Stillness> hold_still();
+
   // Visits samples in the order of their ends; see time_order.h. Nothing is allocated a row.
   template <class Row, class F>
   Result<> each(F&& visit);
+  // Visits the samples that end within any of these spans, their ends included, without reading
+  // much else. The spans are in order and apart; the samples come as they lie in the record, which
+  // is out of order by a second at most.
+  template <class Row, class F>
+  Result<> each_in(const std::vector<Span>& spans, F&& visit);
+  // Where moments lie in the table of these samples.
+  template <class Row>
+  Result<TimeSearch> search();
   // The rows of a table that is small.
   template <class Row>
   Result<std::vector<Row>> all();
@@ -46,7 +77,7 @@ class Reader {
          std::optional<Error> damage);
   Result<> load();
   template <class Row>
-  Result<Statement> select();
+  Result<Statement> select(const std::string& condition = "");
   std::unexpected<Error> failed(Error error) const;
 
   std::filesystem::path path_;
@@ -59,8 +90,15 @@ class Reader {
 };
 
 template <class Row>
-Result<Statement> Reader::select() {
-  return database_.prepare("SELECT " + column_list<Row>() + " FROM " + Table<Row>::kName);
+Result<Statement> Reader::select(const std::string& condition) {
+  return database_.prepare("SELECT " + column_list<Row>() + " FROM " + Table<Row>::kName +
+                           condition);
+}
+
+template <class Row>
+Result<TimeSearch> Reader::search() {
+  Result<TimeSearch> search = TimeSearch::prepare(database_, Table<Row>::kName, end_column<Row>());
+  return search ? std::move(search) : failed(search.error());
 }
 
 template <class Row, class F>
@@ -74,10 +112,47 @@ Result<> Reader::each(F&& visit) {
   Result<bool> row = statement->step();
   for (; row && *row; row = statement->step()) {
     read_row(*statement, value, 0);
+    if (damage_ && end_of(value) == 0) {
+      continue;  // the end of a cut page reads as zeros
+    }
     order.add(value, visit);
   }
   order.flush(visit);
   return row ? Result<>() : failed(row.error());
+}
+
+template <class Row, class F>
+Result<> Reader::each_in(const std::vector<Span>& spans, F&& visit) {
+  Result<TimeSearch> search = this->search<Row>();
+  Result<Statement> statement = select<Row>(" WHERE rowid BETWEEN ? AND ? ORDER BY rowid");
+  if (!search || !statement) {
+    return failed(search ? statement.error() : search.error());
+  }
+  Row value;
+  for (const Span& span : spans) {
+    // Behind a cut there are zeros, among which no moment can be searched.
+    const Result<TimeSearch::Reach> reach =
+        damage_ ? TimeSearch::Reach{0, std::numeric_limits<std::int64_t>::max()}
+                : search->reach(span);
+    if (!reach) {
+      return failed(reach.error());
+    }
+    statement->reset();
+    statement->bind(1, reach->first);
+    statement->bind(2, reach->last);
+    Result<bool> row = statement->step();
+    for (; row && *row; row = statement->step()) {
+      read_row(*statement, value, 0);
+      const std::int64_t end = end_of(value);
+      if (end >= span.start_ns && end <= span.end_ns && (!damage_ || end != 0)) {
+        visit(static_cast<const Row&>(value));
+      }
+    }
+    if (!row) {
+      return failed(row.error());
+    }
+  }
+  return {};
 }
 
 template <class Row>

@@ -73,6 +73,16 @@ std::size_t size_of(const Row& row) {
   return size;
 }
 
+// The column of end_of(), which is the first of its kind.
+template <class Row>
+std::string end_column() {
+  std::string column;
+  each_field<Row>([&](const auto& field) {
+    column = field.fold == Fold::End && column.empty() ? field.name : column;
+  });
+  return column;
+}
+
 template <class Row>
 std::int64_t end_of(const Row& row) {
   if constexpr (requires { row.end_ns; }) {

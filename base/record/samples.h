@@ -147,8 +147,30 @@ struct Collective {
   Figure bytes = {};
   Figure busy_ns = {};
   Figure longest_ns = {};
+  // When this rank showed that it had come to it, when the last of its neighbours did, as seen
+  // here, and that neighbour's connection; between them data first and last moved, either way.
+  Figure own_ready_ns = {};
+  Figure peer_ready_ns = {};
+  Figure first_data_ns = {};
+  Figure last_data_ns = {};
+  Figure waited_ns = {};        // for the neighbour that came last, after this rank had come
+  Figure kept_waiting_ns = {};  // for this rank, after all its neighbours had come
+  Figure flow = {};
 };
 
-using Sample = std::variant<FlowSample, SocketSample, CounterSample, GaugeSample, Step, Collective>;
+// The moment at which one packet of a connection passed: the first with payload after a pause of
+// its direction. The other end's record has the same packet, by its sequence number, and so the
+// clocks of the two can be compared.
+struct FlowMark {
+  std::int64_t t_ns = 0;
+  std::int64_t bin_ns = 0;
+  std::int64_t merged = 1;
+  std::int64_t flow = 0;
+  Direction direction = Direction::AToB;
+  std::int64_t sequence = 0;  // of TCP, as it stands in the packet
+};
+
+using Sample =
+    std::variant<FlowSample, SocketSample, CounterSample, GaugeSample, Step, Collective, FlowMark>;
 
 }  // namespace chokepoint::record

@@ -73,10 +73,24 @@ CREATE TABLE fold(
   name TEXT, level INTEGER, upto INTEGER, rows INTEGER, PRIMARY KEY(name, level)) WITHOUT ROWID;
 )sql";
 
+// Who came when to a collective, and packets by which clocks are compared.
+constexpr const char* kSchema2 = R"sql(
+ALTER TABLE collective ADD COLUMN own_ready_ns INTEGER;
+ALTER TABLE collective ADD COLUMN peer_ready_ns INTEGER;
+ALTER TABLE collective ADD COLUMN first_data_ns INTEGER;
+ALTER TABLE collective ADD COLUMN last_data_ns INTEGER;
+ALTER TABLE collective ADD COLUMN waited_ns INTEGER;
+ALTER TABLE collective ADD COLUMN kept_waiting_ns INTEGER;
+ALTER TABLE collective ADD COLUMN flow INTEGER;
+CREATE TABLE flow_mark(
+  t_ns INTEGER, bin_ns INTEGER, merged INTEGER, flow INTEGER, direction INTEGER,
+  sequence INTEGER);
+)sql";
+
 }  // namespace
 
 Migrations migrations() {
-  static const std::array<std::string, kSchemaVersion> steps{kSchema1};
+  static const std::array<std::string, kSchemaVersion> steps{kSchema1, kSchema2};
   return steps;
 }
 

@@ -61,9 +61,10 @@ struct Either {
   bool has_locks;
 };
 
-Result<Either> open_either_way(const std::filesystem::path& path) {
-  Result<Database> database = open_logged(path, Access::Write);
-  if (!database &&
+// SQLite takes a lock that cannot be had for one that somebody else holds, so it is not asked.
+Result<Either> open_either_way(const std::filesystem::path& path, bool has_locks) {
+  Result<Database> database = open_logged(path, has_locks ? Access::Write : Access::Unlocked);
+  if (!database && has_locks &&
       (database.error().kind == ErrorKind::Io || database.error().kind == ErrorKind::Unsupported)) {
     Result<Database> unlocked = open_logged(path, Access::Unlocked);
     if (unlocked) {
@@ -73,7 +74,7 @@ Result<Either> open_either_way(const std::filesystem::path& path) {
   if (!database) {
     return fail(database.error());
   }
-  return Either{std::move(*database), true};
+  return Either{std::move(*database), has_locks};
 }
 
 template <std::size_t... Index>
@@ -119,8 +120,8 @@ Store::Store(Database database, SampleTables tables, const std::filesystem::path
       log_(path.string() + "-wal"),
       limits_(limits) {}
 
-Result<Store> Store::open(const std::filesystem::path& path, const Limits& limits) {
-  Result<Either> either = open_either_way(path);
+Result<Store> Store::open(const std::filesystem::path& path, const Limits& limits, bool has_locks) {
+  Result<Either> either = open_either_way(path, has_locks);
   if (!either) {
     return fail_on(path, either.error());
   }

@@ -29,7 +29,9 @@ struct Batch {
 class Store {
  public:
   // Makes the file where it is missing and brings it to this version's schema.
-  static Result<Store> open(const std::filesystem::path& path, const Limits& limits);
+  // Without locks nobody else is kept out, and the caller answers for that.
+  static Result<Store> open(const std::filesystem::path& path, const Limits& limits,
+                            bool has_locks = true);
 
   // Times of samples are moved by shift_ns; `session` has been seen at now_ns. `also` is written
   // after the batch.
@@ -56,7 +58,8 @@ class Store {
  private:
   using SampleTables =
       std::tuple<SampleTable<FlowSample>, SampleTable<SocketSample>, SampleTable<CounterSample>,
-                 SampleTable<GaugeSample>, SampleTable<Step>, SampleTable<Collective>>;
+                 SampleTable<GaugeSample>, SampleTable<Step>, SampleTable<Collective>,
+                 SampleTable<FlowMark>>;
 
   // The table and level that has most outgrown its share.
   struct Heaviest {

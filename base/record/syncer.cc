@@ -35,7 +35,7 @@ Result<std::unique_ptr<Syncer>> Syncer::start(const std::filesystem::path& recor
     return fail(set.error());
   }
   std::unique_ptr<Syncer> syncer(new Syncer(std::move(*database), std::move(log), record));
-  syncer->thread_ = quiet_thread([raw = syncer.get()] { raw->work(); });
+  syncer->thread_ = quiet_thread("record sync", [raw = syncer.get()] { raw->work(); });
   if (!syncer->thread_.joinable()) {
     return fail(ErrorKind::Exhausted, "record", record.string(), "no thread can be started",
                 "raise the limit on processes");

@@ -152,17 +152,36 @@ struct Table<Step> {
 template <>
 struct Table<Collective> {
   static constexpr const char* kName = "collective";
-  static constexpr std::tuple kFields{Field{"start_ns", &Collective::start_ns, Fold::Start},
-                                      Field{"end_ns", &Collective::end_ns, Fold::End},
-                                      Field{"merged", &Collective::merged, Fold::Merged},
-                                      Field{"number", &Collective::number, Fold::Last},
-                                      Field{"kind", &Collective::kind, Fold::Key},
-                                      Field{"source", &Collective::source, Fold::Key},
-                                      Field{"rank", &Collective::rank, Fold::Key},
-                                      Field{"communicator", &Collective::communicator, Fold::Key},
-                                      Field{"bytes", &Collective::bytes, Fold::Sum},
-                                      Field{"busy_ns", &Collective::busy_ns, Fold::Busy},
-                                      Field{"longest_ns", &Collective::longest_ns, Fold::Max}};
+  static constexpr std::tuple kFields{
+      Field{"start_ns", &Collective::start_ns, Fold::Start},
+      Field{"end_ns", &Collective::end_ns, Fold::End},
+      Field{"merged", &Collective::merged, Fold::Merged},
+      Field{"number", &Collective::number, Fold::Last},
+      Field{"kind", &Collective::kind, Fold::Key},
+      Field{"source", &Collective::source, Fold::Key},
+      Field{"rank", &Collective::rank, Fold::Key},
+      Field{"communicator", &Collective::communicator, Fold::Key},
+      Field{"bytes", &Collective::bytes, Fold::Sum},
+      Field{"busy_ns", &Collective::busy_ns, Fold::Busy},
+      Field{"longest_ns", &Collective::longest_ns, Fold::Max},
+      Field{"own_ready_ns", &Collective::own_ready_ns, Fold::Start},
+      Field{"peer_ready_ns", &Collective::peer_ready_ns, Fold::End},
+      Field{"first_data_ns", &Collective::first_data_ns, Fold::Start},
+      Field{"last_data_ns", &Collective::last_data_ns, Fold::End},
+      Field{"waited_ns", &Collective::waited_ns, Fold::Sum},
+      Field{"kept_waiting_ns", &Collective::kept_waiting_ns, Fold::Sum},
+      Field{"flow", &Collective::flow, Fold::Last}};
+};
+
+template <>
+struct Table<FlowMark> {
+  static constexpr const char* kName = "flow_mark";
+  static constexpr std::tuple kFields{Field{"t_ns", &FlowMark::t_ns, Fold::End},
+                                      Field{"bin_ns", &FlowMark::bin_ns, Fold::Span},
+                                      Field{"merged", &FlowMark::merged, Fold::Merged},
+                                      Field{"flow", &FlowMark::flow, Fold::Key},
+                                      Field{"direction", &FlowMark::direction, Fold::Key},
+                                      Field{"sequence", &FlowMark::sequence, Fold::Last}};
 };
 
 }  // namespace chokepoint::record

@@ -76,7 +76,7 @@ Result<std::unique_ptr<Writer>> Writer::open(const WriterOptions& options, const
   if (!lock) {
     return fail(lock.error());
   }
-  Result<Store> store = Store::open(*path, options.limits);
+  Result<Store> store = Store::open(*path, options.limits, lock->is_held());
   if (!store) {
     return fail(store.error());
   }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestPause{5};
 constexpr std::chrono::milliseconds kLongestPause{100};
+constexpr std::size_t kMuch = std::size_t{128} << 10;  // bytes found in one look
 constexpr std::chrono::minutes kAnchorInterval{1};
 // Rows with text may fill this part of the record.
 constexpr std::int64_t kEntityShare = 4;
@@ -47,7 +48,7 @@ Result<> Writer::Core::start() {
   }
   batch_.clear();
   batch_.samples.reserve(static_cast<std::size_t>(limits_.batch_bytes) / sizeof(Word));
-  thread_ = quiet_thread([this] { work(); });
+  thread_ = quiet_thread("record", [this] { work(); });
   return thread_.joinable() ? Result<>()
                             : fail(ErrorKind::Exhausted, "record", path_.string(),
                                    "no thread can be started", "raise the limit on processes");
@@ -108,9 +109,10 @@ void Writer::Core::work() {
 }
 
 void Writer::Core::round() {
-  const bool samples = collect_samples();
-  const bool entities = collect_entities();
-  moved_ = samples || entities;
+  const std::size_t before = batch_.samples.size();
+  collect_samples();
+  collect_entities();
+  moved_bytes_ = (batch_.samples.size() - before) * sizeof(Word);
   note_refused();
   anchor_clock();
   if (is_due()) {
@@ -285,9 +287,10 @@ void Writer::Core::publish() {
   status_ = std::move(status);
 }
 
-// Short while there is much to do, longer and longer while there is nothing.
+// Short while there is much to do, longer and longer while there is little: a look at the queues
+// costs more than the few rows that it would find, and they have room for some seconds of those.
 std::chrono::milliseconds Writer::Core::pause() {
-  if (!moved_) {
+  if (moved_bytes_ < kMuch) {
     pause_ = std::min(pause_ * 2, kLongestPause);
     return batch_.empty() ? pause_ : std::min(pause_, limits_.commit_interval / 4);
   }

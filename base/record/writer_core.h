@@ -78,7 +78,7 @@ class Writer::Core {
   std::size_t batch_rows_ = 0;
   std::size_t batch_entity_bytes_ = 0;
   std::size_t turn_ = 0;
-  bool moved_ = false;
+  std::size_t moved_bytes_ = 0;
   LossBook losses_;
   std::optional<Error> trouble_;
   std::uint64_t rows_ = 0;

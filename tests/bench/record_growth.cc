@@ -1,13 +1,19 @@
-// How large the record of a long run gets: samples of many flows over made-up hours, as fast as
-// the disk takes them, with the limits that users get. Three rows a flow and interval: a flow
-// sample each way and a socket sample.
+// How large the record of a long run gets: made-up hours of what `chokepoint run` writes at most,
+// as fast as the disk takes it, with the limits that users get.
 //
-// usage: record_growth [HOURS [FLOWS [INTERVAL_MS]]]    (24 hours, 200 flows, 2000 ms)
+//   each flow, busy all the time   a flow sample each way in bins of 10 ms
+//   all sockets together           2,000 samples a second
+//   the host                       300 counters and gauges, ten times a second
+//   the job                        five steps a second with ten collectives each
 //
-// Prints a line of JSON a made-up hour, and the totals.
+// usage: record_growth [HOURS [FLOWS [SLOWER]]]    (24 hours, 200 flows, 200 times slower)
+//
+// SLOWER makes each of these intervals so many times as long; 1 is as in earnest. Prints a line of
+// JSON a made-up hour, and the totals.
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <thread>
 
@@ -21,74 +27,140 @@ namespace {
 constexpr std::int64_t kHour = 3'600'000'000'000;
 
 struct Plan {
-  std::int64_t hours = 24;
+  double hours = 24;
   std::int64_t flows = 200;
-  std::int64_t interval_ns = 2'000'000'000;
+  std::int64_t slower = 200;
+
+  std::int64_t tick_ns() const { return 10'000'000 * slower; }
+  std::int64_t ticks() const {
+    return static_cast<std::int64_t>(hours * kHour / static_cast<double>(tick_ns()));
+  }
 };
 
+constexpr std::int64_t kSocketsATick = 20;
+constexpr std::int64_t kSeries = 300;
+constexpr std::int64_t kTicksASeries = 10;
+constexpr std::int64_t kTicksAStep = 20;
+constexpr std::int64_t kCollectivesAStep = 10;
+
 // The disk decides the pace here, so a row that is refused is pushed again.
-template <class Row>
-void push(Producer& producer, const Row& row) {
-  while (!producer.push(row)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+class Source {
+ public:
+  explicit Source(Producer producer) : producer_(std::move(producer)) {}
+
+  template <class Row>
+  void push(const Row& row) {
+    while (!producer_.push(row)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ++rows_;
+  }
+  std::int64_t rows() const { return rows_; }
+
+ private:
+  Producer producer_;
+  std::int64_t rows_ = 0;
+};
+
+void push_flow(Source& source, std::int64_t t_ns, std::int64_t flow, std::int64_t tick,
+               const Plan& plan) {
+  for (const Direction direction : {Direction::AToB, Direction::BToA}) {
+    source.push(FlowSample{.t_ns = t_ns,
+                           .bin_ns = plan.tick_ns(),
+                           .flow = flow,
+                           .direction = direction,
+                           .packets = 1700,
+                           .bytes = 2'500'000 + tick,
+                           .payload_bytes = 2'400'000 + tick,
+                           .retransmitted_packets = tick % 3,
+                           .retransmitted_bytes = tick % 3 * 1448,
+                           .out_of_order = 0,
+                           .duplicate_acks = tick % 5,
+                           .zero_windows = 0,
+                           .window_full = 0,
+                           .rtt_us = 15'000 + tick % 700,
+                           .min_rtt_us = 14'900,
+                           .max_in_flight_bytes = 6'220'000,
+                           .window_bytes = 6'291'456,
+                           .min_window_bytes = 6'000'000});
   }
 }
 
-void push_flow(Producer& producer, std::int64_t t_ns, std::int64_t flow, std::int64_t tick,
-               const Plan& plan) {
-  for (const Direction direction : {Direction::AToB, Direction::BToA}) {
-    push(producer, FlowSample{.t_ns = t_ns,
-                              .bin_ns = plan.interval_ns,
-                              .flow = flow,
-                              .direction = direction,
-                              .packets = 1700,
-                              .bytes = 2'500'000 + tick,
-                              .payload_bytes = 2'400'000 + tick,
-                              .retransmitted_packets = tick % 3,
-                              .retransmitted_bytes = tick % 3 * 1448,
-                              .out_of_order = 0,
-                              .duplicate_acks = tick % 5,
-                              .zero_windows = 0,
-                              .window_full = 0,
-                              .rtt_us = 15'000 + tick % 700,
-                              .min_rtt_us = 14'900,
-                              .max_in_flight_bytes = 6'220'000,
-                              .window_bytes = 6'291'456,
-                              .min_window_bytes = 6'000'000});
+void push_socket(Source& source, std::int64_t t_ns, std::int64_t flow, std::int64_t tick) {
+  source.push(SocketSample{.t_ns = t_ns,
+                           .flow = flow,
+                           .state = 1,
+                           .congestion_state = 0,
+                           .mss_bytes = 1448,
+                           .cwnd_packets = 4000 + tick % 300,
+                           .ssthresh_packets = 2800,
+                           .rtt_us = 15'000 + tick % 700,
+                           .rtt_variance_us = 200,
+                           .min_rtt_us = 14'900,
+                           .receive_rtt_us = 15'100,
+                           .timeout_us = 216'000,
+                           .bytes_sent = tick * 2'500'000,
+                           .bytes_acked = tick * 2'500'000,
+                           .bytes_received = tick * 2'500'000,
+                           .bytes_retransmitted = tick,
+                           .retransmits = tick,
+                           .lost_packets = 0,
+                           .unacked_packets = 4000,
+                           .reordering = 3,
+                           .delivered = tick * 1700,
+                           .delivered_ce = 0,
+                           .delivery_bytes_per_s = 1'200'000'000,
+                           .pacing_bytes_per_s = 1'300'000'000,
+                           .app_limited = 0,
+                           .busy_us = tick * 3000,
+                           .receive_window_limited_us = tick * 20,
+                           .send_buffer_limited_us = 0,
+                           .unsent_bytes = 2'000'000,
+                           .send_queue_bytes = 8'000'000,
+                           .receive_queue_bytes = 0,
+                           .send_window_bytes = 6'291'456,
+                           .receive_space_bytes = 3'000'000});
+}
+
+void push_host(Source& source, std::int64_t t_ns, std::int64_t tick) {
+  for (std::int64_t series = 1; series <= kSeries; ++series) {
+    const auto value = static_cast<double>(tick * series * 1000);
+    if (series % 3 != 0) {
+      source.push(CounterSample{.t_ns = t_ns, .series = series, .value = value});
+    } else {
+      source.push(GaugeSample{.t_ns = t_ns, .series = series, .value = value});
+    }
   }
-  push(producer, SocketSample{.t_ns = t_ns,
-                              .flow = flow,
-                              .state = 1,
-                              .congestion_state = 0,
-                              .mss_bytes = 1448,
-                              .cwnd_packets = 4000 + tick % 300,
-                              .ssthresh_packets = 2800,
-                              .rtt_us = 15'000 + tick % 700,
-                              .rtt_variance_us = 200,
-                              .min_rtt_us = 14'900,
-                              .receive_rtt_us = 15'100,
-                              .timeout_us = 216'000,
-                              .bytes_sent = tick * 2'500'000,
-                              .bytes_acked = tick * 2'500'000,
-                              .bytes_received = tick * 2'500'000,
-                              .bytes_retransmitted = tick,
-                              .retransmits = tick,
-                              .lost_packets = 0,
-                              .unacked_packets = 4000,
-                              .reordering = 3,
-                              .delivered = tick * 1700,
-                              .delivered_ce = 0,
-                              .delivery_bytes_per_s = 1'200'000'000,
-                              .pacing_bytes_per_s = 1'300'000'000,
-                              .app_limited = 0,
-                              .busy_us = tick * 3000,
-                              .receive_window_limited_us = tick * 20,
-                              .send_buffer_limited_us = 0,
-                              .unsent_bytes = 2'000'000,
-                              .send_queue_bytes = 8'000'000,
-                              .receive_queue_bytes = 0,
-                              .send_window_bytes = 6'291'456,
-                              .receive_space_bytes = 3'000'000});
+}
+
+void push_step(Source& source, std::int64_t t_ns, std::int64_t number, const Plan& plan) {
+  const std::int64_t step_ns = kTicksAStep * plan.tick_ns();
+  source.push(Step{.start_ns = t_ns - step_ns, .end_ns = t_ns, .number = number, .rank = 0});
+  for (std::int64_t i = 0; i < kCollectivesAStep; ++i) {
+    const std::int64_t begin = t_ns - step_ns + i * step_ns / kCollectivesAStep;
+    source.push(Collective{.start_ns = begin,
+                           .end_ns = begin + step_ns / kCollectivesAStep / 2,
+                           .number = number * kCollectivesAStep + i,
+                           .kind = CollectiveKind::AllReduce,
+                           .rank = 0,
+                           .bytes = 1'000'000});
+  }
+}
+
+void push_tick(Source& source, std::int64_t tick, const Plan& plan) {
+  const std::int64_t t_ns = tick * plan.tick_ns();
+  for (std::int64_t flow = 1; flow <= plan.flows; ++flow) {
+    push_flow(source, t_ns, flow, tick, plan);
+  }
+  for (std::int64_t i = 0; i < kSocketsATick; ++i) {
+    push_socket(source, t_ns, (tick * kSocketsATick + i) % plan.flows + 1, tick);
+  }
+  if (tick % kTicksASeries == 0) {
+    push_host(source, t_ns, tick);
+  }
+  if (tick % kTicksAStep == 0) {
+    push_step(source, t_ns, tick / kTicksAStep, plan);
+  }
 }
 
 std::int64_t size_of_folder(const std::filesystem::path& folder) {
@@ -99,6 +171,34 @@ std::int64_t size_of_folder(const std::filesystem::path& folder) {
     bytes += gone ? 0 : static_cast<std::int64_t>(size);
   }
   return bytes;
+}
+
+// The most that the folder had meanwhile.
+std::int64_t play(Source& source, const Plan& plan, const std::filesystem::path& folder) {
+  std::int64_t most_bytes = 0;
+  std::int64_t next_report = kHour;
+  for (std::int64_t tick = 1; tick <= plan.ticks(); ++tick) {
+    push_tick(source, tick, plan);
+    if (tick % 64 == 0) {
+      most_bytes = std::max(most_bytes, size_of_folder(folder));
+    }
+    if (tick * plan.tick_ns() >= next_report) {
+      fmt::print("{{\"hours\":{},\"rows\":{},\"folder_bytes\":{}}}\n", next_report / kHour,
+                 source.rows(), size_of_folder(folder));
+      std::fflush(stdout);
+      next_report += kHour;
+    }
+  }
+  return most_bytes;
+}
+
+void print_kept(Reader& reader) {
+  fmt::print(
+      "{{\"flow_rows_kept\":{},\"socket_rows_kept\":{},\"counter_rows_kept\":{},"
+      "\"gauge_rows_kept\":{},\"step_rows_kept\":{},\"collective_rows_kept\":{}}}\n",
+      reader.count<FlowSample>().value_or(-1), reader.count<SocketSample>().value_or(-1),
+      reader.count<CounterSample>().value_or(-1), reader.count<GaugeSample>().value_or(-1),
+      reader.count<Step>().value_or(-1), reader.count<Collective>().value_or(-1));
 }
 
 int run(const Plan& plan) {
@@ -113,33 +213,23 @@ int run(const Plan& plan) {
   std::int64_t most_bytes = 0;
   std::int64_t rows = 0;
   {
-    Producer producer = (*writer)->producer("growth");
-    std::int64_t next_report = kHour;
-    for (std::int64_t tick = 1; tick * plan.interval_ns <= plan.hours * kHour; ++tick) {
-      const std::int64_t t_ns = tick * plan.interval_ns;
-      for (std::int64_t flow = 0; flow < plan.flows; ++flow, rows += 3) {
-        push_flow(producer, t_ns, flow, tick, plan);
-      }
-      if (tick % 64 == 0) {
-        most_bytes = std::max(most_bytes, size_of_folder(folder.path()));
-      }
-      if (t_ns >= next_report) {
-        next_report += kHour;
-        fmt::print("{{\"hours\":{:.1f},\"rows\":{},\"folder_bytes\":{}}}\n",
-                   static_cast<double>(t_ns) / kHour, rows, size_of_folder(folder.path()));
-        std::fflush(stdout);
-      }
-    }
+    Source source((*writer)->producer("growth"));
+    most_bytes = play(source, plan, folder.path());
+    rows = source.rows();
   }
   (*writer)->close();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   auto reader = Reader::open((*writer)->path());
+  if (!reader) {
+    fmt::print(stderr, "{}\n", describe(reader.error()));
+    return 1;
+  }
+  print_kept(*reader);
   fmt::print(
-      "{{\"hours\":{},\"flows\":{},\"interval_ms\":{},\"rows\":{},\"most_folder_bytes\":{},"
-      "\"final_file_bytes\":{},\"flow_rows_kept\":{},\"socket_rows_kept\":{},\"took_s\":{:.1f}}}\n",
-      plan.hours, plan.flows, plan.interval_ns / 1'000'000, rows, most_bytes,
-      size_of_folder(folder.path()), reader->count<FlowSample>().value_or(-1),
-      reader->count<SocketSample>().value_or(-1), took.count());
+      "{{\"hours\":{},\"flows\":{},\"slower\":{},\"rows\":{},\"most_folder_bytes\":{},"
+      "\"final_file_bytes\":{},\"took_s\":{:.1f}}}\n",
+      plan.hours, plan.flows, plan.slower, rows, most_bytes, size_of_folder(folder.path()),
+      took.count());
   return 0;
 }
 
@@ -148,13 +238,13 @@ int run(const Plan& plan) {
 
 int main(int argc, char** argv) {
   chokepoint::record::Plan plan;
-  const auto number = [&](int index, std::int64_t otherwise) {
-    return argc > index ? std::strtoll(argv[index], nullptr, 10) : otherwise;
+  const auto number = [&](int index, double otherwise) {
+    return argc > index ? std::strtod(argv[index], nullptr) : otherwise;
   };
   plan.hours = number(1, plan.hours);
-  plan.flows = number(2, plan.flows);
-  plan.interval_ns = number(3, plan.interval_ns / 1'000'000) * 1'000'000;
-  if (plan.hours < 1 || plan.flows < 1 || plan.interval_ns < 1) {
+  plan.flows = std::lround(number(2, static_cast<double>(plan.flows)));
+  plan.slower = std::lround(number(3, static_cast<double>(plan.slower)));
+  if (plan.hours <= 0 || plan.flows < 1 || plan.slower < 1) {
     return 2;
   }
   return chokepoint::record::run(plan);
