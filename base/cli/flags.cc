@@ -176,8 +176,9 @@ Flags& Flags::positional(std::string name, std::vector<std::string>* target, std
   return *this;
 }
 
-Flags& Flags::rest(std::string name, std::vector<std::string>* target, std::string help) {
-  positional(std::move(name), target, std::move(help));
+Flags& Flags::rest(std::string name, std::vector<std::string>* target, std::string help,
+                   bool required) {
+  positional(std::move(name), target, std::move(help), required);
   positionals_.back().verbatim = true;
   return *this;
 }

@@ -69,7 +69,8 @@ class Flags {
   Flags& positional(std::string name, std::vector<std::string>* target, std::string help,
                     bool required = true);
   // Everything after "--", for commands that start another program.
-  Flags& rest(std::string name, std::vector<std::string>* target, std::string help);
+  Flags& rest(std::string name, std::vector<std::string>* target, std::string help,
+              bool required = true);
 
   const std::vector<FlagGroup>& groups() const { return groups_; }
   const std::vector<Positional>& positionals() const { return positionals_; }
