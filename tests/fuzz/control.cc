@@ -1,0 +1,60 @@
+// What strangers and peers say on the control connection: whatever the bytes, a message or an
+// error, and no more bytes taken than the message has.
+#include <cstdlib>
+#include <cstring>
+
+#include "probe/control/frame.h"
+#include "probe/control/handshake.h"
+#include "probe/control/wire_error.h"
+#include "probe/path/exchange.h"
+#include "probe/tcp/measurement.h"
+#include "probe/tcp/parameters.h"
+
+namespace {
+
+using namespace chokepoint;
+using namespace chokepoint::probe;
+
+void understand(const control::Message& message) {
+  control::ServerHandshake server({"fuzz", "here"}, std::nullopt);
+  std::ignore = server.welcome(message);
+  std::ignore = server.check(message);
+  control::ClientHandshake client({"fuzz", "here"}, std::nullopt);
+  client.hello();
+  std::ignore = client.proof(message);
+  std::ignore = client.admitted(message);
+  std::ignore = control::read_attach(message);
+  std::ignore = describe(control::error_in(message.body, "peer"));
+  if (const auto parameters = tcp::parameters_in(message.body)) {
+    if (!tcp::parameters_in(tcp::body_of(*parameters))) std::abort();
+  }
+  if (const auto half = tcp::half_in(message.body)) {
+    if (!tcp::half_in(tcp::body_of(*half))) std::abort();
+  }
+  std::ignore = tcp::interval_in(message.body);
+  if (const auto parameters = path::parameters_in(message.body)) {
+    if (!path::parameters_in(path::body_of(*parameters))) std::abort();
+  }
+  if (const auto survey = path::survey_in(message.body)) {
+    if (!path::survey_in(path::body_of(*survey))) std::abort();
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  control::FrameReader reader(control::kMostFromClient);
+  while (size > 0) {
+    const std::span<std::byte> into = reader.wanted();
+    if (into.empty()) std::abort();
+    const std::size_t count = std::min(into.size(), size);
+    std::memcpy(into.data(), data, count);
+    data += count;
+    size -= count;
+    const auto message = reader.took(count);
+    if (!message) break;
+    if (*message) understand(**message);
+  }
+  return 0;
+}
