@@ -1,0 +1,63 @@
+// What a test says about one direction, from both ends' halves: bytes and time as they arrived at
+// the receiver, the connection's state as the sender's kernel knew it. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probe/tcp/measurement.h"
+#include "probe/tcp/trial.h"
+
+namespace chokepoint::probe::tcp {
+
+struct Shares {
+  double application = 0;
+  double receive_window = 0;
+  double send_buffer = 0;
+  double network = 0;
+};
+
+struct Interval {
+  double start_s = 0;
+  double end_s = 0;
+  std::uint64_t bytes = 0;
+  double throughput_mbps = 0;
+  std::optional<std::uint64_t> retransmits = {};
+  std::optional<std::uint64_t> cwnd_bytes = {};
+  std::optional<double> rtt_ms = {};
+};
+
+struct StreamOutcome {
+  StreamMeasure sender = {};
+  StreamMeasure receiver = {};
+  double throughput_mbps = 0;
+};
+
+struct Outcome {
+  Direction direction = Direction::Send;
+  double duration_s = 0;
+  std::uint64_t bytes = 0;           // measured, at the receiver
+  std::uint64_t sent_bytes = 0;      // in all, by the sender's count
+  std::uint64_t received_bytes = 0;  // in all, by the receiver's
+  double throughput_mbps = 0;
+  double peak_mbps = 0;
+  std::optional<std::uint64_t> retransmits = {};
+  std::optional<std::uint64_t> max_cwnd_bytes = {};         // of all streams together
+  std::optional<std::uint64_t> max_send_window_bytes = {};  // the largest of any stream
+  math::Distribution rtt_ms = {};                           // the sender's view
+  math::Distribution receiver_rtt_ms = {};                  // the receiver's
+  std::optional<double> min_rtt_ms = {};
+  std::optional<std::int64_t> mss_bytes = {};
+  std::string congestion_control = {};
+  std::optional<Shares> limited_by = {};
+  HostMeasure sender_host = {};
+  HostMeasure receiver_host = {};
+  std::vector<Interval> intervals = {};
+  std::vector<StreamOutcome> streams = {};
+};
+
+// Send or Receive; for a test of both, each in turn.
+Outcome outcome_of(const Trial& trial, Direction direction);
+
+}  // namespace chokepoint::probe::tcp

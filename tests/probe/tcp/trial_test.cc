@@ -1,0 +1,152 @@
+#include "probe/tcp/trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <numeric>
+
+#include "probe/tcp/outcome.h"
+#include "probe/tcp/service.h"
+#include "tests/fakes/probe_server.h"
+
+namespace chokepoint::probe::tcp {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kBytes = 10'000'019;  // divides by nothing
+
+class TcpTest : public testing::Test {
+ protected:
+  static serve::Services services() {
+    serve::Services services;
+    services.push_back(std::make_unique<TcpService>());
+    return services;
+  }
+
+  Result<Trial> run(const Parameters& parameters, int interrupt = -1) {
+    Result<control::Client> client = server_.client();
+    if (!client) {
+      return std::unexpected(client.error());
+    }
+    return tcp::run(
+        *client, parameters, sys::Root("/"), interrupt,
+        [&](Side side, const IntervalMeasure&) { ++intervals_[side]; }, [](const std::string&) {});
+  }
+
+  fakes::ProbeServer server_{services()};
+  std::map<Side, int> intervals_;
+};
+
+Parameters some_bytes(Direction direction, int streams = 1) {
+  return {.direction = direction, .streams = streams, .bytes = kBytes};
+}
+
+TEST_F(TcpTest, BothEndsCountTheSameBytesEachWay) {
+  for (const Direction direction : {Direction::Send, Direction::Receive}) {
+    const Result<Trial> trial = run(some_bytes(direction));
+    ASSERT_TRUE(trial) << describe(trial.error());
+    const Outcome outcome = outcome_of(*trial, direction);
+    EXPECT_EQ(outcome.sent_bytes, kBytes);
+    EXPECT_EQ(outcome.received_bytes, kBytes);
+    EXPECT_EQ(outcome.bytes, kBytes);
+    EXPECT_GT(outcome.throughput_mbps, 0);
+    EXPECT_GE(outcome.peak_mbps, outcome.throughput_mbps);
+    EXPECT_GT(outcome.mss_bytes.value_or(0), 0);
+    EXPECT_FALSE(outcome.congestion_control.empty());
+  }
+}
+
+TEST_F(TcpTest, BytesAreDealtToTheStreamsToTheLast) {
+  const Result<Trial> trial = run(some_bytes(Direction::Send, 3));
+  ASSERT_TRUE(trial) << describe(trial.error());
+  const Outcome outcome = outcome_of(*trial, Direction::Send);
+  ASSERT_EQ(outcome.streams.size(), 3U);
+  EXPECT_EQ(outcome.streams[0].receiver.bytes, kBytes / 3 + 1);
+  EXPECT_EQ(outcome.received_bytes, kBytes);
+}
+
+TEST_F(TcpTest, BothWaysAtOnceAreTwoOutcomes) {
+  const Result<Trial> trial = run(some_bytes(Direction::Both, 2));
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_EQ(outcome_of(*trial, Direction::Send).received_bytes, kBytes);
+  EXPECT_EQ(outcome_of(*trial, Direction::Receive).received_bytes, kBytes);
+}
+
+TEST_F(TcpTest, WithAndWithoutCopyingTheBytesAreTheSame) {
+  Parameters parameters = some_bytes(Direction::Receive);
+  parameters.zero_copy = false;
+  const Result<Trial> trial = run(parameters);
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_EQ(outcome_of(*trial, Direction::Receive).received_bytes, kBytes);
+}
+
+TEST_F(TcpTest, IntervalsSumUpToTheWhole) {
+  const Result<Trial> trial = run({.time = milliseconds(300), .interval = milliseconds(50)});
+  ASSERT_TRUE(trial) << describe(trial.error());
+  const Outcome outcome = outcome_of(*trial, Direction::Send);
+  EXPECT_GE(outcome.intervals.size(), 2U);
+  const std::uint64_t sum =
+      std::accumulate(outcome.intervals.begin(), outcome.intervals.end(), std::uint64_t{0},
+                      [](std::uint64_t total, const Interval& each) { return total + each.bytes; });
+  EXPECT_EQ(sum, outcome.received_bytes);
+  EXPECT_GT(intervals_[Side::Client], 0);
+  EXPECT_GT(intervals_[Side::Server], 0) << "told while it went on";
+}
+
+TEST_F(TcpTest, WhatIsOmittedIsMovedButNotMeasured) {
+  const Result<Trial> trial = run({.time = milliseconds(200), .omit = milliseconds(200)});
+  ASSERT_TRUE(trial) << describe(trial.error());
+  const Outcome outcome = outcome_of(*trial, Direction::Send);
+  EXPECT_LT(outcome.bytes, outcome.received_bytes);
+  EXPECT_EQ(outcome.sent_bytes, outcome.received_bytes);
+}
+
+TEST_F(TcpTest, ThePaceIsKept) {
+  const Parameters parameters{.streams = 2, .time = milliseconds(500), .pace_bits_per_s = 40e6};
+  const Result<Trial> trial = run(parameters);
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_LT(outcome_of(*trial, Direction::Send).throughput_mbps, 60);
+}
+
+TEST_F(TcpTest, AnInterruptedTestTellsWhatItHas) {
+  const sys::Descriptor interrupt(eventfd(0, EFD_CLOEXEC));
+  std::thread user([&] {
+    std::this_thread::sleep_for(milliseconds(300));
+    const std::uint64_t one = 1;
+    EXPECT_EQ(write(interrupt.get(), &one, sizeof(one)), ssize_t{sizeof(one)});
+  });
+  const Result<Trial> trial =
+      run({.time = std::chrono::seconds(60), .pace_bits_per_s = 50e6}, interrupt.get());
+  user.join();
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_TRUE(trial->interrupted);
+  const Outcome outcome = outcome_of(*trial, Direction::Send);
+  EXPECT_GT(outcome.received_bytes, 0U);
+  EXPECT_EQ(outcome.sent_bytes, outcome.received_bytes);
+}
+
+TEST_F(TcpTest, ALongerTestThanGrantedIsRefusedByName) {
+  const Result<Trial> trial = run({.time = std::chrono::hours(2)});
+  ASSERT_FALSE(trial);
+  EXPECT_THAT(describe(trial.error()), HasSubstr("--time 2.00 h"));
+}
+
+TEST_F(TcpTest, AServerThatStopsIsAnErrorAndNoHang) {
+  Result<control::Client> client = server_.client();
+  ASSERT_TRUE(client);
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    server_.stop();
+  });
+  const Result<Trial> trial = tcp::run(
+      *client, {.time = std::chrono::seconds(60)}, sys::Root("/"), -1,
+      [](Side, const IntervalMeasure&) {}, [](const std::string&) {});
+  stopper.join();
+  EXPECT_FALSE(trial);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::tcp
