@@ -1,0 +1,124 @@
+#include "probe/udp/exchange.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <tuple>
+
+#include "base/sys/clock.h"
+#include "probe/udp/arrival_time.h"
+
+namespace chokepoint::probe::udp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kMostPings = 50;
+constexpr milliseconds kMeasuring{330};
+constexpr milliseconds kOnePing{150};
+// What a socket may hold that is no exchange: the rest of an earlier run.
+constexpr int kMostThrownAway = 100'000;
+
+std::int64_t arrival_of(msghdr& header) {
+  const BothClocks now = read_both(sys::SystemClock());
+  for (cmsghdr* note = CMSG_FIRSTHDR(&header); note != nullptr; note = CMSG_NXTHDR(&header, note)) {
+    if (const auto stamp = arrival_ns(*note, now.wall_ahead_ns)) {
+      return *stamp;
+    }
+  }
+  return now.monotonic_ns;
+}
+
+struct Taken {
+  bool any = false;
+  std::optional<Exchanged> exchanged = {};
+};
+
+Taken take(int fd) {
+  Exchanged exchanged;
+  iovec piece{.iov_base = exchanged.packet.data(), .iov_len = exchanged.packet.size()};
+  alignas(cmsghdr) std::array<std::byte, 128> control{};
+  sockaddr_storage from{};
+  msghdr header{};
+  header.msg_name = &from;
+  header.msg_namelen = sizeof(from);
+  header.msg_iov = &piece;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  const ssize_t got = recvmsg(fd, &header, MSG_DONTWAIT);
+  if (got < 0) {
+    return {.any = errno == ECONNREFUSED || errno == EINTR};
+  }
+  const std::optional<PacketHead> head = read_head(exchanged.packet);
+  const Result<net::Endpoint> endpoint = net::Endpoint::from_socket(from);
+  if (got != kExchangeBytes || !head || head->kind == PacketKind::Data || !endpoint) {
+    return {.any = true};
+  }
+  exchanged.head = *head;
+  exchanged.from = *endpoint;
+  exchanged.arrived_ns = arrival_of(header);
+  return {.any = true, .exchanged = exchanged};
+}
+
+// The pong of this ping, or nothing in time.
+std::optional<Exchanged> await_pong(int fd, const PacketHead& ping, const net::Patience& patience) {
+  while (net::wait_for(fd, POLLIN, patience, "ping", "peer")) {
+    const std::optional<Exchanged> answer = receive_exchange(fd);
+    if (answer && answer->head.kind == PacketKind::Pong && answer->head.test == ping.test &&
+        answer->head.sequence == ping.sequence && answer->head.sent_ns == ping.sent_ns) {
+      return answer;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void send_exchange(int fd, const ExchangePacket& packet) {
+  std::ignore = send(fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+std::optional<Exchanged> receive_exchange(int fd) {
+  for (int i = 0; i < kMostThrownAway; ++i) {
+    const Taken taken = take(fd);
+    if (!taken.any || taken.exchanged) {
+      return taken.exchanged;
+    }
+  }
+  return std::nullopt;
+}
+
+void answer_pings(int fd, std::uint64_t test) {
+  while (const std::optional<Exchanged> asked = receive_exchange(fd)) {
+    if (asked->head.kind == PacketKind::Ping && asked->head.test == test) {
+      const PongTimes times{.received_ns = asked->arrived_ns,
+                            .answered_ns = sys::SystemClock().monotonic_ns()};
+      send_exchange(fd, pong_packet(asked->head, times));
+    }
+  }
+}
+
+std::optional<ClockOffset> measure_offset(int fd, const FlowIdentity& flow,
+                                          const net::Patience& patience) {
+  OffsetFilter filter;
+  const sys::SystemClock clock;
+  const net::Patience measuring = patience.at_most(kMeasuring);
+  for (int i = 0; i < kMostPings && !measuring.over(); ++i) {
+    const PacketHead ping{.kind = PacketKind::Ping,
+                          .stream = flow.stream,
+                          .run = flow.run,
+                          .test = flow.test,
+                          .sequence = static_cast<std::uint64_t>(i),
+                          .sent_ns = clock.monotonic_ns()};
+    send_exchange(fd, ping_packet(ping));
+    if (const auto pong = await_pong(fd, ping, measuring.at_most(kOnePing))) {
+      filter.add(ping.sent_ns, *pong_times(pong->packet), pong->arrived_ns);
+    }
+  }
+  return filter.best();
+}
+
+}  // namespace chokepoint::probe::udp

@@ -1,0 +1,148 @@
+#include "probe/udp/flow_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace chokepoint::probe::udp {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr FlowIdentity kFlow{.test = 77, .run = 2, .stream = 1};
+constexpr std::size_t kPacketBytes = 100;
+
+std::unique_ptr<FlowMeter> meter(std::optional<ClockOffset> sender = std::nullopt) {
+  return std::make_unique<FlowMeter>(kFlow, kSecond, sender);
+}
+
+std::vector<std::byte> packets(std::uint64_t sequence, std::size_t count, std::int64_t sent_ns = 1,
+                               const FlowIdentity& flow = kFlow) {
+  std::vector<std::byte> bytes(count * kPacketBytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    write_head({.kind = PacketKind::Data,
+                .stream = flow.stream,
+                .run = flow.run,
+                .test = flow.test,
+                .sequence = sequence + i,
+                .sent_ns = sent_ns},
+               std::span(bytes).subspan(i * kPacketBytes));
+  }
+  return bytes;
+}
+
+TEST(FlowMeter, ASuperFrameIsAsManyPackets) {
+  const auto flow = meter();
+  const std::vector<std::byte> frame = packets(0, 5);
+  flow->add({.bytes = frame, .segment_bytes = kPacketBytes, .arrived_ns = kSecond});
+  EXPECT_EQ(flow->sequence().counts().received, 5U);
+  EXPECT_EQ(flow->bytes(), 500U);
+}
+
+TEST(FlowMeter, TheLastOfASuperFrameMayBeShort) {
+  const auto flow = meter();
+  const std::vector<std::byte> frame = packets(0, 3);
+  flow->add({.bytes = std::span(frame).first(250), .segment_bytes = 100, .arrived_ns = kSecond});
+  EXPECT_EQ(flow->sequence().counts().received, 3U);
+  EXPECT_EQ(flow->bytes(), 250U);
+}
+
+TEST(FlowMeter, WhatIsNotOfThisFlowIsNotCounted) {
+  const auto flow = meter();
+  for (const FlowIdentity& other : {FlowIdentity{78, 2, 1}, {77, 1, 1}, {77, 2, 0}}) {
+    flow->add({.bytes = packets(0, 1, 1, other), .arrived_ns = kSecond});
+  }
+  flow->add({.bytes = std::vector<std::byte>(500), .segment_bytes = 7, .arrived_ns = kSecond});
+  flow->add({.bytes = {}, .segment_bytes = 7, .arrived_ns = kSecond});
+  EXPECT_EQ(flow->sequence().counts().received, 0U);
+  EXPECT_EQ(flow->foreign(), 3U + 72U);
+  flow->finish(0);
+  EXPECT_TRUE(flow->intervals().empty());
+  EXPECT_FALSE(flow->bytes_per_second());
+  EXPECT_FALSE(flow->jitter_ms());
+}
+
+TEST(FlowMeter, TheRateIsWhatCameAfterTheFirstArrival) {
+  const auto flow = meter();
+  for (int i = 0; i < 5; ++i) {
+    flow->add({.bytes = packets(static_cast<std::uint64_t>(i), 1),
+               .arrived_ns = kSecond + i * kMillisecond});
+  }
+  EXPECT_DOUBLE_EQ(*flow->bytes_per_second(), 100'000);
+}
+
+TEST(FlowMeter, IntervalsBeginWithTheFirstArrivalAndAPauseIsAnEmptyOne) {
+  const auto flow = meter();
+  flow->add({.bytes = packets(0, 1), .arrived_ns = 5 * kSecond});
+  flow->add({.bytes = packets(2, 1), .arrived_ns = 5 * kSecond + 500 * kMillisecond});
+  flow->add({.bytes = packets(3, 1), .arrived_ns = 7 * kSecond + 500 * kMillisecond});
+  flow->finish(0);
+  ASSERT_EQ(flow->intervals().size(), 3U);
+  EXPECT_EQ(flow->intervals()[0].packets, 2U);
+  EXPECT_EQ(flow->intervals()[0].missing, 1U);
+  EXPECT_EQ(flow->intervals()[1].packets, 0U);
+  EXPECT_EQ(flow->intervals()[2].bytes, kPacketBytes);
+  EXPECT_EQ(flow->intervals()[2].missing, 0U);
+}
+
+TEST(FlowMeter, LossInTheOwnQueueIsToldFromLossInTheNetwork) {
+  const auto flow = meter();
+  flow->add({.bytes = packets(0, 1), .arrived_ns = kSecond});
+  // Two lost on the way, then three for want of room, of which one comes in the end.
+  flow->add({.bytes = packets(3, 1), .arrived_ns = kSecond, .queue_drops = 0});
+  flow->add({.bytes = packets(7, 1), .arrived_ns = kSecond, .queue_drops = 1});
+  flow->add({.bytes = packets(8, 1), .arrived_ns = kSecond, .queue_drops = 1});
+  EXPECT_EQ(flow->sequence().lost(9), 5U);
+  EXPECT_EQ(flow->lost_in_queue(9), 3U);
+  flow->finish(2);
+  EXPECT_EQ(flow->lost_in_queue(11), 5U) << "and the last two, since the count rose once more";
+  EXPECT_EQ(flow->sequence().lost(11), 7U);
+}
+
+TEST(FlowMeter, DelayIsTheSendersClockSeenFromHere) {
+  // The sender's clock is 10 s ahead, known within 1 ms.
+  const auto flow = meter(ClockOffset{.offset_ns = 10 * kSecond, .uncertainty_ns = kMillisecond});
+  flow->add({.bytes = packets(0, 1, 15 * kSecond), .arrived_ns = 5 * kSecond + 3 * kMillisecond});
+  EXPECT_EQ(flow->delay_bias_ns(), kMillisecond);
+  EXPECT_EQ(flow->delays().max(), 4U * kMillisecond);
+  flow->add({.bytes = packets(1, 1, 15 * kSecond), .arrived_ns = 5 * kSecond - 3 * kMillisecond});
+  EXPECT_EQ(flow->delays().min(), 0U) << "beyond what the uncertainty allows";
+  EXPECT_EQ(meter()->delays().count(), 0U);
+}
+
+TEST(Jitter, IsTheSmoothedDifferenceOfGaps) {
+  Jitter jitter;
+  jitter.add(0, 100);
+  EXPECT_FALSE(jitter.milliseconds());
+  jitter.add(kMillisecond, kMillisecond + 100);
+  EXPECT_DOUBLE_EQ(*jitter.milliseconds(), 0);
+  jitter.add(2 * kMillisecond, 2 * kMillisecond + 100 + 16'000);
+  EXPECT_DOUBLE_EQ(*jitter.milliseconds(), 0.001);
+}
+
+TEST(Jitter, PacketsOfABatchOrOfASuperFrameAreOneSample) {
+  Jitter batched;
+  Jitter single;
+  for (std::int64_t i = 1; i < 20; ++i) {
+    const std::int64_t arrived = i * kMillisecond + (i % 3) * 1000;
+    single.add(i * kMillisecond, arrived);
+    for (int packet = 0; packet < 44; ++packet) {
+      batched.add(i * kMillisecond, arrived + (packet % 2));
+    }
+  }
+  EXPECT_DOUBLE_EQ(*batched.milliseconds(), *single.milliseconds());
+  EXPECT_GT(*single.milliseconds(), 0);
+}
+
+TEST(Jitter, TimesOffTheWireMayBeAnything) {
+  Jitter jitter;
+  jitter.add(std::numeric_limits<std::int64_t>::min(), 1);
+  jitter.add(std::numeric_limits<std::int64_t>::max(), 2);
+  jitter.add(0, std::numeric_limits<std::int64_t>::max());
+  EXPECT_GE(*jitter.milliseconds(), 0);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::udp

@@ -1,0 +1,127 @@
+#include "probe/udp/outcome.h"
+
+#include <gmock/gmock.h>
+
+#include "probe/udp/verdict.h"
+
+namespace chokepoint::probe::udp {
+namespace {
+
+using testing::HasSubstr;
+
+SentFlow sent(std::uint64_t packets) {
+  return {.packets = packets, .bytes = packets * 1000, .duration_s = 2};
+}
+
+ReceivedFlow received(std::uint64_t packets, std::uint64_t lost) {
+  return {.counts = {.received = packets},
+          .bytes = packets * 1000,
+          .lost = lost,
+          .bytes_per_s = static_cast<double>(packets) * 500,
+          .jitter_ms = 0.5,
+          .intervals = {{.packets = packets / 2, .bytes = packets * 500},
+                        {.packets = packets / 2, .bytes = packets * 500, .missing = lost}}};
+}
+
+const RunPlan kPlan{.run = 1, .packet_bytes = 1000, .bits_per_s = 8e6};
+
+RunResult two_streams() {
+  return {.own = {.sent = {sent(1000), sent(1000)}, .received = {received(10, 0)}},
+          .peer = {.sent = {sent(10)}, .received = {received(1000, 0), received(900, 100)}}};
+}
+
+TEST(Outcome, JoinsWhatBothEndsSaw) {
+  const Outcome outcome = outcome_of(two_streams(), kPlan, Direction::Send);
+  EXPECT_EQ(outcome.packets_sent, 2000U);
+  EXPECT_EQ(outcome.packets_received, 1900U);
+  EXPECT_EQ(outcome.lost, 100U);
+  EXPECT_DOUBLE_EQ(outcome.loss(), 0.05);
+  EXPECT_DOUBLE_EQ(outcome.offered_mbps, 8);
+  EXPECT_DOUBLE_EQ(outcome.throughput_mbps, 7.6);
+  EXPECT_DOUBLE_EQ(*outcome.jitter_ms, 0.5);
+  ASSERT_EQ(outcome.intervals.size(), 2U);
+  EXPECT_EQ(outcome.intervals[1].lost, 100U);
+  EXPECT_DOUBLE_EQ(outcome.intervals[1].throughput_mbps, 7.6);
+  EXPECT_EQ(outcome_of(two_streams(), kPlan, Direction::Receive).packets_sent, 10U);
+}
+
+TEST(Outcome, OfNothingIsNothing) {
+  const Outcome outcome = outcome_of({}, kPlan, Direction::Send);
+  EXPECT_EQ(outcome.loss(), 0);
+  EXPECT_FALSE(outcome.jitter_ms);
+  EXPECT_EQ(judge(outcome, {}).limit, Limit::Nothing);
+}
+
+Verdict judged(Outcome outcome, Circumstances how = {}) {
+  how.sender = "left";
+  how.receiver = "right";
+  return judge(outcome, how);
+}
+
+Outcome lossy(std::uint64_t lost) {
+  return {.offered_mbps = 100,
+          .throughput_mbps = 95,
+          .packets_sent = 1000,
+          .packets_received = 1000 - lost,
+          .lost = lost};
+}
+
+TEST(Verdict, NamesWhoLost) {
+  Outcome outcome = lossy(50);
+  EXPECT_EQ(judged(outcome).limit, Limit::Path);
+  outcome.lost_in_queue = 40;
+  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverQueue);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("right's socket queue dropped 4.00 %"));
+  outcome.lost_in_queue = 0;
+  outcome.dropped_by_sender = 45;
+  EXPECT_EQ(judged(outcome).limit, Limit::SenderQueue);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("left"));
+}
+
+TEST(Verdict, NamesASenderThatFellShort) {
+  Outcome outcome = lossy(0);
+  outcome.skipped = 7;
+  const Verdict verdict = judged(outcome, {.asked_bits_per_s = 200e6});
+  EXPECT_EQ(verdict.limit, Limit::Sender);
+  EXPECT_THAT(verdict.sentence, HasSubstr("7 packets"));
+  EXPECT_EQ(judged(outcome, {.asked_bits_per_s = 100e6}).limit, Limit::Asked);
+  EXPECT_EQ(judged(outcome).limit, Limit::Sender) << "unpaced: as fast as it goes";
+}
+
+TEST(Verdict, OfASearchSaysWhatEndedIt) {
+  const Trial full{.bits_per_s = 110e6,
+                   .offered_bits_per_s = 110e6,
+                   .delivered_bits_per_s = 100e6,
+                   .loss = 0.09};
+  Circumstances how{.asked_bits_per_s = 100e6, .searched = true, .obstacle = full};
+  EXPECT_EQ(judged(lossy(0), how).limit, Limit::Path);
+  EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("loss starts at 110.00 Mb/s"));
+  how.obstacle->loss_in_queue = 0.09;
+  EXPECT_EQ(judged(lossy(0), how).limit, Limit::ReceiverQueue);
+  how.obstacle->loss = 0;
+  EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("queue filled"));
+  how.obstacle->offered_bits_per_s = 100e6;
+  EXPECT_EQ(judged(lossy(0), how).limit, Limit::Sender);
+  how.obstacle.reset();
+  EXPECT_EQ(judged(lossy(0), how).limit, Limit::Asked);
+}
+
+TEST(SideReport, GoesThroughAMessageUnchanged) {
+  SideReport report = two_streams().own;
+  report.sent[0].burst = Burst{.batch_packets = 3, .bucket_packets = 4.5, .hurried_ns = 6};
+  report.sent[1].error = "no buffer";
+  report.delay_ms = {.min = -0.5, .median = 1, .p99 = 2, .max = 3, .mean = 1.5, .count = 9};
+  report.room_bytes = 4096;
+  const Result<SideReport> read = side_report_in(body_of(report));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(body_of(*read), body_of(report));
+  control::Json broken = body_of(report);
+  broken["received"][0]["lost"] = -1;
+  EXPECT_FALSE(side_report_in(broken));
+  broken = body_of(report);
+  broken["sent"] = 7;
+  EXPECT_FALSE(side_report_in(broken));
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::udp
