@@ -1,0 +1,127 @@
+#include "probe/latency/load.h"
+
+#include <sys/eventfd.h>
+
+#include <cerrno>
+
+namespace chokepoint::probe::latency {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kInterval{100};
+constexpr milliseconds kLook{500};
+constexpr int kLooksToGrow = 2;
+
+}  // namespace
+
+Result<std::unique_ptr<Load>> Load::start(Connect connect, const LoadPlan& plan,
+                                          const sys::Root& root) {
+  sys::Descriptor stopped(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stopped) {
+    return fail(from_errno(errno, "start load", "event"));
+  }
+  std::unique_ptr<Load> load(new Load(std::move(connect), plan, root, std::move(stopped)));
+  load->grower_ = std::thread([&self = *load] { self.grow(); });
+  return load;
+}
+
+Load::~Load() { stop(); }
+
+void Load::stop() {
+  stopping_ = true;
+  const std::uint64_t one = 1;
+  std::ignore = write(stopped_.get(), &one, sizeof(one));
+  wake_.notify_all();
+  if (grower_.joinable()) {
+    grower_.join();
+  }
+  for (std::thread& connection : connections_) {
+    if (connection.joinable()) {
+      connection.join();
+    }
+  }
+}
+
+LoadResult Load::result() {
+  const std::lock_guard lock(mutex_);
+  return result_;
+}
+
+void Load::grow() {
+  add_connection();
+  for (int look = 1; !stopping_; ++look) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, kLook, [&] { return stopping_.load(); });
+    const double rate = take_rate(std::chrono::duration<double>(kLook).count());
+    if (stopping_) {
+      return;
+    }
+    stability_.add(rate);
+    result_.throughput_mbps = rate;
+    result_.stable = stability_.reached();
+    const bool enough = result_.stable || result_.error ||
+                        std::cmp_greater_equal(connections_.size(), plan_.most_connections);
+    lock.unlock();
+    if (enough) {
+      full_ = true;
+    } else if (look % kLooksToGrow == 0) {
+      add_connection();
+    }
+  }
+}
+
+void Load::add_connection() {
+  connections_.emplace_back([this] { run_connection(); });
+}
+
+void Load::run_connection() {
+  Result<control::Client> client = connect_(stopped_.get());
+  if (!client) {
+    fail_with(client.error());
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++result_.connections;
+  }
+  const tcp::Parameters parameters{.direction = plan_.direction,
+                                   .time = plan_.time,
+                                   .interval = kInterval,
+                                   .congestion = plan_.congestion,
+                                   .share = true};
+  const Result<tcp::Trial> test = tcp::run(
+      *client, parameters, root_, stopped_.get(),
+      [this](tcp::Side side, const tcp::IntervalMeasure& interval) { watch(side, interval); },
+      [](const std::string&) {});
+  if (!test) {
+    fail_with(test.error());
+  }
+  client->bye();
+}
+
+void Load::watch(tcp::Side /*side*/, const tcp::IntervalMeasure& interval) {
+  if (interval.role == tcp::Role::Receive) {
+    bytes_ += interval.bytes;
+  } else if (interval.rtt_ms && full_) {
+    const std::lock_guard lock(mutex_);
+    result_.rtt_ms.push_back(*interval.rtt_ms);
+  }
+}
+
+// What is interrupted because the load ends is no failure.
+void Load::fail_with(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!stopping_ && !result_.error) {
+    result_.error = error;
+  }
+}
+
+double Load::take_rate(double seconds) {
+  const std::uint64_t bytes = bytes_;
+  const double mbps = static_cast<double>(bytes - bytes_before_) * 8 / seconds / 1e6;
+  bytes_before_ = bytes;
+  return mbps;
+}
+
+}  // namespace chokepoint::probe::latency

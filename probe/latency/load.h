@@ -1,0 +1,88 @@
+// TCP connections that fill the path while it is measured: one more a second until more of them
+// bring no more, or there are as many as allowed. Each is a TCP test of its own that shares, on a
+// control connection of its own, driven by a thread of its own; all end with the object.
+//
+//   start ─► (grows) ─► stable() ─► stop() ─► result()
+//
+// Made and ended by one thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/sys/descriptor.h"
+#include "probe/latency/stability.h"
+#include "probe/tcp/trial.h"
+
+namespace chokepoint::probe::latency {
+
+// A control connection; `interrupt` ends the attempt.
+using Connect = std::function<Result<control::Client>(int interrupt)>;
+
+struct LoadPlan {
+  tcp::Direction direction = tcp::Direction::Send;
+  std::chrono::nanoseconds time = {};  // longer than it will be needed
+  int most_connections = 16;
+  std::string congestion = {};
+};
+
+struct LoadResult {
+  int connections = 0;
+  bool stable = false;
+  std::optional<double> throughput_mbps = {};  // of the last seconds
+  std::vector<double> rtt_ms = {};             // of the loaded connections, once it was stable
+  std::optional<Error> error = {};             // of the first connection that failed
+};
+
+class Load {
+ public:
+  static Result<std::unique_ptr<Load>> start(Connect connect, const LoadPlan& plan,
+                                             const sys::Root& root);
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+  ~Load();
+
+  // What is measured from now on is measured under full load.
+  bool full() const { return full_; }
+  void declare_full() { full_ = true; }
+  void stop();
+  LoadResult result();
+
+ private:
+  Load(Connect connect, const LoadPlan& plan, sys::Root root, sys::Descriptor stopped)
+      : connect_(std::move(connect)),
+        plan_(plan),
+        root_(std::move(root)),
+        stopped_(std::move(stopped)) {}
+
+  void grow();
+  void add_connection();
+  void run_connection();
+  void watch(tcp::Side side, const tcp::IntervalMeasure& interval);
+  void fail_with(const Error& error);
+  double take_rate(double seconds);
+
+  Connect connect_;
+  LoadPlan plan_;
+  sys::Root root_;
+  sys::Descriptor stopped_;  // an eventfd: readable once all shall end
+  std::atomic<bool> full_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<std::uint64_t> bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::uint64_t bytes_before_ = 0;
+  Stability stability_;
+  LoadResult result_;
+  std::vector<std::thread> connections_;
+  std::thread grower_;
+};
+
+}  // namespace chokepoint::probe::latency

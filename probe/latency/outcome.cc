@@ -1,0 +1,91 @@
+#include "probe/latency/outcome.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/math/units.h"
+
+namespace chokepoint::probe::latency {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+constexpr double kMsPerMinute = 60'000;
+constexpr double kP90 = 0.9;
+// A queue of this much is felt by a collective of many rounds; of that much, by people.
+constexpr double kSomeMs = 2;
+constexpr double kMuchMs = 50;
+// What a busy host's scheduler adds by itself grows with the round trip.
+constexpr double kTimesIdle = 1.5;
+
+std::string ms(double value) {
+  return math::format_duration(
+      std::chrono::nanoseconds(static_cast<std::int64_t>(value * kNsPerMs)));
+}
+
+std::optional<double> rpm_of(const Loaded& loaded) {
+  if (loaded.tcp.values.count == 0) {
+    return std::nullopt;
+  }
+  // A kernel that tells no round trip leaves the foreign connection alone to speak.
+  const double own = math::quantile(loaded.load.rtt_ms, kP90).value_or(loaded.tcp.p90);
+  return kMsPerMinute / ((own + loaded.tcp.p90) / 2);
+}
+
+}  // namespace
+
+Spread spread_of(const RoundTrips& trips) {
+  const math::Distribution ns = trips.histogram.distribution();
+  return {.values = {.min = ns.min / kNsPerMs,
+                     .median = ns.median / kNsPerMs,
+                     .p99 = ns.p99 / kNsPerMs,
+                     .max = ns.max / kNsPerMs,
+                     .mean = ns.mean / kNsPerMs,
+                     .count = ns.count},
+          .p90 = trips.histogram.quantile(kP90) / kNsPerMs,
+          .sent = trips.sent};
+}
+
+Loaded loaded(const Phase& phase, LoadResult load, const Idle& idle) {
+  Loaded result{.tcp = spread_of(phase.tcp), .udp = spread_of(phase.udp), .load = std::move(load)};
+  if (result.tcp.values.count > 0 && idle.tcp.values.count > 0) {
+    result.bufferbloat_ms = result.tcp.values.median - idle.tcp.values.median;
+  }
+  result.rpm = rpm_of(result);
+  return result;
+}
+
+std::string_view name_of(Bloat bloat) {
+  constexpr std::array<std::string_view, 4> kNames{"unknown", "none", "some", "much"};
+  return kNames.at(static_cast<std::size_t>(bloat));
+}
+
+Bloat judge(const Idle& idle, const Loaded& loaded) {
+  if (!loaded.bufferbloat_ms || loaded.load.connections == 0) {
+    return Bloat::Unknown;
+  }
+  if (*loaded.bufferbloat_ms < kSomeMs ||
+      loaded.tcp.values.median < kTimesIdle * idle.tcp.values.median) {
+    return Bloat::None;
+  }
+  return *loaded.bufferbloat_ms < kMuchMs ? Bloat::Some : Bloat::Much;
+}
+
+std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view doing) {
+  const Bloat bloat = judge(idle, loaded);
+  if (bloat == Bloat::Unknown) {
+    return fmt::format("{}: not measured", doing);
+  }
+  const std::string load =
+      fmt::format("{} {}", doing, math::format_rate(loaded.load.throughput_mbps.value_or(0) * 1e6));
+  if (bloat == Bloat::None) {
+    return fmt::format("{} leaves the round trip at {} (idle {}): no queue builds up", load,
+                       ms(loaded.tcp.values.median), ms(idle.tcp.values.median));
+  }
+  return fmt::format(
+      "{} adds {} to a round trip of {}: a queue on the way holds it; fq_codel or a smaller queue "
+      "where the line narrows, or BBR at the sender, would shorten it",
+      load, ms(*loaded.bufferbloat_ms), ms(idle.tcp.values.median));
+}
+
+}  // namespace chokepoint::probe::latency

@@ -1,0 +1,50 @@
+// What the phases of a latency test come to: idle, under load each way, and the difference, which
+// is what the queues on the path add. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/math/statistics.h"
+#include "probe/latency/load.h"
+#include "probe/latency/prober.h"
+
+namespace chokepoint::probe::latency {
+
+// In milliseconds.
+struct Spread {
+  math::Distribution values = {};
+  double p90 = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t lost() const { return sent > values.count ? sent - values.count : 0; }
+};
+
+Spread spread_of(const RoundTrips& trips);
+
+struct Idle {
+  Spread tcp = {};
+  Spread udp = {};
+};
+
+struct Loaded {
+  Spread tcp = {};
+  Spread udp = {};
+  LoadResult load = {};
+  // Median of the round trips less that when idle: what the queues add.
+  std::optional<double> bufferbloat_ms = {};
+  // Round trips a minute: 60 s over the mean of two 90th percentiles, that of the connections that
+  // are the load, as the sender's kernel measures them, and that of one that stands beside them.
+  std::optional<double> rpm = {};
+};
+
+Loaded loaded(const Phase& phase, LoadResult load, const Idle& idle);
+
+enum class Bloat { Unknown, None, Some, Much };
+std::string_view name_of(Bloat bloat);
+Bloat judge(const Idle& idle, const Loaded& loaded);
+
+// "sending 94 Mb/s adds …": one sentence without its full stop.
+std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view doing);
+
+}  // namespace chokepoint::probe::latency

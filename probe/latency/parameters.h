@@ -1,0 +1,20 @@
+// What a latency test is asked to be. The load that goes with it is a TCP test of its own, beside
+// it. A value.
+#pragma once
+
+#include <chrono>
+
+#include "base/sys/error.h"
+#include "probe/control/message.h"
+
+namespace chokepoint::probe::latency {
+
+struct Parameters {
+  std::chrono::nanoseconds time = std::chrono::seconds(30);  // until the server hears its end
+  bool udp = true;                                           // ping over UDP, too
+};
+
+control::Json body_of(const Parameters& parameters);
+Result<Parameters> parameters_in(const control::Json& body);
+
+}  // namespace chokepoint::probe::latency
