@@ -1,0 +1,110 @@
+#include "probe/iperf3/channel.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/net/socket.h"
+
+namespace chokepoint::probe::iperf3 {
+
+using net::Patience;
+
+Result<> Channel::send(std::span<const std::byte> raw, const Patience& patience) {
+  return net::send_all(fd_.get(), raw, patience, peer_);
+}
+
+Result<> Channel::send(State state, const Patience& patience) {
+  return send(std::as_bytes(std::span(&state, 1)), patience);
+}
+
+Result<> Channel::send(const ServerError& error, const Patience& patience) {
+  const Result<> begun = send(State::ServerError, patience);
+  return begun ? send(encode(error), patience) : begun;
+}
+
+Result<> Channel::send_json(const std::string& json, const Patience& patience) {
+  const Result<> begun = send(encode_length(json.size()), patience);
+  return begun ? send(std::as_bytes(std::span(json)), patience) : begun;
+}
+
+Result<State> Channel::receive(const Patience& patience) {
+  std::byte raw{};
+  if (const Result<> got = net::receive_all(fd_.get(), std::span(&raw, 1), patience, peer_); !got) {
+    return std::unexpected(got.error());
+  }
+  const std::optional<State> state = state_of(raw);
+  if (!state) {
+    return fail(ErrorKind::Malformed, "", peer_,
+                fmt::format("it answers with byte {}, which is no state of iperf3's",
+                            std::to_integer<int>(raw)),
+                "is 'iperf3 -s' running there?");
+  }
+  return *state;
+}
+
+Result<> Channel::expect(State wanted, const Patience& patience) {
+  const Result<State> got = receive(patience);
+  if (!got) {
+    return std::unexpected(got.error());
+  }
+  return *got == wanted ? Result<>{} : fail(error_for(*got, patience));
+}
+
+Result<std::optional<State>> Channel::poll() {
+  const Result<State> got = receive(Patience::of({}));
+  if (got) {
+    return *got;
+  }
+  if (got.error().kind == ErrorKind::Timeout) {
+    return std::nullopt;
+  }
+  return std::unexpected(got.error());
+}
+
+Result<std::string> Channel::receive_json(std::size_t most, const Patience& patience) {
+  std::array<std::byte, 4> raw{};
+  if (const Result<> got = net::receive_all(fd_.get(), raw, patience, peer_); !got) {
+    return std::unexpected(got.error());
+  }
+  const Result<std::size_t> length = decode_length(raw, most);
+  if (!length) {
+    return std::unexpected(length.error());
+  }
+  std::string json(*length, '\0');
+  const Result<> got =
+      net::receive_all(fd_.get(), std::as_writable_bytes(std::span(json)), patience, peer_);
+  return got ? Result<std::string>(std::move(json)) : std::unexpected(got.error());
+}
+
+Error Channel::error_for(State state, const Patience& patience) {
+  switch (state) {
+    case State::AccessDenied:
+      return {.kind = ErrorKind::Busy,
+              .operation = "",
+              .subject = peer_,
+              .reason = "it is busy with another test",
+              .next_step = "iperf3 serves one client at a time: try again later"};
+    case State::ServerError: {
+      std::array<std::byte, 8> raw{};
+      const Result<> got = net::receive_all(fd_.get(), raw, patience, peer_);
+      return {.kind = ErrorKind::Refused,
+              .operation = "",
+              .subject = peer_,
+              .reason = got ? describe(decode_server_error(raw)) : "it reports an error"};
+    }
+    case State::ServerTerminate:
+    case State::ClientTerminate:
+      return {.kind = ErrorKind::Refused,
+              .operation = "",
+              .subject = peer_,
+              .reason = "it ended the test"};
+    default:
+      return {.kind = ErrorKind::Malformed,
+              .operation = "",
+              .subject = peer_,
+              .reason = fmt::format("it says {} out of turn", name_of(state))};
+  }
+}
+
+}  // namespace chokepoint::probe::iperf3

@@ -1,0 +1,44 @@
+// iperf3's control connection: states, JSON and errors, each with a deadline. Owns the socket. One
+// thread at a time.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/net/patience.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "probe/iperf3/protocol.h"
+
+namespace chokepoint::probe::iperf3 {
+
+class Channel {
+ public:
+  // `peer` is how errors call the other side.
+  Channel(sys::Descriptor fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
+
+  int descriptor() const { return fd_.get(); }
+  const std::string& peer() const { return peer_; }
+
+  Result<> send(std::span<const std::byte> raw, const net::Patience& patience);
+  Result<> send(State state, const net::Patience& patience);
+  Result<> send(const ServerError& error, const net::Patience& patience);
+  Result<> send_json(const std::string& json, const net::Patience& patience);
+
+  Result<State> receive(const net::Patience& patience);
+  // This state, or an error: what the peer says instead becomes one.
+  Result<> expect(State state, const net::Patience& patience);
+  // A state that has come by now; nothing where none has.
+  Result<std::optional<State>> poll();
+  Result<std::string> receive_json(std::size_t most, const net::Patience& patience);
+
+  // The error that a state stands for which no test goes on after.
+  Error error_for(State state, const net::Patience& patience);
+
+ private:
+  sys::Descriptor fd_;
+  std::string peer_;
+};
+
+}  // namespace chokepoint::probe::iperf3

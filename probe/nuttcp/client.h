@@ -1,0 +1,54 @@
+// Drives a stock 'nuttcp -S': asks for a test, moves the data, and tells both ends' results. Every
+// data connection is made from here, so that a firewall in front of the client does not matter.
+// Everything but the streams on the caller's thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/net/address.h"
+#include "base/net/socket_options.h"
+#include "base/sys/error.h"
+#include "base/sys/root.h"
+#include "probe/nuttcp/parameters.h"
+#include "probe/nuttcp/result_text.h"
+#include "probe/peer/datagram_meter.h"
+#include "probe/tcp/trial.h"
+
+namespace chokepoint::probe::nuttcp {
+
+struct ClientOptions {
+  net::HostPort peer;
+  std::optional<net::Family> family = {};
+  std::uint16_t data_port = kDataPort;
+  net::SocketOptions socket = {};  // source address and interface of every connection
+  sys::Root root = sys::Root("/");
+  int interrupt = -1;  // readable once the user wants it to end
+};
+
+struct TcpTest {
+  net::Endpoint peer;
+  Version version;
+  tcp::Trial test;  // the server's half as far as nuttcp tells it
+};
+
+// One way at a time. nuttcp tells of all streams together; since it takes a block from each in
+// turn, an equal share of that is what each carried.
+Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& parameters,
+                        const tcp::Watcher& watcher);
+
+struct UdpTest {
+  net::Endpoint peer;
+  Version version;
+  bool interrupted = false;
+  ResultText server;
+  peer::DatagramMeasure measure;  // this end's
+  std::vector<peer::DatagramInterval> intervals = {};
+};
+
+// One stream, whatever the parameters say: nuttcp has no more. Received from the server, the data
+// comes to `data_port` of this host.
+Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
+                        const peer::DatagramMeter::OnInterval& on_interval);
+
+}  // namespace chokepoint::probe::nuttcp

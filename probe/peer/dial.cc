@@ -1,0 +1,96 @@
+#include "probe/peer/dial.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/net/resolve.h"
+#include "base/net/socket.h"
+#include "base/sys/late.h"
+
+namespace chokepoint::probe::peer {
+namespace {
+
+using net::Patience;
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kOneAddress{5};
+constexpr milliseconds kAgain{20};
+
+// In slices, since a lookup cannot be interrupted and the wait for it can.
+Result<std::vector<net::Address>> resolve(const std::string& host,
+                                          std::optional<net::Family> family,
+                                          const Patience& patience) {
+  sys::Late<Result<std::vector<net::Address>>> late(
+      [host, family] { return net::resolve(host, family); });
+  while (!patience.over()) {
+    if (auto found = late.by(Patience::Clock::now() + milliseconds(50))) {
+      return std::move(*found);
+    }
+    const Result<> going = net::wait_for(-1, 0, patience.at_most({}), "resolve", host);
+    if (!going && going.error().kind == ErrorKind::Interrupted) {
+      return std::unexpected(going.error());
+    }
+  }
+  return fail(ErrorKind::Timeout, "resolve", host, "no name server answered in time",
+              "give an address, or mend /etc/resolv.conf");
+}
+
+Error with_advice(Error error, const net::Endpoint& peer, const std::string& server) {
+  // What this side asked of its own socket says so itself.
+  if (error.operation != "connect") {
+    return error;
+  }
+  error.operation.clear();
+  error.subject = fmt::format("{} port {}", peer.address.text(), peer.port);
+  if (error.kind == ErrorKind::Refused) {
+    error.next_step = fmt::format("is '{}' running there?", server);
+  } else if (error.kind == ErrorKind::Timeout) {
+    error.next_step =
+        fmt::format("is the host up, and does a firewall let TCP port {} pass?", peer.port);
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> family,
+                     const net::SocketOptions& options, const std::string& server,
+                     const Patience& patience) {
+  const Result<std::vector<net::Address>> addresses = resolve(host.host, family, patience);
+  if (!addresses) {
+    return std::unexpected(addresses.error());
+  }
+  std::optional<Error> first;
+  for (const net::Address& address : *addresses) {
+    const net::Endpoint peer{address, host.port};
+    Result<sys::Descriptor> fd = net::connect(peer, options, patience.at_most(kOneAddress));
+    if (fd) {
+      return Dialled{std::move(*fd), peer};
+    }
+    if (fd.error().kind == ErrorKind::Interrupted) {
+      return std::unexpected(fd.error());
+    }
+    first = first ? first : with_advice(fd.error(), peer, server);
+  }
+  return fail(first.value_or(Error{.kind = ErrorKind::NotFound,
+                                   .operation = "resolve",
+                                   .subject = host.host,
+                                   .reason = "it has no address"}));
+}
+
+Result<sys::Descriptor> dial_soon(const net::Endpoint& peer, const net::SocketOptions& options,
+                                  const Patience& patience) {
+  while (true) {
+    Result<sys::Descriptor> fd = net::connect(peer, options, patience);
+    if (fd || fd.error().kind != ErrorKind::Refused || patience.over()) {
+      return fd;
+    }
+    const Result<> rested = net::wait_for(-1, 0, patience.at_most(kAgain), "connect", peer.text());
+    if (!rested && rested.error().kind == ErrorKind::Interrupted) {
+      return std::unexpected(rested.error());
+    }
+  }
+}
+
+}  // namespace chokepoint::probe::peer

@@ -1,0 +1,30 @@
+// Finds a peer that speaks somebody else's protocol and connects to it: each of its addresses in
+// turn, with an error that says what to do. Blocks no longer than its patience; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/net/address.h"
+#include "base/net/patience.h"
+#include "base/net/socket_options.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::probe::peer {
+
+struct Dialled {
+  sys::Descriptor fd;
+  net::Endpoint peer;
+};
+
+// `server`: what should run there, "iperf3 -s".
+Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> family,
+                     const net::SocketOptions& options, const std::string& server,
+                     const net::Patience& patience);
+
+// A port that the peer opens about now: refusals are tried again until patience ends.
+Result<sys::Descriptor> dial_soon(const net::Endpoint& peer, const net::SocketOptions& options,
+                                  const net::Patience& patience);
+
+}  // namespace chokepoint::probe::peer

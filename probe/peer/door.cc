@@ -1,0 +1,111 @@
+#include "probe/peer/door.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/net/socket.h"
+
+namespace chokepoint::probe::peer {
+namespace {
+
+using net::Patience;
+
+constexpr std::chrono::milliseconds kLook{500};
+// A machine without descriptors left would otherwise turn in circles.
+constexpr std::chrono::milliseconds kRest{50};
+
+std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listeners,
+                            const std::vector<Visitor>& visitors) {
+  std::vector<pollfd> all{{stop, POLLIN, 0}};
+  for (const sys::Descriptor& listener : listeners) {
+    all.push_back({listener.get(), POLLIN, 0});
+  }
+  for (const Visitor& visitor : visitors) {
+    all.push_back({visitor.fd.get(), POLLIN, 0});
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<> Door::run(int stop) {
+  while (true) {
+    std::vector<pollfd> all = watched(stop, listeners_, visitors_);
+    if (poll(all.data(), all.size(), static_cast<int>(kLook.count())) < 0 && errno != EINTR) {
+      return fail(from_errno(errno, "wait for clients", "listening sockets"));
+    }
+    if (all[0].revents != 0) {
+      return {};
+    }
+    // Visitors first: taking in new ones moves them.
+    const std::size_t first = 1 + listeners_.size();
+    std::vector<Visitor> staying;
+    for (std::size_t i = 0; i < visitors_.size(); ++i) {
+      if (all[first + i].revents == 0 || hear(visitors_[i])) {
+        staying.push_back(std::move(visitors_[i]));
+      }
+    }
+    visitors_ = std::move(staying);
+    remove_late();
+    for (std::size_t i = 0; i < listeners_.size(); ++i) {
+      if (all[1 + i].revents != 0) {
+        take_in(listeners_[i].get());
+      }
+    }
+  }
+}
+
+void Door::take_in(int listener) {
+  Result<std::optional<sys::Descriptor>> fd = net::accept(listener);
+  if (!fd) {
+    poll(nullptr, 0, static_cast<int>(kRest.count()));
+    return;
+  }
+  const Result<net::Endpoint> from =
+      *fd ? net::peer_endpoint((*fd)->get()) : fail(ErrorKind::Io, "", "", "");
+  if (!from) {
+    return;
+  }
+  if (visitors_.size() >= rules_.most_visitors) {
+    visitors_.erase(visitors_.begin());
+  }
+  visitors_.push_back({.fd = std::move(**fd),
+                       .from = *from,
+                       .said = {},
+                       .deadline = Patience::Clock::now() + rules_.patience});
+}
+
+bool Door::hear(Visitor& visitor) {
+  std::array<char, 512> buffer{};
+  const std::size_t wanted = std::min(rules_.wants(visitor.said), buffer.size());
+  const ssize_t got = recv(visitor.fd.get(), buffer.data(), wanted, MSG_DONTWAIT);
+  if (got < 0) {
+    return errno == EAGAIN || errno == EINTR;
+  }
+  visitor.said.append(buffer.data(), static_cast<std::size_t>(got));
+  if (got == 0 || rules_.wants(visitor.said) > 0) {
+    return got > 0;
+  }
+  rules_.on_ready(std::move(visitor));
+  return false;
+}
+
+void Door::remove_late() {
+  const auto now = Patience::Clock::now();
+  std::erase_if(visitors_, [&](const Visitor& visitor) { return visitor.deadline < now; });
+}
+
+Result<> check_openness(const net::Endpoint& local, bool insecure_open, const std::string& flag) {
+  if (insecure_open || local.address.is_loopback()) {
+    return {};
+  }
+  return fail(ErrorKind::Usage, flag, local.text(),
+              "that protocol knows no key, so anybody who reaches the port could start tests",
+              "listen on a loopback address, or say --insecure-open");
+}
+
+}  // namespace chokepoint::probe::peer

@@ -1,0 +1,100 @@
+// Both sides of the handshake against peers that do not behave.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "probe/nuttcp/client.h"
+#include "probe/nuttcp/server.h"
+#include "tests/probe/peer/own_server.h"
+#include "tests/probe/peer/script.h"
+
+namespace chokepoint::probe::nuttcp {
+namespace {
+
+using peers::Script;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kHello = "HELO nuttcp v6.1.2\n";
+
+peers::OwnServer::Serve own_server() {
+  return [](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.log = log}, stop);
+  };
+}
+
+// A client that has got as far as the parameters.
+Script welcomed(const peers::OwnServer& server) {
+  Script client = Script::to(server.at());
+  EXPECT_EQ(client.say(kHello).hear(kHello.size()), kHello);
+  return client;
+}
+
+TEST(NuttcpServer, SaysKoWithTheReason) {
+  const peers::OwnServer server(0, own_server());
+  Script client = welcomed(server);
+  Parameters asked;
+  asked.time_s = 86'000;
+  EXPECT_THAT(client.say(encode(asked)).hear(200), StartsWith("KO\n"));
+  client = welcomed(server);
+  EXPECT_THAT(client.say("buflen = many\n").hear(200), HasSubstr("\nKO\n"));
+}
+
+TEST(NuttcpServer, ALineWithoutAnEndEndsTheTalk) {
+  const peers::OwnServer server(0, own_server());
+  Script client = welcomed(server);
+  client.say(std::string(65'536, 'a'));
+  EXPECT_TRUE(client.is_closed());
+  welcomed(server);
+}
+
+TEST(NuttcpServer, WhoIsNotNuttcpIsNotAnswered) {
+  const peers::OwnServer server(0, own_server());
+  Script client = Script::to(server.at());
+  EXPECT_EQ(client.say("GET / HTTP/1.1\r\n\r\n").hear(1), "");
+}
+
+// What the client says of a server that plays this.
+Error error_from(const std::function<void(Script&)>& play) {
+  const peers::Listener listener;
+  auto told = std::async(std::launch::async, [&] {
+    return run_tcp({.peer = {"127.0.0.1", listener.at.port}}, {},
+                   [](tcp::Side, const tcp::IntervalMeasure&) {});
+  });
+  {
+    Script server = listener.accept();
+    EXPECT_EQ(server.hear(kHello.size()), kHello);
+    play(server);
+  }
+  const Result<TcpTest> got = told.get();
+  EXPECT_FALSE(got);
+  return got ? Error{} : got.error();
+}
+
+TEST(NuttcpClient, PassesARefusalOn) {
+  const Error error = error_from([](Script& server) {
+    server.say(kHello).hear(40);
+    server.say("KO\nonly on Sundays\nKO\n");
+  });
+  EXPECT_EQ(error.kind, ErrorKind::Refused);
+  EXPECT_EQ(error.reason, "only on Sundays");
+}
+
+TEST(NuttcpClient, NamesWhatIsNoNuttcpServer) {
+  EXPECT_THAT(error_from([](Script& server) { server.say("SSH-2.0-OpenSSH\r\n"); }).next_step,
+              HasSubstr("'nuttcp -S'"));
+  EXPECT_THAT(error_from([](Script&) {}).next_step, HasSubstr("'nuttcp -S'"));
+}
+
+TEST(NuttcpClient, AClosedDataPortIsNamed) {
+  const Error error = error_from([](Script& server) {
+    server.say(kHello).hear(300);
+    server.say("OK v6.1.2\n").hear(1);
+  });
+  EXPECT_THAT(error.subject, HasSubstr("data port"));
+  EXPECT_THAT(error.next_step, HasSubstr("firewall"));
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::nuttcp
