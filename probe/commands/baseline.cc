@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include "base/host/inventory.h"
 #include "base/record/writer.h"
 
 namespace chokepoint::probe {
@@ -16,8 +17,9 @@ record::WriterOptions options_of(const BaselineFlags& baseline, const Finding& f
           .program = context.version};
 }
 
-void add_rows(record::Writer& writer, const Finding& finding, std::int64_t now_ns) {
-  for (const host::Fact& fact : finding.facts) {
+void add_rows(record::Writer& writer, const Finding& finding, const host::Facts& facts,
+              std::int64_t now_ns) {
+  for (const host::Fact& fact : facts) {
     writer.add(record::Fact{.category = fact.category,
                             .subject = fact.subject,
                             .key = fact.key,
@@ -46,12 +48,14 @@ Result<> keep(const BaselineFlags& baseline, const Finding& finding, const cli::
     return {};
   }
   const std::int64_t now_ns = context.clock.monotonic_ns();
+  const host::Facts facts =
+      finding.facts ? *finding.facts : host::facts_of(host::read_inventory(context.root));
   const Result<std::unique_ptr<record::Writer>> writer =
       record::Writer::open(options_of(baseline, finding, context), context.root, context.clock);
   if (!writer) {
     return std::unexpected(writer.error());
   }
-  add_rows(**writer, finding, now_ns);
+  add_rows(**writer, finding, facts, now_ns);
   const std::string path = (*writer)->path();
   const record::WriterStatus status = (*writer)->close();
   if (status.trouble) {

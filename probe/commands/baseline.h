@@ -2,6 +2,7 @@
 // diagnosis compares a job with. Opens the record, adds a session, closes it; blocks on the disk.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/cli/context.h"
@@ -23,7 +24,7 @@ struct Finding {
   std::string peer = {};
   std::string direction = {};
   cli::Json document = {};
-  host::Facts facts = {};
+  std::optional<host::Facts> facts = {};  // nothing: keep() reads them
 };
 
 // Does nothing where no folder was asked for.

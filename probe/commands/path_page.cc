@@ -1,0 +1,225 @@
+#include "probe/commands/path_page.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+
+#include "base/cli/table.h"
+#include "probe/path/loss.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using cli::Cell;
+using cli::Tint;
+using path::FamilyOutcome;
+using path::Hop;
+using path::Match;
+using path::Survey;
+
+std::string address_text(const Hop& hop) {
+  const auto address = hop.address();
+  if (!address) {
+    return "*";
+  }
+  const std::size_t more = hop.addresses.size() - 1;
+  return more == 0 ? address->text() : fmt::format("{} +{}", address->text(), more);
+}
+
+std::string rtt_text(const Hop& hop) {
+  const std::optional<double> rtt = hop.median_rtt_ms();
+  return rtt ? fmt::format("{:.2f}", *rtt) : "";
+}
+
+std::string loss_text(const Hop& hop) {
+  const std::optional<double> loss = hop.loss_percent();
+  return loss ? fmt::format("{:.0f} %", *loss) : "";
+}
+
+void add_hop(std::vector<Cell>& row, const Hop* hop) {
+  if (hop == nullptr) {
+    row.insert(row.end(), {Cell(""), Cell(""), Cell("")});
+    return;
+  }
+  row.emplace_back(address_text(*hop), hop->address() ? Tint::None : Tint::Faint);
+  row.emplace_back(rtt_text(*hop));
+  row.emplace_back(loss_text(*hop));
+}
+
+// The hops of both ways by position: 0 is this host, which only the way back shows.
+class Rows {
+ public:
+  explicit Rows(const FamilyOutcome& outcome) : outcome_(outcome) {
+    silences_ = path::judge_loss(outcome.forward->trace.hops);
+  }
+
+  cli::Table table() const {
+    std::vector<cli::Column> columns{{"hop", cli::Align::Right},
+                                     {"there"},
+                                     {"ms", cli::Align::Right},
+                                     {"loss", cli::Align::Right}};
+    if (outcome_.reverse) {
+      columns.insert(columns.end(),
+                     {{"back"}, {"ms", cli::Align::Right}, {"loss", cli::Align::Right}});
+    }
+    columns.push_back({""});
+    cli::Table table(columns);
+    for (std::size_t i = outcome_.reverse ? 0 : 1; i < count(); ++i) {
+      table.add(row(i));
+    }
+    return table;
+  }
+
+ private:
+  std::size_t count() const {
+    const std::size_t there = outcome_.forward->trace.hops.size() + 1;
+    return outcome_.reverse ? std::max(there, outcome_.reverse->trace.hops.size()) : there;
+  }
+
+  const Hop* there(std::size_t position) const {
+    const auto& hops = outcome_.forward->trace.hops;
+    return position >= 1 && position <= hops.size() ? &hops[position - 1] : nullptr;
+  }
+
+  const Hop* back(std::size_t position) const {
+    const auto& hops = outcome_.reverse->trace.hops;
+    return position < hops.size() ? &hops[hops.size() - 1 - position] : nullptr;
+  }
+
+  std::vector<Cell> row(std::size_t position) const {
+    std::vector<Cell> row{Cell(std::to_string(position))};
+    add_hop(row, there(position));
+    if (outcome_.reverse) {
+      add_hop(row, back(position));
+    }
+    row.emplace_back(note(position), Tint::Faint);
+    return row;
+  }
+
+  std::string note(std::size_t position) const {
+    std::vector<std::string> notes;
+    if (const Hop* hop = there(position)) {
+      if (hop->unreachable) {
+        notes.push_back(
+            fmt::format("{} {}", mark_of(*hop->unreachable), words_of(*hop->unreachable)));
+      }
+      notes.emplace_back(words_of(silences_[position - 1]));
+    }
+    const auto& routers = outcome_.symmetry.routers;
+    const auto router =
+        std::ranges::find(routers, static_cast<int>(position), &path::RouterMatch::ttl);
+    if (router != routers.end() && router->match != Match::Unknown) {
+      notes.push_back(router->match == Match::Differs
+                          ? "another router"
+                          : fmt::format("{} router", name_of(router->match)));
+    }
+    std::erase(notes, "");
+    return fmt::format("{}", fmt::join(notes, "; "));
+  }
+
+  const FamilyOutcome& outcome_;
+  std::vector<path::Silence> silences_;
+};
+
+std::string hole_text(const path::BlackHole& hole) {
+  const std::string before = hole.last_before ? address_text(*hole.last_before) : "this host";
+  return fmt::format("between {} and {}", before, address_text(hole.first_behind));
+}
+
+std::string mtu_text(const Survey& survey) {
+  const path::MtuFinding& mtu = *survey.mtu;
+  if (!mtu.confirmed) {
+    const std::string most =
+        mtu.announced_bytes ? fmt::format(", at most {} bytes", *mtu.announced_bytes) : "";
+    return fmt::format("not known{}: the other end confirms nothing", most);
+  }
+  if (!mtu.path_mtu_bytes) {
+    return "not known: time ran out";
+  }
+  if (mtu.black_hole_from_bytes) {
+    return fmt::format("{} bytes; larger packets vanish without a word{}", *mtu.path_mtu_bytes,
+                       survey.black_hole ? " " + hole_text(*survey.black_hole) : "");
+  }
+  return mtu.limited_by
+             ? fmt::format("{} bytes, says {}", *mtu.path_mtu_bytes, mtu.limited_by->text())
+             : fmt::format("{} bytes, the interface's", *mtu.path_mtu_bytes);
+}
+
+void print_mtu(const cli::Context& context, std::string_view way,
+               const std::optional<Survey>& survey) {
+  if (survey && survey->mtu) {
+    fmt::print(context.out, "path MTU {}: {}\n", way, mtu_text(*survey));
+  }
+}
+
+void print_end(const cli::Context& context, const path::Trace& trace, std::string_view way) {
+  if (!trace.reached) {
+    fmt::print(context.out,
+               "the way {} was not seen to its end: no answer beyond hop {} of {} tried\n", way,
+               trace.hops.size(), trace.probed_to);
+  }
+}
+
+void print_conclusions(const cli::Context& context, const FamilyOutcome& outcome) {
+  print_end(context, outcome.forward->trace, "there");
+  print_mtu(context, "there", outcome.forward);
+  if (!outcome.reverse) {
+    fmt::print(context.out, "the way back is not known: {}\n", outcome.no_reverse);
+    return;
+  }
+  print_end(context, outcome.reverse->trace, "back");
+  print_mtu(context, "back", outcome.reverse);
+  const auto& symmetric = outcome.symmetry.symmetric;
+  fmt::print(context.out, "same way back: {}: {}\n",
+             !symmetric   ? "unknown"
+             : *symmetric ? "yes"
+                          : "no",
+             outcome.symmetry.why);
+  if (!outcome.udp_passes) {
+    context.out << "UDP does not pass between the two: the ways were found by TCP\n";
+  }
+}
+
+std::string connection_text(const path::FamilyFacts& facts, std::uint16_t port) {
+  if (facts.connect_ms) {
+    return fmt::format("TCP port {}: {} after {:.2f} ms", port, name_of(facts.connection),
+                       *facts.connect_ms);
+  }
+  return fmt::format("TCP port {}: {}", port, name_of(facts.connection));
+}
+
+void print_family(const cli::Context& context, const PathFindings& found, net::Family family) {
+  const FamilyOutcome& outcome = found.of(family);
+  if (!outcome.facts.resolves() && (found.host.is_address || found.host.only)) {
+    return;
+  }
+  const std::string title = family == net::Family::Ipv4 ? "IPv4" : "IPv6";
+  const std::string bold = cli::tinted(title, Tint::Bold, context.out_terminal);
+  if (!outcome.forward) {
+    fmt::print(context.out, "{}  {}\n\n", bold, outcome.no_forward);
+    return;
+  }
+  const path::Trace& trace = outcome.forward->trace;
+  fmt::print(context.out, "{}  {} to {}, by {}; {}\n", bold, trace.source.address.text(),
+             trace.target.address.text(), name_of(trace.protocol),
+             connection_text(outcome.facts, found.host.port));
+  Rows(outcome).table().print(context.out, context.out_terminal);
+  print_conclusions(context, outcome);
+  context.out << '\n';
+}
+
+}  // namespace
+
+void print_page(const cli::Context& context, const PathFindings& found) {
+  for (const net::Family family : {net::Family::Ipv4, net::Family::Ipv6}) {
+    print_family(context, found, family);
+  }
+  if (found.dual_stack_finding) {
+    fmt::print(context.out, "{}: {}\n",
+               cli::tinted("dual stack", Tint::Notice, context.out_terminal),
+               *found.dual_stack_finding);
+  }
+}
+
+}  // namespace chokepoint::probe

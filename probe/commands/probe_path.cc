@@ -1,0 +1,182 @@
+#include "probe/commands/probe_path.h"
+
+#include <algorithm>
+#include <future>
+
+#include "base/cli/progress.h"
+#include "base/sys/signals.h"
+#include "probe/commands/path_page.h"
+#include "probe/path/dual_stack.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using path::Connect;
+using path::FamilyOutcome;
+using path::HostFacts;
+
+constexpr std::chrono::milliseconds kTick{200};
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// Both at once: they are two paths.
+void look_at_both(PathFindings& found, const path::LookOptions& options, const Connect& connect,
+                  const cli::Context& context, std::int64_t until_ns) {
+  const auto look = [&](const path::FamilyFacts& facts) {
+    return std::async(std::launch::async,
+                      [&] { return path::look(facts, options, connect, context.clock, until_ns); });
+  };
+  std::future<FamilyOutcome> four = look(found.host.ipv4);
+  std::future<FamilyOutcome> six = look(found.host.ipv6);
+  cli::Progress progress(context, "seconds spent on the path to " + found.host.name + ":", 0);
+  const std::int64_t began_ns = context.clock.monotonic_ns();
+  for (std::future<FamilyOutcome>* each : {&four, &six}) {
+    while (each->wait_for(kTick) != std::future_status::ready) {
+      progress.update(static_cast<std::uint64_t>(context.clock.monotonic_ns() - began_ns) /
+                      kSecond);
+    }
+  }
+  found.ipv4 = four.get();
+  found.ipv6 = six.get();
+}
+
+void note_trace(const FamilyOutcome& outcome, path::FamilyFacts& facts) {
+  if (!outcome.forward || !outcome.forward->trace.reached) {
+    return;
+  }
+  const std::vector<double>& rtts = outcome.forward->trace.hops.back().rtt_ms;
+  facts.reached = true;
+  facts.rtt_ms = *std::ranges::min_element(rtts);
+}
+
+Error unreachable(const HostFacts& host) {
+  const path::FamilyFacts& facts = host.ipv4.resolves() ? host.ipv4 : host.ipv6;
+  return {
+      .kind = ErrorKind::Unreachable,
+      .operation = "probe path",
+      .subject = facts.addresses.front().text(),
+      .reason = facts.reason,
+      .next_step = "'ip route get " + facts.addresses.front().text() + "' shows where it would go"};
+}
+
+}  // namespace
+
+cli::Summary ProbePathCommand::summary() const {
+  return {.name = "probe path",
+          .purpose = "which way do packets go, there and back, and how large may they be?",
+          .description =
+              "Finds the routers on the way to a host, with the round-trip time and the loss to "
+              "each, and the largest packet that the path carries, over IPv4 and IPv6 side by "
+              "side. Where 'chokepoint serve' runs on that host, it looks at the way back at the "
+              "same time, and the answer tells hop by hop whether both ways lead over the same "
+              "routers. Without it the way there is found all the same, towards any host.\n\n"
+              "Needs no privilege. Probes are UDP datagrams of one flow, so that they all take "
+              "the same of several parallel paths; --tcp uses connection attempts where filters "
+              "drop UDP. A name that leads to both address families while only one of them "
+              "works, or the peer listens on one alone, is told of, with what to do.",
+          .examples = {{"chokepoint probe path voyager", "both ways, where voyager runs serve"},
+                       {"chokepoint probe path voyager --record runs/a",
+                        "kept as a baseline for later diagnosis"},
+                       {"chokepoint probe path example.org --alone --tcp --to-port 443",
+                        "towards any host, by TCP to a port that is open"}}};
+}
+
+void ProbePathCommand::define(cli::Flags& flags) {
+  probe::define(flags, peer_);
+  flags.group("How to probe")
+      .toggle("udp,u", &udp_, "by UDP, one flow (so it is without a choice)")
+      .toggle("tcp,t", &tcp_, "by TCP connection attempts")
+      .option("to-port", &to_port_, "PORT",
+              "probe towards this port; 0: 33434 by UDP, the control port by TCP", 0, 65535)
+      .option("max-hops,m", &max_hops_, "N", "no further than this", 1, 64)
+      .option("probes", &probes_, "N", "to every hop", 1, 10)
+      .option("time", &time_, "TIME", "give up what is not known by then")
+      .toggle("no-mtu", &no_mtu_, "do not search for the largest packet")
+      .toggle("alone", &alone_, "look for no 'chokepoint serve' at the other end");
+  probe::define(flags, baseline_);
+}
+
+path::LookOptions ProbePathCommand::look_options(const control::ClientOptions& peer,
+                                                 int interrupt) const {
+  path::Parameters parameters{.protocol = tcp_ ? path::Protocol::Tcp : path::Protocol::Udp,
+                              .port = peer.peer.port,
+                              .max_hops = static_cast<int>(max_hops_),
+                              .probes = static_cast<int>(probes_),
+                              .time = time_,
+                              .search_mtu = !no_mtu_};
+  path::LookOptions options{
+      .parameters = parameters, .survey = path::survey_options(parameters), .alone = alone_};
+  options.survey.origin = {
+      .source = peer.socket.source, .interface = peer.socket.interface, .interrupt = interrupt};
+  if (to_port_ != 0) {
+    options.survey.port = static_cast<std::uint16_t>(to_port_);
+  }
+  return options;
+}
+
+Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int interrupt) const {
+  const Result<control::ClientOptions> peer = client_options(peer_, context);
+  if (!peer) {
+    return std::unexpected(peer.error());
+  }
+  const path::LookOptions options = look_options(*peer, interrupt);
+  const std::int64_t until_ns = context.clock.monotonic_ns() + time_.count();
+  const auto asked_port =
+      static_cast<std::uint16_t>(alone_ && to_port_ != 0 ? to_port_ : peer->peer.port);
+  const Result<HostFacts> host = path::examine(
+      peer->peer.host, asked_port, {.only = peer->family, .origin = options.survey.origin},
+      net::Patience::of(time_, interrupt));
+  if (!host) {
+    return std::unexpected(host.error());
+  }
+  if (!host->ipv4.source && !host->ipv6.source) {
+    return fail(unreachable(*host));
+  }
+  PathFindings found{.host = *host, .parameters = options.parameters};
+  const Connect connect_over = [&](net::Family family) {
+    PeerFlags flags = peer_;
+    flags.ipv4 = family == net::Family::Ipv4;
+    flags.ipv6 = !flags.ipv4;
+    return connect(flags, context, interrupt);
+  };
+  look_at_both(found, options, connect_over, context, until_ns);
+  note_trace(found.ipv4, found.host.ipv4);
+  note_trace(found.ipv6, found.host.ipv6);
+  found.dual_stack_finding = path::dual_stack_finding(found.host);
+  return found;
+}
+
+Result<> ProbePathCommand::show_and_keep(const PathFindings& found, cli::Json document,
+                                         const cli::Context& context) const {
+  add_to(document, found);
+  if (context.json) {
+    cli::print(context, document);
+  } else {
+    print_page(context, found);
+  }
+  const Finding finding{.kind = "path", .peer = found.host.name, .document = std::move(document)};
+  return keep(baseline_, finding, context);
+}
+
+Result<cli::ExitCode> ProbePathCommand::run(cli::Context& context) {
+  if (udp_ && tcp_) {
+    return fail(ErrorKind::Usage, "", "--udp, --tcp", "give only one of them");
+  }
+  if (time_ < std::chrono::milliseconds(100) || time_ > std::chrono::minutes(10)) {
+    return fail(ErrorKind::Usage, "", "--time", "must be from 100 ms to 10 minutes");
+  }
+  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
+  if (!signals) {
+    return std::unexpected(signals.error());
+  }
+  cli::Json document = cli::document(context, "chokepoint.probe.path/1");
+  const Result<PathFindings> found = find(context, signals->descriptor());
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  if (const Result<> shown = show_and_keep(*found, std::move(document), context); !shown) {
+    return std::unexpected(shown.error());
+  }
+  return signals->next() ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+}
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,281 @@
+#include "probe/commands/probe_udp.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "base/sys/host_name.h"
+#include "base/sys/signals.h"
+#include "probe/commands/foreign_udp.h"
+#include "probe/udp/highest_rate.h"
+#include "probe/udp/packet.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using udp::Direction;
+
+// How often a rate that the search found and a whole run then does not hold is lowered.
+constexpr int kMostAttempts = 4;
+constexpr double kLower = 0.97;
+constexpr double kPercent = 100;
+// What Ethernet carries whole in both families, with room for a tunnel's head: iperf3's choice.
+constexpr std::size_t kForeignPacket = 1448;
+
+}  // namespace
+
+cli::Summary ProbeUdpCommand::summary() const {
+  return {.name = "probe udp",
+          .purpose = "what does this path carry over UDP, each way, and where is the rest lost?",
+          .description =
+              "Sends evenly paced UDP packets to a peer that runs 'chokepoint serve', or has them "
+              "sent here, and says how much arrived, what was lost, reordered or doubled, how the "
+              "delay varied, and whether the network or the receiving host dropped. Rates are of "
+              "payload.\n\n"
+              "Without --rate it searches by short trials for the highest rate that arrives with "
+              "less than --loss-limit of loss, then holds that rate for --time.",
+          .examples = {{"chokepoint probe udp voyager", "the highest rate to the peer"},
+                       {"chokepoint probe udp voyager --rate 500M --receive",
+                        "500 Mb/s from the peer to here"},
+                       {"chokepoint probe udp voyager --both --rate 1G --time 30",
+                        "1 Gb/s each way at once, for half a minute"}}};
+}
+
+void ProbeUdpCommand::define(cli::Flags& flags) {
+  flags.group("What to measure")
+      .toggle("send,s", &send_, "from here to the peer (so it is without a direction)")
+      .toggle("receive,r", &receive_, "from the peer to here")
+      .toggle("both,b", &both_, "both ways at once")
+      .option("rate", &rate_, "RATE", "each way, all streams together; without it: search")
+      .toggle("unpaced", &unpaced_, "as fast as the sender can, whatever is lost")
+      .option("loss-limit", &loss_limit_, "PERCENT", "the loss that a search takes for none")
+      .option("streams,n", &streams_, "N", "flows each way, a thread each", 1, 64)
+      .option("time,t", &time_, "TIME", "how long to send")
+      .option("interval,i", &interval_, "TIME", "a line, and a row of the result, this often")
+      .toggle("share", &share_, "run beside other tests that share, instead of queueing")
+      .group("How to send")
+      .option("bytes,l", &bytes_, "SIZE", "payload of a packet; 0: what Ethernet carries whole")
+      .option("dscp", &dscp_, "N", "mark packets with this; -1 leaves them unmarked", -1, 63);
+  probe::define(flags, peer_);
+  flags.choice("peer", &program_, peer_programs(), "what answers there; its usual port is found");
+  probe::define(flags, baseline_);
+}
+
+Result<udp::Parameters> ProbeUdpCommand::parameters() const {
+  const auto wrong = [](std::string_view flag, std::string_view why) {
+    return fail(ErrorKind::Usage, "", flag, why);
+  };
+  if (send_ + receive_ + both_ > 1) {
+    return wrong("--send, --receive, --both", "give only one of them");
+  }
+  if (unpaced_ && rate_.bits_per_second > 0) {
+    return wrong("--rate, --unpaced", "give only one of them");
+  }
+  if (time_.count() <= 0) {
+    return wrong("--time", "must be more than 0");
+  }
+  if (interval_ < std::chrono::milliseconds(10)) {
+    return wrong("--interval", "must be 10 ms or more");
+  }
+  if (loss_limit_ < 0 || loss_limit_ >= kPercent) {
+    return wrong("--loss-limit", "a share of 0 to 100 percent");
+  }
+  if (bytes_.count != 0 &&
+      (bytes_.count < udp::kHeadBytes || bytes_.count > udp::kMostPacketBytes)) {
+    return wrong("--bytes",
+                 fmt::format("give {} to {} bytes, or 0", udp::kHeadBytes, udp::kMostPacketBytes));
+  }
+  udp::Parameters parameters{.direction = receive_ ? Direction::Receive
+                                          : both_  ? Direction::Both
+                                                   : Direction::Send,
+                             .streams = static_cast<int>(streams_),
+                             .time = time_,
+                             .share = share_};
+  if (unpaced_ || rate_.bits_per_second > 0) {
+    parameters.bits_per_s = rate_.bits_per_second;
+  }
+  return parameters;
+}
+
+Result<cli::ExitCode> ProbeUdpCommand::run(cli::Context& context) {
+  const Result<udp::Parameters> wanted = parameters();
+  if (!wanted) {
+    return std::unexpected(wanted.error());
+  }
+  Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
+  if (!signals) {
+    return std::unexpected(signals.error());
+  }
+  cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
+  if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
+    return run_against(foreign, *wanted, signals->descriptor(), std::move(document), context);
+  }
+  Result<control::Client> client = connect(peer_, context, signals->descriptor());
+  if (!client) {
+    return std::unexpected(client.error());
+  }
+  net::SocketOptions options;
+  if (dscp_ >= 0) {
+    options.dscp = static_cast<int>(dscp_);
+  }
+  Result<udp::Test> test = udp::Test::open(
+      *client, *wanted, options, signals->descriptor(),
+      [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
+  if (!test) {
+    return std::unexpected(test.error());
+  }
+  const double most = client->admittance().limits.rate_bits_per_s.value_or(0);
+  const Result<UdpMeasured> measured = measure(*test, *wanted, most, context);
+  if (!measured) {
+    return std::unexpected(measured.error());
+  }
+  if (const Result<> closed = test->close(); closed) {
+    client->bye();
+  }
+  return show(*measured, *client, std::move(document), context);
+}
+
+Result<cli::ExitCode> ProbeUdpCommand::run_against(Foreign foreign, const udp::Parameters& wanted,
+                                                   int interrupt, cli::Json document,
+                                                   const cli::Context& context) const {
+  if (!wanted.bits_per_s) {
+    return fail(ErrorKind::Usage, "", "--rate", "is missing",
+                "give a rate, or --unpaced: the search for one needs 'chokepoint serve'");
+  }
+  const Result<ForeignHost> host = foreign_host(foreign, peer_, context);
+  if (!host) {
+    return std::unexpected(host.error());
+  }
+  const ForeignUdpPlan plan{
+      .parameters = wanted,
+      .packet_bytes = bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacket,
+      .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
+  const Result<ForeignUdp> measured = run_foreign(foreign, *host, plan, interrupt);
+  if (!measured) {
+    return std::unexpected(measured.error());
+  }
+  document["peer"] = foreign_body(peer_, measured->peer, measured->software);
+  add_to(document, plan, *measured);
+  if (context.json) {
+    cli::print(context, document);
+  } else {
+    print_page(context, *measured);
+  }
+  const Finding finding{.kind = "udp",
+                        .peer = peer_.host,
+                        .direction = std::string(name_of(wanted.direction)),
+                        .document = std::move(document)};
+  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
+    return std::unexpected(kept.error());
+  }
+  return measured->interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+}
+
+Result<UdpMeasured> ProbeUdpCommand::measure(udp::Test& test, const udp::Parameters& parameters,
+                                             double most_bits_per_s,
+                                             const cli::Context& context) const {
+  const std::optional<udp::ClockOffset> before = test.measure_clock();
+  UdpMeasured measured{
+      .parameters = parameters,
+      .plan = {.run = 1,
+               .packet_bytes = bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count)
+                                                : test.usual_packet_bytes(),
+               .bits_per_s = parameters.bits_per_s.value_or(0),
+               .time = time_,
+               .interval = interval_,
+               .peer_clock = before},
+      .most_loss = loss_limit_ / kPercent};
+  Result<> done;
+  if (!parameters.bits_per_s) {
+    done = search(test, measured, most_bits_per_s, context);
+  }
+  if (done && !measured.result.interrupted) {
+    done = run_for_the_result(test, measured, context);
+  }
+  if (!done) {
+    return std::unexpected(done.error());
+  }
+  measured.clock = udp::combined(before, test.measure_clock());
+  return measured;
+}
+
+Result<> ProbeUdpCommand::search(udp::Test& test, UdpMeasured& measured, double most_bits_per_s,
+                                 const cli::Context& context) const {
+  const UdpLive live(context);
+  Result<udp::Found> found = udp::find_highest_rate(
+      test, measured.plan,
+      {.direction = measured.parameters.direction,
+       .most_loss = measured.most_loss,
+       .most_bits_per_s = most_bits_per_s},
+      [&](const udp::Trial& trial, udp::TrialEnd end) { live.show(trial, end); });
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  measured.searched = true;
+  measured.trials = found->trials;
+  measured.obstacle = found->obstacle;
+  measured.plan.bits_per_s = found->bits_per_s;
+  if (found->interrupted || found->bits_per_s <= 0) {
+    measured.result = std::move(*found->best);
+    measured.result.interrupted = found->interrupted;
+    measured.plan = found->best_plan;
+    measured.only_trials = true;
+  }
+  return {};
+}
+
+Result<> ProbeUdpCommand::run_for_the_result(udp::Test& test, UdpMeasured& measured,
+                                             const cli::Context& context) const {
+  if (measured.only_trials) {
+    return {};
+  }
+  for (int attempt = 1; attempt <= kMostAttempts; ++attempt) {
+    UdpLive live(context);
+    Result<udp::RunResult> result = test.run(measured.plan, [&](const udp::Live& state) {
+      live.show(state, measured.parameters.direction, measured.plan.interval);
+    });
+    if (!result) {
+      return std::unexpected(result.error());
+    }
+    measured.result = std::move(*result);
+    const udp::Trial trial = udp::trial_of(
+        udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction),
+        measured.plan.bits_per_s);
+    if (!measured.searched || measured.result.interrupted || attempt == kMostAttempts ||
+        trial.loss <= measured.most_loss) {
+      return {};
+    }
+    // What held for a moment did not hold for long.
+    const udp::TrialEnd end = udp::judge(trial, measured.most_loss);
+    live.show(trial, end);
+    ++measured.plan.run;
+    if (end != udp::TrialEnd::Stalled) {
+      measured.obstacle = trial;
+      measured.plan.bits_per_s *= kLower;
+    }
+  }
+  return {};
+}
+
+Result<cli::ExitCode> ProbeUdpCommand::show(const UdpMeasured& measured,
+                                            const control::Client& client, cli::Json document,
+                                            const cli::Context& context) const {
+  const std::string& peer = client.admittance().server.host;
+  const std::vector<UdpJudged> judged = judge_all(measured, sys::host_name(context.root), peer);
+  document["peer"] = peer_body(peer_, client);
+  add_to(document, measured, judged);
+  if (context.json) {
+    cli::print(context, document);
+  } else {
+    print_page(context, measured, judged);
+  }
+  const Finding finding{.kind = "udp",
+                        .peer = peer,
+                        .direction = std::string(name_of(measured.parameters.direction)),
+                        .document = std::move(document)};
+  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
+    return std::unexpected(kept.error());
+  }
+  return measured.result.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+}
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,53 @@
+// chokepoint serve: the peer for probes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/cli/command.h"
+#include "base/net/address.h"
+#include "base/sys/descriptor.h"
+#include "probe/commands/foreign_servers.h"
+#include "probe/control/limits.h"
+#include "probe/control/message.h"
+#include "probe/serve/server.h"
+
+namespace chokepoint::probe {
+
+class ServeCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  using Log = ForeignServers::Log;
+  // Every port there is to listen on, opened while the privilege for it lasts.
+  struct Open {
+    std::vector<sys::Descriptor> listeners;
+    ForeignServers foreign;
+  };
+
+  bool open_to_all() const { return insecure_open_ || !key_file_.empty(); }
+  Result<std::vector<net::Endpoint>> endpoints() const;
+  Result<std::vector<sys::Descriptor>> listen_all(const cli::Context& context) const;
+  control::Limits limits() const;
+  Result<ForeignServers> open_foreign(const Log& log) const;
+  Result<Open> open(const cli::Context& context, const Log& log) const;
+  Result<serve::ServerOptions> server_options(const cli::Context& context) const;
+
+  std::int64_t port_ = control::kPort;
+  std::vector<std::string> bind_;
+  std::string key_file_;
+  bool insecure_open_ = false;
+  bool exclusive_ = false;
+  std::int64_t most_clients_ = 32;
+  std::int64_t most_streams_ = 128;
+  std::chrono::nanoseconds longest_ = std::chrono::hours(1);
+  math::Bytes largest_window_{std::uint64_t{512} << 20};
+  math::Rate fastest_;
+  std::string user_;
+  ForeignServerFlags foreign_;
+};
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,66 @@
+// The peer for probes: a door, and a thread for each client that was let in.
+//
+//   run() ── door's thread ── Keeper::enter ──► session's thread: Request, turn, Service::serve …
+//                          └─ Keeper::attach ─► Session::arrived
+//
+// Owns sessions and their threads; borrows the services. run() returns once `stop` is readable and
+// every session has ended.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "probe/control/door.h"
+#include "probe/control/service.h"
+#include "probe/control/session.h"
+#include "probe/control/turnstile.h"
+
+namespace chokepoint::probe::serve {
+
+using Services = std::vector<std::unique_ptr<control::Service>>;
+// A line for the operator's log. Called from any thread.
+using Log = std::function<void(const std::string& line)>;
+
+struct ServerOptions {
+  control::Identity own = {};
+  std::optional<control::Secret> key = {};
+  std::size_t most_clients = 32;
+  bool exclusive = false;
+};
+
+class Server final : public control::Keeper {
+ public:
+  Server(ServerOptions options, control::Surroundings surroundings, const Services& services,
+         Log log);
+  ~Server() override;
+
+  Result<> run(std::vector<sys::Descriptor> listeners);
+
+  Result<> enter(sys::Descriptor& fd, control::ServerHandshake& handshake) override;
+  void attach(const control::Attachment& attachment, sys::Descriptor fd) override;
+  void tidy() override;
+
+ private:
+  struct Guest {
+    std::unique_ptr<control::Session> session;
+    std::atomic<bool> done = false;
+    std::thread thread;
+  };
+  void join_all();
+
+  ServerOptions options_;
+  control::Surroundings surroundings_;
+  const Services& services_;
+  Log log_;
+  control::Turnstile turnstile_;
+  std::list<Guest> guests_;  // the door's thread alone
+};
+
+}  // namespace chokepoint::probe::serve

@@ -1,0 +1,282 @@
+#include "probe/serve/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "probe/control/wire_error.h"
+#include "tests/fakes/probe_server.h"
+
+namespace chokepoint::probe::serve {
+namespace {
+
+using control::Client;
+using control::Json;
+using control::Message;
+using control::Type;
+using fakes::ProbeServer;
+using net::Patience;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+constexpr seconds kPatience{10};
+
+// Says what it was asked, once it is told to.
+class Echo final : public control::Service {
+ public:
+  explicit Echo(control::Weight weight) : weight_(weight) {}
+
+  std::string_view kind() const override { return "echo"; }
+  Result<control::Weight> check(const Json& parameters, const control::Limits&) const override {
+    if (parameters.contains("bad")) {
+      return fail(ErrorKind::Usage, "", "bad", "so it is");
+    }
+    return weight_;
+  }
+  Result<Json> serve(control::Session& session, const Json& parameters) override {
+    const int streams = parameters.value("streams", 0);
+    session.expect_streams(streams);
+    const Patience patience = session.patience(kPatience);
+    if (const Result<> sent = session.channel().send({Type::Ready, parameters}, patience); !sent) {
+      return std::unexpected(sent.error());
+    }
+    Result<std::vector<sys::Descriptor>> arrived = session.streams(patience);
+    if (!arrived) {
+      return std::unexpected(arrived.error());
+    }
+    const Result<Message> go = session.channel().expect(Type::Begin, patience);
+    if (!go) {
+      return std::unexpected(go.error());
+    }
+    return Json{{"streams", arrived->size()}};
+  }
+
+ private:
+  control::Weight weight_;
+};
+
+Services echo(control::Weight weight = control::Weight::Light) {
+  Services services;
+  services.push_back(std::make_unique<Echo>(weight));
+  return services;
+}
+
+Patience soon() { return Patience::of(kPatience); }
+
+Result<Json> ask(Client& client, const Json& parameters = Json::object()) {
+  return client.request("echo", parameters, soon(), [](const std::string&) {});
+}
+
+Result<Message> finish(Client& client) {
+  std::ignore = client.channel().send({Type::Begin}, soon());
+  return client.channel().expect(Type::Result, soon());
+}
+
+sys::Descriptor stranger(const ProbeServer& server) {
+  return std::move(net::connect(server.endpoint(), {}, soon()).value());
+}
+
+void say(const sys::Descriptor& fd, std::string_view text) {
+  ASSERT_TRUE(net::send_all(fd.get(), std::as_bytes(std::span(text)), soon(), "server"));
+}
+
+// What the server says before it closes, or an error if it does not.
+std::optional<Message> last_words(sys::Descriptor fd) {
+  control::Channel channel(std::move(fd), "server", control::kMostFromServer);
+  const Result<Message> message = channel.receive(soon());
+  return message ? std::optional(*message) : std::nullopt;
+}
+
+TEST(Server, AnswersOneRequestAfterTheOther) {
+  const ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client) << describe(client.error());
+  EXPECT_EQ(client->admittance().server.host, "hubble");
+  for (int i = 0; i < 3; ++i) {
+    const Result<Json> ready = ask(*client, {{"n", i}});
+    ASSERT_TRUE(ready) << describe(ready.error());
+    EXPECT_EQ(ready->at("n"), i);
+    EXPECT_TRUE(finish(*client));
+  }
+}
+
+TEST(Server, HandsDataConnectionsToTheirSession) {
+  const ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client && ask(*client, {{"streams", 3}}));
+  std::vector<sys::Descriptor> streams;
+  for (int i = 0; i < 3; ++i) {
+    streams.push_back(std::move(client->attach(i, {}, soon()).value()));
+  }
+  const Result<Message> result = finish(*client);
+  ASSERT_TRUE(result) << describe(result.error());
+  EXPECT_EQ(result->body.at("streams"), 3);
+}
+
+TEST(Server, ADataConnectionOfAnotherSessionIsClosed) {
+  const ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client && ask(*client, {{"streams", 1}}));
+  const sys::Descriptor fd = stranger(server);
+  say(fd, encode(control::attach(client->admittance().session, control::random_secret(), 0)));
+  std::byte byte{};
+  EXPECT_EQ(net::receive_some(fd.get(), {&byte, 1}, soon(), "server").value_or(1), 0U);
+  ASSERT_TRUE(client->attach(0, {}, soon())) << "the place is still free";
+  EXPECT_TRUE(finish(*client));
+}
+
+TEST(Server, AKeyIsWantedFromEverybodyWhereThereIsOne) {
+  const control::Secret key = control::random_secret();
+  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"}, .key = key});
+  EXPECT_TRUE(server.client(key));
+  EXPECT_THAT(describe(server.client().error()), HasSubstr("--key-file"));
+  const Result<Client> wrong = server.client(control::random_secret());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().kind, ErrorKind::Permission);
+  EXPECT_TRUE(server.client(key)) << "and it still serves";
+}
+
+TEST(Server, MistakesInARequestAreToldAndTheConversationGoesOn) {
+  const ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client);
+  EXPECT_THAT(describe(ask(*client, {{"bad", 1}}).error()), HasSubstr("so it is"));
+  const Result<Json> unknown =
+      client->request("quic", Json::object(), soon(), [](const std::string&) {});
+  EXPECT_EQ(unknown.error().kind, ErrorKind::Unsupported);
+  EXPECT_TRUE(ask(*client));
+  EXPECT_TRUE(finish(*client));
+}
+
+TEST(Server, AParameterOf64KibIsRefusedWithTheReason) {
+  const ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client);
+  const Result<Json> answer = ask(*client, {{"long", std::string(65536, 'x')}});
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(describe(answer.error()), HasSubstr("at most 65536"));
+  EXPECT_TRUE(server.client());
+}
+
+TEST(Server, HeavyTestsQueueAndTheClientIsToldWhy) {
+  const ProbeServer server(echo(control::Weight::Heavy));
+  Result<Client> first = server.client();
+  Result<Client> second = server.client();
+  ASSERT_TRUE(first && second && ask(*first));
+  std::string told;
+  std::atomic<bool> waiting = false;
+  std::thread waiter([&] {
+    EXPECT_TRUE(second->request("echo", Json::object(), soon(), [&](const std::string& why) {
+      told = why;
+      waiting = true;
+    }));
+  });
+  while (!waiting) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_TRUE(finish(*first));
+  waiter.join();
+  EXPECT_THAT(told, HasSubstr("echo by 127.0.0.1"));
+  EXPECT_TRUE(finish(*second));
+}
+
+TEST(Server, AnExclusiveOneRefusesInsteadOfQueueing) {
+  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"}, .exclusive = true});
+  Result<Client> first = server.client();
+  Result<Client> second = server.client(std::nullopt, "pioneer");
+  ASSERT_TRUE(first && second && ask(*first));
+  const Result<Json> refused = ask(*second);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Busy);
+}
+
+TEST(Server, AClientTooManyIsToldSo) {
+  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"}, .most_clients = 1});
+  const Result<Client> first = server.client();
+  ASSERT_TRUE(first);
+  const Result<Client> second = server.client();
+  ASSERT_FALSE(second);
+  EXPECT_THAT(describe(second.error()), HasSubstr("--max-clients"));
+}
+
+TEST(Server, AWaitingClientThatGoesGivesItsPlaceUp) {
+  const ProbeServer server(echo(control::Weight::Heavy));
+  Result<Client> first = server.client();
+  ASSERT_TRUE(first && ask(*first));
+  {
+    Result<Client> second = server.client();
+    ASSERT_TRUE(second);
+    ASSERT_TRUE(second->channel().send(
+        {Type::Request, {{"kind", "echo"}, {"parameters", Json::object()}}}, soon()));
+    ASSERT_TRUE(second->channel().expect(Type::Queued, soon()));
+  }
+  EXPECT_TRUE(finish(*first));
+  Result<Client> third = server.client();
+  ASSERT_TRUE(third && ask(*third));
+  EXPECT_TRUE(finish(*third));
+}
+
+TEST(Server, WhatIsNotTheProtocolIsAnsweredAndClosed) {
+  const ProbeServer server(echo());
+  sys::Descriptor fd = stranger(server);
+  say(fd, "GET / HTTP/1.1\r\n\r\n");
+  const std::optional<Message> message = last_words(std::move(fd));
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->type, Type::Refused);
+}
+
+TEST(Server, AVersionFromTheFutureIsAnswered) {
+  const ProbeServer server(echo());
+  sys::Descriptor fd = stranger(server);
+  Message hello = control::ClientHandshake({"chokepoint 9", "voyager"}, std::nullopt).hello();
+  hello.body["oldest"] = 9;
+  hello.body["newest"] = 9;
+  say(fd, encode(hello));
+  const std::optional<Message> message = last_words(std::move(fd));
+  ASSERT_TRUE(message);
+  EXPECT_EQ(control::error_in(message->body, "server").kind, ErrorKind::Newer);
+}
+
+TEST(Server, AThousandSilentStrangersKeepNobodyOut) {
+  const ProbeServer server(echo());
+  std::vector<sys::Descriptor> silent;
+  for (int i = 0; i < 1000; ++i) {
+    silent.push_back(stranger(server));
+  }
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client) << describe(client.error());
+  EXPECT_TRUE(ask(*client));
+  EXPECT_TRUE(finish(*client));
+}
+
+TEST(Server, StopsWithClientsInTheMiddleOfATest) {
+  ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client && ask(*client, {{"streams", 1}}));
+  server.stop();
+  EXPECT_FALSE(client->channel().expect(Type::Result, soon()));
+}
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(Server, LeavesNoDescriptorBehind) {
+  ProbeServer server(echo());
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 20; ++i) {
+    Result<Client> client = server.client();
+    ASSERT_TRUE(client && ask(*client, {{"streams", 2}}));
+    std::ignore = client->attach(0, {}, soon());  // and then it dies
+  }
+  server.stop();
+  // The epoll instance and the listener went with the server.
+  EXPECT_LE(open_descriptors(), before);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::serve
