@@ -1,0 +1,165 @@
+#include "capture/source/capture_writer.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "capture/source/encoding.h"
+
+namespace chokepoint::capture::source {
+namespace {
+
+constexpr std::chrono::seconds kBetweenFlushes{1};
+
+// "runs/a.pcap.zst", 2 → "runs/a-0002.pcap.zst"
+std::string numbered(const std::string& path, std::size_t number) {
+  std::filesystem::path stem = path;
+  std::string ending;
+  while (stem.extension() == ".zst" || (stem.has_extension() && !ending.contains(".pcap"))) {
+    ending = stem.extension().string() + ending;
+    stem.replace_extension();
+  }
+  return fmt::format("{}-{:04}{}", stem.string(), number, ending);
+}
+
+}  // namespace
+
+Result<CaptureWriter> CaptureWriter::create(WriteOptions options) {
+  CaptureWriter writer(std::move(options));
+  if (auto made = writer.next_file(); !made) {
+    return fail(std::move(made.error()));
+  }
+  return writer;
+}
+
+Result<> CaptureWriter::next_file() {
+  if (file_) {
+    if (auto finished = file_->finish(); !finished) {
+      return finished;
+    }
+  }
+  auto file =
+      OutputFile::create(rotates() ? numbered(options_.path, paths_.size() + 1) : options_.path);
+  if (!file) {
+    return fail(std::move(file.error()));
+  }
+  file_ = std::move(*file);
+  paths_.push_back(file_->path());
+  begun_ = false;
+  interfaces_told_ = 0;
+  file_since_ns_.reset();
+  drops_.clear();
+  return {};
+}
+
+void CaptureWriter::begin(const std::vector<Interface>& interfaces) {
+  begun_ = true;
+  if (!kind_) {
+    const bool named = options_.path.find(".pcapng") != std::string::npos;
+    kind_ = named || interfaces.size() > 1 ? Kind::Pcapng : Kind::Pcap;
+  }
+  if (*kind_ == Kind::Pcapng) {
+    append_pcapng_head(*file_);
+    tell_of(interfaces);
+  } else {
+    append_pcap_head(*file_, interfaces.front());
+  }
+}
+
+void CaptureWriter::tell_of(const std::vector<Interface>& interfaces) {
+  while (*kind_ == Kind::Pcapng && interfaces_told_ < interfaces.size()) {
+    append_pcapng_interface(*file_, interfaces[interfaces_told_]);
+    ++interfaces_told_;
+  }
+}
+
+bool CaptureWriter::is_full(const packet::Frame& frame) const {
+  const bool large =
+      options_.file_bytes > 0 && file_->size() + encoded_bytes(frame) > options_.file_bytes;
+  const bool old =
+      options_.file_time.count() > 0 &&
+      frame.time_ns - file_since_ns_.value_or(frame.time_ns) >= options_.file_time.count();
+  return large || old;
+}
+
+Result<> CaptureWriter::add_frame(const packet::Frame& frame,
+                                  const std::vector<Interface>& interfaces) {
+  if (rotates() && file_since_ns_ && is_full(frame)) {
+    if (auto next = next_file(); !next) {
+      return next;
+    }
+    begin(interfaces);
+  }
+  if (!file_since_ns_) {
+    file_since_ns_ = frame.time_ns;
+  }
+  if (*kind_ == Kind::Pcapng) {
+    append_pcapng_packet(*file_, frame);
+  } else if (frame.link_type == interfaces.front().link_type) {
+    append_pcap_packet(*file_, frame);
+  } else {
+    return fail(ErrorKind::Unsupported, "write capture", file_->path(),
+                "pcap holds one link type, and another has come",
+                "give the file a name that ends in .pcapng");
+  }
+  ++packets_;
+  return {};
+}
+
+void CaptureWriter::add_drops(const Batch& batch) {
+  for (const Drop& drop : batch.drops) {
+    if (drop.interface >= drops_.size()) {
+      drops_.resize(drop.interface + 1);
+    }
+    Drop& total = drops_[drop.interface];
+    total.time_ns = drop.time_ns;
+    total.interface = drop.interface;
+    total.by_kernel += drop.by_kernel;
+    total.by_interface += drop.by_interface;
+    if (begun_ && *kind_ == Kind::Pcapng) {
+      append_pcapng_drops(*file_, total);
+    }
+  }
+}
+
+Result<> CaptureWriter::add_all(const Batch& batch, const std::vector<Interface>& interfaces) {
+  if (begun_) {
+    tell_of(interfaces);
+  } else if (!interfaces.empty()) {
+    begin(interfaces);
+  }
+  for (const packet::Frame& frame : batch.frames) {
+    if (auto added = add_frame(frame, interfaces); !added) {
+      return added;
+    }
+  }
+  add_drops(batch);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - flushed_at_ >= kBetweenFlushes) {
+    flushed_at_ = now;
+    return file_->flush();
+  }
+  return file_->error() ? fail(*file_->error()) : Result<>{};
+}
+
+Result<> CaptureWriter::add(const Batch& batch, const std::vector<Interface>& interfaces) {
+  return failed_ ? Result<>{} : once(add_all(batch, interfaces));
+}
+
+Result<> CaptureWriter::finish() {
+  if (failed_) {
+    return {};
+  }
+  if (!begun_) {
+    begin({Interface{}});
+  }
+  return once(file_->finish());
+}
+
+Result<> CaptureWriter::once(Result<> outcome) {
+  failed_ = !outcome;
+  return outcome;
+}
+
+}  // namespace chokepoint::capture::source

@@ -1,0 +1,105 @@
+#include "capture/source/output_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace chokepoint::capture::source {
+namespace {
+
+constexpr std::size_t kWaitingBytes = std::size_t{256} << 10;
+constexpr mode_t kReadableByAll = 0644;
+constexpr const char* kOperation = "write capture";
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, sys::Descriptor descriptor)
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      compressor_(nullptr, ZSTD_freeCCtx),
+      waiting_(kWaitingBytes) {
+  if (path_.ends_with(".zst")) {
+    compressor_.reset(ZSTD_createCCtx());
+    ZSTD_CCtx_setParameter(compressor_.get(), ZSTD_c_compressionLevel, 1);
+    ZSTD_CCtx_setParameter(compressor_.get(), ZSTD_c_checksumFlag, 1);
+    compressed_.resize(ZSTD_CStreamOutSize());
+  }
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  sys::Descriptor descriptor(
+      path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                  : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll));
+  if (!descriptor) {
+    return fail(from_errno(errno, kOperation, path));
+  }
+  return OutputFile(path, std::move(descriptor));
+}
+
+std::uint8_t* OutputFile::append(std::size_t bytes) {
+  if (waiting_.size() - used_ < bytes) {
+    if (!write_out(Until::Enough)) {
+      return nullptr;
+    }
+    waiting_.resize(std::max(waiting_.size(), bytes));
+  }
+  return waiting_.data() + std::exchange(used_, used_ + bytes);
+}
+
+Result<> OutputFile::flush() { return write_out(Until::Flushed); }
+
+Result<> OutputFile::finish() { return write_out(Until::Finished); }
+
+Result<> OutputFile::write_out(Until until) {
+  if (error_) {
+    return fail(*error_);
+  }
+  const auto bytes = std::span<const std::uint8_t>(waiting_).first(std::exchange(used_, 0));
+  auto written = compressor_ ? compress(bytes, until) : write(bytes);
+  if (!written) {
+    error_ = written.error();
+  }
+  return written;
+}
+
+Result<> OutputFile::compress(std::span<const std::uint8_t> bytes, Until until) {
+  const ZSTD_EndDirective directive = until == Until::Enough    ? ZSTD_e_continue
+                                      : until == Until::Flushed ? ZSTD_e_flush
+                                                                : ZSTD_e_end;
+  ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+  for (;;) {
+    ZSTD_outBuffer output{compressed_.data(), compressed_.size(), 0};
+    const std::size_t left = ZSTD_compressStream2(compressor_.get(), &output, &input, directive);
+    if (ZSTD_isError(left) != 0) {
+      return fail(ErrorKind::Io, kOperation, path_, ZSTD_getErrorName(left));
+    }
+    if (auto written = write(std::span(compressed_).first(output.pos)); !written) {
+      return written;
+    }
+    const bool taken = input.pos == input.size;
+    if (taken && (until == Until::Enough || left == 0)) {
+      return {};
+    }
+  }
+}
+
+Result<> OutputFile::write(std::span<const std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return fail(from_errno(errno, kOperation, path_));
+    }
+    on_disk_ += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+}  // namespace chokepoint::capture::source
