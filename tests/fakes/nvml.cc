@@ -66,5 +66,84 @@ int nvmlDeviceGetUtilizationRates(void* /*device*/, Utilisation* rates) {
 int nvmlDeviceGetPcieReplayCounter(void* /*device*/, unsigned* /*value*/) {
   return 3;  // not supported
 }
+struct Memory {
+  unsigned long long total, free, used;
+};
+
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+struct GpmSupport {
+  unsigned version, is_supported;
+};
+
+struct GpmValue {
+  unsigned metric;
+  int result;
+  double value;
+  const char* names[3];
+};
+
+struct GpmRequest {
+  unsigned version, count;
+  void *earlier, *later;
+  GpmValue values[512];
+};
+
+int nvmlDeviceGetMemoryInfo(void* /*device*/, Memory* memory) {
+  *memory = {80'000'000'000, 68'000'000'000, 12'000'000'000};
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void* /*device*/, unsigned kind, unsigned* mhz) {
+  *mhz = kind == 1 ? 1980 : 0;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* /*device*/, unsigned long long* reasons) {
+  *reasons = 4;
+  return 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void* /*device*/, unsigned* count, ProcessInfo* list) {
+  if (*count < 2) {
+    return 7;
+  }
+  *count = 2;
+  list[0] = {4711, 1, 0, 0};
+  list[1] = {4712, 1, 0, 0};
+  return 0;
+}
+int nvmlGpmQueryDeviceSupport(void* /*device*/, GpmSupport* support) {
+  support->is_supported = 1;
+  return support->version == 1 ? 0 : 25;
+}
+int nvmlGpmSampleAlloc(void** sample) {
+  *sample = new int(0);
+  return 0;
+}
+int nvmlGpmSampleFree(void* sample) {
+  delete static_cast<int*>(sample);
+  return 0;
+}
+int nvmlGpmSampleGet(void* /*device*/, void* sample) {
+  static int taken = 0;
+  *static_cast<int*>(sample) = ++taken;
+  return 0;
+}
+// Of two samples that follow each other, in MiB/s: 1000 sent and 2000 received over PCIe, 3000 sent
+// over NVLink; no word on what came in.
+int nvmlGpmMetricsGet(GpmRequest* request) {
+  if (request->version != 1 ||
+      *static_cast<int*>(request->earlier) + 1 != *static_cast<int*>(request->later)) {
+    return 2;
+  }
+  for (unsigned i = 0; i < request->count; ++i) {
+    GpmValue& value = request->values[i];
+    value.result = value.metric == 60 ? 3 : 0;
+    value.value = value.metric == 20 ? 1000 : value.metric == 21 ? 2000 : 3000;
+  }
+  return 0;
+}
 }
 // NOLINTEND(readability-identifier-naming)
