@@ -1,0 +1,72 @@
+// Packets to per-flow truth. take() is the hot path: it finds the flow, updates both its halves and
+// returns where the packet's payload stands in the stream, so that followers of protocols inside
+// (capture/gloo) need no state of their own about sequence numbers. One thread each; two engines
+// share nothing, so flows may be spread over threads by Ends.
+//
+// Memory is bounded: a number of flows, and a budget for their details. Beyond either the oldest
+// idle flows are folded into one remainder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "capture/flow/facts.h"
+#include "capture/packet/packet.h"
+
+namespace chokepoint::capture::flow {
+
+struct Limits {
+  std::size_t flows = 65'536;
+  std::size_t detail_bytes = std::size_t{256} << 20;  // RTT samples, holes, series of all flows
+  bool keep_series = true;
+};
+
+// Where the packet went.
+struct Seen {
+  std::uint32_t slot = 0;        // of the flow; reused once the flow is gone
+  std::uint32_t generation = 0;  // differs when the slot has another flow
+  std::uint8_t direction = 0;    // 0: a to b
+  bool is_flow = false;          // false: no flow (not TCP or UDP, malformed)
+  bool is_copy = false;          // the very same packet was seen before
+  std::int64_t offset = 0;       // of the payload in the stream, 0 the first byte; TCP
+  std::uint32_t new_from = 0;    // bytes of the payload below this were seen before
+};
+
+class Engine {
+ public:
+  explicit Engine(const Limits& limits = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  // Valid until the next call.
+  const Seen& take(const packet::Packet& packet);
+
+  // All flows that are still there, the longest idle first. Costs as much as there are flows.
+  void visit(const std::function<void(std::uint32_t slot, const FlowFacts& facts)>& see) const;
+  // The same with what is counted anyway: costs next to nothing a flow.
+  void glance(const std::function<void(std::uint32_t slot, const Glance& glance)>& see) const;
+  // One flow that is there.
+  FlowFacts facts(std::uint32_t slot) const;
+  // Bins that ended, of all flows, since the last call; for the record. `all`: also unfinished
+  // ones.
+  void drain(
+      bool all,
+      const std::function<void(std::uint32_t slot, std::uint8_t direction, const Bin& bin)>& see);
+  // The course of one direction as far as it was kept.
+  std::vector<Bin> course(std::uint32_t slot, std::uint8_t direction) const;
+  const Remainder& remainder() const;
+  std::size_t flows() const;
+
+  // Called just before a flow is folded away.
+  void on_fold(std::function<void(std::uint32_t slot, const FlowFacts& facts)> call);
+
+ private:
+  class Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace chokepoint::capture::flow

@@ -1,0 +1,203 @@
+#include "capture/flow/tcp.h"
+
+#include <algorithm>
+
+#include "capture/flow/answer.h"
+#include "capture/flow/data.h"
+#include "capture/flow/made.h"
+#include "capture/packet/segments.h"
+
+namespace chokepoint::capture::flow {
+namespace {
+
+constexpr std::uint8_t kLargestScale = 14;
+constexpr std::uint32_t kTimestampBytes = 12;  // the option, padded
+// Data this far from where a closed connection stood is of another one.
+constexpr Position kFarFromClosed = Position{1} << 24;
+
+void take_opening(Half& half, Half& other, const packet::Packet& packet) {
+  const packet::Tcp& tcp = packet.tcp;
+  half.opening = {.is_seen = true,
+                  .has_window_scale = tcp.has(packet::kHasWindowScale),
+                  .allows_sack = tcp.has(packet::kHasSackPermitted),
+                  .window_scale = std::min(tcp.window_scale, kLargestScale),
+                  .mss = tcp.has(packet::kHasMss) ? tcp.mss : std::uint16_t{0},
+                  .has_timestamps = tcp.has(packet::kHasTimestamps),
+                  .is_cut = tcp.has(packet::kHasCutOptions),
+                  .is_answer = tcp.has(packet::kAck)};
+  const Opening& peer = other.opening;
+  if (!peer.is_seen || peer.mss == 0 || half.opening.mss == 0) {
+    return;
+  }
+  const bool is_stamped = peer.has_timestamps && half.opening.has_timestamps;
+  const std::uint32_t mss = std::min(peer.mss, half.opening.mss);
+  const std::uint32_t options = is_stamped ? kTimestampBytes : 0;
+  if (mss > options) {
+    half.segment.agreed(mss - options);
+    other.segment.agreed(mss - options);
+  }
+}
+
+// Both sides opened at once: each answers the other's SYN with its own again, which is not sent for
+// the lack of an answer.
+bool crosses(const Half& half, const packet::Packet& packet) {
+  return packet.tcp.has(packet::kSyn) && packet.tcp.has(packet::kAck) && half.opening.is_seen &&
+         !half.opening.is_answer;
+}
+
+void begin(Half& half, const packet::Packet& packet) {
+  half.is_begun = true;
+  half.origin = packet.tcp.sequence + (packet.tcp.has(packet::kSyn) ? 1 : 0);
+  half.next = half.acked = packet.tcp.has(packet::kSyn) ? -1 : 0;
+}
+
+Range range_of(const Half& half, const packet::Packet& packet) {
+  const packet::Tcp& tcp = packet.tcp;
+  const Position begin = unwrap(tcp.sequence, half.origin, half.next);
+  const Position length = Position{packet.payload_bytes} + (tcp.has(packet::kSyn) ? 1 : 0) +
+                          (tcp.has(packet::kFin) ? 1 : 0);
+  return {begin, begin + length};
+}
+
+// Looks like data that was answered, or like none: what keeps a silent connection, or asks whether
+// a closed window has opened. True where the packet was that, and is no data.
+bool take_probe(Half& half, const packet::Packet& packet, Range range) {
+  constexpr std::uint8_t kNoProbe = packet::kSyn | packet::kFin | packet::kRst;
+  if (packet.payload_bytes > 1 || (packet.tcp.flags & kNoProbe) != 0) {
+    return false;
+  }
+  const bool is_all_answered =
+      half.is_answered ? half.acked == half.next : packet.payload_bytes == 0;
+  const bool is_behind = range.begin == half.next - 1 && half.has_sent && is_all_answered;
+  const bool is_ahead = range.begin == half.next && packet.payload_bytes == 1;
+  if (half.is_peer_closed && (is_ahead || is_behind)) {
+    ++half.tally.zero_window_probes;
+    half.has_sent_probe |= is_ahead;
+    return true;
+  }
+  if (is_behind) {
+    ++half.tally.keep_alives;
+    return true;
+  }
+  return false;
+}
+
+// Within a segment's size of the edge a sender waits for more room.
+bool fills_window(const Half& half) {
+  const Position segment = std::max<std::uint32_t>(half.segment.bytes(), 1);
+  return half.is_edge_known && half.outstanding() > 0 && half.next + segment > half.edge;
+}
+
+void settle(Half& half, std::int64_t now, const Keeping& keeping) {
+  const bool is_full = fills_window(half);
+  if (is_full && !half.is_full) {
+    ++half.tally.window_full;
+    if (keeping.series) {
+      ++made(half.series, keeping.budget).at(now).window_full;
+    }
+  }
+  half.is_full = is_full;
+  half.tally.busy_periods += half.activity.move(
+      now, {.is_busy = half.has_sent && (half.outstanding() > 0 || !half.is_answered),
+            .is_window_limited = is_full,
+            .is_window_closed = half.is_peer_closed,
+            .is_unanswered = !half.is_answered});
+}
+
+void note_in_flight(Half& half, std::int64_t now, const Keeping& keeping) {
+  const std::uint64_t in_flight = half.in_flight();
+  half.round_peak = std::max(half.round_peak, in_flight);
+  half.tally.max_in_flight_bytes = std::max(half.tally.max_in_flight_bytes, in_flight);
+  if (keeping.series && in_flight > 0) {
+    Bin& bin = made(half.series, keeping.budget).at(now);
+    const auto kept = static_cast<std::uint32_t>(std::min<std::uint64_t>(in_flight, kNoSample));
+    bin.max_in_flight_bytes = std::max(bin.max_in_flight_bytes, kept);
+  }
+}
+
+// What comes back after an acknowledgement of everything comes when the application likes.
+void stamp(Half& half, const Half& other, const packet::Packet& packet, const Keeping& keeping) {
+  const bool is_answered_soon = packet.payload_bytes > 0 || other.outstanding() > 0;
+  if (packet.tcp.has(packet::kHasTimestamps) && is_answered_soon && half.tally.frames > 0) {
+    made(half.echoes, keeping.budget).sent(packet.tcp.timestamp, packet.time_ns);
+  }
+}
+
+Placed take_stream(Half& half, Half& other, const packet::Packet& packet, Range range,
+                   const Keeping& keeping) {
+  const Position payload_begin = range.begin + (packet.tcp.has(packet::kSyn) ? 1 : 0);
+  if (!half.has_sent && !half.opening.is_seen) {
+    half.next = std::max(half.next, range.begin);
+  }
+  half.has_sent = true;
+  const Segment segment{.packet = packet,
+                        .range = range,
+                        .on_wire = packet::on_the_wire(packet, half.segment.bytes()).segments,
+                        .payload_begin = payload_begin};
+  const std::uint64_t copies = half.tally.duplicates;
+  const Position fresh = take_data(half, other, segment, keeping);
+  half.is_finished |= packet.tcp.has(packet::kFin);
+  half.tally.unique_bytes +=
+      static_cast<std::uint64_t>(std::min<Position>(fresh, packet.payload_bytes));
+  note_in_flight(half, packet.time_ns, keeping);
+  const auto old = static_cast<std::uint32_t>(
+      std::clamp<Position>(Position{packet.payload_bytes} - fresh, 0, packet.payload_bytes));
+  return {.offset = payload_begin, .new_from = old, .is_copy = half.tally.duplicates > copies};
+}
+
+}  // namespace
+
+bool is_of_another(const Flow& flow, unsigned direction, const packet::Packet& packet) {
+  const Half& half = flow.halves[direction];
+  if (!half.is_begun || packet.tcp.has(packet::kRst)) {
+    return false;
+  }
+  if (packet.tcp.has(packet::kSyn)) {
+    return packet.tcp.sequence + 1 != half.origin || !half.opening.is_seen;
+  }
+  const Position begin = unwrap(packet.tcp.sequence, half.origin, half.next);
+  return packet.payload_bytes > 0 &&
+         (begin > half.next + kFarFromClosed || begin < half.next - kFarFromClosed);
+}
+
+Placed take_tcp(Flow& flow, unsigned direction, const packet::Packet& packet,
+                const Keeping& keeping) {
+  Half& half = flow.halves[direction];
+  Half& other = flow.halves[1 - direction];
+  const packet::Tcp& tcp = packet.tcp;
+  if (tcp.has(packet::kRst)) {
+    flow.is_reset = true;
+    half.activity.move(packet.time_ns, {});
+    other.activity.move(packet.time_ns, {});
+    return {};
+  }
+  const bool is_crossing = crosses(half, packet);
+  if (tcp.has(packet::kSyn) && !half.opening.is_seen) {
+    take_opening(half, other, packet);
+  }
+  if (!half.is_begun) {
+    begin(half, packet);
+  }
+  Placed placed{};
+  const Range range = range_of(half, packet);
+  if (is_crossing) {
+    half.opening.is_answer = true;
+  } else if (!take_probe(half, packet, range)) {
+    if (range.bytes() > 0) {
+      placed = take_stream(half, other, packet, range, keeping);
+    } else if (half.copies.saw(packet)) {
+      ++half.tally.duplicates;
+      return {.offset = range.begin, .is_copy = true};
+    }
+  }
+  if (tcp.has(packet::kAck) && take_answer(other, half, packet, keeping)) {
+    settle(other, packet.time_ns, keeping);
+  }
+  stamp(half, other, packet, keeping);
+  if (range.bytes() > 0) {
+    settle(half, packet.time_ns, keeping);
+  }
+  return placed;
+}
+
+}  // namespace chokepoint::capture::flow
