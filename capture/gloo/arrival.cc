@@ -1,0 +1,93 @@
+#include "capture/gloo/arrival.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace chokepoint::capture::gloo {
+namespace {
+
+std::int64_t earlier(std::int64_t one, std::int64_t other) {
+  return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other);
+}
+
+std::int64_t first_data_ns(const Share& share) {
+  return earlier(share.sent.first_data_ns, share.received.first_data_ns);
+}
+
+std::int64_t came_ns(const Share& share, const Way& way) {
+  const std::int64_t ready = ready_ns(way);
+  const std::int64_t data = first_data_ns(share);
+  return data != 0 && ready > data ? 0 : ready;
+}
+
+// By when a neighbour whose ready message was not seen had come.
+std::int64_t latest_ns(const Share& share) {
+  const std::int64_t data = first_data_ns(share);
+  return data == 0 ? std::numeric_limits<std::int64_t>::max() : data;
+}
+
+void find_last_peer(const Collective& collective, Arrival& arrival) {
+  std::int64_t unseen_until = 0;
+  for (const Share& share : collective.shares) {
+    const std::int64_t came = came_ns(share, share.received);
+    if (came == 0) {
+      unseen_until = std::max(unseen_until, latest_ns(share));
+    } else if (came > arrival.peer_ns) {
+      arrival.peer_ns = came;
+      arrival.last_peer = share.connection;
+    }
+  }
+  if (unseen_until > arrival.peer_ns) {
+    arrival.peer_ns = 0;
+    arrival.last_peer = Collectives::kNoConnection;
+  }
+  if (collective.shares.size() == 1) {
+    arrival.last_peer = collective.shares.front().connection;
+  }
+}
+
+std::int64_t own_by_ns(const Collective& collective) {
+  std::int64_t by_ns = 0;
+  for (const Share& share : collective.shares) {
+    by_ns = earlier(by_ns, share.sent.hidden_by_ns);
+  }
+  return by_ns;
+}
+
+std::int64_t peers_by_ns(const Collective& collective) {
+  std::int64_t by_ns = 0;
+  for (const Share& share : collective.shares) {
+    const std::int64_t came = came_ns(share, share.received);
+    const std::int64_t came_by = came != 0 ? came : share.received.hidden_by_ns;
+    if (came_by == 0) {
+      return 0;
+    }
+    by_ns = std::max(by_ns, came_by);
+  }
+  return by_ns;
+}
+
+void bound(const Collective& collective, Arrival& arrival) {
+  if (arrival.own_ns == 0 && own_by_ns(collective) <= arrival.peer_ns) {
+    arrival.own_ns = own_by_ns(collective);
+  } else if (arrival.peer_ns == 0 && peers_by_ns(collective) <= arrival.own_ns) {
+    arrival.peer_ns = peers_by_ns(collective);
+  }
+}
+
+}  // namespace
+
+Arrival arrival_at(const Collective& collective) {
+  Arrival arrival;
+  for (const Share& share : collective.shares) {
+    arrival.own_ns = earlier(arrival.own_ns, came_ns(share, share.sent));
+    arrival.first_data_ns = earlier(arrival.first_data_ns, first_data_ns(share));
+    arrival.last_data_ns =
+        std::max({arrival.last_data_ns, share.sent.last_data_ns, share.received.last_data_ns});
+  }
+  find_last_peer(collective, arrival);
+  bound(collective, arrival);
+  return arrival;
+}
+
+}  // namespace chokepoint::capture::gloo

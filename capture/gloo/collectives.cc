@@ -1,0 +1,256 @@
+#include "capture/gloo/collectives.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace chokepoint::capture::gloo {
+
+namespace {
+
+// A gap of so few whole headers held nothing else.
+constexpr std::uint64_t kMostReadyBytes = 10 * kHeaderBytes;
+
+// A stretch that was over so long before the first sign of a collective held nothing of it.
+constexpr std::int64_t kNearNs = 5'000'000;
+
+void note_first(std::int64_t& first_ns, std::int64_t time_ns) {
+  first_ns = first_ns == 0 ? time_ns : first_ns;
+}
+
+void count_data(Way& way, const Message& message, bool is_deduced) {
+  ++way.buffers;
+  way.payload_bytes += message.payload_bytes;
+  way.deduced_bytes += is_deduced ? message.payload_bytes : 0;
+  note_first(way.first_data_ns, message.first_byte_ns);
+  way.last_data_ns = std::max(way.last_data_ns, message.last_byte_ns);
+}
+
+void count(Way& way, const Message& message, bool is_deduced) {
+  ++way.messages;
+  if (!is_ready_message(message)) {
+    count_data(way, message, is_deduced);
+  } else if (message.opcode == Opcode::SendReady) {
+    ++way.announced;
+    note_first(way.send_ready_ns, message.first_byte_ns);
+  } else {
+    ++way.credits;
+    note_first(way.receive_ready_ns, message.first_byte_ns);
+  }
+}
+
+bool is_credit(const Message& message) {
+  return is_ready_message(message) && message.opcode == Opcode::ReceiveReady;
+}
+
+// Whether a message of a transfer is not there yet.
+bool is_missing(const Collective& transfer, const Message& message) {
+  const Share& share = transfer.shares.front();
+  if (!is_ready_message(message)) {
+    return true;
+  }
+  return is_credit(message) ? (transfer.is_send ? share.received : share.sent).credits == 0
+                            : (transfer.is_send ? share.sent : share.received).announced == 0;
+}
+
+// A header that was missed leaves the counts uneven for good.
+bool is_settled(const Way& way, const Way& back) {
+  return way.buffers >= std::max(way.announced, back.credits) || way.deduced_bytes != 0;
+}
+
+}  // namespace
+
+std::uint64_t Collective::sent_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Share& share : shares) {
+    bytes += share.sent.payload_bytes;
+  }
+  return bytes;
+}
+
+std::uint64_t Collective::received_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Share& share : shares) {
+    bytes += share.received.payload_bytes;
+  }
+  return bytes;
+}
+
+bool is_settled(const Collective& collective) {
+  return std::ranges::all_of(collective.shares, [](const Share& share) {
+    return is_settled(share.sent, share.received) && is_settled(share.received, share.sent);
+  });
+}
+
+Collectives::Collectives(See see, const CollectiveLimits& limits)
+    : see_(std::move(see)), limits_(limits) {}
+
+std::uint32_t Collectives::free_group(const packet::Address& peer) const {
+  std::uint32_t group = 0;
+  const auto is_taken = [&](const Connection& each) {
+    return each.is_used && each.group == group && each.peer == peer;
+  };
+  while (std::ranges::any_of(connections_, is_taken)) {
+    ++group;
+  }
+  return group;
+}
+
+std::uint32_t Collectives::connect(const packet::Ends& ends) {
+  auto place = std::ranges::find(connections_, false, &Connection::is_used);
+  if (place == connections_.end()) {
+    if (connections_.size() == limits_.connections) {
+      return kNoConnection;
+    }
+    place = connections_.insert(place, Connection{});
+  }
+  Connection made;
+  made.peer = ends.destination;
+  made.group = free_group(ends.destination);
+  made.is_used = true;
+  *place = made;
+  return static_cast<std::uint32_t>(place - connections_.begin());
+}
+
+void Collectives::disconnect(std::uint32_t connection) {
+  if (connection < connections_.size()) {
+    connections_[connection].is_used = false;
+  }
+}
+
+void Collectives::take(std::uint32_t connection, bool is_sent, const Message& message) {
+  if (connection >= connections_.size() || !connections_[connection].is_used) {
+    return;
+  }
+  if (message.kind == Kind::Unknown) {
+    take_missed(connection, is_sent, message);
+    return;
+  }
+  auto& streams = connections_[connection].streams;
+  streams[is_sent].latest = message;
+  if (!is_ready_message(message)) {
+    streams[is_sent].expected.arrived(message);
+  } else if (message.opcode == Opcode::SendReady) {
+    streams[is_sent].expected.announce(message);
+  } else {
+    streams[!is_sent].expected.announce(message);
+  }
+  add(connection, is_sent, message, false);
+}
+
+void Collectives::take_missed(std::uint32_t connection, bool is_sent, Message missed) {
+  Stream& stream = connections_[connection].streams[is_sent];
+  stream.missed_by_ns = missed.last_byte_ns;
+  const Message whole = missed;
+  stream.expected.explain(missed,
+                          [&](const Message& deduced) { add(connection, is_sent, deduced, true); });
+  const bool is_ready_only =
+      missed.payload_bytes < kHeaderBytes ||
+      (missed.payload_bytes <= kMostReadyBytes && missed.payload_bytes % kHeaderBytes == 0);
+  if (is_ready_only || stream.latest.kind == Kind::Unknown) {
+    return;
+  }
+  // Of what was under way when the first header was missed.
+  Message rest = stream.latest;
+  rest.opcode = Opcode::UnboundBuffer;
+  rest.payload_bytes = missed.payload_bytes - kHeaderBytes;
+  rest.first_byte_ns = whole.first_byte_ns;
+  rest.last_byte_ns = moment_in(whole, missed.payload_bytes);
+  add(connection, is_sent, rest, true);
+}
+
+void Collectives::add(std::uint32_t connection, bool is_sent, const Message& message,
+                      bool is_deduced) {
+  Collective& of = message.kind == Kind::PointToPoint
+                       ? find_transfer(connection, is_sent, message)
+                       : find(connections_[connection].group, message);
+  of.start_ns = std::min(of.start_ns, message.first_byte_ns);
+  of.end_ns = std::max(of.end_ns, message.last_byte_ns);
+  if (Share* share = share_of(of, connection)) {
+    Way& way = is_sent ? share->sent : share->received;
+    if (way.messages == 0) {
+      const std::int64_t missed_by_ns = connections_[connection].streams[is_sent].missed_by_ns;
+      way.hidden_by_ns = missed_by_ns + kNearNs >= of.start_ns ? missed_by_ns : 0;
+    }
+    count(way, message, is_deduced);
+  }
+  if (of.kind == Kind::PointToPoint && !is_ready_message(message)) {
+    close(static_cast<std::size_t>(&of - open_.data()));
+  }
+}
+
+Collective& Collectives::find(std::uint32_t group, const Message& message) {
+  const auto found = std::find_if(open_.rbegin(), open_.rend(), [&](const Collective& each) {
+    return each.number == message.tag && each.kind == message.kind && each.group == group;
+  });
+  return found == open_.rend() ? opened(group, message) : *found;
+}
+
+Collective& Collectives::find_transfer(std::uint32_t connection, bool is_sent,
+                                       const Message& message) {
+  const bool is_send = is_sent != is_credit(message);
+  const auto found = std::ranges::find_if(open_, [&](const Collective& each) {
+    return each.kind == Kind::PointToPoint && each.number == message.tag &&
+           each.is_send == is_send && each.shares.front().connection == connection &&
+           is_missing(each, message);
+  });
+  if (found != open_.end()) {
+    return *found;
+  }
+  Collective& transfer = opened(connections_[connection].group, message);
+  transfer.is_send = is_send;
+  transfer.shares.push_back({.connection = connection});
+  return transfer;
+}
+
+Collective& Collectives::opened(std::uint32_t group, const Message& message) {
+  if (open_.size() >= limits_.open) {
+    make_room();
+  }
+  open_.push_back({.group = group,
+                   .kind = message.kind,
+                   .number = message.tag,
+                   .start_ns = message.first_byte_ns,
+                   .end_ns = message.first_byte_ns});
+  return open_.back();
+}
+
+Share* Collectives::share_of(Collective& collective, std::uint32_t connection) const {
+  const auto found = std::ranges::find(collective.shares, connection, &Share::connection);
+  if (found != collective.shares.end()) {
+    return &*found;
+  }
+  if (collective.shares.size() >= limits_.shares) {
+    return nullptr;
+  }
+  Share share;
+  share.connection = connection;
+  collective.shares.push_back(share);
+  return &collective.shares.back();
+}
+
+void Collectives::make_room() {
+  const auto oldest = std::ranges::min_element(open_, {}, &Collective::end_ns);
+  ++evicted_;
+  close(static_cast<std::size_t>(oldest - open_.begin()));
+}
+
+void Collectives::close(std::size_t place) {
+  const Collective over = std::move(open_[place]);
+  open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(place));
+  see_(over);
+}
+
+void Collectives::settle(std::int64_t now_ns, bool all) {
+  for (std::size_t place = 0; place < open_.size();) {
+    const Collective& each = open_[place];
+    const std::int64_t quiet_ns = now_ns - each.end_ns;
+    const std::int64_t wanted_ns = is_settled(each) ? limits_.quiet_ns : limits_.abandoned_ns;
+    if (all || quiet_ns >= wanted_ns) {
+      close(place);
+    } else {
+      ++place;
+    }
+  }
+}
+
+}  // namespace chokepoint::capture::gloo
