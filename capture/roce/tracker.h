@@ -1,0 +1,63 @@
+// RoCEv2 as the wire shows it: per destination queue pair messages, bytes, gaps in the packet
+// sequence, retransmissions, NAKs, receiver-not-ready, congestion notifications and marks. What a
+// host answers goes to the same queue pair as its own requests, and is told apart from them
+// (queue_pair.h). Connections need not have been seen being made. Bounded memory; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "capture/packet/packet.h"
+
+namespace chokepoint::capture::roce {
+
+struct Limits {
+  std::size_t queue_pairs = 16'384;
+};
+
+// Packets from one host to one queue pair of another.
+struct QueuePairFacts {
+  packet::Ends ends{};
+  std::uint32_t queue_pair = 0;
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;          // on the wire
+  std::uint64_t payload_bytes = 0;  // of the messages
+  std::uint64_t messages = 0;
+  std::uint64_t read_requests = 0;
+  std::uint64_t atomics = 0;
+  std::uint64_t acknowledgements = 0;
+  std::uint64_t missing_packets = 0;  // gaps in the PSN, not filled later
+  std::uint64_t filled_packets = 0;   // gaps filled later: overtaken, or lost before the tap
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t retransmitted_bytes = 0;
+  std::uint64_t duplicates = 0;  // copies of the very same packet
+  std::uint64_t restarts = 0;    // the queue pair was used anew, with other numbers
+  std::uint64_t unknown_packets = 0;
+  std::uint32_t mtu = 0;  // the largest payload a packet; 0: not known
+  std::uint64_t sequence_naks = 0;
+  std::uint64_t other_naks = 0;
+  std::uint64_t receiver_not_ready = 0;
+  std::uint64_t congestion_notifications = 0;  // CNP sent to this queue pair
+  std::uint64_t congestion_marks = 0;          // ECN "congestion experienced"
+};
+
+class Tracker {
+ public:
+  explicit Tracker(const Limits& limits = {});
+  ~Tracker();
+
+  // A packet of kind Roce.
+  void take(const packet::Packet& packet);
+  void visit(const std::function<void(const QueuePairFacts& facts)>& see) const;
+  std::uint64_t folded() const;  // queue pairs that had to make room
+
+ private:
+  class Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace chokepoint::capture::roce
