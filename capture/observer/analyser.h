@@ -1,0 +1,89 @@
+// Everything that is made of packets, in the order in which it is done: flows, Gloo's messages
+// inside them, RoCE, and a count of the rest. One thread each; analysers share nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "capture/flow/engine.h"
+#include "capture/observer/course.h"
+#include "capture/observer/errands.h"
+#include "capture/observer/flow_marks.h"
+#include "capture/observer/gloo_watch.h"
+#include "capture/observer/others.h"
+#include "capture/observer/pulse.h"
+#include "capture/packet/packet.h"
+#include "capture/roce/tracker.h"
+#include "capture/source/source.h"
+
+namespace chokepoint::capture::observer {
+
+class Analyser;
+
+// Somebody who wants to know as it happens: the record. Called on the analyser's thread.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  // The first analyser's alone is told.
+  virtual void on_drop(Analyser& analyser, const source::Drop& drop) = 0;
+  // A flow is about to make room for another.
+  virtual void on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) = 0;
+  // A flow is Gloo's, and the ledger knows it by this number.
+  virtual void on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) = 0;
+  // Between two batches.
+  virtual void after_batch(Analyser& analyser) = 0;
+};
+
+class Analyser {
+ public:
+  // The witness may be null. What is given outlives the analyser.
+  Analyser(const flow::Limits& limits, const Course& course, GlooLedger& ledger, Witness* witness);
+  Analyser(const Analyser&) = delete;
+  Analyser& operator=(const Analyser&) = delete;
+
+  void take(const packet::Packet& packet) {
+    time_ns_ = packet.time_ns;
+    const flow::Seen& seen = engine_.take(packet);
+    if (packet.kind == packet::Kind::Roce) {
+      roce_.take(packet);
+    } else if (!seen.is_flow) {
+      others_.add(packet);
+    } else {
+      pulse_.take(seen.slot, packet.time_ns, packet.frame_bytes);
+      if (packet.kind == packet::Kind::Tcp && packet.payload_bytes > 0) {
+        marks_.take(packet, seen);
+        if (packet.payload_bytes > seen.new_from) {
+          gloo_.take(packet, seen);
+        }
+      }
+    }
+  }
+
+  void take(const source::Drop& drop);
+  void end_batch();
+  // Nothing more will come.
+  void finish() { gloo_.finish(); }
+
+  flow::Engine& engine() { return engine_; }
+  const flow::Engine& engine() const { return engine_; }
+  const roce::Tracker& roce() const { return roce_; }
+  const Others& others() const { return others_; }
+  const Course& course() const { return course_; }
+  Pulse& pulse() { return pulse_; }
+  FlowMarks& marks() { return marks_; }
+  std::int64_t time_ns() const { return time_ns_; }  // of the newest packet; 0 before the first
+  Errands& errands() { return errands_; }
+
+ private:
+  flow::Engine engine_;
+  GlooWatch gloo_;
+  roce::Tracker roce_;
+  Others others_;
+  Pulse pulse_;
+  FlowMarks marks_;
+  Errands errands_;
+  const Course& course_;
+  Witness* witness_;
+  std::int64_t time_ns_ = 0;
+};
+
+}  // namespace chokepoint::capture::observer

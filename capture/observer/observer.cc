@@ -1,0 +1,208 @@
+#include "capture/observer/observer.h"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace chokepoint::capture::observer {
+namespace {
+
+// Enough that a thread that is held up for a moment does not hold up the other.
+constexpr std::uint32_t kParcels = 8;
+
+flow::Limits share_of(flow::Limits limits, std::size_t analysers) {
+  limits.flows = std::max<std::size_t>(limits.flows / analysers, 1);
+  limits.detail_bytes /= analysers;
+  return limits;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Observer>> Observer::make(std::unique_ptr<source::Source> source,
+                                                 const Settings& settings,
+                                                 const WitnessOf& witness_of, Keep keep) {
+  sys::Descriptor over(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!over) {
+    return chokepoint::fail(from_errno(errno, "open", "eventfd"));
+  }
+  return std::unique_ptr<Observer>(
+      new Observer(std::move(source), settings, witness_of, std::move(keep), std::move(over)));
+}
+
+Observer::Observer(std::unique_ptr<source::Source> source, const Settings& settings,
+                   const WitnessOf& witness_of, Keep keep, sys::Descriptor over)
+    : source_(std::move(source)),
+      settings_(settings),
+      keep_(std::move(keep)),
+      decoder_(settings.tunnels),
+      gloo_(settings.own_addresses, settings.on_collective),
+      over_(std::move(over)) {
+  const std::size_t analysers = std::max<std::size_t>(settings.threads, 2) - 1;
+  for (std::size_t i = 0; i < analysers; ++i) {
+    analysers_.push_back(std::make_unique<Analyser>(share_of(settings.limits, analysers), course_,
+                                                    gloo_, witness_of ? witness_of(i) : nullptr));
+  }
+  if (settings.threads > 1) {
+    relay_ = std::make_unique<Relay<Parcel>>(kParcels, analysers);
+  }
+}
+
+Observer::~Observer() {
+  stop();
+  static_cast<void>(join());
+}
+
+void Observer::begin(const char* name, std::function<void()> work) {
+  threads_.emplace_back(std::move(work));
+  pthread_setname_np(threads_.back().native_handle(), name);
+}
+
+void Observer::start() {
+  if (!relay_) {
+    running_ = 1;
+    begin("packets", [this] { read_and_analyse(); });
+    return;
+  }
+  running_ = 1 + analysers_.size();
+  for (std::size_t i = 0; i < analysers_.size(); ++i) {
+    begin("packets", [this, i] { analyse(i); });
+  }
+  begin("packet reader", [this] { read_for_others(); });
+}
+
+void Observer::stop() {
+  if (settings_.stop_source) {
+    settings_.stop_source();
+  } else {
+    stop_ = true;
+  }
+}
+
+Result<> Observer::join() {
+  for (std::thread& thread : threads_) {
+    thread.join();
+  }
+  if (!threads_.empty()) {
+    gloo_.finish();
+  }
+  threads_.clear();
+  return error_ ? Result<>(std::unexpected(*error_)) : Result<>();
+}
+
+bool Observer::inspect(const std::function<void(const Analyser& analyser)>& look,
+                       std::chrono::milliseconds patience) {
+  for (const std::unique_ptr<Analyser>& analyser : analysers_) {
+    if (running_ == 0) {
+      look(*analyser);
+    } else if (!analyser->errands().ask([&] { look(*analyser); }, patience)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Observer::read_and_analyse() {
+  Analyser& analyser = *analysers_.front();
+  source::Batch batch;
+  packet::Packet packet;
+  for (bool more = true; more;) {
+    more = read(batch);
+    for (const packet::Frame& frame : batch.frames) {
+      decoder_.decode(frame, packet);
+      analyser.take(packet);
+    }
+    for (const source::Drop& drop : batch.drops) {
+      analyser.take(drop);
+    }
+    analyser.end_batch();
+  }
+  analyser.finish();
+  end_thread();
+}
+
+void Observer::read_for_others() {
+  for (bool more = true; more;) {
+    Parcel& parcel = relay_->fill();
+    more = read(parcel.batch);
+    parcel.decode(decoder_, analysers_.size());
+    relay_->give();
+  }
+  relay_->close();
+  end_thread();
+}
+
+void Observer::analyse(std::size_t index) {
+  Analyser& analyser = *analysers_[index];
+  const bool is_alone = analysers_.size() == 1;
+  while (const Parcel* parcel = relay_->next(index)) {
+    for (std::size_t i = 0; i < parcel->batch.frames.size(); ++i) {
+      if (is_alone || parcel->owners[i] == index) {
+        analyser.take(parcel->packets[i]);
+      }
+    }
+    if (index == 0) {
+      for (const source::Drop& drop : parcel->batch.drops) {
+        analyser.take(drop);
+      }
+    }
+    relay_->release(index);
+    analyser.end_batch();
+  }
+  analyser.finish();
+  end_thread();
+}
+
+void Observer::end_thread() {
+  if (running_.fetch_sub(1) == 1) {
+    eventfd_write(over_.get(), 1);
+  }
+}
+
+bool Observer::read(source::Batch& batch) {
+  batch.clear();
+  const Result<source::Progress> progress = source_->read(batch);
+  if (!progress) {
+    batch.clear();
+    return fail(progress.error());
+  }
+  const bool is_last = is_enough(batch) || *progress == source::Progress::End;
+  course_.take(source_->interfaces());
+  course_.take(batch);
+  if (keep_) {
+    if (const Result<> kept = keep_(batch, source_->interfaces()); !kept) {
+      return fail(kept.error());
+    }
+  }
+  return !is_last && !stop_;
+}
+
+bool Observer::is_enough(source::Batch& batch) {
+  std::vector<packet::Frame>& frames = batch.frames;
+  if (frames_ == 0 && !frames.empty()) {
+    first_ns_ = frames.front().time_ns;
+  }
+  std::size_t wanted = frames.size();
+  if (settings_.most_frames > 0) {
+    wanted = std::min<std::size_t>(wanted, settings_.most_frames - frames_);
+  }
+  if (settings_.most_time.count() > 0) {
+    const auto late = std::ranges::find_if(frames, [&](const packet::Frame& frame) {
+      return frame.time_ns - first_ns_ > settings_.most_time.count();
+    });
+    wanted = std::min<std::size_t>(wanted, static_cast<std::size_t>(late - frames.begin()));
+  }
+  const bool is_cut = wanted < frames.size();
+  frames.resize(wanted);
+  frames_ += wanted;
+  return is_cut || (settings_.most_frames > 0 && frames_ == settings_.most_frames);
+}
+
+bool Observer::fail(Error error) {
+  error_ = std::move(error);
+  return false;
+}
+
+}  // namespace chokepoint::capture::observer

@@ -1,0 +1,223 @@
+#include "capture/observer/recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/record/names.h"
+#include "capture/observer/ends_text.h"
+#include "capture/observer/flow_rows.h"
+#include "capture/packet/text.h"
+
+namespace chokepoint::capture::observer {
+namespace {
+
+// Bins are 10 ms wide, and full detail is kept for five seconds.
+constexpr std::int64_t kDrainLiveNs = 500'000'000;
+constexpr std::int64_t kDrainFileNs = 2'000'000'000;
+// Of a file: rows that may wait for the disk, which is less than the queue holds.
+constexpr std::uint64_t kMostWaiting = 16'384;
+
+}  // namespace
+
+Recorder::Recorder(record::Writer& writer, const RecorderOptions& options)
+    : writer_(writer),
+      producer_(writer.producer("flows")),
+      options_(options),
+      own_rows_(writer),
+      rows_(options.rows != nullptr ? *options.rows : own_rows_) {}
+
+void Recorder::on_drop(Analyser& analyser, const source::Drop& drop) {
+  writer_.add(record::Event{.t_ns = monotonic(drop.time_ns),
+                            .kind = std::string(record::kPacketsDropped),
+                            .subject = analyser.course().interface_name(drop.interface),
+                            .detail = fmt::format(R"({{"kernel":{},"interface":{}}})",
+                                                  drop.by_kernel, drop.by_interface)});
+}
+
+void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
+  keep_totals(analyser, slot, facts);
+  keep_marks(analyser);
+  Entry& entry = entry_of(slot);
+  for (std::uint8_t direction = 0; direction < 2; ++direction) {
+    for (const flow::Bin& bin : analyser.engine().course(slot, direction)) {
+      keep(entry, direction, bin);
+    }
+  }
+  rows_.leave(slot);
+  entry = {};
+}
+
+void Recorder::on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) {
+  Entry& entry = entry_of(slot);
+  entry.connection = connection;
+  has_row(analyser, slot, entry);
+  tell_flow(entry);
+}
+
+void Recorder::after_batch(Analyser& analyser) {
+  const std::int64_t every = options_.is_live ? kDrainLiveNs : kDrainFileNs;
+  if (analyser.time_ns() - drained_ns_ >= every) {
+    drained_ns_ = analyser.time_ns();
+    drain(analyser, false);
+  } else if (analyser.marks().are_many()) {
+    keep_marks(analyser);
+  }
+}
+
+void Recorder::finish(Analyser& analyser) {
+  drain(analyser, true);
+  analyser.engine().visit([&](std::uint32_t slot, const flow::FlowFacts& facts) {
+    keep_totals(analyser, slot, facts);
+  });
+}
+
+Recorder::Entry& Recorder::entry_of(std::uint32_t slot) {
+  if (slot >= entries_.size()) {
+    entries_.resize(std::max<std::size_t>(slot + 1, entries_.size() * 2));
+  }
+  return entries_[slot];
+}
+
+std::int64_t Recorder::monotonic(std::int64_t wall_ns) const {
+  return wall_ns + options_.wall_to_monotonic_ns;
+}
+
+record::Flow Recorder::row_of(const flow::FlowFacts& facts, std::string interface) const {
+  const packet::Ends& ends = facts.ends;
+  record::Flow row;
+  row.protocol = protocol_text(facts.kind);
+  row.a_address = packet::text_of(ends.source, ends.is_ipv6);
+  row.a_port = ends.source_port;
+  row.b_address = packet::text_of(ends.destination, ends.is_ipv6);
+  row.b_port = ends.destination_port;
+  row.local_end = local_end(ends);
+  row.interface = std::move(interface);
+  row.start_ns = monotonic(facts.start_ns);
+  if (facts.kind == packet::Kind::Tcp) {
+    row.handshake_seen = facts.handshake_seen ? 1 : 0;
+  }
+  return row;
+}
+
+record::Figure Recorder::local_end(const packet::Ends& ends) const {
+  const bool is_a = std::ranges::count(options_.own_addresses, ends.source) > 0;
+  const bool is_b = std::ranges::count(options_.own_addresses, ends.destination) > 0;
+  return is_a == is_b ? record::Figure() : record::Figure(is_a ? 0 : 1);
+}
+
+record::Direction Recorder::direction_of(const Entry& entry, std::size_t direction) {
+  return (direction == 1) == entry.place.is_turned ? record::Direction::AToB
+                                                   : record::Direction::BToA;
+}
+
+void Recorder::keep(Entry& entry, std::uint8_t direction, const flow::Bin& bin) {
+  std::int64_t& kept_ns = entry.kept_ns.at(direction);
+  if (entry.place.flow == 0 || bin.end_ns() <= kept_ns) {
+    return;
+  }
+  kept_ns = bin.end_ns();
+  record::FlowSample row = sample_of(bin);
+  row.t_ns = monotonic(bin.end_ns());
+  row.flow = entry.place.flow;
+  row.direction = direction_of(entry, direction);
+  push(row);
+}
+
+void Recorder::keep_marks(Analyser& analyser) {
+  for (const FlowMark& mark : analyser.marks().chosen()) {
+    Entry& entry = entry_of(mark.slot);
+    if (has_row(analyser, mark.slot, entry)) {
+      push(record::FlowMark{.t_ns = monotonic(mark.time_ns),
+                            .flow = entry.place.flow,
+                            .direction = direction_of(entry, mark.direction),
+                            .sequence = mark.sequence});
+    }
+  }
+  analyser.marks().clear();
+}
+
+void Recorder::push(const auto& row) {
+  if (!options_.is_live) {
+    wait_for_room();
+  }
+  producer_.push(row);
+  ++pushed_;
+}
+
+bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
+  if (entry.place.flow == 0 && rows_.is_worth_asking(slot)) {
+    const flow::FlowFacts facts = analyser.engine().facts(slot);
+    entry.place =
+        rows_.place(slot, facts, row_of(facts, analyser.course().interface_name(facts.interface)));
+    if (entry.place.flow != 0) {
+      tell_flow(entry);
+      catch_up(analyser, slot);
+    }
+  }
+  return entry.place.flow != 0;
+}
+
+// A flow may get its row late: what the engine still has of its course until then.
+void Recorder::catch_up(Analyser& analyser, std::uint32_t slot) {
+  for (std::uint8_t direction = 0; direction < 2; ++direction) {
+    for (const flow::Bin& bin : analyser.engine().course(slot, direction)) {
+      if (bin.end_ns() <= analyser.time_ns()) {
+        keep(entry_of(slot), direction, bin);
+      }
+    }
+  }
+}
+
+void Recorder::tell_flow(const Entry& entry) {
+  if (options_.connections != nullptr) {
+    options_.connections->set(entry.connection, entry.place.flow);
+  }
+}
+
+void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
+  Entry& entry = entry_of(slot);
+  record::Flow row = row_of(facts, analyser.course().interface_name(facts.interface));
+  row.end_ns = monotonic(facts.end_ns);
+  if (entry.place.flow == 0) {
+    entry.place = rows_.place(slot, facts, std::move(row));
+    tell_flow(entry);
+  } else {
+    rows_.update(slot, entry.place, std::move(row));
+  }
+  for (std::size_t direction = 0; direction < 2 && entry.place.flow != 0; ++direction) {
+    record::FlowTotal total = total_of(entry.place.flow, direction, facts);
+    total.direction = direction_of(entry, direction);
+    writer_.add(total);
+  }
+}
+
+void Recorder::drain(Analyser& analyser, bool all) {
+  analyser.engine().drain(all,
+                          [&](std::uint32_t slot, std::uint8_t direction, const flow::Bin& bin) {
+                            Entry& entry = entry_of(slot);
+                            if (has_row(analyser, slot, entry)) {
+                              keep(entry, direction, bin);
+                            }
+                          });
+  analyser.marks().settle(analyser.time_ns(), all);
+  keep_marks(analyser);
+}
+
+void Recorder::wait_for_room() const {
+  if (pushed_ % kMostWaiting != 0) {
+    return;
+  }
+  for (;;) {
+    const record::WriterStatus status = writer_.status();
+    if (status.trouble || status.rows + status.dropped + kMostWaiting / 4 >= pushed_) {
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace chokepoint::capture::observer

@@ -1,0 +1,90 @@
+// Hands items from one thread to several others without copying: a ring of items that are made
+// once. The giver fills the next free one and gives it; every taker sees every item, in order, and
+// lets go of it. An item is filled again when the last taker has let go of it.
+//
+//   giver   fill() ─ … ─ give() ─ fill() ─ … ─ give() ─ … ─ close()
+//   takers       next() ─ … ─ release() ─ next() ─ …         next() is null
+//
+// Who has nothing to do sleeps in the kernel; who has something never calls it, but to wake a
+// sleeper. One giver thread, and one thread a taker.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace chokepoint::capture::observer {
+
+template <class Item>
+class Relay {
+ public:
+  Relay(std::uint32_t items, std::size_t takers)
+      : items_(std::bit_ceil(items)),
+        takers_(std::make_unique<Taker[]>(takers)),
+        taker_count_(takers) {}
+
+  // Waits until the oldest item is free.
+  Item& fill() {
+    for (std::size_t taker = 0; taker < taker_count_; ++taker) {
+      wait_for_room(takers_[taker].released);
+    }
+    return at(given_count_);
+  }
+
+  void give() {
+    ++given_count_;
+    given_.store(given_count_, std::memory_order_release);
+    given_.notify_all();
+  }
+
+  // After the last item.
+  void close() {
+    end_ = given_count_;
+    closed_.store(true, std::memory_order_release);
+    give();
+  }
+
+  // Waits for the next item; null once all were taken and there will be no more.
+  Item* next(std::size_t taker) {
+    const std::uint32_t taken = takers_[taker].taken;
+    given_.wait(taken, std::memory_order_acquire);
+    const bool is_over = closed_.load(std::memory_order_acquire) && taken == end_;
+    return is_over ? nullptr : &at(taken);
+  }
+
+  void release(std::size_t taker) {
+    Taker& self = takers_[taker];
+    self.released.store(++self.taken, std::memory_order_release);
+    self.released.notify_one();
+  }
+
+ private:
+  static constexpr std::size_t kCacheLine = 64;
+
+  struct alignas(kCacheLine) Taker {
+    std::atomic<std::uint32_t> released = 0;
+    std::uint32_t taken = 0;  // the same, for its own thread
+  };
+
+  // Counts wrap around after 2^32 items, which a power of two of places does not mind.
+  Item& at(std::uint32_t count) { return items_[count & (items_.size() - 1)]; }
+
+  void wait_for_room(const std::atomic<std::uint32_t>& released) const {
+    for (std::uint32_t done = released.load(std::memory_order_acquire);
+         given_count_ - done >= items_.size(); done = released.load(std::memory_order_acquire)) {
+      released.wait(done, std::memory_order_acquire);
+    }
+  }
+
+  std::vector<Item> items_;
+  std::unique_ptr<Taker[]> takers_;
+  std::size_t taker_count_;
+  std::uint32_t given_count_ = 0;  // the giver's
+  std::uint32_t end_ = 0;          // of all, once closed
+  alignas(kCacheLine) std::atomic<std::uint32_t> given_ = 0;
+  std::atomic<bool> closed_ = false;
+};
+
+}  // namespace chokepoint::capture::observer
