@@ -1,0 +1,95 @@
+#include "capture/job/attached.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "capture/job/cgroup.h"
+#include "capture/job/stat_line.h"
+
+namespace chokepoint::capture::job {
+namespace {
+
+class AttachedProcess final : public Attached {
+ public:
+  explicit AttachedProcess(sys::Descriptor process) : process_(std::move(process)) {}
+  int descriptor() const override { return process_.get(); }
+  bool is_over() override {
+    pollfd one{process_.get(), POLLIN, 0};
+    return poll(&one, 1, 0) > 0;
+  }
+
+ private:
+  sys::Descriptor process_;
+};
+
+class AttachedCgroup final : public Attached {
+ public:
+  AttachedCgroup(std::string folder, const sys::Root& root)
+      : folder_(std::move(folder)), root_(root) {}
+  int descriptor() const override { return -1; }
+  bool is_over() override {
+    const auto pids = pids_of_cgroup(root_, folder_);
+    return !pids || pids->empty();
+  }
+
+ private:
+  std::string folder_;
+  const sys::Root& root_;
+};
+
+// What reading a process's sockets and environment takes, /proc/PID/environ takes, too.
+Result<> may_watch(pid_t pid, const sys::Root& root) {
+  const Result<std::string> read = root.read("/proc/" + std::to_string(pid) + "/environ");
+  if (read || read.error().kind != ErrorKind::Permission) {
+    return {};
+  }
+  return fail(ErrorKind::Permission, "watch", "process " + std::to_string(pid),
+              "it is another user's", "run as that user, or as root");
+}
+
+Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& root) {
+  const std::string subject = "process " + std::to_string(pid);
+  sys::Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process && errno == ESRCH) {
+    return fail(ErrorKind::NotFound, "watch", subject, "there is none", "'ps -e' lists them");
+  }
+  // Newer kernels say ENOENT.
+  if (!process && (errno == EINVAL || errno == ENOENT)) {
+    return fail(ErrorKind::Usage, "watch", subject, "it is a thread",
+                "give the process that it belongs to");
+  }
+  if (!process) {
+    return fail(from_errno(errno, "watch", subject));
+  }
+  if (const Result<> may = may_watch(pid, root); !may) {
+    return std::unexpected(may.error());
+  }
+  return std::make_unique<AttachedProcess>(std::move(process));
+}
+
+Result<std::unique_ptr<Attached>> attach_cgroup(const std::string& name, const sys::Root& root) {
+  const std::optional<std::string> folder = find_cgroup(root, name);
+  if (!folder) {
+    return fail(ErrorKind::NotFound, "watch", "cgroup " + name, "there is none",
+                "/proc/PID/cgroup names those of a process");
+  }
+  auto attached = std::make_unique<AttachedCgroup>(*folder, root);
+  if (attached->is_over()) {
+    return fail(ErrorKind::NotFound, "watch", "cgroup " + name, "nobody is in it",
+                "start the job first");
+  }
+  return attached;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Attached>> Attached::attach(const Selection& selection,
+                                                   const sys::Root& root) {
+  return selection.pid > 0 ? attach_process(selection.pid, root)
+                           : attach_cgroup(selection.cgroup, root);
+}
+
+}  // namespace chokepoint::capture::job

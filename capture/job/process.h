@@ -1,0 +1,35 @@
+// A process of the watched job, and what it says of its place in it. Values.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chokepoint::capture::job {
+
+// By RANK, LOCAL_RANK, WORLD_SIZE, or by what srun and mpirun set in their place.
+struct Rank {
+  std::optional<int> rank = {};
+  std::optional<int> local_rank = {};
+  std::optional<int> world_size = {};
+
+  bool operator==(const Rank&) const = default;
+};
+
+struct JobProcess {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::uint64_t start_ticks = 0;  // since boot: with the pid it names a process for good
+  std::int64_t start_ns = 0;      // monotonic
+  std::string command = {};       // as a shell would take it, cut at a bounded length
+  Rank rank = {};
+  std::uint64_t network = 0;   // the inode of its network namespace; 0: not known
+  std::int64_t record_id = 0;  // its row in the run record; 0: it has none
+};
+
+using JobProcesses = std::vector<JobProcess>;
+
+}  // namespace chokepoint::capture::job
