@@ -1,0 +1,235 @@
+#include "capture/step/marks.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/sys/process.h"
+#include "tests/base/record/record_folder.h"
+
+namespace chokepoint::capture::step {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+constexpr std::int64_t kMs = 1'000'000;
+
+class MarksTest : public record::RecordFolder {
+ protected:
+  void SetUp() override {
+    writer = open_writer();
+    marks = *Marks::listen(folder_.path(), clock_, *writer);
+  }
+  void send(const Mark& mark) { EXPECT_TRUE(send_mark(marks->path(), mark)); }
+  void take(const job::JobProcesses& processes = {}) {
+    marks->take(processes, [this](const Step& step) { seen.push_back(step); });
+  }
+  // Sent and taken at this moment.
+  void after(std::int64_t ms, const Mark& mark) {
+    clock_.advance(ms * kMs);
+    send(mark);
+    take();
+  }
+  std::vector<record::Event> events() {
+    marks.reset();
+    writer->close();
+    record::Reader reader = open_reader();
+    return *reader.all<record::Event>();
+  }
+
+  std::unique_ptr<record::Writer> writer;
+  std::unique_ptr<Marks> marks;
+  std::vector<Step> seen;
+};
+
+TEST_F(MarksTest, EachStepEndsTheOneBefore) {
+  after(10, {.name = "step"});
+  after(20, {.name = "step"});
+  after(30, {.name = "step", .number = 7, .samples = 64});
+  after(40, {.name = "step"});
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0].end_ns - seen[0].start_ns, 20 * kMs);
+  EXPECT_EQ(seen[1].end_ns - seen[1].start_ns, 30 * kMs);
+  EXPECT_EQ(seen[2].number, 7);
+  EXPECT_EQ(seen[2].samples, 64);
+  EXPECT_FALSE(seen[2].rank);
+}
+
+TEST_F(MarksTest, RanksHaveStepsOfTheirOwn) {
+  for (int i = 0; i < 3; ++i) {
+    after(10, {.name = "step", .rank = 0});
+    after(5, {.name = "step", .rank = 1});
+  }
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[1].rank, 1);
+  EXPECT_EQ(seen[1].end_ns - seen[1].start_ns, 15 * kMs);
+}
+
+TEST_F(MarksTest, ItsOwnTimeIsTakenWhereItCanBe) {
+  const std::int64_t begin = clock_.monotonic_ns();
+  clock_.advance(500 * kMs);
+  send({.name = "step", .t_ns = begin + 100 * kMs});
+  send({.name = "step", .t_ns = begin + 300 * kMs});
+  send({.name = "step", .t_ns = begin + 9'000 * kMs});  // has not come yet
+  take();
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].start_ns, begin + 100 * kMs);
+  EXPECT_EQ(seen[0].end_ns, begin + 300 * kMs);
+  EXPECT_EQ(seen[1].end_ns, begin + 500 * kMs);
+}
+
+TEST_F(MarksTest, OtherNamesAreEvents) {
+  after(10, {.name = "evaluation", .number = 3, .rank = 1});
+  EXPECT_TRUE(seen.empty());
+  const auto kept = events();
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].kind, "mark");
+  EXPECT_EQ(kept[0].subject, "evaluation");
+  EXPECT_EQ(kept[0].detail, R"({"number":3,"rank":1})");
+}
+
+TEST_F(MarksTest, AFloodOfEventsIsCutAndSaidSo) {
+  for (int i = 0; i < 700; ++i) after(0, {.name = "tick"});
+  const auto kept = events();
+  const auto is_mark = [](const record::Event& event) { return event.kind == "mark"; };
+  EXPECT_EQ(std::ranges::count_if(kept, is_mark), 500);
+  EXPECT_EQ(kept.back().kind, "dropped");
+  EXPECT_EQ(kept.back().detail, R"({"reason":"too many marks","rows":200})");
+}
+
+TEST_F(MarksTest, WhoFloodsIsNeverWaitedForNorWaits) {
+  int refused = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    refused += send_mark(marks->path(), {.name = "step", .number = i}) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 0);
+  pollfd ready{.fd = marks->descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&ready, 1, 0), 1);
+  take();
+  EXPECT_LT(seen.size(), 257U);
+}
+
+TEST_F(MarksTest, NoiseIsNoMark) {
+  for (const char* text : {"", " ", "=", "a=b", "\x01\x02", "\xff\xfe step"}) {
+    EXPECT_FALSE(read_mark(text)) << text;
+  }
+  EXPECT_FALSE(read_mark(std::string(100, 'x')));
+  const auto odd = read_mark("step x samples=-1 rank=99999999999 t=1e9 later=yes\n");
+  ASSERT_TRUE(odd);
+  EXPECT_FALSE(odd->number || odd->samples || odd->rank || odd->t_ns);
+}
+
+TEST_F(MarksTest, TextIsReadAsItIsWritten) {
+  const Mark mark{.name = "step", .number = 17, .samples = 64, .rank = 3, .t_ns = 123};
+  EXPECT_EQ(text_of(mark), "step 17 samples=64 rank=3 t=123");
+  EXPECT_EQ(text_of(*read_mark(text_of(mark))), text_of(mark));
+}
+
+TEST_F(MarksTest, TheFolderIsNobodyElsesAndGoes) {
+  const fs::path folder = marks->path().parent_path();
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(folder.parent_path(), folder_.path());
+  marks.reset();
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST_F(MarksTest, WhatTheKilledLeftIsTakenAway) {
+  const fs::path living = marks->path().parent_path();
+  const fs::path dead = folder_.path() / "chokepoint-marks-dead";
+  fs::create_directory(dead);
+  {
+    const int socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    (dead / "marks").string().copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    close(socket);
+  }
+  const auto another = Marks::listen(folder_.path(), clock_, *writer);
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(living));
+  after(10, {.name = "step"});
+}
+
+TEST_F(MarksTest, APathTooLongForASocketIsLeftForAShortOne) {
+  const fs::path deep = folder_.path() / std::string(100, 'd');
+  fs::create_directory(deep);
+  const auto elsewhere = Marks::listen(deep, clock_, *writer);
+  ASSERT_TRUE(elsewhere) << describe(elsewhere.error());
+  EXPECT_LT((*elsewhere)->path().string().size(), 108U);
+  EXPECT_TRUE(send_mark((*elsewhere)->path(), {.name = "step"}));
+}
+
+TEST_F(MarksTest, WhereNobodyListensItIsAnError) {
+  const fs::path path = marks->path();
+  marks.reset();
+  EXPECT_FALSE(send_mark(path, {.name = "step"}));
+  EXPECT_FALSE(send_mark(std::string(200, 'x'), {.name = "step"}));
+}
+
+// What the documentation shows to be pasted into a job.
+class Snippets : public MarksTest {
+ protected:
+  static std::string snippet(const std::string& language) {
+    std::ifstream page(CHOKEPOINT_FIXTURES "/../../docs/run-steps.md");
+    const std::string text(std::istreambuf_iterator<char>(page), {});
+    const std::string fence = "```" + language + "\n";
+    const std::size_t begin = text.find(fence) + fence.size();
+    return text.substr(begin, text.find("```", begin) - begin);
+  }
+  int run(const std::vector<std::string>& command, const std::string& socket) {
+    auto started =
+        sys::Process::start({.command = command, .environment = {{"CHOKEPOINT_MARKS", socket}}});
+    EXPECT_TRUE(started) << describe(started.error());
+    pid = started->pid();
+    return started->wait()->code;
+  }
+  void SetUp() override {
+    MarksTest::SetUp();
+    marks = *Marks::listen(folder_.path(), real_clock, *writer);
+  }
+  // Two steps, heard; then without a listener, and with a listener that takes nothing.
+  void expect_works(const std::vector<std::string>& command) {
+    EXPECT_EQ(run(command, marks->path()), 0);
+    const job::JobProcess process{.pid = pid, .rank = {.rank = 5}};
+    take({process});
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].number, 0);
+    EXPECT_EQ(seen[0].rank, 5);
+    EXPECT_LT(seen[0].end_ns - seen[0].start_ns, 60'000 * kMs);
+    while (send_mark(marks->path(), {.name = "step"})) {
+    }
+    EXPECT_EQ(run(command, marks->path()), 0);
+    marks.reset();
+    for (const char* nowhere : {"", "/nowhere/at/all"}) EXPECT_EQ(run(command, nowhere), 0);
+    EXPECT_EQ(run(command, std::string(300, 'x')), 0);
+  }
+
+  const sys::SystemClock real_clock;
+  pid_t pid = 0;
+};
+
+TEST_F(Snippets, Python) {
+  const std::string text = snippet("python");
+  const std::size_t line = text.find('\n');
+  const fs::path script = folder_.path() / "train.py";
+  std::ofstream(script) << text.substr(0, line + 1) << "for step in range(2):\n  "
+                        << text.substr(line + 1);
+  expect_works({"python3", "-W", "error::SyntaxWarning", script});
+}
+
+TEST_F(Snippets, C) {
+  const fs::path source = folder_.path() / "train.c";
+  std::ofstream(source) << snippet("c")
+                        << "int main(void) { mark_step(0); mark_step(1); return 0; }\n";
+  const fs::path program = folder_.path() / "train";
+  ASSERT_EQ(run({"cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, source}, ""), 0);
+  expect_works({program});
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::step
