@@ -1,0 +1,216 @@
+#include "capture/socket/network_watch.h"
+
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace chokepoint::capture::socket {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+// How long the last word on what has vanished may take.
+constexpr std::int64_t kLastWordNs = kSecondNs / 2;
+constexpr std::uint64_t kUnlistedDumps = 3;
+// What an application holds open after the connection broke has its last word when it closes it,
+// if ever: so many are waited for.
+constexpr std::size_t kMostClosed = 4'096;
+constexpr std::int64_t kStrangerNs = 2 * kSecondNs;
+
+}  // namespace
+
+Result<> NetworkWatch::dump(std::int64_t now_ns) {
+  ++dumps_;
+  if (interfaces_ns_ == 0) {
+    refresh_interfaces(now_ns);
+  }
+  const Result<> done = kernel_->dump([&](const Reading& reading) { list(reading, now_ns); });
+  if (done) {
+    sweep(now_ns);
+  }
+  return done;
+}
+
+void NetworkWatch::list(const Reading& reading, std::int64_t now_ns) {
+  if (is_full() && !sockets_.contains(reading.cookie)) {
+    return;
+  }
+  const auto [known, is_new] = sockets_.try_emplace(reading.cookie);
+  Socket& socket = known->second;
+  socket.dump = dumps_;
+  if (is_new) {
+    socket.ends = reading.ends;
+    socket.is_listener = reading.state == TCP_LISTEN;
+    unsettled_.push_back(reading.cookie);
+    wants_holders_ = wants_holders_ || reading.inode != 0;
+    socket.wants_holder = true;
+  }
+  // Somebody has fetched it.
+  if (std::exchange(socket.inode, reading.inode != 0 ? reading.inode : socket.inode) == 0 &&
+      reading.inode != 0) {
+    want_holder(reading.cookie, socket);
+  }
+  if (!socket.is_listener && socket.whose != Whose::Other) {
+    list_connection(socket, reading, now_ns);
+  }
+}
+
+void NetworkWatch::want_holder(std::uint64_t cookie, Socket& socket) {
+  wants_holders_ = true;
+  socket.tries = 0;
+  if (!std::exchange(socket.wants_holder, true)) {
+    unsettled_.push_back(cookie);
+  }
+}
+
+void NetworkWatch::list_connection(Socket& socket, const Reading& reading, std::int64_t now_ns) {
+  if (!socket.connection) {
+    socket.connection = connection_of(reading, now_ns);
+    return;
+  }
+  Connection& connection = *socket.connection;
+  if (socket.whose == Whose::Unknown) {
+    Journal::remember(connection, reading, now_ns);
+  } else if (journal_.count(connection, reading) && !connection.is_queued &&
+             socket.whose == Whose::Job) {
+    connection.changed_ns = now_ns;
+    connection.is_queued = true;
+    queue_.add(reading.cookie, now_ns);
+  }
+}
+
+std::unique_ptr<Connection> NetworkWatch::connection_of(const Reading& reading,
+                                                        std::int64_t now_ns) const {
+  auto connection = std::make_unique<Connection>();
+  connection->name = reading.name;
+  connection->ends = reading.ends;
+  connection->cookie = reading.cookie;
+  connection->bound_to = reading.interface;
+  connection->seen_ns = now_ns;
+  connection->was_there_first = dumps_ == 1;
+  Journal::remember(*connection, reading, now_ns);
+  return connection;
+}
+
+void NetworkWatch::sweep(std::int64_t now_ns) {
+  for (auto known = sockets_.begin(); known != sockets_.end();) {
+    auto& [cookie, socket] = *known;
+    known = socket.dump != dumps_ && is_over(cookie, socket, now_ns) ? sockets_.erase(known)
+                                                                     : std::next(known);
+  }
+  std::erase_if(strangers_,
+                [&](const auto& stranger) { return now_ns - stranger->last.t_ns > kStrangerNs; });
+  for (; closed_.size() > kMostClosed; closed_.pop_front()) {
+    sockets_.erase(closed_.front());
+  }
+  belonging_.forget_old(now_ns);
+}
+
+// Of one that the dump did not list. A dump may overlook what moves meanwhile, so a connection of
+// the job is asked for by its name.
+bool NetworkWatch::is_over(std::uint64_t cookie, Socket& socket, std::int64_t now_ns) {
+  if (socket.whose == Whose::Closed) {
+    return false;
+  }
+  if (socket.whose == Whose::Job && !socket.is_listener) {
+    Connection& connection = *socket.connection;
+    if (connection.gone_ns == 0 && !std::exchange(connection.is_queued, true)) {
+      queue_.add(cookie, now_ns);
+    }
+    if (connection.gone_ns != 0 && now_ns - connection.gone_ns > kLastWordNs) {
+      close(socket, now_ns);
+      closed_.push_back(cookie);
+    }
+    return false;
+  }
+  if (socket.is_listener) {
+    belonging_.listens_no_more(cookie, now_ns);
+    return true;
+  }
+  if (socket.whose == Whose::Other || dumps_ - socket.dump < kUnlistedDumps) {
+    return socket.whose == Whose::Other;
+  }
+  if (socket.connection) {
+    take_stranger(std::move(socket.connection), now_ns);
+  }
+  return true;
+}
+
+Result<> NetworkWatch::look(std::int64_t now_ns, Budget& budget) {
+  asked_.clear();
+  const std::int64_t until_ns = now_ns + busy_interval_ns_ / 4;
+  while (budget.has_room()) {
+    const std::optional<std::uint64_t> cookie = queue_.take(until_ns);
+    if (!cookie) {
+      break;
+    }
+    asked_.push_back(*cookie);
+    budget.charge();
+  }
+  return look_at(now_ns, &budget);
+}
+
+Result<> NetworkWatch::look_at_all(std::int64_t now_ns) {
+  asked_.clear();
+  for (const auto& [cookie, socket] : sockets_) {
+    if (socket.whose == Whose::Job && !socket.is_listener) {
+      asked_.push_back(cookie);
+    }
+  }
+  const Result<> done = look_at(now_ns, nullptr);
+  for (auto& [cookie, socket] : sockets_) {
+    if (socket.whose == Whose::Job && !socket.is_listener) {
+      journal_.keep_last(*socket.connection);
+    }
+  }
+  return done;
+}
+
+Result<> NetworkWatch::look_at(std::int64_t now_ns, Budget* budget) {
+  std::erase_if(asked_, [&](std::uint64_t cookie) {
+    const auto known = sockets_.find(cookie);
+    const bool is_there = known != sockets_.end() && known->second.whose == Whose::Job &&
+                          known->second.connection->gone_ns == 0;
+    if (is_there) {
+      known->second.connection->is_queued = false;
+    }
+    return !is_there;
+  });
+  names_.clear();
+  for (const std::uint64_t cookie : asked_) {
+    names_.push_back(sockets_.at(cookie).connection->name);
+  }
+  const Result<> done = kernel_->look(names_, [&](std::size_t index, const Reading* reading) {
+    Connection& connection = *sockets_.at(asked_[index]).connection;
+    if (reading == nullptr) {
+      connection.gone_ns = now_ns;
+      changed_ns_ = now_ns;
+    } else if (journal_.keep(connection, *reading, now_ns) > 1 && budget != nullptr) {
+      budget->charge();
+    }
+  });
+  for (const std::uint64_t cookie : asked_) {
+    look_again(*sockets_.at(cookie).connection, now_ns);
+  }
+  return done;
+}
+
+void NetworkWatch::look_again(Connection& connection, std::int64_t now_ns) {
+  const auto due_ns = socket::look_again(now_ns, connection.changed_ns, busy_interval_ns_);
+  if (due_ns && connection.gone_ns == 0 && !std::exchange(connection.is_queued, true)) {
+    queue_.add(connection.cookie, *due_ns);
+  }
+}
+
+void NetworkWatch::refresh_interfaces(std::int64_t now_ns) {
+  if (interfaces_ns_ != 0 && now_ns - interfaces_ns_ < kSecondNs) {
+    return;
+  }
+  interfaces_ns_ = now_ns;
+  if (Result<Interfaces> found = kernel_->interfaces()) {
+    interfaces_ = std::move(*found);
+  }
+}
+
+}  // namespace chokepoint::capture::socket

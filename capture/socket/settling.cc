@@ -1,0 +1,189 @@
+// Whose the sockets of a network namespace are, and what becomes of those that are closed: the part
+// of NetworkWatch that does not look.
+#include <algorithm>
+#include <utility>
+
+#include "capture/socket/network_watch.h"
+
+namespace chokepoint::capture::socket {
+namespace {
+
+constexpr std::uint8_t kMostTries = 2;
+constexpr std::size_t kMostStrangers = 1'024;
+// A process that started so long before the watching is older than it.
+constexpr std::int64_t kOlderNs = 2'000'000'000;
+
+std::optional<std::int64_t> row_of(const job::JobProcess& process) {
+  return process.record_id != 0 ? std::optional(process.record_id) : std::nullopt;
+}
+
+bool has_carried_nothing(const Connection& connection) {
+  return connection.seen.sent_bytes == 0 && connection.seen.received_bytes == 0;
+}
+
+}  // namespace
+
+void NetworkWatch::assign(const Holders& holders, bool has_grown, std::int64_t now_ns) {
+  if (has_grown) {
+    for (auto& [cookie, socket] : sockets_) {
+      own_again(cookie, socket, holders);
+    }
+  }
+  wants_holders_ = false;
+  std::erase_if(unsettled_, [&](std::uint64_t cookie) { return settle(cookie, holders, now_ns); });
+  std::erase_if(strangers_, [&](auto& stranger) { return judge_closed(*stranger, now_ns); });
+}
+
+// Those that are settled, by processes that were not there, or had no rank.
+void NetworkWatch::own_again(std::uint64_t cookie, Socket& socket, const Holders& holders) {
+  const job::JobProcess* holder = holders.holder_of(socket.inode);
+  if (holder == nullptr || socket.wants_holder) {
+    return;
+  }
+  if (socket.whose == Whose::Job && !socket.is_listener) {
+    journal_.own(*socket.connection, owner_of(*socket.connection, row_of(*holder)));
+  } else if (socket.whose == Whose::Job) {
+    belonging_.listens(cookie, socket.ends, row_of(*holder));
+  } else if (socket.whose == Whose::Other) {
+    socket.whose = Whose::Unknown;
+    if (!socket.is_listener) {
+      belonging_.others_do_not_talk(socket.ends);
+    }
+    want_holder(cookie, socket);
+  }
+}
+
+bool NetworkWatch::settle(std::uint64_t cookie, const Holders& holders, std::int64_t now_ns) {
+  const auto known = sockets_.find(cookie);
+  if (known == sockets_.end()) {
+    return true;
+  }
+  Socket& socket = known->second;
+  const bool is_settled = settle(cookie, socket, holders.holder_of(socket.inode), now_ns);
+  socket.wants_holder = !is_settled;
+  wants_holders_ = wants_holders_ || (!is_settled && socket.inode != 0);
+  return is_settled;
+}
+
+bool NetworkWatch::settle(std::uint64_t cookie, Socket& socket, const job::JobProcess* holder,
+                          std::int64_t now_ns) {
+  if (holder != nullptr && socket.inode != 0) {
+    const bool is_older = holder->start_ns < began_ns_ - kOlderNs;
+    admit(cookie, socket, row_of(*holder), is_older, now_ns);
+    // One of another's that turned out to be the job's waits for its first reading.
+    return socket.whose == Whose::Job;
+  }
+  if (socket.inode == 0) {
+    const auto verdict = socket.whose == Whose::Unknown && !socket.is_listener
+                             ? belonging_.judge_by_listener(socket.ends)
+                             : std::nullopt;
+    if (verdict) {
+      admit(cookie, socket, verdict->process, false, now_ns);
+    }
+    return socket.whose != Whose::Unknown;
+  }
+  if (++socket.tries < kMostTries) {
+    return false;
+  }
+  if (socket.whose == Whose::Unknown) {
+    socket.whose = Whose::Other;
+    socket.connection.reset();
+    if (!socket.is_listener) {
+      belonging_.others_talk(socket.ends);
+    }
+  }
+  return true;
+}
+
+void NetworkWatch::admit(std::uint64_t cookie, Socket& socket, std::optional<std::int64_t> process,
+                         bool is_older, std::int64_t now_ns) {
+  if (socket.is_listener) {
+    socket.whose = Whose::Job;
+    belonging_.listens(cookie, socket.ends, process);
+    return;
+  }
+  if (!socket.connection) {
+    return;
+  }
+  Connection& connection = *socket.connection;
+  if (socket.inode != 0) {
+    belonging_.job_talks(socket.ends);
+  }
+  if (socket.whose != Whose::Unknown) {
+    journal_.own(connection, owner_of(connection, process));
+    return;
+  }
+  socket.whose = Whose::Job;
+  ++connections_;
+  changed_ns_ = now_ns;
+  journal_.admit(connection, owner_of(connection, process), is_older && connection.was_there_first);
+  connection.changed_ns = now_ns;
+  look_again(connection, now_ns);
+}
+
+book::Owner NetworkWatch::owner_of(const Connection& connection,
+                                   std::optional<std::int64_t> process) {
+  std::string interface = interfaces_.of(connection.ends, connection.bound_to);
+  if (interface.empty()) {
+    refresh_interfaces(connection.last.t_ns);
+    interface = interfaces_.of(connection.ends, connection.bound_to);
+  }
+  return {.process = process, .interface = std::move(interface), .is_job = true};
+}
+
+Result<> NetworkWatch::take_destroyed(std::int64_t now_ns) {
+  return kernel_->destroyed([&](const Reading& reading) { take_last_word(reading, now_ns); });
+}
+
+void NetworkWatch::take_last_word(const Reading& reading, std::int64_t now_ns) {
+  const auto known = sockets_.find(reading.cookie);
+  if (known == sockets_.end()) {
+    if (reading.ends.destination_port != 0) {
+      take_stranger(connection_of(reading, now_ns), now_ns);
+    }
+    return;
+  }
+  Socket& socket = known->second;
+  if (socket.is_listener) {
+    belonging_.listens_no_more(reading.cookie, now_ns);
+  } else if (socket.whose == Whose::Job) {
+    journal_.keep(*socket.connection, reading, now_ns);
+    close(socket, now_ns);
+  } else if (socket.whose == Whose::Closed) {
+    journal_.count(*socket.connection, reading);
+  } else if (socket.whose == Whose::Unknown && socket.connection) {
+    Journal::remember(*socket.connection, reading, now_ns);
+    take_stranger(std::move(socket.connection), now_ns);
+  }
+  sockets_.erase(known);
+}
+
+void NetworkWatch::close(Socket& socket, std::int64_t now_ns) {
+  socket.whose = Whose::Closed;
+  --connections_;
+  changed_ns_ = now_ns;
+  journal_.close(*socket.connection, now_ns);
+}
+
+void NetworkWatch::take_stranger(std::unique_ptr<Connection> connection, std::int64_t now_ns) {
+  if (has_carried_nothing(*connection) || judge_closed(*connection, now_ns)) {
+    return;
+  }
+  if (strangers_.size() < kMostStrangers) {
+    strangers_.push_back(std::move(connection));
+  }
+}
+
+bool NetworkWatch::judge_closed(Connection& connection, std::int64_t now_ns) {
+  const auto verdict = belonging_.judge(connection.ends, interfaces_);
+  if (!verdict) {
+    return false;
+  }
+  journal_.admit(connection, owner_of(connection, verdict->process), connection.was_there_first);
+  journal_.close(connection, now_ns);
+  journal_.judged(verdict->rule);
+  changed_ns_ = now_ns;
+  return true;
+}
+
+}  // namespace chokepoint::capture::socket
