@@ -1,0 +1,147 @@
+#include "capture/counter/watcher.h"
+
+#include <algorithm>
+#include <ctime>
+#include <mutex>
+
+#include "capture/counter/cpu_sampler.h"
+#include "capture/counter/gpu_sampler.h"
+#include "capture/counter/link_sampler.h"
+#include "capture/counter/nic_sampler.h"
+#include "capture/counter/pace.h"
+#include "capture/counter/pcie_sampler.h"
+#include "capture/counter/pressure_sampler.h"
+#include "capture/counter/process_sampler.h"
+#include "capture/counter/protocol_sampler.h"
+#include "capture/counter/rdma_sampler.h"
+#include "capture/counter/softnet_sampler.h"
+#include "capture/counter/statistics_sampler.h"
+#include "capture/counter/thread_sampler.h"
+
+namespace chokepoint::capture::counter {
+namespace {
+
+// Of a core, at most, whatever the size of the host.
+constexpr double kShareOfMost = 0.0003;
+constexpr double kShareOfFast = 0.0007;
+constexpr double kShareOfThreads = 0.0015;
+
+// More often than what is slow, because a thread's bursts are shorter than a second.
+constexpr int kThreadReadingsInSlowOne = 5;
+
+std::int64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+struct Scheduled {
+  std::unique_ptr<Sampler> sampler;
+  Pace pace;
+};
+
+// Null for a copy of a host: its GPUs are not here.
+std::unique_ptr<Sampler> gpu_sampler(const Options& options, const sys::Root& root,
+                                     const sys::Clock& clock) {
+  if (!root.is_live() && !options.gpu_library) {
+    return nullptr;
+  }
+  const std::string library = options.gpu_library.value_or("libnvidia-ml.so.1");
+  return std::make_unique<GpuSampler>(
+      std::make_unique<GpuWatch>([library] { return GpuSession::open(library); },
+                                 std::chrono::nanoseconds(options.slow_interval_ns), clock));
+}
+
+std::vector<Scheduled> samplers_of(const Options& options, const sys::Root& root,
+                                   const sys::Clock& clock) {
+  const Pace fast(options.interval_ns, kShareOfFast);
+  const Pace slow(options.slow_interval_ns, kShareOfMost);
+  const Pace threads(
+      std::max(options.slow_interval_ns / kThreadReadingsInSlowOne, options.interval_ns),
+      kShareOfThreads);
+  std::vector<Scheduled> all;
+  all.push_back({std::make_unique<NicSampler>(root), fast});
+  all.push_back({std::make_unique<LinkSampler>(root, options.slow_interval_ns), fast});
+  all.push_back({std::make_unique<CpuSampler>(root), fast});
+  all.push_back({std::make_unique<ThreadSampler>(root), threads});
+  all.push_back({std::make_unique<ProcessSampler>(root), slow});
+  all.push_back({std::make_unique<OwnSampler>(root), slow});
+  all.push_back({std::make_unique<PressureSampler>(root), slow});
+  all.push_back({std::make_unique<ProtocolSampler>(root), slow});
+  all.push_back({std::make_unique<SoftnetSampler>(root), slow});
+  all.push_back({std::make_unique<RdmaSampler>(root), slow});
+  all.push_back({std::make_unique<StatisticsSampler>(root, statistics_reader_for(root)), slow});
+  if (std::unique_ptr<Sampler> gpus = gpu_sampler(options, root, clock)) {
+    all.push_back({std::move(gpus), slow});
+  }
+  all.push_back({std::make_unique<PcieSampler>(root), slow});
+  return all;
+}
+
+class HostWatcher final : public Watcher {
+ public:
+  HostWatcher(const Options& options, const sys::Root& root, const sys::Clock& clock,
+              record::Writer& writer)
+      : clock_(clock),
+        spent_ns_(options.spent_ns ? options.spent_ns : thread_cpu_ns),
+        sink_(writer),
+        samplers_(samplers_of(options, root, clock)) {}
+
+  std::int64_t tick(const job::JobProcesses& processes) override {
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    bool has_read = false;
+    for (Scheduled& scheduled : samplers_) {
+      if (scheduled.pace.is_due(now_ns)) {
+        const std::int64_t before_ns = spent_ns_();
+        scheduled.sampler->sample({clock_.monotonic_ns(), processes}, sink_);
+        scheduled.pace.done(now_ns, spent_ns_() - before_ns);
+        has_read = true;
+      }
+    }
+    if (has_read) {
+      publish();
+    }
+    return std::ranges::min_element(samplers_, {}, due_of)->pace.due_ns();
+  }
+
+  void finish(const job::JobProcesses& processes) override {
+    for (Scheduled& scheduled : samplers_) {
+      scheduled.sampler->sample({clock_.monotonic_ns(), processes}, sink_);
+    }
+    sink_.flush();
+    publish();
+  }
+
+  Figures figures() const override {
+    const std::scoped_lock lock(mutex_);
+    return figures_;
+  }
+
+ private:
+  static std::int64_t due_of(const Scheduled& scheduled) { return scheduled.pace.due_ns(); }
+
+  void publish() {
+    Figures figures{.remarks = sink_.remarks()};
+    for (const Scheduled& scheduled : samplers_) {
+      scheduled.sampler->tell(figures);
+    }
+    const std::scoped_lock lock(mutex_);
+    figures_ = std::move(figures);
+  }
+
+  const sys::Clock& clock_;
+  std::function<std::int64_t()> spent_ns_;
+  Sink sink_;
+  std::vector<Scheduled> samplers_;
+  mutable std::mutex mutex_;  // figures_
+  Figures figures_;
+};
+
+}  // namespace
+
+std::unique_ptr<Watcher> Watcher::make(const Options& options, const sys::Root& root,
+                                       const sys::Clock& clock, record::Writer& writer) {
+  return std::make_unique<HostWatcher>(options, root, clock, writer);
+}
+
+}  // namespace chokepoint::capture::counter

@@ -1,0 +1,66 @@
+// Counters of the host while the job runs: NICs, cores, the job's threads, pressure, PCIe, GPUs,
+// RDMA, TCP's own. Each is a Series of the run record, sampled at its own pace, written only where
+// it changed. What is lacking on this host is told once, with the reason. tick() by one thread;
+// figures() any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record/writer.h"
+#include "base/sys/clock.h"
+#include "base/sys/error.h"
+#include "base/sys/root.h"
+#include "capture/job/process.h"
+
+namespace chokepoint::capture::counter {
+
+struct Options {
+  std::int64_t interval_ns = 100'000'000;         // of what is cheap: /proc/net/dev, /proc/stat
+  std::int64_t slow_interval_ns = 1'000'000'000;  // of what is not: ethtool, NVML, PCIe links
+  // NVML, opened at run time. Nothing: libnvidia-ml.so.1, where the root is the host's own.
+  std::optional<std::string> gpu_library = {};
+  // CPU time that the calling thread has had; what costs more than its share is read more seldom.
+  // Empty: the kernel's word.
+  std::function<std::int64_t()> spent_ns = {};
+};
+
+// What the live line and the metrics show. A value.
+struct Figures {
+  struct Nic {
+    std::string name = {};
+    std::uint64_t sent_bytes = 0;  // since the host started
+    std::uint64_t received_bytes = 0;
+    std::uint64_t dropped = 0;
+    double sent_mbps = 0;  // now
+    double received_mbps = 0;
+  };
+  std::vector<Nic> nics = {};
+  std::optional<double> busiest_core_percent = {};
+  std::optional<double> softirq_percent = {};         // of the core that has most of it
+  std::optional<double> busiest_thread_percent = {};  // of the job's
+  std::string busiest_thread = {};
+  std::optional<double> own_cpu_percent = {};  // chokepoint's own, of one core, since its start
+  std::optional<double> gpu_percent = {};      // the mean of the job's GPUs
+  std::vector<std::string> remarks = {};       // what could not be seen, and why
+};
+
+class Watcher {
+ public:
+  // The writer outlives it.
+  static std::unique_ptr<Watcher> make(const Options& options, const sys::Root& root,
+                                       const sys::Clock& clock, record::Writer& writer);
+  virtual ~Watcher() = default;
+
+  // Does what is due. When it wants to be called again, in monotonic ns.
+  virtual std::int64_t tick(const job::JobProcesses& processes) = 0;
+  // Reads all once more.
+  virtual void finish(const job::JobProcesses& processes) = 0;
+  virtual Figures figures() const = 0;
+};
+
+}  // namespace chokepoint::capture::counter

@@ -1,0 +1,165 @@
+#include <condition_variable>
+#include <mutex>
+
+#include "capture/counter/gpu_sampler.h"
+#include "tests/capture/counter/watching.h"
+
+namespace chokepoint::capture::counter {
+namespace {
+
+using testing::ElementsAre;
+using testing::Gt;
+using testing::SizeIs;
+
+constexpr const char* kGpu = "0000:af:00.0";
+
+TEST(GpuSession, TheDriversLibraryTellsWhatItKnows) {
+  const auto session = GpuSession::open(CHOKEPOINT_FAKE_NVML);
+  ASSERT_TRUE(session) << describe(session.error());
+  const std::vector<GpuReading> gpus = (*session)->read();
+  ASSERT_THAT(gpus, SizeIs(1));
+  EXPECT_EQ(gpus[0].address, kGpu);
+  EXPECT_EQ(gpus[0].busy_percent, 97);
+  EXPECT_EQ(gpus[0].memory_busy_percent, 40);
+  EXPECT_EQ(gpus[0].memory_bytes, 12e9);
+  EXPECT_EQ(gpus[0].clock_mhz, 1980);
+  EXPECT_EQ(gpus[0].throttle_reasons, 4);
+  EXPECT_EQ(gpus[0].replays, std::nullopt) << "the fake GPU does not count them";
+  EXPECT_THAT(gpus[0].pids, ElementsAre(4711, 4712));
+}
+
+TEST(GpuSession, ThroughputComesFromGpmWhereThereIsSuch) {
+  const auto session = GpuSession::open(CHOKEPOINT_FAKE_NVML);
+  ASSERT_TRUE(session);
+  (*session)->read();
+  const GpuReading gpu = (*session)->read().at(0);
+  constexpr double kMib = 1 << 20;
+  EXPECT_EQ(gpu.pcie_sent_bytes_per_s, 1000 * kMib);
+  EXPECT_EQ(gpu.pcie_received_bytes_per_s, 2000 * kMib);
+  EXPECT_EQ(gpu.nvlink_sent_bytes_per_s, 3000 * kMib);
+  EXPECT_EQ(gpu.nvlink_received_bytes_per_s, std::nullopt) << "the fake GPU refuses it";
+}
+
+TEST(GpuSession, WithoutALibraryThereIsAReason) {
+  const auto session = GpuSession::open("libno-such-driver.so");
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().kind, ErrorKind::NotFound);
+}
+
+// Readings that a test hands out one by one, to whoever asks on another thread.
+class ScriptedGpus {
+ public:
+  GpuWatch::Open opening() {
+    return [this]() -> Result<std::unique_ptr<GpuSession>> {
+      return std::make_unique<Session>(*this);
+    };
+  }
+  void give(GpuReading reading) {
+    std::unique_lock lock(mutex_);
+    next_ = std::move(reading);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !next_; });
+  }
+  void end() {
+    const std::scoped_lock lock(mutex_);
+    has_ended_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  class Session final : public GpuSession {
+   public:
+    explicit Session(ScriptedGpus& script) : script_(script) {}
+    std::vector<GpuReading> read() override { return script_.take(); }
+
+   private:
+    ScriptedGpus& script_;
+  };
+
+  std::vector<GpuReading> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return next_ || has_ended_; });
+    std::vector<GpuReading> readings;
+    if (next_) {
+      readings.push_back(*std::exchange(next_, std::nullopt));
+      changed_.notify_all();
+    }
+    return readings;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<GpuReading> next_;
+  bool has_ended_ = false;
+};
+
+class GpuSamplerTest : public Watching {
+ protected:
+  // Gives a reading and samples until it has arrived.
+  void pass(GpuSampler& sampler, const GpuReading& reading) {
+    script_.give(reading);
+    Figures figures;
+    const double wanted = *reading.busy_percent;
+    while (figures.gpu_percent.value_or(-1) != wanted) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      sampler.sample({clock_.monotonic_ns(), processes_}, sink());
+      sampler.tell(figures);
+    }
+    clock_.advance(kSecond);
+  }
+
+  ScriptedGpus script_;
+};
+
+TEST_F(GpuSamplerTest, WhatAGpuDidAndForWhom) {
+  processes_ = {{.pid = 4711}};
+  {
+    GpuSampler sampler(
+        std::make_unique<GpuWatch>(script_.opening(), std::chrono::milliseconds(1), clock_));
+    pass(sampler, {.address = kGpu,
+                   .busy_percent = 90,
+                   .replays = 3,
+                   .pcie_sent_bytes_per_s = 1e9,
+                   .pids = {4711, 99}});
+    pass(sampler, {.address = kGpu,
+                   .busy_percent = 10,
+                   .replays = 5,
+                   .pcie_sent_bytes_per_s = 9e9,
+                   .pids = {4711, 99}});
+    script_.end();
+  }
+  close();
+  EXPECT_THAT(gauges_.values("gpu.utilization_percent", kGpu), ElementsAre(90, 10));
+  EXPECT_THAT(gauges_.values("gpu.pcie_sent_bytes_per_s", kGpu), ElementsAre(1e9, 9e9));
+  EXPECT_THAT(counters_.values("gpu.pcie_replays", kGpu), ElementsAre(3, 5));
+  EXPECT_THAT(kinds_of_events(), ElementsAre(std::string("gpu-process ") + kGpu));
+  EXPECT_EQ(events_.at(0).detail, R"({"pid":4711})");
+}
+
+TEST_F(GpuSamplerTest, ADriverThatDoesNotAnswerDelaysNobody) {
+  {
+    GpuSampler sampler(
+        std::make_unique<GpuWatch>(script_.opening(), std::chrono::milliseconds(1), clock_));
+    sample(sampler);
+    sample(sampler);
+    script_.end();
+  }
+  close();
+  EXPECT_TRUE(series_.empty());
+}
+
+TEST_F(GpuSamplerTest, WhyThereAreNoGpusIsToldOnce) {
+  GpuSampler sampler(std::make_unique<GpuWatch>(
+      [] { return GpuSession::open("libno-such-driver.so"); }, std::chrono::seconds(1), clock_));
+  while (sink().remarks().empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    sample(sampler);
+  }
+  sample(sampler);
+  EXPECT_THAT(sink().remarks(), SizeIs(1));
+  EXPECT_THAT(sink().remarks().front(), testing::StartsWith("GPUs: "));
+  close();
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::counter
