@@ -1,0 +1,86 @@
+#include "capture/commands/mark.h"
+
+#include <fmt/ostream.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "capture/step/mark.h"
+
+namespace chokepoint::capture {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+std::optional<std::int64_t> given(std::int64_t value) {
+  return value < 0 ? std::nullopt : std::optional(value);
+}
+
+// Of the script that sends the mark: nobody could look it up later.
+std::optional<int> own_rank(const cli::Environment& environment) {
+  for (const char* name : {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"}) {
+    const std::string text = environment(name).value_or("");
+    int rank = -1;
+    std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (rank >= 0) {
+      return rank;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<> sent(const cli::Context& context, const step::Mark& mark) {
+  const std::string variable(step::kMarksVariable);
+  const std::string socket = context.environment(variable).value_or("");
+  if (socket.empty()) {
+    return fail(ErrorKind::NotFound, "", "", variable + " is not set, so nobody listens",
+                "start the job by 'chokepoint run'");
+  }
+  return step::send_mark(socket, mark);
+}
+
+}  // namespace
+
+cli::Summary MarkCommand::summary() const {
+  return {.name = "mark",
+          .purpose = "a step mark from inside a job",
+          .description =
+              "Tells the 'chokepoint run' that watches this job that a step begins here; the step "
+              "before it ends. Other names than 'step' become events in the record. It never "
+              "waits.\n\n"
+              "A training script must not end because nobody watches it: then a line on standard "
+              "error says so, and the exit code is 0, unless --required is given.",
+          .examples = {{"chokepoint mark", "a step begins"},
+                       {"chokepoint mark step --number 17 --samples 64", "its number and samples"},
+                       {"chokepoint mark evaluation", "something else happens now"}},
+          .json = false};
+}
+
+void MarkCommand::define(cli::Flags& flags) {
+  flags.positional("NAME", &name_, "what begins; 'step' where it is left out", false);
+  flags.group("The mark")
+      .option("number", &number_, "N", "the step's number, as the job counts", 0, kMost)
+      .option("samples", &samples_, "N", "samples of training data in this step", 0, kMost)
+      .toggle("required", &required_, "fail where nobody listens");
+}
+
+Result<cli::ExitCode> MarkCommand::run(cli::Context& context) {
+  if (!step::is_mark_name(name_)) {
+    return fail(ErrorKind::Usage, "", "NAME", "one word of at most 64 letters without '='");
+  }
+  const Result<> done = sent(context, {.name = name_,
+                                       .number = given(number_),
+                                       .samples = given(samples_),
+                                       .rank = own_rank(context.environment),
+                                       .t_ns = context.clock.monotonic_ns()});
+  if (!done && required_) {
+    return fail(done.error());
+  }
+  if (!done && !context.quiet) {
+    fmt::print(context.err, "chokepoint: mark: {}\n", describe(done.error()));
+  }
+  return cli::ExitCode::Done;
+}
+
+}  // namespace chokepoint::capture

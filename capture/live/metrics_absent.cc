@@ -1,0 +1,15 @@
+// In place of metrics.cc where prometheus-cpp was not found.
+#include "capture/live/metrics.h"
+
+namespace chokepoint::capture::live {
+
+Result<> Metrics::check(const std::string& address) {
+  return fail(ErrorKind::Unsupported, "--metrics", address, "this chokepoint was built without it",
+              "build it again where prometheus-cpp and its development files are installed");
+}
+
+Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address) {
+  return fail(check(address).error());
+}
+
+}  // namespace chokepoint::capture::live

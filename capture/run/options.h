@@ -1,0 +1,26 @@
+// What a user may say about how a job is watched. A value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chokepoint::capture::run {
+
+struct Options {
+  std::string folder = {};
+  std::string node = {};  // empty: the host's name
+  std::map<std::string, std::string> labels = {};
+  std::vector<std::string> command = {};  // what is watched, for the record
+  std::string program = {};               // this program's version
+  bool packets = true;
+  std::vector<std::string> interfaces = {};  // empty: those that the job uses
+  std::string step_expression = {};          // empty: the forms that are known
+  std::optional<std::int64_t> samples_per_step = {};
+  std::string runtime_folder = "/tmp";  // where the socket for marks may lie
+  std::string metrics_address = {};     // empty: none are served
+};
+
+}  // namespace chokepoint::capture::run

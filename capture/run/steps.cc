@@ -1,0 +1,97 @@
+#include "capture/run/steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace chokepoint::capture::run {
+namespace {
+
+constexpr std::int64_t kEstimateNs = 2'000'000'000;
+// Others begin while one goes on; after so long the one that began first has ended.
+constexpr std::size_t kMostWaiting = 65'536;
+
+}  // namespace
+
+Result<std::unique_ptr<Steps>> Steps::make(const Options& options, const sys::Clock& clock,
+                                           record::Writer& writer) {
+  Result<std::unique_ptr<step::OutputSteps>> output =
+      step::OutputSteps::make(options.step_expression, options.samples_per_step);
+  if (!output) {
+    return std::unexpected(output.error());
+  }
+  std::unique_ptr<Steps> steps(new Steps(options, writer, std::move(*output)));
+  Result<std::unique_ptr<step::Marks>> marks =
+      step::Marks::listen(options.runtime_folder, clock, writer);
+  if (marks) {
+    steps->marks_ = std::move(*marks);
+  } else {
+    steps->remark_ = "no marks: " + describe(marks.error());
+  }
+  return steps;
+}
+
+Steps::Steps(const Options& options, record::Writer& writer,
+             std::unique_ptr<step::OutputSteps> output)
+    : ledger_(writer, options.samples_per_step),
+      on_step_([this](const step::Step& step) { ledger_.take(step); }),
+      output_(std::move(output)) {}
+
+std::filesystem::path Steps::marks_path() const {
+  return marks_ ? marks_->path() : std::filesystem::path();
+}
+
+void Steps::take_output(const job::OutputPiece& piece) {
+  output_->take(piece.t_ns, piece.stream == job::Stream::Out ? 0 : 1, piece.bytes, on_step_);
+}
+
+void Steps::take_marks(const job::JobProcesses& processes) {
+  if (marks_) {
+    marks_->take(processes, on_step_);
+  }
+}
+
+void Steps::take(const record::Collective& collective) {
+  const std::lock_guard lock(mutex_);
+  if (collectives_.size() < kMostWaiting) {
+    collectives_.push_back(collective);
+  }
+}
+
+void Steps::take(const std::vector<observer::Beat>& beats) {
+  const std::lock_guard lock(mutex_);
+  if (beats_.size() < kMostWaiting) {
+    beats_.insert(beats_.end(), beats.begin(), beats.end());
+  }
+}
+
+void Steps::attend(std::int64_t now_ns) {
+  std::vector<record::Collective> collectives;
+  std::vector<observer::Beat> beats;
+  {
+    const std::lock_guard lock(mutex_);
+    collectives.swap(collectives_);
+    beats.swap(beats_);
+  }
+  std::ranges::sort(collectives, {}, &record::Collective::start_ns);
+  for (const record::Collective& collective : collectives) {
+    cycle_.take(collective, on_step_);
+  }
+  for (const observer::Beat& beat : beats) {
+    traffic_.add(beat.time_ns, beat.bytes);
+  }
+  if (now_ns - estimated_ns_ >= kEstimateNs) {
+    estimated_ns_ = now_ns;
+    traffic_.estimate(now_ns);
+    traffic_.report(now_ns, on_step_);
+  }
+}
+
+void Steps::finish(std::int64_t now_ns) {
+  estimated_ns_ = now_ns - kEstimateNs;
+  attend(now_ns);
+  cycle_.finish(on_step_);
+  traffic_.report(std::numeric_limits<std::int64_t>::max(), on_step_);
+}
+
+}  // namespace chokepoint::capture::run

@@ -1,0 +1,219 @@
+#include "capture/live/metrics.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/net/socket.h"
+#include "capture/live/metric_families.h"
+#include "tests/capture/live/figures.h"
+
+namespace chokepoint::capture::live {
+namespace {
+
+using testing::Contains;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+
+constexpr std::chrono::seconds kPatience{10};
+constexpr const char* kAnyPort = "127.0.0.1:0";
+
+net::Endpoint loopback(int port) {
+  return {*net::Address::parse("127.0.0.1"), static_cast<std::uint16_t>(port)};
+}
+
+// What a scraper gets, headers included.
+std::string scraped(int port) {
+  const net::Patience patience = net::Patience::of(kPatience);
+  const auto connection = net::connect(loopback(port), {}, patience);
+  EXPECT_TRUE(connection) << describe(connection.error());
+  const std::string request = "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
+  EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(request)), patience, ""));
+  std::string answer;
+  std::array<char, 4096> part{};
+  for (;;) {
+    const auto count =
+        net::receive_some(connection->get(), std::as_writable_bytes(std::span(part)), patience, "");
+    if (!count || *count == 0) {
+      return answer;
+    }
+    answer.append(part.data(), *count);
+  }
+}
+
+// "name{labels}" to value, of what this program adds to the library's own.
+std::map<std::string, double> samples_of(const std::string& answer) {
+  std::map<std::string, double> samples;
+  std::istringstream lines(answer);
+  for (std::string line; std::getline(lines, line);) {
+    if (const std::size_t space = line.rfind(' '); line.starts_with("chokepoint_")) {
+      samples[line.substr(0, space)] = std::stod(line.substr(space));
+    }
+  }
+  return samples;
+}
+
+TEST(Metrics, AreServedByHttpAsTheyWereLastUpdated) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  Figures figures = training();
+  (*metrics)->update(figures);
+  EXPECT_THAT(scraped((*metrics)->port()),
+              HasSubstr("chokepoint_steps_total{source=\"marks\"} 1120"));
+
+  figures.steps.count = 1121;
+  (*metrics)->update(figures);
+  const std::string answer = scraped((*metrics)->port());
+  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK"));
+  EXPECT_THAT(answer, HasSubstr("# TYPE chokepoint_steps_total counter"));
+  EXPECT_THAT(answer, HasSubstr("chokepoint_steps_total{source=\"marks\"} 1121"));
+}
+
+TEST(Metrics, HaveTheUnitsThatPrometheusExpects) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  (*metrics)->update(training());
+  const auto samples = samples_of(scraped((*metrics)->port()));
+  EXPECT_THAT(samples, Contains(Pair("chokepoint_step_seconds{source=\"marks\"}", 0.1824)));
+  EXPECT_THAT(samples, Contains(Pair("chokepoint_job_sent_bytes_total{interface=\"eth0\"}",
+                                     24'087'500'000)));
+  EXPECT_THAT(samples, Contains(Pair("chokepoint_retransmitted_packets_total", 1500)));
+  EXPECT_THAT(samples, Contains(Pair("chokepoint_limited_ratio{by=\"receive_window\"}", 0.61)));
+  EXPECT_THAT(samples,
+              Contains(Pair("chokepoint_nic_dropped_packets_total{interface=\"eth0\"}", 3)));
+  EXPECT_THAT(samples, Contains(Pair("chokepoint_own_cpu_ratio", 0.008)));
+  EXPECT_THAT(samples,
+              Contains(Pair("chokepoint_run_info{version=\"0.1.0\",node=\"node1\",volume_source="
+                            "\"packets\",label_batch_size=\"16\",label_setup=\"2x2\"}",
+                            1)));
+}
+
+TEST(Metrics, AnswerBeforeAnythingIsKnown) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  EXPECT_THAT(samples_of(scraped((*metrics)->port())), Contains(Key("chokepoint_job_processes")));
+}
+
+TEST(Metrics, FreeTheirPortWhenTheyGo) {
+  auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  const std::string address = "127.0.0.1:" + std::to_string((*metrics)->port());
+  EXPECT_FALSE(Metrics::check(address));
+  metrics->reset();
+  EXPECT_TRUE(Metrics::check(address));
+}
+
+TEST(Metrics, SayWhoseMistakeAPortInUseIs) {
+  const auto taken = net::listen(loopback(0), 1, {});
+  ASSERT_TRUE(taken);
+  const auto metrics = Metrics::serve(net::local_endpoint(taken->get())->text());
+  ASSERT_FALSE(metrics);
+  EXPECT_EQ(metrics.error().kind, ErrorKind::Busy);
+  EXPECT_THAT(describe(metrics.error()), HasSubstr("--metrics"));
+  EXPECT_THAT(metrics.error().next_step, Not(""));
+}
+
+// What each thread but the caller's has blocked, as /proc tells.
+std::vector<std::uint64_t> blocked_by_others() {
+  std::vector<std::uint64_t> masks;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("SigBlk:") && task.path().filename() != std::to_string(gettid())) {
+        masks.push_back(std::stoull(line.substr(line.find('\t') + 1), nullptr, 16));
+      }
+    }
+  }
+  return masks;
+}
+
+TEST(Metrics, LeaveSignalsAsTheyWere) {
+  struct sigaction pipe{};
+  pipe.sa_handler = SIG_DFL;
+  sigaction(SIGPIPE, &pipe, nullptr);
+  const std::size_t others = blocked_by_others().size();
+  auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+
+  const std::vector<std::uint64_t> masks = blocked_by_others();
+  EXPECT_GT(masks.size(), others);
+  constexpr std::uint64_t kTerminate = std::uint64_t{1} << (SIGTERM - 1);
+  EXPECT_TRUE(std::ranges::all_of(masks, [](std::uint64_t mask) { return mask & kTerminate; }));
+  metrics->reset();
+  sigaction(SIGPIPE, nullptr, &pipe);
+  EXPECT_EQ(pipe.sa_handler, SIG_DFL);
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_FALSE(sigismember(&mask, SIGTERM));
+}
+
+TEST(Metrics, AreForAllAddressesOrThisHostAlone) {
+  const auto all = Metrics::serve(":0");
+  ASSERT_TRUE(all) << describe(all.error());
+  const auto alone = Metrics::serve("0");
+  ASSERT_TRUE(alone) << describe(alone.error());
+  const net::Endpoint elsewhere{*net::Address::parse("127.0.0.2"), 0};
+  const auto reaches = [&](int port) {
+    net::Endpoint peer = elsewhere;
+    peer.port = static_cast<std::uint16_t>(port);
+    return net::connect(peer, {}, net::Patience::of(kPatience)).has_value();
+  };
+  EXPECT_TRUE(reaches((*all)->port()));
+  EXPECT_FALSE(reaches((*alone)->port()));
+}
+
+TEST(Metrics, RefuseWhatIsNoAddress) {
+  for (const char* text : {"", ":", "x", "127.0.0.1", "127.0.0.1:http", ":70000", "[::1]:9464",
+                           "256.0.0.1.:1", ":9464,:9465"}) {
+    const auto metrics = Metrics::serve(text);
+    ASSERT_FALSE(metrics) << text;
+    EXPECT_EQ(metrics.error().kind, ErrorKind::Usage) << text;
+  }
+}
+
+TEST(MetricFamilies, HaveNamesAfterPrometheusConventions) {
+  Figures figures = training();
+  figures.counters.gpu_percent = 50;
+  figures.counters.busiest_thread_percent = 50;
+  std::set<std::string> names;
+  for (const prometheus::MetricFamily& family : families_of(figures)) {
+    EXPECT_THAT(family.name, testing::MatchesRegex("chokepoint_[a-z_]+"));
+    EXPECT_EQ(family.type == prometheus::MetricType::Counter, family.name.ends_with("_total"));
+    EXPECT_THAT(family.help, EndsWith("."));
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+  }
+}
+
+TEST(MetricFamilies, KeepLabelsApartThatPrometheusCouldNot) {
+  Figures figures;
+  figures.labels = {{"a-b", "1"}, {"a.b", "2"}, {"ä", "x\"y\n"}};
+  const auto families = families_of(figures);
+  std::set<std::string> names;
+  for (const auto& label : families.front().metric.front().label) {
+    EXPECT_THAT(label.name, testing::MatchesRegex("[a-z_]+"));
+    EXPECT_TRUE(names.insert(label.name).second) << label.name;
+  }
+}
+
+TEST(MetricFamilies, HaveNoSampleOfWhatIsNotKnown) {
+  for (const prometheus::MetricFamily& family : families_of({})) {
+    EXPECT_THAT(family.name, Not(testing::AnyOf(HasSubstr("step"), HasSubstr("nic"),
+                                                HasSubstr("core"), HasSubstr("limited"))));
+  }
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::live
