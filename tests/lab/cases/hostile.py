@@ -1,0 +1,194 @@
+"""`chokepoint serve` among scanners, nonsense, the slow, the many and the dead."""
+
+import contextlib
+import random
+import resource
+import time
+
+import strangers
+from checks import holds, same, soon
+from served import PORT, Served
+from strangers import connect, frame, hello
+
+DAWDLED_SECONDS = 6
+VANISHED_SECONDS = 20
+
+
+def test_a_port_scanner(lab):
+    server = Served(lab)
+    for number in range(200):
+        connection = connect(server.client, server.address, PORT)
+        strangers.reset(connection) if number % 2 else connection.close()
+    strangers.half_open(server.client, "10.77.1.99", server.address, PORT, 300)
+    server.is_unharmed("after a port scan")
+
+
+def test_random_bytes(lab):
+    server = Served(lab)
+    chosen = random.Random(3)
+    openings = [chosen.randbytes(chosen.randrange(8, 20_000)) for _ in range(30)]
+    openings += [hello()[:8] + chosen.randbytes(len(hello()) - 8) for _ in range(10)]
+    connections = [connect(server.client, server.address, PORT) for _ in openings]
+    for connection, opening in zip(connections, openings):
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(opening)
+    for connection in connections:
+        with connection:
+            holds(strangers.is_closed(connection), "a connection that talks nonsense stays open")
+    server.is_unharmed("after random bytes")
+
+
+def test_a_handshake_byte_by_byte(lab):
+    server = Served(lab)
+    with connect(server.client, server.address, PORT) as patient:
+        for byte in hello():
+            patient.sendall(bytes([byte]))
+        same(strangers.hear(patient)[0][0], strangers.WELCOME, "the answer to a hello in pieces")
+    loris = [connect(server.client, server.address, PORT) for _ in range(50)]
+    server.serves("beside 50 that dawdle")
+    for byte in hello()[:DAWDLED_SECONDS * 10]:
+        for connection in loris:
+            with contextlib.suppress(ConnectionError):
+                connection.send(bytes([byte]))
+        time.sleep(0.1)
+    for connection in loris:
+        with connection:
+            holds(strangers.is_closed(connection), "a handshake may take forever")
+    server.is_unharmed("after handshakes byte by byte")
+
+
+def test_a_thousand_idle_connections(lab):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    server = Served(lab)
+    with contextlib.ExitStack() as idle:
+        for _ in range(1000):
+            idle.enter_context(connect(server.client, server.address, PORT))
+        server.serves("beside 1000 idle connections")
+    server.is_unharmed("after 1000 idle connections")
+
+
+def keys(lab):
+    for name, letter in (("right.key", "r"), ("wrong.key", "w")):
+        path = lab.folder / name
+        path.write_text(letter * 40)
+        path.chmod(0o600)
+        yield path
+
+
+def test_a_wrong_key(lab):
+    right, wrong = keys(lab)
+    server = Served(lab, ["--key-file", right], ["--key-file", right])
+    for words, reason in ((["--key-file", wrong], "key"), ([], "wants a key")):
+        refused = server.client.run(
+            ["chokepoint", "probe", "tcp", server.address, "--json", *words], status=1)
+        same(refused.stdout(), "", "standard output")
+        same(len(refused.stderr().splitlines()), 1, f"lines of {refused.stderr()!r}")
+        holds(reason in refused.stderr(), refused.stderr())
+    server.is_unharmed("after wrong keys")
+
+
+def test_a_replayed_handshake(lab):
+    right, _ = keys(lab)
+    server = Served(lab, ["--key-file", right], ["--key-file", right])
+    recorder = strangers.Recorder(server.client, server.address, PORT)
+    with contextlib.closing(recorder):
+        server.client.json(["chokepoint", "probe", "tcp", f"127.0.0.1:{recorder.port}", "--json",
+                            "--bytes", "64K", "--key-file", right])
+    for said in map(bytes, recorder.said):
+        with connect(server.client, server.address, PORT) as thief:
+            with contextlib.suppress(ConnectionError):
+                thief.sendall(said)
+            kinds = [kind for kind, _ in strangers.hear(thief, wanted=3)]
+            holds(strangers.ADMITTED not in kinds, f"a recording was admitted: {kinds}")
+    holds(len(recorder.said) >= 2, "the recorder heard no control and data connection")
+    server.is_unharmed("after replayed handshakes")
+
+
+def test_a_client_killed_in_the_midst(lab):
+    server = Served(lab)
+    for words in ([], ["--receive"], ["--both", "--streams", "4"]):
+        server.begin_test("--time", "30", *words).kill()
+        server.is_unharmed(f"after a client was killed {' '.join(words)}")
+
+
+def test_a_server_killed_in_the_midst(lab):
+    server = Served(lab)
+    client = server.begin_test("--time", "30")
+    server.process.kill()
+    same(client.wait(15), 1, "exit status of the client")
+    same(len(client.stderr().splitlines()), 1, f"lines of {client.stderr()!r}")
+    server.start()
+    server.is_unharmed("after a server was killed and started again")
+
+
+def test_an_interface_that_goes_down_and_comes_back(lab):
+    server = Served(lab)
+    client = server.begin_test("--time", "3")
+    server.link.a.down()
+    time.sleep(0.5)
+    server.link.a.up()
+    same(client.wait(30), 0, client.told())
+    server.is_unharmed("after an interface went and came back")
+
+
+def test_a_client_that_vanishes_with_its_host(lab):
+    server = Served(lab)
+    gone = lab.host("gone")
+    link = lab.link(gone, server.host)
+    client = gone.start(["chokepoint", "probe", "tcp", link.b.ipv4, "--time", "60"])
+    client.until(lambda: link.b.counters()["received_bytes"] > 10_000_000, 20, "data of the test")
+    link.a.down()
+    client.kill()
+    # It may have been a link that flaps; the server waits a while for it to come back.
+    server.is_unharmed("after a client's host vanished", within=VANISHED_SECONDS)
+
+
+def test_parameters_of_64_kib(lab):
+    server = Served(lab)
+    long = "x" * 65_536
+    refused = server.client.run(server.probe("--congestion", long), status=None)
+    holds(refused.popen.returncode in (1, 2), refused.told()[:1000])
+    with connect(server.client, server.address, PORT) as stranger:
+        with contextlib.suppress(ConnectionError):
+            stranger.sendall(hello(program=long))
+        holds(strangers.is_closed(stranger), "a stranger may say 64 KiB")
+    for request in ({"kind": long, "parameters": {}},
+                    {"kind": "tcp", "parameters": {"direction": long}},
+                    {"kind": "tcp", "parameters": {"congestion": long[:60_000]}}):
+        client, answers = strangers.admitted(server.client, server.address, PORT)
+        with client:
+            same([kind for kind, _ in answers], [strangers.ADMITTED], "the answer to a proof")
+            with contextlib.suppress(ConnectionError):
+                client.sendall(frame(strangers.REQUEST, request))
+            answers = [kind for kind, _ in strangers.hear(client)]
+            holds(answers in ([strangers.FAILED], []), f"a request of 64 KiB got {answers}")
+    server.is_unharmed("after parameters of 64 KiB")
+
+
+def test_a_version_from_the_future(lab):
+    server = Served(lab)
+    with connect(server.client, server.address, PORT) as future:
+        future.sendall(hello(oldest=7, newest=9))
+        kind, body = strangers.hear(future)[0]
+        same(kind, strangers.REFUSED, "the answer to version 7")
+        holds("version" in str(body), f"the reason: {body}")
+    with connect(server.client, server.address, PORT) as newer:
+        newer.sendall(hello(oldest=1, newest=9, features=["from the future"]))
+        same(strangers.hear(newer)[0][0], strangers.WELCOME, "the answer to versions 1 to 9")
+    with connect(server.client, server.address, PORT) as framing:
+        framing.sendall(frame(strangers.HELLO, {}, framing=2))
+        holds(strangers.is_closed(framing), "framing 2 was not refused")
+    server.is_unharmed("after versions from the future")
+
+
+def test_it_stops_cleanly_in_the_midst_of_all_that(lab):
+    server = Served(lab)
+    idle = [connect(server.client, server.address, PORT) for _ in range(20)]
+    client = server.begin_test("--time", "30")
+    began = time.monotonic()
+    status = server.process.stop(timeout=10)
+    print(f"stopped in {time.monotonic() - began:.2f} s")
+    holds(status in (0, 130), f"exit status {status}: {server.process.told()}")
+    soon(lambda: not client.running(), 15, "the end of its client")
+    for connection in idle:
+        connection.close()

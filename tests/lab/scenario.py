@@ -1,0 +1,121 @@
+"""A scenario: hosts and links that are well, a job on them, one fault, and the truth about it.
+
+Read from a file of scenarios/, which docs/lab.md describes. Words that nobody knows are mistakes:
+a misspelt fault would otherwise be a healthy run.
+"""
+
+import dataclasses
+import pathlib
+import tomllib
+
+from kernel import Failed
+from wires import Way
+
+FOLDER = pathlib.Path(__file__).parent / "scenarios"
+CLASSES = ("compute", "straggler", "lan-bandwidth", "lan-loss", "lan-latency", "wan-bandwidth",
+           "wan-loss", "wan-latency", "receiver-host", "sender-host", "pcie-nic", "wrong-path",
+           "unknown")
+
+
+@dataclasses.dataclass
+class Link:
+    name: str
+    between: list
+    there: Way = dataclasses.field(default_factory=Way)
+    back: Way = dataclasses.field(default_factory=Way)
+    mtu: int | None = None
+    is_wire: bool = False  # it delays, loses or has a queue of its own, now or under the fault
+
+
+@dataclasses.dataclass
+class Job:
+    program: str  # trainer or ddp
+    link: str  # whose interface the ranks are told to use
+    label: str  # of the parallelism
+    family: int | None = None
+    pinned: bool = False  # each rank to a processor of its own
+    options: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Expected:
+    """What a run under the fault must look like for the truth to be true, loosely."""
+
+    step_ms: list | None = None  # the median is between these
+    longest_ms: list | None = None  # one step took that long
+    is_whole: bool = True  # all ranks end well
+    verdict: list | None = None  # of diagnose, where the record alone cannot tell the truth
+
+
+@dataclasses.dataclass
+class Scenario:
+    name: str
+    about: str
+    ci: bool
+    hosts: list
+    switch: str | None
+    links: dict
+    job: Job
+    fault: dict
+    truth: dict
+    expected: Expected
+    baseline: dict = dataclasses.field(default_factory=dict)  # probes before the job
+
+    @property
+    def ranks(self):
+        return [host for host in self.hosts if host != self.switch]
+
+    def without_fault(self):
+        """Its healthy twin."""
+        return dataclasses.replace(self, fault={}, truth={"class": "compute"},
+                                   expected=Expected(), baseline={})
+
+
+def all_files():
+    return sorted(FOLDER.glob("*.toml"))
+
+
+def read(path):
+    path = pathlib.Path(path)
+    try:
+        with open(path, "rb") as file:
+            return made(path.stem, tomllib.load(file))
+    except (OSError, tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
+        raise Failed(f"{path}: {error!r}") from error
+
+
+def made(name, document):
+    known = {"about", "ci", "topology", "job", "fault", "truth", "expected", "baseline"}
+    if set(document) - known:
+        raise ValueError(f"no such words: {sorted(set(document) - known)}")
+    fault = document.get("fault", {})
+    topology = document["topology"]
+    links = {link["name"]: link_of(link, fault) for link in topology["links"]}
+    truth = document["truth"]
+    if truth["class"] not in CLASSES:
+        raise ValueError(f"no such class: {truth['class']}")
+    return Scenario(name, document["about"], document.get("ci", False), topology["hosts"],
+                    topology.get("switch"), links, job_of(document["job"], next(iter(links))),
+                    fault, truth, Expected(**document["expected"]),
+                    document.get("baseline", {}))
+
+
+def link_of(words, fault):
+    there = Way(**words.get("there", {}))
+    link = Link(words["name"], words["between"], there, Way(**words["back"])
+                if "back" in words else there, words.get("mtu"))
+    touched = fault.get("link") == link.name and fault.get("kind") in ("link", "cut")
+    ways = [link.there, link.back]
+    if touched:
+        ways += [Way(**fault.get("there", {})), Way(**fault.get("back", {}))]
+    link.is_wire = any(way.delay_ms or way.loss or way.queue_bytes or way.drop for way in ways)
+    link.is_wire = link.is_wire or (touched and fault["kind"] == "cut")
+    return link
+
+
+def job_of(words, first_link):
+    words = dict(words)
+    program, link = words.pop("program"), words.pop("link", first_link)
+    family, pinned = words.pop("family", None), words.pop("pinned", False)
+    label = words.get("pattern", "dp").upper()
+    return Job(program, link, label, family, pinned, words)

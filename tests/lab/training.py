@@ -1,0 +1,197 @@
+"""A scenario played: the job on its hosts under the fault, and what the job itself says of it.
+
+Each rank is started on its host, under `chokepoint run` where that is wanted, and knows nothing of
+the scenario but its own parameters. What is known of the truth goes to other files.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import time
+
+import baseline
+import faults
+from kernel import Skipped
+from stage import Stage
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+DDP = TREE / "scripts" / "train" / "ddp.py"
+PORT = 29500
+STEP = re.compile(r"^step (\d+) loss [\d.]+ time ([\d.]+)ms$", re.MULTILINE)
+HAS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+RUN_SECONDS = 90
+TICK = 0.05
+WARM_UP_STEPS = 2
+
+
+@dataclasses.dataclass
+class Played:
+    steps_ms: list  # of rank 0
+    statuses: dict  # of each host's job
+    counters: dict  # of each host: what passed the job's interface meanwhile
+    seconds: float
+    records: pathlib.Path | None
+    record: dict | None  # what chokepoint says is in them
+    spent: dict  # of each host's rank: what its time went to, as the trainer says
+    steps: dict  # how many each host's job told of
+
+    @property
+    def usual_ms(self):
+        return statistics.median(self.steps_ms[WARM_UP_STEPS:] or self.steps_ms or [0])
+
+    @property
+    def longest_ms(self):
+        return max(self.steps_ms[WARM_UP_STEPS:], default=0)
+
+
+class Player:
+    def __init__(self, lab, scenario, folder, is_watched):
+        """`folder`: gets records/ once the job is over; until then nothing that is seen of it has
+        the scenario's name."""
+        self.scenario, self.folder, self.is_watched = scenario, folder, is_watched
+        self.meet, self.spent, self.records, self.options = (
+            lab.folder / "job" / name for name in ("meet", "spent", "records", "options"))
+        for made in (self.meet, self.spent, self.options):
+            made.mkdir(parents=True)
+        self.stage = Stage(lab, scenario)
+        self.fault = faults.of(self.stage, scenario.fault)
+
+    def play(self):
+        with contextlib.closing(self.fault):
+            self.fault.before_the_job()
+            if self.is_watched and self.scenario.baseline:
+                baseline.probe(self.stage, self.scenario.baseline["probes"], self.records)
+            before, began = self.counters(), time.monotonic()
+            jobs = {host: self.start(host) for host in self.scenario.ranks}
+            self.watch(jobs)
+            statuses = {host: job.wait(RUN_SECONDS) for host, job in jobs.items()}
+        steps = {host: steps_of(job) for host, job in jobs.items()}
+        return Played(steps[self.scenario.ranks[0]], statuses,
+                      difference(self.counters(), before), time.monotonic() - began,
+                      self.kept_records(), self.record(), self.time_spent(),
+                      {host: len(told) for host, told in steps.items()})
+
+    def watch(self, jobs):
+        """The fault comes and goes as the first rank's steps go on."""
+        first = jobs[self.scenario.ranks[0]]
+        end = time.monotonic() + RUN_SECONDS
+        began = None
+        while any(job.running() for job in jobs.values()) and time.monotonic() < end:
+            if began is None and STEP.search(first.stdout()):
+                began = time.monotonic()
+            if began is not None:
+                self.fault.at(time.monotonic() - began, jobs)
+                self.look(len(steps_of(first)))
+            time.sleep(TICK)
+
+    def look(self, steps):
+        """Called while the job goes on, with how many steps the first rank has told of."""
+
+    def start(self, host):
+        words, environment = self.words(host)
+        if self.is_watched:
+            labels = [word for label in self.labels() for word in ("--label", label)]
+            words = ["chokepoint", "run", "--out", self.records, "--node", host, *labels, "--",
+                     *words]
+        return self.stage.hosts[host].start(words, environment=environment)
+
+    def interface(self, host, link):
+        if self.fault.is_by_host_name():
+            return {}
+        return {"GLOO_SOCKET_IFNAME": self.stage.end(host, link).interface}
+
+    def labels(self):
+        job = self.scenario.job
+        batch = [f"batch={job.options['batch']}"] if "batch" in job.options else []
+        return [f"setup={len(self.scenario.ranks)}x1", f"parallelism={job.label}", *batch]
+
+    def words(self, host):
+        job = self.scenario.job
+        link = self.fault.link_of_the_job(job.link)
+        number = self.scenario.ranks.index(host)
+        environment = {"RANK": str(number), "WORLD_SIZE": str(len(self.scenario.ranks)),
+                       "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+                       **self.interface(host, link)}
+        if job.program == "ddp":
+            end = self.stage.end(self.scenario.ranks[0], link)
+            environment |= {"MASTER_ADDR": end.ipv4, "MASTER_PORT": str(PORT)}
+            words = [python_with_torch(), "-B", DDP]
+        else:
+            words = [trainer()]
+        pin = ["taskset", "-c", self.stage.processor(host)] if job.pinned else []
+        return [*pin, *words, f"@{self.options_of(host)}"], environment
+
+    def options_of(self, host):
+        """In a file, so that no command line tells what is wrong."""
+        job = self.scenario.job
+        own = {} if job.program == "ddp" else {
+            "meet": self.meet, "truth": self.spent / f"{host}.json",
+            "family": job.family or False}
+        file = self.options / host
+        file.write_text("".join(f"{word}\n" for name, value in
+                                {**own, **job.options, **self.fault.options()}.items()
+                                for word in flag(name, value)))
+        return file
+
+    def counters(self):
+        link = self.fault.link_of_the_job(None)
+        return {host: wire_counters(self.stage.end(host, link)) for host in self.scenario.ranks}
+
+    def kept_records(self):
+        return shutil.move(self.records, self.folder / "records") if self.is_watched else None
+
+    def record(self):
+        if not self.is_watched:
+            return None
+        host = self.stage.hosts[self.scenario.ranks[0]]
+        return host.json(["chokepoint", "record", "show", self.folder / "records", "--json"])
+
+    def time_spent(self):
+        return {file.stem: json.loads(file.read_text()) for file in self.spent.glob("*.json")}
+
+
+def flag(name, value):
+    word = "--" + name.replace("_", "-")
+    if value is True:
+        return [word]
+    return [] if value is False else [word, value]
+
+
+def wire_counters(end):
+    """The interface counts a frame for many segments where the host has not cut them yet; their
+    number is known to TCP."""
+    counted = end.counters()
+    tcp = end.host.tcp_counters()
+    return {**counted, "sent_segments": tcp["OutSegs"] + tcp["RetransSegs"]}
+
+
+def difference(after, before):
+    return {host: {what: after[host][what] - before[host][what] for what in after[host]}
+            for host in after}
+
+
+def steps_of(job):
+    return [float(found[2]) for found in STEP.finditer(job.stdout())]
+
+
+def python_with_torch():
+    """The system's, where another one comes first in the path."""
+    for python in ("python3", "/usr/bin/python3"):
+        if subprocess.run([python, "-c", HAS_TORCH], check=False).returncode == 0:
+            return python
+    raise Skipped("needs python3-torch")
+
+
+def trainer():
+    """As it was built: where the tests say, or in the release build."""
+    found = pathlib.Path(os.environ.get(
+        "CHOKEPOINT_LAB_TRAINER", TREE / "build/release/scripts/train/trainer/lab_trainer"))
+    if not os.access(found, os.X_OK):
+        raise Skipped("needs the trainer: libgloo-dev, and ninja -C build/release lab_trainer")
+    return found
