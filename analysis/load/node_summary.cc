@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/load/main_session.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -16,17 +17,6 @@ constexpr double kNanosecondsPerSecond = 1e9;
 
 std::optional<std::int64_t> optional_of(Figure figure) {
   return figure.known() ? std::optional(figure.value()) : std::nullopt;
-}
-
-// The session that watched a job; where none did, the last.
-const record::Session* main_session(const std::vector<record::Session>& sessions) {
-  const auto watched =
-      std::ranges::find_if(sessions.rbegin(), sessions.rend(),
-                           [](const record::Session& session) { return !session.command.empty(); });
-  if (watched != sessions.rend()) {
-    return &*watched;
-  }
-  return sessions.empty() ? nullptr : &sessions.back();
 }
 
 void take_session(const record::Session& session, NodeSummary& node) {

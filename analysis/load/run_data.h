@@ -1,0 +1,121 @@
+// What the records of a run hold, in memory, for those that reason about it: rows as they were
+// written, put in order and joined, nothing judged. Filled by load_run(), read-only afterwards, so
+// any thread may read it.
+//
+// Times are each node's own monotonic clock; timeline/clocks.h makes one clock of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/record/run.h"
+
+namespace chokepoint::analysis {
+
+using record::Span;
+
+// Of a counter or a gauge, as docs/run-counters.md tells how to read them.
+struct Reading {
+  std::int64_t t_ns = 0;
+  std::int64_t bin_ns = 0;
+  double value = 0;
+  double peak = 0;
+};
+
+struct SeriesData {
+  record::Series row = {};
+  std::vector<Reading> readings = {};
+};
+
+struct Interface {
+  std::string name = {};
+  std::string kind = {};  // "physical", "virtual", "loopback" … as base/host tells it
+  bool is_up = false;
+  std::optional<double> speed_mbps = {};
+  std::vector<std::string> addresses = {};  // with the length of the prefix: "10.0.0.1/24"
+};
+
+// One connection as one node saw it.
+struct FlowData {
+  record::Flow row = {};
+  std::array<record::FlowTotal, 2> totals = {};  // by Direction
+  std::array<std::vector<record::FlowSample>, 2> packets = {};
+  std::array<std::vector<record::SocketSample>, 2> sockets = {};
+  std::array<std::vector<record::FlowMark>, 2> marks = {};
+};
+
+struct NodeData {
+  std::string name = {};
+  std::string host = {};
+  std::string boot_id = {};
+  std::string command = {};
+  std::optional<std::int64_t> exit_status = {};
+  bool is_complete = false;        // the watching ended cleanly
+  Span span = {};                  // of the session that watched the job
+  std::int64_t wall_start_ns = 0;  // span.start_ns by the wall clock
+  // Where the record is too large to be read whole: the spans of which samples were read.
+  // They are the same moments of all nodes. Everything else (flows, totals, events, facts, steps,
+  // small tables of samples) is whole.
+  std::vector<Span> windows = {};
+  std::map<std::string, std::string> labels = {};
+  std::vector<record::Fact> facts = {};
+  std::vector<Interface> interfaces = {};
+  std::vector<record::Process> processes = {};  // of the job; those with a rank first
+  std::vector<FlowData> flows = {};
+  std::vector<SeriesData> series = {};
+  std::vector<record::Step> steps = {};  // of every source, in order
+  std::vector<record::Collective> collectives = {};
+  std::vector<record::Event> events = {};
+  std::vector<record::Probe> probes = {};
+  std::vector<record::ClockOffset> clock_offsets = {};
+  std::optional<Error> damage = {};
+
+  const SeriesData* find(std::string_view name, std::string_view subject) const;
+  std::vector<const SeriesData*> find(std::string_view name) const;
+  const Interface* interface(std::string_view name) const;
+  std::optional<std::int64_t> rank() const;  // of its only rank; none where it has several
+};
+
+// Where a connection lies in RunData: nodes[node].flows[flow].
+struct FlowPlace {
+  std::size_t node = 0;
+  std::size_t flow = 0;
+};
+
+// A connection of the job with all that its two ends saw; an end that left no record is empty.
+// Where both ends are on one node, they are one place. a and b are the same ends in all three rows:
+// where the second node had them the other way round, its FlowData is turned.
+struct Connection {
+  std::array<std::optional<FlowPlace>, 2> ends = {};  // at a's node, at b's; a and b as in `row`
+  std::array<std::optional<std::int64_t>, 2> ranks = {};
+  std::array<std::string, 2> names = {};  // node's name, or the address of one that left no record
+  record::Flow row = {};                  // as the end that has one tells it
+};
+
+struct RunData {
+  std::vector<NodeData> nodes = {};          // by name
+  std::vector<Connection> connections = {};  // that carried the job's data between hosts or ranks
+  std::vector<Error> unreadable = {};
+  // What the data lack for a sure answer, a line each for people: "no packets were captured on b".
+  std::vector<std::string> missing = {};
+};
+
+struct LoadLimits {
+  std::size_t samples_of_node = 100'000;  // read of all sample tables together, before windows
+};
+
+RunData load_run(record::Run& run, const LoadLimits& limits = {});
+
+// Of a counter: its growth between two moments, by straight lines between readings, held at both
+// ends. Nothing where it has no reading.
+std::optional<double> growth(const SeriesData& series, Span span);
+// Of a gauge: its mean over the span, and the most in it.
+std::optional<double> mean_level(const SeriesData& series, Span span);
+std::optional<double> most_level(const SeriesData& series, Span span);
+
+}  // namespace chokepoint::analysis
