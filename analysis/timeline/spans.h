@@ -1,0 +1,22 @@
+// Sets of spans of time: sorted, and none touches another. Pure functions.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analysis/load/run_data.h"
+
+namespace chokepoint::analysis {
+
+using Spans = std::vector<Span>;
+
+// Sorts and joins; empty ones are left out.
+Spans united(Spans spans);
+Spans common_to(std::span<const Span> one, std::span<const Span> other);
+std::int64_t length_ns(std::span<const Span> spans);
+// Those of the set that have something in common with a span.
+std::span<const Span> touching(std::span<const Span> spans, Span part);
+// How much of a span the set covers.
+std::int64_t covered_ns(std::span<const Span> spans, Span part);
+
+}  // namespace chokepoint::analysis
