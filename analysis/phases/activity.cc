@@ -1,0 +1,117 @@
+#include "analysis/phases/activity.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analysis/load/least_round_trip.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr std::int64_t kStallNs = 100'000'000;
+constexpr std::int64_t kChatterBytes = 1000;  // of a bin of packets
+
+// How long something was under way between the two.
+std::int64_t busy_ns(const record::SocketSample& before, const record::SocketSample& now) {
+  return before.busy_us.known() && now.busy_us.known()
+             ? std::min((now.busy_us.value() - before.busy_us.value()) * 1000,
+                        now.t_ns - before.t_ns)
+             : 0;
+}
+
+// The kernel adds up how long a sender had something under way: of the time between two readings
+// the later part is taken.
+void add_busy(const std::vector<record::SocketSample>& samples, std::size_t node,
+              const Clocks& clocks, Spans& spans) {
+  for (std::size_t place = 1; place < samples.size(); ++place) {
+    const std::int64_t end_ns = clocks.common_ns(node, samples[place].t_ns);
+    spans.push_back({end_ns - busy_ns(samples[place - 1], samples[place]), end_ns});
+  }
+}
+
+void add_packets(const std::vector<record::FlowSample>& samples, std::size_t node,
+                 const Clocks& clocks, Spans& spans) {
+  for (const record::FlowSample& sample : samples) {
+    if (sample.payload_bytes.value_or(0) > kChatterBytes) {
+      const std::int64_t end_ns = clocks.common_ns(node, sample.t_ns);
+      spans.push_back({end_ns - sample.bin_ns, end_ns});
+    }
+  }
+}
+
+template <class Add>
+Spans of_all(const RunData& run, Add add) {
+  Spans spans;
+  for (const Connection& connection : run.connections) {
+    for (const auto& end : connection.ends) {
+      if (end) {
+        add(run.nodes[end->node].flows[end->flow], end->node, spans);
+      }
+    }
+  }
+  return united(std::move(spans));
+}
+
+void add_stalls(const std::vector<record::SocketSample>& samples, std::size_t node,
+                const Clocks& clocks, Spans& spans) {
+  // Samples come often while something changes, so a stall may be many of them. Before it the
+  // connection may have been idle.
+  std::size_t since = 0;
+  for (std::size_t place = 1; place < samples.size(); ++place) {
+    const record::SocketSample& now = samples[place];
+    const bool moves = now.bytes_acked.value_or(0) > samples[since].bytes_acked.value_or(0);
+    const std::int64_t stalled_ns = busy_ns(samples[since], now);
+    if (!moves && stalled_ns > kStallNs) {
+      const std::int64_t end_ns = clocks.common_ns(node, now.t_ns);
+      spans.push_back({end_ns - stalled_ns, end_ns});
+    }
+    since = moves ? place : since;
+  }
+}
+
+Spans shortened(Spans spans, std::int64_t by_ns) {
+  for (Span& span : spans) {
+    span.end_ns -= by_ns;
+  }
+  return united(std::move(spans));
+}
+
+}  // namespace
+
+SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node) {
+  SenderActivity activity;
+  for (const Connection& connection : run.connections) {
+    for (const std::size_t side : {0U, 1U}) {
+      const auto& end = connection.ends.at(side);
+      if (!end || end->node != node) {
+        continue;
+      }
+      const auto& samples = run.nodes[node].flows[end->flow].sockets.at(side);
+      Spans busy;
+      add_busy(samples, node, clocks, busy);
+      std::ranges::copy(shortened(united(std::move(busy)), least_rtt_us(samples) * 1000),
+                        std::back_inserter(activity.busy));
+      add_stalls(samples, node, clocks, activity.stalled);
+    }
+  }
+  return {united(std::move(activity.busy)), united(std::move(activity.stalled))};
+}
+
+Activity activity_of(const RunData& run, const Clocks& clocks) {
+  Spans busy = of_all(run, [&](const FlowData& flow, std::size_t node, Spans& spans) {
+    for (const auto& samples : flow.sockets) {
+      add_busy(samples, node, clocks, spans);
+    }
+  });
+  if (!busy.empty()) {
+    return {PhaseSource::Sockets, std::move(busy)};
+  }
+  Spans moving = of_all(run, [&](const FlowData& flow, std::size_t node, Spans& spans) {
+    for (const auto& samples : flow.packets) {
+      add_packets(samples, node, clocks, spans);
+    }
+  });
+  return {moving.empty() ? PhaseSource::None : PhaseSource::Packets, std::move(moving)};
+}
+
+}  // namespace chokepoint::analysis

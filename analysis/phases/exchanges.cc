@@ -1,0 +1,168 @@
+#include "analysis/phases/exchanges.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "analysis/load/least_round_trip.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::CollectiveKind;
+
+constexpr std::int64_t kSameMeetingNs = 2'000'000'000;
+constexpr std::size_t kOpenMeetings = 8;  // of one key, as messages' numbers come again each step
+
+// What a flow of a node's record is to the run.
+struct FlowUse {
+  std::int64_t connection = -1;
+  std::int64_t way_ns = 0;  // half of the unloaded round trip
+};
+
+std::int64_t half_round_trip_ns(const FlowData& flow) {
+  return lesser_rtt_us(least_rtt_us(flow.sockets[0]), least_rtt_us(flow.sockets[1])) * 1000 / 2;
+}
+
+// By the id of the flow.
+std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
+  std::map<std::int64_t, FlowUse> uses;
+  for (std::size_t place = 0; place < run.connections.size(); ++place) {
+    for (const auto& end : run.connections[place].ends) {
+      if (end && end->node == node) {
+        const FlowData& flow = run.nodes[node].flows[end->flow];
+        uses[flow.row.id] = {static_cast<std::int64_t>(place), half_round_trip_ns(flow)};
+      }
+    }
+  }
+  return uses;
+}
+
+Exchange exchange_of(const record::Collective& row, std::size_t place, const Clocks& clocks,
+                     const FlowUse& use) {
+  const std::int64_t own_ns = row.own_ready_ns.value_or(row.first_data_ns.value_or(row.start_ns));
+  const std::int64_t peer_ns =
+      row.peer_ready_ns.known() ? row.peer_ready_ns.value() - use.way_ns : 0;
+  const std::int64_t ready_ns = std::max(own_ns, peer_ns);
+  const std::int64_t last_ns = row.last_data_ns.value_or(row.end_ns);
+  const auto common = [&](std::int64_t t_ns) { return clocks.common_ns(place, t_ns); };
+  return {.node = place,
+          .kind = row.kind,
+          .number = row.number,
+          .communicator = row.communicator.value_or(0),
+          .connection = use.connection,
+          .bytes = static_cast<double>(row.bytes.value_or(0)),
+          .way_ns = use.way_ns,
+          .own_ready_ns = common(own_ns),
+          .all_ready_ns = common(ready_ns),
+          .end_ns = common(std::max(last_ns, ready_ns))};
+}
+
+// A collective that was over before its connection had a row can only be told where there is one.
+FlowUse use_of(const std::map<std::int64_t, FlowUse>& uses, record::Figure flow) {
+  const auto use = uses.find(flow.value_or(-1));
+  if (use == uses.end()) {
+    return uses.size() == 1 ? uses.begin()->second : FlowUse{};
+  }
+  return use->second;
+}
+
+std::vector<Exchange> exchanges_of(const RunData& run, std::size_t place, const Clocks& clocks) {
+  const std::map<std::int64_t, FlowUse> uses = uses_of(run, place);
+  std::vector<Exchange> exchanges;
+  for (const record::Collective& row : run.nodes[place].collectives) {
+    if (row.merged > 1) {
+      continue;  // folded: the moments are lost
+    }
+    exchanges.push_back(exchange_of(row, place, clocks, use_of(uses, row.flow)));
+  }
+  std::ranges::sort(exchanges, {}, &Exchange::own_ready_ns);
+  return exchanges;
+}
+
+// A message is one to both of its ends.
+CollectiveKind joint(CollectiveKind kind) {
+  return kind == CollectiveKind::Receive ? CollectiveKind::Send : kind;
+}
+
+using MeetingKey = std::tuple<CollectiveKind, std::int64_t, std::int64_t>;
+
+MeetingKey key_of(const Exchange& exchange) {
+  return {joint(exchange.kind), exchange.number,
+          is_message(exchange) ? exchange.connection : exchange.communicator};
+}
+
+bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange& exchange) {
+  if (std::abs(exchange.end_ns - at(exchanges, meeting.front()).end_ns) > kSameMeetingNs) {
+    return false;
+  }
+  return std::ranges::none_of(meeting, [&](Part part) {
+    return part.node == exchange.node ||
+           (is_message(exchange) && at(exchanges, part).kind == exchange.kind);
+  });
+}
+
+void settle(Exchanges& exchanges, const Meeting& meeting) {
+  std::int64_t last_ns = at(exchanges, meeting.front()).own_ready_ns;
+  for (const Part part : meeting) {
+    last_ns = std::max(last_ns, at(exchanges, part).own_ready_ns);
+  }
+  for (const Part part : meeting) {
+    Exchange& own = exchanges[part.node][part.place];
+    own.all_ready_ns =
+        std::clamp(last_ns, own.own_ready_ns, std::max(own.end_ns, own.own_ready_ns));
+  }
+}
+
+std::vector<Part> in_order(const Exchanges& exchanges) {
+  std::vector<Part> parts;
+  for (std::size_t node = 0; node < exchanges.size(); ++node) {
+    for (std::size_t place = 0; place < exchanges[node].size(); ++place) {
+      parts.push_back({node, place});
+    }
+  }
+  std::ranges::sort(parts, {}, [&](Part part) { return at(exchanges, part).end_ns; });
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Meeting> meetings_of(const Exchanges& exchanges) {
+  std::map<MeetingKey, std::deque<std::size_t>> latest;  // places of the newest meetings
+  std::vector<Meeting> meetings;
+  for (const Part part : in_order(exchanges)) {
+    const Exchange& exchange = at(exchanges, part);
+    if (is_message(exchange) && exchange.connection < 0) {
+      meetings.push_back({part});
+      continue;
+    }
+    std::deque<std::size_t>& of_key = latest[key_of(exchange)];
+    const auto found = std::ranges::find_if(
+        of_key, [&](std::size_t place) { return belongs(exchanges, meetings[place], exchange); });
+    if (found != of_key.end()) {
+      meetings[*found].push_back(part);
+      continue;
+    }
+    of_key.push_front(meetings.size());
+    of_key.resize(std::min(of_key.size(), kOpenMeetings));
+    meetings.push_back({part});
+  }
+  return meetings;
+}
+
+Exchanges exchanges_of(const RunData& run, const Clocks& clocks) {
+  Exchanges exchanges;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    exchanges.push_back(exchanges_of(run, place, clocks));
+  }
+  for (const Meeting& meeting : meetings_of(exchanges)) {
+    if (meeting.size() > 1) {
+      settle(exchanges, meeting);  // who has a record knows best when it came
+    }
+  }
+  return exchanges;
+}
+
+}  // namespace chokepoint::analysis

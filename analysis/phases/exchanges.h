@@ -1,0 +1,53 @@
+// What the ranks exchanged, as the library's own messages tell it: each rank's part in a collective
+// or a message, on the common clock. Who came when is taken from the record of the one who came;
+// where that is missing, from when its neighbour saw it, less half of the round trip.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/load/run_data.h"
+#include "analysis/timeline/clocks.h"
+
+namespace chokepoint::analysis {
+
+// One rank's part in a collective, or one end of a message.
+struct Exchange {
+  std::size_t node = 0;
+  record::CollectiveKind kind = record::CollectiveKind::Unknown;
+  std::int64_t number = 0;
+  std::int64_t communicator = 0;
+  std::int64_t connection = -1;  // in RunData, to the neighbour that came last
+  double bytes = 0;
+  std::int64_t way_ns = 0;  // to that neighbour: half of the unloaded round trip
+  std::int64_t own_ready_ns = 0;
+  std::int64_t all_ready_ns = 0;  // when the last of those that take part had come
+  std::int64_t end_ns = 0;        // its last data had passed here
+};
+
+inline bool is_message(const Exchange& exchange) {
+  return exchange.kind == record::CollectiveKind::Send ||
+         exchange.kind == record::CollectiveKind::Receive;
+}
+
+// By node, each in the order of own_ready_ns. Empty where a node's record has none.
+using Exchanges = std::vector<std::vector<Exchange>>;
+
+Exchanges exchanges_of(const RunData& run, const Clocks& clocks);
+
+// exchanges[node][place]
+struct Part {
+  std::size_t node = 0;
+  std::size_t place = 0;
+};
+
+inline const Exchange& at(const Exchanges& exchanges, Part part) {
+  return exchanges[part.node][part.place];
+}
+
+// The parts of one collective, of each node that has one, or of one message: sender and receiver.
+using Meeting = std::vector<Part>;
+
+std::vector<Meeting> meetings_of(const Exchanges& exchanges);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,13 @@
+// Which stage of a pipeline was late, as its messages tell it.
+#pragma once
+
+#include <vector>
+
+#include "analysis/phases/exchanges.h"
+#include "analysis/phases/lateness.h"
+
+namespace chokepoint::analysis {
+
+std::vector<Late> late_senders(const Exchanges& exchanges);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,115 @@
+#include "analysis/phases/phases.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "analysis/phases/activity.h"
+#include "analysis/phases/overlap.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+// Of a message, from when both of its ends were ready; of a collective, each rank's part.
+Spans communication_of(const Exchanges& exchanges) {
+  Spans spans;
+  for (const Meeting& meeting : meetings_of(exchanges)) {
+    std::int64_t ready_ns = at(exchanges, meeting.front()).all_ready_ns;
+    std::int64_t end_ns = at(exchanges, meeting.front()).end_ns;
+    for (const Part part : meeting) {
+      ready_ns = std::max(ready_ns, at(exchanges, part).all_ready_ns);
+      end_ns = std::max(end_ns, at(exchanges, part).end_ns);
+    }
+    spans.push_back({ready_ns, end_ns});
+  }
+  return united(std::move(spans));
+}
+
+bool is_any(const Exchanges& exchanges) {
+  return std::ranges::any_of(exchanges, [](const auto& of_node) { return !of_node.empty(); });
+}
+
+double per_step_ms(double ns, const StepLine& steps) {
+  return ns / 1e6 / static_cast<double>(steps.settled.size());
+}
+
+struct Waiting {
+  std::vector<double> late_ms = {};  // by node
+  Spans held = {};  // no lateness: what would have shown that the rank had come was held up itself
+};
+
+Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& exchanges,
+                   const StepLine& steps) {
+  std::vector<SenderActivity> senders;
+  for (std::size_t node = 0; node < run.nodes.size(); ++node) {
+    senders.push_back(senders_of(run, clocks, node));
+  }
+  const Spans inside = united(steps.settled);
+  Waiting waiting{.late_ms = std::vector<double>(run.nodes.size(), 0)};
+  for (const Late& late : late_arrivals(exchanges, steps.settled)) {
+    const Spans waited = common_to(std::span(&late.waited, 1), touching(inside, late.waited));
+    const Spans held = common_to(waited, touching(senders[late.node].busy, late.waited));
+    const auto free_ns = static_cast<double>(length_ns(waited) - length_ns(held));
+    waiting.late_ms[late.node] += per_step_ms(std::min(late.lost_ns, free_ns), steps);
+    std::ranges::copy(held, std::back_inserter(waiting.held));
+  }
+  for (const SenderActivity& sender : senders) {
+    std::ranges::copy(sender.stalled, std::back_inserter(waiting.held));
+  }
+  return waiting;
+}
+
+// Ranks of several groups may be late at the same time: together they cost no more than there was.
+void fit_into(double most_ms, std::vector<double>& late_ms) {
+  const double sum_ms = std::reduce(late_ms.begin(), late_ms.end());
+  if (sum_ms <= most_ms) {
+    return;
+  }
+  for (double& ms : late_ms) {
+    ms *= most_ms / sum_ms;
+  }
+}
+
+}  // namespace
+
+double Phases::waiting_ms() const { return std::reduce(late_ms.begin(), late_ms.end()); }
+
+Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps) {
+  Phases phases{.late_ms = std::vector<double>(run.nodes.size(), 0)};
+  if (steps.settled.empty()) {
+    return phases;
+  }
+  const Spans inside = united(steps.settled);
+  phases.step_ms = per_step_ms(static_cast<double>(length_ns(steps.settled)), steps);
+  const Exchanges exchanges = exchanges_of(run, clocks);
+  Activity activity;
+  if (is_any(exchanges)) {
+    phases.source = PhaseSource::Library;
+    Waiting waiting = waiting_of(run, clocks, exchanges, steps);
+    phases.late_ms = std::move(waiting.late_ms);
+    Spans communication = communication_of(exchanges);
+    std::ranges::move(waiting.held, std::back_inserter(communication));
+    phases.communicating = common_to(united(std::move(communication)), inside);
+  } else {
+    activity = activity_of(run, clocks);
+    phases.source = activity.source;
+    phases.communicating = common_to(activity.spans, inside);
+  }
+  const double communicating_ms =
+      per_step_ms(static_cast<double>(length_ns(phases.communicating)), steps);
+  fit_into(std::max(0.0, phases.step_ms - communicating_ms), phases.late_ms);
+  const double alone_ms = phases.step_ms - communicating_ms - phases.waiting_ms();
+  phases.hidden_ms = std::clamp(hidden_ms({.run = run,
+                                           .clocks = clocks,
+                                           .exchanges = exchanges,
+                                           .steps = steps.settled,
+                                           .communicating = phases.communicating,
+                                           .alone_ms = alone_ms,
+                                           .count = static_cast<double>(steps.settled.size())}),
+                                0.0, communicating_ms);
+  phases.exposed_ms = communicating_ms - phases.hidden_ms;
+  phases.computing_ms = phases.step_ms - phases.exposed_ms - phases.waiting_ms();
+  return phases;
+}
+
+}  // namespace chokepoint::analysis

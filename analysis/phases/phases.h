@@ -1,0 +1,32 @@
+// Where the time of a step went, before anybody is blamed:
+//
+//   step = computing + waiting for a late rank + communication that computing did not hide
+//
+// From the library's own messages where the record has them, else from when the job's connections
+// had something under way.
+#pragma once
+
+#include "analysis/phases/exchanges.h"
+#include "analysis/phases/lateness.h"
+#include "analysis/timeline/spans.h"
+#include "analysis/phases/steps.h"
+
+namespace chokepoint::analysis {
+
+enum class PhaseSource { None, Library, Sockets, Packets };
+
+// Milliseconds a step, of the settled steps.
+struct Phases {
+  PhaseSource source = PhaseSource::None;
+  double step_ms = 0;
+  double computing_ms = 0;  // and whatever else is not communication
+  double exposed_ms = 0;    // of the communication; hidden_ms is in computing_ms
+  double hidden_ms = 0;
+  std::vector<double> late_ms = {};  // lost by each node's lateness
+  Spans communicating = {};          // within the steps, hidden or not
+  double waiting_ms() const;
+};
+
+Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps);
+
+}  // namespace chokepoint::analysis

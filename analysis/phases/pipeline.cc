@@ -1,0 +1,156 @@
+#include "analysis/phases/pipeline.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "analysis/phases/thoughts.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::CollectiveKind;
+
+constexpr double kQuick = 0.1;   // of its thoughts: what a stage takes when nothing disturbs it
+constexpr double kScrap = 0.02;  // of the largest message: what was left over of others
+
+// The ends of the pipeline: the stage that sends first in most steps, and the other one that has
+// a single neighbour.
+struct Ends {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t stages = 0;
+};
+
+const Exchange* first_sent_in(const std::vector<Exchange>& exchanges, const Span& step) {
+  auto exchange = std::ranges::lower_bound(exchanges, step.start_ns, {}, &Exchange::own_ready_ns);
+  for (; exchange != exchanges.end() && exchange->own_ready_ns < step.end_ns; ++exchange) {
+    if (exchange->kind == CollectiveKind::Send) {
+      return &*exchange;
+    }
+  }
+  return nullptr;
+}
+
+std::size_t neighbours_of(const std::vector<Exchange>& exchanges) {
+  std::set<std::int64_t> connections;
+  for (const Exchange& exchange : exchanges) {
+    if (is_message(exchange) && exchange.connection >= 0) {
+      connections.insert(exchange.connection);
+    }
+  }
+  return connections.size();
+}
+
+std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
+  std::vector<std::size_t> begins(exchanges.size(), 0);
+  for (const Span& step : steps) {
+    const Exchange* first = nullptr;
+    for (const auto& of_node : exchanges) {
+      const Exchange* sent = first_sent_in(of_node, step);
+      first = sent != nullptr && (first == nullptr || sent->own_ready_ns < first->own_ready_ns)
+                  ? sent
+                  : first;
+    }
+    if (first != nullptr) {
+      ++begins[first->node];
+    }
+  }
+  Ends ends;
+  ends.first = static_cast<std::size_t>(std::ranges::max_element(begins) - begins.begin());
+  bool has_last = false;
+  for (std::size_t node = 0; node < exchanges.size(); ++node) {
+    const std::size_t neighbours = neighbours_of(exchanges[node]);
+    ends.stages += neighbours > 0 ? 1 : 0;
+    if (node != ends.first && neighbours == 1) {
+      ends.last = node;
+      has_last = true;
+    }
+  }
+  return has_last && begins[ends.first] > 0 ? std::optional(ends) : std::nullopt;
+}
+
+// A first stage that only sends begins each step when all of the last one had left.
+std::optional<double> forward_thought_ns(const std::vector<Exchange>& exchanges,
+                                         const Spans& steps) {
+  std::vector<std::int64_t> ends;
+  for (const Exchange& exchange : exchanges) {
+    ends.push_back(exchange.end_ns);
+  }
+  std::ranges::sort(ends);
+  std::vector<double> thoughts;
+  for (const Span& step : steps) {
+    const Exchange* first = first_sent_in(exchanges, step);
+    const auto after =
+        first == nullptr ? ends.begin() : std::ranges::upper_bound(ends, first->own_ready_ns);
+    if (after != ends.begin()) {
+      thoughts.push_back(static_cast<double>(first->own_ready_ns - *std::prev(after)));
+    }
+  }
+  return math::median(thoughts);
+}
+
+// What a stage thought before it sent the first message of each step.
+std::vector<double> first_thoughts_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
+  std::map<const Exchange*, double> thoughts;
+  for (const Thought& thought : thoughts_of(exchanges)) {
+    thoughts[thought.sent] = thought.ns;
+  }
+  std::vector<double> firsts;
+  for (const Span& step : steps) {
+    const auto first = thoughts.find(first_sent_in(exchanges, step));
+    if (first != thoughts.end()) {
+      firsts.push_back(first->second);
+    }
+  }
+  return firsts;
+}
+
+// What a stage thinks for one micro-batch, there and back: seen undisturbed where the last stage
+// turns round, and where the first one ends a step and begins the next. Either may be late, or have
+// more to do there; both together hardly.
+std::optional<double> thought_of_batch_ns(const Exchanges& exchanges, const Ends& ends,
+                                          const Spans& steps) {
+  const auto turns = math::quantile(first_thoughts_ns(exchanges[ends.last], steps), kQuick);
+  if (!turns) {
+    return forward_thought_ns(exchanges[ends.first], steps);
+  }
+  const auto begins = math::quantile(first_thoughts_ns(exchanges[ends.first], steps), kQuick);
+  return std::min(*turns, begins.value_or(*turns));
+}
+
+// Several whose headers were out of sight are one row: the bytes tell how many.
+double messages_in(const std::vector<Exchange>& exchanges, Span span) {
+  std::vector<double> sizes;
+  for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
+    if (sent->own_ready_ns >= span.start_ns && sent->own_ready_ns < span.end_ns) {
+      sizes.push_back(sent->bytes);
+    }
+  }
+  const double largest = sizes.empty() ? 0 : std::ranges::max(sizes);
+  std::erase_if(sizes, [&](double size) { return size < kScrap * largest; });
+  const double usual = math::quantile(sizes, 0.1).value_or(0);
+  return usual > 0 ? std::reduce(sizes.begin(), sizes.end()) / usual : 0;
+}
+
+}  // namespace
+
+std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps) {
+  const std::optional<Ends> ends = ends_of(exchanges, steps);
+  if (!ends || steps.empty()) {
+    return std::nullopt;
+  }
+  const std::optional<double> thought_ns = thought_of_batch_ns(exchanges, *ends, steps);
+  if (!thought_ns) {
+    return std::nullopt;
+  }
+  const double batches =
+      messages_in(exchanges[ends->first], {steps.front().start_ns, steps.back().end_ns}) /
+      static_cast<double>(steps.size());
+  return (batches + static_cast<double>(ends->stages) - 1) * *thought_ns;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,106 @@
+#include "analysis/phases/steps.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/timeline/spans.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::StepSource;
+
+constexpr std::size_t kWarmUp = 2;
+constexpr std::size_t kFewSteps = 5;  // too few to leave any out
+
+struct Choice {
+  const NodeData* node = nullptr;
+  std::size_t place = 0;
+  StepSource source = StepSource::Traffic;
+  std::int64_t rank = -1;
+  std::int64_t count = 0;
+};
+
+std::int64_t times(const record::Step& step) { return std::max<std::int64_t>(step.merged, 1); }
+
+// A better source first, then more steps.
+bool is_better(const Choice& one, const Choice& other) {
+  return one.source != other.source ? one.source < other.source : one.count > other.count;
+}
+
+Choice best_of(const RunData& run) {
+  Choice best;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    std::map<std::pair<StepSource, std::int64_t>, std::int64_t> counts;
+    for (const record::Step& step : run.nodes[place].steps) {
+      if (step.end_ns > step.start_ns) {
+        counts[{step.source, step.rank.value_or(-1)}] += times(step);
+      }
+    }
+    for (const auto& [key, count] : counts) {
+      const Choice choice{&run.nodes[place], place, key.first, key.second, count};
+      best = best.node == nullptr || is_better(choice, best) ? choice : best;
+    }
+  }
+  return best;
+}
+
+// One that stands for several, cut into as many; their product may be beyond 64 bits.
+void add_parts(Span step, std::int64_t count, std::vector<Span>& parts) {
+  const std::int64_t whole_ns = step.length_ns() / count;
+  const std::int64_t rest_ns = step.length_ns() % count;
+  const auto border = [&](std::int64_t part) {
+    return step.start_ns + whole_ns * part + rest_ns * part / count;
+  };
+  for (std::int64_t part = 0; part < count; ++part) {
+    parts.push_back({border(part), border(part + 1)});
+  }
+}
+
+// Where samples were read of windows only, a step between these would look as if nothing went on.
+std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    if (run.nodes[place].windows.empty()) {
+      continue;
+    }
+    Spans windows;
+    for (const Span& window : run.nodes[place].windows) {
+      windows.push_back(
+          {clocks.common_ns(place, window.start_ns), clocks.common_ns(place, window.end_ns)});
+    }
+    windows = united(std::move(windows));
+    std::vector<Span> inside = steps;
+    std::erase_if(inside,
+                  [&](const Span& step) { return covered_ns(windows, step) < step.length_ns(); });
+    if (!inside.empty()) {
+      steps = std::move(inside);
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+StepLine choose_steps(const RunData& run, const Clocks& clocks) {
+  const Choice choice = best_of(run);
+  if (choice.node == nullptr) {
+    return {};
+  }
+  StepLine line{.source = choice.source};
+  for (const record::Step& step : choice.node->steps) {
+    if (step.source != choice.source || step.rank.value_or(-1) != choice.rank ||
+        step.end_ns <= step.start_ns) {
+      continue;
+    }
+    const std::int64_t start_ns = clocks.common_ns(choice.place, step.start_ns);
+    const std::int64_t end_ns = clocks.common_ns(choice.place, step.end_ns);
+    add_parts({start_ns, end_ns}, times(step), line.all);
+  }
+  std::ranges::sort(line.all, {}, &Span::start_ns);
+  const std::size_t skipped = line.all.size() > kWarmUp + kFewSteps ? kWarmUp : 0;
+  line.settled.assign(line.all.begin() + static_cast<std::ptrdiff_t>(skipped), line.all.end());
+  line.settled = those_read(std::move(line.settled), run, clocks);
+  return line;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,155 @@
+#include "analysis/phases/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/phases/pipeline.h"
+#include "tests/analysis/phases/pipelines.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+std::map<std::size_t, double> lost_ms(const Exchanges& exchanges) {
+  std::map<std::size_t, double> lost;
+  for (const Late& late : late_senders(exchanges)) {
+    lost[late.node] += late.lost_ns / 1e6;
+  }
+  return lost;
+}
+
+double of(const std::map<std::size_t, double>& lost, std::size_t node) {
+  return lost.contains(node) ? lost.at(node) : 0;
+}
+
+TEST(LateSenders, AreNoneOfNothingOrWithoutTheReceiversRecord) {
+  EXPECT_TRUE(late_senders({}).empty());
+  Exchanges exchanges = pipeline({.stages = 2, .late_stage = 0, .late_ms = 50});
+  exchanges[1].clear();
+  EXPECT_TRUE(late_senders(exchanges).empty());
+}
+
+TEST(LateSenders, AreHardlyAnyInAPipelineThatRunsEvenly) {
+  for (const std::size_t stages : {2U, 3U, 4U}) {
+    const PipelinePlan plan{.stages = stages};
+    double sum = 0;
+    for (const auto& [node, lost] : lost_ms(pipeline(plan))) {
+      sum += lost;
+    }
+    EXPECT_LT(sum, 0.05 * plan.steps * pipeline_step_ms(plan)) << stages;
+  }
+}
+
+TEST(LateSenders, NameAnEndStage) {
+  const PipelinePlan plan{.stages = 3, .late_stage = 0, .late_ms = 60};
+  const auto lost = lost_ms(pipeline(plan));
+  EXPECT_GT(of(lost, 0), plan.late_steps() * 60 * 0.3);
+  EXPECT_GT(of(lost, 0), 3 * (of(lost, 1) + of(lost, 2)));
+}
+
+TEST(LateSenders, NameAMiddleStage) {
+  const PipelinePlan plan{.stages = 3, .late_stage = 1, .late_ms = 60};
+  const auto lost = lost_ms(pipeline(plan));
+  EXPECT_GT(of(lost, 1), plan.late_steps() * 60 * 0.3);
+  EXPECT_GT(of(lost, 1), 3 * (of(lost, 0) + of(lost, 2)));
+}
+
+//   stage 0   sends 0 … 3 ─┐                       ┌─ thinks, sends 0 … 3
+//   stage 1                └─ … sends 0 … 3 back ──┘
+TEST(LateSenders, AreNoneWhereAnEarlyMessageHadNoConnectionYet) {
+  Exchanges exchanges(2);
+  exchanges[0].push_back(
+      received({.node = 0, .number = 0, .connection = -1, .ready = 900, .end = 996}));
+  for (int step = 0; step < 10; ++step) {
+    const double base = 1000 + 100 * step;
+    for (int number = 0; number < 4; ++number) {
+      const double there = base + 2 + 2 * number;
+      const double back = base + 84 + 4 * number;
+      exchanges[0].push_back(
+          sent({.node = 0, .number = number, .ready = there, .end = there + 0.1}));
+      exchanges[1].push_back(
+          received({.node = 1, .number = number, .ready = base - 2, .end = there + 0.1}));
+      exchanges[1].push_back(sent({.node = 1, .number = number, .ready = back, .end = back + 0.1}));
+      exchanges[0].push_back(
+          received({.node = 0, .number = number, .ready = base, .end = back + 0.1}));
+    }
+  }
+  for (auto& of_node : exchanges) {
+    std::ranges::sort(of_node, {}, &Exchange::own_ready_ns);
+  }
+  EXPECT_EQ(of(lost_ms(exchanges), 0), 0);
+}
+
+TEST(LateSenders, LoseNoMoreThanTheReceiverWaited) {
+  Exchanges exchanges = pipeline({.stages = 2, .late_stage = 0, .late_ms = 60});
+  for (Exchange& exchange : exchanges[1]) {
+    // Came only after the late one had sent.
+    exchange.own_ready_ns = is_message(exchange) && exchange.kind == record::CollectiveKind::Receive
+                                ? exchange.end_ns
+                                : exchange.own_ready_ns;
+  }
+  EXPECT_EQ(of(lost_ms(exchanges), 0), 0);
+}
+
+TEST(IdealStep, IsWhatThePipelineTakesWithoutANetwork) {
+  for (const std::size_t stages : {2U, 3U, 4U}) {
+    const PipelinePlan plan{.stages = stages, .message_ms = 0.01};
+    const auto ideal = ideal_step_ns(pipeline(plan), pipeline_steps(plan));
+    ASSERT_TRUE(ideal) << stages;
+    EXPECT_NEAR(*ideal / 1e6, pipeline_step_ms(plan), 0.25 * pipeline_step_ms(plan)) << stages;
+  }
+}
+
+TEST(IdealStep, DoesNotGrowWithTheTimeThatMessagesTake) {
+  const PipelinePlan quick{.stages = 3, .message_ms = 0.01};
+  const PipelinePlan slow{.stages = 3, .message_ms = 20};
+  const auto of_quick = ideal_step_ns(pipeline(quick), pipeline_steps(quick));
+  const auto of_slow = ideal_step_ns(pipeline(slow), pipeline_steps(slow));
+  ASSERT_TRUE(of_quick && of_slow);
+  EXPECT_NEAR(*of_slow / *of_quick, 1, 0.1);
+}
+
+// Messages whose headers were out of sight are part of the row before them.
+TEST(IdealStep, CountsMessagesThatAnotherRowSwallowed) {
+  const PipelinePlan plan{.stages = 3, .batches = 6, .message_ms = 0.01};
+  Exchanges exchanges = pipeline(plan);
+  const auto all = ideal_step_ns(exchanges, pipeline_steps(plan));
+  std::vector<Exchange> left;
+  std::size_t before = 0;  // place of the last sent
+  int sends = 0;
+  for (const Exchange& exchange : exchanges[0]) {
+    const bool is_sent = exchange.kind == record::CollectiveKind::Send;
+    if (is_sent && sends++ % 6 == 3) {
+      left[before].bytes += exchange.bytes;
+      continue;
+    }
+    before = is_sent ? left.size() : before;
+    left.push_back(exchange);
+  }
+  exchanges[0] = left;
+  const auto fewer = ideal_step_ns(exchanges, pipeline_steps(plan));
+  ASSERT_TRUE(all && fewer);
+  EXPECT_NEAR(*fewer / *all, 1, 0.05);
+}
+
+TEST(IdealStep, KnowsAnEndStageThatHasMessagesOfUnknownConnections) {
+  const PipelinePlan plan{.stages = 3, .message_ms = 0.01};
+  Exchanges exchanges = pipeline(plan);
+  const auto known = ideal_step_ns(exchanges, pipeline_steps(plan));
+  exchanges[2].front().connection = -1;
+  const auto partly = ideal_step_ns(exchanges, pipeline_steps(plan));
+  ASSERT_TRUE(known && partly);
+  EXPECT_NEAR(*partly / *known, 1, 0.05);
+}
+
+TEST(IdealStep, IsUnknownWithoutMessagesOrSteps) {
+  EXPECT_FALSE(ideal_step_ns({}, steps_ms(3, 100)));
+  EXPECT_FALSE(ideal_step_ns({{}, {}}, steps_ms(3, 100)));
+  EXPECT_FALSE(ideal_step_ns({{all_reduce(0, 0, 0, 10)}, {}}, steps_ms(3, 100)));
+  EXPECT_FALSE(ideal_step_ns(pipeline({.stages = 3}), {}));
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

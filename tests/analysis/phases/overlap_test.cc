@@ -1,0 +1,128 @@
+#include "analysis/phases/overlap.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/phases/pipeline.h"
+#include "base/record/names.h"
+#include "tests/analysis/phases/pipelines.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+// Ten steps of 100 ms.
+class Hidden : public testing::Test {
+ protected:
+  double hidden(double alone_ms) const {
+    return hidden_ms({.run = run.data,
+                      .clocks = run.clocks,
+                      .exchanges = exchanges,
+                      .steps = steps,
+                      .communicating = steps,
+                      .alone_ms = alone_ms,
+                      .count = static_cast<double>(steps.size())});
+  }
+  // The main thread of a node's rank works so much of each step.
+  void works(std::size_t node, double ms, const std::string& thread = "train (main)") {
+    SeriesData series;
+    series.row.name = record::kThreadCpu;
+    series.row.subject = thread;
+    const double end_ns = static_cast<double>(steps.size()) * ms * 1e6;
+    series.readings = {{.t_ns = 0}, {.t_ns = steps.back().end_ns, .value = end_ns}};
+    run.data.nodes[node].series.push_back(series);
+  }
+  void has_gpu(std::size_t node) {
+    run.data.nodes[node].events.push_back({.kind = std::string(record::kGpuProcess)});
+  }
+  // A large tensor each step that nobody else knows about.
+  void send_bytes(std::int64_t bytes_per_step) {
+    const std::int64_t flow = run.connect(0, 1);
+    run.flow(0, flow).totals[0].payload_bytes =
+        bytes_per_step * static_cast<std::int64_t>(steps.size());
+  }
+
+  TimelineRun run{2};
+  Exchanges exchanges{2};
+  Spans steps = steps_ms(10, 100);
+};
+
+TEST_F(Hidden, IsNothingWithoutSteps) {
+  steps.clear();
+  EXPECT_EQ(hidden(50), 0);
+}
+
+TEST_F(Hidden, IsWhatAProcessorsMainThreadWorkedBeyondTheTimeAlone) {
+  works(0, 60);
+  works(1, 80);
+  EXPECT_NEAR(hidden(55), 25, 0.1);
+  EXPECT_EQ(hidden(90), 0);
+}
+
+TEST_F(Hidden, DoesNotTakeOtherThreadsForTheMainOne) {
+  works(0, 90, "gloo");
+  EXPECT_EQ(hidden(50), 0);
+}
+
+TEST_F(Hidden, DoesNotGoByProcessorsWhereTheJobHasGpus) {
+  works(0, 80);
+  has_gpu(1);
+  EXPECT_EQ(hidden(55), 0);
+
+  TimelineRun by_series(2);
+  std::swap(run, by_series);
+  works(0, 80);
+  SeriesData gpu;
+  gpu.row.name = record::kGpuUtilization;
+  run.data.nodes[0].series.push_back(gpu);
+  EXPECT_EQ(hidden(55), 0);
+}
+
+TEST_F(Hidden, DoesNotGoByAMainThreadThatOnlyWaits) {
+  works(0, 5);
+  EXPECT_EQ(hidden(50), 0);
+}
+
+TEST_F(Hidden, OfAPipelineIsWhatItsStagesThinkBeyondTheTimeAlone) {
+  const PipelinePlan plan{.stages = 3, .message_ms = 20};
+  exchanges = pipeline(plan);
+  steps = pipeline_steps(plan);
+  run = TimelineRun(3);
+  const double ideal_ms = *ideal_step_ns(exchanges, steps) / 1e6;
+  EXPECT_NEAR(hidden(ideal_ms - 40), 40, 0.1);
+  EXPECT_EQ(hidden(ideal_ms + 40), 0);
+}
+
+//   ── 40 ──┤ 1 │ 2 │ 3 ├
+TEST_F(Hidden, OfBucketsThatQueueIsTheLinesModel) {
+  for (std::size_t node = 0; node < 2; ++node) {
+    for (int step = 0; step < 10; ++step) {
+      for (int bucket = 0; bucket < 3; ++bucket) {
+        const double ready = step * 100 + 40 + bucket * 20;
+        exchanges[node].push_back(all_reduce(node, step * 3 + bucket, ready, ready + 20));
+      }
+    }
+  }
+  const double hidden_of_step = hidden(40);
+  EXPECT_GT(hidden_of_step, 10);
+  EXPECT_LE(hidden_of_step, 40);  // the last is waited for
+}
+
+TEST_F(Hidden, WithoutMessagesGoesByBuckets) {
+  EXPECT_EQ(hidden(60), 0);
+  send_bytes(10'000'000);  // a single bucket is there when backward is over
+  EXPECT_EQ(hidden(60), 0);
+  run.flow(0, 1).totals[0].payload_bytes = 10 * 100'000'000LL;
+  EXPECT_NEAR(hidden(60), 60 / 0.75 * 0.75, 10);
+  EXPECT_LE(hidden(60), 60 / 0.5);
+}
+
+TEST_F(Hidden, IsNoNumberNorNegativeOfNonsense) {
+  for (const double alone_ms : {-1e9, -1.0, 0.0, 1e-9}) {
+    const double nothing = hidden(alone_ms);
+    EXPECT_TRUE(std::isfinite(nothing)) << alone_ms;
+    EXPECT_GE(nothing, 0) << alone_ms;
+  }
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

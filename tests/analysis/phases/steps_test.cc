@@ -1,0 +1,141 @@
+#include "analysis/phases/steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/phases/timelines.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::StepSource;
+
+TEST(ChooseSteps, AreNoneWhereNoNodeHasAny) {
+  const TimelineRun run(2);
+  const StepLine line = choose_steps(run.data, run.clocks);
+  EXPECT_FALSE(line.source);
+  EXPECT_TRUE(line.all.empty());
+  EXPECT_TRUE(line.settled.empty());
+}
+
+TEST(ChooseSteps, TakesTheBestSourceThatAnyNodeHas) {
+  TimelineRun run(3);
+  run.add_steps(0, steps_ms(50, 10), 0, StepSource::Traffic);
+  run.add_steps(1, steps_ms(20, 25), 1, StepSource::Output);
+  run.add_steps(2, steps_ms(40, 12), 2, StepSource::Collectives);
+  const StepLine line = choose_steps(run.data, run.clocks);
+  EXPECT_EQ(line.source, StepSource::Output);
+  EXPECT_EQ(line.all.size(), 20U);
+}
+
+TEST(ChooseSteps, TakesThoseOfOneRankTheOneThatHasMost) {
+  TimelineRun run(2);
+  run.add_steps(0, steps_ms(4, 100), 0);
+  run.add_steps(0, steps_ms(7, 50), 1);
+  run.add_steps(1, steps_ms(5, 70), 2);
+  const StepLine line = choose_steps(run.data, run.clocks);
+  ASSERT_EQ(line.all.size(), 7U);
+  EXPECT_EQ(line.all.front().length_ns(), ms_ns(50));
+}
+
+TEST(ChooseSteps, CutsOneThatStandsForSeveral) {
+  TimelineRun run(1);
+  run.add_steps(0, {span_ms(0, 400), span_ms(400, 500)});
+  run.data.nodes[0].steps[0].merged = 4;
+  const StepLine line = choose_steps(run.data, run.clocks);
+  ASSERT_EQ(line.all.size(), 5U);
+  for (const Span& step : line.all) {
+    EXPECT_EQ(step.length_ns(), ms_ns(100));
+  }
+  EXPECT_EQ(line.all.back().end_ns, ms_ns(500));
+}
+
+TEST(ChooseSteps, TakesOneThatStandsForNoneAsOne) {
+  TimelineRun run(1);
+  run.add_steps(0, {span_ms(0, 100), span_ms(100, 200)});
+  run.data.nodes[0].steps[0].merged = 0;
+  run.data.nodes[0].steps[1].merged = -3;
+  EXPECT_EQ(choose_steps(run.data, run.clocks).all.size(), 2U);
+}
+
+// As many days as the product of length and count does not fit into 64 bits.
+TEST(ChooseSteps, CutsALongOneIntoVeryMany) {
+  TimelineRun run(1);
+  constexpr std::int64_t kMany = 200'000;
+  const std::int64_t length_ns = kMany * 1'000'000'000;
+  run.add_steps(0, {{7, 7 + length_ns}});
+  run.data.nodes[0].steps[0].merged = kMany;
+  const StepLine line = choose_steps(run.data, run.clocks);
+  ASSERT_EQ(line.all.size(), static_cast<std::size_t>(kMany));
+  EXPECT_EQ(line.all.back().end_ns, 7 + length_ns);
+  for (const Span& step : line.all) {
+    ASSERT_EQ(step.length_ns(), 1'000'000'000);
+  }
+}
+
+TEST(ChooseSteps, LeavesOutTheFirstOnesWhereThereAreEnough) {
+  TimelineRun many(1);
+  many.add_steps(0, steps_ms(20, 100));
+  const StepLine of_many = choose_steps(many.data, many.clocks);
+  EXPECT_LT(of_many.settled.size(), of_many.all.size());
+  EXPECT_GT(of_many.settled.front().start_ns, 0);
+  EXPECT_EQ(of_many.settled.back().end_ns, of_many.all.back().end_ns);
+
+  TimelineRun few(1);
+  few.add_steps(0, steps_ms(3, 100));
+  const StepLine of_few = choose_steps(few.data, few.clocks);
+  EXPECT_EQ(of_few.settled.size(), 3U);
+}
+
+TEST(ChooseSteps, LeavesOutThoseThatEndBeforeTheyBegin) {
+  TimelineRun run(1);
+  run.add_steps(0, {span_ms(0, 100), span_ms(200, 150), span_ms(200, 200), span_ms(200, 300)});
+  EXPECT_EQ(choose_steps(run.data, run.clocks).all.size(), 2U);
+}
+
+// A better source of which no step can be used is none.
+TEST(ChooseSteps, DoesNotCountStepsWithoutLength) {
+  TimelineRun run(2);
+  run.add_steps(0, {span_ms(100, 100), span_ms(200, 200)}, 0, StepSource::Marks);
+  run.add_steps(1, steps_ms(3, 100), 1, StepSource::Output);
+  const StepLine line = choose_steps(run.data, run.clocks);
+  EXPECT_EQ(line.source, StepSource::Output);
+  EXPECT_EQ(line.all.size(), 3U);
+}
+
+TEST(ChooseSteps, AreInOrderAndOnTheCommonClock) {
+  TimelineRun run(2);
+  run.add_steps(1, {span_ms(1100, 1200), span_ms(1000, 1100)});
+  run.clocks.nodes[1].to_common = ClockMap({{0, -ms_ns(1000)}});
+  const StepLine line = choose_steps(run.data, run.clocks);
+  ASSERT_EQ(line.all.size(), 2U);
+  EXPECT_EQ(line.all[0].start_ns, 0);
+  EXPECT_EQ(line.all[1].end_ns, ms_ns(200));
+}
+
+// Where samples were read of windows only, the steps between them would look free of traffic.
+//
+//   windows     ├────────┤                    ├────────┤
+//   steps     │ 0 │ 1 │ 2 │ 3 │ 4 │ 5 │ 6 │ 7 │ 8 │ 9 │ …
+TEST(ChooseSteps, SettledAreThoseOfWhichSamplesWereRead) {
+  TimelineRun run(2);
+  run.add_steps(0, steps_ms(100, 10));
+  for (NodeData& node : run.data.nodes) {
+    node.windows = {span_ms(95, 205), span_ms(700, 755)};
+  }
+  const StepLine line = choose_steps(run.data, run.clocks);
+  EXPECT_EQ(line.all.size(), 100U);
+  ASSERT_EQ(line.settled.size(), 10U + 5U);
+  EXPECT_EQ(line.settled.front().start_ns, ms_ns(100));
+  EXPECT_EQ(line.settled.back().end_ns, ms_ns(750));
+}
+
+TEST(ChooseSteps, AreAllSettledWhereNoWindowHoldsAWholeOne) {
+  TimelineRun run(1);
+  run.add_steps(0, steps_ms(3, 1000));
+  run.data.nodes[0].windows = {span_ms(100, 200)};
+  EXPECT_EQ(choose_steps(run.data, run.clocks).settled.size(), 3U);
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
