@@ -1,0 +1,181 @@
+#include "analysis/limits/direction.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "analysis/load/least_round_trip.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr double kQueueFactor = 1.8;   // of the unloaded round trip
+constexpr double kQueueLeastUs = 500;  // and that much more
+constexpr double kLossy = 0.0005;      // packets sent again, of all
+constexpr double kOfAWindow = 0.5;     // packets sent again
+constexpr double kFloor = 0.01;        // the shortest single round trips may be mistaken
+constexpr double kSteady = 0.55;       // of what the best bins carried, the usual one
+constexpr double kMostly = 0.5;
+
+// "4096 16384 4194304": the last is the most.
+std::optional<double> last_number(std::string_view text) {
+  const std::size_t space = text.find_last_of(" \t");
+  text = space == std::string_view::npos ? text : text.substr(space + 1);
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+std::optional<double> send_buffer_of(const NodeData& node) {
+  // The kernel lets one super-frame into a buffer of any size.
+  constexpr double kSuperFrame = 65536;
+  for (const record::Fact& fact : node.facts) {
+    if (fact.key == "net.ipv4.tcp_wmem") {
+      const std::optional<double> most = last_number(fact.value);
+      return most ? std::optional(std::max(*most, kSuperFrame)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+using record::FlowSample;
+using record::SocketSample;
+
+const std::vector<FlowSample>* sent_packets(const DirectionView& view) {
+  return view.at_sender == nullptr
+             ? nullptr
+             : &view.at_sender->packets.at(static_cast<std::size_t>(view.direction));
+}
+
+template <class Row>
+std::vector<double> known_of(const std::vector<Row>& rows, record::Figure Row::* member) {
+  std::vector<double> values;
+  for (const Row& row : rows) {
+    if ((row.*member).value_or(0) > 0) {
+      values.push_back(static_cast<double>((row.*member).value()));
+    }
+  }
+  return values;
+}
+
+// Packets are timed behind the host's own queue, and each by itself; sockets are not.
+double unloaded_rtt_us(const DirectionView& view) {
+  std::vector<double> rtts;
+  if (const auto* packets = sent_packets(view)) {
+    rtts = known_of(*packets, &FlowSample::min_rtt_us);
+  }
+  if (!rtts.empty()) {
+    return *math::quantile(rtts, kFloor);
+  }
+  std::int64_t least_us = 0;
+  for (const FlowData* flow : {view.at_sender, view.at_receiver}) {
+    for (std::size_t way = 0; flow != nullptr && way < 2; ++way) {
+      least_us = lesser_rtt_us(least_us, least_rtt_us(flow->sockets.at(way)));
+    }
+  }
+  return static_cast<double>(least_us);
+}
+
+// As it arrives, for only there the link has given it its rate.
+bool is_steady(const DirectionView& view) {
+  const FlowData& seen = view.at_receiver != nullptr ? *view.at_receiver : view.best();
+  const std::vector<double> bins = known_of(
+      seen.packets.at(static_cast<std::size_t>(view.direction)), &FlowSample::payload_bytes);
+  const auto usual = math::median(bins);
+  return usual && *usual > kSteady * *math::quantile(bins, 0.95);
+}
+
+bool has_queue_mostly(const DirectionView& view, const DirectionFacts& facts) {
+  if (view.at_sender == nullptr) {
+    return false;
+  }
+  double queued = 0;
+  double all = 0;
+  for (const record::SocketSample& sample :
+       view.at_sender->sockets.at(static_cast<std::size_t>(view.direction))) {
+    if (sample.unacked_packets.value_or(0) > 0) {
+      all += 1;
+      queued += has_queue(static_cast<double>(sample.rtt_us.value_or(0)), facts) ? 1 : 0;
+    }
+  }
+  return queued > kMostly * all;
+}
+
+// Of the congestion window while something was under way.
+double mean_window_packets(const DirectionView& view) {
+  if (view.at_sender == nullptr) {
+    return 0;
+  }
+  double sum = 0;
+  double count = 0;
+  for (const SocketSample& sample :
+       view.at_sender->sockets.at(static_cast<std::size_t>(view.direction))) {
+    if (sample.unacked_packets.value_or(0) > 0 && sample.cwnd_packets.known()) {
+      sum += static_cast<double>(sample.cwnd_packets.value());
+      count += 1;
+    }
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+// On a long path a share that is small anywhere else keeps the window from growing.
+bool is_lossy(const DirectionView& view, const DirectionFacts& facts) {
+  return facts.packets > 0 &&
+         (facts.retransmitted > kLossy * facts.packets ||
+          facts.retransmitted * mean_window_packets(view) > kOfAWindow * facts.packets);
+}
+
+}  // namespace
+
+bool has_queue(double rtt_us, const DirectionFacts& facts) {
+  return facts.min_rtt_us > 0 && rtt_us > kQueueFactor * facts.min_rtt_us &&
+         rtt_us > facts.min_rtt_us + kQueueLeastUs;
+}
+
+std::vector<DirectionView> directions_of(const RunData& run) {
+  std::vector<DirectionView> views;
+  for (std::size_t place = 0; place < run.connections.size(); ++place) {
+    const Connection& connection = run.connections[place];
+    for (const std::size_t from : {0U, 1U}) {
+      DirectionView view{.connection = place, .direction = record::Direction(from)};
+      if (const auto& end = connection.ends[from]) {
+        view.sender = end->node;
+        view.at_sender = &run.nodes[end->node].flows[end->flow];
+      }
+      if (const auto& end = connection.ends[1 - from]) {
+        view.receiver = end->node;
+        view.at_receiver = &run.nodes[end->node].flows[end->flow];
+      }
+      if (view.sender || view.receiver) {
+        views.push_back(view);
+      }
+    }
+  }
+  return views;
+}
+
+DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
+  DirectionFacts facts;
+  for (const FlowData* flow : {view.at_sender, view.at_receiver}) {
+    if (flow != nullptr) {
+      const auto& total = flow->totals[static_cast<std::size_t>(view.direction)];
+      const auto most = [](double& figure, record::Figure value) {
+        figure = std::max(figure, static_cast<double>(value.value_or(0)));
+      };
+      most(facts.bytes, total.payload_bytes);
+      most(facts.packets, total.packets);
+      most(facts.retransmitted, total.retransmitted_packets);
+    }
+  }
+  facts.min_rtt_us = unloaded_rtt_us(view);
+  facts.is_lossy = is_lossy(view, facts);
+  facts.has_queue_mostly = has_queue_mostly(view, facts);
+  facts.is_steady = is_steady(view);
+  if (view.sender) {
+    facts.send_buffer_bytes = send_buffer_of(run.nodes[*view.sender]);
+  }
+  return facts;
+}
+
+}  // namespace chokepoint::analysis

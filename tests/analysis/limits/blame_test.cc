@@ -1,0 +1,134 @@
+#include "analysis/limits/blame.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/timeline/spans.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::Direction;
+
+// Steps of 100 ms, in the last 60 of which hosts exchange.
+class Blamed : public testing::Test {
+ protected:
+  Blamed() {
+    made_.host("a");
+    made_.host("b");
+    ab_ = made_.connect("a", "b");
+  }
+  Spans communicating(double from_ms = 40) const {
+    Spans spans;
+    for (const record::Step& step : made_.data.nodes[0].steps) {
+      spans.push_back({step.start_ns + static_cast<std::int64_t>(from_ms * 1e6), step.end_ns});
+    }
+    return spans;
+  }
+  Blame blame(const Spans& spans) const {
+    const Clocks clocks = fit_clocks(made_.data);
+    return blame_of(made_.data, clocks, spans);
+  }
+  static double held(const Blame& blame) {
+    double ns = 0;
+    for (const DirectionBlame& direction : blame.directions) {
+      ns += direction.held.sum();
+    }
+    return ns;
+  }
+
+  MadeRun made_;
+  std::size_t ab_ = 0;
+};
+
+TEST_F(Blamed, TheOneDirectionIsBlamedForAll) {
+  made_.way(ab_, Direction::AToB, full_link());
+  const Blame found = blame(communicating());
+  ASSERT_EQ(found.directions.size(), 2U);
+  EXPECT_NEAR(found.directions[0].held[Limit::LinkFull], 20 * 60e6, 1e6);
+  EXPECT_NEAR(found.directions[0].busy.sum(), 20 * 60e6, 1e6);
+  EXPECT_DOUBLE_EQ(found.directions[1].held.sum(), 0);
+  EXPECT_NEAR(found.idle_ns, 0, 1e6);
+}
+
+TEST_F(Blamed, TheBusiestHoldsTheOthersBack) {
+  made_.way(ab_, Direction::AToB, full_link());
+  made_.way(ab_, Direction::BToA, {.busy_ms = 20, .like = {.mss_bytes = 1448}});
+  const Blame found = blame(communicating());
+  EXPECT_GE(found.directions[0].held.sum(), 40 * 20e6 - 1);
+  EXPECT_LE(found.directions[1].held.sum(), 20 * 20e6);
+  EXPECT_NEAR(found.directions[1].busy.sum(), 20 * 20e6, 1e6);
+  EXPECT_NEAR(held(found), 20 * 60e6, 1e6);
+}
+
+TEST_F(Blamed, BothWaysAlikeAreNotCountedTwice) {
+  made_.way(ab_, Direction::AToB, full_link());
+  made_.way(ab_, Direction::BToA, full_link());
+  const Blame found = blame(communicating());
+  EXPECT_NEAR(held(found), 20 * 60e6, 1e6);
+  for (const DirectionBlame& direction : found.directions) {
+    EXPECT_NEAR(direction.busy.sum(), 20 * 60e6, 1e6);
+  }
+}
+
+TEST_F(Blamed, OutsideOfCommunicationNothingCounts) {
+  made_.way(ab_, Direction::AToB, full_link());
+  const Blame found = blame(communicating(80));
+  EXPECT_NEAR(found.directions[0].busy.sum(), 20 * 20e6, 1e6);
+  EXPECT_NEAR(held(found), 20 * 20e6, 1e6);
+  EXPECT_DOUBLE_EQ(held(blame({})), 0);
+}
+
+TEST_F(Blamed, WhatNobodyHadUnderWayIsIdle) {
+  made_.way(ab_, Direction::AToB, full_link());
+  const Spans whole = communicating(0);
+  const Blame found = blame(whole);
+  EXPECT_NEAR(found.idle_ns, 20 * 40e6, 2e6);
+  EXPECT_NEAR(held(found) + found.idle_ns, static_cast<double>(length_ns(whole)), 1e3);
+}
+
+TEST_F(Blamed, PacketsOfTheReceiverTellWhereTheSenderLeftNoRecord) {
+  MadeWay way = full_link();
+  made_.way(ab_, Direction::AToB, way);
+  made_.lose("a");
+  const Clocks clocks = fit_clocks(made_.data);
+  Spans spans;
+  for (const record::Step& step : made_.data.nodes[0].steps) {
+    spans.push_back({step.start_ns + 40'000'000, step.end_ns});
+  }
+  const Blame found = blame_of(made_.data, clocks, spans);
+  ASSERT_EQ(found.directions.size(), 2U);
+  EXPECT_NEAR(found.directions[0].held[Limit::LinkFull], 20 * 60e6, 1e6);
+}
+
+TEST_F(Blamed, ASumNeverExceedsTheCommunication) {
+  // Four connections with different limits, which overlap in every way.
+  for (const double busy_ms : {100.0, 75.0, 50.0, 5.0}) {
+    const std::size_t more = made_.connect("a", "b");
+    MadeWay way = full_link();
+    way.busy_ms = busy_ms;
+    made_.way(more, Direction::AToB, way);
+    made_.way(more, Direction::BToA, {.busy_ms = busy_ms / 2, .receive_window = 0.5});
+  }
+  for (const double from_ms : {0.0, 13.0, 40.0, 77.7}) {
+    const Spans spans = communicating(from_ms);
+    const Blame found = blame(spans);
+    const auto all = static_cast<double>(length_ns(spans));
+    EXPECT_LE(held(found), all * (1 + 1e-9));
+    EXPECT_NEAR(held(found) + found.idle_ns, all, 1e-6 * all);
+    for (const DirectionBlame& direction : found.directions) {
+      EXPECT_LE(direction.held.sum(), direction.busy.sum() * (1 + 1e-9));
+      EXPECT_LE(direction.busy.sum(), all * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_F(Blamed, NothingIsBlamedForNothing) {
+  const Blame found = blame(communicating());
+  EXPECT_DOUBLE_EQ(held(found), 0);
+  EXPECT_NEAR(found.idle_ns, 20 * 60e6, 1);
+  EXPECT_TRUE(blame_of({}, {}, {}).directions.empty());
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

@@ -1,0 +1,144 @@
+#include "analysis/limits/direction.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/limits/limit.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::Direction;
+
+class Directions : public testing::Test {
+ protected:
+  Directions() {
+    made_.host("a");
+    made_.host("b");
+    ab_ = made_.connect("a", "b");
+  }
+  DirectionFacts facts(Direction direction = Direction::AToB) {
+    return facts_of(made_.data, directions_of(made_.data).at(static_cast<std::size_t>(direction)));
+  }
+  FlowData& flow_at(const std::string& name) { return made_.node(name).flows.front(); }
+
+  MadeRun made_;
+  std::size_t ab_ = 0;
+};
+
+TEST_F(Directions, AreTwoOfEachConnection) {
+  const auto views = directions_of(made_.data);
+  ASSERT_EQ(views.size(), 2U);
+  EXPECT_EQ(views[0].direction, Direction::AToB);
+  EXPECT_EQ(views[0].sender, 0U);
+  EXPECT_EQ(views[0].receiver, 1U);
+  EXPECT_EQ(views[1].sender, 1U);
+  EXPECT_EQ(views[1].at_receiver, &flow_at("a"));
+}
+
+TEST_F(Directions, AreToldByTheEndThatLeftARecord) {
+  made_.lose("b");
+  const auto views = directions_of(made_.data);
+  ASSERT_EQ(views.size(), 2U);
+  EXPECT_FALSE(views[1].sender);
+  EXPECT_EQ(views[1].best_node(), 0U);
+  EXPECT_EQ(&views[1].best(), &flow_at("a"));
+  made_.lose("a");
+  EXPECT_TRUE(directions_of(made_.data).empty());
+}
+
+TEST_F(Directions, HaveWhatTheFullerRecordCounted) {
+  made_.way(ab_, Direction::AToB, {.mbps = 800, .lost = 0.01});
+  flow_at("b").totals[0] = {.packets = 10, .payload_bytes = 10'000};
+  const DirectionFacts found = facts();
+  EXPECT_NEAR(found.bytes, 20 * 0.06 * 1e8, 1e4);
+  EXPECT_NEAR(found.retransmitted, 0.01 * found.packets, 2);
+}
+
+TEST_F(Directions, UnloadedRoundTripIsThePacketsOfTheSender) {
+  made_.way(ab_, Direction::AToB, {.min_rtt_us = 300});
+  for (auto& sample : flow_at("a").sockets[0]) {
+    sample.min_rtt_us = 40;  // sockets cannot tell a packet from one sent again
+  }
+  EXPECT_DOUBLE_EQ(facts().min_rtt_us, 300);
+}
+
+TEST_F(Directions, UnloadedRoundTripIsElseTheSocketsOfEitherEnd) {
+  made_.way(ab_, Direction::AToB, {.min_rtt_us = 300});
+  made_.way(ab_, Direction::BToA, {.min_rtt_us = 250});
+  for (FlowData* flow : {&flow_at("a"), &flow_at("b")}) {
+    flow->packets = {};
+  }
+  EXPECT_DOUBLE_EQ(facts().min_rtt_us, 250);
+  flow_at("a").sockets = {};
+  flow_at("b").sockets = {};
+  EXPECT_DOUBLE_EQ(facts().min_rtt_us, 0);
+}
+
+TEST_F(Directions, LossIsMoreThanAnyNetworkHas) {
+  made_.way(ab_, Direction::AToB, {.busy_ms = 100, .mbps = 9000, .lost = 0.00001});
+  EXPECT_FALSE(facts().is_lossy);
+  made_.way(ab_, Direction::BToA, {.busy_ms = 100, .mbps = 9000, .lost = 0.01});
+  EXPECT_TRUE(facts(Direction::BToA).is_lossy);
+  EXPECT_FALSE(facts().is_lossy);
+}
+
+TEST_F(Directions, LossIsAlsoWhatKeepsALargeWindowFromGrowing) {
+  MadeWay way{.busy_ms = 100, .mbps = 9000, .lost = 0.0002, .like = {.unacked_packets = 100}};
+  way.like.cwnd_packets = 100;
+  made_.way(ab_, Direction::AToB, way);
+  EXPECT_FALSE(facts().is_lossy);
+  way.like.cwnd_packets = 10'000;
+  made_.way(ab_, Direction::BToA, way);
+  EXPECT_TRUE(facts(Direction::BToA).is_lossy);
+}
+
+TEST_F(Directions, AreSteadyWhereTheyGoAsFastAsTheyEverDid) {
+  made_.way(ab_, Direction::AToB, {});
+  EXPECT_TRUE(facts().is_steady);
+  for (FlowData* flow : {&flow_at("a"), &flow_at("b")}) {
+    std::size_t place = 0;
+    for (record::FlowSample& bin : flow->packets[0]) {
+      bin.payload_bytes = place++ % 8 == 0 ? 1'000'000 : 100'000;
+    }
+  }
+  EXPECT_FALSE(facts().is_steady);
+  EXPECT_FALSE(facts(Direction::BToA).is_steady);  // it had nothing under way
+}
+
+TEST_F(Directions, HaveAQueueMostlyWhereTheRoundTripShowsIt) {
+  made_.way(ab_, Direction::AToB, full_link());
+  EXPECT_TRUE(facts().has_queue_mostly);
+  MadeWay quick = full_link();
+  quick.rtt_us = quick.min_rtt_us;
+  made_.way(ab_, Direction::BToA, quick);
+  EXPECT_FALSE(facts(Direction::BToA).has_queue_mostly);
+}
+
+TEST_F(Directions, KnowNoBufferThatNobodyWroteDown) {
+  EXPECT_FALSE(facts().send_buffer_bytes);
+  made_.node("a").facts.push_back({.key = "net.ipv4.tcp_wmem", .value = "4096 16384 4194304"});
+  EXPECT_EQ(facts().send_buffer_bytes, 4'194'304);
+  EXPECT_FALSE(facts(Direction::BToA).send_buffer_bytes);
+  made_.node("b").facts.push_back({.key = "net.ipv4.tcp_wmem", .value = "unreadable"});
+  EXPECT_FALSE(facts(Direction::BToA).send_buffer_bytes);
+}
+
+TEST(HasQueue, NeedsToBeMuchLongerAndByEnough) {
+  EXPECT_FALSE(has_queue(5'000, {}));
+  EXPECT_FALSE(has_queue(400, {.min_rtt_us = 100}));
+  EXPECT_TRUE(has_queue(5'000, {.min_rtt_us = 100}));
+  EXPECT_FALSE(has_queue(21'000, {.min_rtt_us = 20'000}));
+  EXPECT_TRUE(has_queue(60'000, {.min_rtt_us = 20'000}));
+}
+
+TEST(Limits, HaveNamesOfTheirOwn) {
+  for (std::size_t one = 0; one < kLimits; ++one) {
+    for (std::size_t other = 0; other < one; ++other) {
+      EXPECT_STRNE(name_of(Limit(one)), name_of(Limit(other)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
