@@ -1,0 +1,130 @@
+// What chokepoint says of a run: where each step's time went, what held the job back, why it thinks
+// so, and what to change. The chokepoint.diagnosis/1 document and the page for people are two views
+// of it. What is not known is empty, never 0. Values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record/samples.h"
+
+namespace chokepoint::analysis {
+
+// The contract's classes of verdicts, in its order.
+enum class VerdictClass {
+  Compute,
+  Straggler,
+  LanBandwidth,
+  LanLoss,
+  LanLatency,
+  WanBandwidth,
+  WanLoss,
+  WanLatency,
+  ReceiverHost,
+  SenderHost,
+  PcieNic,
+  PcieGpu,
+  RdmaCongestion,
+  RdmaLoss,
+  WrongPath,
+  Unknown,
+};
+
+const char* name_of(VerdictClass verdict);  // "lan-bandwidth"
+
+// Where a step's time went; the contract's accounts, which sum to the step.
+enum class Account {
+  Compute,
+  Straggler,
+  Link,
+  Loss,
+  Window,
+  Library,
+  ReceiverHost,
+  SenderHost,
+  Pcie,
+  Latency,
+  Other,
+};
+constexpr std::size_t kAccounts = 11;
+
+const char* name_of(Account account);  // "receiver_host"
+
+struct Accounting {
+  std::array<double, kAccounts> ms = {};  // a step
+  double& operator[](Account account) { return ms[static_cast<std::size_t>(account)]; }
+  double operator[](Account account) const { return ms[static_cast<std::size_t>(account)]; }
+  double sum() const;
+};
+
+// Nodes by name; empty: not one of them alone.
+struct Where {
+  std::string from = {};
+  std::string to = {};
+  std::string direction = {};  // "both", or empty where from and to tell it
+  std::string interface = {};  // of `node`
+  std::string node = {};
+  std::optional<std::int64_t> rank = {};
+};
+
+// A number that a claim rests on, and the rows that it came from: "socket samples of a".
+struct Evidence {
+  std::string what = {};
+  std::optional<double> value = {};
+  std::string unit = {};
+  std::string from = {};
+};
+
+// `command` is one to type as it is, but for DIR, which stands for the run's folder; empty where
+// words are all there is.
+struct Advice {
+  std::string what = {};
+  std::string command = {};
+};
+
+struct Verdict {
+  VerdictClass verdict = VerdictClass::Unknown;
+  std::string cause = {};  // "line-rate", as the contract names them
+  Where where = {};
+  double lost_ms_per_step = 0;
+  double share_percent = 0;  // of the step
+  double confidence = 0;     // 0..1
+  std::vector<Evidence> evidence = {};
+  std::string disproof = {};  // what would show that it is wrong
+  std::vector<Advice> advice = {};
+};
+
+struct StepTimes {
+  std::optional<record::StepSource> source = {};
+  std::int64_t count = 0;
+  std::optional<double> mean_ms = {};
+  std::optional<double> median_ms = {};
+  std::optional<double> p99_ms = {};
+};
+
+struct RankFigures {
+  std::int64_t rank = 0;
+  std::string node = {};
+  double computing_ms = 0;  // a step
+  double waiting_ms = 0;    // for others
+};
+
+struct Diagnosis {
+  std::string run = {};
+  std::string command = {};
+  std::map<std::string, std::string> labels = {};
+  std::vector<std::string> nodes = {};
+  StepTimes steps = {};
+  std::optional<Accounting> accounting = {};  // empty without steps
+  Verdict verdict = {};
+  std::vector<Verdict> others = {};  // the largest first
+  std::vector<RankFigures> ranks = {};
+  std::vector<std::string> missing = {};  // what the data lack, a line each
+  bool is_complete = false;               // the job was seen to its end
+};
+
+}  // namespace chokepoint::analysis

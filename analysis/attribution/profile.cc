@@ -1,0 +1,172 @@
+#include "analysis/attribution/profile.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/limits/blame.h"
+#include "analysis/phases/phases.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr double kBackwardShare = 2.0 / 3;  // of a step's computing
+constexpr double kTinyShare = 0.01;         // of the largest exchange: a flag, a loss, a barrier
+
+struct Traffic {
+  std::vector<const Exchange*> collectives = {};  // of the node that has most
+  std::vector<const Exchange*> sent = {};         // messages, of the node that sent most
+};
+
+bool is_inside(const Exchange& exchange, const StepLine& steps) {
+  return exchange.own_ready_ns >= steps.settled.front().start_ns &&
+         exchange.own_ready_ns < steps.settled.back().end_ns;
+}
+
+double largest_of(const std::vector<const Exchange*>& exchanges) {
+  double largest = 0;
+  for (const Exchange* exchange : exchanges) {
+    largest = std::max(largest, exchange->bytes);
+  }
+  return largest;
+}
+
+void drop_tiny(std::vector<const Exchange*>& exchanges) {
+  const double least = kTinyShare * largest_of(exchanges);
+  std::erase_if(exchanges, [&](const Exchange* exchange) { return exchange->bytes < least; });
+}
+
+Traffic traffic_of(const Exchanges& exchanges, const StepLine& steps) {
+  Traffic traffic;
+  for (const auto& of_node : exchanges) {
+    Traffic own;
+    for (const Exchange& exchange : of_node) {
+      if (!is_inside(exchange, steps)) {
+        continue;
+      }
+      if (exchange.kind == record::CollectiveKind::Send) {
+        own.sent.push_back(&exchange);
+      } else if (!is_message(exchange) && exchange.bytes > 0) {
+        own.collectives.push_back(&exchange);
+      }
+    }
+    drop_tiny(own.sent);
+    drop_tiny(own.collectives);
+    traffic.sent = std::max(traffic.sent, own.sent, [](const auto& one, const auto& other) {
+      return one.size() < other.size();
+    });
+    traffic.collectives =
+        std::max(traffic.collectives, own.collectives,
+                 [](const auto& one, const auto& other) { return one.size() < other.size(); });
+  }
+  return traffic;
+}
+
+double bytes_of(const std::vector<const Exchange*>& exchanges) {
+  double bytes = 0;
+  for (const Exchange* exchange : exchanges) {
+    bytes += exchange->bytes;
+  }
+  return bytes;
+}
+
+std::int64_t ranks_of(const RunData& run) {
+  std::int64_t ranks = static_cast<std::int64_t>(run.nodes.size());
+  for (const NodeData& node : run.nodes) {
+    for (const record::Process& process : node.processes) {
+      ranks = std::max(ranks, process.world_size.value_or(0));
+    }
+  }
+  return ranks;
+}
+
+void describe_path(const RunData& run, const Blame& blame, JobProfile& profile) {
+  const DirectionBlame* main = nullptr;
+  for (const DirectionBlame& direction : blame.directions) {
+    main = main == nullptr || direction.busy.sum() > main->busy.sum() ? &direction : main;
+  }
+  if (main == nullptr) {
+    return;
+  }
+  if (main->facts.min_rtt_us > 0) {
+    profile.path.rtt_ms = main->facts.min_rtt_us / 1e3;
+  }
+  if (main->facts.is_lossy) {
+    profile.path.loss = main->facts.retransmitted / main->facts.packets;
+  }
+  const bool is_full = main->held[Limit::LinkFull] > main->held.sum() / 2;
+  if (is_full && main->rate_mbps > 0) {
+    profile.path.rate_mbps = main->rate_mbps;
+  } else if (main->view.sender) {
+    const NodeData& node = run.nodes[*main->view.sender];
+    const Interface* interface = node.interface(main->view.at_sender->row.interface);
+    profile.path.rate_mbps = interface == nullptr ? std::nullopt : interface->speed_mbps;
+  }
+}
+
+void describe_collectives(const Traffic& traffic, double count, JobProfile& profile) {
+  const auto ranks = static_cast<double>(profile.ranks);
+  const double sent = bytes_of(traffic.collectives) / 2;  // rows have both ways
+  profile.collectives = static_cast<double>(traffic.collectives.size()) / count;
+  profile.bytes_of_collective =
+      sent / static_cast<double>(traffic.collectives.size()) * ranks / (2 * (ranks - 1));
+  profile.sent_bytes = profile.received_bytes = sent / count;
+  const bool hides = profile.parallelism != Parallelism::Tensor;
+  profile.overlap_ms =
+      hides ? profile.compute_ms * kBackwardShare * (1 - 1 / std::max(1.0, profile.collectives))
+            : 0;
+}
+
+void describe_pipeline(const Traffic& traffic, double count, JobProfile& profile) {
+  profile.parallelism = Parallelism::Pipeline;
+  profile.collectives = static_cast<double>(traffic.sent.size()) / count;
+  profile.sent_bytes = profile.received_bytes = bytes_of(traffic.sent) / count;
+  profile.bytes_of_collective = bytes_of(traffic.sent) / static_cast<double>(traffic.sent.size());
+  profile.overlap_ms = profile.compute_ms * (1 - 1 / std::max(1.0, profile.collectives));
+}
+
+// As a label says, else by whether anything went on behind computing.
+Parallelism parallelism_of(const RunData& run, const Phases& phases) {
+  for (const NodeData& node : run.nodes) {
+    const auto label = node.labels.find("parallelism");
+    if (label != node.labels.end()) {
+      return label->second == "TP"   ? Parallelism::Tensor
+             : label->second == "PP" ? Parallelism::Pipeline
+                                     : Parallelism::Data;
+    }
+  }
+  return phases.hidden_ms > 0 ? Parallelism::Data : Parallelism::Tensor;
+}
+
+}  // namespace
+
+Result<JobProfile> profile_of(const RunData& run) {
+  const Clocks clocks = fit_clocks(run);
+  const StepLine steps = choose_steps(run, clocks);
+  const Phases phases = phases_of(run, clocks, steps);
+  if (phases.step_ms <= 0 || phases.source == PhaseSource::None) {
+    return fail(ErrorKind::NotFound, "--from", run.nodes.empty() ? "" : run.nodes.front().name,
+                "no steps, or nothing that passed between ranks, is in the record",
+                "run the job for at least ten steps under 'chokepoint run'");
+  }
+  JobProfile profile{.parallelism = parallelism_of(run, phases),
+                     .ranks = ranks_of(run),
+                     .nodes = static_cast<std::int64_t>(run.nodes.size()),
+                     .steps = static_cast<std::int64_t>(steps.all.size()),
+                     .step_ms = phases.step_ms,
+                     .compute_ms = phases.computing_ms + phases.waiting_ms(),
+                     .exposed_ms = phases.exposed_ms};
+  const Exchanges exchanges = exchanges_of(run, clocks);
+  const Traffic traffic = traffic_of(exchanges, steps);
+  const auto count = static_cast<double>(steps.settled.size());
+  profile.backend = phases.source == PhaseSource::Library ? "gloo" : "";
+  if (!traffic.sent.empty() && bytes_of(traffic.sent) > bytes_of(traffic.collectives) / 2) {
+    describe_pipeline(traffic, count, profile);
+  } else if (!traffic.collectives.empty() && profile.ranks > 1) {
+    describe_collectives(traffic, count, profile);
+  }
+  describe_path(run, blame_of(run, clocks, phases.communicating), profile);
+  return profile;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,13 @@
+// What a prediction needs to know of the job that was watched: how much it computes, what it
+// exchanges a step, and over what. Pure.
+#pragma once
+
+#include "analysis/load/run_data.h"
+#include "analysis/predict/job_profile.h"
+
+namespace chokepoint::analysis {
+
+// An Error where the records tell no steps, or nothing of what passed between ranks.
+Result<JobProfile> profile_of(const RunData& run);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,87 @@
+#include "analysis/attribution/ranks.h"
+
+#include <algorithm>
+
+#include "analysis/attribution/hosts.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr std::int64_t kBySignal = 128;  // exit statuses beyond it, as a shell gives them
+
+Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
+
+// The first to end of those that ended badly; one that a signal ended before any other.
+bool went_before(const NodeData& one, const NodeData& other) {
+  const bool is_one_killed = one.exit_status.value_or(0) > kBySignal;
+  const bool is_other_killed = other.exit_status.value_or(0) > kBySignal;
+  return is_one_killed != is_other_killed ? is_one_killed : one.span.end_ns < other.span.end_ns;
+}
+
+// Ranks that come late by turns, as they do on any host, hold each other up alike.
+double more_than_others_ms(const Scene& scene, std::size_t place) {
+  const double own = scene.phases.late_ms[place];
+  const auto others = static_cast<double>(scene.phases.late_ms.size() - 1);
+  return others < 1 ? own : own - (scene.phases.waiting_ms() - own) / others;
+}
+
+std::size_t latest_of(const Scene& scene) {
+  return static_cast<std::size_t>(std::ranges::max_element(scene.phases.late_ms) -
+                                  scene.phases.late_ms.begin());
+}
+
+Verdict* sending_host(const NodeData& node, Findings& findings) {
+  const auto found = std::ranges::find_if(findings.verdicts, [&](const Verdict& verdict) {
+    return verdict.verdict == VerdictClass::SenderHost && verdict.where.from == node.name;
+  });
+  return found == findings.verdicts.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void add_late(const Scene& scene, Findings& findings) {
+  if (scene.phases.waiting_ms() <= 0) {
+    return;
+  }
+  const std::size_t place = latest_of(scene);
+  const NodeData& node = scene.run.nodes[place];
+  const HostLoad load = load_of(node, scene.span_of(place));
+  const double lost_ms = more_than_others_ms(scene, place);
+  if (Verdict* host = load.is_starved ? sending_host(node, findings) : nullptr) {
+    host->lost_ms_per_step += scene.phases.waiting_ms();
+    findings.accounting[Account::SenderHost] += scene.phases.waiting_ms();
+    return;
+  }
+  findings.accounting[Account::Straggler] += scene.phases.waiting_ms();
+  Verdict verdict{.verdict = VerdictClass::Straggler,
+                  .cause = load.is_starved ? "process-cpu" : "late-rank",
+                  .where = place_of(node),
+                  .lost_ms_per_step = lost_ms};
+  verdict.evidence.push_back({"came last to what all exchange, after the one before it by",
+                              scene.phases.late_ms[place], "ms a step",
+                              "collectives of all nodes"});
+  if (load.is_starved) {
+    verdict.evidence.push_back({"thread " + load.waiting_thread + " was ready and got no processor",
+                                load.waited_percent, "% of the time",
+                                "thread.wait_ns of " + node.name});
+  }
+  findings.verdicts.push_back(std::move(verdict));
+}
+
+std::optional<Verdict> gone_rank(const RunData& run) {
+  const NodeData* gone = nullptr;
+  for (const NodeData& node : run.nodes) {
+    if (node.exit_status.value_or(0) != 0 && (gone == nullptr || went_before(node, *gone))) {
+      gone = &node;
+    }
+  }
+  if (gone == nullptr) {
+    return std::nullopt;
+  }
+  Verdict verdict{.cause = "rank-gone", .where = place_of(*gone), .confidence = 0.8};
+  verdict.evidence.push_back(
+      {"exit status on " + gone->name, static_cast<double>(*gone->exit_status), "", "session"});
+  return verdict;
+}
+
+}  // namespace chokepoint::analysis

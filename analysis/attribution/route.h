@@ -1,0 +1,49 @@
+// The way that one direction of a connection took: from which interface to which, how wide these
+// are, how fast it went, and whether there was a better way.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/attribution/scene.h"
+
+namespace chokepoint::analysis {
+
+struct Card {
+  std::string node = {};
+  std::string interface = {};
+  std::optional<double> speed_mbps = {};
+  std::optional<double> slot_mbps = {};  // what its PCIe path carries
+  double others_mbps = 0;                // traffic that is not the job's, this way
+};
+
+struct Route {
+  std::string from = {};  // node's name, or the address of one without a record
+  std::string to = {};
+  Card sender = {};
+  Card receiver = {};
+  double rtt_ms = 0;  // unloaded; 0: unknown
+  bool is_wan = false;
+  double rate_mbps = 0;  // of payload, while it had something under way
+
+  // What the narrower card's line carries.
+  std::optional<double> line_mbps() const;
+  // The card whose slot is narrower than its line, and no wider than what passed.
+  const Card* narrow_slot() const;
+};
+
+Route route_of(const Scene& scene, const DirectionBlame& direction);
+
+// Another way between the same two nodes that would have carried more.
+struct BetterWay {
+  std::string cause = {};      // "management-interface", "address-family"
+  std::string interface = {};  // at the sender, to be used instead
+  std::string address = {};    // of the receiver there
+  double mbps = 0;             // of its line, or measured
+  std::string from = {};       // what tells
+};
+
+std::optional<BetterWay> better_way(const Scene& scene, const DirectionBlame& direction,
+                                    const Route& route);
+
+}  // namespace chokepoint::analysis

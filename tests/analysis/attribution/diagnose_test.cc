@@ -1,0 +1,315 @@
+#include "analysis/attribution/diagnose.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/record/names.h"
+#include "tests/analysis/attribution/sound.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::Direction;
+using testing::IsEmpty;
+
+// a and b exchange in 60 of every 100 ms.
+class Diagnosed : public testing::Test {
+ protected:
+  Diagnosed() {
+    made_.host("a");
+    made_.host("b");
+    ab_ = made_.connect("a", "b");
+  }
+  void send(const MadeWay& way) { made_.way(ab_, Direction::AToB, way); }
+  void receive(const MadeWay& way) { made_.way(ab_, Direction::BToA, way); }
+  Diagnosis diagnosis(const DiagnoseOptions& options = {}) {
+    Diagnosis found = diagnose(made_.data, options);
+    expect_sound(found);
+    return found;
+  }
+  void starve(const std::string& name) {
+    made_.counter(made_.node(name), record::kThreadCpu, "1000/python3 (main)", 5e7);
+    made_.counter(made_.node(name), record::kThreadWait, "1000/python3 (main)", 9e8);
+  }
+
+  MadeRun made_;
+  std::size_t ab_ = 0;
+};
+
+MadeWay lossy(std::int64_t rtt_us) {
+  return {.min_rtt_us = rtt_us,
+          .rtt_us = rtt_us,
+          .lost = 0.01,
+          .like = {.congestion_state = 0,
+                   .mss_bytes = 1448,
+                   .cwnd_packets = 40,
+                   .unacked_packets = 40,
+                   .unsent_bytes = 1'000'000}};
+}
+
+MadeWay in_flight(std::int64_t rtt_us, std::int64_t packets) {
+  return {
+      .min_rtt_us = rtt_us,
+      .rtt_us = rtt_us,
+      .like = {
+          .mss_bytes = 1448, .cwnd_packets = 2000, .unacked_packets = packets, .unsent_bytes = 0}};
+}
+
+TEST_F(Diagnosed, AFullLinkOneWay) {
+  send(full_link());
+  const Verdict verdict = diagnosis().verdict;
+  EXPECT_EQ(verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(verdict.cause, "line-rate");
+  EXPECT_EQ(verdict.where.from, "a");
+  EXPECT_EQ(verdict.where.to, "b");
+  EXPECT_EQ(verdict.where.direction, "");
+  EXPECT_NEAR(verdict.lost_ms_per_step, 60, 6);
+}
+
+TEST_F(Diagnosed, AFullLinkBothWays) {
+  made_.data.connections.clear();
+  const std::size_t one = made_.connect("a", "b");
+  const std::size_t other = made_.connect("a", "b");
+  MadeWay early = full_link();
+  early.busy_ms = 100;
+  early.mbps = 500;
+  made_.way(one, Direction::AToB, early);
+  made_.way(other, Direction::BToA, full_link());
+  EXPECT_EQ(diagnosis().verdict.where.direction, "both");
+}
+
+TEST_F(Diagnosed, AFullWidePath) {
+  MadeWay way = full_link();
+  way.min_rtt_us = 20'000;
+  way.rtt_us = 60'000;
+  send(way);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanBandwidth);
+  EXPECT_EQ(diagnosis({.wan_rtt_ms = 30}).verdict.verdict, VerdictClass::LanBandwidth);
+}
+
+TEST_F(Diagnosed, Loss) {
+  send(lossy(100));
+  const Verdict verdict = diagnosis().verdict;
+  EXPECT_EQ(verdict.verdict, VerdictClass::LanLoss);
+  EXPECT_EQ(verdict.cause, "loss");
+  EXPECT_EQ(verdict.evidence.front().what, "packets sent again");
+  EXPECT_NEAR(*verdict.evidence.front().value, 1, 0.1);
+}
+
+TEST_F(Diagnosed, LossOnAWidePath) {
+  send(lossy(20'000));
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLoss);
+}
+
+TEST_F(Diagnosed, ASmallReceiveBuffer) {
+  MadeWay way = in_flight(100, 44);
+  way.receive_window = 0.9;
+  send(way);
+  const Verdict near = diagnosis().verdict;
+  EXPECT_EQ(near.verdict, VerdictClass::ReceiverHost);
+  EXPECT_EQ(near.cause, "receive-window");
+  EXPECT_EQ(near.where.to, "b");
+}
+
+TEST_F(Diagnosed, ASmallReceiveBufferForAWidePath) {
+  MadeWay way = in_flight(20'000, 44);
+  way.receive_window = 0.9;
+  send(way);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::WanLatency);
+  EXPECT_EQ(found.verdict.cause, "receive-window");
+  EXPECT_GT((*found.accounting)[Account::Window], 40);
+}
+
+TEST_F(Diagnosed, ASmallSendBuffer) {
+  MadeWay way = in_flight(100, 44);
+  way.send_buffer = 0.9;
+  send(way);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::SenderHost);
+  EXPECT_EQ(diagnosis().verdict.cause, "send-buffer");
+}
+
+TEST_F(Diagnosed, ASmallSendBufferForAWidePath) {
+  MadeWay way = in_flight(20'000, 44);
+  way.send_buffer = 0.9;
+  send(way);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
+  EXPECT_EQ(diagnosis().verdict.cause, "send-buffer");
+}
+
+TEST_F(Diagnosed, TheLibrarysCredit) {
+  send(in_flight(20'000, 700));
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
+  EXPECT_EQ(diagnosis().verdict.cause, "gloo-credit");
+}
+
+TEST_F(Diagnosed, RoundTripsOfSmallMessages) {
+  send(in_flight(1'500, 1));
+  const Verdict near = diagnosis().verdict;
+  EXPECT_EQ(near.verdict, VerdictClass::LanLatency);
+  EXPECT_EQ(near.cause, "round-trips");
+  EXPECT_LT(near.lost_ms_per_step, 60);  // some delay every wire has
+}
+
+TEST_F(Diagnosed, RoundTripsThatNoWireShortensAreNoAlarm) {
+  send(in_flight(80, 1));
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::Compute);
+}
+
+TEST_F(Diagnosed, AWindowThatIsStillGrowing) {
+  MadeWay way = lossy(20'000);
+  way.lost = 0;
+  send(way);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
+  EXPECT_EQ(diagnosis().verdict.cause, "congestion-window");
+}
+
+TEST_F(Diagnosed, ANarrowSlot) {
+  made_.gauge(made_.node("b"), record::kPcieCeiling, "eth0", 1000);
+  send(full_link());
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::PcieNic);
+  EXPECT_EQ(found.verdict.where.node, "b");
+  EXPECT_EQ(found.verdict.where.interface, "eth0");
+  EXPECT_GT((*found.accounting)[Account::Pcie], 50);
+}
+
+TEST_F(Diagnosed, OthersTraffic) {
+  made_.counter(made_.node("a"), record::kNicSentBytes, "eth0", 180e6);
+  made_.counter(made_.node("a"), record::kJobSentBytes, "eth0", 70e6);
+  send(full_link());
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(diagnosis().verdict.cause, "competing-traffic");
+}
+
+TEST_F(Diagnosed, ABetterInterfaceThatWasIdle) {
+  made_.node("a").interfaces.push_back({"ens2", "physical", true, 25'000, {"10.1.0.1/24"}});
+  made_.node("b").interfaces.push_back({"ens2", "physical", true, 25'000, {"10.1.0.2/24"}});
+  send(full_link());
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WrongPath);
+  EXPECT_EQ(diagnosis().verdict.cause, "management-interface");
+}
+
+TEST_F(Diagnosed, AStarvedHostTakesTheBlame) {
+  starve("b");
+  MadeWay way = full_link();
+  way.receive_window = 0.5;
+  send(way);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::ReceiverHost);
+  EXPECT_EQ(found.verdict.cause, "process-cpu");
+  EXPECT_EQ(found.verdict.where.to, "b");
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, 60, 6);
+  EXPECT_THAT(found.others, IsEmpty());
+}
+
+TEST_F(Diagnosed, AStarvedSenderTakesTheBlame) {
+  starve("a");
+  send(full_link());
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::SenderHost);
+}
+
+TEST_F(Diagnosed, AStarvedHostLosesNoPackets) {
+  starve("b");
+  send(lossy(100));
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanLoss);
+}
+
+TEST_F(Diagnosed, LittleCommunicationIsNoAlarm) {
+  MadeWay way = full_link();
+  way.busy_ms = 3;
+  send(way);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Compute);
+  EXPECT_THAT(found.others, IsEmpty());
+  EXPECT_GT(found.verdict.share_percent, 90);
+}
+
+TEST_F(Diagnosed, MoreThanALittleIsOne) {
+  MadeWay way = full_link();
+  way.busy_ms = 8;
+  send(way);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+}
+
+TEST_F(Diagnosed, TheLargestComesFirst) {
+  MadeWay way = full_link();
+  way.receive_window = 0.3;
+  send(way);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+  ASSERT_EQ(found.others.size(), 1U);
+  EXPECT_EQ(found.others[0].verdict, VerdictClass::ReceiverHost);
+  EXPECT_GT(found.verdict.lost_ms_per_step, found.others[0].lost_ms_per_step);
+}
+
+TEST_F(Diagnosed, OneEndAloneIsEnoughButLessSure) {
+  send(full_link());
+  const double both = diagnosis().verdict.confidence;
+  made_.lose("b");
+  const Verdict verdict = diagnosis().verdict;
+  EXPECT_EQ(verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(verdict.where.to, "10.0.0.2");
+  EXPECT_LT(verdict.confidence, both);
+}
+
+TEST_F(Diagnosed, TheReceiversEndAloneTellsWithoutInterfaces) {
+  send(full_link());
+  made_.node("b").interfaces.clear();
+  made_.lose("a");
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+}
+
+TEST_F(Diagnosed, WithoutStepsNothingIsGuessed) {
+  send(full_link());
+  for (NodeData& node : made_.data.nodes) {
+    node.steps.clear();
+  }
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Unknown);
+  EXPECT_FALSE(found.accounting);
+}
+
+TEST_F(Diagnosed, NothingAtAllIsUnknown) {
+  EXPECT_EQ(diagnose({}).verdict.verdict, VerdictClass::Unknown);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::Unknown);  // nothing was ever sent
+  MadeRun alone;
+  alone.host("a");
+  EXPECT_EQ(diagnose(alone.data).verdict.verdict, VerdictClass::Unknown);
+}
+
+TEST_F(Diagnosed, HalfEmptyRowsAreSurvived) {
+  send(full_link());
+  for (NodeData& node : made_.data.nodes) {
+    for (FlowData& flow : node.flows) {
+      flow.totals = {};
+      for (auto& sample : flow.sockets[0]) {
+        sample = {.t_ns = sample.t_ns, .busy_us = sample.busy_us};
+      }
+      flow.packets = {};
+    }
+    node.processes.clear();
+    node.exit_status.reset();
+    node.steps.front().end_ns = node.steps.front().start_ns;
+  }
+  EXPECT_GT(diagnosis().accounting->sum(), 0);
+}
+
+TEST(DiagnosedInBulk, ThousandsOfConnectionsAreNoMatter) {
+  MadeRun made({.step_ms = 100, .steps = 10});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    made.host(name);
+  }
+  MadeWay way = full_link(10);
+  for (int each = 0; each < 2000; ++each) {
+    made.way(made.connect(each % 2 == 0 ? "a" : "c", each % 3 == 0 ? "b" : "d"), Direction::AToB,
+             way);
+  }
+  const Diagnosis found = diagnose(made.data);
+  expect_sound(found);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

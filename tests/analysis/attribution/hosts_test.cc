@@ -1,0 +1,80 @@
+#include "analysis/attribution/hosts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/record/names.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+class Hosts : public testing::Test {
+ protected:
+  // In percent of a core.
+  void thread(const std::string& name, double works, double waits) {
+    made_.counter(node_, record::kThreadCpu, "1000/" + name, works * 1e7);
+    made_.counter(node_, record::kThreadWait, "1000/" + name, waits * 1e7);
+  }
+  void softirq(const std::string& core, double percent) {
+    made_.counter(node_, record::kCpuSoftirq, core, percent * 1e7);
+  }
+  HostLoad load() { return load_of(node_, made_.span()); }
+
+  MadeRun made_;
+  NodeData& node_ = made_.host("a");
+};
+
+TEST_F(Hosts, AQuotaStarvesThreadsThatAreReady) {
+  thread("python3 (main)", 12, 80);
+  EXPECT_TRUE(load().is_starved);
+  EXPECT_TRUE(load().is_at_limit());
+  EXPECT_NEAR(load().waited_percent, 80, 0.1);
+  EXPECT_EQ(load().waiting_thread, "python3 (main)");
+  EXPECT_STREQ(load().cause(), "process-cpu");
+}
+
+TEST_F(Hosts, WhoWorksMoreThanItWaitsIsMerelyBusy) {
+  thread("python3 (main)", 75, 20);
+  thread("python3 (worker)", 0.5, 3);
+  EXPECT_FALSE(load().is_at_limit());
+}
+
+TEST_F(Hosts, AComputingThreadMayFillItsCore) {
+  thread("python3 (main)", 100, 0);
+  EXPECT_FALSE(load().is_at_limit());
+}
+
+TEST_F(Hosts, TheThreadThatMovesDataMayNot) {
+  thread("python3 (main)", 100, 0);
+  thread("python3 (epoll)", 99, 0.5);
+  EXPECT_TRUE(load().is_at_limit());
+  EXPECT_FALSE(load().is_starved);
+  EXPECT_EQ(load().busiest_thread, "python3 (epoll)");
+  EXPECT_STREQ(load().cause(), "process-cpu");
+}
+
+TEST_F(Hosts, ACoreThatOnlyReceivesIsFull) {
+  softirq("cpu0", 12);
+  softirq("cpu3", 99);
+  EXPECT_TRUE(load().is_at_limit());
+  EXPECT_EQ(load().softirq_core, "cpu3");
+  EXPECT_STREQ(load().cause(), "softirq");
+}
+
+TEST_F(Hosts, AllCoresTogetherAreNone) {
+  softirq("cpu0", 60);
+  softirq("cpu1", 60);
+  softirq("all", 120);
+  EXPECT_FALSE(load().is_at_limit());
+}
+
+TEST_F(Hosts, WithoutAnyCounterNobodyIsBlamed) {
+  EXPECT_FALSE(load().is_at_limit());
+  thread("python3 (main)", 10, 90);
+  const HostLoad none = load_of(node_, {made_.span().end_ns, made_.span().end_ns});
+  EXPECT_FALSE(none.is_at_limit());
+  EXPECT_DOUBLE_EQ(none.waited_percent, 0);
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

@@ -1,0 +1,28 @@
+// What findings are made from, of a made-up run. Holds everything that a Scene borrows.
+#pragma once
+
+#include "analysis/attribution/scene.h"
+
+namespace chokepoint::analysis {
+
+struct MadeScene {
+  explicit MadeScene(const RunData& data, const DiagnoseOptions& given = {})
+      : run(data), options(given) {}
+  MadeScene(const MadeScene&) = delete;
+  MadeScene& operator=(const MadeScene&) = delete;
+
+  const RunData& run;
+  DiagnoseOptions options;
+  Clocks clocks = fit_clocks(run);
+  StepLine steps = choose_steps(run, clocks);
+  Phases phases = phases_of(run, clocks, steps);
+  Blame blame = blame_of(run, clocks, phases.communicating);
+  Scene scene{.run = run,
+              .options = options,
+              .clocks = clocks,
+              .steps = steps,
+              .phases = phases,
+              .blame = blame};
+};
+
+}  // namespace chokepoint::analysis

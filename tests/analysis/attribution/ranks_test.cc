@@ -1,0 +1,111 @@
+#include "analysis/attribution/ranks.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/attribution/diagnose.h"
+#include "base/record/names.h"
+#include "tests/analysis/attribution/sound.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::Direction;
+
+// Four hosts in a ring that exchange for 20 of every 100 ms.
+class Ranks : public testing::Test {
+ protected:
+  Ranks() {
+    for (const char* name : {"a", "b", "c", "d"}) {
+      made_.host(name);
+    }
+    for (const auto& [from, to] : {std::pair("a", "b"), {"b", "c"}, {"c", "d"}, {"d", "a"}}) {
+      MadeWay way = full_link();
+      way.busy_ms = 20;
+      made_.way(made_.connect(from, to), Direction::AToB, way);
+    }
+  }
+  Diagnosis late(const std::vector<double>& late_ms) {
+    made_.collectives(20, late_ms);
+    Diagnosis found = diagnose(made_.data);
+    expect_sound(found);
+    return found;
+  }
+
+  MadeRun made_;
+};
+
+TEST_F(Ranks, TheOneThatAllWaitForIsNamed) {
+  const Diagnosis found = late({1, 0, 31, 1});
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
+  EXPECT_EQ(found.verdict.cause, "late-rank");
+  EXPECT_EQ(found.verdict.where.node, "c");
+  EXPECT_EQ(found.verdict.where.rank, 2);
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, 30, 1);
+  EXPECT_NEAR((*found.accounting)[Account::Straggler], 30, 1);
+  EXPECT_NEAR((*found.accounting)[Account::Link], 20, 1);
+}
+
+TEST_F(Ranks, ComputeAndWaitForOthers) {
+  const Diagnosis found = late({0, 0, 30, 0});
+  ASSERT_EQ(found.ranks.size(), 4U);
+  EXPECT_NEAR(found.ranks[2].computing_ms - found.ranks[0].computing_ms, 30, 1);
+  EXPECT_NEAR(found.ranks[0].waiting_ms, 30, 1);
+  EXPECT_NEAR(found.ranks[2].waiting_ms, 0, 1);
+}
+
+TEST_F(Ranks, ThatComeTogetherHoldNobodyUp) {
+  EXPECT_NE(late({0.2, 0, 0.1, 0.3}).verdict.verdict, VerdictClass::Straggler);
+}
+
+TEST_F(Ranks, ThatComeLateByTurnsAreNotToBlame) {
+  made_.collectives(20, {0, 0, 0, 0});
+  for (std::size_t place = 0; place < made_.data.nodes.size(); ++place) {
+    auto& rows = made_.data.nodes[place].collectives;
+    for (std::size_t step = 0; step < rows.size(); ++step) {
+      const std::int64_t early_ns = step % 4 == place ? 0 : 40'000'000;
+      rows[step].own_ready_ns = rows[step].own_ready_ns.value() - early_ns;
+      rows[step].start_ns -= early_ns;
+    }
+  }
+  const Diagnosis found = diagnose(made_.data);
+  expect_sound(found);
+  EXPECT_NE(found.verdict.verdict, VerdictClass::Straggler);
+  for (const Verdict& other : found.others) {
+    EXPECT_NE(other.verdict, VerdictClass::Straggler);
+  }
+  EXPECT_NEAR((*found.accounting)[Account::Straggler], 40, 1);
+}
+
+TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
+  made_.counter(made_.node("b"), record::kThreadCpu, "1/python3 (main)", 5e7);
+  made_.counter(made_.node("b"), record::kThreadWait, "1/python3 (main)", 9e8);
+  const Diagnosis found = late({0, 30, 0, 0});
+  EXPECT_EQ(found.verdict.cause, "process-cpu");
+  EXPECT_TRUE(found.verdict.where.node == "b" || found.verdict.where.from == "b");
+}
+
+TEST_F(Ranks, TheOneThatWasKilledWentFirst) {
+  EXPECT_FALSE(gone_rank(made_.data));
+  for (const char* name : {"a", "b", "d"}) {
+    made_.node(name).exit_status = 1;
+  }
+  made_.node("c").exit_status = 137;
+  made_.node("c").span.end_ns += 5'000'000'000;  // it was noticed late
+  const auto gone = gone_rank(made_.data);
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->cause, "rank-gone");
+  EXPECT_EQ(gone->where.rank, 2);
+}
+
+TEST_F(Ranks, OfThoseThatFailedTheFirstToEndWentFirst) {
+  for (NodeData& node : made_.data.nodes) {
+    node.exit_status = 1;
+  }
+  made_.node("b").span.end_ns -= 1'000'000'000;
+  EXPECT_EQ(gone_rank(made_.data)->where.rank, 1);
+  EXPECT_FALSE(gone_rank({}));
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
