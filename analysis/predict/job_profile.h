@@ -1,0 +1,54 @@
+// What a prediction needs to know of a job, measured in a run or given in figures. Of one rank,
+// a step. Unknown is empty. A value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/predict/exchange.h"
+
+namespace chokepoint::analysis {
+
+enum class Parallelism { Unknown, Data, Tensor, Pipeline, Zero };
+
+// The network between two ranks, the narrowest if they differ.
+struct PathProfile {
+  std::optional<double> rate_mbps = {};     // what one direction carries at most
+  std::optional<double> rtt_ms = {};        // unloaded
+  std::optional<double> loss = {};          // share of packets
+  std::optional<double> window_bytes = {};  // the least of socket buffers and windows
+};
+
+// Stages that pass micro-batches to the next one and their gradients back.
+struct PipelineProfile {
+  double micro_batches = 1;
+  double micro_batch_bytes = 0;  // of activations between two stages
+};
+
+struct JobProfile {
+  Parallelism parallelism = Parallelism::Unknown;
+  std::string backend = {};  // "gloo", "nccl"; empty: unknown
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;  // that they are on; 0: one each
+  std::optional<std::int64_t> steps = {};
+  double step_ms = 0;     // measured; 0: not measured
+  double compute_ms = 0;  // what a step takes without any communication
+  double exposed_ms = 0;  // communication that computing did not hide
+  double overlap_ms = 0;  // computing that communication may hide behind
+  double sent_bytes = 0;  // of a rank, on the wire
+  double received_bytes = 0;
+  double collectives = 0;          // or messages, that a step waits for
+  double rounds = 0;               // one-way trips a step that wait for each other
+  double bytes_of_collective = 0;  // the usual one's tensor
+  PathProfile path = {};
+  // Of figures rather than of a run: what is exchanged, in order, in place of the sums above.
+  std::vector<PlannedExchange> exchanges = {};
+  std::optional<PipelineProfile> pipeline = {};
+  // How much of the computing that is left when something is ready may hide it, 0 to 1.
+  double overlap = 1;
+  std::optional<double> single_total_s = {};  // the same work on one processor alone
+};
+
+}  // namespace chokepoint::analysis
