@@ -1,16 +1,10 @@
+#include "analysis/commands/json_values.h"
 #include "analysis/commands/record_views.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using cli::Json;
-
-template <class T>
-Json json_of(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json json_of(const Steps& steps) {
   return {{"count", steps.source ? Json(steps.count) : Json()},

@@ -7,24 +7,31 @@ an empty one:
   NAME      what is tested; unique in its file
   REQUIRES  root, or a program that must be there; else the case is skipped with the reason
   HOST      a fixture of tests/fixtures/hosts, unpacked where $HOST points
-  RUN       a line for sh; `chokepoint` is the built program, $DIR an empty folder
+  SERVE     flags of a `chokepoint serve` that listens at $PORT before RUN begins, and ends with it
+  RUN       a line for sh; `chokepoint` is the built program, $DIR an empty folder, $CAPTURES that
+            of the captures among the fixtures
   EXIT      the exit code (default 0)
   OUT, ERR  a text that must stand in standard output, or error; "-" for nothing at all
   NOT       a text that must not stand in standard output
   JSON      a Python expression over `d`, the document on standard output
 """
 
+import contextlib
 import json
 import os
 import pathlib
+import random
+import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 
 SKIPPED = 77
 SECONDS = 60
-FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures" / "hosts"
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 
 
 def cases(path):
@@ -72,15 +79,59 @@ def failures(case, done):
                 yield f"does not hold: {text}"
 
 
+def says_ready(listener, server):
+    """True when the server has told the service manager's socket that it listens, False when it
+    ended instead, as it does when the port is taken."""
+    listener.settimeout(0.1)
+    for _ in range(SECONDS * 10):
+        with contextlib.suppress(TimeoutError):
+            if b"READY=1" in listener.recv(4096):
+                return True
+        if server.poll() is not None:
+            return False
+    sys.exit("the server neither listens nor ends")
+
+
+@contextlib.contextmanager
+def served(flags, program, folder):
+    """A server on a port below those the kernel hands to connections, so that none of them, and of
+    the tests that run meanwhile, holds it."""
+    ready = f"{folder}/ready"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(ready)
+        for _ in range(20):
+            port = random.randint(10000, 32000)
+            server = subprocess.Popen([program, "serve", "-q", "--port", str(port), *shlex.split(flags)],
+                                      env=dict(os.environ, NOTIFY_SOCKET=ready))
+            try:
+                if says_ready(listener, server):
+                    yield port
+                    return
+            finally:
+                server.send_signal(signal.SIGTERM)
+                server.wait(SECONDS)
+    sys.exit("no server could be started")
+
+
 def run(case, program, unpack, folder):
-    environment = dict(os.environ, DIR=f"{folder}/dir", PATH=f"{folder}/bin:{os.environ['PATH']}")
+    flags = next((text for word, text in case if word == "SERVE"), None)
+    if flags is None:
+        return run_beside(None, case, program, unpack, folder)
+    with served(flags, program, folder) as port:
+        return run_beside(port, case, program, unpack, folder)
+
+
+def run_beside(port, case, program, unpack, folder):
+    environment = dict(os.environ, DIR=f"{folder}/dir", PORT=str(port or ""),
+                       CAPTURES=str(FIXTURES / "captures"),
+                       PATH=f"{folder}/bin:{os.environ['PATH']}")
     os.makedirs(f"{folder}/dir")
     os.makedirs(f"{folder}/bin")
     os.symlink(os.path.abspath(program), f"{folder}/bin/chokepoint")
     for word, text in case:
         if word == "HOST":
             environment["HOST"] = f"{folder}/host"
-            subprocess.run([unpack, FIXTURES / f"{text}.host", environment["HOST"]], check=True)
+            subprocess.run([unpack, FIXTURES / "hosts" / f"{text}.host", environment["HOST"]], check=True)
     line = next(text for word, text in case if word == "RUN")
     return subprocess.run(["sh", "-c", line], env=environment, stdin=subprocess.DEVNULL, text=True,
                           capture_output=True, timeout=SECONDS, errors="replace")

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "analysis/commands/predict_views.h"
+#include "base/cli/table.h"
+#include "base/cli/text.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+std::string shown_ms(double ms) {
+  return ms < 10       ? fmt::format("{:.2f} ms", ms)
+         : ms < 10'000 ? fmt::format("{:.1f} ms", ms)
+                       : fmt::format("{:.2f} s", ms / 1000);
+}
+
+std::string shown_s(std::optional<double> seconds) {
+  if (!seconds) return "–";
+  return *seconds < 3 * 3600 ? fmt::format("{:.2f} s", *seconds)
+                             : fmt::format("{:.2f} h", *seconds / 3600);
+}
+
+std::string shown_speedup(std::optional<double> speedup) {
+  return speedup ? fmt::format("{:.2f}", *speedup) : "–";
+}
+
+std::string shown_link(double mbps) { return math::format_rate(mbps * 1e6); }
+
+std::string words_of(const std::string& limit) {
+  if (limit == "window") return "the sockets' window over the round trip";
+  if (limit == "loss") return "what TCP makes of the loss";
+  if (limit == "credit") return "Gloo's two segments in flight over the round trip";
+  if (limit == "library") return "what the library makes of it";
+  return "the link";
+}
+
+void print_head(const cli::Context& context, const Predicted& predicted) {
+  const Prediction& found = predicted.prediction;
+  fmt::print(context.out, "step     {}, between {} and {}\n", shown_ms(found.step_ms),
+             shown_ms(found.low_ms), shown_ms(found.high_ms));
+  fmt::print(context.out, "         {} computing, {} exposed of {} communication",
+             shown_ms(found.compute_ms), shown_ms(found.exposed_ms),
+             shown_ms(found.communication_ms));
+  if (found.bubble_ms > 0) {
+    fmt::print(context.out, ", {} of bubbles", shown_ms(found.bubble_ms));
+  }
+  if (found.other_ms > 0) {
+    fmt::print(context.out, ", {} other", shown_ms(found.other_ms));
+  }
+  fmt::print(context.out, "\n");
+  if (found.total_s) {
+    const double each_ms = *found.total_s / found.step_ms;
+    fmt::print(context.out, "total    {}, between {} and {}\n", shown_s(found.total_s),
+               shown_s(found.low_ms * each_ms), shown_s(found.high_ms * each_ms));
+  }
+  if (found.speedup) {
+    const bool is_of_run = !predicted.profile.single_total_s;
+    fmt::print(context.out, "speedup  {} over {}\n", shown_speedup(found.speedup),
+               is_of_run ? "the run" : "one processor alone");
+  }
+  if (!predicted.target.curve) {
+    fmt::print(context.out, "network  {} for each rank, by {}\n", shown_link(found.rate_mbps),
+               words_of(found.limited_by));
+  }
+  fmt::print(context.out, "sent     {} a rank and step\n",
+             math::format_bytes(predicted.sent_bytes));
+  if (predicted.explaining_mbps) {
+    fmt::print(context.out, "link     {} would explain the measured time\n",
+               shown_link(*predicted.explaining_mbps));
+  }
+}
+
+std::vector<cli::Cell> cells_of(const std::string& name, const Prediction& then) {
+  return {
+      name,
+      shown_ms(then.step_ms),
+      shown_ms(then.exposed_ms),
+      shown_s(then.total_s),
+      shown_speedup(then.speedup),
+      shown_link(then.rate_mbps),
+      fmt::format("{}, {}", then.limited_by, then.transport == Transport::Rdma ? "RDMA" : "TCP")};
+}
+
+void print_links(const cli::Context& context, const Predicted& predicted) {
+  using cli::Align;
+  cli::Table table({{"what if"},
+                    {"step", Align::Right},
+                    {"exposed", Align::Right},
+                    {"total", Align::Right},
+                    {"speedup", Align::Right},
+                    {"payload", Align::Right},
+                    {"limited by"}});
+  if (!predicted.target.curve) {
+    table.add(cells_of("as asked", predicted.prediction));
+  }
+  for (const Alternative& row : predicted.alternatives) {
+    table.add(cells_of(row.name, row.prediction));
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_gains(const cli::Context& context, const Predicted& predicted) {
+  using cli::Align;
+  cli::Table table({{"upgrade"},
+                    {"cost", Align::Right},
+                    {"saved a run", Align::Right},
+                    {"cost of a saved hour", Align::Right},
+                    {"paid back after", Align::Right}});
+  bool has_rows = false;
+  for (const Alternative& row : predicted.alternatives) {
+    if (!row.upgrade || !row.gain) continue;
+    has_rows = true;
+    const Gain& gain = *row.gain;
+    table.add({row.name, fmt::format("{:.0f}", row.upgrade->cost), shown_s(gain.saved_s),
+               gain.cost_of_hour ? fmt::format("{:.2f}", *gain.cost_of_hour) : "never",
+               gain.paid_back_after ? fmt::format("{:.0f} runs", *gain.paid_back_after) : "–"});
+  }
+  if (has_rows) {
+    fmt::print(context.out, "\n");
+    table.print(context.out, context.out_terminal);
+  }
+}
+
+}  // namespace
+
+void print_page(const cli::Context& context, const Predicted& predicted) {
+  print_head(context, predicted);
+  fmt::print(context.out, "\n");
+  print_links(context, predicted);
+  print_gains(context, predicted);
+  if (!predicted.assumptions.empty()) {
+    fmt::print(context.out, "\nassumed\n");
+    for (const std::string& line : predicted.assumptions) {
+      fmt::print(context.out, "{}", cli::wrapped(line, context.out_terminal.width, 2));
+    }
+  }
+}
+
+}  // namespace chokepoint::analysis

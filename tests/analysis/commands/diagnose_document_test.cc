@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analysis/commands/diagnose_views.h"
+#include "tests/analysis/commands/made_diagnosis.h"
+#include "tests/fakes/manual_clock.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using cli::Json;
+
+Json document(const Diagnosis& diagnosis) {
+  std::ostringstream out;
+  const fakes::ManualClock clock;
+  const cli::Context context{.out = out,
+                             .err = out,
+                             .clock = clock,
+                             .root = sys::Root("/nowhere"),
+                             .environment = [](const std::string&) { return std::nullopt; },
+                             .out_terminal = {},
+                             .err_terminal = {}};
+  return document_of(context, diagnosis);
+}
+
+TEST(DiagnoseDocument, IsThatOfTheContract) {
+  const Json told = document(full_link());
+  EXPECT_EQ(told["schema"], "chokepoint.diagnosis/1");
+  EXPECT_EQ(told["run"], "runs/a");
+  EXPECT_EQ(told["labels"]["setup"], "2x1");
+  EXPECT_EQ(told["complete"], true);
+  EXPECT_EQ(told["steps"]["count"], 412);
+  EXPECT_EQ(told["steps"]["source"], "marks");
+  const Json& accounts = told["accounting_ms_per_step"];
+  ASSERT_EQ(accounts.size(), kAccounts);
+  EXPECT_EQ(accounts["link"], 143.0);
+  EXPECT_EQ(accounts["receiver_host"], 0.0);
+  const Json& verdict = told["verdict"];
+  EXPECT_EQ(verdict["class"], "lan-bandwidth");
+  EXPECT_EQ(verdict["cause"], "line-rate");
+  EXPECT_EQ(verdict["where"]["from"], "a");
+  EXPECT_EQ(verdict["where"]["to"], "b");
+  EXPECT_EQ(verdict["lost_ms_per_step"], 143.0);
+  EXPECT_EQ(verdict["share_percent"], 69.6);
+  EXPECT_EQ(verdict["confidence"], 0.92);
+  EXPECT_EQ(verdict["evidence"][0]["value"], 197.4);
+  EXPECT_EQ(verdict["evidence"][0]["unit"], "mbps");
+  EXPECT_EQ(verdict["evidence"][0]["from"], "socket samples of a");
+  EXPECT_EQ(verdict["advice"].size(), 2U);
+  EXPECT_EQ(verdict["advice"][1], "compress gradients");
+  EXPECT_EQ(verdict["commands"], Json::array({"chokepoint predict --from DIR --link 1G"}));
+  EXPECT_EQ(told["others"][0]["class"], "lan-latency");
+  EXPECT_EQ(told["ranks"][1]["waiting_ms"], 1.5);
+  EXPECT_EQ(told["missing"].size(), 2U);
+}
+
+TEST(DiagnoseDocument, WhatIsUnknownIsNull) {
+  const Json told = document({});
+  EXPECT_TRUE(told["steps"]["count"].is_null());
+  EXPECT_TRUE(told["steps"]["median_ms"].is_null());
+  EXPECT_TRUE(told["accounting_ms_per_step"].is_null());
+  EXPECT_EQ(told["verdict"]["class"], "unknown");
+  for (const char* key : {"cause", "lost_ms_per_step", "share_percent", "disproof"}) {
+    EXPECT_TRUE(told["verdict"][key].is_null()) << key;
+  }
+  for (const auto& [key, value] : told["verdict"]["where"].items()) {
+    EXPECT_TRUE(value.is_null()) << key;
+  }
+  Diagnosis silent = full_link();
+  silent.verdict.evidence[0].value.reset();
+  EXPECT_TRUE(document(silent)["verdict"]["evidence"][0]["value"].is_null());
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

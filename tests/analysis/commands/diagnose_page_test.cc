@@ -1,0 +1,163 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analysis/commands/diagnose_views.h"
+#include "analysis/commands/diagnose_words.h"
+#include "base/cli/text.h"
+#include "tests/analysis/commands/made_diagnosis.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr cli::Terminal kWide{.width = 400};
+constexpr cli::Terminal kNarrow{.width = 80};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string page_of(const Diagnosis& diagnosis, const cli::Terminal& terminal = kWide) {
+  std::ostringstream out;
+  print_page(out, terminal, diagnosis);
+  return out.str();
+}
+
+std::string details_of(const Diagnosis& diagnosis, const cli::Terminal& terminal = kWide) {
+  std::ostringstream out;
+  print_details(out, terminal, diagnosis);
+  return out.str();
+}
+
+TEST(DiagnosePage, IsFiveLines) {
+  const std::vector<std::string> lines = lines_of(page_of(full_link()));
+  ASSERT_THAT(lines, SizeIs(5));
+  EXPECT_EQ(lines[0],
+            "lan-bandwidth: the link from a to b is full; 143 ms of a step's 206 ms (70 %)");
+  EXPECT_EQ(lines[1],
+            "  step 205.5 ms = 143.0 link full + 60.0 computing + 2.5 latency; "
+            "412 steps from marks");
+  EXPECT_EQ(lines[2],
+            "  why  throughput from a to b 197.40 Mb/s, the link carries 200.00 Mb/s "
+            "(socket samples of a)");
+  EXPECT_EQ(lines[3],
+            "  do   a faster link; what 1 Gb/s would bring: "
+            "chokepoint predict --from DIR --link 1G");
+  EXPECT_EQ(lines[4],
+            "  sure 92 %; no packets were captured on a (and 1 more); all of it: "
+            "chokepoint diagnose runs/a --all");
+}
+
+TEST(DiagnosePage, FitsANarrowTerminalWithCommandsInOnePiece) {
+  Diagnosis diagnosis = full_link();
+  diagnosis.verdict.evidence[0].what = "throughput from a to b in the middle half of the steps";
+  const std::vector<std::string> lines = lines_of(page_of(diagnosis, kNarrow));
+  EXPECT_GT(lines.size(), 5U);
+  for (const std::string& line : lines) {
+    EXPECT_LE(cli::width_of(line), 80U) << line;
+  }
+  EXPECT_THAT(lines,
+              testing::Contains(std::string(7, ' ') + "chokepoint predict --from DIR --link 1G"));
+}
+
+TEST(DiagnosePage, AHealthyRunRaisesNoAlarm) {
+  Diagnosis diagnosis = full_link();
+  diagnosis.verdict = {.verdict = VerdictClass::Compute, .confidence = 0.9};
+  *diagnosis.accounting = {};
+  (*diagnosis.accounting)[Account::Compute] = 98;
+  (*diagnosis.accounting)[Account::Latency] = 2;
+  const std::string page = page_of(diagnosis, {.color = true, .width = 400});
+  EXPECT_THAT(page, AllOf(StartsWith("\033[32mcompute\033[0m: computing fills the step"),
+                          HasSubstr("all else takes 2 ms of a step's 100 ms (2 %)"),
+                          HasSubstr("no change to the network")));
+}
+
+TEST(DiagnosePage, WhatIsNotKnownIsNotSaid) {
+  const std::string page = page_of({.run = "runs/a"});
+  EXPECT_THAT(lines_of(page), SizeIs(5));
+  EXPECT_THAT(page, AllOf(StartsWith("unknown: the records tell too little"),
+                          HasSubstr("no steps were found"), Not(HasSubstr(" ms"))));
+}
+
+TEST(DiagnosePage, WhereThereIsNoEvidenceItSaysWhatIsMissing) {
+  const std::string page =
+      page_of({.run = "runs/a", .missing = {"no steps were found on a", "no record of rank 1"}});
+  EXPECT_THAT(page, AllOf(HasSubstr("  why  no steps were found on a; no record of rank 1\n"),
+                          HasSubstr("  sure 0 %; all of it: chokepoint")));
+}
+
+TEST(DiagnosePage, NothingLostIsNotTold) {
+  Diagnosis diagnosis = full_link();
+  diagnosis.verdict = {
+      .verdict = VerdictClass::Unknown, .cause = "rank-gone", .where = {.rank = 1}};
+  EXPECT_THAT(page_of(diagnosis), StartsWith("unknown: rank 1 went away before the job's end\n"));
+}
+
+TEST(DiagnosePage, HasColourOnATerminalOnly) {
+  EXPECT_THAT(page_of(full_link()), Not(HasSubstr("\033")));
+  EXPECT_THAT(page_of(full_link(), {.color = true, .width = 400}),
+              StartsWith("\033[31mlan-bandwidth\033[0m: the link"));
+}
+
+TEST(DiagnosePage, DetailsHaveAllThatIsBehindIt) {
+  const std::string details = details_of(full_link());
+  EXPECT_THAT(details,
+              AllOf(HasSubstr("link full"), HasSubstr("69.6 %"),
+                    HasSubstr("█████████████████████\n"), HasSubstr("round trip while it was full"),
+                    HasSubstr("packets of b"), HasSubstr("a probe from a to b that carries more"),
+                    HasSubstr("compress gradients"), HasSubstr("lan-latency"),
+                    HasSubstr("waiting for others"), HasSubstr("no sockets were read on b")));
+}
+
+TEST(DiagnosePage, DetailsOfNothingAreEmpty) { EXPECT_EQ(details_of({}), ""); }
+
+TEST(DiagnosePage, ShellsTakeTheFolderAsItIs) {
+  Diagnosis diagnosis = full_link();
+  diagnosis.run = "my runs/a";
+  EXPECT_THAT(page_of(diagnosis), HasSubstr("chokepoint diagnose 'my runs/a' --all"));
+}
+
+TEST(DiagnoseWords, NumbersHaveThreeDigits) {
+  EXPECT_EQ(number_text(0), "0");
+  EXPECT_EQ(number_text(0.0521), "0.052");
+  EXPECT_EQ(number_text(0.5), "0.50");
+  EXPECT_EQ(number_text(5.213), "5.21");
+  EXPECT_EQ(number_text(52.13), "52.1");
+  EXPECT_EQ(number_text(5213.4), "5213");
+  EXPECT_EQ(time_text(12'345), "12.3 s");
+  EXPECT_EQ(quantity_text(12.5, "percent"), "12.5 %");
+  EXPECT_EQ(quantity_text(2e6, "bytes"), "2.00 MB");
+  EXPECT_EQ(quantity_text(3, "retransmissions"), "3 retransmissions");
+}
+
+TEST(DiagnoseWords, PartsAreWrittenAsTheWholeIs) {
+  EXPECT_EQ(whole_text(205.5), "205.5 ms");
+  EXPECT_EQ(part_text(2, 205.5), "2.0");
+  EXPECT_EQ(whole_text(5.25), "5.25 ms");
+  EXPECT_EQ(whole_text(20'500), "20.50 s");
+  EXPECT_EQ(part_text(500, 20'500), "0.50");
+}
+
+TEST(DiagnoseWords, EvidenceOfOneSourceNamesItOnce) {
+  const std::vector<Evidence> evidence = full_link().verdict.evidence;
+  EXPECT_EQ(evidence_text(evidence, 3),
+            "throughput from a to b 197.40 Mb/s, the link carries 200.00 Mb/s (socket samples of "
+            "a), round trip while it was full 12.2 ms (packets of b)");
+  EXPECT_EQ(evidence_text({}, 3), "");
+  EXPECT_EQ(evidence_text({{.what = "eth1 is not used"}}, 3), "eth1 is not used");
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

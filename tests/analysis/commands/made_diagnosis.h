@@ -1,0 +1,57 @@
+// A diagnosis that nobody made, for tests of what shows one.
+#pragma once
+
+#include "analysis/attribution/diagnosis.h"
+
+namespace chokepoint::analysis {
+
+inline Diagnosis full_link() {
+  Diagnosis diagnosis{.run = "runs/a",
+                      .command = "train --big",
+                      .labels = {{"setup", "2x1"}},
+                      .nodes = {"a", "b"},
+                      .steps = {.source = record::StepSource::Marks,
+                                .count = 412,
+                                .mean_ms = 205.5,
+                                .median_ms = 204.0,
+                                .p99_ms = 230.0},
+                      .accounting = Accounting(),
+                      .verdict = {.verdict = VerdictClass::LanBandwidth,
+                                  .cause = "line-rate",
+                                  .where = {.from = "a", .to = "b"},
+                                  .lost_ms_per_step = 143,
+                                  .share_percent = 69.6,
+                                  .confidence = 0.92,
+                                  .evidence = {{.what = "throughput from a to b",
+                                                .value = 197.4,
+                                                .unit = "mbps",
+                                                .from = "socket samples of a"},
+                                               {.what = "the link carries",
+                                                .value = 200.0,
+                                                .unit = "mbps",
+                                                .from = "socket samples of a"},
+                                               {.what = "round trip while it was full",
+                                                .value = 12.25,
+                                                .unit = "ms",
+                                                .from = "packets of b"}},
+                                  .disproof = "a probe from a to b that carries more",
+                                  .advice = {{.what = "a faster link; what 1 Gb/s would bring",
+                                              .command = "chokepoint predict --from DIR --link 1G"},
+                                             {.what = "compress gradients"}}},
+                      .others = {{.verdict = VerdictClass::LanLatency,
+                                  .cause = "round-trips",
+                                  .where = {.from = "a", .to = "b"},
+                                  .lost_ms_per_step = 2.5,
+                                  .share_percent = 1.2,
+                                  .confidence = 0.4}},
+                      .ranks = {{.rank = 0, .node = "a", .computing_ms = 60, .waiting_ms = 0.5},
+                                {.rank = 1, .node = "b", .computing_ms = 59, .waiting_ms = 1.5}},
+                      .missing = {"no packets were captured on a", "no sockets were read on b"},
+                      .is_complete = true};
+  (*diagnosis.accounting)[Account::Compute] = 60;
+  (*diagnosis.accounting)[Account::Link] = 143;
+  (*diagnosis.accounting)[Account::Latency] = 2.5;
+  return diagnosis;
+}
+
+}  // namespace chokepoint::analysis
