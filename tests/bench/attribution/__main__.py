@@ -1,0 +1,119 @@
+"""usage: attribution [--repetitions N] [--only GLOB] [--limit N] [--seed N] [--out DIR] CHOKEPOINT
+       attribution --diagnose-only DIR [--only GLOB] CHOKEPOINT
+       attribution --list CHOKEPOINT
+
+How often `chokepoint diagnose` is right: plays real training under known faults of many strengths,
+in random order, each healthy setup once, and holds the verdicts against the truth. Scenarios are
+divided by their names into the half on which thresholds are chosen and the half that is reported.
+--diagnose-only judges what lies in DIR already, also what tests/lab/lab scenario --twin left there.
+Another --seed is another order, and, but for 0, somewhat other strengths. --report FILE.json gets
+everything, and the tables a file .md beside it. Nothing fails by what is measured.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import random
+import sys
+import time
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "lab"))
+
+import figures  # noqa: E402
+import judging  # noqa: E402
+import playing  # noqa: E402
+import recordings  # noqa: E402
+import report  # noqa: E402
+import strengths  # noqa: E402
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="attribution", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage=argparse.SUPPRESS)
+    parser.add_argument("--only", default="*", help="scenarios of such names")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--limit", type=int, help="so many scenarios, of all kinds first")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=pathlib.Path, default="build/bench/attribution")
+    parser.add_argument("--play-only", action="store_true", help="judge nothing")
+    parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--list", action="store_true", help="the scenarios, and no more")
+    parser.add_argument("--report", type=pathlib.Path, default="build/bench/attribution.json")
+    parser.add_argument("chokepoint")
+    asked = parser.parse_args()
+    asked.chokepoint = os.path.abspath(asked.chokepoint)
+    return asked
+
+
+def document_of(asked, cases, twins):
+    judgements, left_out = [], []
+    for case in cases:
+        why = case.why_no_scenario()
+        if why:
+            left_out.append({"name": case.name, "folder": str(case.folder), "why": why})
+        else:
+            judgements.append(judging.judged(asked.chokepoint, case))
+    well = [judging.judged(asked.chokepoint, twin) for twin in twins if twin.is_sure_to_be_well()]
+    return {"schema": "chokepoint.bench.attribution/1",
+            "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": {"kernel": os.uname().release, "processors": os.cpu_count(),
+                        "load": os.getloadavg()[0]},
+            "cases": len(judgements), "scenarios": len({one["name"] for one in judgements}),
+            "figures": figures.of(judgements), "halves": figures.by_half(judgements),
+            "confusion": figures.confusion(judgements),
+            "twins": figures.of(well) if well else None,
+            "misses": figures.misses(judgements + well), "left_out": left_out,
+            "judgements": judgements, "twin_judgements": well}
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def chosen(asked):
+    return [(base, one) for base, one in strengths.every(asked.seed)
+            if fnmatch.fnmatch(one.name, asked.only)]
+
+
+def list_all(named):
+    for base, one in named:
+        print(f"{one.name:28} {one.truth['class']:14} of {base}")
+
+
+def play(asked):
+    """What could not be played: {name: why}"""
+    sweep = playing.Sweep(pathlib.Path(asked.chokepoint).parent, asked.out, say)
+    wanted = playing.dealt(chosen(asked), asked.seed)[:asked.limit]
+    for repetition in range(1, asked.repetitions + 1):
+        sweep.play(wanted, repetition)
+        wanted = random.Random(repetition).sample(wanted, len(wanted))
+    return sweep.failed
+
+
+def judge(asked, folder, failed):
+    cases, twins = recordings.below(folder)
+    cases = [case for case in cases if fnmatch.fnmatch(case.name, asked.only)]
+    document = document_of(asked, cases, twins if asked.only == "*" else [])
+    document["left_out"] += [{"name": name, "folder": None, "why": why}
+                             for name, why in failed.items()]
+    asked.report.write_text(json.dumps(document, indent=1) + "\n")
+    asked.report.with_suffix(".md").write_text(report.markdown(document))
+    print(report.text(document))
+
+
+def main():
+    asked = arguments()
+    if asked.list:
+        list_all(chosen(asked))
+        return 0
+    failed = {} if asked.diagnose_only else play(asked)
+    if not asked.play_only:
+        judge(asked, asked.diagnose_only or asked.out, failed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

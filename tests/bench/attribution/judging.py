@@ -1,0 +1,109 @@
+"""A recording given to `chokepoint diagnose`, and its answer held against the truth."""
+
+import json
+import subprocess
+import time
+
+DIAGNOSE_SECONDS = 60
+NO_ANSWER = "no-answer"
+WITHIN = 0.15  # of the truth's lost milliseconds a step
+ENDS = ("from", "to")
+EARLY = "early"  # records as they were after a few steps
+
+
+def answer(chokepoint, records):
+    """The document of `chokepoint diagnose`, and how long it took; or a line that says why not."""
+    began = time.monotonic()
+    try:
+        told = subprocess.run([chokepoint, "diagnose", records, "--json"], capture_output=True,
+                              text=True, timeout=DIAGNOSE_SECONDS, check=False)
+        if told.returncode not in (0, 3):
+            return None, last_line(told.stderr) or f"exit status {told.returncode}", 0
+        document = json.loads(told.stdout)
+        document["verdict"]["class"]  # or it is no diagnosis
+        return document, None, time.monotonic() - began
+    except (subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
+        return None, f"no diagnosis: {error!r}"[:200], 0
+
+
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def place_is_right(truth, where):
+    """Whatever the truth names must be named. Where both directions are meant, either order of the
+    ends will do; where a node is, it may be either end."""
+    for name in ("direction", "interface", "rank"):
+        if name in truth and where.get(name) != truth[name]:
+            return False
+    if "node" in truth and truth["node"] not in [where.get(end) for end in (*ENDS, "node")]:
+        return False
+    wanted = [truth.get(end) for end in ENDS]
+    if not any(wanted):
+        return True
+    told = [where.get(end) for end in ENDS]
+    return told == wanted or (truth.get("direction") == "both" and told == wanted[::-1])
+
+
+def named(truth):
+    """The places that the truth names."""
+    return {name: truth[name] for name in (*ENDS, "direction", "interface", "rank", "node")
+            if name in truth}
+
+
+def off(told, true):
+    """By what share of the truth."""
+    return None if told is None or not true else (told - true) / true
+
+
+def judged(chokepoint, case):
+    """A plain document: what was true, what was told, and what is right about it."""
+    document, failure, seconds = answer(chokepoint, case.records)
+    verdict = document["verdict"] if document else {"class": NO_ANSWER}
+    truth, where = case.truth, verdict.get("where") or {}
+    right = verdict["class"] == truth["class"]
+    found = {
+        "name": case.name, "folder": str(case.folder), "half": case.half,
+        "true": {"class": truth["class"], "cause": truth.get("cause"), **named(truth)},
+        "told": {"class": verdict["class"], "cause": verdict.get("cause"),
+                 "where": {name: value for name, value in where.items() if value is not None},
+                 "lost_ms": verdict.get("lost_ms_per_step"),
+                 "share_percent": verdict.get("share_percent"),
+                 "confidence": verdict.get("confidence")},
+        "class_right": right,
+        "cause_right": verdict.get("cause") == truth.get("cause") if right else None,
+        "place_right": place_is_right(truth, where) if right and named(truth) else None,
+        "others": [other.get("class") for other in (document or {}).get("others", [])],
+        "seconds": seconds, "failure": failure}
+    return {**found, **steps(case, document), **lost(case, found),
+            **early(chokepoint, case, verdict)}
+
+
+def steps(case, document):
+    told = (document or {}).get("steps") or {}
+    return {"step_ms": {"true": case.mean_ms, "true_median": case.median_ms,
+                        "twin": case.twin.mean_ms if case.twin else None,
+                        "told": told.get("mean_ms"), "told_median": told.get("median_ms")}}
+
+
+def lost(case, found):
+    """Against the twin; of what there is no twin, or ends early, nothing."""
+    if case.is_healthy or not case.twin or not case.is_whole:
+        return {"lost": None}
+    told, mean, median = (found["told"]["lost_ms"], case.lost_ms("mean_ms"),
+                          case.lost_ms("median_ms"))
+    error = off(told, mean)
+    return {"lost": {"true": mean, "true_median": median, "told": told, "off": error,
+                     "off_median": off(told, median),
+                     "right": error is not None and abs(error) <= WITHIN
+                     if found["class_right"] else None}}
+
+
+def early(chokepoint, case, verdict):
+    """Whether it was told so after few steps, of records that were kept then."""
+    if case.begins_late or not (case.folder / EARLY).is_dir():
+        return {"early": None}
+    document, failure, _ = answer(chokepoint, case.folder / EARLY)
+    told = document["verdict"]["class"] if document else NO_ANSWER
+    return {"early": {"told": told, "stable": told == verdict["class"], "failure": failure}}

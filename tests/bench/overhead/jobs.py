@@ -1,0 +1,35 @@
+"""The jobs that are watched: what a rank is started with."""
+
+import os
+import pathlib
+import subprocess
+
+from lab import Skipped
+
+TREE = pathlib.Path(__file__).resolve().parents[3]
+PORT = 29500
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def trainer(folder, address, steps):
+    """Exchanges 8 MB a step, which fills a link of 1 Gb/s for 64 ms, and sleeps in place of
+    computing: what watching takes of the processors is not taken from the job's own."""
+    program = TREE / "build/release/scripts/train/trainer/lab_trainer"
+    if not os.access(program, os.X_OK):
+        raise Skipped("needs the trainer: libgloo-dev, and ninja -C build/release lab_trainer")
+    return [program, "--meet", folder, "--pattern", "dp", "--bytes", 8_000_000, "--pieces", 4,
+            "--compute-ms", 60, "--steps", steps], {}
+
+
+def ddp(folder, address, steps):
+    """PyTorch's own, 8 MB of gradients, computing on the processors that watching shares."""
+    for python in ("python3", "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import torch.distributed"], check=False,
+                          capture_output=True).returncode == 0:
+            return [python, "-B", TREE / "scripts/train/ddp.py", "--width", 1024, "--depth", 2,
+                    "--batch", 32, "--steps", steps], \
+                {"MASTER_ADDR": address, "MASTER_PORT": str(PORT)}
+    raise Skipped("needs python3-torch")
+
+
+JOBS = {"trainer": trainer, "ddp": ddp}
