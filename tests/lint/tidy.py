@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""clang-tidy over every source of a built tree, on all cores.
+"""clang-tidy over the sources of a built tree, on all cores.
 
-usage: tidy.py BUILD
+usage: tidy.py BUILD [tests]
+
+Product sources, or with "tests" those below tests/.
 
 A source that was clean costs nothing until it changes, or a header of this tree that it includes,
-or its flags, or .clang-tidy, or the tool: a stamp in BUILD/lint/tidy holds the hash of all these.
+or its flags, or .clang-tidy, or the tool: a stamp in BUILD/lint/tidy… holds the hash of all these.
 """
 import concurrent.futures
 import hashlib
@@ -49,6 +51,19 @@ def of_this_tree(build, paths):
             yield path
 
 
+def without_precompiled(command):
+    """Made by another compiler, and every source includes what it needs."""
+    words = shlex.split(command["command"])
+    kept = []
+    while words:
+        word = words.pop(0)
+        if word == "-include" and words and words[0].endswith("cmake_pch.hxx"):
+            words.pop(0)
+        elif word != "-Winvalid-pch":
+            kept.append(word)
+    return {**command, "command": shlex.join(kept)}
+
+
 def contents(paths):
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(set(paths))]
 
@@ -56,34 +71,38 @@ def contents(paths):
 class Unit:
     """One source, and the stamp that says it was clean."""
 
-    def __init__(self, build, command, paths, common):
+    def __init__(self, build, command, paths, common, stamps):
         self.source = pathlib.Path(command["file"])
+        self.commands = stamps
         key = [str(self.source), command["command"], common]
         # A source whose headers are not known is looked at every time.
         self.stamp = None
         if paths:
             key += contents(list(of_this_tree(build, paths)) + [self.source])
             digest = hashlib.sha256("\n".join(key).encode()).hexdigest()
-            self.stamp = build / "lint" / "tidy" / digest
+            self.stamp = stamps / digest
 
     def is_clean(self):
         return self.stamp is not None and self.stamp.exists()
 
 
-def units(build):
+def units(build, tests, stamps):
     version = subprocess.run([TOOL, "--version"], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
     common = version + (ROOT / ".clang-tidy").read_text()
     known = dependencies(build)
-    commands = json.loads((build / "compile_commands.json").read_text())
-    return [Unit(build, command, known.get(object_of(command)), common)
+    commands = [without_precompiled(command)
+                for command in json.loads((build / "compile_commands.json").read_text())]
+    (stamps / "compile_commands.json").write_text(json.dumps(commands))
+    return [Unit(build, command, known.get(object_of(command)), common, stamps)
             for command in commands
             if pathlib.Path(command["file"]).is_relative_to(ROOT)
+            and pathlib.Path(command["file"]).is_relative_to(ROOT / "tests") == tests
             and not pathlib.Path(command["file"]).is_relative_to(build)]
 
 
-def look(build, unit):
-    done = subprocess.run([TOOL, "--quiet", "-p", build, *NOT_OURS, unit.source], text=True,
+def look(unit):
+    done = subprocess.run([TOOL, "--quiet", "-p", unit.commands, *NOT_OURS, unit.source], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode == 0:
         if unit.stamp:
@@ -92,29 +111,31 @@ def look(build, unit):
     return done.stdout or done.stderr
 
 
-def forget_all_but(build, kept):
-    stamps = {unit.stamp for unit in kept}
-    for stamp in (build / "lint" / "tidy").iterdir():
-        if stamp not in stamps:
+def forget_all_but(stamps, kept):
+    wanted = {unit.stamp for unit in kept}
+    for stamp in stamps.iterdir():
+        if stamp not in wanted and stamp.name != "compile_commands.json":
             stamp.unlink()
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["tests"]):
         print(__doc__, file=sys.stderr)
         return 2
     if not shutil.which(TOOL):
         print(f"skipped: {TOOL} is missing: ./scripts/setup installs it")
         return SKIPPED
     build = pathlib.Path(sys.argv[1]).resolve()
-    (build / "lint" / "tidy").mkdir(parents=True, exist_ok=True)
+    tests = sys.argv[2:] == ["tests"]
+    stamps = build / "lint" / ("tidy-tests" if tests else "tidy")
+    stamps.mkdir(parents=True, exist_ok=True)
 
-    every = units(build)
-    forget_all_but(build, every)
+    every = units(build, tests, stamps)
+    forget_all_but(stamps, every)
     changed = [unit for unit in every if not unit.is_clean()]
     print(f"{len(every)} sources, {len(changed)} of them to look at", flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        complaints = [text for text in pool.map(lambda unit: look(build, unit), changed) if text]
+        complaints = [text for text in pool.map(look, changed) if text]
     # A header's finding comes from every source that includes it.
     print("\n".join(dict.fromkeys(line for text in complaints for line in text.splitlines())))
     return 1 if complaints else 0
