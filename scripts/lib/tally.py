@@ -2,7 +2,10 @@
 """Adds up what the stages of scripts/test left behind.
 
 For each stage there is STAGE.xml, JUnit as ctest writes it, or STAGE.note, one line
-"failed<TAB>reason" or "skipped<TAB>reason" for a stage that never came to its tests.
+"failed<TAB>reason" or "skipped<TAB>reason" for a stage that never came to its tests. Where
+STAGE-again.xml is, it holds the few that failed and were run once more with nothing beside them:
+those that pass then count as passed and are named. What a sanitizer reported stays failed, since a
+race need not show twice.
 """
 import argparse
 import dataclasses
@@ -12,12 +15,16 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
+SANITIZER = re.compile(r"Sanitizer|runtime error:")
+
+
 @dataclasses.dataclass
 class Outcome:
     stage: str
     name: str
     status: str  # passed, failed, skipped
     text: str  # why it was skipped, or what it wrote before it failed
+    was_again: bool = False  # it failed at first
 
 
 def skip_reason(output):
@@ -50,10 +57,23 @@ def outcomes(folder, stage):
     if not results.exists():
         return [Outcome(stage, stage, "failed", "the stage left no results")]
     try:
-        cases = ElementTree.parse(results).getroot().iter("testcase")
-        return [outcome(stage, case) for case in cases]
+        first = read(results, stage)
+        again = folder / f"{stage}-again.xml"
+        return merged(first, read(again, stage)) if again.exists() else first
     except ElementTree.ParseError as error:
         return [Outcome(stage, stage, "failed", f"{results}: {error}")]
+
+
+def read(results, stage):
+    return [outcome(stage, case) for case in ElementTree.parse(results).getroot().iter("testcase")]
+
+
+def merged(first, again):
+    mended = {o.name for o in again if o.status == "passed"}
+    for o in first:
+        if o.status == "failed" and o.name in mended and not SANITIZER.search(o.text):
+            o.status, o.was_again = "passed", True
+    return first
 
 
 def totals(found):
@@ -76,8 +96,8 @@ def tell(found):
         for o in skipped:
             print(f"  {o.stage}: {o.name}: {o.text}")
     for o in found:
-        if o.status == "failed":
-            print(f"failed: {o.stage}: {o.name}")
+        if o.status == "failed" or o.was_again:
+            print(f"{'passed only when run again' if o.was_again else 'failed'}: {o.stage}: {o.name}")
             for line in ends(o.text):
                 print(f"  | {line}")
 

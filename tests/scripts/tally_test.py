@@ -19,6 +19,7 @@ def case(name, status, verdict="", output=""):
 
 PASSED = case("A.Passes", "run")
 FAILED = case("A.Fails", "fail", '<failure message=""/>', "expected 1, got 2")
+FAILED_THEN_PASSED = case("A.Fails", "run")
 SKIPPED = case("A.Skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>',
                "skipped: no loop device")
 GOOGLE_SKIPPED = case("A.SkipsToo", "notrun",
@@ -71,6 +72,26 @@ class Tally(unittest.TestCase):
         self.assertEqual(self.tally(["release"], {"release.xml": "<testsuite"})[0], 1)
         self.assertEqual(self.tally(["release"], {"release.xml": junit()})[0], 1)
         self.assertEqual(self.tally(["release"], {"release.xml": junit(SKIPPED)})[0], 1)
+
+    def test_what_passed_when_run_again_counts_and_is_named(self):
+        code, lines = self.tally(["release"], {"release.xml": junit(PASSED, FAILED),
+                                               "release-again.xml": junit(FAILED_THEN_PASSED)})
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[-1], "2 passed, 0 failed, 0 skipped")
+        self.assertIn("passed only when run again: release: ", lines[0])
+
+    def test_what_fails_again_has_failed(self):
+        code, lines = self.tally(["release"], {"release.xml": junit(PASSED, FAILED),
+                                               "release-again.xml": junit(FAILED)})
+        self.assertEqual(code, 1)
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_what_a_sanitizer_reported_stays_failed(self):
+        race = FAILED.replace("<system-out>", "<system-out>WARNING: ThreadSanitizer: data race ")
+        self.assertNotEqual(race, FAILED)
+        code, _ = self.tally(["tsan"], {"tsan.xml": junit(PASSED, race),
+                                        "tsan-again.xml": junit(FAILED_THEN_PASSED)})
+        self.assertEqual(code, 1)
 
 
 if __name__ == "__main__":
