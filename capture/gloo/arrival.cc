@@ -6,6 +6,9 @@
 namespace chokepoint::capture::gloo {
 namespace {
 
+// Data that come so long after one side was ready waited for the other one.
+constexpr std::int64_t kWaitedNs = 5'000'000;
+
 std::int64_t earlier(std::int64_t one, std::int64_t other) {
   return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other);
 }
@@ -46,6 +49,22 @@ void find_last_peer(const Collective& collective, Arrival& arrival) {
   }
 }
 
+// Of the neighbours whose ready message was not seen, the one whose data came last; none where
+// there are no data of one, which may be later still.
+const Share* last_unseen(const Collective& collective) {
+  const Share* last = nullptr;
+  for (const Share& share : collective.shares) {
+    if (came_ns(share, share.received) != 0) {
+      continue;
+    }
+    if (first_data_ns(share) == 0) {
+      return nullptr;
+    }
+    last = last == nullptr || first_data_ns(share) > first_data_ns(*last) ? &share : last;
+  }
+  return last;
+}
+
 std::int64_t own_by_ns(const Collective& collective) {
   std::int64_t by_ns = 0;
   for (const Share& share : collective.shares) {
@@ -75,6 +94,21 @@ void bound(const Collective& collective, Arrival& arrival) {
   }
 }
 
+// One side was ready long before any data moved: the other one came last, and data followed it.
+void take_from_data(const Collective& collective, Arrival& arrival) {
+  if (arrival.own_ns == 0 && arrival.peer_ns != 0) {
+    arrival.own_ns =
+        arrival.first_data_ns > arrival.peer_ns + kWaitedNs ? arrival.first_data_ns : 0;
+  } else if (arrival.peer_ns == 0 && arrival.own_ns != 0) {
+    const Share* last = last_unseen(collective);
+    const std::int64_t data_ns = last == nullptr ? 0 : first_data_ns(*last);
+    if (data_ns > arrival.own_ns + kWaitedNs) {
+      arrival.peer_ns = data_ns;
+      arrival.last_peer = last->connection;
+    }
+  }
+}
+
 }  // namespace
 
 Arrival arrival_at(const Collective& collective) {
@@ -87,6 +121,7 @@ Arrival arrival_at(const Collective& collective) {
   }
   find_last_peer(collective, arrival);
   bound(collective, arrival);
+  take_from_data(collective, arrival);
   return arrival;
 }
 

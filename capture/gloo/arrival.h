@@ -7,7 +7,8 @@
 //
 // By when an unknown one had come is known from the stretch in which its message lay. Where the
 // other side came later still, that moment is taken: who waited is then certain, and how long is
-// told a little short. Pure functions.
+// told a little short. And where data moved only long after one side was ready, the other one came
+// last, just before them. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,6 @@ namespace chokepoint::capture::gloo {
 
 namespace {
 
-// A gap of so few whole headers held nothing else.
-constexpr std::uint64_t kMostReadyBytes = 10 * kHeaderBytes;
-
 // A stretch that was over so long before the first sign of a collective held nothing of it.
 constexpr std::int64_t kNearNs = 5'000'000;
 

@@ -26,7 +26,8 @@ class Expected {
   void announce(const Message& ready);
   void arrived(const Message& buffer);
 
-  // Takes from `missed`, a message of unknown kind, what must have been in it. Calls
+  // Takes from `missed`, a message of unknown kind, what must have been in it: nothing that was
+  // announced only after it, for a stretch may be told long after it was over. Calls
   // `on_message(const Message&)` for each; what `missed` has left is explained by nothing. Its
   // bytes are taken to have come evenly.
   template <class OnMessage>
@@ -34,7 +35,8 @@ class Expected {
     const Message whole = missed;
     for (std::size_t place = 0; place < size_;) {
       const std::uint64_t bytes = waiting_[place].buffer.payload_bytes + kHeaderBytes;
-      if (missed.payload_bytes < bytes) {
+      const bool is_later = waiting_[place].buffer.first_byte_ns > whole.last_byte_ns;
+      if (missed.payload_bytes < bytes || is_later) {
         ++place;
         continue;
       }

@@ -63,6 +63,7 @@ void Follower::open(const Header& header, std::int64_t first_byte_ns) {
 void Follower::lose(const Piece& piece) {
   is_following_ = false;
   has_missed_ = true;
+  missed_from_ = next_header_;
   header_ns_ = partial_bytes_ == 0 ? piece.time_ns : header_ns_;
   partial_bytes_ = 0;
   highest_ns_ = piece.time_ns;
@@ -70,8 +71,14 @@ void Follower::lose(const Piece& piece) {
   ++missed_headers_;
 }
 
+bool Follower::is_pause_behind_headers(const Piece& piece) const {
+  return has_missed_ && highest_ > missed_from_ && highest_ - missed_from_ <= kMostReadyBytes &&
+         piece.time_ns - highest_ns_ > kPauseNs;
+}
+
 bool Follower::read_late(const Piece& piece) {
-  if (piece.offset > next_header_ || piece.offset + piece.bytes <= next_header_) {
+  if (missed_from_ != next_header_ || piece.offset > next_header_ ||
+      piece.offset + piece.bytes <= next_header_) {
     return false;
   }
   const auto header = read_header(captured_from(piece, next_header_));
@@ -102,7 +109,7 @@ bool Follower::find_again(const Piece& piece) {
 
 Message Follower::unknown_until(std::uint64_t offset) const {
   Message message;
-  message.payload_bytes = offset > next_header_ ? offset - next_header_ : 0;
+  message.payload_bytes = offset > missed_from_ ? offset - missed_from_ : 0;
   message.first_byte_ns = header_ns_;
   message.last_byte_ns = highest_ns_;
   return message;

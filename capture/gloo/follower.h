@@ -12,7 +12,8 @@
 //       ▼
 //   Lost ──── a segment begins with a header, or the missing bytes come late ────▶ Following
 //
-// What passed while lost is told as one message of unknown kind; there may have been several.
+// What passed while lost is told as one message of unknown kind; there may have been several. A few
+// headers' bytes before a pause are told by themselves: what follows came when it came.
 //
 // One a direction; owned by whoever looks at the flow; fixed memory, no allocation.
 #pragma once
@@ -54,7 +55,7 @@ class Follower {
     if (is_open_) {
       is_open_ = false;
       on_message(message_);
-    } else if (has_missed_ && highest_ > next_header_) {
+    } else if (has_missed_ && highest_ > missed_from_) {
       on_message(unknown_until(highest_));
       has_missed_ = false;
     }
@@ -66,6 +67,7 @@ class Follower {
  private:
   // Offsets beyond are no stream's, such as those before its first byte.
   static constexpr std::uint64_t kMostStreamBytes = std::uint64_t{1} << 62;
+  static constexpr std::int64_t kPauseNs = 2'000'000;
 
   enum class Read : std::uint8_t { Whole, Part, Missed };
 
@@ -90,6 +92,7 @@ class Follower {
   void lose(const Piece& piece);
   bool read_late(const Piece& piece);
   bool find_again(const Piece& piece);
+  bool is_pause_behind_headers(const Piece& piece) const;
   Message unknown_until(std::uint64_t offset) const;
 
   bool is_following_ = false;
@@ -98,7 +101,8 @@ class Follower {
   bool has_point_to_point_ = false;  // send() and receive() were seen on it
   std::uint8_t partial_bytes_ = 0;   // of the header that is being put together
   std::uint64_t next_header_ = 0;
-  std::uint64_t highest_ = 0;  // the end of what was seen
+  std::uint64_t missed_from_ = 0;  // of what was missed, the first byte that was not told yet
+  std::uint64_t highest_ = 0;      // the end of what was seen
   std::int64_t header_ns_ = 0;
   std::int64_t highest_ns_ = 0;
   std::uint64_t missed_headers_ = 0;
@@ -147,13 +151,18 @@ void Follower::catch_up(const Piece& piece, std::uint64_t end, OnMessage& on_mes
   }
   const std::uint64_t missed_until = piece.offset;
   const Message missed = unknown_until(missed_until);
-  const bool is_something_missed = has_missed_ && missed_until > next_header_;
+  const bool is_something_missed = has_missed_ && missed_until > missed_from_;
   if (find_again(piece)) {
     if (is_something_missed) {
       on_message(missed);
     }
     take_header(piece, end, on_message);
     return;
+  }
+  if (is_pause_behind_headers(piece)) {
+    on_message(unknown_until(highest_));
+    missed_from_ = highest_;
+    header_ns_ = piece.time_ns;
   }
   highest_ = end;
   highest_ns_ = piece.time_ns;

@@ -21,6 +21,8 @@
 namespace chokepoint::capture::gloo {
 
 inline constexpr std::size_t kHeaderBytes = 48;
+// A stretch of so few whole headers held nothing else.
+inline constexpr std::uint64_t kMostReadyBytes = 10 * kHeaderBytes;
 inline constexpr std::uint64_t kMostPayloadBytes = std::uint64_t{1} << 36;
 
 // As on the wire, in the byte order of x86-64 and ARM64.

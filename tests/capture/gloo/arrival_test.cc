@@ -102,5 +102,36 @@ TEST(GlooArrival, ANeighbourThatNeverCameIsUnknown) {
   EXPECT_EQ(arrival.peer_ns, 0);
 }
 
+// Out of sight, but data moved only long after the other side was ready.
+TEST(GlooArrival, WhoseReadyMessageWasNotSeenCameWithTheDataThatHadWaited) {
+  constexpr std::int64_t kLateNs = 200'000'000;
+  Share share = later_by(usual(7), kLateNs);
+  const std::int64_t data_ns = share.received.first_data_ns;
+  share.received.send_ready_ns = share.received.receive_ready_ns = 0;
+  const Arrival peer = arrival_at({.shares = {share}});
+  EXPECT_EQ(peer.own_ns, 100);
+  EXPECT_EQ(peer.peer_ns, data_ns);
+  EXPECT_EQ(peer.last_peer, 7U);
+
+  std::swap(share.sent, share.received);
+  const Arrival own = arrival_at({.shares = {share}});
+  EXPECT_EQ(own.own_ns, data_ns);
+  EXPECT_EQ(own.peer_ns, 100);
+}
+
+TEST(GlooArrival, DataSoonAfterOneSideWasReadySayNothingOfTheOther) {
+  Share share = usual(7);
+  share.received.send_ready_ns = share.received.receive_ready_ns = 0;
+  EXPECT_EQ(arrival_at({.shares = {share}}).peer_ns, 0);
+}
+
+TEST(GlooArrival, OfANeighbourThatSentNothingYetNothingIsKnown) {
+  Share waits{.connection = 8};
+  waits.sent = {.send_ready_ns = 100};
+  Share share = later_by(usual(7), 200'000'000);
+  share.received.send_ready_ns = share.received.receive_ready_ns = 0;
+  EXPECT_EQ(arrival_at({.shares = {share, waits}}).peer_ns, 0);
+}
+
 }  // namespace
 }  // namespace chokepoint::capture::gloo

@@ -141,6 +141,19 @@ TEST_F(GlooCollectives, DeducesABufferWhoseHeaderWasMissedFromWhatAnnouncedIt) {
   EXPECT_EQ(over[0].sent_bytes(), 10U) << "the rest of the gap was a ready message";
 }
 
+// A stretch is told when the next header is read, which may be in the next collective.
+TEST_F(GlooCollectives, DeducesNoBufferThatWasAnnouncedOnlyAfterTheStretch) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  transfer(collectives, peer, Kind::AllReduce, 5, 5'000, 10);
+  collectives.take(peer, false, message_of(Opcode::ReceiveReady, Kind::AllReduce, 6, 5'000, 100));
+  collectives.take(peer, true, missed(5'048, 20, 30));
+  collectives.settle(0, true);
+  ASSERT_EQ(over.size(), 2U);
+  EXPECT_EQ(over[1].number, 6U);
+  EXPECT_EQ(over[1].sent_bytes(), 0U);
+}
+
 TEST_F(GlooCollectives, GivesWhatNothingAnnouncedToTheCollectiveThatWasUnderWay) {
   Collectives collectives = made();
   const std::uint32_t peer = collectives.connect(ends_to(2));

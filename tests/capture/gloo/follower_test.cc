@@ -112,6 +112,29 @@ TEST(GlooFollower, GoesOnAtTheNextSegmentThatBeginsWithAHeaderAfterOneBehindTheS
   EXPECT_EQ(stream.follower.missed_headers(), 1U);
 }
 
+// Ready messages lay behind each other in one frame, and what they announced came long after.
+TEST(GlooFollower, TellsAFewMissedHeadersApartFromWhatCameAfterAPause) {
+  Stream stream;
+  for (int slot = 0; slot < 4; ++slot) {
+    stream.add(Kind::AllReduce, 7, 1'000, Opcode::ReceiveReady);
+  }
+  const std::uint64_t buffer = stream.add(Kind::AllReduce, 7, 1'000);
+  const std::uint64_t next = stream.add(Kind::AllReduce, 8, 1'000);
+  stream.show(0, buffer);
+  const std::int64_t ready_ns = stream.now;
+  stream.now += 200'000'000;
+  stream.show(buffer, next, 20);
+  const std::int64_t data_ns = stream.now;
+  stream.show(next, next + 1'048);
+  ASSERT_EQ(stream.messages.size(), 4U);
+  EXPECT_EQ(stream.messages[1].kind, Kind::Unknown);
+  EXPECT_EQ(stream.messages[1].payload_bytes, 3 * kHeaderBytes);
+  EXPECT_EQ(stream.messages[1].last_byte_ns, ready_ns);
+  EXPECT_EQ(stream.messages[2].kind, Kind::Unknown);
+  EXPECT_EQ(stream.messages[2].payload_bytes, 1'048U);
+  EXPECT_EQ(stream.messages[2].first_byte_ns, data_ns);
+}
+
 TEST(GlooFollower, DoesNotMindPiecesMissingInsideAPayload) {
   Stream stream;
   stream.add(Kind::AllReduce, 1, 10'000);
