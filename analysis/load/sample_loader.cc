@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "analysis/load/totals.h"
+
 namespace chokepoint::analysis {
 namespace {
 
@@ -54,7 +56,7 @@ class SampleLoader {
     read<record::CounterSample>([this](const auto& row) { keep(row, row.peak_per_s, 0); });
     read<record::GaugeSample>([this](const auto& row) { keep(row, row.peak, row.value); });
     read<record::Collective>([this](const auto& row) { node_.collectives.push_back(row); });
-    sort();
+    put_together();
     node_.windows = plan_.windows;
   }
 
@@ -96,13 +98,14 @@ class SampleLoader {
     }
   }
 
-  void sort() {
+  void put_together() {
     for (FlowData& flow : node_.flows) {
       for (const std::size_t side : {0U, 1U}) {
         put_in_order(flow.packets.at(side));
         put_in_order(flow.sockets.at(side));
         put_in_order(flow.marks.at(side));
       }
+      complete_totals(flow);
     }
     for (SeriesData& series : node_.series) {
       put_in_order(series.readings);
