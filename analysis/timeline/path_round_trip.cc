@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/load/least_round_trip.h"
+
 namespace chokepoint::analysis {
 namespace {
 

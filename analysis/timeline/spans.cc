@@ -57,4 +57,8 @@ std::int64_t covered_ns(std::span<const Span> spans, Span part) {
   return sum_ns;
 }
 
+bool covers(std::span<const Span> spans, std::int64_t t_ns) {
+  return covered_ns(spans, {t_ns, t_ns + 1}) > 0;
+}
+
 }  // namespace chokepoint::analysis

@@ -18,5 +18,6 @@ std::int64_t length_ns(std::span<const Span> spans);
 std::span<const Span> touching(std::span<const Span> spans, Span part);
 // How much of a span the set covers.
 std::int64_t covered_ns(std::span<const Span> spans, Span part);
+bool covers(std::span<const Span> spans, std::int64_t t_ns);
 
 }  // namespace chokepoint::analysis

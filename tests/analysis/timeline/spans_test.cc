@@ -29,10 +29,6 @@ TEST(United, LeavesOutWhatIsEmptyOrTurnedRound) {
   EXPECT_TRUE(united({}).empty());
 }
 
-TEST(United, JoinsOverGapsThatAreSmallEnough) {
-  EXPECT_EQ(pairs_of(united({{0, 10}, {13, 20}, {24, 30}}, 3)), (Pairs{{0, 20}, {24, 30}}));
-}
-
 TEST(CommonTo, KeepsWhatLiesInBoth) {
   const Spans one{{0, 10}, {20, 30}, {40, 50}};
   const Spans other{{5, 25}, {28, 45}};
