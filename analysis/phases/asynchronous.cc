@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kLargeBytes = 512 * 1024;  // of both ways: activations of this size are rarer
-constexpr double kSure = 0.25;              // standard error of the slope
+constexpr double kMoreAlike = 0.5;          // spread, of the other's
 constexpr double kAlike = 0.05;             // of the bytes of the one before
 constexpr std::size_t kFew = 8;
 
@@ -18,7 +21,7 @@ struct Pair {
 };
 
 double took_ns(const Bead& bead) {
-  return static_cast<double>(bead.exchange->end_ns - bead.exchange->all_ready_ns);
+  return static_cast<double>(bead.exchange->end_ns - bead.exchange->own_ready_ns);
 }
 
 // The beads of each step, by their place in it.
@@ -41,34 +44,33 @@ std::vector<std::vector<std::size_t>> by_step(const Line& line, const Spans& ste
   return places;
 }
 
-struct Slope {
-  double value = 0;
-  double error = 1;
-};
+// How far from each other half of them usually are.
+double spread_of(std::vector<double> values) {
+  const double middle = math::median(values).value_or(0);
+  for (double& value : values) {
+    value = std::abs(value - middle);
+  }
+  return math::median(values).value_or(0);
+}
 
-Slope slope_of(const std::vector<Pair>& pairs) {
-  double took = 0;
-  double then = 0;
+// Whether the rank went on computing: then what it took and what came then are alike together, and
+// else what came then is by itself. Nothing where neither is clearly more alike.
+std::optional<bool> went_on(const std::vector<Pair>& pairs) {
+  std::vector<double> together;
+  std::vector<double> alone;
   for (const Pair& pair : pairs) {
-    took += pair.took_ns / static_cast<double>(pairs.size());
-    then += pair.then_ns / static_cast<double>(pairs.size());
+    together.push_back(pair.took_ns + pair.then_ns);
+    alone.push_back(pair.then_ns);
   }
-  double both = 0;
-  double spread = 0;
-  for (const Pair& pair : pairs) {
-    both += (pair.took_ns - took) * (pair.then_ns - then);
-    spread += (pair.took_ns - took) * (pair.took_ns - took);
+  const double of_both = spread_of(std::move(together));
+  const double of_then = spread_of(std::move(alone));
+  if (pairs.size() < kFew || std::max(of_both, of_then) <= 0) {
+    return std::nullopt;
   }
-  if (pairs.size() < kFew || spread <= 0) {
-    return {};
+  if (of_both < kMoreAlike * of_then) {
+    return true;
   }
-  const double slope = both / spread;
-  double rest = 0;
-  for (const Pair& pair : pairs) {
-    const double miss = pair.then_ns - then - slope * (pair.took_ns - took);
-    rest += miss * miss;
-  }
-  return {slope, std::sqrt(rest / static_cast<double>(pairs.size() - 2) / spread)};
+  return of_then < kMoreAlike * of_both ? std::optional(false) : std::nullopt;
 }
 
 struct Place {
@@ -94,39 +96,33 @@ std::map<std::size_t, Place> places_of(const Line& line, const Spans& steps) {
   return places;
 }
 
-// Each place's own means aside, what all of them have in common.
-Slope common_slope(const std::map<std::size_t, Place>& places) {
+// Each place's own middle aside, all of them.
+std::vector<Pair> all_pairs(const std::map<std::size_t, Place>& places) {
   std::vector<Pair> all;
   for (const auto& [number, place] : places) {
-    Pair mean;
+    std::vector<double> took;
+    std::vector<double> then;
     for (const Pair& pair : place.pairs) {
-      mean.took_ns += pair.took_ns / static_cast<double>(place.pairs.size());
-      mean.then_ns += pair.then_ns / static_cast<double>(place.pairs.size());
+      took.push_back(pair.took_ns);
+      then.push_back(pair.then_ns);
     }
+    const Pair middle{math::median(took).value_or(0), math::median(then).value_or(0)};
     for (const Pair& pair : place.pairs) {
-      all.push_back({pair.took_ns - mean.took_ns, pair.then_ns - mean.then_ns});
+      all.push_back({pair.took_ns - middle.took_ns, pair.then_ns - middle.then_ns});
     }
   }
-  return slope_of(all);
-}
-
-// Frameworks exchange large gradients while computing goes on, and small activations not.
-bool is_unwaited(const Slope& own, const Slope& common, double bytes) {
-  for (const Slope& slope : {own, common}) {
-    if (slope.error < kSure) {
-      return slope.value < -0.5;
-    }
-  }
-  return bytes >= kLargeBytes;
+  return all;
 }
 
 }  // namespace
 
 void mark_unwaited(Line& line, const Spans& steps) {
   const std::map<std::size_t, Place> places = places_of(line, steps);
-  const Slope common = common_slope(places);
+  const std::optional<bool> on_the_whole = went_on(all_pairs(places));
   for (const auto& [number, place] : places) {
-    if (is_unwaited(slope_of(place.pairs), common, place.bytes)) {
+    // Frameworks exchange large gradients while computing goes on, and small activations not.
+    const bool is_usual = on_the_whole.value_or(place.bytes >= kLargeBytes);
+    if (went_on(place.pairs).value_or(is_usual)) {
       for (const std::size_t bead : place.beads) {
         line.beads[bead].unwaited = true;
       }

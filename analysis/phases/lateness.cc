@@ -49,15 +49,16 @@ void add_collective(const Exchanges& exchanges, const Meeting& meeting, const Be
 
 }  // namespace
 
-std::vector<Late> late_arrivals(const Exchanges& exchanges, const Spans& steps) {
+std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
+                                const Spans& steps) {
   std::vector<Line> lines;
   for (const auto& of_node : exchanges) {
     lines.push_back(line_of(of_node));
     mark_unwaited(lines.back(), steps);
   }
   const BeadOf beads = beads_of(lines);
-  std::vector<Late> late = late_senders(exchanges);
-  for (const Meeting& meeting : meetings_of(exchanges)) {
+  std::vector<Late> late = late_senders(exchanges, meetings);
+  for (const Meeting& meeting : meetings) {
     if (meeting.size() > 1 && !is_message(at(exchanges, meeting.front()))) {
       add_collective(exchanges, meeting, beads, late);
     }

@@ -25,6 +25,7 @@ struct Late {
   double lost_ns = 0;    // of it, what the step took longer for
 };
 
-std::vector<Late> late_arrivals(const Exchanges& exchanges, const Spans& steps);
+std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
+                                const Spans& steps);
 
 }  // namespace chokepoint::analysis

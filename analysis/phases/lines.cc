@@ -42,8 +42,7 @@ void model(Burst& burst, std::span<Bead> beads) {
     return;
   }
   const double first_share = beads.front().exchange->bytes / bytes;
-  const double backward_ns =
-      static_cast<double>(beads.front().gap_ns) / (kForwardShare + first_share);
+  const double backward_ns = backward_of(static_cast<double>(beads.front().gap_ns), first_share);
   double before_last_ns = 0;
   for (std::size_t place = 0; place < beads.size(); ++place) {
     beads[place].pace_ns = place == 0 ? 0 : backward_ns * beads[place].exchange->bytes / bytes;
@@ -53,6 +52,10 @@ void model(Burst& burst, std::span<Bead> beads) {
 }
 
 }  // namespace
+
+double backward_of(double first_gap, double first_share) {
+  return first_gap / (kForwardShare + first_share);
+}
 
 Line line_of(std::span<const Exchange> exchanges) {
   Line line{.beads = beads_of(exchanges)};

@@ -34,6 +34,10 @@ struct Line {
   std::vector<Burst> bursts = {};
 };
 
+// How long a backward pass takes of which the first bucket, with this share of the gradients, comes
+// after a gap that holds the forward pass, too.
+double backward_of(double first_gap, double first_share);
+
 // Of one node's exchanges, messages left out.
 Line line_of(std::span<const Exchange> exchanges);
 

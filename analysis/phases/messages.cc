@@ -36,9 +36,10 @@ double allowed_ns(const std::map<Way, double>& usual, std::int64_t connection) {
   return sum_ns;
 }
 
-std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchanges) {
+std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchanges,
+                                                        std::span<const Meeting> meetings) {
   std::map<const Exchange*, const Exchange*> receivers;
-  for (const Meeting& meeting : meetings_of(exchanges)) {
+  for (const Meeting& meeting : meetings) {
     if (meeting.size() == 2 && is_message(at(exchanges, meeting.front()))) {
       const Exchange& one = at(exchanges, meeting.front());
       const Exchange& other = at(exchanges, meeting.back());
@@ -59,10 +60,10 @@ std::vector<std::vector<Thought>> all_thoughts(const Exchanges& exchanges) {
 
 }  // namespace
 
-std::vector<Late> late_senders(const Exchanges& exchanges) {
+std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings) {
   const std::vector<std::vector<Thought>> thoughts = all_thoughts(exchanges);
   const std::map<Way, double> usual = usual_thoughts(thoughts);
-  const auto receivers = receivers_of(exchanges);
+  const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
   for (const auto& of_node : thoughts) {
     for (const Thought& thought : of_node) {

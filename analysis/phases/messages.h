@@ -8,6 +8,6 @@
 
 namespace chokepoint::analysis {
 
-std::vector<Late> late_senders(const Exchanges& exchanges);
+std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings);
 
 }  // namespace chokepoint::analysis

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/phases/asynchronous.h"
+#include "analysis/phases/lines.h"
 #include "analysis/phases/pipeline.h"
 #include "base/record/names.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr double kProcessorsCompute = 0.6;  // of the time in which nothing was under way
 constexpr double kBucketBytes = 25e6;
-constexpr double kForwardShare = 0.5;
 
 bool has_gpu(const NodeData& node) {
   return !node.find(record::kGpuUtilization).empty() ||
@@ -21,16 +21,23 @@ bool has_gpu(const NodeData& node) {
          });
 }
 
+double worked_ns(const OverlapInput& input, std::size_t node, const SeriesData& thread) {
+  double sum_ns = 0;
+  for (const Span& span : united(input.steps)) {
+    const Span local{input.clocks.local_ns(node, span.start_ns),
+                     input.clocks.local_ns(node, span.end_ns)};
+    sum_ns += growth(thread, local).value_or(0);
+  }
+  return sum_ns;
+}
+
 // What a job's first thread worked, a step, on the node where it worked most.
 double worked_ms(const OverlapInput& input) {
   double most_ms = 0;
-  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
-    const Span whole{input.clocks.local_ns(place, input.steps.front().start_ns),
-                     input.clocks.local_ns(place, input.steps.back().end_ns)};
-    for (const SeriesData* series : input.run.nodes[place].find(record::kThreadCpu)) {
+  for (std::size_t node = 0; node < input.run.nodes.size(); ++node) {
+    for (const SeriesData* series : input.run.nodes[node].find(record::kThreadCpu)) {
       if (series->row.subject.ends_with(" (main)")) {
-        const double worked_ns = growth(*series, whole).value_or(0);
-        most_ms = std::max(most_ms, worked_ns / 1e6 / input.count);
+        most_ms = std::max(most_ms, worked_ns(input, node, *series) / 1e6 / input.count);
       }
     }
   }
@@ -51,7 +58,7 @@ double hidden_of(const Line& line, const Spans& steps) {
   }
   for (const Burst& burst : line.bursts) {
     const std::int64_t begin_ns = line.beads[burst.first].exchange->own_ready_ns;
-    hidden_ns += covered_ns(steps, {begin_ns, begin_ns + 1}) > 0 ? burst.hidden_ns : 0;
+    hidden_ns += covers(steps, begin_ns) ? burst.hidden_ns : 0;
   }
   return hidden_ns;
 }
@@ -90,9 +97,12 @@ double sent_bytes(const RunData& run) {
 }
 
 double buckets_ms(const OverlapInput& input) {
-  const double bytes = sent_bytes(input.run) / input.count;
+  const Span whole{input.steps.front().start_ns, input.steps.back().end_ns};
+  const double steps_in_all = static_cast<double>(whole.length_ns()) /
+                              (static_cast<double>(length_ns(input.steps)) / input.count);
+  const double bytes = sent_bytes(input.run) / steps_in_all;
   const double first_share = bytes > 0 ? std::min(1.0, kBucketBytes / bytes) : 1;
-  return input.alone_ms * (1 - first_share) / (kForwardShare + first_share);
+  return backward_of(input.alone_ms, first_share) * (1 - first_share);
 }
 
 }  // namespace

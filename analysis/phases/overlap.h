@@ -18,7 +18,6 @@ struct OverlapInput {
   const Clocks& clocks;
   const Exchanges& exchanges;
   const Spans& steps;
-  const Spans& communicating;
   double alone_ms = 0;  // of a step nothing is under way
   double count = 0;     // of steps
 };

@@ -11,9 +11,9 @@ namespace chokepoint::analysis {
 namespace {
 
 // Of a message, from when both of its ends were ready; of a collective, each rank's part.
-Spans communication_of(const Exchanges& exchanges) {
+Spans communication_of(const Exchanges& exchanges, const std::vector<Meeting>& meetings) {
   Spans spans;
-  for (const Meeting& meeting : meetings_of(exchanges)) {
+  for (const Meeting& meeting : meetings) {
     std::int64_t ready_ns = at(exchanges, meeting.front()).all_ready_ns;
     std::int64_t end_ns = at(exchanges, meeting.front()).end_ns;
     for (const Part part : meeting) {
@@ -39,14 +39,14 @@ struct Waiting {
 };
 
 Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& exchanges,
-                   const StepLine& steps) {
+                   const std::vector<Meeting>& meetings, const StepLine& steps) {
   std::vector<SenderActivity> senders;
   for (std::size_t node = 0; node < run.nodes.size(); ++node) {
     senders.push_back(senders_of(run, clocks, node));
   }
   const Spans inside = united(steps.settled);
   Waiting waiting{.late_ms = std::vector<double>(run.nodes.size(), 0)};
-  for (const Late& late : late_arrivals(exchanges, steps.settled)) {
+  for (const Late& late : late_arrivals(exchanges, meetings, steps.settled)) {
     const Spans waited = common_to(std::span(&late.waited, 1), touching(inside, late.waited));
     const Spans held = common_to(waited, touching(senders[late.node].busy, late.waited));
     const auto free_ns = static_cast<double>(length_ns(waited) - length_ns(held));
@@ -82,16 +82,16 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   const Spans inside = united(steps.settled);
   phases.step_ms = per_step_ms(static_cast<double>(length_ns(steps.settled)), steps);
   const Exchanges exchanges = exchanges_of(run, clocks);
-  Activity activity;
   if (is_any(exchanges)) {
     phases.source = PhaseSource::Library;
-    Waiting waiting = waiting_of(run, clocks, exchanges, steps);
+    const std::vector<Meeting> meetings = meetings_of(exchanges);
+    Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
     phases.late_ms = std::move(waiting.late_ms);
-    Spans communication = communication_of(exchanges);
+    Spans communication = communication_of(exchanges, meetings);
     std::ranges::move(waiting.held, std::back_inserter(communication));
     phases.communicating = common_to(united(std::move(communication)), inside);
   } else {
-    activity = activity_of(run, clocks);
+    const Activity activity = activity_of(run, clocks);
     phases.source = activity.source;
     phases.communicating = common_to(activity.spans, inside);
   }
@@ -103,7 +103,6 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
                                            .clocks = clocks,
                                            .exchanges = exchanges,
                                            .steps = steps.settled,
-                                           .communicating = phases.communicating,
                                            .alone_ms = alone_ms,
                                            .count = static_cast<double>(steps.settled.size())}),
                                 0.0, communicating_ms);

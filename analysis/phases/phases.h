@@ -8,8 +8,8 @@
 
 #include "analysis/phases/exchanges.h"
 #include "analysis/phases/lateness.h"
-#include "analysis/timeline/spans.h"
 #include "analysis/phases/steps.h"
+#include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
 

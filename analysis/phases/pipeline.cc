@@ -122,23 +122,28 @@ std::optional<double> thought_of_batch_ns(const Exchanges& exchanges, const Ends
   return std::min(*turns, begins.value_or(*turns));
 }
 
+struct Messages {
+  double count = 0;
+  double usual_bytes = 0;
+};
+
 // Several whose headers were out of sight are one row: the bytes tell how many.
-double messages_in(const std::vector<Exchange>& exchanges, Span span) {
+Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
   std::vector<double> sizes;
   for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
-    if (sent->own_ready_ns >= span.start_ns && sent->own_ready_ns < span.end_ns) {
+    if (covers(steps, sent->own_ready_ns)) {
       sizes.push_back(sent->bytes);
     }
   }
   const double largest = sizes.empty() ? 0 : std::ranges::max(sizes);
   std::erase_if(sizes, [&](double size) { return size < kScrap * largest; });
   const double usual = math::quantile(sizes, 0.1).value_or(0);
-  return usual > 0 ? std::reduce(sizes.begin(), sizes.end()) / usual : 0;
+  return {usual > 0 ? std::reduce(sizes.begin(), sizes.end()) / usual : 0, usual};
 }
 
 }  // namespace
 
-std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps) {
+std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans& steps) {
   const std::optional<Ends> ends = ends_of(exchanges, steps);
   if (!ends || steps.empty()) {
     return std::nullopt;
@@ -147,10 +152,18 @@ std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& ste
   if (!thought_ns) {
     return std::nullopt;
   }
-  const double batches =
-      messages_in(exchanges[ends->first], {steps.front().start_ns, steps.back().end_ns}) /
-      static_cast<double>(steps.size());
-  return (batches + static_cast<double>(ends->stages) - 1) * *thought_ns;
+  const Messages sent = sent_in(exchanges[ends->first], steps);
+  return PipelineView{
+      .stages = static_cast<double>(ends->stages),
+      .batches = sent.count / static_cast<double>(steps.size()),
+      .thought_ns = *thought_ns,
+      .message_bytes = sent.usual_bytes,
+      .is_forward_only = of_kind(exchanges[ends->last], CollectiveKind::Send).empty()};
+}
+
+std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps) {
+  const std::optional<PipelineView> pipeline = pipeline_of(exchanges, steps);
+  return pipeline ? std::optional(pipeline->ideal_step_ns()) : std::nullopt;
 }
 
 }  // namespace chokepoint::analysis

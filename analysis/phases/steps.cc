@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/phases/horizon.h"
 #include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
@@ -99,6 +100,8 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   std::ranges::sort(line.all, {}, &Span::start_ns);
   const std::size_t skipped = line.all.size() > kWarmUp + kFewSteps ? kWarmUp : 0;
   line.settled.assign(line.all.begin() + static_cast<std::ptrdiff_t>(skipped), line.all.end());
+  const std::int64_t until_ns = known_until_ns(run, clocks);
+  std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });
   line.settled = those_read(std::move(line.settled), run, clocks);
   return line;
 }

@@ -121,6 +121,13 @@ TEST_F(OfSenders, AreStalledWhereNothingComesThrough) {
   EXPECT_NEAR(static_cast<double>(length_ns(activity.stalled)), 600e6, 60e6);
 }
 
+TEST_F(OfSenders, AreNotStalledBeforeThereWasAnythingToSend) {
+  sockets(0, 0) = {busy(0, 0, 0), busy(50, 50, 1000), busy(350, 50, 1000), busy(650, 350, 1000)};
+  const SenderActivity activity = senders(0);
+  ASSERT_EQ(activity.stalled.size(), 1U);
+  EXPECT_EQ(activity.stalled.front().start_ns, ms_ns(350));
+}
+
 TEST_F(OfSenders, AreNotStalledWhileDataMovesOrNobodySends) {
   for (int reading = 0; reading <= 30; ++reading) {
     sockets(0, 0).push_back(busy(reading * 20, reading * 20, reading * 1000));

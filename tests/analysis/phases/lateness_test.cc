@@ -14,7 +14,7 @@ constexpr double kSmall = 1000;  // bytes that are waited for, where nothing tel
 constexpr double kLarge = 40e6;  // and that are not
 
 std::vector<Late> late_of(const Exchanges& exchanges) {
-  return late_arrivals(exchanges, steps_ms(30, 200));
+  return late_arrivals(exchanges, meetings_of(exchanges), steps_ms(30, 200));
 }
 
 // Milliseconds lost by each node.

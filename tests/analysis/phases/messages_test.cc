@@ -14,7 +14,7 @@ namespace {
 
 std::map<std::size_t, double> lost_ms(const Exchanges& exchanges) {
   std::map<std::size_t, double> lost;
-  for (const Late& late : late_senders(exchanges)) {
+  for (const Late& late : late_senders(exchanges, meetings_of(exchanges))) {
     lost[late.node] += late.lost_ns / 1e6;
   }
   return lost;
@@ -25,10 +25,10 @@ double of(const std::map<std::size_t, double>& lost, std::size_t node) {
 }
 
 TEST(LateSenders, AreNoneOfNothingOrWithoutTheReceiversRecord) {
-  EXPECT_TRUE(late_senders({}).empty());
+  EXPECT_TRUE(late_senders({}, {}).empty());
   Exchanges exchanges = pipeline({.stages = 2, .late_stage = 0, .late_ms = 50});
   exchanges[1].clear();
-  EXPECT_TRUE(late_senders(exchanges).empty());
+  EXPECT_TRUE(late_senders(exchanges, meetings_of(exchanges)).empty());
 }
 
 TEST(LateSenders, AreHardlyAnyInAPipelineThatRunsEvenly) {
@@ -112,6 +112,14 @@ TEST(IdealStep, DoesNotGrowWithTheTimeThatMessagesTake) {
 }
 
 // Messages whose headers were out of sight are part of the row before them.
+TEST(IdealStep, IsTheSameWhereOnlySomeOfTheStepsWereRead) {
+  const PipelinePlan plan{.steps = 30};
+  const Spans all = pipeline_steps(plan);
+  Spans some(all.begin(), all.begin() + 5);
+  some.insert(some.end(), all.end() - 5, all.end());
+  EXPECT_NEAR(*ideal_step_ns(pipeline(plan), some), *ideal_step_ns(pipeline(plan), all), 1e3);
+}
+
 TEST(IdealStep, CountsMessagesThatAnotherRowSwallowed) {
   const PipelinePlan plan{.stages = 3, .batches = 6, .message_ms = 0.01};
   Exchanges exchanges = pipeline(plan);

@@ -18,7 +18,6 @@ class Hidden : public testing::Test {
                       .clocks = run.clocks,
                       .exchanges = exchanges,
                       .steps = steps,
-                      .communicating = steps,
                       .alone_ms = alone_ms,
                       .count = static_cast<double>(steps.size())});
   }
@@ -114,6 +113,27 @@ TEST_F(Hidden, WithoutMessagesGoesByBuckets) {
   run.flow(0, 1).totals[0].payload_bytes = 10 * 100'000'000LL;
   EXPECT_NEAR(hidden(60), 60 / 0.75 * 0.75, 10);
   EXPECT_LE(hidden(60), 60 / 0.5);
+}
+
+// Of a long run only windows are read: what went on between them is no step's.
+class HiddenInWindows : public Hidden {
+ protected:
+  HiddenInWindows() {
+    const Spans later = steps_ms(10, 100, 9000);
+    steps.insert(steps.end(), later.begin(), later.end());
+  }
+};
+
+TEST_F(HiddenInWindows, CountsWhatTheMainThreadWorkedInThem) {
+  works(0, 80 * 10'000.0 / 100 / 20);  // all the time, also between them
+  EXPECT_NEAR(hidden(55), 25, 0.1);
+}
+
+TEST_F(HiddenInWindows, GoesByTheBytesOfTheStepsBetweenThemToo) {
+  send_bytes(100'000'000LL * 100 / 20);
+  const double in_windows = hidden(60);
+  steps = steps_ms(100, 100);
+  EXPECT_NEAR(in_windows, hidden(60), 0.01);
 }
 
 TEST_F(Hidden, IsNoNumberNorNegativeOfNonsense) {

@@ -9,6 +9,8 @@
 // from when both ends are ready. Values.
 #pragma once
 
+#include <algorithm>
+
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "analysis/phases/exchanges.h"
-#include "analysis/timeline/spans.h"
 #include "analysis/phases/steps.h"
+#include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
 
@@ -98,6 +98,9 @@ class TimelineRun {
   explicit TimelineRun(std::size_t nodes) {
     data.nodes.resize(nodes);
     clocks.nodes.resize(nodes);
+    for (NodeData& node : data.nodes) {
+      node.is_complete = true;
+    }
   }
 
   // The id of the flow in both nodes' records; the connection's place is ids - 1.
