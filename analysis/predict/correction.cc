@@ -39,13 +39,15 @@ Correction correction_of(const JobProfile& profile, const Target& target) {
         .exposed_ms;
   };
   const double modelled_ms = exposed_at(1);
-  if (modelled_ms <= 0) return {.exposed_ms = profile.exposed_ms};
+  const double bubble_ms = modelled(profile, now, {.overlap = profile.overlap}).bubble_ms;
+  if (modelled_ms <= 0) return {.exposed_ms = profile.exposed_ms, .bubble_ms = bubble_ms};
   // What little is exposed beside a long step tells more of the step's noise than of the model.
   const double expected = kUsualOff * (exposed_at(1 + kStep) - modelled_ms) / kStep;
   const double noise = kNoise * profile.step_ms;
   const double weight = expected * expected / (expected * expected + noise * noise);
   const double times = 1 + weight * (fitted_times(exposed_at, profile.exposed_ms) - 1);
-  return {.times = times, .exposed_ms = profile.exposed_ms - exposed_at(times)};
+  return {
+      .times = times, .exposed_ms = profile.exposed_ms - exposed_at(times), .bubble_ms = bubble_ms};
 }
 
 }  // namespace chokepoint::analysis

@@ -9,6 +9,7 @@ namespace chokepoint::analysis {
 struct Correction {
   double times = 1;       // communication takes this many times what the model says
   double exposed_ms = 0;  // and this much more, whatever the target
+  double bubble_ms = 0;   // of a pipeline, as measured
 };
 
 Correction correction_of(const JobProfile& profile, const Target& target);

@@ -25,6 +25,7 @@ struct PathProfile {
 struct PipelineProfile {
   double micro_batches = 1;
   double micro_batch_bytes = 0;  // of activations between two stages
+  bool is_forward_only = false;
 };
 
 struct JobProfile {
@@ -40,6 +41,8 @@ struct JobProfile {
   double sent_bytes = 0;  // of a rank, on the wire
   double received_bytes = 0;
   double collectives = 0;          // or messages, that a step waits for
+  double at_once = 1;              // of the collectives, under way together: they share the link
+  double flags = 0;                // collectives of next to no bytes that all computing waits for
   double rounds = 0;               // one-way trips a step that wait for each other
   double bytes_of_collective = 0;  // the usual one's tensor
   PathProfile path = {};

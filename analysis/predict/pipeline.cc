@@ -32,15 +32,18 @@ double bubble_ms(const Pipeline& pipeline) {
 }
 
 double blocking_pipeline_ms(const Pipeline& pipeline) {
+  const double passes = pipeline.backward_ms > 0 ? 2 : 1;
   const double transfers =
-      pipeline.stages > 1 ? 2 * (pipeline.micro_batches + pipeline.stages - 2) : 0;
+      pipeline.stages > 1 ? passes * (pipeline.micro_batches + pipeline.stages - 2) : 0;
   return pipeline.forward_ms + pipeline.backward_ms + bubble_ms(pipeline) +
          transfers * (pipeline.wire_ms + pipeline.latency_ms);
 }
 
 double overlapped_pipeline_ms(const Pipeline& pipeline) {
-  return pass_ms(pipeline, pipeline.forward_ms / pipeline.micro_batches) +
-         pass_ms(pipeline, pipeline.backward_ms / pipeline.micro_batches);
+  const double forward_ms = pass_ms(pipeline, pipeline.forward_ms / pipeline.micro_batches);
+  return pipeline.backward_ms > 0
+             ? forward_ms + pass_ms(pipeline, pipeline.backward_ms / pipeline.micro_batches)
+             : forward_ms;
 }
 
 }  // namespace chokepoint::analysis

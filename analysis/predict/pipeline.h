@@ -11,7 +11,7 @@ struct Pipeline {
   double stages = 1;
   double micro_batches = 1;
   double forward_ms = 0;   // of a stage, all micro-batches
-  double backward_ms = 0;  // likewise
+  double backward_ms = 0;  // likewise; 0: there is no such pass
   double wire_ms = 0;      // that a micro-batch keeps a link busy
   double latency_ms = 0;   // that it takes beyond
 };

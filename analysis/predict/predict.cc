@@ -45,7 +45,7 @@ void limit_by_credit(Prediction& prediction, const JobProfile& profile, const Ta
   }
   const double rtt_ms = modelled(profile, target, {}).wire.rtt_ms;
   if (largest <= 0 || rtt_ms <= 0) return;
-  const double credit_mbps = gloo_credit_mbps(largest, ranks, rtt_ms);
+  const double credit_mbps = profile.at_once * gloo_credit_mbps(largest, ranks, rtt_ms);
   if (credit_mbps < prediction.rate_mbps) {
     prediction.rate_mbps = credit_mbps;
     prediction.limited_by = "credit";
@@ -76,7 +76,8 @@ Prediction from_run(const JobProfile& profile, const Target& target) {
   Prediction prediction;
   fill(prediction, step);
   prediction.exposed_ms = std::max(0.0, step.exposed_ms + correction.exposed_ms);
-  prediction.other_ms = profile.step_ms - profile.compute_ms - profile.exposed_ms;
+  prediction.other_ms =
+      profile.step_ms - profile.compute_ms - profile.exposed_ms - correction.bubble_ms;
   prediction.step_ms =
       prediction.compute_ms + prediction.bubble_ms + prediction.exposed_ms + prediction.other_ms;
   const double margin_ms = kRunMargin * prediction.step_ms +
@@ -135,7 +136,8 @@ double sent_bytes(const JobProfile& profile, std::int64_t ranks) {
   double bytes = 0;
   for (const PlannedExchange& exchange : exchanges_of(profile, count)) {
     const double taking_part = exchange.ranks > 0 ? exchange.ranks : count;
-    bytes += bus_factor(exchange.collective, taking_part) * exchange.bytes * exchange.times;
+    bytes += bus_factor(exchange.collective, taking_part) * exchange.bytes * exchange.times *
+             (exchange.collective == Collective::AllReduce ? profile.at_once : 1);
   }
   if (profile.pipeline && ranks > 1) {
     bytes += profile.pipeline->micro_batches * profile.pipeline->micro_batch_bytes;

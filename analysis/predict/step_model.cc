@@ -12,6 +12,7 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kMostCollectives = 10'000;
+constexpr double kFlagBytes = 16;
 
 Medium medium_of(const JobProfile& profile, const Target& target, Outlook outlook) {
   PathProfile path = target.path;
@@ -33,16 +34,24 @@ Medium medium_of(const JobProfile& profile, const Target& target, Outlook outloo
           .curve = target.curve ? &*target.curve : nullptr};
 }
 
-// Ready one after the other while that part of computing goes on that may hide them.
+// Ready one after the other while that part of computing goes on that may hide them. Those under
+// way at once are over together.
 std::vector<PlannedExchange> collectives_of(const JobProfile& profile) {
-  const double count = std::clamp(std::round(profile.collectives), 1.0, kMostCollectives);
+  const double in_turn = profile.collectives / profile.at_once;
+  const double count = std::clamp(std::round(in_turn), 1.0, kMostCollectives);
   const double start_ms = profile.compute_ms - profile.overlap_ms;
   std::vector<PlannedExchange> exchanges;
   for (double number = 1; number <= count; ++number) {
     exchanges.push_back({.collective = Collective::AllReduce,
                          .bytes = profile.bytes_of_collective,
                          .ready_ms = start_ms + profile.overlap_ms * number / count,
-                         .times = profile.collectives / count});
+                         .times = in_turn / count});
+  }
+  if (profile.flags > 0) {
+    exchanges.push_back({.collective = Collective::AllReduce,
+                         .bytes = kFlagBytes,
+                         .ready_ms = profile.compute_ms,
+                         .times = profile.flags});
   }
   return exchanges;
 }
@@ -71,21 +80,22 @@ std::vector<PlannedExchange> messages_of(const JobProfile& profile, double ranks
 }
 
 void add_pipeline(ModelledStep& step, const JobProfile& profile, const Medium& medium,
-                  double overlap) {
+                  const Assumed& assumed) {
   const double bytes = profile.pipeline->micro_batch_bytes;
-  const Pipeline pipeline{
-      .stages = medium.ranks.count,
-      .micro_batches = profile.pipeline->micro_batches,
-      .forward_ms = profile.compute_ms * kForwardShare,
-      .backward_ms = profile.compute_ms * (1 - kForwardShare),
-      .wire_ms = bytes / bytes_per_ms(medium.wire, bytes * profile.pipeline->micro_batches),
-      .latency_ms = medium.wire.alpha_ms};
+  const double forward_share = profile.pipeline->is_forward_only ? 1 : kForwardShare;
+  const double wire_ms = bytes / bytes_per_ms(medium.wire, bytes * profile.pipeline->micro_batches);
+  const Pipeline pipeline{.stages = medium.ranks.count,
+                          .micro_batches = profile.pipeline->micro_batches,
+                          .forward_ms = profile.compute_ms * forward_share,
+                          .backward_ms = profile.compute_ms * (1 - forward_share),
+                          .wire_ms = wire_ms * assumed.communication_times,
+                          .latency_ms = medium.wire.alpha_ms * assumed.communication_times};
   const double blocking_ms = blocking_pipeline_ms(pipeline);
   const double overlapped_ms = std::min(blocking_ms, overlapped_pipeline_ms(pipeline));
   step.bubble_ms = bubble_ms(pipeline);
   step.communication_ms += blocking_ms - step.bubble_ms - profile.compute_ms;
-  step.exposed_ms +=
-      blocking_ms + overlap * (overlapped_ms - blocking_ms) - step.bubble_ms - profile.compute_ms;
+  step.exposed_ms += blocking_ms + assumed.overlap * (overlapped_ms - blocking_ms) -
+                     step.bubble_ms - profile.compute_ms;
 }
 
 }  // namespace
@@ -98,16 +108,19 @@ std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double rank
 
 ModelledStep modelled(const JobProfile& profile, const Target& target, const Assumed& assumed) {
   const Medium medium = medium_of(profile, target, assumed.outlook);
+  Medium shared = medium;
+  shared.wire.rate_mbps /= profile.at_once;
+  shared.wire.line_mbps /= profile.at_once;
   ModelledStep step{.compute_ms = profile.compute_ms, .wire = medium.wire};
   const Outcome outcome =
       schedule(exchanges_of(profile, medium.ranks.count), profile.compute_ms, assumed.overlap,
                [&](const PlannedExchange& exchange) {
-                 return exchange_ms(exchange, medium) * assumed.communication_times;
+                 return exchange_ms(exchange, shared) * assumed.communication_times;
                });
   step.communication_ms = outcome.communication_ms;
   step.exposed_ms = outcome.exposed_ms;
   if (profile.pipeline && medium.ranks.count > 1) {
-    add_pipeline(step, profile, medium, assumed.overlap);
+    add_pipeline(step, profile, medium, assumed);
   }
   return step;
 }

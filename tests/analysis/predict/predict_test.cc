@@ -91,6 +91,39 @@ TEST(PredictRun, APipelineSendsAndReceivesInTurn) {
 }
 
 // What the model knows nothing of is kept, not multiplied.
+// Two at a time wait for their round trips together, but share what the link carries.
+TEST(PredictRun, CollectivesUnderWayTogetherShareRoundTripsAndTheLink) {
+  JobProfile together = run();
+  together.at_once = 2;
+  EXPECT_NEAR(predict(together, {}).step_ms, 205, 1e-6);
+  EXPECT_NEAR(predict(together, {.path = {.rtt_ms = 30.1}}).step_ms, 205 + 2 * 60, 20);
+  EXPECT_NEAR(predict(together, {.path = {.rate_mbps = 100}}).step_ms, 205 + 173, 12);
+  EXPECT_DOUBLE_EQ(sent_bytes(together, 2), sent_bytes(run(), 2));
+}
+
+TEST(PredictRun, EverythingWaitsForAFlagsRoundTrips) {
+  JobProfile flagged = run();
+  const double without = predict(flagged, {.path = {.rtt_ms = 30.1}}).step_ms;
+  flagged.flags = 1;
+  EXPECT_NEAR(predict(flagged, {.path = {.rtt_ms = 30.1}}).step_ms, without + 60, 10);
+}
+
+// 4 stages of 40 ms each in 4 micro-batches: 30 ms of the step are the bubble.
+TEST(PredictRun, APipelinesBubbleIsNoFixedCost) {
+  JobProfile stages = run();
+  stages.parallelism = Parallelism::Pipeline;
+  stages.ranks = 4;
+  stages.pipeline = PipelineProfile{.micro_batches = 4, .micro_batch_bytes = 1e6};
+  stages.compute_ms = 40;
+  stages.step_ms = 270;
+  stages.exposed_ms = 200;
+  const Prediction same = predict(stages, {});
+  EXPECT_NEAR(same.step_ms, 270, 1e-6);
+  EXPECT_NEAR(same.bubble_ms, 30, 1e-6);
+  EXPECT_NEAR(same.other_ms, 0, 1e-6);
+  EXPECT_LT(predict(stages, {.path = {.rate_mbps = 10'000}}).step_ms, 120);
+}
+
 TEST(PredictRun, AFixedCostStaysAsItIs) {
   JobProfile known = run();
   known.exposed_ms = 343;
