@@ -69,9 +69,21 @@ constexpr std::array kAdvice{
 
     AdviceText{PcieNic, "", "on {node}, move the card to a slot as wide as its line",
                "chokepoint doctor --all"},
-    AdviceText{PcieGpu, "", "see the GPUs' slots", "chokepoint doctor --all"},
-    AdviceText{RdmaCongestion, "", "see the ports' pauses and ECN", "chokepoint doctor --all"},
-    AdviceText{RdmaLoss, "", "see the ports' flow control", "chokepoint doctor --all"},
+    AdviceText{PcieGpu, "",
+               "on {node}, pin the host's buffers and copy less; see how its GPUs' "
+               "slots are trained",
+               "nvidia-smi --query-gpu=pci.bus_id,pcie.link.width.current,"
+               "pcie.link.gen.current --format=csv"},
+    AdviceText{RdmaCongestion, "receiver-pauses",
+               "on {node}, see what keeps the host from taking "
+               "data in: its slot, its memory's node, its cores",
+               "chokepoint doctor --all"},
+    AdviceText{RdmaCongestion, "",
+               "on {node}, see the port's notifications; then the switch's "
+               "queues and whether it marks ECN",
+               "rdma statistic show link {node_interface}"},
+    AdviceText{RdmaLoss, "", "on {node}, see what the port lost; then flow control along the path",
+               "rdma statistic show link {node_interface}"},
 
     AdviceText{WrongPath, "address-family", "let the ranks meet at the other family's address",
                "export MASTER_ADDR={address}"},

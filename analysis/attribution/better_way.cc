@@ -1,16 +1,13 @@
 #include <charconv>
 #include <cstdint>
 
-#include <nlohmann/json.hpp>
-
-#include "analysis/attribution/route.h"
+#include "analysis/attribution/better_family.h"
 #include "base/net/address.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kWider = 2;     // a line, than what passed
-constexpr double kFaster = 1.5;  // measured, than what passed
+constexpr double kWider = 2;  // a line, than what passed
 
 struct Network {
   net::Address address;
@@ -83,58 +80,6 @@ std::optional<BetterWay> better_interface(const Scene& scene, const DirectionVie
     }
   }
   return best;
-}
-
-struct MeasuredPeer {
-  std::string family = {};
-  std::string address = {};
-  double mbps = 0;
-};
-
-// Nothing of a document that is not a TCP probe's.
-std::optional<MeasuredPeer> measured_peer(const record::Probe& probe) {
-  const auto document = nlohmann::json::parse(probe.document, nullptr, false);
-  if (probe.kind != "tcp" || !document.is_object() || !document.contains("peer")) {
-    return std::nullopt;
-  }
-  const auto& peer = document["peer"];
-  const auto& send = document.contains("send") ? document["send"] : document;
-  const auto text = [&](const char* key) {
-    return peer.is_object() && peer.contains(key) && peer[key].is_string()
-               ? peer[key].get<std::string>()
-               : std::string();
-  };
-  MeasuredPeer measured{.family = text("family"), .address = text("address")};
-  if (measured.family.empty() || !send.is_object() || !send.contains("throughput_mbps") ||
-      !send["throughput_mbps"].is_number()) {
-    return std::nullopt;
-  }
-  measured.mbps = send["throughput_mbps"].get<double>();
-  return measured;
-}
-
-// A probe before the job that went by the other family, and faster.
-std::optional<BetterWay> better_family(const Scene& scene, const DirectionView& view,
-                                       const Route& route) {
-  const record::Flow& row = scene.run.connections[view.connection].row;
-  const auto used = net::Address::parse(row.a_address);
-  if (!used) {
-    return std::nullopt;
-  }
-  const std::string family = used->unmapped().family() == net::Family::Ipv4 ? "ipv4" : "ipv6";
-  for (const NodeData& node : scene.run.nodes) {
-    for (const record::Probe& probe : node.probes) {
-      const auto measured = measured_peer(probe);
-      if (measured && measured->family != family && measured->mbps > kFaster * route.rate_mbps) {
-        return BetterWay{.cause = "address-family",
-                         .interface = route.sender.interface,
-                         .address = measured->address,
-                         .mbps = measured->mbps,
-                         .from = "probe tcp of " + node.name};
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace

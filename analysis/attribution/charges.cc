@@ -3,84 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/attribution/charge_verdict.h"
 #include "analysis/attribution/hosts.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-constexpr double kOthersShare = 0.2;    // of what passes the card
-constexpr double kLineFull = 0.7;       // of the line, by payload
-constexpr double kBestLanRttMs = 0.15;  // no wire inside a room does much better
-
-// Even the best change leaves what the line itself takes; a line that is full can only be replaced.
-double beyond_line(const Route& route) {
-  const auto line_mbps = route.line_mbps();
-  const bool is_line_full = line_mbps && route.rate_mbps > kLineFull * *line_mbps;
-  return line_mbps && *line_mbps > 0 && !is_line_full ? 1 - route.rate_mbps / *line_mbps : 1;
-}
-
-void judge_link(const Scene& scene, Charge& charge) {
-  const Route& route = charge.route;
-  charge.account = Account::Link;
-  charge.verdict = route.is_wan ? VerdictClass::WanBandwidth : VerdictClass::LanBandwidth;
-  const double others = std::max(route.sender.others_mbps, route.receiver.others_mbps);
-  charge.cause =
-      others > kOthersShare * (others + route.rate_mbps) ? "competing-traffic" : "line-rate";
-  if (route.narrow_slot() != nullptr) {
-    charge.account = Account::Pcie;
-    charge.verdict = VerdictClass::PcieNic;
-    charge.cause = "pcie-width";
-    return;
-  }
-  charge.removable = beyond_line(route);
-  if (const auto better = better_way(scene, *charge.direction, route)) {
-    charge.verdict = VerdictClass::WrongPath;
-    charge.cause = better->cause;
-  }
-}
-
-void judge_window(const Route& route, bool is_receiver, Charge& charge) {
-  charge.removable = beyond_line(route);
-  charge.cause = is_receiver ? "receive-window" : "send-buffer";
-  charge.account = route.is_wan  ? Account::Window
-                   : is_receiver ? Account::ReceiverHost
-                                 : Account::SenderHost;
-  charge.verdict = route.is_wan  ? VerdictClass::WanLatency
-                   : is_receiver ? VerdictClass::ReceiverHost
-                                 : VerdictClass::SenderHost;
-}
-
-void judge_delay(const Route& route, Account account, const char* cause, Charge& charge) {
-  charge.removable = beyond_line(route);
-  charge.account = account;
-  charge.cause = cause;
-  charge.verdict = route.is_wan ? VerdictClass::WanLatency : VerdictClass::LanLatency;
-  if (!route.is_wan) {
-    charge.removable *= route.rtt_ms > 0 ? std::max(0.0, 1 - kBestLanRttMs / route.rtt_ms) : 0;
-  }
-}
-
-void judge(const Scene& scene, Limit limit, Charge& charge) {
-  switch (limit) {
-    case Limit::LinkFull:
-      return judge_link(scene, charge);
-    case Limit::Loss:
-      charge.account = Account::Loss;
-      charge.cause = "loss";
-      charge.verdict = charge.route.is_wan ? VerdictClass::WanLoss : VerdictClass::LanLoss;
-      return;
-    case Limit::ReceiveWindow:
-      return judge_window(charge.route, true, charge);
-    case Limit::SendBuffer:
-      return judge_window(charge.route, false, charge);
-    case Limit::CongestionWindow:
-      return judge_delay(charge.route, Account::Window, "congestion-window", charge);
-    case Limit::LibraryCredit:
-      return judge_delay(charge.route, Account::Library, "gloo-credit", charge);
-    case Limit::RoundTrip:
-      return judge_delay(charge.route, Account::Latency, "round-trips", charge);
-  }
-}
 
 // A host that gets no processor is to blame for whatever its connections seem to wait for.
 class Starvation {
@@ -154,28 +81,28 @@ std::vector<Charge> charges_of(const Scene& scene) {
   const Starvation starvation(scene);
   const Exposure exposure(scene);
   std::vector<Charge> charges;
-  const auto add = [&](const DirectionBlame& direction, double ns, std::optional<Limit> limit) {
+  const auto add = [&](const DirectionBlame& direction, const Route& route, double ns,
+                       std::optional<Limit> limit) {
     if (ns <= 0) {
       return;
     }
-    Charge charge{.direction = &direction,
-                  .route = route_of(scene, direction),
-                  .ms = exposure.ms(direction, ns, limit)};
+    Charge charge{.direction = &direction, .route = route, .ms = exposure.ms(direction, ns, limit)};
     const bool is_real_loss = limit == Limit::Loss && direction.facts.is_lossy;
     if (!is_real_loss && starvation.take(direction.view, charge)) {
       charges.push_back(charge);
     } else if (limit) {
-      judge(scene, *limit, charge);
+      judge_charge(scene, *limit, charge);
       charges.push_back(charge);
     }
   };
   for (const DirectionBlame& direction : scene.blame.directions) {
+    const Route route = route_of(scene, direction);
     for (std::size_t limit = 0; limit < kLimits; ++limit) {
-      add(direction, direction.held.ns.at(limit), Limit(limit));
+      add(direction, route, direction.held.ns.at(limit), Limit(limit));
     }
   }
   if (const DirectionBlame* main = main_direction(scene.blame)) {
-    add(*main, scene.blame.idle_ns, std::nullopt);
+    add(*main, route_of(scene, *main), scene.blame.idle_ns, std::nullopt);
   }
   return charges;
 }

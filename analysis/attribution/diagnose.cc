@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "analysis/attribution/gpu_copies.h"
 #include "analysis/attribution/judgement.h"
 #include "analysis/attribution/network.h"
 #include "analysis/attribution/ranks.h"
+#include "analysis/attribution/rdma.h"
+#include "analysis/attribution/rdma_phases.h"
 #include "analysis/attribution/scene.h"
+#include "analysis/attribution/starvation.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -56,10 +60,18 @@ Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
   std::ranges::copy(clocks.missing, std::back_inserter(diagnosis.missing));
   const StepLine steps = choose_steps(run, clocks);
   diagnosis.steps = times_of(steps);
-  const Phases phases = phases_of(run, clocks, steps);
-  if (phases.step_ms <= 0 || phases.source == PhaseSource::None) {
+  Phases phases = phases_of(run, clocks, steps);
+  const bool is_rdma = goes_by_rdma(run, clocks, steps);
+  if (phases.step_ms <= 0 || (phases.source == PhaseSource::None && !is_rdma)) {
     diagnosis.verdict = gone_rank(run).value_or(Verdict{});
     return diagnosis;
+  }
+  if (is_rdma) {
+    phases = rdma_phases(run, clocks, steps, std::move(phases));
+  }
+  if (phases.source != PhaseSource::Library) {
+    diagnosis.missing.emplace_back(
+        "the library's messages were not seen: a rank that comes late looks like computing");
   }
   const Blame blame = blame_of(run, clocks, phases.communicating);
   const Scene scene{.run = run,
@@ -68,8 +80,10 @@ Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
                     .steps = steps,
                     .phases = phases,
                     .blame = blame};
-  Findings findings = network_findings(scene);
+  Findings findings = is_rdma ? rdma_findings(scene) : network_findings(scene);
   add_late(scene, findings);
+  add_starvation(scene, findings);
+  add_gpu_copies(scene, findings);
   judge(scene, std::move(findings), diagnosis);
   add_ranks(scene, diagnosis);
   return diagnosis;

@@ -12,12 +12,14 @@ namespace {
 
 constexpr double kUnexplainedPercent = 20;  // of the step: then nobody knows
 constexpr std::size_t kFewSteps = 10;
+constexpr double kLateUnseen = 0.6;  // a rank that the others wait for looks like computing, too
 
 Accounting account_for(const Phases& phases, const Findings& findings) {
   Accounting accounting = findings.accounting;
   const double explained = accounting.sum();
-  accounting[Account::Compute] = phases.computing_ms;
-  accounting[Account::Other] += std::max(0.0, phases.step_ms - phases.computing_ms - explained);
+  const double computing_ms = phases.computing_ms - findings.of_computing_ms;
+  accounting[Account::Compute] = computing_ms;
+  accounting[Account::Other] += std::max(0.0, phases.step_ms - computing_ms - explained);
   return accounting;
 }
 
@@ -47,6 +49,9 @@ Verdict computing(const Scene& scene, double lost_percent) {
   Verdict verdict{.verdict = VerdictClass::Compute};
   verdict.share_percent = 100 * scene.phases.computing_ms / scene.phases.step_ms;
   verdict.confidence = confidence_of(scene, 100 - lost_percent, lost_percent * 4);
+  if (scene.phases.source != PhaseSource::Library) {
+    verdict.confidence = std::round(100 * kLateUnseen * verdict.confidence) / 100;
+  }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
                               scene.phases.computing_ms, "ms", "steps and what was under way"});
   return verdict;
@@ -73,7 +78,8 @@ std::vector<Verdict> weighed(const Scene& scene, std::vector<Verdict> verdicts) 
 }
 
 // Where nothing that could be named takes much.
-Verdict otherwise(const Scene& scene, double lost_percent, const Accounting& accounting) {
+Verdict otherwise(const Scene& scene, double lost_percent, const Accounting& accounting,
+                  std::vector<Evidence> hints) {
   const double other_percent = 100 * accounting[Account::Other] / scene.phases.step_ms;
   if (const auto gone = gone_rank(scene.run)) {
     return *gone;
@@ -81,7 +87,9 @@ Verdict otherwise(const Scene& scene, double lost_percent, const Accounting& acc
   if (other_percent < kUnexplainedPercent) {
     return computing(scene, lost_percent);
   }
-  return {.lost_ms_per_step = accounting[Account::Other], .share_percent = other_percent};
+  return {.lost_ms_per_step = accounting[Account::Other],
+          .share_percent = other_percent,
+          .evidence = std::move(hints)};
 }
 
 }  // namespace
@@ -94,8 +102,8 @@ void judge(const Scene& scene, Findings findings, Diagnosis& diagnosis) {
   }
   diagnosis.others = weighed(scene, std::move(findings.verdicts));
   if (diagnosis.others.empty()) {
-    diagnosis.verdict =
-        otherwise(scene, 100 * largest_ms / scene.phases.step_ms, *diagnosis.accounting);
+    diagnosis.verdict = otherwise(scene, 100 * largest_ms / scene.phases.step_ms,
+                                  *diagnosis.accounting, std::move(findings.hints));
   } else {
     diagnosis.verdict = std::move(diagnosis.others.front());
     diagnosis.others.erase(diagnosis.others.begin());

@@ -1,10 +1,12 @@
 #include "analysis/attribution/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "analysis/limits/blame.h"
 #include "analysis/phases/phases.h"
+#include "analysis/phases/pipeline.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -15,13 +17,9 @@ constexpr double kTinyShare = 0.01;         // of the largest exchange: a flag, 
 
 struct Traffic {
   std::vector<const Exchange*> collectives = {};  // of the node that has most
+  double flags = 0;                               // tiny ones beside them
   std::vector<const Exchange*> sent = {};         // messages, of the node that sent most
 };
-
-bool is_inside(const Exchange& exchange, const StepLine& steps) {
-  return exchange.own_ready_ns >= steps.settled.front().start_ns &&
-         exchange.own_ready_ns < steps.settled.back().end_ns;
-}
 
 double largest_of(const std::vector<const Exchange*>& exchanges) {
   double largest = 0;
@@ -31,9 +29,22 @@ double largest_of(const std::vector<const Exchange*>& exchanges) {
   return largest;
 }
 
-void drop_tiny(std::vector<const Exchange*>& exchanges) {
+// How many there were.
+std::size_t drop_tiny(std::vector<const Exchange*>& exchanges) {
   const double least = kTinyShare * largest_of(exchanges);
-  std::erase_if(exchanges, [&](const Exchange* exchange) { return exchange->bytes < least; });
+  return std::erase_if(exchanges,
+                       [&](const Exchange* exchange) { return exchange->bytes < least; });
+}
+
+// How many were under way together, of the time in which any was.
+double at_once(const std::vector<const Exchange*>& exchanges) {
+  Spans spans;
+  for (const Exchange* exchange : exchanges) {
+    spans.push_back({exchange->own_ready_ns, exchange->end_ns});
+  }
+  const auto sum_ns = static_cast<double>(length_ns(spans));
+  const auto any_ns = static_cast<double>(length_ns(united(std::move(spans))));
+  return any_ns > 0 ? std::max(1.0, std::round(sum_ns / any_ns)) : 1;
 }
 
 Traffic traffic_of(const Exchanges& exchanges, const StepLine& steps) {
@@ -41,7 +52,7 @@ Traffic traffic_of(const Exchanges& exchanges, const StepLine& steps) {
   for (const auto& of_node : exchanges) {
     Traffic own;
     for (const Exchange& exchange : of_node) {
-      if (!is_inside(exchange, steps)) {
+      if (!covers(steps.settled, exchange.own_ready_ns)) {
         continue;
       }
       if (exchange.kind == record::CollectiveKind::Send) {
@@ -51,13 +62,14 @@ Traffic traffic_of(const Exchanges& exchanges, const StepLine& steps) {
       }
     }
     drop_tiny(own.sent);
-    drop_tiny(own.collectives);
+    own.flags = static_cast<double>(drop_tiny(own.collectives));
     traffic.sent = std::max(traffic.sent, own.sent, [](const auto& one, const auto& other) {
       return one.size() < other.size();
     });
-    traffic.collectives =
-        std::max(traffic.collectives, own.collectives,
-                 [](const auto& one, const auto& other) { return one.size() < other.size(); });
+    if (own.collectives.size() > traffic.collectives.size()) {
+      traffic.collectives = std::move(own.collectives);
+      traffic.flags = own.flags;
+    }
   }
   return traffic;
 }
@@ -108,6 +120,8 @@ void describe_collectives(const Traffic& traffic, double count, JobProfile& prof
   const auto ranks = static_cast<double>(profile.ranks);
   const double sent = bytes_of(traffic.collectives) / 2;  // rows have both ways
   profile.collectives = static_cast<double>(traffic.collectives.size()) / count;
+  profile.flags = traffic.flags / count;
+  profile.at_once = at_once(traffic.collectives);
   profile.bytes_of_collective =
       sent / static_cast<double>(traffic.collectives.size()) * ranks / (2 * (ranks - 1));
   profile.sent_bytes = profile.received_bytes = sent / count;
@@ -115,6 +129,18 @@ void describe_collectives(const Traffic& traffic, double count, JobProfile& prof
   profile.overlap_ms =
       hides ? profile.compute_ms * kBackwardShare * (1 - 1 / std::max(1.0, profile.collectives))
             : 0;
+}
+
+// In a step that computing alone would fill there is a bubble, too, which is the model's.
+void describe_stages(const PipelineView& view, double ranks, JobProfile& profile) {
+  const bool is_whole = view.stages == ranks && view.batches >= 1 && view.thought_ns > 0;
+  if (!is_whole) {
+    return;  // several pipelines side by side, or one that was seen in part
+  }
+  profile.pipeline = PipelineProfile{.micro_batches = std::round(view.batches),
+                                     .micro_batch_bytes = view.message_bytes,
+                                     .is_forward_only = view.is_forward_only};
+  profile.compute_ms *= view.batches / (view.batches + view.stages - 1);
 }
 
 void describe_pipeline(const Traffic& traffic, double count, JobProfile& profile) {
@@ -162,6 +188,9 @@ Result<JobProfile> profile_of(const RunData& run) {
   profile.backend = phases.source == PhaseSource::Library ? "gloo" : "";
   if (!traffic.sent.empty() && bytes_of(traffic.sent) > bytes_of(traffic.collectives) / 2) {
     describe_pipeline(traffic, count, profile);
+    if (const auto view = pipeline_of(exchanges, steps.settled)) {
+      describe_stages(*view, static_cast<double>(profile.ranks), profile);
+    }
   } else if (!traffic.collectives.empty() && profile.ranks > 1) {
     describe_collectives(traffic, count, profile);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/attribution/counters.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -9,19 +10,6 @@ namespace {
 
 constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload
 constexpr double kSlotNarrower = 0.9;  // than the line
-
-std::optional<double> last_level(const NodeData& node, std::string_view name,
-                                 const std::string& subject) {
-  const SeriesData* series = node.find(name, subject);
-  return series == nullptr || series->readings.empty()
-             ? std::nullopt
-             : std::optional(series->readings.back().value);
-}
-
-double grown(const NodeData& node, std::string_view name, const std::string& subject, Span span) {
-  const SeriesData* series = node.find(name, subject);
-  return series == nullptr ? 0 : growth(*series, span).value_or(0);
-}
 
 Card card_of(const Scene& scene, std::size_t place, const FlowData& flow, bool is_sender) {
   const NodeData& node = scene.run.nodes[place];

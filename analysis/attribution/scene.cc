@@ -2,7 +2,8 @@
 
 namespace chokepoint::analysis {
 
-Span Scene::span_of(std::size_t node) const {
+Span settled_span(const RunData& run, const Clocks& clocks, const StepLine& steps,
+                  std::size_t node) {
   return steps.settled.empty() ? run.nodes[node].span
                                : Span{clocks.local_ns(node, steps.settled.front().start_ns),
                                       clocks.local_ns(node, steps.settled.back().end_ns)};

@@ -62,6 +62,8 @@ constexpr std::array kWordings{
     Wording{PcieNic, "pcie-speed", "the PCIe slot of {interface} runs too slowly for its line"},
     Wording{PcieNic, "", "the PCIe link of {interface} is slower than its line"},
     Wording{PcieGpu, "", "copies to and from the GPUs of {node} fill their PCIe link"},
+    Wording{RdmaCongestion, "receiver-pauses",
+            "{interface} pauses the network: its host takes data in too slowly"},
     Wording{RdmaCongestion, "", "{link} is congested, and RDMA senders are slowed down"},
     Wording{RdmaLoss, "", "{link} loses packets, and RDMA sends them again"},
 

@@ -179,8 +179,11 @@ TEST_F(Diagnosed, OthersTraffic) {
   made_.counter(made_.node("a"), record::kNicSentBytes, "eth0", 180e6);
   made_.counter(made_.node("a"), record::kJobSentBytes, "eth0", 70e6);
   send(full_link());
-  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
-  EXPECT_EQ(diagnosis().verdict.cause, "competing-traffic");
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(found.verdict.cause, "competing-traffic");
+  // Half of what the link carries is the job's, and so is half of the time.
+  EXPECT_NEAR(found.verdict.lost_ms_per_step / (*found.accounting)[Account::Link], 0.5, 0.05);
 }
 
 TEST_F(Diagnosed, ABetterInterfaceThatWasIdle) {
@@ -189,6 +192,21 @@ TEST_F(Diagnosed, ABetterInterfaceThatWasIdle) {
   send(full_link());
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WrongPath);
   EXPECT_EQ(diagnosis().verdict.cause, "management-interface");
+}
+
+// Who waits for a late rank sends nothing, as who computes does.
+TEST_F(Diagnosed, WithoutTheLibrarysMessagesComputingIsLessSure) {
+  MadeWay way = in_flight(80, 1);
+  way.busy_ms = 2;
+  send(way);
+  const Diagnosis unseen = diagnosis();
+  made_.collectives(2, {0, 0});
+  const Diagnosis seen = diagnosis();
+  EXPECT_EQ(unseen.verdict.verdict, VerdictClass::Compute);
+  EXPECT_EQ(seen.verdict.verdict, VerdictClass::Compute);
+  EXPECT_LT(unseen.verdict.confidence, 0.6 * seen.verdict.confidence);
+  EXPECT_THAT(unseen.missing, testing::Contains(testing::HasSubstr("comes late")));
+  EXPECT_THAT(seen.missing, testing::Not(testing::Contains(testing::HasSubstr("comes late"))));
 }
 
 TEST_F(Diagnosed, AStarvedHostTakesTheBlame) {
@@ -208,6 +226,19 @@ TEST_F(Diagnosed, AStarvedSenderTakesTheBlame) {
   starve("a");
   send(full_link());
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::SenderHost);
+}
+
+// Its thinking is stretched as its sending is: 80 ms of a step of 100 it waited for a processor.
+TEST_F(Diagnosed, AStarvedSendersComputingIsNotAllComputing) {
+  starve("a");
+  MadeWay way = full_link();
+  way.busy_ms = 20;
+  send(way);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::SenderHost);
+  EXPECT_GT(found.verdict.lost_ms_per_step, 40);
+  EXPECT_NEAR((*found.accounting)[Account::SenderHost], found.verdict.lost_ms_per_step, 1);
+  EXPECT_NEAR(found.accounting->sum(), 100, 0.01);
 }
 
 TEST_F(Diagnosed, AStarvedHostLosesNoPackets) {

@@ -152,30 +152,5 @@ TEST_F(Routes, ACardOfUnknownSpeedIsNoWay) {
   EXPECT_FALSE(better());
 }
 
-TEST_F(Routes, TheOtherFamilyIsBetterOnlyWhereAProbeMeasuredIt) {
-  EXPECT_FALSE(better());
-  probe(R"({"peer":{"family":"ipv4","address":"10.0.0.2"},"send":{"throughput_mbps":9000}})");
-  EXPECT_FALSE(better());
-  probe(R"({"peer":{"family":"ipv6","address":"fd00::2"},"send":{"throughput_mbps":950}})");
-  EXPECT_FALSE(better());
-  probe(R"({"peer":{"family":"ipv6","address":"fd00::2"},"send":{"throughput_mbps":5000}})");
-  const auto found = better();
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->cause, "address-family");
-  EXPECT_EQ(found->address, "fd00::2");
-}
-
-TEST_F(Routes, AProbeThatNobodyUnderstandsTellsNothing) {
-  for (const char* document :
-       {"", "{", "[]", "7", R"({"peer":7})", R"({"peer":{"family":7}})",
-        R"({"peer":{"family":"ipv6"},"send":7})",
-        R"({"peer":{"family":"ipv6"},"send":{"throughput_mbps":"fast"}})",
-        R"({"peer":{"family":"ipv6","address":7},"send":{"throughput_mbps":9000}})",
-        R"({"peer":{"family":"ipv6"},"throughput_mbps":null})"}) {
-    probe(document);
-    EXPECT_NO_THROW(better()) << document;
-  }
-}
-
 }  // namespace
 }  // namespace chokepoint::analysis

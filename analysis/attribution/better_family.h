@@ -1,0 +1,15 @@
+// The other address family, where a probe before the job measured that it carries more: names that
+// have both may lead over the worse one. A probe says nothing of any but the two hosts it ran
+// between, nor of the other direction. Pure.
+#pragma once
+
+#include <optional>
+
+#include "analysis/attribution/route.h"
+
+namespace chokepoint::analysis {
+
+std::optional<BetterWay> better_family(const Scene& scene, const DirectionView& view,
+                                       const Route& route);
+
+}  // namespace chokepoint::analysis

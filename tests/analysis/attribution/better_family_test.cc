@@ -1,0 +1,99 @@
+#include "analysis/attribution/better_family.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/attribution/made_scene.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+// a sends to b at 900 Mb/s by IPv4; there is a third host.
+class BetterFamily : public testing::Test {
+ protected:
+  BetterFamily() {
+    for (const char* host : {"a", "b", "c"}) {
+      made_.host(host);
+      made_.node(host).interfaces.front().addresses.push_back(fmt::format("fd00::{}/64", host));
+    }
+    made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
+  }
+  void probe(const std::string& node, const std::string& document) {
+    made_.node(node).probes.push_back({.kind = "tcp", .document = document});
+  }
+  // One way, as the host that runs it calls it.
+  void probe(const std::string& node, const char* way, const char* address, double mbps) {
+    probe(node,
+          fmt::format(R"({{"peer":{{"address":"{}"}},"direction":"{}","throughput_mbps":{}}})",
+                      address, way, mbps));
+  }
+  std::optional<BetterWay> better() {
+    const MadeScene made(made_.data);
+    const DirectionBlame& direction = made.blame.directions.at(0);
+    return better_family(made.scene, direction.view, route_of(made.scene, direction));
+  }
+
+  MadeRun made_;
+};
+
+TEST_F(BetterFamily, IsNoneThatNobodyMeasured) { EXPECT_FALSE(better()); }
+
+TEST_F(BetterFamily, IsTheOtherOneWhereItCarriesMuchMore) {
+  probe("a", "send", "fd00::b", 950);
+  EXPECT_FALSE(better());
+  probe("a", "send", "fd00::b", 5000);
+  const auto found = better();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cause, "address-family");
+  EXPECT_EQ(found->address, "fd00::b");
+  EXPECT_DOUBLE_EQ(found->mbps, 5000);
+}
+
+TEST_F(BetterFamily, IsNotTheOneThatIsUsed) {
+  probe("a", "send", "10.0.0.2", 9000);
+  probe("a", "send", "::ffff:10.0.0.2", 9000);
+  EXPECT_FALSE(better());
+}
+
+TEST_F(BetterFamily, IsNotToldByAProbeOfAnotherHost) {
+  probe("a", "send", "fd00::c", 9000);
+  probe("c", "send", "fd00::b", 9000);
+  probe("a", "send", "fd00::77", 9000);
+  EXPECT_FALSE(better());
+}
+
+TEST_F(BetterFamily, IsNotToldByTheOtherDirection) {
+  probe("a", "receive", "fd00::b", 9000);
+  EXPECT_FALSE(better());
+}
+
+TEST_F(BetterFamily, IsToldByTheReceiversProbeToo) {
+  probe("b", "receive", "fd00::a", 9000);
+  const auto found = better();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->address, "fd00::b");  // where the job shall meet
+}
+
+TEST_F(BetterFamily, IsToldByAProbeOfBothWays) {
+  probe("a", R"({"peer":{"address":"fd00::b"},"direction":"both",
+                 "send":{"throughput_mbps":5000},"receive":{"throughput_mbps":100}})");
+  ASSERT_TRUE(better());
+  EXPECT_DOUBLE_EQ(better()->mbps, 5000);
+}
+
+TEST_F(BetterFamily, IsNotToldByWhatNobodyUnderstands) {
+  for (const char* document :
+       {"", "{", "[]", "7", R"({"peer":7})", R"({"peer":{"address":7},"direction":"send"})",
+        R"({"peer":{"address":"fd00::b"},"direction":7,"throughput_mbps":9000})",
+        R"({"peer":{"address":"fd00::b"},"direction":"both","send":7})",
+        R"({"peer":{"address":"fd00::b"},"direction":"send","throughput_mbps":"fast"})",
+        R"({"peer":{"address":"b"},"direction":"send","throughput_mbps":9000})",
+        R"({"peer":{"address":"fd00::b"},"direction":"send","throughput_mbps":null})"}) {
+    probe("a", document);
+    EXPECT_FALSE(better()) << document;
+  }
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

@@ -1,0 +1,93 @@
+#include "analysis/attribution/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/analysis/made_run.h"
+#include "tests/analysis/phases/pipelines.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+class Profiles : public testing::Test {
+ protected:
+  Profiles() {
+    made_.host("a");
+    made_.host("b");
+    ab_ = made_.connect("a", "b");
+  }
+  // On both nodes, so many milliseconds after each step's beginning.
+  void reduce(std::int64_t number, double ready_ms, double end_ms, std::int64_t bytes) {
+    for (NodeData& node : made_.data.nodes) {
+      for (const record::Step& step : node.steps) {
+        const std::int64_t ready_ns = step.start_ns + ms_ns(ready_ms);
+        node.collectives.push_back({.start_ns = ready_ns,
+                                    .end_ns = step.start_ns + ms_ns(end_ms),
+                                    .number = step.number * 10 + number,
+                                    .kind = record::CollectiveKind::AllReduce,
+                                    .bytes = bytes,
+                                    .own_ready_ns = ready_ns,
+                                    .peer_ready_ns = ready_ns});
+      }
+    }
+  }
+  void pass(const PipelinePlan& plan) {
+    const Exchanges exchanges = pipeline(plan);
+    for (std::size_t place = 0; place < 2; ++place) {
+      NodeData& node = made_.data.nodes[place];
+      node.steps.clear();
+      for (const Span& step : pipeline_steps(plan)) {
+        node.steps.push_back({.start_ns = step.start_ns, .end_ns = step.end_ns});
+      }
+      for (const Exchange& exchange : exchanges[place]) {
+        node.collectives.push_back({.start_ns = exchange.own_ready_ns,
+                                    .end_ns = exchange.end_ns,
+                                    .number = exchange.number,
+                                    .kind = exchange.kind,
+                                    .bytes = static_cast<std::int64_t>(exchange.bytes),
+                                    .own_ready_ns = exchange.own_ready_ns,
+                                    .peer_ready_ns = exchange.all_ready_ns,
+                                    .flow = 1});
+      }
+    }
+  }
+
+  MadeRun made_{{.step_ms = 200, .steps = 30}};
+  std::size_t ab_ = 0;
+};
+
+TEST_F(Profiles, CountCollectivesThatAreUnderWayTogether) {
+  reduce(0, 100, 150, 8'000'000);
+  reduce(1, 101, 151, 8'000'000);
+  const auto profile = profile_of(made_.data);
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->collectives, 2);
+  EXPECT_EQ(profile->at_once, 2);
+  EXPECT_EQ(profile->flags, 0);
+}
+
+TEST_F(Profiles, TellFlagsFromWhatCarriesTheGradients) {
+  reduce(0, 100, 120, 8'000'000);
+  reduce(1, 125, 145, 8'000'000);
+  reduce(2, 150, 151, 16);
+  const auto profile = profile_of(made_.data);
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->collectives, 2);
+  EXPECT_EQ(profile->at_once, 1);
+  EXPECT_EQ(profile->flags, 1);
+  EXPECT_NEAR(profile->bytes_of_collective, 4'000'000, 1);
+}
+
+TEST_F(Profiles, OfAPipelineHaveItsMicroBatchesAndWhatAStageComputes) {
+  const PipelinePlan plan{.stages = 2, .steps = 30, .batches = 4};
+  pass(plan);
+  const auto profile = profile_of(made_.data);
+  ASSERT_TRUE(profile) << describe(profile.error());
+  ASSERT_TRUE(profile->pipeline);
+  EXPECT_EQ(profile->pipeline->micro_batches, 4);
+  EXPECT_EQ(profile->pipeline->micro_batch_bytes, 1e6);
+  EXPECT_FALSE(profile->pipeline->is_forward_only);
+  EXPECT_NEAR(profile->compute_ms, 4 * (plan.forward_ms + plan.backward_ms), 5);
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
