@@ -11,9 +11,9 @@ using cli::Json;
 
 Json json_of(const StepTimes& steps) {
   return {{"count", steps.source ? Json(steps.count) : Json()},
-          {"mean_ms", json_of(steps.mean_ms)},
-          {"median_ms", json_of(steps.median_ms)},
-          {"p99_ms", json_of(steps.p99_ms)},
+          {"mean_ms", value_or_null(steps.mean_ms)},
+          {"median_ms", value_or_null(steps.median_ms)},
+          {"p99_ms", value_or_null(steps.p99_ms)},
           {"source", steps.source ? Json(name_of(*steps.source)) : Json()}};
 }
 
@@ -32,14 +32,14 @@ Json json_of(const Where& where) {
   return {
       {"from", text_or_null(where.from)},           {"to", text_or_null(where.to)},
       {"direction", text_or_null(where.direction)}, {"interface", text_or_null(where.interface)},
-      {"node", text_or_null(where.node)},           {"rank", json_of(where.rank)}};
+      {"node", text_or_null(where.node)},           {"rank", value_or_null(where.rank)}};
 }
 
 Json json_of(const std::vector<Evidence>& evidence) {
   Json list = Json::array();
   for (const Evidence& each : evidence) {
     list.push_back({{"what", each.what},
-                    {"value", json_of(each.value)},
+                    {"value", value_or_null(each.value)},
                     {"unit", text_or_null(each.unit)},
                     {"from", text_or_null(each.from)}});
   }

@@ -9,7 +9,7 @@
 namespace chokepoint::analysis {
 
 template <class T>
-cli::Json json_of(const std::optional<T>& value) {
+cli::Json value_or_null(const std::optional<T>& value) {
   return value ? cli::Json(*value) : cli::Json();
 }
 

@@ -33,15 +33,15 @@ Json inputs_of(const PredictFlags& told, const Predicted& predicted) {
           {"parallelism", name_of(job.parallelism)},
           {"backend", text_or_null(job.backend)},
           {"ranks", predicted.target.ranks.value_or(job.ranks)},
-          {"steps", json_of(job.steps)},
-          {"single_time_s", json_of(job.single_total_s)},
+          {"steps", value_or_null(job.steps)},
+          {"single_time_s", value_or_null(job.single_total_s)},
           {"measured_step_ms", job.step_ms > 0 ? Json(job.step_ms) : Json()},
           {"compute_ms", job.compute_ms},
           {"overlap", job.overlap},
-          {"link_mbps", json_of(path.rate_mbps)},
-          {"rtt_ms", json_of(path.rtt_ms)},
-          {"loss", json_of(path.loss)},
-          {"buffer_bytes", json_of(path.window_bytes)},
+          {"link_mbps", value_or_null(path.rate_mbps)},
+          {"rtt_ms", value_or_null(path.rtt_ms)},
+          {"loss", value_or_null(path.loss)},
+          {"buffer_bytes", value_or_null(path.window_bytes)},
           {"congestion", told.congestion},
           {"algorithm", told.algorithm},
           {"curve", text_or_null(told.curve)}};
@@ -56,8 +56,8 @@ void add(Json& to, const Prediction& prediction) {
                         {"exposed", prediction.exposed_ms},
                         {"bubble", prediction.bubble_ms},
                         {"other", prediction.other_ms}};
-  to["total_s"] = json_of(prediction.total_s);
-  to["speedup"] = json_of(prediction.speedup);
+  to["total_s"] = value_or_null(prediction.total_s);
+  to["speedup"] = value_or_null(prediction.speedup);
   const bool is_known = prediction.rate_mbps > 0;  // else a measured all-reduce stands for it
   to["network"] = {{"rate_mbps", is_known ? Json(prediction.rate_mbps) : Json()},
                    {"limited_by", is_known ? Json(prediction.limited_by) : Json()},
@@ -71,9 +71,9 @@ Json json_of(const Alternative& alternative) {
     row["cost"] = alternative.upgrade->cost;
     row["saved_s"] = alternative.gain ? Json(alternative.gain->saved_s) : Json();
     row["cost_per_saved_hour"] =
-        alternative.gain ? json_of(alternative.gain->cost_of_hour) : Json();
+        alternative.gain ? value_or_null(alternative.gain->cost_of_hour) : Json();
     row["paid_back_after_runs"] =
-        alternative.gain ? json_of(alternative.gain->paid_back_after) : Json();
+        alternative.gain ? value_or_null(alternative.gain->paid_back_after) : Json();
   }
   return row;
 }
@@ -86,7 +86,7 @@ Json document_of(const cli::Context& context, const PredictFlags& told,
   document["inputs"] = inputs_of(told, predicted);
   add(document, predicted.prediction);
   document["sent_bytes_per_step"] = predicted.sent_bytes;
-  document["explaining_link_mbps"] = json_of(predicted.explaining_mbps);
+  document["explaining_link_mbps"] = value_or_null(predicted.explaining_mbps);
   document["alternatives"] = Json::array();
   document["upgrades"] = Json::array();
   for (const Alternative& alternative : predicted.alternatives) {

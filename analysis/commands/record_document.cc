@@ -8,15 +8,15 @@ using cli::Json;
 
 Json json_of(const Steps& steps) {
   return {{"count", steps.source ? Json(steps.count) : Json()},
-          {"median_ms", json_of(step_quantile_ms(steps, 0.5))},
-          {"p99_ms", json_of(step_quantile_ms(steps, 0.99))},
+          {"median_ms", value_or_null(step_quantile_ms(steps, 0.5))},
+          {"p99_ms", value_or_null(step_quantile_ms(steps, 0.99))},
           {"source", steps.source ? Json(name_of(*steps.source)) : Json()}};
 }
 
 Json json_of(const Volume& volume, std::optional<double> duration_s) {
-  return {{"sent_bytes", json_of(volume.sent_bytes)},
-          {"received_bytes", json_of(volume.received_bytes)},
-          {"network_mbps_full_duplex", json_of(full_duplex_mbps(volume, duration_s))}};
+  return {{"sent_bytes", value_or_null(volume.sent_bytes)},
+          {"received_bytes", value_or_null(volume.received_bytes)},
+          {"network_mbps_full_duplex", value_or_null(full_duplex_mbps(volume, duration_s))}};
 }
 
 Json json_of(const std::vector<ProbeSummary>& probes) {
@@ -44,13 +44,13 @@ Json json_of(const NodeSummary& node) {
           {"sessions", node.sessions},
           {"complete", node.is_complete},
           {"damage", node.damage ? Json(describe(*node.damage)) : Json()},
-          {"exit_status", json_of(node.exit_status)},
-          {"duration_s", json_of(node.duration_s)},
+          {"exit_status", value_or_null(node.exit_status)},
+          {"duration_s", value_or_null(node.duration_s)},
           {"bytes", node.bytes},
           {"rows", std::move(rows)},
           {"steps", json_of(node.steps)},
           {"volume", json_of(node.volume, node.duration_s)},
-          {"overhead", {{"cpu_percent", json_of(node.overhead_percent)}}},
+          {"overhead", {{"cpu_percent", value_or_null(node.overhead_percent)}}},
           {"probes", json_of(node.probes)},
           {"dropped", node.dropped}};
 }
@@ -60,7 +60,7 @@ Json json_of(const NodeSummary& node) {
 Json document_of(const cli::Context& context, const RunSummary& run) {
   Json document = cli::document(context, "chokepoint.run/1");
   document["command"] = text_or_null(run.command);
-  document["exit_status"] = json_of(run.exit_status);
+  document["exit_status"] = value_or_null(run.exit_status);
   document["labels"] = Json::object();
   for (const auto& [key, value] : run.labels) {
     document["labels"][key] = value;
@@ -73,10 +73,10 @@ Json document_of(const cli::Context& context, const RunSummary& run) {
   for (const Error& error : run.unreadable) {
     document["unreadable"].push_back(describe(error));
   }
-  document["duration_s"] = json_of(run.duration_s);
+  document["duration_s"] = value_or_null(run.duration_s);
   document["steps"] = json_of(run.steps);
   document["volume"] = json_of(run.volume, run.duration_s);
-  document["overhead"] = {{"cpu_percent", json_of(run.overhead_percent)}};
+  document["overhead"] = {{"cpu_percent", value_or_null(run.overhead_percent)}};
   document["dropped"] = run.dropped;
   return document;
 }
