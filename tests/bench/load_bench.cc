@@ -21,6 +21,7 @@
 #include <cstdlib>
 
 #include "tests/analysis/run_maker.h"
+#include "tests/bench/made_rows.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -154,62 +155,20 @@ class Node {
 
   void push_packets(double ms, std::int64_t flow) {
     for (const Direction direction : {Direction::AToB, Direction::BToA}) {
-      push(record::FlowSample{
-          .t_ns = maker_.at_ms(ms),
-          .bin_ns = static_cast<std::int64_t>(plan_.tick_ms() * static_cast<double>(kMsNs)),
-          .flow = flow,
-          .direction = direction,
-          .packets = 340,
-          .bytes = 500'000 + tick_ % 1000,
-          .payload_bytes = 490'000 + tick_ % 1000,
-          .retransmitted_packets = tick_ % 3,
-          .retransmitted_bytes = tick_ % 3 * 1448,
-          .out_of_order = 0,
-          .duplicate_acks = tick_ % 5,
-          .zero_windows = 0,
-          .window_full = 0,
-          .rtt_us = 15'000 + tick_ % 700,
-          .min_rtt_us = 14'900,
-          .max_in_flight_bytes = 6'220'000,
-          .window_bytes = 6'291'456,
-          .min_window_bytes = 6'000'000});
+      record::FlowSample bin = record::busy_bin(tick_, 340, 500'000);
+      bin.t_ns = maker_.at_ms(ms);
+      bin.bin_ns = static_cast<std::int64_t>(plan_.tick_ms() * static_cast<double>(kMsNs));
+      bin.flow = flow;
+      bin.direction = direction;
+      push(bin);
     }
   }
 
   void push_socket(double ms, std::int64_t flow) {
-    push(record::SocketSample{.t_ns = maker_.at_ms(ms),
-                              .flow = flow,
-                              .state = 1,
-                              .congestion_state = 0,
-                              .mss_bytes = 1448,
-                              .cwnd_packets = 4000 + tick_ % 300,
-                              .ssthresh_packets = 2800,
-                              .rtt_us = 15'000 + tick_ % 700,
-                              .rtt_variance_us = 200,
-                              .min_rtt_us = 14'900,
-                              .receive_rtt_us = 15'100,
-                              .timeout_us = 216'000,
-                              .bytes_sent = bytes_,
-                              .bytes_acked = bytes_,
-                              .bytes_received = bytes_,
-                              .bytes_retransmitted = tick_,
-                              .retransmits = tick_,
-                              .lost_packets = 0,
-                              .unacked_packets = 4000,
-                              .reordering = 3,
-                              .delivered = bytes_ / 1448,
-                              .delivered_ce = 0,
-                              .delivery_bytes_per_s = 1'200'000'000,
-                              .pacing_bytes_per_s = 1'300'000'000,
-                              .app_limited = 0,
-                              .busy_us = tick_ * 3000,
-                              .receive_window_limited_us = tick_ * 20,
-                              .send_buffer_limited_us = 0,
-                              .unsent_bytes = 2'000'000,
-                              .send_queue_bytes = 8'000'000,
-                              .receive_queue_bytes = 0,
-                              .send_window_bytes = 6'291'456,
-                              .receive_space_bytes = 3'000'000});
+    record::SocketSample sample = record::busy_socket(tick_, bytes_);
+    sample.t_ns = maker_.at_ms(ms);
+    sample.flow = flow;
+    push(sample);
   }
 
   void push_host(double ms) {

@@ -20,6 +20,7 @@
 #include "base/record/private_folder.h"
 #include "base/record/reader.h"
 #include "base/record/writer.h"
+#include "tests/bench/made_rows.h"
 
 namespace chokepoint::record {
 namespace {
@@ -65,61 +66,20 @@ class Source {
 void push_flow(Source& source, std::int64_t t_ns, std::int64_t flow, std::int64_t tick,
                const Plan& plan) {
   for (const Direction direction : {Direction::AToB, Direction::BToA}) {
-    source.push(FlowSample{.t_ns = t_ns,
-                           .bin_ns = plan.tick_ns(),
-                           .flow = flow,
-                           .direction = direction,
-                           .packets = 1700,
-                           .bytes = 2'500'000 + tick,
-                           .payload_bytes = 2'400'000 + tick,
-                           .retransmitted_packets = tick % 3,
-                           .retransmitted_bytes = tick % 3 * 1448,
-                           .out_of_order = 0,
-                           .duplicate_acks = tick % 5,
-                           .zero_windows = 0,
-                           .window_full = 0,
-                           .rtt_us = 15'000 + tick % 700,
-                           .min_rtt_us = 14'900,
-                           .max_in_flight_bytes = 6'220'000,
-                           .window_bytes = 6'291'456,
-                           .min_window_bytes = 6'000'000});
+    FlowSample bin = busy_bin(tick, 1700, 2'500'000);
+    bin.t_ns = t_ns;
+    bin.bin_ns = plan.tick_ns();
+    bin.flow = flow;
+    bin.direction = direction;
+    source.push(bin);
   }
 }
 
 void push_socket(Source& source, std::int64_t t_ns, std::int64_t flow, std::int64_t tick) {
-  source.push(SocketSample{.t_ns = t_ns,
-                           .flow = flow,
-                           .state = 1,
-                           .congestion_state = 0,
-                           .mss_bytes = 1448,
-                           .cwnd_packets = 4000 + tick % 300,
-                           .ssthresh_packets = 2800,
-                           .rtt_us = 15'000 + tick % 700,
-                           .rtt_variance_us = 200,
-                           .min_rtt_us = 14'900,
-                           .receive_rtt_us = 15'100,
-                           .timeout_us = 216'000,
-                           .bytes_sent = tick * 2'500'000,
-                           .bytes_acked = tick * 2'500'000,
-                           .bytes_received = tick * 2'500'000,
-                           .bytes_retransmitted = tick,
-                           .retransmits = tick,
-                           .lost_packets = 0,
-                           .unacked_packets = 4000,
-                           .reordering = 3,
-                           .delivered = tick * 1700,
-                           .delivered_ce = 0,
-                           .delivery_bytes_per_s = 1'200'000'000,
-                           .pacing_bytes_per_s = 1'300'000'000,
-                           .app_limited = 0,
-                           .busy_us = tick * 3000,
-                           .receive_window_limited_us = tick * 20,
-                           .send_buffer_limited_us = 0,
-                           .unsent_bytes = 2'000'000,
-                           .send_queue_bytes = 8'000'000,
-                           .receive_queue_bytes = 0,
-                           .send_window_bytes = 6'291'456,
-                           .receive_space_bytes = 3'000'000});
+  SocketSample sample = busy_socket(tick, tick * 2'500'000);
+  sample.t_ns = t_ns;
+  sample.flow = flow;
+  source.push(sample);
 }
 
 void push_host(Source& source, std::int64_t t_ns, std::int64_t tick) {

@@ -1,13 +1,15 @@
 """usage: attribution [--repetitions N] [--only GLOB] [--limit N] [--seed N] [--out DIR] CHOKEPOINT
-       attribution --diagnose-only DIR [--only GLOB] CHOKEPOINT
+       attribution --diagnose-only DIR [--only GLOB] [--without WHAT] CHOKEPOINT
        attribution --list CHOKEPOINT
 
 How often `chokepoint diagnose` is right: plays real training under known faults of many strengths,
 in random order, each healthy setup once, and holds the verdicts against the truth. Scenarios are
 divided by their names into the half on which thresholds are chosen and the half that is reported.
 --diagnose-only judges what lies in DIR already, also what tests/lab/lab scenario --twin left there.
-Another --seed is another order, and, but for 0, somewhat other strengths. --report FILE.json gets
-everything, and the tables a file .md beside it. Nothing fails by what is measured.
+--without judges records from which something was taken: the library's collectives, all packets,
+all of sockets, the host's counters, or every node but the first. Another --seed is another order,
+and, but for 0, somewhat other strengths. --report FILE.json gets everything, and the tables a file
+.md beside it. Nothing fails by what is measured.
 """
 
 import argparse
@@ -23,6 +25,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[2] / "lab"))
 
 import figures  # noqa: E402
 import judging  # noqa: E402
+import lacking  # noqa: E402
 import playing  # noqa: E402
 import recordings  # noqa: E402
 import report  # noqa: E402
@@ -40,12 +43,18 @@ def arguments():
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/attribution")
     parser.add_argument("--play-only", action="store_true", help="judge nothing")
     parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--without", choices=lacking.CHOICES)
     parser.add_argument("--list", action="store_true", help="the scenarios, and no more")
     parser.add_argument("--report", type=pathlib.Path, default="build/bench/attribution.json")
     parser.add_argument("chokepoint")
     asked = parser.parse_args()
     asked.chokepoint = os.path.abspath(asked.chokepoint)
     return asked
+
+
+def judged(asked, case):
+    with lacking.case_without(case, asked.without) as given:
+        return judging.judged(asked.chokepoint, given)
 
 
 def document_of(asked, cases, twins):
@@ -55,9 +64,10 @@ def document_of(asked, cases, twins):
         if why:
             left_out.append({"name": case.name, "folder": str(case.folder), "why": why})
         else:
-            judgements.append(judging.judged(asked.chokepoint, case))
-    well = [judging.judged(asked.chokepoint, twin) for twin in twins if twin.is_sure_to_be_well()]
+            judgements.append(judged(asked, case))
+    well = [judged(asked, twin) for twin in twins if twin.is_sure_to_be_well()]
     return {"schema": "chokepoint.bench.attribution/1",
+            "without": asked.without,
             "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "machine": {"kernel": os.uname().release, "processors": os.cpu_count(),
                         "load": os.getloadavg()[0]},

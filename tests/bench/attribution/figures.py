@@ -26,6 +26,7 @@ def of(judgements):
             "lost_off": spread([one["off"] for one in lost if one["right"] is not None]),
             "alarms": share([not one["class_right"] for one in healthy]),
             "stable": share([one["early"]["stable"] for one in judgements if one["early"]]),
+            "live": share([one["live"]["fits"] for one in judgements if one["live"]]),
             "seconds": spread([one["seconds"] for one in judgements])}
 
 
@@ -58,4 +59,5 @@ def reasons(one):
     return [word for word, is_wrong in (
         ("class", not one["class_right"]), ("place", one["place_right"] is False),
         ("lost", bool(one["lost"]) and one["lost"]["right"] is False),
-        ("early", bool(early) and not early["stable"])) if is_wrong]
+        ("early", bool(early) and not early["stable"]),
+        ("live", bool(one["live"]) and not one["live"]["fits"])) if is_wrong]

@@ -4,11 +4,13 @@ import json
 import subprocess
 import time
 
+import lacking
+
 DIAGNOSE_SECONDS = 60
 NO_ANSWER = "no-answer"
 WITHIN = 0.15  # of the truth's lost milliseconds a step
 ENDS = ("from", "to")
-EARLY = "early"  # records as they were after a few steps
+EARLY = "early"  # records as they were when a few steps had been made
 
 
 def answer(chokepoint, records):
@@ -101,9 +103,18 @@ def lost(case, found):
 
 
 def early(chokepoint, case, verdict):
-    """Whether it was told so after few steps, of records that were kept then."""
-    if case.begins_late or not (case.folder / EARLY).is_dir():
-        return {"early": None}
-    document, failure, _ = answer(chokepoint, case.folder / EARLY)
-    told = document["verdict"]["class"] if document else NO_ANSWER
-    return {"early": {"told": told, "stable": told == verdict["class"], "failure": failure}}
+    """Whether it was told so already after ten steps; and of the records that were copied when the
+    job had done as many, which lag behind it, whether then nothing else was told."""
+    if case.begins_late or case.lacking:
+        return {"early": None, "live": None}
+    with lacking.few_steps(case) as few:
+        told = class_told(chokepoint, few.records)
+    live = case.folder / EARLY
+    then = class_told(chokepoint, live) if live.is_dir() else None
+    return {"early": {"told": told, "stable": told == verdict["class"]},
+            "live": then and {"told": then, "fits": then in (verdict["class"], "unknown")}}
+
+
+def class_told(chokepoint, records):
+    document, _, _ = answer(chokepoint, records)
+    return document["verdict"]["class"] if document else NO_ANSWER

@@ -24,10 +24,11 @@ class Recording:
     name: str
     document: dict
     twin: "Recording | None" = None
+    lacking: pathlib.Path | None = None  # records that hold less, to be diagnosed instead
 
     @property
     def records(self):
-        return self.folder / "records"
+        return self.lacking or self.folder / "records"
 
     @property
     def truth(self):

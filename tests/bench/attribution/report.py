@@ -38,7 +38,8 @@ def summary(document):
             ("lost ms within 15 %, of these", "lost", counted),
             ("lost ms off, median and 90 %", "lost_off", off_told),
             ("healthy, but an alarm", "alarms", counted),
-            ("same class after few steps", "stable", counted)]
+            ("same class after ten steps", "stable", counted),
+            ("the same or unknown, looked at live", "live", counted)]
     return [["", *columns], *([title, *(show(column[key]) for column in columns.values())]
                               for title, key, show in rows)]
 

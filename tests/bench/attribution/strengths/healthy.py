@@ -33,5 +33,5 @@ ALL = {
         "job": {"pieces": 16, "bytes": 1_000_000, "compute_ms": 240}}),
     "well-ddp": ("clean-ddp", {"job": {"width": 384, "batch": 4096}}),
     "well-ddp-wan": ("clean-ddp", {"topology": link(rate_mbps=10000, delay_ms=1.5),
-                                   "job": {"width": 256, "depth": 3, "batch": 5000}}),
+                                   "job": {"width": 256, "depth": 3, "batch": 24000}}),
 }
