@@ -64,8 +64,8 @@ Verdict congested(const std::vector<RdmaPort>& ports, double lost_ms) {
 
 struct Signs {
   std::vector<RdmaPort> ports = {};
-  double steps = 1;
-  double length_ms = 1;  // of all settled steps
+  double steps = 1;      // in which they counted
+  double length_ms = 1;  // of these
 
   bool is_lossy() const { return lossiness(most_by(ports, lossiness)) > kLossy; }
   double paused_ms() const { return most_by(ports, &RdmaPort::paused_ms).paused_ms; }
@@ -76,8 +76,8 @@ struct Signs {
 
 Signs signs_of(const Scene& scene) {
   return {.ports = all_rdma_ports(scene.run, scene.clocks, scene.steps),
-          .steps = static_cast<double>(scene.steps.settled.size()),
-          .length_ms = static_cast<double>(length_ns(scene.steps.settled)) / 1e6};
+          .steps = count_between(scene.steps.settled),
+          .length_ms = count_between(scene.steps.settled) * scene.phases.step_ms};
 }
 
 void charge(Account account, Verdict verdict, const Signs& signs, Findings& findings) {

@@ -33,7 +33,7 @@ Phases rdma_phases(const RunData& run, const Clocks& clocks, const StepLine& ste
     return seen;
   }
   const double needed_ms =
-      wire_ms(all_rdma_ports(run, clocks, steps), static_cast<double>(steps.settled.size()));
+      wire_ms(all_rdma_ports(run, clocks, steps), count_between(steps.settled));
   const bool is_little = needed_ms > 0 && needed_ms < kMattersPercent / 100 * seen.step_ms;
   Phases unseen{.step_ms = seen.step_ms, .late_ms = std::vector<double>(run.nodes.size(), 0)};
   unseen.exposed_ms = is_little ? needed_ms : seen.step_ms;

@@ -6,6 +6,7 @@
 #include "analysis/phases/asynchronous.h"
 #include "analysis/phases/lines.h"
 #include "analysis/phases/pipeline.h"
+#include "analysis/phases/steps.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -97,10 +98,7 @@ double sent_bytes(const RunData& run) {
 }
 
 double buckets_ms(const OverlapInput& input) {
-  const Span whole{input.steps.front().start_ns, input.steps.back().end_ns};
-  const double steps_in_all = static_cast<double>(whole.length_ns()) /
-                              (static_cast<double>(length_ns(input.steps)) / input.count);
-  const double bytes = sent_bytes(input.run) / steps_in_all;
+  const double bytes = sent_bytes(input.run) / count_between(input.steps);
   const double first_share = bytes > 0 ? std::min(1.0, kBucketBytes / bytes) : 1;
   return backward_of(input.alone_ms, first_share) * (1 - first_share);
 }

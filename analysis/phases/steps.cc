@@ -82,6 +82,15 @@ std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const 
 
 }  // namespace
 
+double count_between(std::span<const Span> settled) {
+  if (settled.empty()) {
+    return 0;
+  }
+  const Span whole{settled.front().start_ns, settled.back().end_ns};
+  return static_cast<double>(whole.length_ns()) * static_cast<double>(settled.size()) /
+         static_cast<double>(length_ns(settled));
+}
+
 StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   const Choice choice = best_of(run);
   if (choice.node == nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/load/run_data.h"
@@ -16,6 +17,9 @@ struct StepLine {
   // or not all is written yet.
   std::vector<Span> settled = {};
 };
+
+// How many lay between the first of them and the last, with those of which no samples were read.
+double count_between(std::span<const Span> settled);
 
 StepLine choose_steps(const RunData& run, const Clocks& clocks);
 

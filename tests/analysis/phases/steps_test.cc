@@ -18,6 +18,15 @@ TEST(ChooseSteps, AreNoneWhereNoNodeHasAny) {
   EXPECT_TRUE(line.settled.empty());
 }
 
+TEST(CountBetween, IsOfStepsThatWereNotReadToo) {
+  Spans settled = steps_ms(5, 100);
+  EXPECT_DOUBLE_EQ(count_between(settled), 5);
+  const Spans later = steps_ms(5, 100, 9500);
+  settled.insert(settled.end(), later.begin(), later.end());
+  EXPECT_DOUBLE_EQ(count_between(settled), 100);
+  EXPECT_EQ(count_between({}), 0);
+}
+
 TEST(ChooseSteps, TakesTheBestSourceThatAnyNodeHas) {
   TimelineRun run(3);
   run.add_steps(0, steps_ms(50, 10), 0, StepSource::Traffic);
