@@ -71,7 +71,7 @@ Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
   }
   if (phases.source != PhaseSource::Library) {
     diagnosis.missing.emplace_back(
-        "the library's messages were not seen: a rank that comes late looks like computing");
+        "the library's messages were not seen: a rank that comes late may look like computing");
   }
   const Blame blame = blame_of(run, clocks, phases.communicating);
   const Scene scene{.run = run,

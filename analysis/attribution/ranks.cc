@@ -59,7 +59,9 @@ void add_late(const Scene& scene, Findings& findings) {
                   .lost_ms_per_step = lost_ms};
   verdict.evidence.push_back({"came last to what all exchange, after the one before it by",
                               scene.phases.late_ms[place], "ms a step",
-                              "collectives of all nodes"});
+                              scene.phases.source == PhaseSource::Library
+                                  ? "collectives of all nodes"
+                                  : "first bytes of all nodes after each pause"});
   if (load.is_starved) {
     verdict.evidence.push_back({"thread " + load.waiting_thread + " was ready and got no processor",
                                 load.waited_percent, "% of the time",

@@ -6,6 +6,7 @@
 
 #include "analysis/phases/activity.h"
 #include "analysis/phases/overlap.h"
+#include "analysis/phases/rendezvous.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -93,6 +94,9 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   } else {
     const Activity activity = activity_of(run, clocks);
     phases.source = activity.source;
+    for (const Late& late : late_by_first_bytes(run, clocks, inside)) {
+      phases.late_ms[late.node] += per_step_ms(late.lost_ns, steps);
+    }
     phases.communicating = common_to(activity.spans, inside);
   }
   const double communicating_ms =
