@@ -13,15 +13,21 @@ constexpr double kBothWays = 0.35;  // the lesser way of the greater
 
 using Pair = std::pair<std::string, std::string>;
 
+// What waits for a round trip waits for both ways of it.
+bool is_round_trip(const std::string& cause) {
+  return cause == "round-trips" || cause == "gloo-credit";
+}
+
 // The two nodes most charged, and which way.
-Where where_of(const std::vector<const Charge*>& charges) {
+Where where_of(const std::vector<const Charge*>& charges, const std::string& cause) {
   std::map<Pair, double> ways;
   for (const Charge* charge : charges) {
     ways[{charge->route.from, charge->route.to}] += charge->ms;
   }
   const auto most = std::ranges::max_element(ways, {}, [](const auto& way) { return way.second; });
   const auto back = ways.find({most->first.second, most->first.first});
-  const bool is_both = back != ways.end() && back->second > kBothWays * most->second;
+  const bool is_both = is_round_trip(cause) ||
+                       (back != ways.end() && back->second > kBothWays * most->second);
   return {.from = most->first.first, .to = most->first.second, .direction = is_both ? "both" : ""};
 }
 
@@ -62,7 +68,7 @@ Verdict verdict_of(const Scene& scene, const Group& group) {
   const Charge& charge = largest(group);
   Verdict verdict{.verdict = charge.verdict,
                   .cause = charge.cause,
-                  .where = where_of(group.charges),
+                  .where = where_of(group.charges, charge.cause),
                   .lost_ms_per_step = group.removable_ms};
   name_card(charge, verdict.where);
   add_evidence(scene, *charge.direction, charge.route, verdict);

@@ -152,6 +152,12 @@ TEST_F(Diagnosed, RoundTripsOfSmallMessages) {
   EXPECT_LT(near.lost_ms_per_step, 60);  // some delay every wire has
 }
 
+TEST_F(Diagnosed, ARoundTripIsBothWays) {
+  send(in_flight(20'000, 1));
+  EXPECT_EQ(diagnosis().verdict.cause, "round-trips");
+  EXPECT_EQ(diagnosis().verdict.where.direction, "both");
+}
+
 TEST_F(Diagnosed, RoundTripsThatNoWireShortensAreNoAlarm) {
   send(in_flight(80, 1));
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::Compute);
