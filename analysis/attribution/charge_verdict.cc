@@ -84,7 +84,10 @@ void judge_charge(const Scene& scene, Limit limit, Charge& charge) {
     case Limit::CongestionWindow:
       return judge_delay(charge.route, Account::Window, "congestion-window", charge);
     case Limit::LibraryCredit:
-      return judge_delay(charge.route, Account::Library, "gloo-credit", charge);
+      // A message goes as a whole; only a collective's segments wait for credit.
+      return scene.phases.by_messages
+                 ? judge_delay(charge.route, Account::Latency, "round-trips", charge)
+                 : judge_delay(charge.route, Account::Library, "gloo-credit", charge);
     case Limit::RoundTrip:
       return judge_delay(charge.route, Account::Latency, "round-trips", charge);
   }

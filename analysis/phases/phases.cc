@@ -30,6 +30,18 @@ bool is_any(const Exchanges& exchanges) {
   return std::ranges::any_of(exchanges, [](const auto& of_node) { return !of_node.empty(); });
 }
 
+bool is_mostly_messages(const Exchanges& exchanges) {
+  double all = 0;
+  double of_messages = 0;
+  for (const auto& of_node : exchanges) {
+    for (const Exchange& exchange : of_node) {
+      all += exchange.bytes;
+      of_messages += is_message(exchange) ? exchange.bytes : 0;
+    }
+  }
+  return of_messages > all / 2;
+}
+
 double per_step_ms(double ns, const StepLine& steps) {
   return ns / 1e6 / static_cast<double>(steps.settled.size());
 }
@@ -85,6 +97,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   const Exchanges exchanges = exchanges_of(run, clocks);
   if (is_any(exchanges)) {
     phases.source = PhaseSource::Library;
+    phases.by_messages = is_mostly_messages(exchanges);
     const std::vector<Meeting> meetings = meetings_of(exchanges);
     Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
     phases.late_ms = std::move(waiting.late_ms);

@@ -22,6 +22,7 @@ struct Phases {
   double computing_ms = 0;  // and whatever else is not communication
   double exposed_ms = 0;    // of the communication; hidden_ms is in computing_ms
   double hidden_ms = 0;
+  bool by_messages = false;          // most bytes went by send() and receive(), not by collectives
   std::vector<double> late_ms = {};  // lost by each node's lateness
   Spans communicating = {};          // within the steps, hidden or not
   double waiting_ms() const;

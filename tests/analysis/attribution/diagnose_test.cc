@@ -152,6 +152,21 @@ TEST_F(Diagnosed, RoundTripsOfSmallMessages) {
   EXPECT_LT(near.lost_ms_per_step, 60);  // some delay every wire has
 }
 
+TEST_F(Diagnosed, AMessageWaitsForARoundTripAndNoCredit) {
+  send(in_flight(20'000, 44));
+  made_.collectives(60, {0, 0});
+  EXPECT_EQ(diagnosis().verdict.cause, "gloo-credit");
+  for (record::Collective& row : made_.node("a").collectives) {
+    row.kind = record::CollectiveKind::Send;
+  }
+  for (record::Collective& row : made_.node("b").collectives) {
+    row.kind = record::CollectiveKind::Receive;
+  }
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::WanLatency);
+  EXPECT_EQ(found.verdict.cause, "round-trips");
+}
+
 TEST_F(Diagnosed, ARoundTripIsBothWays) {
   send(in_flight(20'000, 1));
   EXPECT_EQ(diagnosis().verdict.cause, "round-trips");
