@@ -26,8 +26,8 @@ Where where_of(const std::vector<const Charge*>& charges, const std::string& cau
   }
   const auto most = std::ranges::max_element(ways, {}, [](const auto& way) { return way.second; });
   const auto back = ways.find({most->first.second, most->first.first});
-  const bool is_both = is_round_trip(cause) ||
-                       (back != ways.end() && back->second > kBothWays * most->second);
+  const bool is_both =
+      is_round_trip(cause) || (back != ways.end() && back->second > kBothWays * most->second);
   return {.from = most->first.first, .to = most->first.second, .direction = is_both ? "both" : ""};
 }
 
