@@ -9,7 +9,7 @@
 //                       computing hides it cannot be told, so the verdict is `unknown`, unless it
 //                       is too little to matter
 //
-// Never played against hardware: thresholds are what vendors' documents call unusual. Pure.
+// Never played against hardware: the thresholds are first guesses. Pure.
 #pragma once
 
 #include "analysis/attribution/scene.h"

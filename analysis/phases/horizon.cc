@@ -23,14 +23,17 @@ std::optional<std::int64_t> last_sample_ns(const NodeData& node) {
   return last_ns;
 }
 
-// Where there is traffic and no collective there may yet be some. Without any traffic, as of a job
-// whose data go by RDMA, there is nothing to wait for.
+// Where there is traffic there may yet be collectives, but none that was over long before. Without
+// any traffic, as of a job whose data go by RDMA, there is nothing to wait for.
 std::optional<std::int64_t> known_until_ns(const NodeData& node) {
-  if (node.collectives.empty()) {
-    const auto last_ns = last_sample_ns(node);
-    return last_ns ? std::optional(*last_ns - kCollectivesLagNs) : std::nullopt;
+  std::optional<std::int64_t> known_ns;
+  if (const auto last_ns = last_sample_ns(node)) {
+    known_ns = *last_ns - kCollectivesLagNs;
   }
-  return std::ranges::max(node.collectives, {}, &record::Collective::end_ns).end_ns;
+  for (const record::Collective& collective : node.collectives) {
+    known_ns = std::max(known_ns.value_or(collective.end_ns), collective.end_ns);
+  }
+  return known_ns;
 }
 
 }  // namespace

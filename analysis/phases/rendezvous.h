@@ -7,7 +7,9 @@
 //
 // A round begins with the first bytes after everybody was quiet. Where data move before the last
 // one has come it is none: a pipeline's stages send one after the other and wait for nobody. Bins
-// and readings are 10 to 20 ms long, so less than twice that is nobody's lateness. Pure.
+// and readings are 10 to 20 ms long, so less than three times that is nobody's lateness; and who
+// says so in the bin in which the last data passed is not seen to wait. So this names late ranks,
+// but where it names none there may be one. Pure.
 #pragma once
 
 #include "analysis/phases/lateness.h"

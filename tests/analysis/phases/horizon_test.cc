@@ -47,6 +47,14 @@ TEST_F(Horizon, StaysBehindTheSamplesWhereThereMayBeCollectivesYet) {
   EXPECT_EQ(settled(), 18U);
 }
 
+// Some jobs begin with another library than the one that moves their data.
+TEST_F(Horizon, DoesNotWaitForCollectivesThatWillNotCome) {
+  run_.data.nodes[0].is_complete = false;
+  exchanged_until(0, 500);
+  run_.flow(0, run_.connect(0, 1)).sockets[0] = {{.t_ns = ms_ns(3500)}};
+  EXPECT_EQ(known_until_ns(run_.data, run_.clocks), ms_ns(2000));
+}
+
 TEST_F(Horizon, LeavesNoStepOfARunThatHasJustBegun) {
   run_.data.nodes[0].is_complete = false;
   run_.flow(0, run_.connect(0, 1)).sockets[0] = {{.t_ns = ms_ns(150)}};
