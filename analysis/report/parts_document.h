@@ -1,0 +1,14 @@
+// The parts of the report's document that tell of connections, hosts and paths, as JSON. Texts are
+// passed on as they are: whoever shows them must not take them for markup. Pure functions.
+#pragma once
+
+#include "analysis/report/flow_table.h"
+#include "analysis/report/traffic_matrix.h"
+#include "base/cli/document.h"
+
+namespace chokepoint::analysis {
+
+cli::Json flows_document(const FlowTable& table);
+cli::Json matrix_document(const TrafficMatrix& matrix);
+
+}  // namespace chokepoint::analysis
