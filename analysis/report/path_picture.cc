@@ -14,13 +14,15 @@
 namespace chokepoint::analysis {
 namespace {
 
+constexpr double kBeyond = 1.2;
+
 std::optional<double> lesser(std::optional<double> one, std::optional<double> other) {
   return one && other ? std::min(one, other) : one ? one : other;
 }
 
-void add_up(std::optional<double>& sum, std::optional<std::int64_t> more) {
+void add_up(std::optional<std::int64_t>& sum, std::optional<std::int64_t> more) {
   if (more) {
-    sum = sum.value_or(0) + static_cast<double>(*more);
+    sum = sum.value_or(0) + *more;
   }
 }
 
@@ -38,13 +40,13 @@ constexpr std::array kLimitsOfPath{Limits{"interface", &PathPicture::interface_m
                                    Limits{"pcie", &PathPicture::pcie_mbps},
                                    Limits{"probe", &PathPicture::probe_mbps}};
 
-// What the job went beyond is no limit: an interface of software may tell any speed, a short probe
-// may not have come up to it.
+// What the job went well beyond is no limit: an interface of software may tell any speed, a short
+// probe may not have come up to it.
 const Limits* narrowest(const PathPicture& path) {
   const Limits* least = nullptr;
   for (const Limits& limit : kLimitsOfPath) {
     const auto& mbps = path.*(limit.mbps);
-    if (mbps && *mbps >= path.reached_mbps.value_or(0) &&
+    if (mbps && kBeyond * *mbps >= path.reached_mbps.value_or(0) &&
         (least == nullptr || *mbps < *(path.*(least->mbps)))) {
       least = &limit;
     }
@@ -56,9 +58,9 @@ const Limits* narrowest(const PathPicture& path) {
 struct Sum {
   PathPicture path = {};
   PathPace pace = {};
-  std::optional<double> packets = {};
-  std::optional<double> retransmitted = {};
-  double most_payload = -1;
+  std::optional<std::int64_t> packets = {};
+  std::optional<std::int64_t> retransmitted = {};
+  std::int64_t most_payload = -1;
   std::vector<std::string> seen_by = {};
 };
 
@@ -106,7 +108,7 @@ class PathMaker {
       add_up(sum.retransmitted, way.retransmitted_packets);
     }
     sum.path.min_rtt_ms = lesser(sum.path.min_rtt_ms, line.min_rtt_ms);
-    const auto payload = static_cast<double>(way.payload_bytes.value_or(0));
+    const std::int64_t payload = way.payload_bytes.value_or(0);
     if (way.rtt_ms && payload > sum.most_payload) {
       sum.most_payload = payload;
       sum.path.median_rtt_ms = way.rtt_ms->median;
@@ -135,7 +137,8 @@ class PathMaker {
       path.is_wan = *path.min_rtt_ms >= wan_rtt_ms;
     }
     if (sum.retransmitted && sum.packets.value_or(0) > 0) {
-      path.retransmitted_percent = 100 * *sum.retransmitted / *sum.packets;
+      path.retransmitted_percent =
+          100 * static_cast<double>(*sum.retransmitted) / static_cast<double>(*sum.packets);
     }
     path.reached_mbps = sum.pace.peak_mbps();
     path.mean_busy_mbps = sum.pace.mean_busy_mbps();

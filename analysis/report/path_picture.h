@@ -19,7 +19,7 @@ struct PathPicture {
   std::optional<double> min_rtt_ms = {};
   std::optional<double> median_rtt_ms = {};          // of the busiest connection
   std::optional<double> retransmitted_percent = {};  // of packets
-  std::optional<double> payload_bytes = {};
+  std::optional<std::int64_t> payload_bytes = {};
   std::optional<double> reached_mbps = {};    // payload, the best 100 ms
   std::optional<double> mean_busy_mbps = {};  // payload, while something was under way
   std::optional<double> interface_mbps = {};  // the slower of both ends
@@ -27,7 +27,7 @@ struct PathPicture {
   std::optional<double> probe_mbps = {};      // the best that a probe measured this way
   std::string source = {};
 
-  // The smallest of those that the job did not go beyond; `limit` names it.
+  // The smallest of those that the job did not go well beyond; `limit` names it.
   std::optional<double> possible_mbps() const;
   const char* limit() const;  // "interface", "pcie", "probe"; null where none is known
 };
