@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/report/flow_table.h"
+#include "analysis/report/path_picture.h"
 #include "analysis/report/traffic_matrix.h"
 #include "base/cli/document.h"
 
@@ -10,5 +11,6 @@ namespace chokepoint::analysis {
 
 cli::Json flows_document(const FlowTable& table);
 cli::Json matrix_document(const TrafficMatrix& matrix);
+cli::Json paths_document(const std::vector<PathPicture>& paths);
 
 }  // namespace chokepoint::analysis

@@ -5,8 +5,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Square = std::vector<std::vector<std::optional<double>>>;
-
 std::vector<std::string> names_of(const RunData& run, const FlowTable& table) {
   std::vector<std::string> names;
   const auto add = [&names](const std::string& name) {
@@ -21,7 +19,10 @@ std::vector<std::string> names_of(const RunData& run, const FlowTable& table) {
   return names;
 }
 
-Square square(std::size_t size) { return Square(size, Square::value_type(size)); }
+template <class T>
+Square<T> square(std::size_t size) {
+  return Square<T>(size, typename Square<T>::value_type(size));
+}
 
 std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
@@ -33,7 +34,8 @@ TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
                              std::optional<double> run_s) {
   TrafficMatrix matrix{.names = names_of(run, table),
                        .source = "payload by the flow totals of all nodes"};
-  matrix.bytes = matrix.throughput_mbps = square(matrix.names.size());
+  matrix.bytes = square<std::int64_t>(matrix.names.size());
+  matrix.throughput_mbps = square<double>(matrix.names.size());
   for (const FlowLine& line : table.flows) {
     for (const std::size_t from : {0U, 1U}) {
       const auto& payload = line.ways.at(from).payload_bytes;
@@ -43,9 +45,9 @@ TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
       const std::size_t row = place_of(matrix.names, line.sides.at(from).name);
       const std::size_t column = place_of(matrix.names, line.sides.at(1 - from).name);
       auto& bytes = matrix.bytes[row][column];
-      bytes = bytes.value_or(0) + static_cast<double>(*payload);
+      bytes = bytes.value_or(0) + *payload;
       if (run_s.value_or(0) > 0) {
-        matrix.throughput_mbps[row][column] = *bytes * 8 / 1e6 / *run_s;
+        matrix.throughput_mbps[row][column] = static_cast<double>(*bytes) * 8 / 1e6 / *run_s;
       }
     }
   }

@@ -10,11 +10,14 @@
 
 namespace chokepoint::analysis {
 
+template <class T>
+using Square = std::vector<std::vector<std::optional<T>>>;
+
 struct TrafficMatrix {
   std::vector<std::string> names = {};  // nodes, then addresses of those without a record
   // Row sends, column receives; unknown where nothing was seen.
-  std::vector<std::vector<std::optional<double>>> bytes = {};
-  std::vector<std::vector<std::optional<double>>> throughput_mbps = {};  // over the run
+  Square<std::int64_t> bytes = {};
+  Square<double> throughput_mbps = {};  // over the run
   std::string source = {};
 };
 

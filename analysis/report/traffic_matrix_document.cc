@@ -6,11 +6,12 @@ namespace {
 
 using cli::Json;
 
-Json json_of(const std::vector<std::vector<std::optional<double>>>& square) {
+template <class T>
+Json json_of(const Square<T>& square) {
   Json rows = Json::array();
   for (const auto& row : square) {
     Json cells = Json::array();
-    for (const std::optional<double>& cell : row) {
+    for (const std::optional<T>& cell : row) {
       cells.push_back(value_or_null(cell));
     }
     rows.push_back(std::move(cells));
