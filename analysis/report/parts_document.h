@@ -3,7 +3,9 @@
 #pragma once
 
 #include "analysis/report/flow_table.h"
+#include "analysis/report/host_picture.h"
 #include "analysis/report/path_picture.h"
+#include "analysis/report/probe_table.h"
 #include "analysis/report/traffic_matrix.h"
 #include "base/cli/document.h"
 
@@ -11,6 +13,8 @@ namespace chokepoint::analysis {
 
 cli::Json flows_document(const FlowTable& table);
 cli::Json matrix_document(const TrafficMatrix& matrix);
+cli::Json hosts_document(const std::vector<HostPicture>& hosts);
 cli::Json paths_document(const std::vector<PathPicture>& paths);
+cli::Json probes_document(const ProbeTable& table);
 
 }  // namespace chokepoint::analysis

@@ -26,9 +26,17 @@ void add_up(std::optional<std::int64_t>& sum, std::optional<std::int64_t> more) 
   }
 }
 
-std::string family_of_row(const record::Flow& row) {
-  const auto address = net::Address::parse(plain_address(row.a_address));
-  return address ? family_of(*address) : "";
+std::string family_of(const std::string& text) {
+  const auto address = net::Address::parse(plain_address(text));
+  return address ? std::string(net::name_of(address->family())) : "";
+}
+
+void add_address(const std::string& text, const std::string& family,
+                 std::vector<std::string>& addresses) {
+  const std::string address = plain_address(text);
+  if (family_of(address) == family && std::ranges::find(addresses, address) == addresses.end()) {
+    addresses.push_back(address);
+  }
 }
 
 struct Limits {
@@ -90,14 +98,18 @@ class PathMaker {
     const auto from = static_cast<std::size_t>(view.direction);
     const FlowLine& line = table_.flows[view.connection];
     const Key key{connection.names.at(from), connection.names.at(1 - from),
-                  family_of_row(connection.row)};
+                  family_of(connection.row.a_address)};
     if (std::get<0>(key) == std::get<1>(key)) {
       return;
     }
     Sum& sum = sums_[key];
     std::tie(sum.path.from, sum.path.to, sum.path.family) = key;
     add_traffic(line, line.ways.at(from), sum);
-    add_cards(view, sum.path);
+    const auto& [a, b] = line.sides;
+    add_address(from == 0 ? a.address : b.address, sum.path.family, sum.path.addresses[0]);
+    add_address(from == 0 ? b.address : a.address, sum.path.family, sum.path.addresses[1]);
+    add_end(0, view.sender, view.at_sender, sum.path);
+    add_end(1, view.receiver, view.at_receiver, sum.path);
     sum.pace.add(view, clocks_);
   }
 
@@ -120,13 +132,19 @@ class PathMaker {
     }
   }
 
-  void add_cards(const DirectionView& view, PathPicture& path) const {
-    for (const auto& [node, flow] :
-         {std::pair(view.sender, view.at_sender), std::pair(view.receiver, view.at_receiver)}) {
-      if (node) {
-        const Card card = card_of(run_.nodes[*node], flow->row.interface);
-        path.interface_mbps = lesser(path.interface_mbps, card.speed_mbps);
-        path.pcie_mbps = lesser(path.pcie_mbps, card.slot_mbps);
+  // `end`: 0 where it comes from, 1 where it goes to.
+  void add_end(std::size_t end, std::optional<std::size_t> node, const FlowData* flow,
+               PathPicture& path) const {
+    if (!node) {
+      return;
+    }
+    const std::string& name = flow->row.interface;
+    const Card card = card_of(run_.nodes[*node], name);
+    path.interface_mbps = lesser(path.interface_mbps, card.speed_mbps);
+    path.pcie_mbps = lesser(path.pcie_mbps, card.slot_mbps);
+    if (const Interface* interface = run_.nodes[*node].interface(name)) {
+      for (const std::string& address : interface->addresses) {
+        add_address(address, path.family, path.addresses.at(end));
       }
     }
   }
@@ -142,9 +160,10 @@ class PathMaker {
     }
     path.reached_mbps = sum.pace.peak_mbps();
     path.mean_busy_mbps = sum.pace.mean_busy_mbps();
-    path.probe_mbps = probed_mbps(run_, path.from, path.to, path.family);
+    add_probes(run_, path);
     path.source = fmt::format("socket or flow samples and interfaces of {}{}",
-                              fmt::join(sum.seen_by, " and "), path.probe_mbps ? ", probes" : "");
+                              fmt::join(sum.seen_by, " and "),
+                              path.probe_mbps || path.other_way ? ", probes" : "");
     return std::move(path);
   }
 

@@ -3,6 +3,8 @@
 // direction and address family. Values; path_pictures() is pure.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,11 +13,18 @@
 
 namespace chokepoint::analysis {
 
+// Another way between the same two nodes, by a probe.
+struct OtherWay {
+  std::string address = {};  // that the probe asked
+  double mbps = 0;
+};
+
 struct PathPicture {
   std::string from = {};  // node's name, or the address of one without a record
   std::string to = {};
-  std::string family = {};          // "ipv4", "ipv6"; empty: unknown
-  std::optional<bool> is_wan = {};  // unknown without a round trip
+  std::array<std::vector<std::string>, 2> addresses = {};  // of the interfaces used: from's, to's
+  std::string family = {};                                 // "ipv4", "ipv6"; empty: unknown
+  std::optional<bool> is_wan = {};                         // unknown without a round trip
   std::optional<double> min_rtt_ms = {};
   std::optional<double> median_rtt_ms = {};          // of the busiest connection
   std::optional<double> retransmitted_percent = {};  // of packets
@@ -25,6 +34,7 @@ struct PathPicture {
   std::optional<double> interface_mbps = {};  // the slower of both ends
   std::optional<double> pcie_mbps = {};       // the narrower slot of both ends
   std::optional<double> probe_mbps = {};      // the best that a probe measured this way
+  std::optional<OtherWay> other_way = {};     // the best of those that the job did not take
   std::string source = {};
 
   // The smallest of those that the job did not go well beyond; `limit` names it.

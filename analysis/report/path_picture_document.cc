@@ -4,6 +4,11 @@
 namespace chokepoint::analysis {
 namespace {
 
+cli::Json json_of(const std::optional<OtherWay>& way) {
+  return way ? cli::Json{{"address", text_or_null(way->address)}, {"mbps", way->mbps}}
+             : cli::Json();
+}
+
 cli::Json json_of(const PathPicture& path) {
   return {{"from", path.from},
           {"to", path.to},
@@ -18,6 +23,7 @@ cli::Json json_of(const PathPicture& path) {
           {"interface_mbps", value_or_null(path.interface_mbps)},
           {"pcie_mbps", value_or_null(path.pcie_mbps)},
           {"probe_mbps", value_or_null(path.probe_mbps)},
+          {"other_way", json_of(path.other_way)},
           {"possible_mbps", value_or_null(path.possible_mbps())},
           {"limit", path.limit() == nullptr ? cli::Json() : cli::Json(path.limit())},
           {"source", path.source}};

@@ -1,5 +1,6 @@
 // Which way between nodes a probe measured: its peer is told by an address or a name that one of
-// the nodes has. Pure.
+// the nodes has, and the way is the job's own where that address lies on the interface that the job
+// used there. Pure.
 #pragma once
 
 #include <optional>
@@ -7,17 +8,25 @@
 
 #include "analysis/load/probe_document.h"
 #include "analysis/load/run_data.h"
+#include "analysis/report/path_picture.h"
 
 namespace chokepoint::analysis {
 
-// The other node's name; else what the probe calls its peer.
-std::string peer_of(const RunData& run, const NodeData& prober, const record::Probe& probe,
-                    const ProbeDocument& document);
+struct ProbedPath {
+  std::string node = {};     // that ran the probe
+  std::string peer = {};     // the other node's name; else what the probe calls it
+  std::string address = {};  // of the peer; empty: unknown
 
-std::string family_of(const std::optional<net::Address>& address);  // "ipv4", or empty
+  // Between the same nodes, whichever way they are called.
+  bool is_between(const PathPicture& path, ProbeWay way) const;
+  // And by the job's own way.
+  bool is_on(const PathPicture& path, ProbeWay way) const;
+};
 
-// The best that a probe measured, from one node to another.
-std::optional<double> probed_mbps(const RunData& run, const std::string& from,
-                                  const std::string& to, const std::string& family);
+ProbedPath probed_path(const RunData& run, const NodeData& prober, const record::Probe& probe,
+                       const ProbeDocument& document);
+
+// What all probes of the run say of a path.
+void add_probes(const RunData& run, PathPicture& path);
 
 }  // namespace chokepoint::analysis
