@@ -1,0 +1,2 @@
+import "../style/page.css";
+console.log("x");
