@@ -31,9 +31,12 @@ class OverviewOfNode {
   }
 
   void add() {
-    read<record::CounterSample>([this](const auto& row) { keep(row, row.peak_per_s, 0); });
-    read<record::GaugeSample>([this](const auto& row) { keep(row, row.peak, row.value); });
-    read<record::SocketSample>([this](const auto& row) { keep(row); });
+    const Result<record::Stillness> still = reader_.hold_still();
+    read<record::CounterSample>(limits_.looks,
+                                [this](const auto& row) { keep(row, row.peak_per_s, 0); });
+    read<record::GaugeSample>(limits_.looks,
+                              [this](const auto& row) { keep(row, row.peak, row.value); });
+    read<record::SocketSample>(limits_.looks / 2, [this](const auto& row) { keep(row); });
     put_in_order();
   }
 
@@ -51,11 +54,10 @@ class OverviewOfNode {
                       kShortestLookNs, kLongestLookNs);
   }
 
-  std::vector<Span> looks(double look_ns) const {
+  std::vector<Span> looks(std::size_t count, double look_ns) const {
     std::vector<Span> spans;
-    const double apart =
-        static_cast<double>(node_.span.length_ns()) / static_cast<double>(limits_.looks);
-    for (std::size_t look = 0; look <= limits_.looks; ++look) {
+    const double apart = static_cast<double>(node_.span.length_ns()) / static_cast<double>(count);
+    for (std::size_t look = 0; look <= count; ++look) {
       const auto end_ns = node_.span.start_ns + std::llround(apart * static_cast<double>(look));
       // A row that ends with a span of before is not read again.
       const Span span{end_ns - std::llround(std::min(look_ns, apart)) + 1, end_ns};
@@ -68,8 +70,9 @@ class OverviewOfNode {
 
   // A window that a look reaches into has its rows already.
   template <class Row, class F>
-  void read(F&& keep_row) {
-    const Result<> done = reader_.each_in<Row>(looks(look_ns<Row>()), [&](const Row& row) {
+  void read(std::size_t count, F&& keep_row) {
+    const std::vector<Span> spans = looks(count, look_ns<Row>());
+    const Result<> done = reader_.each_in<Row>(spans, [&](const Row& row) {
       if (!is_inside(node_.windows, {record::end_of(row), record::end_of(row)})) {
         keep_row(row);
       }

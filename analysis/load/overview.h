@@ -10,8 +10,8 @@
 namespace chokepoint::analysis {
 
 struct OverviewLimits {
-  std::size_t looks = 240;         // over the whole run
-  std::size_t rows_of_look = 300;  // of one table, about
+  std::size_t looks = 240;         // at hosts' series, over the whole run; half as many at sockets
+  std::size_t rows_of_look = 120;  // of one table, about
 };
 
 // Adds to what the run's nodes hold; nothing where all was read.

@@ -6,11 +6,17 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::int64_t kCellNs = 100'000'000;
+constexpr std::int64_t kMostApartNs = 1'000'000'000;
 
 std::size_t side_of(const DirectionView& view) { return static_cast<std::size_t>(view.direction); }
 
 std::int64_t cell_of(std::int64_t t_ns) {
   return t_ns >= 0 ? t_ns / kCellNs : (t_ns - kCellNs + 1) / kCellNs;
+}
+
+// Of a record that was read in windows, what lies between two of them tells no moment's pace.
+bool is_gap(const record::SocketSample& before, const record::SocketSample& now) {
+  return now.t_ns - before.t_ns > std::max(kMostApartNs, 2 * now.bin_ns);
 }
 
 // What a counter of the kernel grew by; a connection that was there before is not this moment's.
@@ -44,7 +50,7 @@ void PathPace::add_sockets(const DirectionView& view, const Clocks& clocks, Cell
     const record::SocketSample& now = samples[next];
     const double bytes = grown(before.bytes_acked, now.bytes_acked);
     const double busy_ns = 1e3 * grown(before.busy_us, now.busy_us);
-    if (bytes > 0 || busy_ns > 0) {
+    if ((bytes > 0 || busy_ns > 0) && !is_gap(before, now)) {
       spread(
           {clocks.common_ns(*view.sender, before.t_ns), clocks.common_ns(*view.sender, now.t_ns)},
           bytes, busy_ns, cells);
