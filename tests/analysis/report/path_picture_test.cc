@@ -61,6 +61,25 @@ TEST_F(PathPictureOf, TellsHowFastItWent) {
   EXPECT_THAT(path().mean_busy_mbps, Optional(DoubleNear(900, 1)));
 }
 
+TEST_F(PathPictureOf, IsNotSlowerForExchangingInShortBursts) {
+  MadeRun made({.step_ms = 100});
+  made.host("a");
+  made.host("b");
+  made.way(made.connect("a", "b"), Direction::AToB, full_link());
+  made_.data = made.data;
+  EXPECT_THAT(path().reached_mbps, Optional(DoubleNear(900, 1)));
+  made_.node("a").flows[0].sockets[0].clear();
+  EXPECT_THAT(path().reached_mbps, Optional(DoubleNear(900, 1)));
+}
+
+TEST_F(PathPictureOf, TellsThePaceOfCoarseSamples) {
+  std::erase_if(made_.node("a").flows[0].sockets[0], [&](const record::SocketSample& sample) {
+    return (sample.t_ns - made_.span().start_ns) % 1'000'000'000 != 0;
+  });
+  EXPECT_THAT(path().reached_mbps, Optional(DoubleNear(900, 1)));
+  EXPECT_THAT(path().mean_busy_mbps, Optional(DoubleNear(900, 1)));
+}
+
 TEST_F(PathPictureOf, AddsUpConnectionsThatRunTogether) {
   MadeWay half = full_link();
   half.busy_ms = 100;  // the second half of the other's time
@@ -116,6 +135,18 @@ TEST_F(PathPictureOf, IsNotBoundByAProbeOfTheOtherFamily) {
   made_.node("b").interfaces[0].addresses.emplace_back("fd00::b/64");
   probe("a", "send", "fd00::b", 950);
   EXPECT_FALSE(path().probe_mbps);
+  ASSERT_TRUE(path().other_way);
+  EXPECT_EQ(path().other_way->address, "fd00::b");
+}
+
+TEST_F(PathPictureOf, TellsOfAnotherWayThatAProbeTook) {
+  made_.node("b").interfaces.push_back({.name = "eth1", .addresses = {"10.1.0.2/24"}});
+  probe("a", "send", "10.1.0.2", 5000);
+  probe("a", "send", "10.0.0.2", 950);
+  EXPECT_THAT(path().probe_mbps, Optional(950.0));
+  ASSERT_TRUE(path().other_way);
+  EXPECT_EQ(path().other_way->address, "10.1.0.2");
+  EXPECT_DOUBLE_EQ(path().other_way->mbps, 5000);
 }
 
 TEST_F(PathPictureOf, IsNotBoundByWhatTheJobWentBeyond) {
