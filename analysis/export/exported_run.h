@@ -32,7 +32,7 @@ constexpr bool kIsSample = kIsOneOf<Row, record::Sample>;
 
 class ExportedRun {
  public:
-  // `wanted`: of the samples and events only what ends within it, since the job's start.
+  // `wanted`: of samples, events and probes only what ends within it, since the job's start.
   // The records outlive this; they are in the order of data().nodes.
   ExportedRun(std::string name, record::Run& records, std::optional<Span> wanted,
               ExportWatch watch);
@@ -47,13 +47,14 @@ class ExportedRun {
   template <class Row, class F>
   void each(std::size_t node, F&& visit);
 
+  // What is wanted, by the node's own clock.
+  Span span_of(std::size_t node) const;
   bool is_stopped() const { return is_stopped_; }
   std::uint64_t rows() const { return rows_; }
   // Records that cannot be read, or only in part.
   std::vector<Error> troubles() const;
 
  private:
-  Span span_of(std::size_t node) const;
   bool goes_on();
   void note(std::size_t node, const Error& error);
   std::uint64_t count_rows();
@@ -92,7 +93,7 @@ void ExportedRun::each(std::size_t node, F&& visit) {
       return;
     }
     for (const Row& row : *rows) {
-      if constexpr (std::is_same_v<Row, record::Event>) {
+      if constexpr (kIsOneOf<Row, std::variant<record::Event, record::Probe>>) {
         const Span span = span_of(node);
         if (row.t_ns < span.start_ns || row.t_ns > span.end_ns) {
           continue;

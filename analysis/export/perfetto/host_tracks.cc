@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace chokepoint::analysis {
@@ -105,7 +106,7 @@ void HostTracks::add(const record::Event& event) {
 void HostTracks::add(const record::Probe& probe) {
   Notes notes(trace_);
   notes.add("peer", probe.peer).add("direction", probe.direction).add("schema", probe.schema);
-  trace_.instant(group_of("events"), places_.wall_ns(probe.t_ns), "probe " + probe.kind,
+  trace_.instant(group_of("probes"), places_.wall_ns(probe.t_ns), "probe " + probe.kind,
                  {.notes = &notes});
 }
 
@@ -118,9 +119,11 @@ void HostTracks::add(const record::Session& session) {
   if (session.exit_status.known()) {
     notes.add("exit_status", session.exit_status.value());
   }
-  watching_.add(places_.wall_ns(session.start_ns),
-                places_.wall_ns(session.end_ns.value_or(session.seen_ns)), session.role,
-                {.notes = &notes});
+  // Of a run that is cut, the part: else it would stretch what is shown.
+  const Span all = places_.wanted();
+  const std::int64_t end_ns = std::min(session.end_ns.value_or(session.seen_ns), all.end_ns);
+  watching_.add(places_.wall_ns(std::max(session.start_ns, all.start_ns)), places_.wall_ns(end_ns),
+                session.role, {.notes = &notes});
 }
 
 void HostTracks::finish() {

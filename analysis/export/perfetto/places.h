@@ -25,6 +25,8 @@ class Places {
   const record::Flow* flow(std::int64_t id) const;
   // "rank 1 on b", or the address: whom a connection leads to.
   std::string peer_of(std::int64_t flow) const;
+  // By the node's own clock: what is exported of it.
+  Span wanted() const { return run_.span_of(node_); }
   std::int64_t wall_ns(std::int64_t t_ns) const { return run_.clock().wall_ns(node_, t_ns); }
 
  private:
