@@ -27,6 +27,10 @@ double grown(record::Figure before, record::Figure now) {
              : 0;
 }
 
+bool tells_what_arrived(const std::vector<record::SocketSample>& samples) {
+  return samples.size() > 1 && samples.back().bytes_acked.known();
+}
+
 }  // namespace
 
 void PathPace::spread(Span span, const Cell& passed, Part& part) {
@@ -101,7 +105,7 @@ void PathPace::take(const Part& part) {
 
 void PathPace::add(const DirectionView& view, const Clocks& clocks) {
   Part part;
-  if (view.at_sender != nullptr && view.at_sender->sockets.at(side_of(view)).size() > 1) {
+  if (view.at_sender != nullptr && tells_what_arrived(view.at_sender->sockets.at(side_of(view)))) {
     add_sockets(view, clocks, part);
   } else {
     add_packets(view, clocks, part);
