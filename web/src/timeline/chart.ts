@@ -14,6 +14,7 @@ export interface ChartSpec {
   readonly hasTimes: boolean;
   readonly bands?: uPlot.Band[];
   readonly most?: number; // the scale's end, where that is known
+  readonly above?: number; // room over the plot
   readonly hooks?: uPlot.Hooks.Arrays;
 }
 
@@ -92,7 +93,7 @@ function optionsOf(spec: ChartSpec, range: TimeRange, width: number): uPlot.Opti
     width,
     height: spec.height,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [spec.above ?? 8, 12, 0, 0],
     scales: {
       x: { time: false, auto: false, range: () => [range.view.from, range.view.to] },
       y: { range: top(spec) },
