@@ -13,6 +13,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   auto document = chokepoint::cli::Json::parse(std::cin, nullptr, false);
+  if (document.is_discarded()) {
+    std::fputs("write_page: this is no JSON\n", stderr);
+    return 1;
+  }
   const auto html = html_of({.title = "a page for tests",
                              .view = argv[1],
                              .document = std::move(document),
