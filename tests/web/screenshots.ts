@@ -1,7 +1,8 @@
-// usage: screenshots OUT PAGE.html…: each page at 1280 and 390 pixels, light and dark, the whole of it
-// and what is seen first, and as a printer has it.
+// usage: screenshots OUT PAGE.html…: each page at 1280 and 390 pixels, light and dark: what is seen
+// first, the whole of it, and each section; and as a printer has it.
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import type { Page } from "playwright-core";
 import { launch, open } from "./browser";
 
 const [out = "", ...pages] = process.argv.slice(2);
@@ -12,25 +13,42 @@ const views = [
   { name: "narrow-dark", width: 390, height: 844, scheme: "dark" },
 ] as const;
 
+type View = (typeof views)[number];
+
+// Charts are drawn when one comes near them, so the window becomes as high as the page.
+async function unroll(page: Page, width: number): Promise<void> {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width, height: Math.min(height, 14000) });
+  await page.waitForTimeout(1000);
+}
+
+async function print(page: Page, view: View, path: string): Promise<void> {
+  await page.setViewportSize({ width: view.width, height: view.height });
+  await page.pdf({ path, format: "A4" });
+}
+
+async function pictures(page: Page, view: View, name: string): Promise<void> {
+  const file = (part: string) => join(out, `${name}-${view.name}${part}`);
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: file("-first.png") });
+  await unroll(page, view.width);
+  await page.screenshot({ path: file(".png"), fullPage: true });
+  for (const section of await page.locator(".section").all()) {
+    await section.screenshot({ path: file(`-${await section.getAttribute("id")}.png`) });
+  }
+  if (view.name === "wide-light") {
+    await print(page, view, join(out, `${name}.pdf`));
+  }
+}
+
 async function main(): Promise<void> {
   mkdirSync(out, { recursive: true });
   const browser = await launch();
   for (const file of pages) {
-    const name = basename(file, ".html");
     for (const view of views) {
       const { page, complaints } = await open(browser, file, view);
-      await page.waitForTimeout(300);
-      await page.screenshot({ path: join(out, `${name}-${view.name}-first.png`) });
-      // Charts are drawn when one comes near them.
-      const height = await page.evaluate(() => document.documentElement.scrollHeight);
-      await page.setViewportSize({ width: view.width, height: Math.min(height, 12000) });
-      await page.waitForTimeout(1500);
-      await page.screenshot({ path: join(out, `${name}-${view.name}.png`), fullPage: true });
-      complaints.forEach((each) => process.stderr.write(`${name} ${view.name}: ${each}\n`));
-      if (view.name === "wide-light") {
-        await page.setViewportSize({ width: view.width, height: view.height });
-        await page.pdf({ path: join(out, `${name}.pdf`), preferCSSPageSize: false, format: "A4", printBackground: false });
-      }
+      await pictures(page, view, basename(file, ".html"));
+      complaints.forEach((each) => process.stderr.write(`${file} ${view.name}: ${each}\n`));
       await page.context().close();
     }
   }

@@ -21,20 +21,29 @@ function end(flow: Flow, which: "a" | "b"): Child {
   );
 }
 
-// Both ways of one figure, above each other.
+// Both ways above each other.
+function ways(of: (way: Way) => Child): HTMLElement {
+  return h(
+    "span",
+    "ways",
+    h("span", {}, h("i", {}, "→ "), of("a_to_b")),
+    h("span", {}, h("i", {}, "← "), of("b_to_a")),
+  );
+}
+
+function again(flow: Flow, way: Way): Child {
+  const percent = flow.ref.at(way, "retransmitted_percent");
+  const count = cell(flow.ref.at(way, "retransmitted_packets"), "packets");
+  return percent.number ? h("span", {}, count, " · ", cell(percent, "percent")) : count;
+}
+
 function both(title: string, key: string, unit: string, hint: string): Column<Flow> {
   const of = (flow: Flow, way: Way) => flow.ref.at(way, key);
   return {
     title,
     hint,
     isNumber: true,
-    cell: (flow) =>
-      h(
-        "span",
-        "ways",
-        h("span", {}, h("i", {}, "→ "), cell(of(flow, "a_to_b"), unit)),
-        h("span", {}, h("i", {}, "← "), cell(of(flow, "b_to_a"), unit)),
-      ),
+    cell: (flow) => ways((way) => cell(of(flow, way), unit)),
     value: (flow) => {
       const [there, back] = [of(flow, "a_to_b").number, of(flow, "b_to_a").number];
       return there === null && back === null ? null : Math.max(there ?? 0, back ?? 0);
@@ -62,10 +71,14 @@ function columns(selection: Selection): Column<Flow>[] {
   return [
     { title: "A", cell: (flow) => end(flow, "a"), value: (flow) => flow.a.name },
     { title: "B", cell: (flow) => end(flow, "b"), value: (flow) => flow.b.name },
+    { title: "Chart", name: "screen", hint: "show it in the timeline", cell: (flow) => timelineSwitch(flow, selection) },
     both("Bytes", "bytes", "bytes", "all bytes each way, headers included"),
     both("Throughput", "throughput_mbps", "mbps", "while it lasted"),
-    both("Sent again", "retransmitted_packets", "packets", "packets that were sent again"),
-    both("Sent again", "retransmitted_percent", "percent", "share of all packets"),
+    {
+      ...both("Sent again", "retransmitted_packets", "packets", ""),
+      hint: "packets, and their share of all",
+      cell: (flow) => ways((way) => again(flow, way)),
+    },
     {
       title: "Round trip",
       hint: "median",
@@ -84,10 +97,9 @@ function columns(selection: Selection): Column<Flow>[] {
     both("Window", "max_window_bytes", "bytes", "of the receiver, at most"),
     {
       title: "Mostly held by",
-      cell: (flow) => h("span", "ways", h("span", {}, h("i", {}, "→ "), limits(flow, "a_to_b")), h("span", {}, h("i", {}, "← "), limits(flow, "b_to_a"))),
+      cell: (flow) => ways((way) => limits(flow, way)),
     },
     { title: "Interface", cell: (flow) => said(flow.ref.at("interface")), value: (flow) => flow.ref.at("interface").text },
-    { title: "Chart", cell: (flow) => timelineSwitch(flow, selection) },
   ];
 }
 
@@ -100,7 +112,7 @@ export function flowsSection(flows: readonly Flow[], selection: Selection, matri
     label: "flows",
     rows: flows,
     columns: columns(selection),
-    sort: { column: 2, direction: "descending" },
+    sort: { column: 3, direction: "descending" },
   });
   return section(
     text,

@@ -7,10 +7,10 @@ import { cell, said } from "../element/shown";
 const largestOf = (rows: Ref): number =>
   Math.max(0, ...rows.items.flatMap((row) => row.numbers.map((each) => each ?? 0)));
 
-function square(bytes: Ref, speed: Ref, most: number, label: string): HTMLElement {
+function square(bytes: Ref, speed: Ref, most: number, label: string, isSelf: boolean): HTMLElement {
   const value = bytes.number;
   if (value === null) {
-    return h("td", "none", h("span", { attributes: { title: `${label}: nothing` } }, "·"));
+    return h("td", "none", isSelf ? "·" : cell(bytes, "bytes"));
   }
   return h(
     "td",
@@ -34,7 +34,7 @@ export function matrixTable(matrix: Ref): Child {
       {},
       h("th", { attributes: { scope: "row" } }, said(name)),
       ...names.map((other, to) =>
-        square(bytes.at(from, to), matrix.at("throughput_mbps", from, to), most, `${name.text} to ${other.text}`),
+        square(bytes.at(from, to), matrix.at("throughput_mbps", from, to), most, `${name.text} to ${other.text}`, from === to),
       ),
     ),
   );

@@ -8,7 +8,7 @@ import { Table } from "../table/table";
 
 const isWell = (verdict: Ref): boolean => verdict.at("class").text === "compute";
 
-// "182 ms of each step's 281 ms, 65 %"
+// "182 ms lost in each step of 281 ms"
 function cost(verdict: Ref, steps: Ref): Child {
   const lost = verdict.at("lost_ms_per_step");
   if (lost.number === null) {
@@ -24,9 +24,6 @@ function cost(verdict: Ref, steps: Ref): Child {
     h("strong", {}, shown(lost, "step_ms")),
     " lost in each step",
     mean.number === null ? null : h("span", {}, " of ", shown(mean, "step_ms")),
-    ", ",
-    shown(verdict.at("share_percent"), "percent"),
-    " of the time",
   );
 }
 

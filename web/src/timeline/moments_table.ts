@@ -33,7 +33,7 @@ export function momentsTable(moments: readonly Moment[], range: TimeRange, chart
   return new Table<Moment>({
     label: "moments of evidence and events",
     rows: moments,
-    rowName: (each) => (each.isEvidence ? "evidence" : ""),
+    rowName: (each) => (each.isEvidence ? "is-evidence" : ""),
     columns: [
       { title: "No.", isNumber: true, cell: (each) => String(each.number), value: (each) => each.number },
       { title: "When", isNumber: true, cell: when, value: (each) => each.start },
