@@ -76,6 +76,7 @@ test("keys, buttons and dragging zoom all charts together", async () => {
   assert.deepEqual(await scales(page), all);
 
   const plot = page.locator("#timeline .chart .u-over").nth(1);
+  await plot.scrollIntoViewIfNeeded();
   const box = await plot.boundingBox();
   assert.ok(box);
   await page.mouse.move(box.x + box.width * 0.2, box.y + 20);
@@ -103,7 +104,7 @@ test("the cursor reads every chart's values", async () => {
   const { page } = await opened("small");
   const legend = page.locator("#timeline .panel .legend .value").first();
   const plot = page.locator("#timeline .panel .u-over").first();
-  await plot.scrollIntoViewIfNeeded();
+  await page.locator("#timeline .panel .chart").first().scrollIntoViewIfNeeded();
   assert.match(await legend.innerText(), /peak/);
   await plot.hover({ position: { x: 200, y: 20 } });
   assert.match(await legend.innerText(), /^[\d.]+ [MG]b\/s$/);

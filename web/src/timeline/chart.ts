@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { moment } from "../format/times";
 import { format } from "../format/units";
-import type { TimeRange } from "./time_range";
+import type { Span, TimeRange } from "./time_range";
 
 export const gutter = (): number => (innerWidth < 700 ? 58 : 92);
 
@@ -88,6 +88,15 @@ function cursor(range: TimeRange): uPlot.Cursor {
   };
 }
 
+// The element says what is in view, once that has been drawn.
+const tell = (u: uPlot): void => {
+  const into = u.root.parentElement;
+  if (into) {
+    into.dataset.from = String(u.scales.x?.min);
+    into.dataset.to = String(u.scales.x?.max);
+  }
+};
+
 function optionsOf(spec: ChartSpec, range: TimeRange, width: number): uPlot.Options {
   return {
     width,
@@ -102,25 +111,34 @@ function optionsOf(spec: ChartSpec, range: TimeRange, width: number): uPlot.Opti
     series: [{}, ...spec.series],
     bands: spec.bands ?? [],
     cursor: cursor(range),
-    hooks: { ...spec.hooks, setSelect: [dragged(range)] },
+    hooks: { ...spec.hooks, setSelect: [dragged(range)], ready: [tell], setScale: [tell] },
   };
 }
 
 const charts = new Set<uPlot>();
 
+// A chart whose element has left the page goes with it.
+function isGone(u: uPlot): boolean {
+  if (u.root.isConnected) {
+    return false;
+  }
+  charts.delete(u);
+  u.destroy();
+  return true;
+}
+
 // Fills the element with it, at its width, and keeps it in step with the range.
 export function makeChart(into: HTMLElement, spec: ChartSpec, range: TimeRange): uPlot {
   const u = new uPlot(optionsOf(spec, range, widthOf(into)), spec.data, into);
   charts.add(u);
-  const tell = () => {
-    into.dataset.from = String(u.scales.x?.min);
-    into.dataset.to = String(u.scales.x?.max);
+  const follow = ({ from, to }: Span) => {
+    if (isGone(u)) {
+      range.leave(follow);
+    } else {
+      u.setScale("x", { min: from, max: to });
+    }
   };
-  range.follow(({ from, to }) => {
-    u.setScale("x", { min: from, max: to });
-    tell();
-  });
-  tell();
+  range.follow(follow);
   new ResizeObserver(() => resize(u, into)).observe(into);
   return u;
 }
@@ -135,11 +153,11 @@ function resize(u: uPlot, into: HTMLElement): void {
 
 // Colours are read anew: another theme, or paper.
 export function redrawAll(): void {
-  charts.forEach((u) => u.redraw(false, true));
+  [...charts].filter((u) => !isGone(u)).forEach((u) => u.redraw(false, true));
 }
 
 export function fitAll(width: number | null): void {
-  charts.forEach((u) => {
+  [...charts].filter((u) => !isGone(u)).forEach((u) => {
     const into = u.root.parentElement;
     u.setSize({ width: width ?? widthOf(into ?? u.root), height: u.height });
   });
