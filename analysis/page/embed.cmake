@@ -9,6 +9,9 @@ foreach(part SCRIPT STYLE)
 endforeach()
 file(WRITE ${OUTPUT}.new "#include \"analysis/page/bundle.h\"
 
+// Longer than every compiler must take; ours do.
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
+
 namespace chokepoint::analysis {
 
 const std::string_view kPageScript = R\"chokepoint(${SCRIPT_TEXT})chokepoint\";
