@@ -2,6 +2,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/predict.h"
 #include "analysis/commands/record_show.h"
+#include "analysis/commands/report.h"
 #include "base/cli/dispatch.h"
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
               cli::command<capture::CaptureCommand>(),
               cli::command<capture::MarkCommand>(),
               cli::command<analysis::DiagnoseCommand>(),
+              cli::command<analysis::ReportCommand>(),
               cli::command<analysis::PredictCommand>(),
               cli::command<analysis::RecordShowCommand>(),
           },
