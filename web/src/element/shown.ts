@@ -26,7 +26,8 @@ export function cell(ref: Ref, unit: string): HTMLElement {
 }
 
 function missing(ref: Ref, unit: string, text: string): HTMLElement {
-  const attributes = text === dash ? { title: unknown, role: "img", "aria-label": unknown } : {};
+  const attributes: Record<string, string> =
+    text === dash ? { title: unknown, role: "img", "aria-label": unknown } : {};
   return h("span", { class: "unknown", attributes, data: { path: ref.pointer, unit } }, text);
 }
 

@@ -37,6 +37,10 @@ function duration(seconds: number): string {
 const zero = (unit: string) => (value: number, text: (value: number) => string) =>
   value === 0 ? `0 ${unit}` : text(value);
 
+// No finer than it can be known.
+const percent = (value: number): string =>
+  `${Math.abs(value) >= 9.95 ? value.toFixed(0) : Number(value.toPrecision(2))} %`;
+
 const formats: Record<string, (value: number) => string> = {
   mbps: (value) => zero("Mb/s")(value, (some) => scaled(some, bits)),
   bytes: (value) => scaled(value, bytes),
@@ -44,8 +48,8 @@ const formats: Record<string, (value: number) => string> = {
   // Of a step: all in one unit, so that they can be compared and summed by eye.
   step_ms: (value) => `${digits(value)} ms`,
   s: duration,
-  percent: (value) => `${digits(value)} %`,
-  share: (value) => `${digits(value * 100)} %`,
+  percent,
+  share: (value) => percent(value * 100),
   count: (value) => (Number.isInteger(value) ? grouped(value) : digits(value)),
   packets: (value) => grouped(value),
   gts: (value) => `${Number(value.toFixed(2))} GT/s`,

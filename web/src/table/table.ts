@@ -8,6 +8,7 @@ export interface Column<Row> {
   readonly hint?: string;
   readonly isNumber?: boolean;
   readonly isWide?: boolean;
+  readonly name?: string; // a class for its cells
   readonly cell: (row: Row) => Child;
   readonly value?: (row: Row) => Value; // without it nobody can sort by this column
 }
@@ -106,5 +107,6 @@ export class Table<Row> {
 }
 
 function classes<Row>(column: Column<Row>): string {
-  return [column.isNumber ? "numeric" : "", column.isWide ? "wide" : ""].filter(Boolean).join(" ");
+  const names = [column.isNumber ? "numeric" : "", column.isWide ? "wide" : "", column.name ?? ""];
+  return names.filter(Boolean).join(" ");
 }

@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { moment } from "../format/times";
 import { format } from "../format/units";
-import type { TimeRange } from "./time_range";
+import type { Span, TimeRange } from "./time_range";
 
 export const gutter = (): number => (innerWidth < 700 ? 58 : 92);
 
@@ -14,6 +14,7 @@ export interface ChartSpec {
   readonly hasTimes: boolean;
   readonly bands?: uPlot.Band[];
   readonly most?: number; // the scale's end, where that is known
+  readonly above?: number; // room over the plot
   readonly hooks?: uPlot.Hooks.Arrays;
 }
 
@@ -26,12 +27,19 @@ const shared = new Set(["mousemove", "mouseleave"]);
 
 const grid = (): uPlot.Axis.Grid => ({ stroke: () => colourOf("--grid"), width: 1 });
 
+// Decimal below a minute, then as clocks go.
+const incrementsOfSeconds = [
+  ...[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400],
+];
+
 function timeAxis(spec: ChartSpec): uPlot.Axis {
   return {
     stroke: () => colourOf("--muted"),
     font,
     size: spec.hasTimes ? 26 : 4,
-    space: 90,
+    space: gutter() < 90 ? 68 : 90,
+    incrs: [...incrementsOfSeconds],
     grid: grid(),
     ticks: { show: false },
     values: (u, splits) => {
@@ -87,12 +95,21 @@ function cursor(range: TimeRange): uPlot.Cursor {
   };
 }
 
+// The element says what is in view, once that has been drawn.
+const tell = (u: uPlot): void => {
+  const into = u.root.parentElement;
+  if (into) {
+    into.dataset.from = String(u.scales.x?.min);
+    into.dataset.to = String(u.scales.x?.max);
+  }
+};
+
 function optionsOf(spec: ChartSpec, range: TimeRange, width: number): uPlot.Options {
   return {
     width,
     height: spec.height,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [spec.above ?? 8, 26, 0, 0],
     scales: {
       x: { time: false, auto: false, range: () => [range.view.from, range.view.to] },
       y: { range: top(spec) },
@@ -101,25 +118,34 @@ function optionsOf(spec: ChartSpec, range: TimeRange, width: number): uPlot.Opti
     series: [{}, ...spec.series],
     bands: spec.bands ?? [],
     cursor: cursor(range),
-    hooks: { ...spec.hooks, setSelect: [dragged(range)] },
+    hooks: { ...spec.hooks, setSelect: [dragged(range)], ready: [tell], setScale: [tell] },
   };
 }
 
 const charts = new Set<uPlot>();
 
+// A chart whose element has left the page goes with it.
+function isGone(u: uPlot): boolean {
+  if (u.root.isConnected) {
+    return false;
+  }
+  charts.delete(u);
+  u.destroy();
+  return true;
+}
+
 // Fills the element with it, at its width, and keeps it in step with the range.
 export function makeChart(into: HTMLElement, spec: ChartSpec, range: TimeRange): uPlot {
   const u = new uPlot(optionsOf(spec, range, widthOf(into)), spec.data, into);
   charts.add(u);
-  const tell = () => {
-    into.dataset.from = String(u.scales.x?.min);
-    into.dataset.to = String(u.scales.x?.max);
+  const follow = ({ from, to }: Span) => {
+    if (isGone(u)) {
+      range.leave(follow);
+    } else {
+      u.setScale("x", { min: from, max: to });
+    }
   };
-  range.follow(({ from, to }) => {
-    u.setScale("x", { min: from, max: to });
-    tell();
-  });
-  tell();
+  range.follow(follow);
   new ResizeObserver(() => resize(u, into)).observe(into);
   return u;
 }
@@ -134,11 +160,11 @@ function resize(u: uPlot, into: HTMLElement): void {
 
 // Colours are read anew: another theme, or paper.
 export function redrawAll(): void {
-  charts.forEach((u) => u.redraw(false, true));
+  [...charts].filter((u) => !isGone(u)).forEach((u) => u.redraw(false, true));
 }
 
 export function fitAll(width: number | null): void {
-  charts.forEach((u) => {
+  [...charts].filter((u) => !isGone(u)).forEach((u) => {
     const into = u.root.parentElement;
     u.setSize({ width: width ?? widthOf(into ?? u.root), height: u.height });
   });

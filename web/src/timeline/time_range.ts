@@ -10,7 +10,7 @@ const least = 0.0005; // seconds; nothing was measured more finely
 
 export class TimeRange {
   private span: Span;
-  private readonly listeners: ((span: Span) => void)[] = [];
+  private readonly listeners = new Set<(span: Span) => void>();
 
   constructor(readonly all: Span) {
     this.span = all;
@@ -25,15 +25,17 @@ export class TimeRange {
   }
 
   follow(listener: (span: Span) => void): void {
-    this.listeners.push(listener);
+    this.listeners.add(listener);
   }
 
   show(from: number, to: number): void {
-    const width = Math.min(Math.max(to - from, least), this.all.to - this.all.from);
-    const middle = (from + to) / 2;
-    const start = Math.min(Math.max(middle - width / 2, this.all.from), this.all.to - width);
-    this.span = { from: start, to: start + width };
-    this.listeners.forEach((listener) => listener(this.span));
+    const isMore = to - from >= this.all.to - this.all.from;
+    this.span = isMore ? this.all : this.within(from, to);
+    [...this.listeners].forEach((listener) => listener(this.span));
+  }
+
+  leave(listener: (span: Span) => void): void {
+    this.listeners.delete(listener);
   }
 
   showAll(): void {
@@ -50,5 +52,12 @@ export class TimeRange {
   move(parts: number): void {
     const by = (this.span.to - this.span.from) * parts;
     this.show(this.span.from + by, this.span.to + by);
+  }
+
+  private within(from: number, to: number): Span {
+    const width = Math.max(to - from, least);
+    const middle = (from + to) / 2;
+    const start = Math.min(Math.max(middle - width / 2, this.all.from), this.all.to - width);
+    return { from: start, to: start + width };
   }
 }
