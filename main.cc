@@ -1,4 +1,5 @@
 // Names the commands and calls dispatch; no logic.
+#include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/predict.h"
 #include "analysis/commands/record_show.h"
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
               cli::command<capture::MarkCommand>(),
               cli::command<analysis::DiagnoseCommand>(),
               cli::command<analysis::PredictCommand>(),
+              cli::command<analysis::CompareCommand>(),
               cli::command<analysis::RecordShowCommand>(),
           },
   };

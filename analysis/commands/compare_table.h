@@ -1,0 +1,24 @@
+// The table that text and Markdown share: titles and cells, as they are read. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/commands/compare_views.h"
+
+namespace chokepoint::analysis {
+
+struct TableColumn {
+  std::string title = {};        // "sample throughput (ktokens/s)"
+  std::string short_title = {};  // "ktokens/s"
+  bool is_number = false;
+};
+
+struct TableOfRows {
+  std::vector<TableColumn> columns = {};
+  std::vector<std::vector<std::string>> rows = {};  // not escaped
+};
+
+TableOfRows table_of(const Shown& shown);
+
+}  // namespace chokepoint::analysis
