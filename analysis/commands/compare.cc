@@ -133,7 +133,8 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
     return fail(comparison.error());
   }
   comparison->left_out = std::move(runs.left_out);
-  Shown shown{.comparison = std::move(*comparison), .columns = columns};
+  Shown shown{
+      .comparison = std::move(*comparison), .columns = columns, .are_keys_asked = !by_.empty()};
   if (shown.columns.empty()) {
     shown.columns = usual_columns(shown.comparison);
   }

@@ -12,7 +12,7 @@ namespace {
 class Line {
  public:
   void text(const std::string& text) { put(csv_text(text)); }
-  void number(std::optional<double> value) { put(value ? fmt::format("{}", *value) : ""); }
+  void number(std::optional<double> value) { put(value ? fmt::format("{:.10g}", *value) : ""); }
   void count(std::size_t value) { put(fmt::format("{}", value)); }
   void print(std::ostream& out) const { out << line_ << "\r\n"; }
 
@@ -67,7 +67,7 @@ void add(Line& line, const std::optional<Estimate>& estimate) {
 }
 
 void add(Line& line, const Comparison& comparison, const Difference& difference) {
-  line.text(name_of(comparison.groups[difference.baseline]));
+  line.text(comparison.groups[difference.baseline].name);
   line.number(difference.change_percent);
   line.number(low_of(difference.percent));
   line.number(high_of(difference.percent));

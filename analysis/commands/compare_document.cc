@@ -132,18 +132,18 @@ Json json_of(const Comparison& comparison, const Group& group) {
   for (std::size_t at = 0; at < kFigures; ++at) {
     figures[traits_of(figure_at(at)).key] = json_of(group.figures[at]);
   }
-  return {{"name", name_of(group)},
-          {"keys", std::move(keys)},
-          {"runs", group.runs},
-          {"gpus", value_or_null(group.gpus)},
-          {"figures", std::move(figures)},
-          {"scaling_reference", group.scaling_reference
-                                    ? Json(name_of(comparison.groups[*group.scaling_reference]))
-                                    : Json()},
-          {"accounting_ms_per_step", json_of(group.accounting)},
-          {"verdict", verdict_of(group)},
-          {"is_baseline", group.is_baseline},
-          {"difference", json_of_difference(comparison, group)}};
+  return {
+      {"name", group.name},
+      {"keys", std::move(keys)},
+      {"runs", group.runs},
+      {"gpus", value_or_null(group.gpus)},
+      {"figures", std::move(figures)},
+      {"scaling_reference",
+       group.scaling_reference ? Json(comparison.groups[*group.scaling_reference].name) : Json()},
+      {"accounting_ms_per_step", json_of(group.accounting)},
+      {"verdict", verdict_of(group)},
+      {"is_baseline", group.is_baseline},
+      {"difference", json_of_difference(comparison, group)}};
 }
 
 Json figures_of(const ComparedRun& run) {

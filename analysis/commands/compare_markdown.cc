@@ -36,6 +36,9 @@ std::string capital(std::string title) {
 }  // namespace
 
 void print_markdown(std::ostream& out, const Shown& shown) {
+  if (const std::string common = common_keys(shown); !common.empty()) {
+    fmt::print(out, "All rows: {}\n\n", markdown_text(common));
+  }
   const TableOfRows table = table_of(shown);
   std::vector<std::string> titles;
   std::string rule;

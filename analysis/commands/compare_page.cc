@@ -71,6 +71,9 @@ void print_lines(std::ostream& out, const cli::Terminal& terminal,
 }  // namespace
 
 void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& shown) {
+  if (const std::string common = common_keys(shown); !common.empty()) {
+    fmt::print(out, "all rows: {}\n\n", one_line(common));
+  }
   print_table(out, terminal, shown);
   const std::vector<std::string> differences = differences_of(shown.comparison);
   if (!differences.empty()) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/commands/compare_words.h"
+#include "analysis/compare/names.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -66,8 +67,7 @@ std::string baseline_name(const Comparison& comparison) {
       baselines.insert(group.difference->baseline);
     }
   }
-  const std::string name =
-      baselines.size() == 1 ? name_of(comparison.groups[*baselines.begin()]) : "";
+  const std::string name = baselines.size() == 1 ? comparison.groups[*baselines.begin()].name : "";
   return name.empty() || name.size() > kLongest ? "baseline" : name;
 }
 
@@ -99,7 +99,9 @@ void add_other(const Comparison& comparison, const std::string& column, TableOfR
     } else if (column == kShowVerdict) {
       cell = verdict_text(group);
     } else {
-      cell = group.difference ? short_change(*group.difference) : "–";
+      cell = group.difference    ? short_change(*group.difference)
+             : group.is_baseline ? "baseline"
+                                 : "–";
     }
     table.rows[row].push_back(std::move(cell));
   }
@@ -108,6 +110,22 @@ void add_other(const Comparison& comparison, const std::string& column, TableOfR
 bool is_known(const Comparison& comparison, Figure figure) {
   return std::ranges::any_of(comparison.groups,
                              [&](const Group& group) { return group[figure].has_value(); });
+}
+
+// What is the same in all rows needs no column, unless it was asked for.
+bool stands_in_table(const Shown& shown, std::size_t key) {
+  return shown.are_keys_asked || shown.comparison.groups.size() == 1 ||
+         !is_same_everywhere(shown.comparison, key);
+}
+
+std::vector<std::size_t> keys_in_table(const Shown& shown) {
+  std::vector<std::size_t> keys;
+  for (std::size_t key = 0; key < shown.comparison.keys.size(); ++key) {
+    if (stands_in_table(shown, key)) {
+      keys.push_back(key);
+    }
+  }
+  return keys;
 }
 
 }  // namespace
@@ -150,23 +168,34 @@ std::vector<std::string> usual_columns(const Comparison& comparison) {
   return columns;
 }
 
+std::string common_keys(const Shown& shown) {
+  const Comparison& comparison = shown.comparison;
+  std::string text;
+  for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
+    if (!stands_in_table(shown, key)) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", comparison.keys[key],
+                          shown_value(comparison, 0, key));
+    }
+  }
+  return text;
+}
+
 TableOfRows table_of(const Shown& shown) {
   const Comparison& comparison = shown.comparison;
   TableOfRows table;
-  for (const std::string& key : comparison.keys) {
-    table.columns.push_back({.title = key, .short_title = key});
+  const std::vector<std::size_t> keys = keys_in_table(shown);
+  for (const std::size_t key : keys) {
+    table.columns.push_back({.title = comparison.keys[key], .short_title = comparison.keys[key]});
   }
-  if (comparison.keys.empty()) {
-    table.columns.push_back({});
-  }
-  for (const Group& group : comparison.groups) {
+  for (std::size_t group = 0; group < comparison.groups.size(); ++group) {
     Cells& row = table.rows.emplace_back();
-    for (const std::optional<std::string>& value : group.values) {
-      row.push_back(value.value_or("–"));
+    for (const std::size_t key : keys) {
+      row.push_back(shown_value(comparison, group, key));
     }
-    if (group.values.empty()) {
-      row.push_back(name_of(group));
-    }
+  }
+  if (keys.empty()) {
+    table.columns.emplace_back();
+    table.rows.front().push_back(comparison.groups.front().name);
   }
   for (const std::string& column : shown.columns) {
     const std::optional<Figure> figure = figure_of(column);

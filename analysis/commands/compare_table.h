@@ -19,6 +19,9 @@ struct TableOfRows {
   std::vector<std::vector<std::string>> rows = {};  // not escaped
 };
 
+// "setup 2x1, parallelism DP": what all rows have and has no column; empty where there is none.
+std::string common_keys(const Shown& shown);
+
 TableOfRows table_of(const Shown& shown);
 
 }  // namespace chokepoint::analysis

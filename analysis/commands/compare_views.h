@@ -20,6 +20,7 @@ constexpr const char* kShowVerdict = "verdict";
 struct Shown {
   Comparison comparison = {};
   std::vector<std::string> columns = {};
+  bool are_keys_asked = false;  // by name
 };
 
 // An Error where one is no figure.

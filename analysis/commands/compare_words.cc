@@ -70,11 +70,15 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
 
 std::string cause_text(const Cause& cause, bool is_more) {
   const double ms = std::abs(cause.ms_per_step);
-  return fmt::format("{:.{}f} ms {} {} ({:.0f} % of it)", ms,
+  constexpr double kAllPercent = 100.5;  // where another account went the other way
+  const std::string share = cause.share_percent > kAllPercent
+                                ? "all of it and more"
+                                : fmt::format("{:.0f} % of it", cause.share_percent);
+  return fmt::format("{:.{}f} ms {} {} ({})", ms,
                      ms < 10    ? 2
                      : ms < 100 ? 1
                                 : 0,
-                     is_more ? "more" : "less", words_of(cause.account), cause.share_percent);
+                     is_more ? "more" : "less", words_of(cause.account), share);
 }
 
 std::string causes_text(const std::vector<Cause>& causes) {
@@ -165,14 +169,14 @@ std::string sentence_of(const Comparison& comparison, const Group& group) {
   const Difference& difference = *group.difference;
   const Group& baseline = comparison.groups[difference.baseline];
   const char* title = traits_of(comparison.metric).title;
-  const std::string name = one_line(name_of(group));
+  const std::string name = one_line(group.name);
   if (!difference.before || !difference.after || !difference.change_percent) {
     return fmt::format("{}: {}", name, difference.why_no_test);
   }
   const Scale scale = scale_of(comparison, comparison.metric);
   std::string text = fmt::format(
       "{}: {} {} {} instead of {} ({}), {}{}{}", name, title, written(*difference.after, scale),
-      scale.unit, written(*difference.before, scale), one_line(name_of(baseline)),
+      scale.unit, written(*difference.before, scale), one_line(baseline.name),
       change_text(*difference.change_percent), judgement_of(difference), ground_text(difference));
   if (!difference.why_no_test.empty()) {
     text += "; not tested: " + difference.why_no_test;

@@ -9,6 +9,7 @@
 #include "analysis/compare/causes.h"
 #include "analysis/compare/estimate.h"
 #include "analysis/compare/keys.h"
+#include "analysis/compare/names.h"
 #include "analysis/compare/noise.h"
 #include "analysis/compare/scaling.h"
 
@@ -64,7 +65,7 @@ Result<> check_baseline(const Comparison& comparison, const std::optional<Condit
   }
   std::vector<std::string> names;
   for (const Group& group : comparison.groups) {
-    names.push_back(name_of(group));
+    names.push_back(group.name);
   }
   return fail(ErrorKind::Usage, "", fmt::format("--baseline {}", fmt::join(words, ",")),
               "no row is that, or several are",
@@ -114,13 +115,26 @@ bool is_any(const Comparison& comparison, NoiseTest test) {
   });
 }
 
-void remark(Comparison& comparison) {
-  take_unit(comparison);
+// One line for all runs of which the same is to be said.
+void take_remarks_of_runs(Comparison& comparison) {
+  constexpr std::size_t kMostNamed = 3;
+  std::map<std::string, std::vector<std::string>> paths;
   for (const ComparedRun& run : comparison.runs) {
     for (const std::string& line : run.remarks) {
-      comparison.remarks.push_back(fmt::format("{}: {}", run.path, line));
+      paths[line].push_back(run.path);
     }
   }
+  for (auto& [line, of] : paths) {
+    const std::size_t others = of.size() > kMostNamed ? of.size() - kMostNamed : 0;
+    of.resize(of.size() - others);
+    std::string text = fmt::format("{}: {}", line, fmt::join(of, ", "));
+    comparison.remarks.push_back(others == 0 ? text : fmt::format("{} and {} more", text, others));
+  }
+}
+
+void remark(Comparison& comparison) {
+  take_unit(comparison);
+  take_remarks_of_runs(comparison);
   const auto knows = [&](Figure figure) {
     return std::ranges::any_of(comparison.groups,
                                [&](const Group& group) { return group[figure].has_value(); });
@@ -151,6 +165,7 @@ Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& 
                         .least_percent = options.least_percent,
                         .runs = std::move(runs)};
   group_runs(comparison);
+  name_groups(comparison);
   if (const Result<> sound = check_baseline(comparison, options.baseline); !sound) {
     return fail(sound.error());
   }

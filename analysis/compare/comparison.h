@@ -51,6 +51,7 @@ struct Difference {
 };
 
 struct Group {
+  std::string name = {};                                // "2x1 Tensor", as names.h makes it
   std::vector<std::optional<std::string>> values = {};  // of the comparison's keys
   std::vector<std::size_t> runs = {};                   // numbers in Comparison::runs
   std::optional<std::int64_t> gpus = {};                // empty where its runs do not agree
@@ -83,8 +84,5 @@ struct Comparison {
   std::vector<LeftOut> left_out = {};
   std::vector<std::string> remarks = {};
 };
-
-// "2x1 Tensor"; what a run does not have is "–".
-std::string name_of(const Group& group);
 
 }  // namespace chokepoint::analysis

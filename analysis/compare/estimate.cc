@@ -42,14 +42,6 @@ void take_verdicts(const RunList& runs, Group& group) {
 
 }  // namespace
 
-std::string name_of(const Group& group) {
-  std::string name;
-  for (const std::optional<std::string>& value : group.values) {
-    name += (name.empty() ? "" : " ") + value.value_or("–");
-  }
-  return group.values.empty() ? "all runs" : name;
-}
-
 RunList runs_of(const Comparison& comparison, const Group& group) {
   RunList runs;
   for (const std::size_t run : group.runs) {

@@ -39,35 +39,21 @@ bool is_of_steps(Figure figure) {
          figure == Figure::SamplesPerS;
 }
 
-Values logarithms(Values values) {
-  for (double& value : values) {
-    value = std::log(value);
-  }
-  return values;
-}
-
-bool are_positive(const Values& values) {
-  return std::ranges::all_of(values, [](double value) { return value > 0; });
-}
-
 math::Interval as_percent(math::Interval ratio) {
   return {(ratio.low - 1) * 100, (ratio.high - 1) * 100};
 }
 
-// The means' difference, where logarithms are wanted as a ratio.
 void compare_means(const Sides& sides, NoiseTest test, double confidence, Difference& difference) {
-  const bool by_ratio = are_positive(sides.before_values) && are_positive(sides.after_values);
   const std::optional<math::MeanTest> found =
-      by_ratio ? math::compare_means(logarithms(sides.before_values),
-                                     logarithms(sides.after_values), confidence)
-               : math::compare_means(sides.before_values, sides.after_values, confidence);
+      math::compare_means(sides.before_values, sides.after_values, confidence);
   if (!found) {
     return;
   }
   difference.test = test;
   difference.p = found->p;
-  if (by_ratio) {
-    difference.percent = as_percent({std::exp(found->less.low), std::exp(found->less.high)});
+  if (difference.before.value_or(0) > 0) {
+    const double whole = *difference.before;
+    difference.percent = {found->less.low / whole * 100, found->less.high / whole * 100};
   }
 }
 

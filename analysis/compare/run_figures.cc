@@ -102,16 +102,15 @@ void note(const RunSummary& summary, ComparedRun& run) {
     }
   }
   if (!summary.unreadable.empty()) {
-    run.remarks.push_back(
-        fmt::format("{} of its records cannot be read", summary.unreadable.size()));
+    run.remarks.emplace_back("a node's record cannot be read");
   }
   if (run.exit_status.value_or(0) != 0) {
-    run.remarks.push_back(fmt::format("its job ended with {}", *run.exit_status));
+    run.remarks.push_back(fmt::format("the job ended with {}", *run.exit_status));
   } else if (!run.is_complete) {
-    run.remarks.emplace_back("it was not watched to its end");
+    run.remarks.emplace_back("not watched to the end");
   }
   if (!run.steps.source) {
-    run.remarks.emplace_back("its records tell no steps");
+    run.remarks.emplace_back("no steps are told");
   }
 }
 
