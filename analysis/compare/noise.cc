@@ -16,6 +16,8 @@ constexpr std::size_t kLeastForRanks = 4;  // runs on either side
 constexpr std::size_t kMostBlocks = 12;
 constexpr std::size_t kLeastInBlock = 3;  // steps
 constexpr std::size_t kLeastSteps = 12;
+// Repetitions of a job differ by more than their steps show.
+constexpr double kLeastPercentOfSingles = 5;
 
 struct Sides {
   RunList before;
@@ -116,9 +118,13 @@ void test(const Sides& sides, const Comparison& comparison, double level, Differ
 }
 
 void mark(const Comparison& comparison, Difference& difference) {
+  constexpr double kRounding = 1e-12;
+  const double least = difference.test == NoiseTest::BlocksOfSteps
+                           ? std::max(comparison.least_percent, kLeastPercentOfSingles)
+                           : comparison.least_percent;
   difference.is_beyond_noise =
-      difference.p_corrected && *difference.p_corrected <= 1 - comparison.confidence + 1e-12 &&
-      std::abs(difference.change_percent.value_or(0)) >= comparison.least_percent;
+      difference.p_corrected && *difference.p_corrected <= 1 - comparison.confidence + kRounding &&
+      std::abs(difference.change_percent.value_or(0)) >= least;
   const Better better = traits_of(comparison.metric).better;
   if (difference.is_beyond_noise && better != Better::Neither) {
     difference.is_worse = (*difference.change_percent > 0) == (better == Better::Less);
