@@ -96,7 +96,7 @@ Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders
                          .least_percent = least_percent_,
                          .sort = sort_,
                          .is_reversed = is_reversed_};
-  const Result<Figure> metric = metric_of(metric_);
+  const Result<std::optional<Figure>> metric = metric_of(metric_);
   const Result<Baseline> baseline = read_baseline(baseline_, folders);
   if (!metric || !baseline) {
     return fail(metric ? baseline.error() : metric.error());
@@ -133,8 +133,10 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
     return fail(comparison.error());
   }
   comparison->left_out = std::move(runs.left_out);
-  Shown shown{
-      .comparison = std::move(*comparison), .columns = columns, .are_keys_asked = !by_.empty()};
+  Shown shown{.comparison = std::move(*comparison),
+              .columns = columns,
+              .are_keys_asked = !by_.empty(),
+              .are_columns_asked = !columns.empty()};
   if (shown.columns.empty()) {
     shown.columns = usual_columns(shown.comparison);
   }

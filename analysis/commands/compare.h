@@ -26,7 +26,7 @@ class CompareCommand final : public cli::Command {
   std::vector<std::string> folders_;
   std::string by_;
   std::string baseline_;
-  std::string metric_ = "step_ms";
+  std::string metric_;
   std::string show_;
   std::string sort_;
   bool is_reversed_ = false;

@@ -217,7 +217,7 @@ cli::Json document_of(const cli::Context& context, const Shown& shown) {
   for (const LeftOut& run : comparison.left_out) {
     document["left_out"].push_back({{"path", run.path}, {"reason", run.reason}});
   }
-  document["remarks"] = comparison.remarks;
+  document["remarks"] = remarks_of(shown);
   return document;
 }
 

@@ -35,14 +35,17 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-Result<Figure> metric_of(const std::string& name) {
+Result<std::optional<Figure>> metric_of(const std::string& name) {
+  if (name.empty()) {
+    return std::nullopt;
+  }
   const std::optional<Figure> figure = figure_of(name);
   if (!figure || *figure == Figure::ScalingFactor) {
     return fail(ErrorKind::Usage, "", "--metric " + name,
                 figure ? "belongs to rows, so no test can be made of it" : "is no figure",
                 "'chokepoint compare --help' names them; the usual one is step_ms");
   }
-  return *figure;
+  return figure;
 }
 
 Result<Baseline> read_baseline(const std::string& text, const std::vector<std::string>& folders) {

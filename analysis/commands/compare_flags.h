@@ -12,8 +12,8 @@ namespace chokepoint::analysis {
 // At the commas, without what is empty.
 std::vector<std::string> split(const std::string& list);
 
-// Not the scaling factor: a row has one, its runs have none.
-Result<Figure> metric_of(const std::string& name);
+// Empty: none. Not the scaling factor: a row has one, its runs have none.
+Result<std::optional<Figure>> metric_of(const std::string& name);
 
 struct Baseline {
   std::optional<Condition> condition = {};

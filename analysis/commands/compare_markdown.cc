@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
+
 #include "analysis/commands/compare_table.h"
 #include "analysis/commands/compare_words.h"
 #include "analysis/commands/plain_text.h"
@@ -51,11 +53,9 @@ void print_markdown(std::ostream& out, const Shown& shown) {
   for (const std::vector<std::string>& row : table.rows) {
     print_row(out, row);
   }
-  print_list(out, "Differences", differences_of(shown.comparison));
-  std::vector<std::string> remarks = shown.comparison.remarks;
-  for (const LeftOut& run : shown.comparison.left_out) {
-    remarks.push_back(fmt::format("left out: {}: {}", run.path, run.reason));
-  }
+  print_list(out, "Differences", differences_of(shown));
+  std::vector<std::string> remarks = remarks_of(shown);
+  std::ranges::move(left_out_of(shown.comparison), std::back_inserter(remarks));
   print_list(out, "To know", remarks);
 }
 

@@ -75,15 +75,13 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& s
     fmt::print(out, "all rows: {}\n\n", one_line(common));
   }
   print_table(out, terminal, shown);
-  const std::vector<std::string> differences = differences_of(shown.comparison);
+  const std::vector<std::string> differences = differences_of(shown);
   if (!differences.empty()) {
     out << "\ndifferences\n";
     print_lines(out, terminal, differences);
   }
-  std::vector<std::string> remarks = shown.comparison.remarks;
-  for (const LeftOut& run : shown.comparison.left_out) {
-    remarks.push_back(fmt::format("left out: {}: {}", run.path, run.reason));
-  }
+  std::vector<std::string> remarks = remarks_of(shown);
+  std::ranges::move(left_out_of(shown.comparison), std::back_inserter(remarks));
   if (!remarks.empty()) {
     out << "\nto know\n";
     print_lines(out, terminal, remarks);

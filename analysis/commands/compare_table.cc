@@ -173,7 +173,7 @@ std::string common_keys(const Shown& shown) {
   std::string text;
   for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
     if (!stands_in_table(shown, key)) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", comparison.keys[key],
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", title_of_key(comparison.keys[key]),
                           shown_value(comparison, 0, key));
     }
   }
@@ -185,7 +185,8 @@ TableOfRows table_of(const Shown& shown) {
   TableOfRows table;
   const std::vector<std::size_t> keys = keys_in_table(shown);
   for (const std::size_t key : keys) {
-    table.columns.push_back({.title = comparison.keys[key], .short_title = comparison.keys[key]});
+    table.columns.push_back({.title = title_of_key(comparison.keys[key]),
+                             .short_title = title_of_key(comparison.keys[key])});
   }
   for (std::size_t group = 0; group < comparison.groups.size(); ++group) {
     Cells& row = table.rows.emplace_back();

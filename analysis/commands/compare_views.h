@@ -21,6 +21,7 @@ struct Shown {
   Comparison comparison = {};
   std::vector<std::string> columns = {};
   bool are_keys_asked = false;  // by name
+  bool are_columns_asked = false;
 };
 
 // An Error where one is no figure.

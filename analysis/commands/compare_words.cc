@@ -154,6 +154,12 @@ std::string written(const Estimate& estimate, const Scale& scale) {
              : mean;
 }
 
+std::string title_of_key(const std::string& key) {
+  std::string title = one_line(key);
+  std::ranges::replace(title, '_', ' ');
+  return title.starts_with("gpus") ? "GPUs" + title.substr(4) : title;
+}
+
 std::string change_text(double percent) {
   return std::abs(percent) < 1000 ? fmt::format("{:+.1f} %", percent)
                                   : fmt::format("{:+.0f} %", percent);
@@ -185,29 +191,6 @@ std::string sentence_of(const Comparison& comparison, const Group& group) {
     text += ": " + causes_text(difference.causes);
   }
   return text;
-}
-
-std::vector<std::string> differences_of(const Comparison& comparison) {
-  std::vector<std::string> worse;
-  std::vector<std::string> others;
-  std::size_t noise = 0;
-  for (const Group& group : comparison.groups) {
-    if (!group.difference) {
-      continue;
-    }
-    if (group.difference->is_beyond_noise) {
-      const bool is_worse = group.difference->is_worse.value_or(false);
-      (is_worse ? worse : others).push_back(sentence_of(comparison, group));
-    } else {
-      noise += group.difference->test ? 1 : 0;
-    }
-  }
-  worse.insert(worse.end(), others.begin(), others.end());
-  if (noise > 0) {
-    worse.push_back(fmt::format("{} {} no more than noise", noise,
-                                noise == 1 ? "row differs by" : "rows differ by"));
-  }
-  return worse;
 }
 
 }  // namespace chokepoint::analysis

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/comparison.h"
+#include "analysis/commands/compare_views.h"
 
 namespace chokepoint::analysis {
 
@@ -28,7 +28,14 @@ std::string sentence_of(const Comparison& comparison, const Group& group);
 // "+15.9 % worse", "+0.4 % noise"
 std::string short_change(const Difference& difference);
 
+// "GPUs per node"
+std::string title_of_key(const std::string& key);
+
 // What the table cannot say: differences beyond noise, the worse ones first, and how many are none.
-std::vector<std::string> differences_of(const Comparison& comparison);
+std::vector<std::string> differences_of(const Shown& shown);
+
+// What there is to know: of runs, and why a column that is usually there is not.
+std::vector<std::string> remarks_of(const Shown& shown);
+std::vector<std::string> left_out_of(const Comparison& comparison);
 
 }  // namespace chokepoint::analysis

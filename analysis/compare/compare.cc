@@ -50,6 +50,12 @@ std::vector<std::string> keys_of(const std::vector<ComparedRun>& runs,
   return keys;
 }
 
+Figure usual_metric(const std::vector<ComparedRun>& runs) {
+  const bool is_told = std::ranges::all_of(
+      runs, [](const ComparedRun& run) { return run[Figure::SamplesPerS].has_value(); });
+  return is_told ? Figure::SamplesPerS : Figure::StepMs;
+}
+
 Result<> check_baseline(const Comparison& comparison, const std::optional<Condition>& condition) {
   if (!condition) {
     return {};
@@ -84,13 +90,19 @@ void set_baselines(Comparison& comparison, const std::optional<Condition>& condi
   }
 }
 
+// Where the steps became longer and yet more samples passed, the steps' accounts explain nothing.
+bool agree(const Difference& difference, const Group& before, const Group& after) {
+  const bool is_longer = after.accounting->sum() > before.accounting->sum();
+  return !difference.is_worse || *difference.is_worse == is_longer;
+}
+
 void find_causes(Comparison& comparison) {
   for (Group& group : comparison.groups) {
     if (!group.difference) {
       continue;
     }
     const Group& baseline = comparison.groups[group.difference->baseline];
-    if (baseline.accounting && group.accounting) {
+    if (baseline.accounting && group.accounting && agree(*group.difference, baseline, group)) {
       group.difference->causes = causes_of(*baseline.accounting, *group.accounting);
     }
   }
@@ -107,12 +119,6 @@ void take_unit(Comparison& comparison) {
     comparison.remarks.push_back(
         fmt::format("their samples are of different units: {}", fmt::join(units, ", ")));
   }
-}
-
-bool is_any(const Comparison& comparison, NoiseTest test) {
-  return std::ranges::any_of(comparison.groups, [&](const Group& group) {
-    return group.difference && group.difference->test == test;
-  });
 }
 
 // One line for all runs of which the same is to be said.
@@ -132,28 +138,6 @@ void take_remarks_of_runs(Comparison& comparison) {
   }
 }
 
-void remark(Comparison& comparison) {
-  take_unit(comparison);
-  take_remarks_of_runs(comparison);
-  const auto knows = [&](Figure figure) {
-    return std::ranges::any_of(comparison.groups,
-                               [&](const Group& group) { return group[figure].has_value(); });
-  };
-  if (!knows(Figure::SamplesPerS)) {
-    comparison.remarks.emplace_back(
-        "no sample throughput: give 'chokepoint run --samples-per-step N', or --samples-label the "
-        "label that says how many a step has");
-  } else if (!knows(Figure::ScalingFactor)) {
-    comparison.remarks.emplace_back(
-        "no scaling factor: no run on one GPU is like these; --baseline names another row");
-  }
-  if (is_any(comparison, NoiseTest::BlocksOfSteps)) {
-    comparison.remarks.emplace_back(
-        "rows of one run each are told apart by their steps alone: how much the job differs from "
-        "run to run is not known; 'chokepoint run --repeat 5' tells");
-  }
-}
-
 }  // namespace
 
 Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& options) {
@@ -161,7 +145,7 @@ Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& 
     return fail(sound.error());
   }
   Comparison comparison{.keys = keys_of(runs, options),
-                        .metric = options.metric,
+                        .metric = options.metric.value_or(usual_metric(runs)),
                         .least_percent = options.least_percent,
                         .runs = std::move(runs)};
   group_runs(comparison);
@@ -176,7 +160,8 @@ Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& 
   set_baselines(comparison, options.baseline);
   test_differences(comparison);
   find_causes(comparison);
-  remark(comparison);
+  take_unit(comparison);
+  take_remarks_of_runs(comparison);
   if (!options.sort.empty() || options.is_reversed) {
     if (const Result<> sorted = sort_groups(comparison, options.sort, options.is_reversed);
         !sorted) {

@@ -9,7 +9,7 @@ namespace chokepoint::analysis {
 struct CompareOptions {
   std::vector<std::string> keys = {};  // empty: usual_keys()
   std::optional<Condition> baseline = {};
-  Figure metric = Figure::StepMs;
+  std::optional<Figure> metric = {};  // empty: throughput where all runs tell it, else the step
   double least_percent = 1;
   std::string sort = {};  // empty: by the keys
   bool is_reversed = false;

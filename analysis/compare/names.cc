@@ -49,11 +49,12 @@ void name_groups(Comparison& comparison) {
   for (std::size_t group = 0; group < comparison.groups.size(); ++group) {
     std::string name;
     for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
-      if (is_single || !is_same_everywhere(comparison, key)) {
+      const bool is_told = comparison.groups[group].values[key].has_value();
+      if (is_told && (is_single || !is_same_everywhere(comparison, key))) {
         name += (name.empty() ? "" : " ") + shown_value(comparison, group, key);
       }
     }
-    comparison.groups[group].name = name.empty() ? "all runs" : name;
+    comparison.groups[group].name = name.empty() ? (is_single ? "all runs" : "–") : name;
   }
 }
 

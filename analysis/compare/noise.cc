@@ -122,9 +122,9 @@ void mark(const Comparison& comparison, Difference& difference) {
   const double least = difference.test == NoiseTest::BlocksOfSteps
                            ? std::max(comparison.least_percent, kLeastPercentOfSingles)
                            : comparison.least_percent;
-  difference.is_beyond_noise =
-      difference.p_corrected && *difference.p_corrected <= 1 - comparison.confidence + kRounding &&
-      std::abs(difference.change_percent.value_or(0)) >= least;
+  difference.is_beyond_noise = difference.p_corrected &&
+                               *difference.p_corrected <= 1 - comparison.confidence + kRounding &&
+                               std::abs(difference.change_percent.value_or(0)) >= least;
   const Better better = traits_of(comparison.metric).better;
   if (difference.is_beyond_noise && better != Better::Neither) {
     difference.is_worse = (*difference.change_percent > 0) == (better == Better::Less);
