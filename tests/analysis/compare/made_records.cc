@@ -23,6 +23,22 @@ void add_steps(NodeMaker& node, const MadeRecord& record) {
   }
 }
 
+// Both ways, as two ranks that exchange what they computed.
+void add_traffic(NodeMaker& node, const MadeRecord& record) {
+  constexpr double kBytesPerSecond = 25e6;
+  const bool is_first = node.plan().rank == 0;
+  const std::int64_t flow = is_first ? node.flow("10.0.0.1:4000", "10.0.0.2:5000")
+                                     : node.flow("10.0.0.2:5000", "10.0.0.1:4000");
+  for (std::int64_t step = 1; step <= record.steps; ++step) {
+    const double end_ms = static_cast<double>(step) * record.step_ms;
+    for (const auto way : {record::Direction::AToB, record::Direction::BToA}) {
+      node.traffic(
+          flow, way,
+          {.from_ms = end_ms - record.copying_ms, .to_ms = end_ms, .bytes_per_s = kBytesPerSecond});
+    }
+  }
+}
+
 void describe(NodeMaker& node, const MadeRecord& record, double length_ms) {
   for (const auto& [key, value] : record.labels) {
     node.add(record::Label{.key = key, .value = value});
@@ -50,6 +66,7 @@ std::string MadeRecords::add(const MadeRecord& record) {
     const std::int64_t first_rank = at * record.ranks_each;
     NodeMaker& node = run.node({.name = fmt::format("n{}", at),
                                 .address = fmt::format("10.0.0.{}", at + 1),
+                                .speed_mbps = record.copying_ms > 0 ? 200.0 : 10'000.0,
                                 .rank = first_rank,
                                 .world_size = record.nodes * record.ranks_each,
                                 .length_ms = length_ms,
@@ -58,6 +75,9 @@ std::string MadeRecords::add(const MadeRecord& record) {
       node.process(first_rank + rank);
     }
     describe(node, record, length_ms);
+    if (record.copying_ms > 0) {
+      add_traffic(node, record);
+    }
     if (at == 0) {
       add_steps(node, record);
       for (const double at_s : record.epochs_at_s) {

@@ -29,6 +29,7 @@ struct MadeRecord {
   double volume_bytes = 0;               // that all nodes sent together; 0: nobody counted
   std::vector<double> epochs_at_s = {};  // marks
   double gpu_memory_bytes = 0;
+  double copying_ms = 0;  // of each step, at its end, between two nodes with a link that this fills
   int exit_status = 0;
 };
 
