@@ -9,6 +9,7 @@
 #include "analysis/commands/compare_flags.h"
 #include "analysis/commands/compare_runs.h"
 #include "analysis/commands/plain_text.h"
+#include "analysis/page/page.h"
 #include "base/cli/progress.h"
 
 namespace chokepoint::analysis {
@@ -158,8 +159,13 @@ Result<std::string> CompareCommand::written(const cli::Context& context, Form fo
       out << document_of(context, shown).dump(2, ' ', false, cli::Json::error_handler_t::replace)
           << '\n';
       break;
-    case Form::Html:
-      return fail(ErrorKind::Unsupported, "", "--format html", "is not there yet");
+    case Form::Html: {
+      print_page(out, plain, shown);
+      return html_of({.title = "Runs side by side",
+                      .view = "comparison",
+                      .document = document_of(context, shown),
+                      .plain_text = out.str()});
+    }
     case Form::Text:
       print_page(out, file_.empty() ? context.out_terminal : plain, shown);
       break;

@@ -217,6 +217,18 @@ TEST_F(Compare, HostileNamesStayText) {
   EXPECT_TRUE(json::accept(compare({"--json"}).out));
 }
 
+TEST_F(Compare, APageForABrowserIsOneFile) {
+  add({.labels = {{"setup", "</script><script>alert(1)</script>"}}});
+  const fakes::CliRun run = compare({"-o", file("t.html")});
+  if (run.err.find("npm was not there") != std::string::npos) {
+    GTEST_SKIP() << "built without npm";
+  }
+  EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
+  EXPECT_THAT(content(file("t.html")),
+              AllOf(HasSubstr("data-view=\"comparison\""), HasSubstr("chokepoint.comparison/1"),
+                    Not(HasSubstr("<script>alert"))));
+}
+
 TEST_F(Compare, EveryLineOfCsvHasAsManyFields) {
   add_five({{"net", "1G"}}, 100);
   add({.labels = {{"net", "2G"}}, .steps = 0, .duration_s = 1});
