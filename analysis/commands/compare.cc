@@ -78,7 +78,8 @@ void CompareCommand::define(cli::Flags& flags) {
   flags.group("What to compare")
       .option("by", &by_, "KEY,…", "what makes a row: labels, setup, nodes, gpus, folder …")
       .option("baseline", &baseline_, "KEY=VALUE|DIR", "what differences are taken against")
-      .option("metric", &metric_, "FIGURE", "the figure whose differences are tested")
+      .option("metric", &metric_, "FIGURE",
+              "whose differences are tested: throughput where all runs tell it, else the step")
       .option("least", &least_percent_, "PERCENT", "differences below this are never marked")
       .option("samples-label", &samples_label_, "KEY",
               "the label that says how many samples a step of the job has")

@@ -36,8 +36,24 @@ cli::Tint tint_of(const Group& group, const std::string& column) {
   return *group.difference->is_worse ? cli::Tint::Bad : cli::Tint::Good;
 }
 
+std::size_t width_of(const TableOfRows& table) {
+  constexpr std::size_t kGap = 2;
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < table.columns.size(); ++at) {
+    std::size_t widest = cli::width_of(one_line(table.columns[at].short_title));
+    for (const std::vector<std::string>& row : table.rows) {
+      widest = std::max(widest, cli::width_of(cut(one_line(row[at]))));
+    }
+    width += widest + (at == 0 ? 0 : kGap);
+  }
+  return width;
+}
+
 void print_table(std::ostream& out, const cli::Terminal& terminal, const Shown& shown) {
-  const TableOfRows rows = table_of(shown);
+  TableOfRows rows = table_of(shown);
+  if (width_of(rows) > static_cast<std::size_t>(std::max(terminal.width, 0))) {
+    rows = table_of(shown, Spread::OfMetric);
+  }
   std::vector<cli::Column> columns;
   for (const TableColumn& column : rows.columns) {
     columns.push_back(

@@ -47,14 +47,17 @@ std::string joined(const std::string& title, const std::string& unit, const char
   return fmt::format(fmt::runtime(form), title, unit);
 }
 
-void add_figure(const Comparison& comparison, Figure figure, TableOfRows& table) {
+void add_figure(const Comparison& comparison, Figure figure, Spread spread, TableOfRows& table) {
+  const bool has_spread = spread == Spread::OfAll || figure == comparison.metric;
   const Scale scale = scale_of(comparison, figure);
   table.columns.push_back({.title = joined(traits_of(figure).title, scale.unit, "{} ({})"),
                            .short_title = joined(short_title_of(figure), scale.unit, "{} {}"),
                            .is_number = true});
   for (std::size_t row = 0; row < comparison.groups.size(); ++row) {
     const std::optional<Estimate>& estimate = comparison.groups[row][figure];
-    table.rows[row].push_back(estimate ? written(*estimate, scale) : "–");
+    table.rows[row].push_back(!estimate    ? "–"
+                              : has_spread ? written(*estimate, scale)
+                                           : written(estimate->mean, scale));
   }
 }
 
@@ -180,7 +183,7 @@ std::string common_keys(const Shown& shown) {
   return text;
 }
 
-TableOfRows table_of(const Shown& shown) {
+TableOfRows table_of(const Shown& shown, Spread spread) {
   const Comparison& comparison = shown.comparison;
   TableOfRows table;
   const std::vector<std::size_t> keys = keys_in_table(shown);
@@ -200,7 +203,7 @@ TableOfRows table_of(const Shown& shown) {
   }
   for (const std::string& column : shown.columns) {
     const std::optional<Figure> figure = figure_of(column);
-    figure ? add_figure(comparison, *figure, table) : add_other(comparison, column, table);
+    figure ? add_figure(comparison, *figure, spread, table) : add_other(comparison, column, table);
   }
   return table;
 }

@@ -22,6 +22,9 @@ struct TableOfRows {
 // "setup 2x1, parallelism DP": what all rows have and has no column; empty where there is none.
 std::string common_keys(const Shown& shown);
 
-TableOfRows table_of(const Shown& shown);
+// How much of the spread between repetitions stands behind the means.
+enum class Spread { OfAll, OfMetric };
+
+TableOfRows table_of(const Shown& shown, Spread spread = Spread::OfAll);
 
 }  // namespace chokepoint::analysis
