@@ -1,4 +1,5 @@
 // Names the commands and calls dispatch; no logic.
+#include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/export.h"
 #include "analysis/commands/predict.h"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
               cli::command<analysis::ReportCommand>(),
               cli::command<analysis::ExportCommand>(),
               cli::command<analysis::PredictCommand>(),
+              cli::command<analysis::CompareCommand>(),
               cli::command<analysis::RecordShowCommand>(),
           },
   };
