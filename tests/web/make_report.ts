@@ -1,0 +1,17 @@
+// usage: make_report small|hour|hostile|empty: that document, on standard output.
+import { empty, report } from "./made/report";
+import { hostile, hour, small } from "./made/shape";
+
+const kinds: Record<string, () => object> = {
+  small: () => report(small),
+  hour: () => report(hour),
+  hostile: () => report(hostile),
+  empty,
+};
+
+const make = kinds[process.argv[2] ?? ""];
+if (!make) {
+  process.stderr.write(`usage: make_report ${Object.keys(kinds).join("|")}\n`);
+  process.exit(2);
+}
+process.stdout.write(JSON.stringify(make()));

@@ -1,0 +1,54 @@
+// Which run this is.
+import type { Ref } from "../document/ref";
+import { h, type Child } from "../element/h";
+import { facts, folded } from "../element/parts";
+import { command } from "../element/command";
+import { said, shown } from "../element/shown";
+import { date } from "../format/times";
+
+function labels(summary: Ref): Child {
+  const entries = summary.at("labels").entries;
+  return entries.length === 0
+    ? null
+    : h("ul", "labels", ...entries.map(([key, value]) => h("li", {}, `${key} `, h("b", {}, said(value)))));
+}
+
+// The last part of the folder's name is what people call the run.
+export function runName(report: Ref): string {
+  const parts = (report.at("run").text ?? "a run").split("/").filter(Boolean);
+  const last = parts[parts.length - 1] ?? "a run";
+  return last === "records" && parts.length > 1 ? `${parts[parts.length - 2]}` : last;
+}
+
+function when(report: Ref): Child {
+  const origin = report.at("timeline", "origin").text;
+  return origin === null ? "not measured" : h("time", { attributes: { datetime: origin } }, date(origin));
+}
+
+function nodes(summary: Ref): Child {
+  const names = summary.at("nodes").items.map((node) => node.at("name").text ?? "");
+  return names.length === 0 ? "not measured" : names.join(", ");
+}
+
+export function masthead(report: Ref): HTMLElement {
+  const summary = report.at("summary");
+  const steps = summary.at("steps");
+  const volume = summary.at("volume");
+  const line = summary.at("command").text;
+  return h(
+    "header",
+    "masthead",
+    h("h1", {}, runName(report)),
+    labels(summary),
+    facts([
+      ["Began", when(report)],
+      ["Lasted", shown(summary.at("duration_s"), "s")],
+      ["Nodes", nodes(summary)],
+      ["Steps", shown(steps.at("count"), "count")],
+      ["Median step", shown(steps.at("median_ms"), "ms")],
+      ["Sent", shown(volume.at("sent_bytes"), "bytes")],
+      ["Network, both ways", shown(volume.at("network_mbps_full_duplex"), "mbps")],
+    ]),
+    line ? folded("Command", command(line)) : null,
+  );
+}

@@ -1,0 +1,97 @@
+// What each path could carry by everything that is known of it, what a probe carried before the run,
+// and what the job reached.
+import type { Ref } from "../document/ref";
+import { h, type Child } from "../element/h";
+import { note, section } from "../element/parts";
+import { cell, said } from "../element/shown";
+import { format } from "../format/units";
+import { Table, type Column } from "../table/table";
+
+const speed = (title: string, key: string, hint: string): Column<Ref> => ({
+  title,
+  hint,
+  isNumber: true,
+  cell: (row) => cell(row.at(key), "mbps"),
+  value: (row) => row.at(key).number,
+});
+
+function pathsTable(rows: readonly Ref[]): Child {
+  if (rows.length === 0) {
+    return note("No path between two nodes of this run is known.");
+  }
+  return new Table<Ref>({
+    label: "paths",
+    rows,
+    columns: [
+      { title: "From", cell: (row) => said(row.at("from")), value: (row) => row.at("from").text },
+      { title: "To", cell: (row) => said(row.at("to")), value: (row) => row.at("to").text },
+      {
+        title: "Kind",
+        cell: (row) => `${row.at("is_wan").isTrue ? "wide area" : "local"}${row.at("family").text ? `, ${row.at("family").text}` : ""}`,
+      },
+      {
+        title: "Round trip",
+        hint: "unloaded",
+        isNumber: true,
+        cell: (row) => cell(row.at("min_rtt_ms"), "ms"),
+        value: (row) => row.at("min_rtt_ms").number,
+      },
+      speed("Job, peak", "reached_mbps", "the peak of the job's payload"),
+      speed("Job, while busy", "mean_busy_mbps", "mean while data were under way"),
+      speed("Interface", "interface_mbps", "what the interface says its line carries"),
+      speed("PCIe", "pcie_mbps", "what the card's slot carries"),
+      speed("Probe", "probe_mbps", "what a probe carried before the run"),
+      { title: "Limit", hint: "the least of these", cell: (row) => said(row.at("limit")), value: (row) => row.at("limit").text },
+      { title: "Source", cell: (row) => said(row.at("source")) },
+    ],
+  }).element;
+}
+
+function share(row: Ref): Child {
+  const percent = row.at("share_percent");
+  return h(
+    "div",
+    { class: "meter small", variables: { "--share": String(Math.min((percent.number ?? 0) / 100, 1)) } },
+    percent.number === null ? null : h("span", { class: "meter-bar", attributes: { "aria-hidden": true } }),
+    cell(percent, "percent"),
+  );
+}
+
+function probesTable(rows: readonly Ref[]): Child {
+  if (rows.length === 0) {
+    return note("No probe was recorded before this run; 'chokepoint probe tcp HOST --record DIR' keeps one as a baseline.");
+  }
+  const value = (key: string): Column<Ref> => ({
+    title: key === "probe_value" ? "Probe" : "Job",
+    isNumber: true,
+    cell: (row) => cell(row.at(key), row.at("unit").text ?? ""),
+    value: (row) => row.at(key).number,
+  });
+  return new Table<Ref>({
+    label: "probes before the run beside what the job reached",
+    rows,
+    columns: [
+      { title: "Node", cell: (row) => said(row.at("node")), value: (row) => row.at("node").text },
+      { title: "Probe", cell: (row) => said(row.at("kind")), value: (row) => row.at("kind").text },
+      { title: "Peer", cell: (row) => said(row.at("peer")), value: (row) => row.at("peer").text },
+      { title: "Direction", cell: (row) => said(row.at("direction")) },
+      { title: "What", cell: (row) => said(row.at("what")) },
+      value("probe_value"),
+      value("job_value"),
+      { title: "Job of probe", cell: share, value: (row) => row.at("share_percent").number },
+      { title: "Source", cell: (row) => said(row.at("source")) },
+    ],
+  }).element;
+}
+
+export function pathsSection(report: Ref): HTMLElement {
+  const probes = report.at("probes").items;
+  const count = format(probes.length, "count");
+  return section(
+    { id: "paths", title: "Paths and probes" },
+    h("h3", {}, "What each path could carry"),
+    pathsTable(report.at("paths").items),
+    h("h3", {}, probes.length > 0 ? `Before the run: ${count} probes` : "Before the run"),
+    probesTable(probes),
+  );
+}

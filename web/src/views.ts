@@ -1,0 +1,9 @@
+// Which part of the bundle draws a page, by the name of its view.
+import type { Ref } from "./document/ref";
+import { drawReport } from "./report/view";
+
+export type View = (document: Ref, ready: () => void) => void;
+
+export const views: Readonly<Record<string, View>> = {
+  report: drawReport,
+};
