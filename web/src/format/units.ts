@@ -52,6 +52,7 @@ const formats: Record<string, (value: number) => string> = {
   share: (value) => percent(value * 100),
   count: (value) => (Number.isInteger(value) ? grouped(value) : digits(value)),
   packets: (value) => grouped(value),
+  per_s: (value) => `${digits(value)} /s`,
   gts: (value) => `${Number(value.toFixed(2))} GT/s`,
   lanes: (value) => `x${value}`,
   plain: (value) => String(value),
@@ -73,6 +74,11 @@ export function format(value: number, unit: string): string {
   const known = formats[unit] ?? formats[aliases[unit] ?? ""];
   const text = known ? known(value) : `${digits(value)} ${unit}`;
   return unit === "ms a step" ? `${text} a step` : text;
+}
+
+// Beside an axis: the same, as short as can be.
+export function tick(value: number, unit: string): string {
+  return format(value, unit).replace(/(\.\d*?)0+(?=\s|$)/, "$1").replace(/\.(?=\s|$)/, "");
 }
 
 // The exact value, for who looks closer.

@@ -20,13 +20,13 @@ function pcieLink(pcie: Ref): HTMLElement {
     "div",
     "wire",
     h("span", "wire-name", "PCIe ", h("small", {}, said(pcie.at("bus_id")))),
-    gauge(pcie.at("ceiling_mbps"), pcie.at("possible_mbps"), "mbps"),
+    gauge(pcie.at("ceiling_mbps"), pcie.at("possible_mbps"), "mbps", true),
     h("small", {}, generation(pcie, ""), ", could be ", generation(pcie, "max_")),
   );
 }
 
 function card(one: Ref): HTMLElement {
-  const addresses = one.at("addresses").texts;
+  const addresses = one.at("addresses").texts.filter((each) => !each.startsWith("fe80:"));
   return box(
     "card",
     h("b", {}, said(one.at("name"))),
@@ -39,6 +39,12 @@ function card(one: Ref): HTMLElement {
   );
 }
 
+const bounds: Record<string, string> = {
+  interface: "by the line of the interface",
+  pcie: "by the card's slot",
+  probe: "by a probe before the run",
+};
+
 function pathRow(path: Ref): HTMLElement {
   const limit = path.at("limit").text;
   return h(
@@ -48,8 +54,8 @@ function pathRow(path: Ref): HTMLElement {
       "div",
       "wire",
       h("span", "wire-name", path.at("is_wan").isTrue ? "wide-area path " : "path ", h("small", {}, "round trip ", shown(path.at("min_rtt_ms"), "ms"))),
-      gauge(path.at("reached_mbps"), path.at("possible_mbps"), "mbps"),
-      limit ? h("small", {}, `the ${limit === "probe" ? "probe before the run" : limit} says what it could`) : null,
+      gauge(path.at("reached_mbps"), path.at("possible_mbps"), "mbps", false),
+      limit ? h("small", {}, bounds[limit] ?? limit) : null,
     ),
     box("peer", h("b", {}, said(path.at("to"))), h("small", {}, said(path.at("family")))),
   );

@@ -58,6 +58,9 @@ function limits(flow: Flow, way: Way): Child {
 }
 
 function timelineSwitch(flow: Flow, selection: Selection): HTMLElement {
+  if (!selection.canHave(flow.index)) {
+    return h("span", { class: "unknown", attributes: { title: "it has no curve in the timeline" } }, "–");
+  }
   const label = `show ${flow.label} in the timeline`;
   const box = h("input", { attributes: { type: "checkbox", "aria-label": label, title: label } });
   const say = () => (box.checked = selection.hasFlow(flow.index));
@@ -97,6 +100,7 @@ function columns(selection: Selection): Column<Flow>[] {
     both("Window", "max_window_bytes", "bytes", "of the receiver, at most"),
     {
       title: "Mostly held by",
+      name: "held",
       cell: (flow) => ways((way) => limits(flow, way)),
     },
     { title: "Interface", cell: (flow) => said(flow.ref.at("interface")), value: (flow) => flow.ref.at("interface").text },

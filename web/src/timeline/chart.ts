@@ -1,7 +1,7 @@
 // One chart of the timeline, by uPlot: the axis, cursor and zoom that all of them share.
 import uPlot from "uplot";
 import { moment } from "../format/times";
-import { format } from "../format/units";
+import { tick } from "../format/units";
 import type { Span, TimeRange } from "./time_range";
 
 export const gutter = (): number => (innerWidth < 700 ? 58 : 92);
@@ -57,7 +57,7 @@ function valueAxis(unit: string | null): uPlot.Axis {
     space: 26,
     grid: unit === null ? { show: false } : grid(),
     ticks: { show: false },
-    values: (_u, splits) => splits.map((at) => (unit === null ? "" : format(at, unit))),
+    values: (_u, splits) => splits.map((at) => (unit === null ? "" : tick(at, unit))),
   };
 }
 

@@ -30,7 +30,8 @@ function option(flow: Flow, selection: Selection): HTMLElement {
   return h("label", "choice", box, h("span", {}, flow.label), h("small", {}, format(flow.bytes, "bytes")));
 }
 
-export function flowChooser(flows: readonly Flow[], selection: Selection): HTMLElement | null {
+export function flowChooser(all: readonly Flow[], selection: Selection): HTMLElement | null {
+  const flows = all.filter((flow) => selection.canHave(flow.index));
   if (flows.length === 0) {
     return null;
   }

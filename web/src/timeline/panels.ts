@@ -27,6 +27,7 @@ export interface Panel {
 
 const groupNames: Record<string, string> = {
   throughput: "Throughput",
+  nic: "Interfaces",
   retransmissions: "Retransmissions",
   rtt: "Round trip",
   cwnd: "Congestion window",

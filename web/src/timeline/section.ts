@@ -26,8 +26,9 @@ export function rangeOf(timeline: Ref): TimeRange {
 export function selectionOf(report: Ref, flows: readonly Flow[]): Selection {
   const timeline = report.at("timeline");
   const named = timeline.at("nodes").items.map((node) => node.at("name").text ?? "");
-  const withTracks = new Set(timeline.at("tracks").items.map((track) => track.at("flow").number));
-  return new Selection(named, largest(flows.filter((flow) => withTracks.has(flow.index)), 4));
+  const tracks = timeline.at("tracks").items.map((track) => track.at("flow").number);
+  const drawable = new Set(tracks.filter((flow) => flow !== null));
+  return new Selection(named, drawable, largest(flows.filter((flow) => drawable.has(flow.index)), 4));
 }
 
 const help =

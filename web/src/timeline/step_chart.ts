@@ -9,7 +9,7 @@ import { moment } from "../format/times";
 import { format } from "../format/units";
 import { colourOf, makeChart } from "./chart";
 import { firstAfter } from "./columns";
-import type { TimeRange } from "./time_range";
+import type { Span, TimeRange } from "./time_range";
 
 interface Bars {
   readonly accounts: readonly Account[];
@@ -41,25 +41,32 @@ function barsOf(accounting: Ref): Bars {
   return { accounts, start, end, number: steps.at("number").numbers, count, ms, sums };
 }
 
-// A pause after a bar is no part of it.
-const isPause = (bars: Bars, index: number): boolean => {
-  const [start, end, next] = [bars.start[index] ?? 0, bars.end[index] ?? 0, bars.start[index + 1]];
-  return next === undefined || next - end > 0.1 * (end - start);
-};
+// Where a bar ends that a pause follows; null where the next one joins it.
+function endBeforePause(bars: Bars, index: number, least: number): number | null {
+  const [start, own, next] = [bars.start[index] ?? 0, bars.end[index] ?? 0, bars.start[index + 1]];
+  const end = Math.max(own, start + least);
+  return next === undefined || next - end > 0.1 * (end - start) ? end : null;
+}
 
-// Each account's series is what it adds to those below it, so the highest is drawn first.
-function dataOf(bars: Bars): uPlot.AlignedData {
-  const pauses = bars.start.map((_, index) => isPause(bars, index));
-  const x = bars.start.flatMap((start, index) => (pauses[index] ? [start, bars.end[index] ?? start] : [start]));
-  const column = (sums: number[]) => sums.flatMap((sum, index) => (pauses[index] ? [sum, null] : [sum]));
+// Each account's series is what it adds to those below it, so the highest is drawn first. No bar is
+// narrower than `least`, so that a single one can be seen in a long run.
+function dataOf(bars: Bars, least: number): uPlot.AlignedData {
+  const ends = bars.start.map((_, index) => endBeforePause(bars, index, least));
+  const x = bars.start.flatMap((start, index) => [start, ends[index] ?? []].flat());
+  const column = (sums: number[]) =>
+    sums.flatMap((sum, index) => (typeof ends[index] === "number" ? [sum, null] : [sum]));
   return [x, ...bars.sums.map(column).reverse()];
 }
+
+const leastOf = ({ from, to }: Span): number => ((to - from) / 800) * 1.5;
 
 // Between bars that are wide enough to be told apart.
 function separate(u: uPlot, bars: Bars): void {
   const { min, max } = u.scales.x as { min: number; max: number };
   const seen = bars.start.filter((start) => start >= min && start <= max);
-  if (u.bbox.width / seen.length < 5 * devicePixelRatio) {
+  const first = bars.start.findIndex((start) => start >= min);
+  const width = (bars.end[first] ?? 0) - (bars.start[first] ?? 0);
+  if ((u.bbox.width * width) / (max - min) < 5 * devicePixelRatio) {
     return;
   }
   u.ctx.fillStyle = colourOf("--surface");
@@ -114,19 +121,20 @@ export function stepChart(accounting: Ref, range: TimeRange): HTMLElement | null
     const index = firstAfter(bars.start, u.posToVal(left, "x")) - 1;
     readout.textContent = left < 0 || index < 0 ? hint : sentence(bars, index);
   };
-  queueMicrotask(() =>
-    makeChart(
+  queueMicrotask(() => {
+    const u = makeChart(
       into,
       {
         height: 220,
         unit: "step_ms",
-        data: dataOf(bars),
+        data: dataOf(bars, leastOf(range.view)),
         series: [...bars.accounts].reverse().map(seriesOf),
         hasTimes: true,
         hooks: { draw: [(u: uPlot) => separate(u, bars)], setCursor: [setCursor] },
       },
       range,
-    ),
-  );
+    );
+    range.follow((view) => u.setData(dataOf(bars, leastOf(view)), false));
+  });
   return h("figure", "steps-chart", h("figcaption", {}, "Each step", legend(bars)), into, readout);
 }
