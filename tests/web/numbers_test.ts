@@ -6,7 +6,7 @@ import type { Browser } from "playwright-core";
 import { Ref } from "../../web/src/document/ref";
 import { dash, format, unknown } from "../../web/src/format/units";
 import { launch, open } from "./browser";
-import { documents, writePage, type Kind } from "./pages";
+import { documents, viewOf, writePage, type Kind } from "./pages";
 
 let browser: Browser;
 before(async () => {
@@ -35,7 +35,7 @@ const factors: Record<string, number> = {
 
 function readBack(shown: Shown): number | null {
   const parts = /^(-?[\d,.]+) ?(\S*)/.exec(shown.text);
-  if (!parts || shown.text.includes(" min") || shown.unit === "lanes") {
+  if (!parts || shown.text.includes(" min") || ["lanes", "factor", "change"].includes(shown.unit)) {
     return null;
   }
   const factor = shown.unit === "share" ? 0.01 : shown.unit === "s" ? 1e-3 * (factors[parts[2] ?? ""] ?? 1) : (factors[parts[2] ?? ""] ?? 1);
@@ -67,11 +67,11 @@ async function numbersOf(file: string): Promise<Shown[]> {
   );
 }
 
-for (const kind of ["small", "hour", "empty"] as Kind[]) {
-  test(`every number of a run that is ${kind} is the document's`, async () => {
+for (const kind of ["small", "hour", "empty", "comparison"] as Kind[]) {
+  test(`every number of what is ${kind} is the document's`, async () => {
     const document = documents[kind]();
-    const numbers = await numbersOf(writePage("report", document));
-    assert.ok(numbers.length > (kind === "empty" ? 3 : 150), `only ${numbers.length} numbers`);
+    const numbers = await numbersOf(writePage(viewOf(kind), document));
+    assert.ok(numbers.length > (kind === "empty" ? 3 : 100), `only ${numbers.length} numbers`);
     numbers.forEach((each) => check(document, each));
   });
 }

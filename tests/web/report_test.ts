@@ -31,8 +31,8 @@ const scales = (page: Page) =>
     charts.map((chart) => `${(chart as HTMLElement).dataset.from} ${(chart as HTMLElement).dataset.to}`),
   );
 
-for (const kind of ["small", "hour", "empty"] as const) {
-  test(`a page of a run that is ${kind} opens without a request or a complaint`, async () => {
+for (const kind of ["small", "hour", "empty", "comparison"] as const) {
+  test(`a page of what is ${kind} opens without a request or a complaint`, async () => {
     const { page, requests, complaints } = await opened(kind);
     await unrolled(page);
     assert.deepEqual(requests, []);

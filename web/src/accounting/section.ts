@@ -24,7 +24,7 @@ export function accountingSection(report: Ref, range: TimeRange): HTMLElement {
     return section(text, note("Not measured: no steps of this run are known, so there is nothing to account for."));
   }
   const shares = sharesOf(accounting);
-  const chart = stepChart(accounting, range);
+  const chart = stepChart(accounting, report.at("timeline", "steps", "all"), range);
   return section(
     text,
     totalBar(shares),

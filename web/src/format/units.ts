@@ -53,6 +53,8 @@ const formats: Record<string, (value: number) => string> = {
   count: (value) => (Number.isInteger(value) ? grouped(value) : digits(value)),
   packets: (value) => grouped(value),
   per_s: (value) => `${digits(value)} /s`,
+  factor: (value) => value.toFixed(2),
+  change: (value) => `${value > 0 ? "+" : ""}${value.toFixed(1)} %`,
   gts: (value) => `${Number(value.toFixed(2))} GT/s`,
   lanes: (value) => `x${value}`,
   plain: (value) => String(value),

@@ -122,7 +122,7 @@ export function flowsSection(flows: readonly Flow[], selection: Selection, matri
     text,
     matrix,
     h("h3", {}, "Each of them"),
-    filterBox(table, flows.length, "flows", (flow) => flow.searched),
+    filterBox(table, flows.length, "flows", "node, address, port, rank …", (flow) => flow.searched),
     table.element,
   );
 }

@@ -49,7 +49,7 @@ function timeAxis(spec: ChartSpec): uPlot.Axis {
   };
 }
 
-function valueAxis(unit: string | null): uPlot.Axis {
+export function valueAxis(unit: string | null): uPlot.Axis {
   return {
     stroke: () => colourOf("--muted"),
     font,
@@ -137,7 +137,6 @@ function isGone(u: uPlot): boolean {
 // Fills the element with it, at its width, and keeps it in step with the range.
 export function makeChart(into: HTMLElement, spec: ChartSpec, range: TimeRange): uPlot {
   const u = new uPlot(optionsOf(spec, range, widthOf(into)), spec.data, into);
-  charts.add(u);
   const follow = ({ from, to }: Span) => {
     if (isGone(u)) {
       range.leave(follow);
@@ -146,6 +145,12 @@ export function makeChart(into: HTMLElement, spec: ChartSpec, range: TimeRange):
     }
   };
   range.follow(follow);
+  return register(u, into);
+}
+
+// Kept as wide as its element, and drawn anew in other colours.
+export function register(u: uPlot, into: HTMLElement): uPlot {
+  charts.add(u);
   new ResizeObserver(() => resize(u, into)).observe(into);
   return u;
 }

@@ -104,9 +104,17 @@ function legend(bars: Bars): HTMLElement {
   );
 }
 
+// Of a long run not every step was read.
+function caption(bars: Bars, all: Ref): string {
+  const shown = bars.count.reduce<number>((sum, each) => sum + (each ?? 1), 0);
+  return all.number !== null && shown < all.number - 3
+    ? `Each step that was read in full: ${format(shown, "count")} of ${format(all.number, "count")}`
+    : "Each step";
+}
+
 const hint = "point at a step to read it; drag to come closer";
 
-export function stepChart(accounting: Ref, range: TimeRange): HTMLElement | null {
+export function stepChart(accounting: Ref, all: Ref, range: TimeRange): HTMLElement | null {
   const bars = barsOf(accounting);
   if (bars.start.length === 0) {
     return null;
@@ -136,5 +144,5 @@ export function stepChart(accounting: Ref, range: TimeRange): HTMLElement | null
     );
     range.follow((view) => u.setData(dataOf(bars, leastOf(view)), false));
   });
-  return h("figure", "steps-chart", h("figcaption", {}, "Each step", legend(bars)), into, readout);
+  return h("figure", "steps-chart", h("figcaption", {}, caption(bars, all), legend(bars)), into, readout);
 }
