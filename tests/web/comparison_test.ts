@@ -29,7 +29,10 @@ test("each figure has bars with their spread, and says them in words", async () 
   await page.locator("#bars canvas").first().waitFor();
   assert.equal(await page.locator("#bars canvas").count(), 5);
   const label = await page.locator("#bars .chart").first().getAttribute("aria-label");
-  assert.match(label ?? "", /Sample throughput, tokens by row\. 1x2 DP: [\d,.]+ \/s; .*4x1 –: not measured|4x1 DP: not measured/);
+  assert.match(
+    label ?? "",
+    /Sample throughput, tokens by row\. 1x2 DP: [\d,.]+ \/s; .*4x1 –: not measured|4x1 DP: not measured/,
+  );
 });
 
 test("rows sort, and what is unknown comes last", async () => {
@@ -43,11 +46,17 @@ test("rows sort, and what is unknown comes last", async () => {
 });
 
 test("hostile texts stay texts", async () => {
-  const { page, requests, complaints } = await open(browser, writePage("comparison", comparison(hostile.text)), { width: 390 });
+  const { page, requests, complaints } = await open(
+    browser,
+    writePage("comparison", comparison(hostile.text)),
+    { width: 390 },
+  );
   assert.deepEqual(requests, []);
   assert.deepEqual(complaints, []);
   assert.equal(await page.locator("img, iframe, body script:not(#document) ~ script").count(), 0);
   assert.equal(await page.evaluate(() => (globalThis as { broken?: number }).broken), undefined);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  const wide = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
   assert.equal(wide, 0);
 });

@@ -23,14 +23,28 @@ interface Shown {
 
 function find(document: object, pointer: string): Ref {
   const keys = pointer.split("/").slice(1);
-  return new Ref(document).at(...keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")));
+  return new Ref(document).at(
+    ...keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")),
+  );
 }
 
 // Not by the page's own formatter: the digits, read back, times what the unit stands for.
 const factors: Record<string, number> = {
-  "Tb/s": 1e6, "Gb/s": 1e3, "Mb/s": 1, "kb/s": 1e-3, "b/s": 1e-6,
-  PB: 1e15, TB: 1e12, GB: 1e9, MB: 1e6, kB: 1e3, B: 1,
-  s: 1e3, ms: 1, "µs": 1e-3, ns: 1e-6,
+  "Tb/s": 1e6,
+  "Gb/s": 1e3,
+  "Mb/s": 1,
+  "kb/s": 1e-3,
+  "b/s": 1e-6,
+  PB: 1e15,
+  TB: 1e12,
+  GB: 1e9,
+  MB: 1e6,
+  kB: 1e3,
+  B: 1,
+  s: 1e3,
+  ms: 1,
+  µs: 1e-3,
+  ns: 1e-6,
 };
 
 function readBack(shown: Shown): number | null {
@@ -38,14 +52,22 @@ function readBack(shown: Shown): number | null {
   if (!parts || shown.text.includes(" min") || ["lanes", "factor", "change"].includes(shown.unit)) {
     return null;
   }
-  const factor = shown.unit === "share" ? 0.01 : shown.unit === "s" ? 1e-3 * (factors[parts[2] ?? ""] ?? 1) : (factors[parts[2] ?? ""] ?? 1);
+  const factor =
+    shown.unit === "share"
+      ? 0.01
+      : shown.unit === "s"
+        ? 1e-3 * (factors[parts[2] ?? ""] ?? 1)
+        : (factors[parts[2] ?? ""] ?? 1);
   return Number((parts[1] ?? "").replaceAll(",", "")) * factor;
 }
 
 function check(document: object, shown: Shown): void {
   const { number } = find(document, shown.path);
   if (number === null) {
-    assert.ok([unknown, dash].includes(shown.text), `${shown.path} is unknown, and '${shown.text}' is shown`);
+    assert.ok(
+      [unknown, dash].includes(shown.text),
+      `${shown.path} is unknown, and '${shown.text}' is shown`,
+    );
     return;
   }
   assert.equal(shown.text, format(number, shown.unit), shown.path);
@@ -53,7 +75,10 @@ function check(document: object, shown: Shown): void {
   const back = readBack(shown);
   if (back !== null) {
     const least = shown.unit === "percent" || shown.unit === "share" ? 0.06 : 0.006;
-    assert.ok(Math.abs(back - number) <= Math.max(Math.abs(number) * least, 1e-9), `${shown.path}: ${number} is shown as ${shown.text}`);
+    assert.ok(
+      Math.abs(back - number) <= Math.max(Math.abs(number) * least, 1e-9),
+      `${shown.path}: ${number} is shown as ${shown.text}`,
+    );
   }
 }
 
@@ -62,7 +87,12 @@ async function numbersOf(file: string): Promise<Shown[]> {
   return page.locator("[data-path]").evaluateAll((elements) =>
     elements.map((element) => {
       const { path = "", unit = "" } = (element as HTMLElement).dataset;
-      return { path, unit, text: element.textContent ?? "", title: element.getAttribute("title") ?? "" };
+      return {
+        path,
+        unit,
+        text: element.textContent ?? "",
+        title: element.getAttribute("title") ?? "",
+      };
     }),
   );
 }
@@ -78,10 +108,14 @@ for (const kind of ["small", "hour", "empty", "comparison"] as Kind[]) {
 
 // A page that chokepoint wrote, as the third argument: its own document is what it must show.
 const given = process.argv[3];
-test("every number of a written page is its document's", { skip: given === undefined }, async () => {
-  const html = readFileSync(given as string, "utf8");
-  const json = /<script type="application\/json" id="document">(.*?)<\/script>/s.exec(html)?.[1];
-  const numbers = await numbersOf(given as string);
-  assert.ok(numbers.length > 0);
-  numbers.forEach((each) => check(JSON.parse(json ?? "null"), each));
-});
+test(
+  "every number of a written page is its document's",
+  { skip: given === undefined },
+  async () => {
+    const html = readFileSync(given as string, "utf8");
+    const json = /<script type="application\/json" id="document">(.*?)<\/script>/s.exec(html)?.[1];
+    const numbers = await numbersOf(given as string);
+    assert.ok(numbers.length > 0);
+    numbers.forEach((each) => check(JSON.parse(json ?? "null"), each));
+  },
+);

@@ -25,12 +25,24 @@ function estimates(random: Random): Record<string, object> {
   return Object.fromEntries(
     Object.entries(means).map(([key, mean]) => {
       const value = random.rounded(mean, mean / 3, 4);
-      return [key, { mean: value, sd: value / 20, low: value * 0.95, high: value * 1.05, min: value * 0.9, max: value * 1.1, count: 5 }];
+      return [
+        key,
+        {
+          mean: value,
+          sd: value / 20,
+          low: value * 0.95,
+          high: value * 1.05,
+          min: value * 0.9,
+          max: value * 1.1,
+          count: 5,
+        },
+      ];
     }),
   );
 }
 
-const accounting = (random: Random) => Object.fromEntries(accountIds.map((id) => [id, random.rounded(25, 20)]));
+const accounting = (random: Random) =>
+  Object.fromEntries(accountIds.map((id) => [id, random.rounded(25, 20)]));
 
 function difference(percent: number, text: Text): object {
   return {
@@ -54,7 +66,9 @@ function difference(percent: number, text: Text): object {
 export function comparison(text: Text = (plain) => plain): object {
   const random = new Random(3);
   const changes = [0, 18.2, -7.1, 0.4, 33, -1.5];
-  const rows = ["1x2", "2x1"].flatMap((setup) => ["DP", "TP", "PP"].map((parallelism) => ({ setup, parallelism })));
+  const rows = ["1x2", "2x1"].flatMap((setup) =>
+    ["DP", "TP", "PP"].map((parallelism) => ({ setup, parallelism })),
+  );
   const groups = rows.map(({ setup, parallelism }, index) => ({
     name: text(`${setup} ${parallelism}`),
     keys: { setup: text(setup), parallelism: text(parallelism) },
@@ -67,14 +81,34 @@ export function comparison(text: Text = (plain) => plain): object {
     is_baseline: index === 0,
     difference: index === 0 ? null : difference(changes[index] ?? 0, text),
   }));
-  const nothing = { name: text("4x1 DP"), keys: { setup: "4x1", parallelism: null }, runs: [], gpus: null, figures: {}, scaling_reference: null, accounting_ms_per_step: null, verdict: { class: "unknown", lost_ms_per_step: null, classes: {} }, is_baseline: false, difference: null };
+  const nothing = {
+    name: text("4x1 DP"),
+    keys: { setup: "4x1", parallelism: null },
+    runs: [],
+    gpus: null,
+    figures: {},
+    scaling_reference: null,
+    accounting_ms_per_step: null,
+    verdict: { class: "unknown", lost_ms_per_step: null, classes: {} },
+    is_baseline: false,
+    difference: null,
+  };
   return {
     schema: "chokepoint.comparison/1",
     host: "vm",
     started_at: "2026-11-22T07:34:16.263Z",
     by: ["setup", "parallelism"],
     metric: "step_ms",
-    shown: ["runs", "samples_per_s", "scaling_factor", "network_mbps", "volume_bytes", "step_ms", "change", "verdict"],
+    shown: [
+      "runs",
+      "samples_per_s",
+      "scaling_factor",
+      "network_mbps",
+      "volume_bytes",
+      "step_ms",
+      "change",
+      "verdict",
+    ],
     confidence: 0.95,
     least_percent: 1,
     unit: "tokens",
@@ -90,7 +124,11 @@ export function comparison(text: Text = (plain) => plain): object {
       gpus: 2,
       steps: { count: 66, source: "output" },
       figures: { step_ms: { value: 281.5, from: text("as diagnosed") }, samples_per_s: null },
-      verdict: { class: "lan-bandwidth", cause: null, sentence: text(`the link of ${group.name} is full`) },
+      verdict: {
+        class: "lan-bandwidth",
+        cause: null,
+        sentence: text(`the link of ${group.name} is full`),
+      },
       remarks: [text("not watched to the end")],
     })),
     regressions: [1, 4],

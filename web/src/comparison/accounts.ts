@@ -25,7 +25,9 @@ const sum = (parts: readonly Part[]): number => parts.reduce((all, part) => all 
 
 function bar(group: Group, most: number): HTMLElement {
   const parts = partsOf(group);
-  const label = parts.map((part) => `${part.account.name} ${format(part.ms, "step_ms")}`).join(", ");
+  const label = parts
+    .map((part) => `${part.account.name} ${format(part.ms, "step_ms")}`)
+    .join(", ");
   const pieces = parts.map((part) =>
     h("div", {
       class: "piece",
@@ -37,7 +39,14 @@ function bar(group: Group, most: number): HTMLElement {
     "div",
     "account-row",
     h("span", "account-name", group.name),
-    h("div", { class: "total-bar slim", attributes: { role: "img", "aria-label": `${group.name}: ${label}` } }, ...pieces),
+    h(
+      "div",
+      {
+        class: "total-bar slim",
+        attributes: { role: "img", "aria-label": `${group.name}: ${label}` },
+      },
+      ...pieces,
+    ),
     shown(meanOf(group, step), "step_ms"),
   );
 }
@@ -52,7 +61,11 @@ export function accountBars(groups: readonly Group[]): HTMLElement | null {
   return h(
     "div",
     "stack",
-    h("ul", "legend flat", ...[...used.values()].map((account) => h("li", {}, swatch(account), account.name))),
+    h(
+      "ul",
+      "legend flat",
+      ...[...used.values()].map((account) => h("li", {}, swatch(account), account.name)),
+    ),
     ...known.map((group) => bar(group, most)),
   );
 }

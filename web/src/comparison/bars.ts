@@ -5,7 +5,8 @@ import { canvasFill } from "../accounting/pattern";
 import { swatch } from "../accounting/total_bar";
 import { h } from "../element/h";
 import { format } from "../format/units";
-import { colourOf, register, valueAxis } from "../timeline/chart";
+import { font, valueAxis } from "../chart/axes";
+import { colourOf, register } from "../chart/charts";
 import { lookOf } from "./looks";
 import { meanOf, spreadOf, type Cluster, type Figure, type Group } from "./model";
 
@@ -21,7 +22,12 @@ interface Bars {
 const leftOf = (bars: Bars, series: number, category: number): number =>
   category - inner / 2 + series * bars.width;
 
-const value = (bars: Bars, series: number, category: number, of: (group: Group, figure: Figure) => { number: number | null }) => {
+const value = (
+  bars: Bars,
+  series: number,
+  category: number,
+  of: (group: Group, figure: Figure) => { number: number | null },
+) => {
   const group = bars.cluster.at[series]?.[category];
   return group ? of(group, bars.figure).number : null;
 };
@@ -54,7 +60,10 @@ function drawSpreads(u: uPlot, bars: Bars): void {
       const spread = value(bars, series, category, spreadOf);
       if (mean !== null && spread !== null) {
         const at = u.valToPos(leftOf(bars, series, category) + bars.width * 0.46, "x", true);
-        const [low, high] = [u.valToPos(Math.max(mean - spread, 0), "y", true), u.valToPos(mean + spread, "y", true)];
+        const [low, high] = [
+          u.valToPos(Math.max(mean - spread, 0), "y", true),
+          u.valToPos(mean + spread, "y", true),
+        ];
         u.ctx.moveTo(at, low);
         u.ctx.lineTo(at, high);
         u.ctx.moveTo(at - cap, high);
@@ -70,18 +79,23 @@ function drawSpreads(u: uPlot, bars: Bars): void {
 
 function highest(bars: Bars): number {
   const ends = bars.cluster.at.flatMap((row, series) =>
-    row.map((_, category) => (value(bars, series, category, meanOf) ?? 0) + (value(bars, series, category, spreadOf) ?? 0)),
+    row.map(
+      (_, category) =>
+        (value(bars, series, category, meanOf) ?? 0) +
+        (value(bars, series, category, spreadOf) ?? 0),
+    ),
   );
   return Math.max(...ends, 1e-9);
 }
 
-const short = (name: string, room: number): string => (name.length > room ? `${name.slice(0, room - 1)}…` : name);
+const short = (name: string, room: number): string =>
+  name.length > room ? `${name.slice(0, room - 1)}…` : name;
 
 function categoryAxis(bars: Bars): uPlot.Axis {
   const { categories } = bars.cluster;
   return {
     stroke: () => colourOf("--muted"),
-    font: "11px system-ui, sans-serif",
+    font,
     size: 30,
     grid: { show: false },
     ticks: { show: false },
@@ -125,14 +139,23 @@ function summary(bars: Bars): string {
 export function legendOf(cluster: Cluster): HTMLElement | null {
   return cluster.series.length < 2
     ? null
-    : h("ul", "legend flat", ...cluster.series.map((name, index) => h("li", {}, swatch(lookOf(index, name)), name)));
+    : h(
+        "ul",
+        "legend flat",
+        ...cluster.series.map((name, index) => h("li", {}, swatch(lookOf(index, name)), name)),
+      );
 }
 
 export function barChart(figure: Figure, cluster: Cluster): HTMLElement {
   const looks = cluster.series.map((name, index) => lookOf(index, name));
   const bars = { figure, cluster, looks, width: inner / cluster.series.length };
-  const into = h("div", { class: "chart bars", attributes: { role: "img", "aria-label": summary(bars) } });
-  const columns = cluster.at.map((row, series) => row.map((_, category) => value(bars, series, category, meanOf)));
+  const into = h("div", {
+    class: "chart bars",
+    attributes: { role: "img", "aria-label": summary(bars) },
+  });
+  const columns = cluster.at.map((row, series) =>
+    row.map((_, category) => value(bars, series, category, meanOf)),
+  );
   queueMicrotask(() => {
     const data = [cluster.categories.map((_, index) => index), ...columns] as uPlot.AlignedData;
     register(new uPlot(optionsOf(bars, Math.max(into.clientWidth, 200)), data, into), into);

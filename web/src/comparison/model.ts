@@ -38,8 +38,10 @@ export const groupsOf = (document: Ref): Group[] =>
     name: ref.at("name").text ?? `row ${index + 1}`,
   }));
 
-export const meanOf = (group: Group, figure: Figure): Ref => group.ref.at("figures", figure.key, "mean");
-export const spreadOf = (group: Group, figure: Figure): Ref => group.ref.at("figures", figure.key, "sd");
+export const meanOf = (group: Group, figure: Figure): Ref =>
+  group.ref.at("figures", figure.key, "mean");
+export const spreadOf = (group: Group, figure: Figure): Ref =>
+  group.ref.at("figures", figure.key, "sd");
 
 // The figures that a chart is worth: known for two rows at least.
 export function drawable(figures: readonly Figure[], groups: readonly Group[]): Figure[] {
@@ -60,7 +62,9 @@ const keyOf = (group: Group, key: string): string => group.ref.at("keys", key).t
 // others. Where there is none, each row is a bar of its own.
 export function clusterOf(document: Ref, groups: readonly Group[]): Cluster {
   const keys = document.at("by").texts;
-  const differing = keys.filter((key) => new Set(groups.map((group) => keyOf(group, key))).size > 1);
+  const differing = keys.filter(
+    (key) => new Set(groups.map((group) => keyOf(group, key))).size > 1,
+  );
   const last = differing[differing.length - 1];
   const others = differing.slice(0, -1);
   const series = last ? [...new Set(groups.map((group) => keyOf(group, last)))] : [];
@@ -71,7 +75,8 @@ export function clusterOf(document: Ref, groups: readonly Group[]): Cluster {
   const categories = [...new Set(groups.map(category))];
   const at = series.map((name) =>
     categories.map(
-      (each) => groups.find((group) => keyOf(group, last) === name && category(group) === each) ?? null,
+      (each) =>
+        groups.find((group) => keyOf(group, last) === name && category(group) === each) ?? null,
     ),
   );
   return { categories, series, at };

@@ -6,16 +6,28 @@ import { filterBox } from "../table/filter";
 import { Table } from "../table/table";
 import type { Figure, Group } from "./model";
 
-export function runsTable(document: Ref, figures: readonly Figure[], groups: readonly Group[]): HTMLElement {
+export function runsTable(
+  document: Ref,
+  figures: readonly Figure[],
+  groups: readonly Group[],
+): HTMLElement {
   const runs = document.at("runs").items;
   const group = (run: Ref) => groups[run.at("group").number ?? -1]?.name ?? "–";
   const shown = document.at("shown").texts;
-  const columns = figures.filter((each) => shown.includes(each.key) && each.key !== "scaling_factor");
+  const columns = figures.filter(
+    (each) => shown.includes(each.key) && each.key !== "scaling_factor",
+  );
   const table = new Table<Ref>({
     label: "runs",
     rows: runs,
     columns: [
-      { title: "Run", isWide: true, name: "long", cell: (run) => said(run.at("path")), value: (run) => run.at("path").text },
+      {
+        title: "Run",
+        isWide: true,
+        name: "long",
+        cell: (run) => said(run.at("path")),
+        value: (run) => run.at("path").text,
+      },
       { title: "Row", cell: group, value: group },
       {
         title: "Steps",
@@ -28,14 +40,29 @@ export function runsTable(document: Ref, figures: readonly Figure[], groups: rea
         isNumber: true,
         cell: (run: Ref) => {
           const from = run.at("figures", figure.key, "from").text;
-          return h("span", { attributes: { title: from } }, cell(run.at("figures", figure.key, "value"), figure.unit));
+          return h(
+            "span",
+            { attributes: { title: from } },
+            cell(run.at("figures", figure.key, "value"), figure.unit),
+          );
         },
         value: (run: Ref) => run.at("figures", figure.key, "value").number,
       })),
-      { title: "Verdict", isWide: true, cell: (run) => said(run.at("verdict", "sentence")), value: (run) => run.at("verdict", "class").text },
+      {
+        title: "Verdict",
+        isWide: true,
+        cell: (run) => said(run.at("verdict", "sentence")),
+        value: (run) => run.at("verdict", "class").text,
+      },
       { title: "To know", isWide: true, cell: (run) => run.at("remarks").texts.join("; ") },
     ],
   });
-  const text = (run: Ref) => `${run.at("path").text} ${group(run)} ${run.at("verdict", "class").text} ${run.at("verdict", "sentence").text}`;
-  return h("div", "stack", filterBox(table, runs.length, "runs", "folder, row, verdict …", text), table.element);
+  const text = (run: Ref) =>
+    `${run.at("path").text} ${group(run)} ${run.at("verdict", "class").text} ${run.at("verdict", "sentence").text}`;
+  return h(
+    "div",
+    "stack",
+    filterBox(table, runs.length, "runs", "folder, row, verdict …", text),
+    table.element,
+  );
 }

@@ -41,12 +41,19 @@ function changeCell(group: Group): Child {
   }
   const difference = group.ref.at("difference");
   const percent = difference.at("change_percent");
-  return percent.number === null ? cell(percent, "change") : h("span", "estimate", cell(percent, "change"), mark(difference));
+  return percent.number === null
+    ? cell(percent, "change")
+    : h("span", "estimate", cell(percent, "change"), mark(difference));
 }
 
 function verdictCell(group: Group): Child {
   const lost = group.ref.at("verdict", "lost_ms_per_step");
-  return h("span", {}, said(group.ref.at("verdict", "class")), lost.number ? h("small", {}, cell(lost, "step_ms"), " a step") : null);
+  return h(
+    "span",
+    {},
+    said(group.ref.at("verdict", "class")),
+    lost.number ? h("small", {}, cell(lost, "step_ms"), " a step") : null,
+  );
 }
 
 const others: Record<string, Column<Group>> = {
@@ -79,8 +86,12 @@ function keyColumns(document: Ref, groups: readonly Group[]): Column<Group>[] {
     cell: (group) => (keys.length > 0 ? said(group.ref.at("keys", keys[0] as string)) : group.name),
     value: (group) => group.name,
   };
-  const isNamed = new Set(groups.map((group) => keys.map((key) => group.ref.at("keys", key).text).join("\n"))).size === groups.length;
-  const first = isNamed ? name : { title: "Row", cell: (group: Group) => group.name, value: (group: Group) => group.name };
+  const isNamed =
+    new Set(groups.map((group) => keys.map((key) => group.ref.at("keys", key).text).join("\n")))
+      .size === groups.length;
+  const first = isNamed
+    ? name
+    : { title: "Row", cell: (group: Group) => group.name, value: (group: Group) => group.name };
   return [
     first,
     ...keys.slice(isNamed ? 1 : 0).map((key) => ({
@@ -91,7 +102,11 @@ function keyColumns(document: Ref, groups: readonly Group[]): Column<Group>[] {
   ];
 }
 
-export function groupsTable(document: Ref, figures: readonly Figure[], groups: readonly Group[]): HTMLElement {
+export function groupsTable(
+  document: Ref,
+  figures: readonly Figure[],
+  groups: readonly Group[],
+): HTMLElement {
   const shown = document.at("shown").texts.flatMap((key) => {
     const figure = figures.find((each) => each.key === key);
     return figure ? [figureColumn(figure)] : (others[key] ?? []);

@@ -51,13 +51,28 @@ function differences({ document, groups }: Scene): HTMLElement {
   const beyond = told.filter((group) => group.ref.at("difference", "is_beyond_noise").isTrue);
   const rest = told.filter((group) => !beyond.includes(group));
   const worse = document.at("regressions").items.length;
-  const words = beyond.length === 0 ? "Nothing differs beyond noise" : worse > 0 ? `${plural(worse, "row")} worse than the baseline, beyond noise` : "Better than the baseline, beyond noise";
-  const sentences = (of: readonly Group[]) => list("ul", of.map((group) => [said(group.ref.at("difference", "sentence"))]), "missing");
+  const words =
+    beyond.length === 0
+      ? "Nothing differs beyond noise"
+      : worse > 0
+        ? `${plural(worse, "row")} worse than the baseline, beyond noise`
+        : "Better than the baseline, beyond noise";
+  const sentences = (of: readonly Group[]) =>
+    list(
+      "ul",
+      of.map((group) => [said(group.ref.at("difference", "sentence"))]),
+      "missing",
+    );
   return section(
     { id: "differences", title: "What differs" },
     told.length === 0
       ? note("There is nothing to test: no row has a baseline to be held against.")
-      : h("div", worse > 0 ? "verdict" : "verdict well", h("p", "sentence", words), beyond.length > 0 ? sentences(beyond) : null),
+      : h(
+          "div",
+          worse > 0 ? "verdict" : "verdict well",
+          h("p", "sentence", words),
+          beyond.length > 0 ? sentences(beyond) : null,
+        ),
     rest.length > 0 ? h("div", "stack", h("h3", {}, "No more than noise"), sentences(rest)) : null,
   );
 }
@@ -67,7 +82,11 @@ function bars({ document, figures, groups }: Scene): HTMLElement {
   const cluster = clusterOf(document, groups);
   const charts = drawable(figures, groups).filter((figure) => shownKeys.includes(figure.key));
   return section(
-    { id: "bars", title: "Figures", lead: "Means; the line at a bar's end is one standard deviation of its repetitions each way." },
+    {
+      id: "bars",
+      title: "Figures",
+      lead: "Means; the line at a bar's end is one standard deviation of its repetitions each way.",
+    },
     legendOf(cluster),
     charts.length > 0
       ? h("div", "bar-figures", ...charts.map((figure) => barChart(figure, cluster)))
@@ -77,11 +96,15 @@ function bars({ document, figures, groups }: Scene): HTMLElement {
 
 function remarks({ document }: Scene): HTMLElement {
   const items = document.at("remarks").items.map((each) => [said(each)]);
-  const left = document.at("left_out").items.map((each) => [said(each.at("path")), ": ", said(each.at("reason"))]);
+  const left = document
+    .at("left_out")
+    .items.map((each) => [said(each.at("path")), ": ", said(each.at("reason"))]);
   return section(
     { id: "remarks", title: "To know" },
     items.length > 0 ? list("ul", items, "missing") : note("Nothing beside what stands above."),
-    left.length > 0 ? h("div", "stack", h("h3", {}, "Left out"), list("ul", left, "missing")) : null,
+    left.length > 0
+      ? h("div", "stack", h("h3", {}, "Left out"), list("ul", left, "missing"))
+      : null,
   );
 }
 
@@ -93,7 +116,11 @@ export function drawComparison(document: Ref, ready: () => void): void {
   const parts: (() => HTMLElement)[] = [
     () => section({ id: "table", title: "Table" }, groupsTable(document, figures, groups)),
     () => bars(scene),
-    () => section({ id: "accounts", title: "Where the time of a step goes" }, accountBars(groups) ?? note("No row's steps are known.")),
+    () =>
+      section(
+        { id: "accounts", title: "Where the time of a step goes" },
+        accountBars(groups) ?? note("No row's steps are known."),
+      ),
     () => section({ id: "runs", title: "Runs" }, runsTable(document, figures, groups)),
     () => remarks(scene),
   ];

@@ -80,11 +80,14 @@ export function format(value: number, unit: string): string {
 
 // Beside an axis: the same, as short as can be.
 export function tick(value: number, unit: string): string {
-  return format(value, unit).replace(/(\.\d*?)0+(?=\s|$)/, "$1").replace(/\.(?=\s|$)/, "");
+  return format(value, unit)
+    .replace(/(\.\d*?)0+(?=\s|$)/, "$1")
+    .replace(/\.(?=\s|$)/, "");
 }
 
 // The exact value, for who looks closer.
 export function exact(value: number, unit: string): string {
-  const name = unit === "share" || unit === "plain" || unit === "lanes" ? "" : unit.replace("_", " ");
+  const name =
+    unit === "share" || unit === "plain" || unit === "lanes" ? "" : unit.replace("_", " ");
   return `${value} ${name}`.trim();
 }

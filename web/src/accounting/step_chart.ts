@@ -1,64 +1,17 @@
 // Where the time of each step went: stacked bars on the timeline's own axis.
 import uPlot from "uplot";
-import { accountOf, type Account } from "../accounting/accounts";
-import { canvasFill } from "../accounting/pattern";
-import { swatch } from "../accounting/total_bar";
+import type { Account } from "./accounts";
+import { canvasFill } from "./pattern";
+import { barsOf, dataOf, leastOf, type Bars } from "./step_bars";
+import { swatch } from "./total_bar";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { moment } from "../format/times";
 import { format } from "../format/units";
-import { colourOf, makeChart } from "./chart";
-import { firstAfter } from "./columns";
-import type { Span, TimeRange } from "./time_range";
-
-interface Bars {
-  readonly accounts: readonly Account[];
-  readonly start: number[];
-  readonly end: number[];
-  readonly number: (number | null)[];
-  readonly count: (number | null)[];
-  readonly ms: number[][];
-  readonly sums: number[][]; // over the accounts so far
-}
-
-function barsOf(accounting: Ref): Bars {
-  const steps = accounting.at("steps");
-  const start = steps.at("start_s").numbers.map((each) => each ?? NaN);
-  const ms = steps.at("ms").items.map((each) => each.numbers.map((value) => value ?? 0));
-  const count = steps.at("count").numbers;
-  const sums: number[][] = [];
-  for (const column of ms) {
-    const below = sums[sums.length - 1];
-    sums.push(column.map((value, index) => value + (below?.[index] ?? 0)));
-  }
-  const total = sums[sums.length - 1] ?? [];
-  // A bar ends where its steps end, and never within the next one.
-  const end = start.map((from, index) => {
-    const own = from + ((total[index] ?? 0) * (count[index] ?? 1)) / 1e3;
-    return Math.min(own, start[index + 1] ?? own);
-  });
-  const accounts = accounting.at("accounts").texts.map(accountOf);
-  return { accounts, start, end, number: steps.at("number").numbers, count, ms, sums };
-}
-
-// Where a bar ends that a pause follows; null where the next one joins it.
-function endBeforePause(bars: Bars, index: number, least: number): number | null {
-  const [start, own, next] = [bars.start[index] ?? 0, bars.end[index] ?? 0, bars.start[index + 1]];
-  const end = Math.max(own, start + least);
-  return next === undefined || next - end > 0.1 * (end - start) ? end : null;
-}
-
-// Each account's series is what it adds to those below it, so the highest is drawn first. No bar is
-// narrower than `least`, so that a single one can be seen in a long run.
-function dataOf(bars: Bars, least: number): uPlot.AlignedData {
-  const ends = bars.start.map((_, index) => endBeforePause(bars, index, least));
-  const x = bars.start.flatMap((start, index) => [start, ends[index] ?? []].flat());
-  const column = (sums: number[]) =>
-    sums.flatMap((sum, index) => (typeof ends[index] === "number" ? [sum, null] : [sum]));
-  return [x, ...bars.sums.map(column).reverse()];
-}
-
-const leastOf = ({ from, to }: Span): number => ((to - from) / 800) * 1.5;
+import { colourOf } from "../chart/charts";
+import { makeChart } from "../timeline/chart";
+import { firstAfter } from "../timeline/columns";
+import type { TimeRange } from "../timeline/time_range";
 
 // Between bars that are wide enough to be told apart.
 function separate(u: uPlot, bars: Bars): void {
@@ -122,7 +75,10 @@ export function stepChart(accounting: Ref, all: Ref, range: TimeRange): HTMLElem
   const total = bars.sums[bars.sums.length - 1] ?? [];
   const highest = total.reduce((most, each) => Math.max(most, each), 0);
   const label = `each step's time by account: ${total.length} bars, the highest ${format(highest, "step_ms")}`;
-  const into = h("div", { class: "chart with-times", attributes: { role: "img", "aria-label": label } });
+  const into = h("div", {
+    class: "chart with-times",
+    attributes: { role: "img", "aria-label": label },
+  });
   const readout = h("output", "readout", hint);
   const setCursor = (u: uPlot) => {
     const left = u.cursor.left ?? -1;
@@ -135,14 +91,20 @@ export function stepChart(accounting: Ref, all: Ref, range: TimeRange): HTMLElem
       {
         height: 220,
         unit: "step_ms",
-        data: dataOf(bars, leastOf(range.view)),
+        data: dataOf(bars, leastOf(range.view)) as uPlot.AlignedData,
         series: [...bars.accounts].reverse().map(seriesOf),
         hasTimes: true,
         hooks: { draw: [(u: uPlot) => separate(u, bars)], setCursor: [setCursor] },
       },
       range,
     );
-    range.follow((view) => u.setData(dataOf(bars, leastOf(view)), false));
+    range.follow((view) => u.setData(dataOf(bars, leastOf(view)) as uPlot.AlignedData, false));
   });
-  return h("figure", "steps-chart", h("figcaption", {}, caption(bars, all), legend(bars)), into, readout);
+  return h(
+    "figure",
+    "steps-chart",
+    h("figcaption", {}, caption(bars, all), legend(bars)),
+    into,
+    readout,
+  );
 }
