@@ -6,6 +6,7 @@
 #include "analysis/commands/report_views.h"
 #include "base/cli/markdown.h"
 #include "base/cli/text.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -37,10 +38,12 @@ void print_report(std::ostream& out, const cli::Terminal& terminal, const Report
     }
     is_first = false;
     for (const std::string& line : section.lines) {
-      out << cli::wrapped(line, terminal.width, section.title.empty() ? 0 : kIndent);
+      out << cli::wrapped(cli::printable(line), terminal.width,
+                          section.title.empty() ? 0 : kIndent);
     }
     for (const Advice& advice : section.advice) {
-      out << with_command(advice.what, advice.command, terminal.width, kIndent);
+      out << with_command(cli::printable(advice.what), cli::printable(advice.command),
+                          terminal.width, kIndent);
     }
     if (!section.table.rows.empty()) {
       print_table(out, terminal, section.table);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analysis/load/least_round_trip.h"
 #include "analysis/report/flow_ways.h"
+#include "analysis/report/path_pace.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -142,6 +142,9 @@ class TableMaker {
     }
     const double rtt_us =
         blame != nullptr ? blame->facts.min_rtt_us : facts_of(run_, view).min_rtt_us;
+    PathPace pace;
+    pace.add(view, clocks_);
+    way.busy_mbps = pace.pace(rtt_us / 1e3).mean_mbps;
     if (rtt_us > 0) {
       line.min_rtt_ms = std::min(line.min_rtt_ms.value_or(rtt_us / 1e3), rtt_us / 1e3);
     }
@@ -177,13 +180,6 @@ std::optional<double> FlowWay::retransmitted_percent() const {
     return std::nullopt;
   }
   return 100 * static_cast<double>(*retransmitted_packets) / static_cast<double>(*packets);
-}
-
-std::optional<double> FlowWay::busy_mbps() const {
-  if (!payload_bytes || busy_s.value_or(0) <= 0) {
-    return std::nullopt;
-  }
-  return static_cast<double>(*payload_bytes) * 8 / 1e6 / *busy_s;
 }
 
 std::optional<math::Distribution> FlowLine::rtt_ms() const {

@@ -32,13 +32,13 @@ struct FlowWay {
   std::optional<std::int64_t> max_in_flight_bytes = {};
   std::optional<std::int64_t> max_window_bytes = {};
   std::optional<std::int64_t> max_cwnd_bytes = {};
-  std::optional<double> busy_s = {};              // something was under way
-  std::optional<double> throughput_mbps = {};     // of payload, over the connection's life
+  std::optional<double> busy_s = {};           // something was under way, by the kernel's stopwatch
+  std::optional<double> busy_mbps = {};        // of payload, while it came; see path_pace.h
+  std::optional<double> throughput_mbps = {};  // of payload, over the connection's life
   std::optional<math::Distribution> rtt_ms = {};  // at the sender's end
   std::optional<LimitTimes> limited_by = {};      // of the communication that was looked at
 
   std::optional<double> retransmitted_percent() const;  // of packets
-  std::optional<double> busy_mbps() const;              // of payload, while busy
 };
 
 struct FlowSide {

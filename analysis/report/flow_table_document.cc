@@ -52,7 +52,7 @@ Json json_of(const FlowWay& way) {
           {"window_full", value_or_null(way.window_full)},
           {"throughput_mbps", value_or_null(way.throughput_mbps)},
           {"busy_s", value_or_null(way.busy_s)},
-          {"busy_mbps", value_or_null(way.busy_mbps())},
+          {"busy_mbps", value_or_null(way.busy_mbps)},
           {"max_in_flight_bytes", value_or_null(way.max_in_flight_bytes)},
           {"max_window_bytes", value_or_null(way.max_window_bytes)},
           {"max_cwnd_bytes", value_or_null(way.max_cwnd_bytes)},

@@ -1,7 +1,10 @@
-// How fast the job's data went from one node to another, all connections together. By what the
-// kernel of the sender was told had arrived, else by packets, at the receiver where it was watched.
-// Time counts while something was under way: a job that exchanges for half of each step is not half
-// as fast. One thread; add() all of a path, then ask.
+// How fast the job's data came from one node to another, all connections together: by packets where
+// they arrived, else where they left, else by what the kernel of the sender was told had arrived.
+//
+// Time is counted in hundredths of a second, as packets are, while data came: a job that exchanges
+// for half of each step is not half as fast. Pauses within a round trip belong to it, since the
+// sender waits for that long with a window that is full. One thread; add() all of a path, then
+// ask.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +16,38 @@
 
 namespace chokepoint::analysis {
 
+struct Pace {
+  std::optional<double> peak_mbps = {};  // over 100 ms, or as long as most exchanges take
+  std::optional<double> mean_mbps = {};
+};
+
 class PathPace {
  public:
   void add(const DirectionView& view, const Clocks& clocks);
 
-  // In the best tenth of a second; half of that is the least time it is measured over.
-  std::optional<double> peak_mbps() const;
-  std::optional<double> mean_busy_mbps() const;
+  Pace pace(std::optional<double> rtt_ms) const;
 
  private:
-  // What passed in a fiftieth of a second of the common clock.
   struct Cell {
-    std::int64_t number = 0;
+    std::int64_t number = 0;  // of the common clock's hundredths of a second
     double bytes = 0;
-    double busy_ns = 0;
   };
   using Cells = std::vector<Cell>;
-  // What one connection's samples tell of it.
-  struct Part {
-    Cells cells = {};
-    Cell coarse = {};  // what is known of longer times alone
+  struct Run {
+    std::int64_t cells = 0;
+    double bytes = 0;
   };
 
-  void spread(Span span, const Cell& passed, Part& part);
-  void add_sockets(const DirectionView& view, const Clocks& clocks, Part& part);
-  void add_packets(const DirectionView& view, const Clocks& clocks, Part& part);
-  void take(const Part& part);
+  void spread(Span span, double bytes, Cells& cells);
+  void add_packets(const FlowData& flow, std::size_t node, const DirectionView& view,
+                   const Clocks& clocks, Cells& cells);
+  void add_sockets(const DirectionView& view, const Clocks& clocks, Cells& cells);
+  void take(const Cells& cells);
+  std::vector<Run> runs(std::int64_t longest_pause) const;
+  double most_in(std::int64_t window) const;
 
-  Cells cells_ = {};  // by number
-  Cell coarse_ = {};
-  std::optional<double> coarse_peak_mbps_ = {};
+  Cells cells_ = {};                             // in order
+  std::optional<double> coarse_peak_mbps_ = {};  // of samples too long for cells
 };
 
 }  // namespace chokepoint::analysis

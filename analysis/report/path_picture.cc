@@ -158,10 +158,11 @@ class PathMaker {
       path.retransmitted_percent =
           100 * static_cast<double>(*sum.retransmitted) / static_cast<double>(*sum.packets);
     }
-    path.reached_mbps = sum.pace.peak_mbps();
-    path.mean_busy_mbps = sum.pace.mean_busy_mbps();
+    const Pace pace = sum.pace.pace(path.min_rtt_ms);
+    path.reached_mbps = pace.peak_mbps;
+    path.mean_busy_mbps = pace.mean_mbps;
     add_probes(run_, path);
-    path.source = fmt::format("socket or flow samples and interfaces of {}{}",
+    path.source = fmt::format("flow or socket samples and interfaces of {}{}",
                               fmt::join(sum.seen_by, " and "),
                               path.probe_mbps || path.other_way ? ", probes" : "");
     return std::move(path);

@@ -29,9 +29,8 @@ struct PathPicture {
   std::optional<double> median_rtt_ms = {};          // of the busiest connection
   std::optional<double> retransmitted_percent = {};  // of packets
   std::optional<std::int64_t> payload_bytes = {};
-  std::optional<double> reached_mbps =
-      {};  // payload, in the best 100 ms, while something was under way
-  std::optional<double> mean_busy_mbps = {};  // payload, while something was under way
+  std::optional<double> reached_mbps = {};    // payload, in its best 100 ms; see path_pace.h
+  std::optional<double> mean_busy_mbps = {};  // payload, while data came
   std::optional<double> interface_mbps = {};  // the slower of both ends
   std::optional<double> pcie_mbps = {};       // the narrower slot of both ends
   std::optional<double> probe_mbps = {};      // the best that a probe measured this way

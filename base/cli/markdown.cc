@@ -2,19 +2,10 @@
 
 #include <algorithm>
 
+#include "base/cli/utf8.h"
+
 namespace chokepoint::cli {
 namespace {
-
-bool is_control(char letter) {
-  const auto code = static_cast<unsigned char>(letter);
-  return code < 0x20 || code == 0x7f;
-}
-
-std::string on_one_line(std::string_view text) {
-  std::string line(text);
-  std::ranges::replace_if(line, is_control, ' ');
-  return line;
-}
 
 std::size_t longest_run_of(char letter, std::string_view text) {
   std::size_t longest = 0;
@@ -39,7 +30,7 @@ std::string row_of(const std::vector<std::string>& cells) {
 std::string markdown_text(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~!&";
   std::string safe;
-  for (const char letter : on_one_line(text)) {
+  for (const char letter : printable(text)) {
     if (kMarkup.find(letter) != std::string_view::npos) {
       safe += '\\';
     }
@@ -49,7 +40,7 @@ std::string markdown_text(std::string_view text) {
 }
 
 std::string markdown_code(std::string_view text) {
-  const std::string line = on_one_line(text);
+  const std::string line = printable(text);
   const std::string fence(longest_run_of('`', line) + 1, '`');
   const bool touches = line.starts_with('`') || line.ends_with('`');
   return fence + (touches ? " " + line + " " : line) + fence;

@@ -10,7 +10,7 @@
 
 namespace chokepoint::cli {
 
-// As a part of a line: control characters and line ends as spaces, what could be markup escaped.
+// As a part of a line: control characters and line ends as dots, what could be markup escaped.
 std::string markdown_text(std::string_view text);
 // In backticks, so many that none inside can end it.
 std::string markdown_code(std::string_view text);

@@ -41,7 +41,16 @@ struct MadePair {
     node.sockets(flow, record::Direction::AToB,
                  {.to_ms = kSteps * kStepMs,
                   .first = {.state = 1, .bytes_sent = 0, .busy_us = 0},
-                  .last = {.state = 1, .bytes_sent = 100'000'000, .busy_us = 4'000'000}});
+                  .last = {.state = 1,
+                           .mss_bytes = 1448,
+                           .cwnd_packets = 1000,
+                           .rtt_us = 20'000,
+                           .min_rtt_us = 100,
+                           .bytes_sent = 100'000'000,
+                           .unacked_packets = 300,
+                           .busy_us = 4'000'000,
+                           .unsent_bytes = 1'000'000,
+                           .send_queue_bytes = 1'400'000}});
     node.steps({.count = kSteps, .length_ms = kStepMs});
     node.counter(std::string(record::kJobSentBytes), "eth0",
                  {{.ms = 0, .value = 0}, {.ms = kSteps * kStepMs, .value = 9e7}});

@@ -37,7 +37,7 @@ TEST(ReportCommand, WritesAPageIntoTheRunsFolder) {
   EXPECT_THAT(run.err, HasSubstr(page.string()));
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(content_of(page),
-              AllOf(StartsWith("<!doctype html>"), HasSubstr("chokepoint.report/1"),
+              AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("chokepoint.report/1"),
                     HasSubstr("lan-bandwidth")));
   // A page beside the records is no record.
   EXPECT_EQ(report({pair.folder()}).code, cli::ExitCode::Done);
@@ -47,7 +47,7 @@ TEST(ReportCommand, WritesWhatTheFilesEndingSays) {
   MadePair pair;
   const fs::path folder = pair.folder();
   for (const auto& [name, begin] : {std::pair("a.md", "# "), std::pair("a.txt", "lan-bandwidth"),
-                                    std::pair("a.json", "{"), std::pair("a.html", "<!doctype")}) {
+                                    std::pair("a.json", "{"), std::pair("a.html", "<!DOCTYPE")}) {
     const fs::path file = folder / name;
     ASSERT_EQ(report({folder, "-o", file, "--quiet"}).code, cli::ExitCode::Done);
     EXPECT_THAT(content_of(file), StartsWith(begin)) << name;
@@ -57,7 +57,7 @@ TEST(ReportCommand, WritesWhatTheFilesEndingSays) {
 TEST(ReportCommand, TextAndMarkdownGoToStandardOutput) {
   MadePair pair;
   const fakes::CliRun text = report({pair.folder(), "--format", "text"});
-  EXPECT_THAT(text.out, AllOf(StartsWith("lan-bandwidth: the link between a and b"),
+  EXPECT_THAT(text.out, AllOf(StartsWith("lan-bandwidth: the link from b to a"),
                               HasSubstr("Where a step's time goes"), HasSubstr("Paths"),
                               HasSubstr("What was not measured")));
   const fakes::CliRun markdown = report({pair.folder(), "--format", "markdown"});

@@ -51,7 +51,7 @@ TEST_F(FlowTableOf, TellsWhoAndWhen) {
 TEST_F(FlowTableOf, TellsPaceOverItsLifeAndWhileBusy) {
   const FlowWay way = sent();
   EXPECT_THAT(way.busy_s, Optional(DoubleNear(1.2, 1e-6)));
-  EXPECT_THAT(way.busy_mbps(), Optional(DoubleNear(900, 0.1)));
+  EXPECT_THAT(way.busy_mbps, Optional(DoubleNear(900, 0.1)));
   EXPECT_THAT(way.throughput_mbps, Optional(DoubleNear(540 * 2 / 1.999, 0.1)));
   EXPECT_THAT(way.max_cwnd_bytes, Optional(1'448'000));
 }
@@ -100,7 +100,7 @@ TEST_F(FlowTableOf, KnowsNothingOfASilentDirection) {
   EXPECT_EQ(back.payload_bytes, std::nullopt);
   EXPECT_EQ(back.busy_s, std::nullopt);
   EXPECT_EQ(back.retransmitted_percent(), std::nullopt);
-  EXPECT_EQ(back.busy_mbps(), std::nullopt);
+  EXPECT_EQ(back.busy_mbps, std::nullopt);
 }
 
 TEST_F(FlowTableOf, IsSeenByOneEndWhereTheOtherLeftNoRecord) {

@@ -162,7 +162,7 @@ TEST_F(PathPictureOf, LeadsToAnAddressWhereNoRecordIs) {
   made_.lose("b");
   EXPECT_EQ(path().to, "10.0.0.2");
   EXPECT_THAT(path().interface_mbps, Optional(10'000.0));
-  EXPECT_EQ(path().source, "socket or flow samples and interfaces of a");
+  EXPECT_EQ(path().source, "flow or socket samples and interfaces of a");
 }
 
 TEST_F(PathPictureOf, TellsWhatWasSentAgain) {

@@ -1,0 +1,224 @@
+#include "analysis/attribution/sentences.h"
+#include "analysis/commands/compare_views.h"
+#include "analysis/commands/compare_words.h"
+#include "analysis/commands/json_values.h"
+#include "analysis/compare/noise.h"
+#include "analysis/load/run_summary.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using cli::Json;
+
+const char* name_of_unit(Unit unit) {
+  switch (unit) {
+    case Unit::PerSecond:
+      return "per_s";
+    case Unit::Mbps:
+      return "mbps";
+    case Unit::Bytes:
+    case Unit::Memory:
+      return "bytes";
+    case Unit::Milliseconds:
+      return "ms";
+    case Unit::Seconds:
+      return "s";
+    case Unit::Factor:
+      break;
+  }
+  return "factor";
+}
+
+Json name_of_better(Better better) {
+  if (better == Better::Neither) {
+    return {};
+  }
+  return better == Better::More ? "more" : "less";
+}
+
+Json json_of_figures() {
+  Json list = Json::array();
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    const FigureTraits& traits = traits_of(figure_at(at));
+    list.push_back({{"key", traits.key},
+                    {"title", traits.title},
+                    {"unit", name_of_unit(traits.unit)},
+                    {"better", name_of_better(traits.better)}});
+  }
+  return list;
+}
+
+Json low_of(const std::optional<math::Interval>& interval) {
+  return interval ? Json(interval->low) : Json();
+}
+
+Json high_of(const std::optional<math::Interval>& interval) {
+  return interval ? Json(interval->high) : Json();
+}
+
+Json json_of(const std::optional<Estimate>& estimate) {
+  if (!estimate) {
+    return {};
+  }
+  return {{"mean", estimate->mean},
+          {"sd", value_or_null(estimate->sd)},
+          {"low", low_of(estimate->interval)},
+          {"high", high_of(estimate->interval)},
+          {"min", estimate->min},
+          {"max", estimate->max},
+          {"count", estimate->count}};
+}
+
+Json json_of(const std::optional<Accounting>& accounting) {
+  if (!accounting) {
+    return {};
+  }
+  Json accounts = Json::object();
+  for (std::size_t at = 0; at < kAccounts; ++at) {
+    accounts[name_of(static_cast<Account>(at))] = accounting->ms[at];
+  }
+  return accounts;
+}
+
+Json json_of(const std::vector<Cause>& causes) {
+  Json list = Json::array();
+  for (const Cause& cause : causes) {
+    list.push_back({{"account", name_of(cause.account)},
+                    {"words", words_of(cause.account)},
+                    {"ms_per_step", cause.ms_per_step},
+                    {"share_percent", cause.share_percent}});
+  }
+  return list;
+}
+
+Json json_of_difference(const Comparison& comparison, const Group& group) {
+  if (!group.difference) {
+    return {};
+  }
+  const Difference& difference = *group.difference;
+  return {{"baseline", difference.baseline},
+          {"before", value_or_null(difference.before)},
+          {"after", value_or_null(difference.after)},
+          {"change_percent", value_or_null(difference.change_percent)},
+          {"low_percent", low_of(difference.percent)},
+          {"high_percent", high_of(difference.percent)},
+          {"test", difference.test ? Json(name_of(*difference.test)) : Json()},
+          {"p", value_or_null(difference.p)},
+          {"p_corrected", value_or_null(difference.p_corrected)},
+          {"why_no_test", text_or_null(difference.why_no_test)},
+          {"is_beyond_noise", difference.is_beyond_noise},
+          {"is_worse", value_or_null(difference.is_worse)},
+          {"causes", json_of(difference.causes)},
+          {"sentence", sentence_of(comparison, group)}};
+}
+
+Json verdict_of(const Group& group) {
+  Json classes = Json::object();
+  for (const auto& [name, count] : group.verdicts) {
+    classes[name] = count;
+  }
+  const std::optional<Estimate>& lost = group[Figure::LostMs];
+  return {{"class", name_of(group.verdict)},
+          {"lost_ms_per_step", lost ? Json(lost->mean) : Json()},
+          {"classes", std::move(classes)}};
+}
+
+Json json_of(const Comparison& comparison, const Group& group) {
+  Json keys = Json::object();
+  for (std::size_t at = 0; at < comparison.keys.size(); ++at) {
+    keys[comparison.keys[at]] = value_or_null(group.values[at]);
+  }
+  Json figures = Json::object();
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    figures[traits_of(figure_at(at)).key] = json_of(group.figures[at]);
+  }
+  return {
+      {"name", group.name},
+      {"keys", std::move(keys)},
+      {"runs", group.runs},
+      {"gpus", value_or_null(group.gpus)},
+      {"figures", std::move(figures)},
+      {"scaling_reference",
+       group.scaling_reference ? Json(comparison.groups[*group.scaling_reference].name) : Json()},
+      {"accounting_ms_per_step", json_of(group.accounting)},
+      {"verdict", verdict_of(group)},
+      {"is_baseline", group.is_baseline},
+      {"difference", json_of_difference(comparison, group)}};
+}
+
+Json figures_of(const ComparedRun& run) {
+  Json figures = Json::object();
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    if (figure_at(at) != Figure::ScalingFactor) {
+      const std::optional<Told>& told = run.figures[at];
+      figures[traits_of(figure_at(at)).key] =
+          told ? Json{{"value", told->value}, {"from", told->from}} : Json();
+    }
+  }
+  return figures;
+}
+
+Json json_of(const ComparedRun& run, std::size_t group) {
+  Json labels = Json::object();
+  for (const auto& [key, value] : run.labels) {
+    labels[key] = value;
+  }
+  const bool is_accounted = run.accounting.has_value();
+  return {{"path", run.path},
+          {"folder", run.folder},
+          {"group", group},
+          {"labels", std::move(labels)},
+          {"command", text_or_null(run.command)},
+          {"nodes", run.nodes},
+          {"complete", run.is_complete},
+          {"exit_status", value_or_null(run.exit_status)},
+          {"gpus", value_or_null(run.gpus)},
+          {"steps",
+           {{"count", run.steps.source ? Json(run.steps.count) : Json()},
+            {"source", run.steps.source ? Json(name_of(*run.steps.source)) : Json()}}},
+          {"figures", figures_of(run)},
+          {"accounting_ms_per_step", json_of(run.accounting)},
+          {"verdict",
+           {{"class", name_of(run.verdict.verdict)},
+            {"cause", text_or_null(run.verdict.cause)},
+            {"sentence", run.sentence},
+            {"lost_ms_per_step", is_accounted ? Json(run.verdict.lost_ms_per_step) : Json()},
+            {"share_percent", is_accounted ? Json(run.verdict.share_percent) : Json()},
+            {"confidence", run.verdict.confidence}}},
+          {"remarks", run.remarks}};
+}
+
+}  // namespace
+
+cli::Json document_of(const cli::Context& context, const Shown& shown) {
+  const Comparison& comparison = shown.comparison;
+  Json document = cli::document(context, "chokepoint.comparison/1");
+  document["by"] = comparison.keys;
+  document["metric"] = traits_of(comparison.metric).key;
+  document["shown"] = shown.columns;
+  document["confidence"] = comparison.confidence;
+  document["least_percent"] = comparison.least_percent;
+  document["unit"] = comparison.unit;
+  document["figures"] = json_of_figures();
+  document["groups"] = Json::array();
+  document["runs"] = Json::array();
+  document["regressions"] = Json::array();
+  for (std::size_t at = 0; at < comparison.groups.size(); ++at) {
+    const Group& group = comparison.groups[at];
+    document["groups"].push_back(json_of(comparison, group));
+    for (const std::size_t run : group.runs) {
+      document["runs"].push_back(json_of(comparison.runs[run], at));
+    }
+    if (group.difference && group.difference->is_worse.value_or(false)) {
+      document["regressions"].push_back(at);
+    }
+  }
+  document["left_out"] = Json::array();
+  for (const LeftOut& run : comparison.left_out) {
+    document["left_out"].push_back({{"path", run.path}, {"reason", run.reason}});
+  }
+  document["remarks"] = remarks_of(shown);
+  return document;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,196 @@
+#include "analysis/commands/compare_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/attribution/sentences.h"
+#include "analysis/commands/plain_text.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+struct Step {
+  double factor;
+  const char* prefix;
+};
+
+// The largest unit in which most rows are 1 or more.
+template <std::size_t N>
+Step step_for(const std::array<Step, N>& steps, double middle) {
+  Step best = steps.front();
+  for (const Step& step : steps) {
+    best = std::abs(middle) * step.factor >= 1 ? step : best;
+  }
+  return best;
+}
+
+std::vector<double> means_of(const Comparison& comparison, Figure figure) {
+  std::vector<double> means;
+  for (const Group& group : comparison.groups) {
+    if (group[figure]) {
+      means.push_back(group[figure]->mean);
+    }
+  }
+  return means;
+}
+
+Scale unit_for(Unit unit, double middle, const std::string& samples) {
+  constexpr std::array<Step, 4> kCounts{{{1, ""}, {1e-3, "k"}, {1e-6, "M"}, {1e-9, "G"}}};
+  constexpr std::array<Step, 3> kRates{{{1e3, "kb/s"}, {1, "Mb/s"}, {1e-3, "Gb/s"}}};
+  constexpr std::array<Step, 5> kBytes{
+      {{1, "B"}, {1e-3, "KB"}, {1e-6, "MB"}, {1e-9, "GB"}, {1e-12, "TB"}}};
+  switch (unit) {
+    case Unit::PerSecond: {
+      const Step step = step_for(kCounts, middle);
+      return {.factor = step.factor, .unit = fmt::format("{}{}/s", step.prefix, samples)};
+    }
+    case Unit::Mbps: {
+      const Step step = step_for(kRates, middle);
+      return {.factor = step.factor, .unit = step.prefix};
+    }
+    case Unit::Bytes: {
+      const Step step = step_for(kBytes, middle);
+      return {.factor = step.factor, .unit = step.prefix};
+    }
+    case Unit::Memory:
+      return {.factor = 1.0 / (1 << 20), .unit = "MiB"};
+    case Unit::Milliseconds:
+      return {.unit = "ms"};
+    case Unit::Seconds:
+      return {.unit = "s"};
+    case Unit::Factor:
+      break;
+  }
+  return {};
+}
+
+std::string cause_text(const Cause& cause, bool is_more) {
+  const double ms = std::abs(cause.ms_per_step);
+  constexpr double kAllPercent = 100.5;  // where another account went the other way
+  const std::string share = cause.share_percent > kAllPercent
+                                ? "all of it and more"
+                                : fmt::format("{:.0f} % of it", cause.share_percent);
+  return fmt::format("{:.{}f} ms {} {} ({})", ms,
+                     ms < 10    ? 2
+                     : ms < 100 ? 1
+                                : 0,
+                     is_more ? "more" : "less", words_of(cause.account), share);
+}
+
+std::string causes_text(const std::vector<Cause>& causes) {
+  constexpr std::size_t kMost = 2;
+  std::string text;
+  for (std::size_t at = 0; at < std::min(kMost, causes.size()); ++at) {
+    text += (text.empty() ? "" : ", ") + cause_text(causes[at], causes[at].ms_per_step > 0);
+  }
+  return text;
+}
+
+const char* words_of(NoiseTest test) {
+  switch (test) {
+    case NoiseTest::MannWhitney:
+      return "by the ranks of the runs";
+    case NoiseTest::Welch:
+      return "by Welch's test of the runs";
+    case NoiseTest::SingleRun:
+      return "by one run against the others' spread";
+    case NoiseTest::BlocksOfSteps:
+      return "by the steps of one run each";
+  }
+  return "";
+}
+
+std::string p_text(double p) { return p < 0.001 ? "< 0.001" : fmt::format("{:.2g}", p); }
+
+std::string ground_text(const Difference& difference) {
+  std::string text;
+  if (difference.percent) {
+    text += fmt::format(" ({} to {})", change_text(difference.percent->low),
+                        change_text(difference.percent->high));
+  }
+  if (difference.p_corrected) {
+    text += fmt::format(", p {} {}", p_text(*difference.p_corrected), words_of(*difference.test));
+  }
+  return text;
+}
+
+// "+15.9 %" and what that is worth.
+const char* judgement_of(const Difference& difference) {
+  if (!difference.test) return "";
+  if (!difference.is_beyond_noise) return " noise";
+  if (!difference.is_worse) return " differs";
+  return *difference.is_worse ? " worse" : " better";
+}
+
+}  // namespace
+
+Scale scale_of(const Comparison& comparison, Figure figure) {
+  const std::vector<double> means = means_of(comparison, figure);
+  const double middle = math::median(means).value_or(1);
+  Scale scale = unit_for(traits_of(figure).unit, middle, one_line(comparison.unit));
+  double most = 0;
+  for (const double mean : means) {
+    most = std::max(most, std::abs(mean) * scale.factor);
+  }
+  scale.decimals = most < 1e5 ? 2 : 0;
+  return scale;
+}
+
+std::string written(double value, const Scale& scale) {
+  const double shown = value * scale.factor;
+  const double least = std::pow(10, -scale.decimals) / 2;
+  return shown != 0 && std::abs(shown) < least ? fmt::format("{:.1g}", shown)
+                                               : fmt::format("{:.{}f}", shown, scale.decimals);
+}
+
+std::string written(const Estimate& estimate, const Scale& scale) {
+  const std::string mean = written(estimate.mean, scale);
+  return estimate.sd
+             ? fmt::format("{} ± {:.{}f}", mean, *estimate.sd * scale.factor, scale.decimals)
+             : mean;
+}
+
+std::string title_of_key(const std::string& key) {
+  std::string title = one_line(key);
+  std::ranges::replace(title, '_', ' ');
+  return title.starts_with("gpus") ? "GPUs" + title.substr(4) : title;
+}
+
+std::string change_text(double percent) {
+  return std::abs(percent) < 1000 ? fmt::format("{:+.1f} %", percent)
+                                  : fmt::format("{:+.0f} %", percent);
+}
+
+std::string short_change(const Difference& difference) {
+  return difference.change_percent
+             ? change_text(*difference.change_percent) + judgement_of(difference)
+             : "–";
+}
+
+std::string sentence_of(const Comparison& comparison, const Group& group) {
+  const Difference& difference = *group.difference;
+  const Group& baseline = comparison.groups[difference.baseline];
+  const char* title = traits_of(comparison.metric).title;
+  const std::string name = one_line(group.name);
+  if (!difference.before || !difference.after || !difference.change_percent) {
+    return fmt::format("{}: {}", name, difference.why_no_test);
+  }
+  const Scale scale = scale_of(comparison, comparison.metric);
+  std::string text = fmt::format(
+      "{}: {} {} {} instead of {} ({}), {}{}{}", name, title, written(*difference.after, scale),
+      scale.unit, written(*difference.before, scale), one_line(baseline.name),
+      change_text(*difference.change_percent), judgement_of(difference), ground_text(difference));
+  if (!difference.why_no_test.empty()) {
+    text += "; not tested: " + difference.why_no_test;
+  }
+  if (difference.is_beyond_noise && !difference.causes.empty()) {
+    text += ": " + causes_text(difference.causes);
+  }
+  return text;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,168 @@
+#include "analysis/compare/grouping.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/compare/keys.h"
+#include "analysis/compare/order.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using Value = std::optional<std::string>;
+using Places = std::map<std::string, std::size_t>;
+
+// Folders stand as they were given.
+Places places_of_folders(const std::vector<ComparedRun>& runs) {
+  Places places;
+  for (const ComparedRun& run : runs) {
+    places.try_emplace(run.folder, places.size());
+  }
+  return places;
+}
+
+std::strong_ordering order_of(const std::string& key, const Value& one, const Value& other,
+                              const Places& folders) {
+  if (!one || !other) {
+    return one.has_value() <=> other.has_value();
+  }
+  if (key == "folder" && folders.contains(*one) && folders.contains(*other)) {
+    return folders.at(*one) <=> folders.at(*other);
+  }
+  if (key == "parallelism") {
+    const auto kinds = parallel_kind_of(*one) <=> parallel_kind_of(*other);
+    return kinds != 0 ? kinds : natural_order(*one, *other);
+  }
+  return natural_order(*one, *other);
+}
+
+// Wherever a number stands for a row or a run, it follows it.
+void put_in_order(Comparison& comparison, const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> place_of_old(order.size());
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    place_of_old[order[place]] = place;
+  }
+  std::vector<Group> groups;
+  std::vector<ComparedRun> runs;
+  for (const std::size_t place : order) {
+    Group& group = groups.emplace_back(std::move(comparison.groups[place]));
+    if (group.difference) {
+      group.difference->baseline = place_of_old[group.difference->baseline];
+    }
+    if (group.scaling_reference) {
+      group.scaling_reference = place_of_old[*group.scaling_reference];
+    }
+    for (std::size_t& run : group.runs) {
+      runs.push_back(std::move(comparison.runs[run]));
+      run = runs.size() - 1;
+    }
+  }
+  comparison.groups = std::move(groups);
+  comparison.runs = std::move(runs);
+}
+
+std::vector<std::size_t> counted(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+const Value& value_at(const Group& group, const Comparison& comparison, const std::string& key) {
+  const auto place = std::ranges::find(comparison.keys, key) - comparison.keys.begin();
+  return group.values[static_cast<std::size_t>(place)];
+}
+
+bool is_one_of(const std::vector<std::string>& keys, const std::string& key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+// A condition may name a label that makes no rows; then all runs of the row have to have it.
+bool fulfils(const Comparison& comparison, const Group& group, const Condition& condition) {
+  return std::ranges::all_of(condition, [&](const auto& each) {
+    return std::ranges::all_of(group.runs, [&](std::size_t run) {
+      return value_of(comparison.runs[run], each.first) == each.second;
+    });
+  });
+}
+
+}  // namespace
+
+void group_runs(Comparison& comparison) {
+  std::map<std::vector<Value>, std::size_t> known;
+  for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
+    std::vector<Value> values;
+    for (const std::string& key : comparison.keys) {
+      values.push_back(value_of(comparison.runs[run], key));
+    }
+    const auto [place, is_new] = known.try_emplace(values, comparison.groups.size());
+    if (is_new) {
+      comparison.groups.push_back({.values = values});
+    }
+    comparison.groups[place->second].runs.push_back(run);
+  }
+  const Places folders = places_of_folders(comparison.runs);
+  std::vector<std::size_t> order = counted(comparison.groups.size());
+  std::ranges::stable_sort(order, [&](std::size_t one, std::size_t other) {
+    for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
+      const auto by_key = order_of(comparison.keys[key], comparison.groups[one].values[key],
+                                   comparison.groups[other].values[key], folders);
+      if (by_key != 0) {
+        return by_key < 0;
+      }
+    }
+    return false;
+  });
+  put_in_order(comparison, order);
+}
+
+Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reversed) {
+  const std::optional<Figure> figure = figure_of(by);
+  const bool is_key = is_one_of(comparison.keys, by);
+  if (!by.empty() && !figure && !is_key) {
+    return fail(ErrorKind::Usage, "", "--sort " + by, "is no key and no figure of these rows",
+                fmt::format("the keys are {}", fmt::join(comparison.keys, ", ")));
+  }
+  const Places folders = places_of_folders(comparison.runs);
+  std::vector<std::size_t> order = counted(comparison.groups.size());
+  std::ranges::stable_sort(order, [&](std::size_t first, std::size_t second) {
+    const Group& one = comparison.groups[first];
+    const Group& other = comparison.groups[second];
+    if (is_key) {
+      return order_of(by, value_at(one, comparison, by), value_at(other, comparison, by), folders) <
+             0;
+    }
+    // A row that does not tell the figure stands behind those that do.
+    return figure && one[*figure] && (!other[*figure] || one[*figure]->mean < other[*figure]->mean);
+  });
+  if (is_reversed) {
+    std::ranges::reverse(order);
+  }
+  put_in_order(comparison, order);
+  return {};
+}
+
+std::optional<std::size_t> baseline_of(const Comparison& comparison, std::size_t group,
+                                       const Condition& condition) {
+  const std::vector<Group>& groups = comparison.groups;
+  std::vector<std::size_t> fulfilling;
+  for (std::size_t other = 0; other < groups.size(); ++other) {
+    if (!fulfils(comparison, groups[other], condition)) {
+      continue;
+    }
+    fulfilling.push_back(other);
+    bool is_like = true;
+    for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
+      is_like = is_like && (condition.contains(comparison.keys[key]) ||
+                            groups[group].values[key] == groups[other].values[key]);
+    }
+    if (is_like) {
+      return other;
+    }
+  }
+  return fulfilling.size() == 1 ? std::optional(fulfilling.front()) : std::nullopt;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,178 @@
+#include "analysis/compare/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "analysis/compare/throughput.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using Values = std::vector<std::optional<std::string>>;
+
+constexpr std::array<std::string_view, 6> kRepetitions{"repetition", "repeat", "rep",
+                                                       "run",        "seed",   "trial"};
+constexpr std::array<std::string_view, 3> kUsual{"setup", "parallelism", "batch"};
+constexpr std::array<std::string_view, 7> kDerived{"setup",  "nodes", "gpus_per_node", "gpus",
+                                                   "folder", "path",  "verdict"};
+
+template <std::size_t N>
+bool holds(const std::array<std::string_view, N>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return is_whole && value > 0 && value < 1'000'000 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Setup> setup_of(const ComparedRun& run) {
+  if (const std::optional<Setup> told = analysis::setup_of(run.labels)) {
+    return told;
+  }
+  const auto nodes = static_cast<std::int64_t>(run.nodes.size());
+  return run.gpus && nodes > 0 && *run.gpus % nodes == 0
+             ? std::optional(Setup{.nodes = nodes, .each = *run.gpus / nodes})
+             : std::nullopt;
+}
+
+std::string text_of(std::int64_t number) { return fmt::format("{}", number); }
+
+std::optional<std::string> derived(const ComparedRun& run, const std::string& key) {
+  if (key == "folder") return run.folder;
+  if (key == "path") return run.path;
+  if (key == "verdict") return name_of(run.verdict.verdict);
+  if (key == "gpus") return run.gpus ? std::optional(text_of(*run.gpus)) : std::nullopt;
+  const std::optional<Setup> setup = setup_of(run);
+  if (key == "nodes") {
+    return text_of(setup ? setup->nodes : static_cast<std::int64_t>(run.nodes.size()));
+  }
+  if (!setup) return std::nullopt;
+  if (key == "setup") return fmt::format("{}x{}", setup->nodes, setup->each);
+  if (key == "gpus_per_node") return text_of(setup->each);
+  return std::nullopt;
+}
+
+Values values_of(const std::vector<ComparedRun>& runs, const std::string& key) {
+  Values values;
+  for (const ComparedRun& run : runs) {
+    values.push_back(value_of(run, key));
+  }
+  return values;
+}
+
+bool differ(const Values& values) {
+  return std::ranges::any_of(values, [&](const auto& value) { return value != values.front(); });
+}
+
+bool has_label(const std::vector<ComparedRun>& runs, const std::string& key) {
+  return std::ranges::any_of(runs,
+                             [&](const ComparedRun& run) { return run.labels.contains(key); });
+}
+
+std::vector<std::string> all_labels(const std::vector<ComparedRun>& runs) {
+  std::set<std::string> names;
+  for (const ComparedRun& run : runs) {
+    for (const auto& [name, value] : run.labels) {
+      names.insert(name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> values_under(const ComparedRun& run,
+                                      const std::vector<std::string>& keys) {
+  std::vector<std::string> values;
+  for (const std::string& key : keys) {
+    const std::optional<std::string> value = value_of(run, key);
+    values.push_back(value ? "=" + *value : "");
+  }
+  return values;
+}
+
+// Runs of several folders that would be one row, and that nothing tells to be repetitions. Runs that
+// were named one by one are told apart by their labels, if these tell any apart.
+bool are_thrown_together(const std::vector<ComparedRun>& runs,
+                         const std::vector<std::string>& keys) {
+  struct Row {
+    std::set<std::string> folders = {};
+    std::set<std::vector<std::string>> repetitions = {};
+    std::size_t runs = 0;
+  };
+  const std::vector<std::string> numbering(kRepetitions.begin(), kRepetitions.end());
+  std::map<std::vector<std::string>, Row> rows;
+  for (const ComparedRun& run : runs) {
+    Row& row = rows[values_under(run, keys)];
+    row.folders.insert(run.folder);
+    row.repetitions.insert(values_under(run, numbering));
+    ++row.runs;
+  }
+  const bool are_named_singly = std::ranges::all_of(
+      runs, [](const ComparedRun& run) { return run.path == run.folder; });
+  if (are_named_singly && rows.size() > 1) {
+    return false;
+  }
+  return std::ranges::any_of(rows, [](const auto& each) {
+    const Row& row = each.second;
+    return row.folders.size() > 1 && row.repetitions.size() < row.runs;
+  });
+}
+
+}  // namespace
+
+std::optional<Setup> setup_of(const std::map<std::string, std::string>& labels) {
+  if (const auto setup = labels.find("setup"); setup != labels.end()) {
+    const std::string_view text = setup->second;
+    const std::size_t times = text.find_first_of("xX");
+    if (times != std::string_view::npos) {
+      const auto nodes = whole_number(text.substr(0, times));
+      const auto each = whole_number(text.substr(times + 1));
+      if (nodes && each) {
+        return Setup{.nodes = *nodes, .each = *each};
+      }
+    }
+  }
+  const std::optional<double> nodes = number_of(labels, "nodes");
+  const std::optional<double> each = number_of(labels, "gpus_per_node");
+  return nodes && each && *nodes < 1e6 && *each < 1e6
+             ? std::optional(Setup{.nodes = static_cast<std::int64_t>(*nodes),
+                                   .each = static_cast<std::int64_t>(*each)})
+             : std::nullopt;
+}
+
+bool is_derived(const std::string& key) { return holds(kDerived, key); }
+
+std::optional<std::string> value_of(const ComparedRun& run, const std::string& key) {
+  const auto label = run.labels.find(key);
+  return label == run.labels.end() ? derived(run, key) : std::optional(label->second);
+}
+
+std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> keys;
+  for (const std::string& name : all_labels(runs)) {
+    if (!holds(kRepetitions, name) && !holds(kUsual, name) && differ(values_of(runs, name))) {
+      keys.push_back(name);
+    }
+  }
+  for (const std::string_view name : kUsual) {
+    const std::string key(name);
+    if (has_label(runs, key) || differ(values_of(runs, key))) {
+      keys.push_back(key);
+    }
+  }
+  if (are_thrown_together(runs, keys)) {
+    keys.insert(keys.begin(), "folder");
+  }
+  if (keys.empty() && !differ(values_of(runs, "folder"))) {
+    keys.emplace_back("folder");
+  }
+  return keys;
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,172 @@
+#include "analysis/compare/noise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/compare/estimate.h"
+#include "base/math/rank_test.h"
+#include "base/math/resampling.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr std::size_t kLeastForRanks = 4;  // runs on either side
+constexpr std::size_t kMostBlocks = 12;
+constexpr std::size_t kLeastInBlock = 3;  // steps
+constexpr std::size_t kLeastSteps = 12;
+// Repetitions of a job differ by more than their steps show.
+constexpr double kLeastPercentOfSingles = 5;
+
+struct Sides {
+  RunList before;
+  RunList after;
+  Values before_values;
+  Values after_values;
+};
+
+Sides sides_of(const Comparison& comparison, const Group& group) {
+  Sides sides;
+  sides.before = runs_of(comparison, comparison.groups[group.difference->baseline]);
+  sides.after = runs_of(comparison, group);
+  sides.before_values = values_of(sides.before, comparison.metric);
+  sides.after_values = values_of(sides.after, comparison.metric);
+  return sides;
+}
+
+// Steps tell the noise of figures that are made of steps; a duration or a volume is one number.
+bool is_of_steps(Figure figure) {
+  return figure == Figure::StepMs || figure == Figure::MedianStepMs ||
+         figure == Figure::SamplesPerS;
+}
+
+math::Interval as_percent(math::Interval ratio) {
+  return {(ratio.low - 1) * 100, (ratio.high - 1) * 100};
+}
+
+void compare_means(const Sides& sides, NoiseTest test, double confidence, Difference& difference) {
+  const std::optional<math::MeanTest> found =
+      math::compare_means(sides.before_values, sides.after_values, confidence);
+  if (!found) {
+    return;
+  }
+  difference.test = test;
+  difference.p = found->p;
+  if (difference.before.value_or(0) > 0) {
+    const double whole = *difference.before;
+    difference.percent = {found->less.low / whole * 100, found->less.high / whole * 100};
+  }
+}
+
+void compare_ranks(const Sides& sides, double confidence, Difference& difference) {
+  compare_means(sides, NoiseTest::MannWhitney, confidence, difference);  // for the interval
+  difference.test = NoiseTest::MannWhitney;
+  difference.p = math::mann_whitney_p(sides.before_values, sides.after_values);
+}
+
+void compare_steps(const Sides& sides, Figure metric, double confidence, Difference& difference) {
+  const Values& before = sides.before.front()->step_ms;
+  const Values& after = sides.after.front()->step_ms;
+  const std::size_t fewest = std::min(before.size(), after.size());
+  if (!is_of_steps(metric)) {
+    difference.why_no_test = "one run each, and no steps to tell this figure's noise";
+    return;
+  }
+  if (fewest < kLeastSteps) {
+    difference.why_no_test = "one run each, of too few steps";
+    return;
+  }
+  const auto blocks = [](const Values& steps) {
+    return math::block_means(steps, std::min(kMostBlocks, steps.size() / kLeastInBlock));
+  };
+  difference.test = NoiseTest::BlocksOfSteps;
+  difference.p = math::mann_whitney_p(blocks(before), blocks(after));
+  const std::size_t block = std::max(kLeastInBlock, fewest / kMostBlocks);
+  const auto ratio = metric == Figure::SamplesPerS  // faster steps are more samples
+                         ? math::bootstrap_ratio(after, before, block, confidence)
+                         : math::bootstrap_ratio(before, after, block, confidence);
+  difference.percent = ratio ? std::optional(as_percent(*ratio)) : std::nullopt;
+}
+
+void take_change(const Sides& sides, const Comparison& comparison, Difference& difference) {
+  const auto before = estimate_of(sides.before_values, comparison.confidence);
+  const auto after = estimate_of(sides.after_values, comparison.confidence);
+  difference.before = before ? std::optional(before->mean) : std::nullopt;
+  difference.after = after ? std::optional(after->mean) : std::nullopt;
+  if (before && after && before->mean != 0) {
+    difference.change_percent = (after->mean / before->mean - 1) * 100;
+  }
+}
+
+void test(const Sides& sides, const Comparison& comparison, double level, Difference& difference) {
+  take_change(sides, comparison, difference);
+  const std::size_t before = sides.before_values.size();
+  const std::size_t after = sides.after_values.size();
+  if (before == 0 || after == 0) {
+    difference.why_no_test = "the figure is not known of both";
+  } else if (std::min(before, after) >= kLeastForRanks &&
+             math::least_mann_whitney_p(before, after) <= level) {
+    compare_ranks(sides, comparison.confidence, difference);
+  } else if (before + after > 2) {
+    const bool is_single = std::min(before, after) == 1;
+    compare_means(sides, is_single ? NoiseTest::SingleRun : NoiseTest::Welch, comparison.confidence,
+                  difference);
+  } else {
+    compare_steps(sides, comparison.metric, comparison.confidence, difference);
+  }
+}
+
+void mark(const Comparison& comparison, Difference& difference) {
+  constexpr double kRounding = 1e-12;
+  const double least = difference.test == NoiseTest::BlocksOfSteps
+                           ? std::max(comparison.least_percent, kLeastPercentOfSingles)
+                           : comparison.least_percent;
+  difference.is_beyond_noise = difference.p_corrected &&
+                               *difference.p_corrected <= 1 - comparison.confidence + kRounding &&
+                               std::abs(difference.change_percent.value_or(0)) >= least;
+  const Better better = traits_of(comparison.metric).better;
+  if (difference.is_beyond_noise && better != Better::Neither) {
+    difference.is_worse = (*difference.change_percent > 0) == (better == Better::Less);
+  }
+}
+
+}  // namespace
+
+const char* name_of(NoiseTest test) {
+  switch (test) {
+    case NoiseTest::MannWhitney:
+      return "mann-whitney";
+    case NoiseTest::Welch:
+      return "welch";
+    case NoiseTest::SingleRun:
+      return "single-run";
+    case NoiseTest::BlocksOfSteps:
+      return "blocks-of-steps";
+  }
+  return "unknown";
+}
+
+void test_differences(Comparison& comparison) {
+  const auto tested = std::ranges::count_if(
+      comparison.groups, [](const Group& group) { return group.difference.has_value(); });
+  const double level = (1 - comparison.confidence) / std::max(1.0, static_cast<double>(tested));
+  std::vector<Difference*> found;
+  Values ps;
+  for (Group& group : comparison.groups) {
+    if (group.difference) {
+      test(sides_of(comparison, group), comparison, level, *group.difference);
+    }
+    if (group.difference && group.difference->p) {
+      found.push_back(&*group.difference);
+      ps.push_back(*group.difference->p);
+    }
+  }
+  const Values all = math::corrected(ps);
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    found[at]->p_corrected = all[at];
+    mark(comparison, *found[at]);
+  }
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,16 @@
+// Whether a row differs from its baseline by more than noise, and by which test; docs/compare.md
+// says why which. Pure functions.
+#pragma once
+
+#include "analysis/compare/comparison.h"
+
+namespace chokepoint::analysis {
+
+// "mann-whitney"
+const char* name_of(NoiseTest test);
+
+// Fills test, p and interval of each row's difference from its baseline, corrects all p together,
+// and marks what is beyond noise. Baselines are set.
+void test_differences(Comparison& comparison);
+
+}  // namespace chokepoint::analysis
