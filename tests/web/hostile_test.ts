@@ -20,7 +20,9 @@ const census = () =>
 
 test("hostile texts make no element, run nothing and ask for nothing", async () => {
   const hostile = documents.hostile();
-  const { page, requests, complaints } = await open(browser, writePage("report", hostile), { width: 390 });
+  const { page, requests, complaints } = await open(browser, writePage("report", hostile), {
+    width: 390,
+  });
   assert.deepEqual(requests, []);
   assert.deepEqual(complaints, []);
   assert.equal(await page.evaluate(() => (globalThis as { broken?: number }).broken), undefined);
@@ -28,13 +30,22 @@ test("hostile texts make no element, run nothing and ask for nothing", async () 
   assert.equal(counts.img, undefined);
   assert.equal(counts.script, 2);
   const attributes = await page.evaluate(() =>
-    [...document.querySelectorAll("*")].flatMap((element) => [...element.attributes].map((each) => each.name)),
+    [...document.querySelectorAll("*")].flatMap((element) =>
+      [...element.attributes].map((each) => each.name),
+    ),
   );
-  assert.deepEqual(attributes.filter((name) => name.startsWith("on")), []);
+  assert.deepEqual(
+    attributes.filter((name) => name.startsWith("on")),
+    [],
+  );
   const outside = await page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;
     const all = scrollWidth > clientWidth ? [...document.querySelectorAll("main *")] : [];
-    return all.filter((each) => !each.closest(".scroll") && each.getBoundingClientRect().right > clientWidth).map((each) => `${each.localName}.${each.className}`);
+    return all
+      .filter(
+        (each) => !each.closest(".scroll") && each.getBoundingClientRect().right > clientWidth,
+      )
+      .map((each) => `${each.localName}.${each.className}`);
   });
   assert.deepEqual(outside, []);
 });
@@ -45,7 +56,10 @@ test("each shown text is the document's", async () => {
   const shown = await page
     .locator("[data-text]")
     .evaluateAll((elements) =>
-      elements.map((element) => [(element as HTMLElement).dataset.text ?? "", element.textContent ?? ""] as const),
+      elements.map(
+        (element) =>
+          [(element as HTMLElement).dataset.text ?? "", element.textContent ?? ""] as const,
+      ),
     );
   assert.ok(shown.length > 100);
   for (const [pointer, text] of shown) {

@@ -1,4 +1,5 @@
-// usage: make_report small|hour|hostile|empty: that document, on standard output.
+// usage: make_report small|hour|hostile|empty|comparison: that document, on standard output.
+import { comparison } from "./made/comparison";
 import { empty, report } from "./made/report";
 import { hostile, hour, small } from "./made/shape";
 
@@ -7,6 +8,7 @@ const kinds: Record<string, () => object> = {
   hour: () => report(hour),
   hostile: () => report(hostile),
   empty,
+  comparison: () => comparison(),
 };
 
 const make = kinds[process.argv[2] ?? ""];

@@ -6,7 +6,7 @@ import type { Browser } from "playwright-core";
 import { Ref } from "../../web/src/document/ref";
 import { dash, format, unknown } from "../../web/src/format/units";
 import { launch, open } from "./browser";
-import { documents, writePage, type Kind } from "./pages";
+import { documents, viewOf, writePage, type Kind } from "./pages";
 
 let browser: Browser;
 before(async () => {
@@ -23,29 +23,51 @@ interface Shown {
 
 function find(document: object, pointer: string): Ref {
   const keys = pointer.split("/").slice(1);
-  return new Ref(document).at(...keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")));
+  return new Ref(document).at(
+    ...keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")),
+  );
 }
 
 // Not by the page's own formatter: the digits, read back, times what the unit stands for.
 const factors: Record<string, number> = {
-  "Tb/s": 1e6, "Gb/s": 1e3, "Mb/s": 1, "kb/s": 1e-3, "b/s": 1e-6,
-  PB: 1e15, TB: 1e12, GB: 1e9, MB: 1e6, kB: 1e3, B: 1,
-  s: 1e3, ms: 1, "µs": 1e-3, ns: 1e-6,
+  "Tb/s": 1e6,
+  "Gb/s": 1e3,
+  "Mb/s": 1,
+  "kb/s": 1e-3,
+  "b/s": 1e-6,
+  PB: 1e15,
+  TB: 1e12,
+  GB: 1e9,
+  MB: 1e6,
+  kB: 1e3,
+  B: 1,
+  s: 1e3,
+  ms: 1,
+  µs: 1e-3,
+  ns: 1e-6,
 };
 
 function readBack(shown: Shown): number | null {
   const parts = /^(-?[\d,.]+) ?(\S*)/.exec(shown.text);
-  if (!parts || shown.text.includes(" min") || shown.unit === "lanes") {
+  if (!parts || shown.text.includes(" min") || ["lanes", "factor", "change"].includes(shown.unit)) {
     return null;
   }
-  const factor = shown.unit === "share" ? 0.01 : shown.unit === "s" ? 1e-3 * (factors[parts[2] ?? ""] ?? 1) : (factors[parts[2] ?? ""] ?? 1);
+  const factor =
+    shown.unit === "share"
+      ? 0.01
+      : shown.unit === "s"
+        ? 1e-3 * (factors[parts[2] ?? ""] ?? 1)
+        : (factors[parts[2] ?? ""] ?? 1);
   return Number((parts[1] ?? "").replaceAll(",", "")) * factor;
 }
 
 function check(document: object, shown: Shown): void {
   const { number } = find(document, shown.path);
   if (number === null) {
-    assert.ok([unknown, dash].includes(shown.text), `${shown.path} is unknown, and '${shown.text}' is shown`);
+    assert.ok(
+      [unknown, dash].includes(shown.text),
+      `${shown.path} is unknown, and '${shown.text}' is shown`,
+    );
     return;
   }
   assert.equal(shown.text, format(number, shown.unit), shown.path);
@@ -53,7 +75,10 @@ function check(document: object, shown: Shown): void {
   const back = readBack(shown);
   if (back !== null) {
     const least = shown.unit === "percent" || shown.unit === "share" ? 0.06 : 0.006;
-    assert.ok(Math.abs(back - number) <= Math.max(Math.abs(number) * least, 1e-9), `${shown.path}: ${number} is shown as ${shown.text}`);
+    assert.ok(
+      Math.abs(back - number) <= Math.max(Math.abs(number) * least, 1e-9),
+      `${shown.path}: ${number} is shown as ${shown.text}`,
+    );
   }
 }
 
@@ -62,26 +87,35 @@ async function numbersOf(file: string): Promise<Shown[]> {
   return page.locator("[data-path]").evaluateAll((elements) =>
     elements.map((element) => {
       const { path = "", unit = "" } = (element as HTMLElement).dataset;
-      return { path, unit, text: element.textContent ?? "", title: element.getAttribute("title") ?? "" };
+      return {
+        path,
+        unit,
+        text: element.textContent ?? "",
+        title: element.getAttribute("title") ?? "",
+      };
     }),
   );
 }
 
-for (const kind of ["small", "hour", "empty"] as Kind[]) {
-  test(`every number of a run that is ${kind} is the document's`, async () => {
+for (const kind of ["small", "hour", "empty", "comparison"] as Kind[]) {
+  test(`every number of what is ${kind} is the document's`, async () => {
     const document = documents[kind]();
-    const numbers = await numbersOf(writePage("report", document));
-    assert.ok(numbers.length > (kind === "empty" ? 3 : 150), `only ${numbers.length} numbers`);
+    const numbers = await numbersOf(writePage(viewOf(kind), document));
+    assert.ok(numbers.length > (kind === "empty" ? 3 : 100), `only ${numbers.length} numbers`);
     numbers.forEach((each) => check(document, each));
   });
 }
 
 // A page that chokepoint wrote, as the third argument: its own document is what it must show.
 const given = process.argv[3];
-test("every number of a written page is its document's", { skip: given === undefined }, async () => {
-  const html = readFileSync(given as string, "utf8");
-  const json = /<script type="application\/json" id="document">(.*?)<\/script>/s.exec(html)?.[1];
-  const numbers = await numbersOf(given as string);
-  assert.ok(numbers.length > 0);
-  numbers.forEach((each) => check(JSON.parse(json ?? "null"), each));
-});
+test(
+  "every number of a written page is its document's",
+  { skip: given === undefined },
+  async () => {
+    const html = readFileSync(given as string, "utf8");
+    const json = /<script type="application\/json" id="document">(.*?)<\/script>/s.exec(html)?.[1];
+    const numbers = await numbersOf(given as string);
+    assert.ok(numbers.length > 0);
+    numbers.forEach((each) => check(JSON.parse(json ?? "null"), each));
+  },
+);

@@ -1,6 +1,7 @@
 // Pages of made documents, written by the program that the tests are given.
 import { spawnSync } from "node:child_process";
 import { folder } from "./browser";
+import { comparison } from "./made/comparison";
 import { empty, report } from "./made/report";
 import { hostile, hour, small } from "./made/shape";
 
@@ -9,6 +10,7 @@ export const documents = {
   hour: () => report(hour),
   hostile: () => report(hostile),
   empty: () => empty(),
+  comparison: () => comparison(),
 };
 
 export type Kind = keyof typeof documents;
@@ -29,4 +31,6 @@ export function writePage(view: string, document: object): string {
   return files.path("page.html", done.stdout.toString());
 }
 
-export const pageOf = (kind: Kind): string => writePage("report", documents[kind]());
+export const viewOf = (kind: Kind): string => (kind === "comparison" ? "comparison" : "report");
+
+export const pageOf = (kind: Kind): string => writePage(viewOf(kind), documents[kind]());

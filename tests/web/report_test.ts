@@ -27,17 +27,23 @@ async function unrolled(page: Page): Promise<void> {
 }
 
 const scales = (page: Page) =>
-  page.locator(".chart").evaluateAll((charts) =>
-    charts.map((chart) => `${(chart as HTMLElement).dataset.from} ${(chart as HTMLElement).dataset.to}`),
-  );
+  page
+    .locator(".chart")
+    .evaluateAll((charts) =>
+      charts.map(
+        (chart) => `${(chart as HTMLElement).dataset.from} ${(chart as HTMLElement).dataset.to}`,
+      ),
+    );
 
-for (const kind of ["small", "hour", "empty"] as const) {
-  test(`a page of a run that is ${kind} opens without a request or a complaint`, async () => {
+for (const kind of ["small", "hour", "empty", "comparison"] as const) {
+  test(`a page of what is ${kind} opens without a request or a complaint`, async () => {
     const { page, requests, complaints } = await opened(kind);
     await unrolled(page);
     assert.deepEqual(requests, []);
     assert.deepEqual(complaints, []);
-    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    const paint = await page.evaluate(
+      () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+    );
     console.log(`first paint of ${kind}: ${paint?.toFixed(0)} ms`);
   });
 
@@ -122,10 +128,9 @@ test("nodes and flows can be chosen", async () => {
 });
 
 const column = (page: Page, index: number) =>
-  page.locator("#flows [aria-label='flows'] tbody tr").evaluateAll(
-    (rows, at) => rows.map((row) => row.children[at]?.textContent ?? ""),
-    index,
-  );
+  page
+    .locator("#flows [aria-label='flows'] tbody tr")
+    .evaluateAll((rows, at) => rows.map((row) => row.children[at]?.textContent ?? ""), index);
 
 test("flows sort by click and by Enter, and say so", async () => {
   const { page } = await opened("small");
@@ -151,7 +156,10 @@ test("flows can be filtered", async () => {
 test("the first key leads past the contents, and every place can be reached by keys", async () => {
   const { page } = await opened("small");
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Skip to the report");
+  assert.equal(
+    await page.evaluate(() => document.activeElement?.textContent),
+    "Skip to the report",
+  );
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
   for (let presses = 0; presses < 200; ++presses) {
@@ -177,7 +185,8 @@ test("text can be selected", async () => {
 });
 
 test("it is dark where the system is, and can be turned", async () => {
-  const ground = (page: Page) => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const ground = (page: Page) =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   const dark = (await opened("small", { scheme: "dark" })).page;
   const light = (await opened("small", { scheme: "light" })).page;
   const [darkGround, lightGround] = [await ground(dark), await ground(light)];

@@ -1,10 +1,12 @@
 // What of the page is pure: how numbers read, the order of rows, which charts there are.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { barsOf, dataOf } from "../../web/src/accounting/step_bars";
 import { Ref } from "../../web/src/document/ref";
 import { date, moment } from "../../web/src/format/times";
 import { exact, format } from "../../web/src/format/units";
 import { listed, shareInWords } from "../../web/src/format/words";
+import { clusterOf, groupsOf } from "../../web/src/comparison/model";
 import { compare, matches, ordered } from "../../web/src/table/order";
 import { extremesOf, firstAfter, stepped, valueAt } from "../../web/src/timeline/columns";
 import { looksOf } from "../../web/src/timeline/colours";
@@ -72,8 +74,14 @@ test("a pointer leads back to its value", () => {
 
 test("rows are ordered, and what is unknown comes last both ways", () => {
   const rows = [3, null, 1, 2];
-  assert.deepEqual(ordered(rows, (row) => row, "ascending"), [1, 2, 3, null]);
-  assert.deepEqual(ordered(rows, (row) => row, "descending"), [3, 2, 1, null]);
+  assert.deepEqual(
+    ordered(rows, (row) => row, "ascending"),
+    [1, 2, 3, null],
+  );
+  assert.deepEqual(
+    ordered(rows, (row) => row, "descending"),
+    [3, 2, 1, null],
+  );
   assert.ok(compare("n2", "n10", "ascending") < 0);
   assert.ok(matches("left 10.0.0.1:40000 rank 0", "LEFT 40000"));
   assert.ok(!matches("left 10.0.0.1:40000", "right"));
@@ -116,24 +124,96 @@ test("tracks that are alike share a chart", () => {
     track("unheard of", "b", null, "sent"),
   ];
   const groups = grouped(panelsOf(tracks));
-  assert.deepEqual(groups.map(([name]) => name), ["throughput", "cpu", "unheard of"]);
-  assert.deepEqual(groups[0]?.[1].map((panel) => [panel.title, panel.tracks.length]), [["sent", 2], ["payload", 1]]);
+  assert.deepEqual(
+    groups.map(([name]) => name),
+    ["throughput", "cpu", "unheard of"],
+  );
+  assert.deepEqual(
+    groups[0]?.[1].map((panel) => [panel.title, panel.tracks.length]),
+    [
+      ["sent", 2],
+      ["payload", 1],
+    ],
+  );
 });
 
 test("a node keeps its colour, and dashes tell its lines apart", () => {
-  const tracks = [track("cpu", "b", null, "x"), track("cpu", "b", null, "y"), track("cpu", "a", null, "x")];
+  const tracks = [
+    track("cpu", "b", null, "x"),
+    track("cpu", "b", null, "y"),
+    track("cpu", "a", null, "x"),
+  ];
   const looks = looksOf(tracks, ["a", "b"]);
-  assert.deepEqual(looks.map((look) => look.colour), ["--line-2", "--line-2", "--line-1"]);
+  assert.deepEqual(
+    looks.map((look) => look.colour),
+    ["--line-2", "--line-2", "--line-1"],
+  );
   assert.notDeepEqual(looks[0]?.dash, looks[1]?.dash);
 });
 
 test("rows of a rank stand under one heading", () => {
-  const lane = (rank: number, kind: string) => ({ node: "a", rank, kind, start_s: [0, 2], end_s: [1, 3] });
-  const timeline = new Ref({ lanes: [lane(0, "computing"), lane(1, "computing"), lane(0, "waiting")] });
+  const lane = (rank: number, kind: string) => ({
+    node: "a",
+    rank,
+    kind,
+    start_s: [0, 2],
+    end_s: [1, 3],
+  });
+  const timeline = new Ref({
+    lanes: [lane(0, "computing"), lane(1, "computing"), lane(0, "waiting")],
+  });
   const lanes = lanesOf(timeline, () => true);
-  assert.deepEqual(lanes.map((each) => each.heading), ["a · rank 0", "", "a · rank 1"]);
+  assert.deepEqual(
+    lanes.map((each) => each.heading),
+    ["a · rank 0", "", "a · rank 1"],
+  );
   const first = lanes[0];
   assert.ok(first);
   assert.equal(spanAt(first, 2.5), 1);
   assert.equal(spanAt(first, 1.5), null);
+});
+
+test("steps are stacked, and a pause is no step", () => {
+  const steps = {
+    number: [3, 4, 90],
+    start_s: [0, 0.1, 5],
+    count: [1, 1, 1],
+    ms: [
+      [60, 70, 80],
+      [40, 30, 20],
+    ],
+  };
+  const bars = barsOf(new Ref({ accounts: ["compute", "link"], steps }));
+  assert.deepEqual(dataOf(bars, 0), [
+    [0, 0.1, 0.2, 5, 5.1],
+    [100, 100, null, 100, null],
+    [60, 70, null, 80, null],
+  ]);
+  assert.deepEqual(dataOf(bars, 1)[0], [0, 0.1, 1.1, 5, 6]);
+});
+
+test("rows of a comparison are grouped by the last key that differs", () => {
+  const row = (setup: string, kind: string) => ({
+    name: `${setup} ${kind}`,
+    keys: { setup, kind, batch: "8" },
+  });
+  const rows = [row("1x2", "DP"), row("1x2", "TP"), row("2x1", "DP")];
+  const document = new Ref({ by: ["setup", "kind", "batch"], groups: rows });
+  const cluster = clusterOf(document, groupsOf(document));
+  assert.deepEqual(
+    [cluster.categories, cluster.series],
+    [
+      ["1x2", "2x1"],
+      ["DP", "TP"],
+    ],
+  );
+  assert.deepEqual(
+    cluster.at.map((bars) => bars.map((group) => group?.name ?? null)),
+    [
+      ["1x2 DP", "2x1 DP"],
+      ["1x2 TP", null],
+    ],
+  );
+  const one = new Ref({ by: ["setup"], groups: [row("a", "x"), row("b", "x")] });
+  assert.deepEqual(clusterOf(one, groupsOf(one)).categories, ["a x", "b x"]);
 });

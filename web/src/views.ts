@@ -1,4 +1,5 @@
 // Which part of the bundle draws a page, by the name of its view.
+import { drawComparison } from "./comparison/view";
 import type { Ref } from "./document/ref";
 import { drawReport } from "./report/view";
 
@@ -6,4 +7,5 @@ export type View = (document: Ref, ready: () => void) => void;
 
 export const views: Readonly<Record<string, View>> = {
   report: drawReport,
+  comparison: drawComparison,
 };

@@ -30,17 +30,39 @@ function verdict({ nodes, stepMs, text }: Shape): object {
     share_percent: 51.2345,
     confidence: 0.95,
     evidence: [
-      { what: text("payload while data were under way"), value: 982.73, unit: "Mb/s", from: text(`flow samples of ${a}`) },
-      { what: text("the interface's own speed"), value: 10000, unit: "Mb/s", from: `nic.speed_mbps of to-${b}` },
-      { what: text("unloaded round trip"), value: 0.003, unit: "ms", from: `socket samples of ${b}` },
+      {
+        what: text("payload while data were under way"),
+        value: 982.73,
+        unit: "Mb/s",
+        from: text(`flow samples of ${a}`),
+      },
+      {
+        what: text("the interface's own speed"),
+        value: 10000,
+        unit: "Mb/s",
+        from: `nic.speed_mbps of to-${b}`,
+      },
+      {
+        what: text("unloaded round trip"),
+        value: 0.003,
+        unit: "ms",
+        from: `socket samples of ${b}`,
+      },
       { what: text("something that could not be read"), value: null, unit: null, from: null },
     ],
     disproof: text("'chokepoint probe tcp' between the two carries more than the job"),
     advice: [
-      text(`what 10G between ${a} and ${b} would bring: chokepoint predict --from runs/a --link 10G`),
-      text(`see on ${b} what its port has agreed on: ethtool to-${a}; tc -s qdisc show dev to-${a}`),
+      text(
+        `what 10G between ${a} and ${b} would bring: chokepoint predict --from runs/a --link 10G`,
+      ),
+      text(
+        `see on ${b} what its port has agreed on: ethtool to-${a}; tc -s qdisc show dev to-${a}`,
+      ),
     ],
-    commands: ["chokepoint predict --from runs/a --link 10G", `ethtool to-${a}; tc -s qdisc show dev to-${a}`],
+    commands: [
+      "chokepoint predict --from runs/a --link 10G",
+      `ethtool to-${a}; tc -s qdisc show dev to-${a}`,
+    ],
   };
 }
 
@@ -54,7 +76,12 @@ function late({ nodes, stepMs, text }: Shape): object {
     share_percent: 4.2,
     confidence: 0.83,
     evidence: [
-      { what: "came last to what all exchange, after the one before it by", value: stepMs * 0.042, unit: "ms a step", from: "collectives of all nodes" },
+      {
+        what: "came last to what all exchange, after the one before it by",
+        value: stepMs * 0.042,
+        unit: "ms a step",
+        from: "collectives of all nodes",
+      },
     ],
     disproof: "with that rank on another host, another rank comes late",
     advice: [text("see what keeps rank 0: chokepoint doctor --all")],
@@ -68,11 +95,24 @@ export function diagnosis(shape: Shape, head: object): object {
     schema: "chokepoint.diagnosis/1",
     nodes: shape.nodes,
     complete: true,
-    steps: { count: 66, mean_ms: shape.stepMs, median_ms: shape.stepMs, p99_ms: shape.stepMs * 1.1, source: "output" },
-    accounting_ms_per_step: Object.fromEntries(accountIds.map((id, index) => [id, accountMs(shape)[index]])),
+    steps: {
+      count: 66,
+      mean_ms: shape.stepMs,
+      median_ms: shape.stepMs,
+      p99_ms: shape.stepMs * 1.1,
+      source: "output",
+    },
+    accounting_ms_per_step: Object.fromEntries(
+      accountIds.map((id, index) => [id, accountMs(shape)[index]]),
+    ),
     verdict: verdict(shape),
     others: [late(shape)],
-    ranks: shape.nodes.map((node, rank) => ({ rank, node, computing_ms: 69.1, waiting_ms: rank ? 11.2 : 0 })),
+    ranks: shape.nodes.map((node, rank) => ({
+      rank,
+      node,
+      computing_ms: 69.1,
+      waiting_ms: rank ? 11.2 : 0,
+    })),
     missing: [],
   };
 }

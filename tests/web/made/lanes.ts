@@ -9,7 +9,9 @@ interface Spans {
 
 const rounded = (value: number) => Number(value.toFixed(4));
 
-export function steps(shape: Shape): Spans & { count: number[]; settled: boolean[]; shown: number; all: number; source: string } {
+export function steps(
+  shape: Shape,
+): Spans & { count: number[]; settled: boolean[]; shown: number; all: number; source: string } {
   const width = shape.seconds / shape.bars;
   const start_s = Array.from({ length: shape.bars }, (_, index) => rounded(index * width));
   return {
@@ -47,7 +49,9 @@ export function lanes(shape: Shape, random: Random): object[] {
       rank,
       kind,
       names: [shape.text("all-reduce"), "broadcast"],
-      name: all.start_s.map((_, index) => (kind === "collectives" ? Number(index % 9 === 8) : null)),
+      name: all.start_s.map((_, index) =>
+        kind === "collectives" ? Number(index % 9 === 8) : null,
+      ),
       bytes: all.start_s.map(() => (kind === "collectives" ? 4_000_000 : null)),
       shown: all.start_s.length,
       all: all.start_s.length,

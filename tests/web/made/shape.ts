@@ -37,7 +37,7 @@ export const hour: Shape = {
 
 const insults = [
   "</script><script>globalThis.broken=1</script>",
-  "<img src=x onerror=\"globalThis.broken=2\">",
+  '<img src=x onerror="globalThis.broken=2">',
   "\"'><svg onload=globalThis.broken=3>",
   "line\nbreak\ttab \u0000\u0001\u001b[31m \u2028\u2029 \u200f <!--",
   "javascript:globalThis.broken=4",

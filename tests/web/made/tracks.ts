@@ -46,7 +46,9 @@ export function edges(shape: Shape): number[] {
 // Flows are seen more coarsely, over an axis of their own.
 export function coarseEdges(shape: Shape): number[] {
   const count = Math.max(4, Math.round(shape.bins / 5));
-  return Array.from({ length: count + 1 }, (_, index) => Number(((index * shape.seconds) / count).toFixed(4)));
+  return Array.from({ length: count + 1 }, (_, index) =>
+    Number(((index * shape.seconds) / count).toFixed(4)),
+  );
 }
 
 export function tracks(shape: Shape, random: Random): object[] {

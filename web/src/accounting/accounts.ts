@@ -96,7 +96,5 @@ const byId = new Map(known.map((account) => [account.id, account]));
 
 // A newer program may know more accounts than this page.
 export function accountOf(id: string): Account {
-  return (
-    byId.get(id) ?? { id, name: id, meaning: "", colour: "#b0a18f", pattern: "cross" }
-  );
+  return byId.get(id) ?? { id, name: id, meaning: "", colour: "#b0a18f", pattern: "cross" };
 }

@@ -70,7 +70,10 @@ function tileOf(account: Account): HTMLCanvasElement {
   return made;
 }
 
-export function canvasFill(pen: CanvasRenderingContext2D, account: Account): CanvasPattern | string {
+export function canvasFill(
+  pen: CanvasRenderingContext2D,
+  account: Account,
+): CanvasPattern | string {
   return pen.createPattern(tileOf(account), "repeat") ?? account.colour;
 }
 

@@ -4,12 +4,13 @@ import { shareInWords } from "../format/words";
 import { h } from "./h";
 import { shown } from "./shown";
 
-export function gauge(current: Ref, possible: Ref, unit: string): HTMLElement {
+// A link that could carry more than is asked of it is well; a slot that holds its card back is not.
+export function gauge(current: Ref, possible: Ref, unit: string, lowIsBad: boolean): HTMLElement {
   const [now, most] = [current.number, possible.number];
   const share = now === null || most === null || most <= 0 ? null : now / most;
   return h(
     "div",
-    share !== null && share < 0.85 ? "gauge low" : "gauge",
+    lowIsBad && share !== null && share < 0.85 ? "gauge low" : "gauge",
     share === null
       ? null
       : h("div", {

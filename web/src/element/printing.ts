@@ -1,5 +1,5 @@
 // On paper: light, everything drawn and unfolded, charts as wide as the sheet.
-import { fitAll } from "../timeline/chart";
+import { fitAll } from "../chart/charts";
 import { allNow } from "./schedule";
 import { putOnPaper } from "./theme";
 

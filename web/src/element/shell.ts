@@ -12,14 +12,26 @@ export interface Shell {
 }
 
 function contents(places: readonly Place[]): HTMLElement {
-  const links = places.map((place) => h("li", {}, h("a", { attributes: { href: `#${place.id}` } }, place.title)));
-  return h("nav", { class: "contents", attributes: { "aria-label": "contents" } }, h("ul", {}, ...links));
+  const links = places.map((place) =>
+    h("li", {}, h("a", { attributes: { href: `#${place.id}` } }, place.title)),
+  );
+  return h(
+    "nav",
+    { class: "contents", attributes: { "aria-label": "contents" } },
+    h("ul", {}, ...links),
+  );
 }
 
 export function shell(name: string, places: readonly Place[]): Shell {
   const main = h("main", { attributes: { id: "main", tabindex: -1 } });
   const skip = h("a", { class: "skip", attributes: { href: "#main" } }, "Skip to the report");
-  const bar = h("div", { class: "bar", attributes: { role: "banner" } }, h("span", "brand", "chokepoint"), h("span", "bar-name", name), themeButton());
+  const bar = h(
+    "div",
+    { class: "bar", attributes: { role: "banner" } },
+    h("span", "brand", "chokepoint"),
+    h("span", "bar-name", name),
+    themeButton(),
+  );
   document.body.append(skip, bar, h("div", "page", contents(places), main));
   return { main };
 }

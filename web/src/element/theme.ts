@@ -1,5 +1,5 @@
 // Dark or light: as the system has it, until somebody chooses. The style goes by data-theme alone.
-import { redrawAll } from "../timeline/chart";
+import { redrawAll } from "../chart/charts";
 import { h } from "./h";
 
 type Theme = "light" | "dark";

@@ -52,6 +52,9 @@ const formats: Record<string, (value: number) => string> = {
   share: (value) => percent(value * 100),
   count: (value) => (Number.isInteger(value) ? grouped(value) : digits(value)),
   packets: (value) => grouped(value),
+  per_s: (value) => `${digits(value)} /s`,
+  factor: (value) => value.toFixed(2),
+  change: (value) => `${value > 0 ? "+" : ""}${value.toFixed(1)} %`,
   gts: (value) => `${Number(value.toFixed(2))} GT/s`,
   lanes: (value) => `x${value}`,
   plain: (value) => String(value),
@@ -75,8 +78,16 @@ export function format(value: number, unit: string): string {
   return unit === "ms a step" ? `${text} a step` : text;
 }
 
+// Beside an axis: the same, as short as can be.
+export function tick(value: number, unit: string): string {
+  return format(value, unit)
+    .replace(/(\.\d*?)0+(?=\s|$)/, "$1")
+    .replace(/\.(?=\s|$)/, "");
+}
+
 // The exact value, for who looks closer.
 export function exact(value: number, unit: string): string {
-  const name = unit === "share" || unit === "plain" || unit === "lanes" ? "" : unit.replace("_", " ");
+  const name =
+    unit === "share" || unit === "plain" || unit === "lanes" ? "" : unit.replace("_", " ");
   return `${value} ${name}`.trim();
 }

@@ -53,11 +53,21 @@ function both(title: string, key: string, unit: string, hint: string): Column<Fl
 
 function limits(flow: Flow, way: Way): Child {
   const entries = flow.ref.at(way, "limited_by").entries.filter(([, ms]) => (ms.number ?? 0) > 0);
-  const [name, ms] = entries.sort(([, left], [, right]) => (right.number ?? 0) - (left.number ?? 0))[0] ?? [];
-  return name && ms ? h("span", {}, `${name.replaceAll("_", " ")} `, cell(ms, "ms")) : h("span", "unknown", "–");
+  const [name, ms] =
+    entries.sort(([, left], [, right]) => (right.number ?? 0) - (left.number ?? 0))[0] ?? [];
+  return name && ms
+    ? h("span", {}, `${name.replaceAll("_", " ")} `, cell(ms, "ms"))
+    : h("span", "unknown", "–");
 }
 
 function timelineSwitch(flow: Flow, selection: Selection): HTMLElement {
+  if (!selection.canHave(flow.index)) {
+    return h(
+      "span",
+      { class: "unknown", attributes: { title: "it has no curve in the timeline" } },
+      "–",
+    );
+  }
   const label = `show ${flow.label} in the timeline`;
   const box = h("input", { attributes: { type: "checkbox", "aria-label": label, title: label } });
   const say = () => (box.checked = selection.hasFlow(flow.index));
@@ -71,7 +81,12 @@ function columns(selection: Selection): Column<Flow>[] {
   return [
     { title: "A", cell: (flow) => end(flow, "a"), value: (flow) => flow.a.name },
     { title: "B", cell: (flow) => end(flow, "b"), value: (flow) => flow.b.name },
-    { title: "Chart", name: "screen", hint: "show it in the timeline", cell: (flow) => timelineSwitch(flow, selection) },
+    {
+      title: "Chart",
+      name: "screen",
+      hint: "show it in the timeline",
+      cell: (flow) => timelineSwitch(flow, selection),
+    },
     both("Bytes", "bytes", "bytes", "all bytes each way, headers included"),
     both("Throughput", "throughput_mbps", "mbps", "while it lasted"),
     {
@@ -97,13 +112,22 @@ function columns(selection: Selection): Column<Flow>[] {
     both("Window", "max_window_bytes", "bytes", "of the receiver, at most"),
     {
       title: "Mostly held by",
+      name: "held",
       cell: (flow) => ways((way) => limits(flow, way)),
     },
-    { title: "Interface", cell: (flow) => said(flow.ref.at("interface")), value: (flow) => flow.ref.at("interface").text },
+    {
+      title: "Interface",
+      cell: (flow) => said(flow.ref.at("interface")),
+      value: (flow) => flow.ref.at("interface").text,
+    },
   ];
 }
 
-export function flowsSection(flows: readonly Flow[], selection: Selection, matrix: Child): HTMLElement {
+export function flowsSection(
+  flows: readonly Flow[],
+  selection: Selection,
+  matrix: Child,
+): HTMLElement {
   const text = { id: "flows", title: "Flows" };
   if (flows.length === 0) {
     return section(text, note("No connection of this job was seen."), matrix);
@@ -118,7 +142,7 @@ export function flowsSection(flows: readonly Flow[], selection: Selection, matri
     text,
     matrix,
     h("h3", {}, "Each of them"),
-    filterBox(table, flows.length, "flows", (flow) => flow.searched),
+    filterBox(table, flows.length, "flows", "node, address, port, rank …", (flow) => flow.searched),
     table.element,
   );
 }

@@ -10,7 +10,11 @@ function labels(summary: Ref): Child {
   const entries = summary.at("labels").entries;
   return entries.length === 0
     ? null
-    : h("ul", "labels", ...entries.map(([key, value]) => h("li", {}, `${key} `, h("b", {}, said(value)))));
+    : h(
+        "ul",
+        "labels",
+        ...entries.map(([key, value]) => h("li", {}, `${key} `, h("b", {}, said(value)))),
+      );
 }
 
 // The last part of the folder's name is what people call the run.
@@ -22,7 +26,9 @@ export function runName(report: Ref): string {
 
 function when(report: Ref): Child {
   const origin = report.at("timeline", "origin").text;
-  return origin === null ? "not measured" : h("time", { attributes: { datetime: origin } }, date(origin));
+  return origin === null
+    ? "not measured"
+    : h("time", { attributes: { datetime: origin } }, date(origin));
 }
 
 function nodes(summary: Ref): Child {

@@ -14,7 +14,11 @@ function square(bytes: Ref, speed: Ref, most: number, label: string, isSelf: boo
   }
   return h(
     "td",
-    { class: "shaded", attributes: { title: label }, variables: { "--share": String(most > 0 ? value / most : 0) } },
+    {
+      class: "shaded",
+      attributes: { title: label },
+      variables: { "--share": String(most > 0 ? value / most : 0) },
+    },
     cell(bytes, "bytes"),
     speed.number === null ? null : h("small", {}, cell(speed, "mbps")),
   );
@@ -34,12 +38,23 @@ export function matrixTable(matrix: Ref): Child {
       {},
       h("th", { attributes: { scope: "row" } }, said(name)),
       ...names.map((other, to) =>
-        square(bytes.at(from, to), matrix.at("throughput_mbps", from, to), most, `${name.text} to ${other.text}`, from === to),
+        square(
+          bytes.at(from, to),
+          matrix.at("throughput_mbps", from, to),
+          most,
+          `${name.text} to ${other.text}`,
+          from === to,
+        ),
       ),
     ),
   );
   const corner = h("th", { class: "corner", attributes: { scope: "col" } }, "sends ↓  receives →");
-  const table = h("table", "matrix", h("thead", {}, h("tr", {}, corner, ...heads)), h("tbody", {}, ...rows));
+  const table = h(
+    "table",
+    "matrix",
+    h("thead", {}, h("tr", {}, corner, ...heads)),
+    h("tbody", {}, ...rows),
+  );
   return h(
     "div",
     "matrix-box",

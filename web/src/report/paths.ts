@@ -27,7 +27,8 @@ function pathsTable(rows: readonly Ref[]): Child {
       { title: "To", cell: (row) => said(row.at("to")), value: (row) => row.at("to").text },
       {
         title: "Kind",
-        cell: (row) => `${row.at("is_wan").isTrue ? "wide area" : "local"}${row.at("family").text ? `, ${row.at("family").text}` : ""}`,
+        cell: (row) =>
+          `${row.at("is_wan").isTrue ? "wide area" : "local"}${row.at("family").text ? `, ${row.at("family").text}` : ""}`,
       },
       {
         title: "Round trip",
@@ -41,7 +42,12 @@ function pathsTable(rows: readonly Ref[]): Child {
       speed("Interface", "interface_mbps", "what the interface says its line carries"),
       speed("PCIe", "pcie_mbps", "what the card's slot carries"),
       speed("Probe", "probe_mbps", "what a probe carried before the run"),
-      { title: "Limit", hint: "the least of these", cell: (row) => said(row.at("limit")), value: (row) => row.at("limit").text },
+      {
+        title: "Limit",
+        hint: "the least of these",
+        cell: (row) => said(row.at("limit")),
+        value: (row) => row.at("limit").text,
+      },
       { title: "Source", cell: (row) => said(row.at("source")) },
     ],
   }).element;
@@ -51,15 +57,22 @@ function share(row: Ref): Child {
   const percent = row.at("share_percent");
   return h(
     "div",
-    { class: "meter small", variables: { "--share": String(Math.min((percent.number ?? 0) / 100, 1)) } },
-    percent.number === null ? null : h("span", { class: "meter-bar", attributes: { "aria-hidden": true } }),
+    {
+      class: "meter small",
+      variables: { "--share": String(Math.min((percent.number ?? 0) / 100, 1)) },
+    },
+    percent.number === null
+      ? null
+      : h("span", { class: "meter-bar", attributes: { "aria-hidden": true } }),
     cell(percent, "percent"),
   );
 }
 
 function probesTable(rows: readonly Ref[]): Child {
   if (rows.length === 0) {
-    return note("No probe was recorded before this run; 'chokepoint probe tcp HOST --record DIR' keeps one as a baseline.");
+    return note(
+      "No probe was recorded before this run; 'chokepoint probe tcp HOST --record DIR' keeps one as a baseline.",
+    );
   }
   const value = (key: string): Column<Ref> => ({
     title: key === "probe_value" ? "Probe" : "Job",

@@ -12,7 +12,11 @@ export function missingSection(report: Ref): HTMLElement {
   return section(
     { id: "missing", title: "What was not measured, and why" },
     items.length > 0
-      ? list("ul", items.map((each) => [said(each)]), "missing")
+      ? list(
+          "ul",
+          items.map((each) => [said(each)]),
+          "missing",
+        )
       : note("Nothing that this program measures is missing."),
   );
 }
@@ -50,8 +54,9 @@ function sourcesOf(report: Ref): Source[] {
   const timeline = report.at("timeline");
   sources.add("steps", timeline.at("steps", "source"));
   sources.add("accounting", report.at("accounting", "source"));
-  [report.at("diagnosis", "verdict"), ...report.at("diagnosis", "others").items].forEach((verdict) =>
-    verdict.at("evidence").items.forEach((item) => sources.add("evidence", item.at("from"))),
+  [report.at("diagnosis", "verdict"), ...report.at("diagnosis", "others").items].forEach(
+    (verdict) =>
+      verdict.at("evidence").items.forEach((item) => sources.add("evidence", item.at("from"))),
   );
   timeline.at("nodes").items.forEach((node) => sources.add("clock", node.at("clock", "source")));
   each(timeline.at("lanes"), (lane) => `lane: ${lane.at("kind").text ?? ""}`);
@@ -71,8 +76,18 @@ export function sourcesSection(report: Ref): HTMLElement {
     rows: sourcesOf(report),
     columns: [
       { title: "What", cell: (row) => row.what, value: (row) => row.what },
-      { title: "Where it was read", isWide: true, cell: (row) => row.from, value: (row) => row.from },
-      { title: "Values or rows", isNumber: true, cell: (row) => String(row.count), value: (row) => row.count },
+      {
+        title: "Where it was read",
+        isWide: true,
+        cell: (row) => row.from,
+        value: (row) => row.from,
+      },
+      {
+        title: "Values or rows",
+        isNumber: true,
+        cell: (row) => String(row.count),
+        value: (row) => row.count,
+      },
     ],
   });
   const made = report.at("started_at").text;
@@ -86,6 +101,8 @@ export function sourcesSection(report: Ref): HTMLElement {
       ["Document", said(report.at("schema"))],
       ["Run", said(report.at("run"))],
     ]),
-    note("The document behind this page is what 'chokepoint report --json' prints; it stands in this file."),
+    note(
+      "The document behind this page is what 'chokepoint report --json' prints; it stands in this file.",
+    ),
   );
 }

@@ -48,7 +48,10 @@ function advice(verdict: Ref): Child {
   const texts = verdict.at("advice").texts;
   const commands = verdict.at("commands").texts;
   const told = commands.filter((each) => !texts.some((text) => text.endsWith(each)));
-  const items = [...texts.map((text) => adviceItem(text, commands)), ...told.map((each) => [command(each)])];
+  const items = [
+    ...texts.map((text) => adviceItem(text, commands)),
+    ...told.map((each) => [command(each)]),
+  ];
   return items.length > 0 ? h("div", "advice", h("h3", {}, "What to do"), list("ol", items)) : null;
 }
 
@@ -62,7 +65,11 @@ function evidence(verdict: Ref): Child {
     rows,
     columns: [
       { title: "Evidence", isWide: true, cell: (row) => said(row.at("what")) },
-      { title: "Value", isNumber: true, cell: (row) => cell(row.at("value"), row.at("unit").text ?? "") },
+      {
+        title: "Value",
+        isNumber: true,
+        cell: (row) => cell(row.at("value"), row.at("unit").text ?? ""),
+      },
       { title: "Source", cell: (row) => said(row.at("from")) },
     ],
   });
@@ -103,7 +110,12 @@ export function verdictSection(report: Ref): HTMLElement {
     h(
       "div",
       isWell(verdict) ? "verdict well" : "verdict",
-      h("p", "class", said(verdict.at("class"), "unknown"), verdict.at("cause").text ? h("span", {}, " · ", said(verdict.at("cause"))) : null),
+      h(
+        "p",
+        "class",
+        said(verdict.at("class"), "unknown"),
+        verdict.at("cause").text ? h("span", {}, " · ", said(verdict.at("cause"))) : null,
+      ),
       h("p", "sentence", said(verdict.at("sentence"), "nothing is known of this run")),
       cost(verdict, diagnosis.at("steps")),
       h(

@@ -7,6 +7,7 @@ export function filterBox<Row>(
   table: Table<Row>,
   all: number,
   what: string,
+  hint: string,
   textOf: (row: Row) => string,
 ): HTMLElement {
   const count = h("output", { class: "count", attributes: { "aria-live": "polite" } });
@@ -14,7 +15,7 @@ export function filterBox<Row>(
     count.textContent = left === all ? `${all} ${what}` : `${left} of ${all} ${what}`;
   };
   const input = h("input", {
-    attributes: { type: "search", placeholder: "node, address, port, rank …", spellcheck: "false" },
+    attributes: { type: "search", placeholder: hint, spellcheck: "false" },
   });
   input.addEventListener("input", () => {
     say(table.filter((row) => matches(textOf(row), input.value)));

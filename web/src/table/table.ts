@@ -33,7 +33,10 @@ export class Table<Row> {
   constructor(private readonly options: TableOptions<Row>) {
     this.column = options.sort?.column ?? null;
     this.direction = options.sort?.direction ?? "ascending";
-    append(this.head, options.columns.map((column, index) => this.header(column, index)));
+    append(
+      this.head,
+      options.columns.map((column, index) => this.header(column, index)),
+    );
     const table = h("table", {}, h("thead", {}, this.head), this.body);
     this.element = scrollBox(options.label, table);
     this.draw();

@@ -27,10 +27,17 @@ function option(flow: Flow, selection: Selection): HTMLElement {
   box.checked = selection.hasFlow(flow.index);
   box.addEventListener("change", () => selection.setFlow(flow.index, box.checked));
   selection.follow(() => (box.checked = selection.hasFlow(flow.index)));
-  return h("label", "choice", box, h("span", {}, flow.label), h("small", {}, format(flow.bytes, "bytes")));
+  return h(
+    "label",
+    "choice",
+    box,
+    h("span", {}, flow.label),
+    h("small", {}, format(flow.bytes, "bytes")),
+  );
 }
 
-export function flowChooser(flows: readonly Flow[], selection: Selection): HTMLElement | null {
+export function flowChooser(all: readonly Flow[], selection: Selection): HTMLElement | null {
+  const flows = all.filter((flow) => selection.canHave(flow.index));
   if (flows.length === 0) {
     return null;
   }

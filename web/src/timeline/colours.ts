@@ -9,7 +9,8 @@ export interface Look {
 }
 
 // What belongs together has one colour: a node's lines, or both ways of a flow.
-const familyOf = (track: Track): string => (track.flow === null ? track.node : `flow ${track.flow}`);
+const familyOf = (track: Track): string =>
+  track.flow === null ? track.node : `flow ${track.flow}`;
 
 export function looksOf(tracks: readonly Track[], families: readonly string[]): Look[] {
   const before = new Map<string, number>();
@@ -22,5 +23,8 @@ export function looksOf(tracks: readonly Track[], families: readonly string[]): 
   });
 }
 
-export const familiesOf = (nodes: readonly string[], flows: readonly number[], isOfFlows: boolean) =>
-  isOfFlows ? flows.map((flow) => `flow ${flow}`) : [...nodes];
+export const familiesOf = (
+  nodes: readonly string[],
+  flows: readonly number[],
+  isOfFlows: boolean,
+) => (isOfFlows ? flows.map((flow) => `flow ${flow}`) : [...nodes]);

@@ -3,7 +3,10 @@
 export type Column = (number | null | undefined)[];
 
 // One x for each edge; the last value is drawn up to the last edge.
-export function stepped(edges: readonly number[], values: readonly (number | null)[]): [number[], Column] {
+export function stepped(
+  edges: readonly number[],
+  values: readonly (number | null)[],
+): [number[], Column] {
   const count = Math.min(values.length, edges.length - 1);
   if (count <= 0) {
     return [[], []];

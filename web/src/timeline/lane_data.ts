@@ -72,7 +72,10 @@ export function lanesOf(timeline: Ref, isShown: (node: string) => boolean): Lane
     },
     { ...bare, ...spans(communicating), label: "communicating", kind: "communicating" },
   ];
-  const ranks = timeline.at("lanes").items.map(ofRank).filter((lane) => isShown(lane.node));
+  const ranks = timeline
+    .at("lanes")
+    .items.map(ofRank)
+    .filter((lane) => isShown(lane.node));
   return [...run.filter((lane) => lane.start.length > 0), ...oneHeading(ranks)];
 }
 
@@ -107,5 +110,8 @@ export function spanAt(lane: Lane, at: number): number | null {
 
 // How much of the time its spans cover, for who cannot see them.
 export function covered(lane: Lane): number {
-  return lane.start.reduce((sum, start, index) => sum + ((lane.end[index] ?? start) - start || 0), 0);
+  return lane.start.reduce(
+    (sum, start, index) => sum + ((lane.end[index] ?? start) - start || 0),
+    0,
+  );
 }

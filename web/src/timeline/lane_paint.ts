@@ -2,7 +2,7 @@
 import type uPlot from "uplot";
 import { accountOf } from "../accounting/accounts";
 import { canvasFill } from "../accounting/pattern";
-import { colourOf } from "./chart";
+import { colourOf } from "../chart/charts";
 import type { Lane } from "./lane_data";
 
 export const rowHeight = 15;

@@ -14,12 +14,20 @@ export function goTo(range: TimeRange, at: Moment): void {
   range.show(at.start - around, at.start + lasted + around);
 }
 
-export function momentsTable(moments: readonly Moment[], range: TimeRange, charts: HTMLElement): HTMLElement {
+export function momentsTable(
+  moments: readonly Moment[],
+  range: TimeRange,
+  charts: HTMLElement,
+): HTMLElement {
   const when = (each: Moment) => {
     const text = moment(each.start, 5);
     const button = h(
       "button",
-      { class: "link", attributes: { type: "button", title: "show it in the timeline" }, data: { moment: each.ref.pointer } },
+      {
+        class: "link",
+        attributes: { type: "button", title: "show it in the timeline" },
+        data: { moment: each.ref.pointer },
+      },
       text,
     );
     button.addEventListener("click", () => {
@@ -35,7 +43,12 @@ export function momentsTable(moments: readonly Moment[], range: TimeRange, chart
     rows: moments,
     rowName: (each) => (each.isEvidence ? "is-evidence" : ""),
     columns: [
-      { title: "No.", isNumber: true, cell: (each) => String(each.number), value: (each) => each.number },
+      {
+        title: "No.",
+        isNumber: true,
+        cell: (each) => String(each.number),
+        value: (each) => each.number,
+      },
       { title: "When", isNumber: true, cell: when, value: (each) => each.start },
       { title: "Node", cell: (each) => said(each.ref.at("node"), "all"), value: text("node") },
       { title: "Kind", cell: (each) => said(each.ref.at("kind")), value: text("kind") },
@@ -43,7 +56,12 @@ export function momentsTable(moments: readonly Moment[], range: TimeRange, chart
         title: "What",
         isWide: true,
         cell: (each) =>
-          h("span", {}, said(each.ref.at("what")), each.ref.at("detail").text ? h("small", {}, said(each.ref.at("detail"))) : null),
+          h(
+            "span",
+            {},
+            said(each.ref.at("what")),
+            each.ref.at("detail").text ? h("small", {}, said(each.ref.at("detail"))) : null,
+          ),
         value: text("what"),
       },
       { title: "Source", cell: (each) => said(each.ref.at("source")), value: text("source") },

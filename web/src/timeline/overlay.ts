@@ -1,7 +1,7 @@
 // What lies over every chart of the timeline: the moments of evidence and events.
 import type uPlot from "uplot";
 import type { Ref } from "../document/ref";
-import { colourOf } from "./chart";
+import { colourOf } from "../chart/charts";
 
 export interface Moment {
   readonly ref: Ref;
@@ -12,19 +12,17 @@ export interface Moment {
 }
 
 export function momentsOf(report: Ref): Moment[] {
-  return report
-    .at("moments")
-    .items.flatMap((ref, index) => {
-      const start = ref.at("start_s").number;
-      const moment = {
-        ref,
-        number: index + 1,
-        start: start ?? 0,
-        end: ref.at("end_s").number,
-        isEvidence: ref.at("kind").text === "evidence",
-      };
-      return start === null ? [] : [moment];
-    });
+  return report.at("moments").items.flatMap((ref, index) => {
+    const start = ref.at("start_s").number;
+    const moment = {
+      ref,
+      number: index + 1,
+      start: start ?? 0,
+      end: ref.at("end_s").number,
+      isEvidence: ref.at("kind").text === "evidence",
+    };
+    return start === null ? [] : [moment];
+  });
 }
 
 const most = 200; // lines closer than this many are a wall, not marks

@@ -27,6 +27,7 @@ export interface Panel {
 
 const groupNames: Record<string, string> = {
   throughput: "Throughput",
+  nic: "Interfaces",
   retransmissions: "Retransmissions",
   rtt: "Round trip",
   cwnd: "Congestion window",
@@ -78,7 +79,8 @@ export function panelsOf(tracks: readonly Track[]): Panel[] {
 }
 
 // Sums over a node before single flows.
-const order = (left: Panel, right: Panel): number => Number(left.isOfFlows) - Number(right.isOfFlows);
+const order = (left: Panel, right: Panel): number =>
+  Number(left.isOfFlows) - Number(right.isOfFlows);
 
 function panelOf(id: string, tracks: readonly Track[]): Panel {
   const first = tracks[0] as Track;

@@ -26,8 +26,16 @@ export function rangeOf(timeline: Ref): TimeRange {
 export function selectionOf(report: Ref, flows: readonly Flow[]): Selection {
   const timeline = report.at("timeline");
   const named = timeline.at("nodes").items.map((node) => node.at("name").text ?? "");
-  const withTracks = new Set(timeline.at("tracks").items.map((track) => track.at("flow").number));
-  return new Selection(named, largest(flows.filter((flow) => withTracks.has(flow.index)), 4));
+  const tracks = timeline.at("tracks").items.map((track) => track.at("flow").number);
+  const drawable = new Set(tracks.filter((flow) => flow !== null));
+  return new Selection(
+    named,
+    drawable,
+    largest(
+      flows.filter((flow) => drawable.has(flow.index)),
+      4,
+    ),
+  );
 }
 
 const help =
@@ -36,7 +44,13 @@ const help =
 
 function remarks(timeline: Ref): HTMLElement | null {
   const items = timeline.at("remarks").items;
-  return items.length > 0 ? list("ul", items.map((each) => [said(each)]), "remarks") : null;
+  return items.length > 0
+    ? list(
+        "ul",
+        items.map((each) => [said(each)]),
+        "remarks",
+      )
+    : null;
 }
 
 export interface Parts {
@@ -52,14 +66,27 @@ export function timelineSection({ report, range, selection, flows }: Parts): HTM
   const lanes = h("div", "lanes-box");
   const drawLanes = () => {
     const shown = lanesOf(timeline, (node) => selection.hasNode(node));
-    lanes.replaceChildren(shown.length > 0 ? lanesChart(shown, moments, range) : note("No step, collective or wait of any rank was recorded."));
+    lanes.replaceChildren(
+      shown.length > 0
+        ? lanesChart(shown, moments, range)
+        : note("No step, collective or wait of any rank was recorded."),
+    );
   };
   selection.follow(drawLanes);
   drawLanes();
-  const groups = new TrackGroups(timeline, { range, selection, moments, flows, nodes: selection.nodes });
+  const groups = new TrackGroups(timeline, {
+    range,
+    selection,
+    moments,
+    flows,
+    nodes: selection.nodes,
+  });
   const charts = h(
     "div",
-    { class: "charts", attributes: { tabindex: 0, role: "group", "aria-label": `timeline. ${help}` } },
+    {
+      class: "charts",
+      attributes: { tabindex: 0, role: "group", "aria-label": `timeline. ${help}` },
+    },
     toolbar(range, selection, flows),
     lanes,
     groups.element,
@@ -71,7 +98,10 @@ export function timelineSection({ report, range, selection, flows }: Parts): HTM
     { id: "timeline", title: "Timeline", lead: help },
     remarks(timeline),
     moments.length > 0
-      ? folded(`${moments.length} moments of evidence and events`, momentsTable(moments, range, charts))
+      ? folded(
+          `${moments.length} moments of evidence and events`,
+          momentsTable(moments, range, charts),
+        )
       : null,
     charts,
   );

@@ -7,6 +7,7 @@ export class Selection {
 
   constructor(
     readonly nodes: readonly string[],
+    private readonly drawable: ReadonlySet<number>,
     flows: readonly number[],
   ) {
     this.chosen = new Set(flows);
@@ -22,6 +23,11 @@ export class Selection {
 
   hasFlow(flow: number): boolean {
     return this.chosen.has(flow);
+  }
+
+  // Only some of many flows have curves.
+  canHave(flow: number): boolean {
+    return this.drawable.has(flow);
   }
 
   setNode(node: string, isShown: boolean): void {

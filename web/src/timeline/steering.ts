@@ -33,7 +33,8 @@ export function steerByKeys(element: HTMLElement, range: TimeRange): void {
 
 // The moment below a point of the window, by the plot that lies there.
 function momentAt(target: EventTarget | null, x: number, range: TimeRange): number | null {
-  const plot = target instanceof Element ? target.closest(".chart")?.querySelector(".u-over") : null;
+  const plot =
+    target instanceof Element ? target.closest(".chart")?.querySelector(".u-over") : null;
   if (!plot) {
     return null;
   }

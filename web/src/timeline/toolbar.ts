@@ -8,12 +8,20 @@ import type { Selection } from "./selection";
 import type { TimeRange } from "./time_range";
 
 function button(text: string, label: string, action: () => void): HTMLElement {
-  const element = h("button", { attributes: { type: "button", "aria-label": label, title: label } }, text);
+  const element = h(
+    "button",
+    { attributes: { type: "button", "aria-label": label, title: label } },
+    text,
+  );
   element.addEventListener("click", action);
   return element;
 }
 
-export function toolbar(range: TimeRange, selection: Selection, flows: readonly Flow[]): HTMLElement {
+export function toolbar(
+  range: TimeRange,
+  selection: Selection,
+  flows: readonly Flow[],
+): HTMLElement {
   const view = h("output", { class: "view", attributes: { "aria-live": "polite" } });
   const say = () => {
     const { from, to } = range.view;

@@ -2,7 +2,8 @@
 import uPlot from "uplot";
 import { h } from "../element/h";
 import { whenNear } from "../element/schedule";
-import { colourOf, makeChart } from "./chart";
+import { colourOf } from "../chart/charts";
+import { makeChart } from "./chart";
 import { extremesOf, stepped } from "./columns";
 import { legendOf, summaryOf, type Line } from "./legend";
 import { momentsHook, type Moment } from "./overlay";
@@ -27,7 +28,10 @@ function dataOf(lines: readonly Line[]): uPlot.AlignedData {
   const columns = lines.map((line) => stepped(line.edges, line.values));
   const isOne = lines.every((line) => line.edges === lines[0]?.edges);
   if (isOne) {
-    const longest = columns.reduce((best, each) => (each[0].length > best.length ? each[0] : best), [] as number[]);
+    const longest = columns.reduce(
+      (best, each) => (each[0].length > best.length ? each[0] : best),
+      [] as number[],
+    );
     return [longest, ...columns.map(([, values]) => values)] as uPlot.AlignedData;
   }
   return uPlot.join(columns.map((each) => each as unknown as uPlot.AlignedData));
