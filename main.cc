@@ -1,8 +1,10 @@
 // Names the commands and calls dispatch; no logic.
 #include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
+#include "analysis/commands/export.h"
 #include "analysis/commands/predict.h"
 #include "analysis/commands/record_show.h"
+#include "analysis/commands/report.h"
 #include "base/cli/dispatch.h"
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
@@ -32,6 +34,8 @@ int main(int argc, char** argv) {
               cli::command<capture::CaptureCommand>(),
               cli::command<capture::MarkCommand>(),
               cli::command<analysis::DiagnoseCommand>(),
+              cli::command<analysis::ReportCommand>(),
+              cli::command<analysis::ExportCommand>(),
               cli::command<analysis::PredictCommand>(),
               cli::command<analysis::CompareCommand>(),
               cli::command<analysis::RecordShowCommand>(),

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
+#include "analysis/load/probe_document.h"
 #include "base/net/address.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double kFaster = 1.5;  // measured, than what passed
 
@@ -18,33 +15,12 @@ struct Measured {
   double mbps = 0;
 };
 
-std::string text_of(const Json& object, const char* key) {
-  const auto value = object.find(key);
-  return value != object.end() && value->is_string() ? value->get<std::string>() : "";
-}
-
-// The part of a probe's document that tells of one way, as the host that ran it calls that way.
-Json part_of(const Json& document, const char* way) {
-  const std::string direction = text_of(document, "direction");
-  if (direction == "both" && document.contains(way)) {
-    return document[way];
-  }
-  return direction == way ? document : Json();
-}
-
-std::optional<Measured> measured_by(const record::Probe& probe, const char* way) {
-  const Json document = Json::parse(probe.document, nullptr, false);
-  if (probe.kind != "tcp" || !document.is_object() || !document.contains("peer") ||
-      !document["peer"].is_object()) {
+std::optional<Measured> measured_by(const record::Probe& probe, ProbeWay way) {
+  const auto document = probe.kind == "tcp" ? read_probe(probe) : std::nullopt;
+  if (!document || !document->peer || !document->way(way).throughput_mbps) {
     return std::nullopt;
   }
-  const auto peer = net::Address::parse(text_of(document["peer"], "address"));
-  const Json part = part_of(document, way);
-  if (!peer || !part.is_object() || !part.contains("throughput_mbps") ||
-      !part["throughput_mbps"].is_number()) {
-    return std::nullopt;
-  }
-  return Measured{peer->unmapped(), part["throughput_mbps"].get<double>()};
+  return Measured{*document->peer, *document->way(way).throughput_mbps};
 }
 
 std::vector<net::Address> addresses_of(const NodeData& node) {
@@ -61,7 +37,7 @@ std::vector<net::Address> addresses_of(const NodeData& node) {
 }
 
 // What the fastest probe of one node measured to the other by another family than the used one.
-std::optional<Measured> best_of(const NodeData& prober, const NodeData& other, const char* way,
+std::optional<Measured> best_of(const NodeData& prober, const NodeData& other, ProbeWay way,
                                 net::Family used) {
   const std::vector<net::Address> addresses = addresses_of(other);
   std::optional<Measured> best;
@@ -93,8 +69,8 @@ std::optional<BetterWay> better_family(const Scene& scene, const DirectionView& 
   const net::Family used = address->unmapped().family();
   const NodeData& sender = scene.run.nodes[*view.sender];
   const NodeData& receiver = scene.run.nodes[*view.receiver];
-  const auto sent = best_of(sender, receiver, "send", used);
-  const auto best = sent ? sent : best_of(receiver, sender, "receive", used);
+  const auto sent = best_of(sender, receiver, ProbeWay::Send, used);
+  const auto best = sent ? sent : best_of(receiver, sender, ProbeWay::Receive, used);
   if (!best || best->mbps <= kFaster * route.rate_mbps) {
     return std::nullopt;
   }

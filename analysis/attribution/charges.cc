@@ -86,7 +86,10 @@ std::vector<Charge> charges_of(const Scene& scene) {
     if (ns <= 0) {
       return;
     }
-    Charge charge{.direction = &direction, .route = route, .ms = exposure.ms(direction, ns, limit)};
+    Charge charge{.direction = &direction,
+                  .route = route,
+                  .limit = limit,
+                  .ms = exposure.ms(direction, ns, limit)};
     const bool is_real_loss = limit == Limit::Loss && direction.facts.is_lossy;
     if (!is_real_loss && starvation.take(direction.view, charge)) {
       charges.push_back(charge);

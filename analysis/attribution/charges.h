@@ -2,6 +2,7 @@
 // the slot's, the host's, the path's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace chokepoint::analysis {
 struct Charge {
   const DirectionBlame* direction = nullptr;
   Route route = {};
+  std::optional<Limit> limit = {};  // empty: of time in which nothing was under way
   Account account = Account::Other;
   VerdictClass verdict = VerdictClass::Unknown;
   std::string cause = {};

@@ -13,13 +13,7 @@ constexpr double kSlotNarrower = 0.9;  // than the line
 
 Card card_of(const Scene& scene, std::size_t place, const FlowData& flow, bool is_sender) {
   const NodeData& node = scene.run.nodes[place];
-  Card card{.node = node.name, .interface = flow.row.interface};
-  card.speed_mbps = last_level(node, record::kNicSpeed, card.interface);
-  if (const Interface* interface = node.interface(card.interface);
-      interface != nullptr && !card.speed_mbps) {
-    card.speed_mbps = interface->speed_mbps;
-  }
-  card.slot_mbps = last_level(node, record::kPcieCeiling, card.interface);
+  Card card = analysis::card_of(node, flow.row.interface);
   const Span span = scene.span_of(place);
   const double all = grown(node, is_sender ? record::kNicSentBytes : record::kNicReceivedBytes,
                            card.interface, span);
@@ -32,6 +26,16 @@ Card card_of(const Scene& scene, std::size_t place, const FlowData& flow, bool i
 }
 
 }  // namespace
+
+Card card_of(const NodeData& node, const std::string& interface) {
+  Card card{.node = node.name, .interface = interface};
+  card.speed_mbps = last_level(node, record::kNicSpeed, interface);
+  if (const Interface* known = node.interface(interface); known != nullptr && !card.speed_mbps) {
+    card.speed_mbps = known->speed_mbps;
+  }
+  card.slot_mbps = last_level(node, record::kPcieCeiling, interface);
+  return card;
+}
 
 std::optional<double> Route::line_mbps() const {
   if (!sender.speed_mbps || !receiver.speed_mbps) {

@@ -17,6 +17,9 @@ struct Card {
   double others_mbps = 0;                // traffic that is not the job's, this way
 };
 
+// What a node tells of one of its interfaces; nothing of its traffic.
+Card card_of(const NodeData& node, const std::string& interface);
+
 struct Route {
   std::string from = {};  // node's name, or the address of one without a record
   std::string to = {};

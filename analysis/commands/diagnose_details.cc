@@ -8,6 +8,7 @@
 #include "analysis/commands/diagnose_words.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -97,7 +98,7 @@ void print_list(std::ostream& out, const cli::Terminal& terminal, const char* ti
   }
   fmt::print(out, "\n{}\n", cli::tinted(title, cli::Tint::Bold, terminal));
   for (const std::string& line : lines) {
-    fmt::print(out, "{}", cli::wrapped(line, terminal.width, kIndent));
+    fmt::print(out, "{}", cli::wrapped(cli::printable(line), terminal.width, kIndent));
   }
 }
 

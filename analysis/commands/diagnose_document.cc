@@ -1,8 +1,8 @@
 #include "analysis/attribution/sentences.h"
 #include "analysis/commands/diagnose_views.h"
 #include "analysis/commands/diagnose_words.h"
-#include "analysis/commands/json_values.h"
 #include "analysis/load/run_summary.h"
+#include "analysis/report/json_values.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -1,93 +1,19 @@
 #include "analysis/commands/diagnose_look.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <filesystem>
-#include <string_view>
 
-#include "analysis/load/run_data.h"
-#include "base/record/session.h"
+#include "analysis/commands/study.h"
 
 namespace chokepoint::analysis {
-namespace {
-
-// The command's name says already what failed.
-Error without_operation(Error error) {
-  error.operation.clear();
-  return error;
-}
-
-std::vector<Error> troubles_of(const RunData& run) {
-  std::vector<Error> troubles;
-  for (const Error& error : run.unreadable) {
-    troubles.push_back(without_operation(error));
-  }
-  for (const NodeData& node : run.nodes) {
-    if (node.damage) {
-      troubles.push_back(without_operation(*node.damage));
-    }
-  }
-  return troubles;
-}
-
-// A record may go on in a second job; only the last one is told.
-std::vector<std::string> jobs_left_out(const record::Run& run) {
-  std::vector<std::string> lines;
-  for (const record::Reader& node : run.nodes) {
-    const auto jobs = std::ranges::count_if(
-        node.sessions(), [](const auto& session) { return !session.command.empty(); });
-    if (jobs > 1) {
-      lines.push_back(fmt::format(
-          "the record of {} holds {} jobs: this is the last; 'run --out' takes a folder for each",
-          node.node(), jobs));
-    }
-  }
-  return lines;
-}
-
-// As it was given, without slashes that say nothing.
-std::string name_of_folder(const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
-  return path.has_filename() ? path.string() : path.parent_path().string();
-}
-
-// DIR in a command stands for the run's folder.
-void name_folder(Verdict& verdict, const std::string& path) {
-  constexpr std::string_view kFolder = "DIR";
-  const std::string folder = record::shell_line(std::array{path});
-  for (Advice& advice : verdict.advice) {
-    const std::size_t at = advice.command.find(kFolder);
-    if (at != std::string::npos) {
-      advice.command.replace(at, kFolder.size(), folder);
-    }
-  }
-}
-
-}  // namespace
 
 Result<Look> look_at(const std::string& folder, const DiagnoseOptions& options) {
-  Result<record::Run> records = record::open_run(folder);
-  if (!records) {
-    return fail(without_operation(records.error()));
+  Result<Study> studied = study(folder, options);
+  if (!studied) {
+    return std::unexpected(studied.error());
   }
-  if (records->nodes.empty()) {
-    return records->unreadable.size() == 1
-               ? fail(without_operation(records->unreadable.front()))
-               : fail(ErrorKind::Malformed, "", folder, "none of its records can be read",
-                      "'chokepoint record show' says why of each");
-  }
-  const RunData run = load_run(*records);
-  Look look{.diagnosis = diagnose(run, options), .troubles = troubles_of(run)};
-  const std::string name = name_of_folder(folder);
-  look.diagnosis.run = name;
-  std::ranges::move(jobs_left_out(*records), std::back_inserter(look.diagnosis.missing));
-  name_folder(look.diagnosis.verdict, name);
-  for (Verdict& other : look.diagnosis.others) {
-    name_folder(other, name);
-  }
-  for (const NodeData& node : run.nodes) {
+  Look look{.diagnosis = std::move(studied->inquiry.diagnosis),
+            .troubles = std::move(studied->troubles)};
+  for (const NodeData& node : studied->run.nodes) {
     look.newest_ns = std::max(look.newest_ns, node.span.end_ns);
   }
   return look;

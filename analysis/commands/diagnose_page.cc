@@ -11,6 +11,7 @@
 #include "analysis/load/run_summary.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/cli/utf8.h"
 #include "base/record/session.h"
 
 namespace chokepoint::analysis {
@@ -34,7 +35,8 @@ cli::Tint tint_of(VerdictClass verdict) {
 // it is there to be copied.
 void print_line(std::ostream& out, const cli::Terminal& terminal, const char* label,
                 const std::string& text, const std::string& command = {}) {
-  const std::string block = with_command(text, command, terminal.width, kIndent);
+  const std::string block =
+      with_command(cli::printable(text), cli::printable(command), terminal.width, kIndent);
   fmt::print(out, "  {}{}", cli::tinted(fmt::format("{:<5}", label), cli::Tint::Faint, terminal),
              block.substr(std::min<std::size_t>(kIndent, block.size())));
 }
@@ -141,7 +143,7 @@ std::string headline_of(const Diagnosis& diagnosis) {
 
 void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
   const std::string name = name_of(diagnosis.verdict.verdict);
-  const std::string head = cli::wrapped(headline_of(diagnosis), terminal.width, 0);
+  const std::string head = cli::wrapped(cli::printable(headline_of(diagnosis)), terminal.width, 0);
   fmt::print(out, "{}{}", cli::tinted(name, tint_of(diagnosis.verdict.verdict), terminal),
              head.substr(name.size()));
   print_line(out, terminal, "step", step_text(diagnosis));

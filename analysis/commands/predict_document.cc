@@ -1,5 +1,5 @@
-#include "analysis/commands/json_values.h"
 #include "analysis/commands/predict_views.h"
+#include "analysis/report/json_values.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -101,7 +101,9 @@ Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> c
   }
   double held_ns = 0;
   for (const auto& [cell, most] : busiest) {
-    blame.directions[most.second].held += cells[most.second][cell];
+    const LimitTimes& times = cells[most.second][cell];
+    blame.directions[most.second].held += times;
+    blame.moments.push_back({{cell * kCellNs, (cell + 1) * kCellNs}, most.second, times});
     held_ns += most.first;
   }
   blame.idle_ns = std::max(0.0, static_cast<double>(length_ns(communicating)) - held_ns);

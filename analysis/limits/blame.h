@@ -20,9 +20,17 @@ struct DirectionBlame {
   double rate_mbps = 0;  // of payload, while it was busy
 };
 
+// Of a moment of the communication the direction that held it up, and by what.
+struct HeldMoment {
+  Span span = {};             // on the common clock
+  std::size_t direction = 0;  // in Blame::directions
+  LimitTimes times = {};
+};
+
 struct Blame {
   std::vector<DirectionBlame> directions = {};
-  double idle_ns = 0;  // of the communication, in which nothing was under way
+  std::vector<HeldMoment> moments = {};  // in order
+  double idle_ns = 0;                    // of the communication, in which nothing was under way
 };
 
 // `communicating`: on the common clock; see Phases.

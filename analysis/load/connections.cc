@@ -33,6 +33,7 @@ void turn(FlowData& flow) {
   turn(flow.packets);
   turn(flow.sockets);
   turn(flow.marks);
+  flow.is_turned = !flow.is_turned;
 }
 
 // What totals, packets or the sockets' counters say, whichever there are. The kernel counts the end

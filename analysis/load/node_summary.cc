@@ -157,7 +157,7 @@ void take_steps(record::Reader& reader, NodeSummary& node) {
 
 }  // namespace
 
-NodeSummary summarize_node(record::Reader& reader) {
+NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options) {
   NodeSummary node{.name = reader.node(), .file = reader.path().string()};
   node.damage = reader.damage();
   node.sessions = reader.sessions().size();
@@ -165,8 +165,10 @@ NodeSummary summarize_node(record::Reader& reader) {
   if (const record::Session* session = main_session(reader.sessions())) {
     take_session(*session, node);
   }
-  count_all(reader, node, static_cast<const record::Entity*>(nullptr));
-  count_all(reader, node, static_cast<const record::Sample*>(nullptr));
+  if (options.count_rows) {
+    count_all(reader, node, static_cast<const record::Entity*>(nullptr));
+    count_all(reader, node, static_cast<const record::Sample*>(nullptr));
+  }
   take_counters(reader, node);
   take_probes(reader, node);
   take_events(reader, node);

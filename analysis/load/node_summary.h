@@ -5,6 +5,6 @@
 
 namespace chokepoint::analysis {
 
-NodeSummary summarize_node(record::Reader& reader);
+NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options);
 
 }  // namespace chokepoint::analysis

@@ -47,6 +47,7 @@ struct FlowData {
   std::array<std::vector<record::FlowSample>, 2> packets = {};
   std::array<std::vector<record::SocketSample>, 2> sockets = {};
   std::array<std::vector<record::FlowMark>, 2> marks = {};
+  bool is_turned = false;  // a is the record's b
 };
 
 struct NodeData {

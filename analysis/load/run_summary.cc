@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/load/node_summary.h"
+#include "analysis/load/node_turns.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -84,16 +85,19 @@ std::optional<double> step_quantile_ms(const Steps& steps, double share) {
   return std::nullopt;
 }
 
-RunSummary summarize(record::Run& run) {
+RunSummary summarize(record::Run& run, const SummaryOptions& options) {
   RunSummary summary{.unreadable = run.unreadable};
-  for (record::Reader& reader : run.nodes) {
-    if (const auto labels = reader.all<record::Label>()) {
+  summary.nodes.resize(run.nodes.size());
+  for_each_node(run.nodes.size(), [&](std::size_t node) {
+    summary.nodes[node] = summarize_node(run.nodes[node], options);
+  });
+  for (std::size_t node = 0; node < run.nodes.size(); ++node) {
+    if (const auto labels = run.nodes[node].all<record::Label>()) {
       for (const record::Label& label : *labels) {
         summary.labels[label.key] = label.value;
       }
     }
-    summary.nodes.push_back(summarize_node(reader));
-    join(summary, summary.nodes.back());
+    join(summary, summary.nodes[node]);
   }
   return summary;
 }

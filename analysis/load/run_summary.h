@@ -1,5 +1,6 @@
 // What a run's records hold, in a few numbers: for `record show`, and as the head of every report.
-// What no record tells is empty, never 0. Values; reading takes the caller's thread.
+// What no record tells is empty, never 0. Values; reading takes as many threads as there are cores,
+// and the caller waits.
 #pragma once
 
 #include <cstdint>
@@ -75,6 +76,10 @@ struct RunSummary {
   std::int64_t dropped = 0;
 };
 
-RunSummary summarize(record::Run& run);
+struct SummaryOptions {
+  bool count_rows = true;  // of every table: goes through all of them
+};
+
+RunSummary summarize(record::Run& run, const SummaryOptions& options = {});
 
 }  // namespace chokepoint::analysis

@@ -6,7 +6,7 @@
 
 namespace chokepoint::analysis {
 
-extern const std::string_view kPageScript;
-extern const std::string_view kPageStyle;
+std::string_view page_script();
+std::string_view page_style();
 
 }  // namespace chokepoint::analysis

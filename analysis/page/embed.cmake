@@ -14,8 +14,13 @@ file(WRITE ${OUTPUT}.new "#include \"analysis/page/bundle.h\"
 
 namespace chokepoint::analysis {
 
-const std::string_view kPageScript = R\"chokepoint(${SCRIPT_TEXT})chokepoint\";
-const std::string_view kPageStyle = R\"chokepoint(${STYLE_TEXT})chokepoint\";
+std::string_view page_script() {
+  return R\"chokepoint(${SCRIPT_TEXT})chokepoint\";
+}
+
+std::string_view page_style() {
+  return R\"chokepoint(${STYLE_TEXT})chokepoint\";
+}
 
 }  // namespace chokepoint::analysis
 ")

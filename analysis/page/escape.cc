@@ -1,16 +1,9 @@
 #include "analysis/page/escape.h"
 
+#include "base/cli/utf8.h"
+
 namespace chokepoint::analysis {
 namespace {
-
-constexpr std::string_view kReplacement = "\uFFFD";
-
-// The JSON library knows UTF-8: what it writes of a string is valid, whatever came in.
-std::string valid_utf8(std::string_view text) {
-  const std::string quoted =
-      cli::Json(text).dump(-1, ' ', false, cli::Json::error_handler_t::replace);
-  return cli::Json::parse(quoted).get<std::string>();
-}
 
 bool is_forbidden(char byte) {
   const auto code = static_cast<unsigned char>(byte);
@@ -36,7 +29,7 @@ void add_html(std::string& html, char byte) {
       break;
     default:
       if (is_forbidden(byte)) {
-        html += kReplacement;
+        html += cli::kNoLetter;
       } else {
         html += byte;
       }
@@ -62,7 +55,7 @@ void add_json(std::string& json, std::string_view rest) {
 }  // namespace
 
 std::string html_text(std::string_view text) {
-  const std::string valid = valid_utf8(text);
+  const std::string valid = cli::valid_utf8(text);
   std::string html;
   html.reserve(valid.size());
   for (const char byte : valid) {

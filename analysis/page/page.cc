@@ -27,7 +27,7 @@ std::string policy() {
   return fmt::format(
       "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; "
       "form-action 'none'",
-      hash_of(kPageScript), hash_of(kPageStyle));
+      hash_of(page_script()), hash_of(page_style()));
 }
 
 std::string head(const Page& page) {
@@ -38,7 +38,7 @@ std::string head(const Page& page) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n",
-      policy(), html_text(page.title), kPageStyle);
+      policy(), html_text(page.title), page_style());
 }
 
 std::string body(const Page& page) {
@@ -46,13 +46,13 @@ std::string body(const Page& page) {
       "<body data-view=\"{}\">\n<noscript><pre>{}</pre></noscript>\n"
       "<script type=\"application/json\" id=\"document\">{}</script>\n"
       "<script>{}</script>\n</body>\n</html>\n",
-      html_text(page.view), html_text(page.plain_text), script_json(page.document), kPageScript);
+      html_text(page.view), html_text(page.plain_text), script_json(page.document), page_script());
 }
 
 }  // namespace
 
 Result<std::string> html_of(const Page& page) {
-  if (kPageScript.empty() || kPageStyle.empty()) {
+  if (page_script().empty() || page_style().empty()) {
     return fail(ErrorKind::Unsupported, "page", page.title,
                 "this chokepoint was built without what draws pages: npm was not there",
                 "build it anew after 'scripts/setup build', or use a released package");

@@ -47,6 +47,7 @@ double per_step_ms(double ns, const StepLine& steps) {
 }
 
 struct Waiting {
+  std::vector<Late> late = {};
   std::vector<double> late_ms = {};  // by node
   Spans held = {};  // no lateness: what would have shown that the rank had come was held up itself
 };
@@ -58,8 +59,9 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
     senders.push_back(senders_of(run, clocks, node));
   }
   const Spans inside = united(steps.settled);
-  Waiting waiting{.late_ms = std::vector<double>(run.nodes.size(), 0)};
-  for (const Late& late : late_arrivals(exchanges, meetings, steps.settled)) {
+  Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled),
+                  .late_ms = std::vector<double>(run.nodes.size(), 0)};
+  for (const Late& late : waiting.late) {
     const Spans waited = common_to(std::span(&late.waited, 1), touching(inside, late.waited));
     const Spans held = common_to(waited, touching(senders[late.node].busy, late.waited));
     const auto free_ns = static_cast<double>(length_ns(waited) - length_ns(held));
@@ -100,6 +102,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     phases.by_messages = is_mostly_messages(exchanges);
     const std::vector<Meeting> meetings = meetings_of(exchanges);
     Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
+    phases.late = std::move(waiting.late);
     phases.late_ms = std::move(waiting.late_ms);
     Spans communication = communication_of(exchanges, meetings);
     std::ranges::move(waiting.held, std::back_inserter(communication));
@@ -107,7 +110,8 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   } else {
     const Activity activity = activity_of(run, clocks);
     phases.source = activity.source;
-    for (const Late& late : late_by_first_bytes(run, clocks, inside)) {
+    phases.late = late_by_first_bytes(run, clocks, inside);
+    for (const Late& late : phases.late) {
       phases.late_ms[late.node] += per_step_ms(late.lost_ns, steps);
     }
     phases.communicating = common_to(activity.spans, inside);

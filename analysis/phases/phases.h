@@ -24,6 +24,7 @@ struct Phases {
   double hidden_ms = 0;
   bool by_messages = false;          // most bytes went by send() and receive(), not by collectives
   std::vector<double> late_ms = {};  // lost by each node's lateness
+  std::vector<Late> late = {};       // each time that somebody was waited for
   Spans communicating = {};          // within the steps, hidden or not
   double waiting_ms() const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cli/text.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::cli {
 namespace {
@@ -41,6 +42,13 @@ std::string tinted(const std::string& text, Tint tint, const Terminal& terminal)
     return text;
   }
   return std::string(code_of(tint)) + text + "\033[0m";
+}
+
+void Table::add(std::vector<Cell> row) {
+  for (Cell& cell : row) {
+    cell.text = printable(cell.text);
+  }
+  rows_.push_back(std::move(row));
 }
 
 void Table::print(std::ostream& out, const Terminal& terminal) const {

@@ -29,7 +29,8 @@ struct Cell {
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  // What could move a terminal's cursor is not let through.
+  void add(std::vector<Cell> row);
   void print(std::ostream& out, const Terminal& terminal) const;
 
  private:

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ class Reader {
   Result<> each(F&& visit);
   // Visits the samples that end within any of these spans, their ends included, without reading
   // much else. The spans are in order and apart; the samples come as they lie in the record, which
-  // is out of order by a second at most.
+  // is out of order by a second at most. A visitor may give a bool: false ends the visit.
   template <class Row, class F>
   Result<> each_in(const std::vector<Span>& spans, F&& visit);
   // Where moments lie in the table of these samples.
@@ -145,7 +146,13 @@ Result<> Reader::each_in(const std::vector<Span>& spans, F&& visit) {
       read_row(*statement, value, 0);
       const std::int64_t end = end_of(value);
       if (end >= span.start_ns && end <= span.end_ns && (!damage_ || end != 0)) {
-        visit(static_cast<const Row&>(value));
+        if constexpr (std::is_same_v<std::invoke_result_t<F&, const Row&>, bool>) {
+          if (!visit(static_cast<const Row&>(value))) {
+            return {};
+          }
+        } else {
+          visit(static_cast<const Row&>(value));
+        }
       }
     }
     if (!row) {

@@ -46,6 +46,8 @@ test("moments are as fine as what is in view", () => {
   assert.equal(moment(12.3456, 0.05), "12.3456 s");
   assert.equal(moment(12.3456, 20), "12.3 s");
   assert.equal(moment(3725, 200), "1:02:05");
+  assert.equal(moment(3725.5, 0.5), "1:02:05.500");
+  assert.equal(moment(5, 3600), "0:00:05");
   assert.equal(moment(-0.25, 5), "-0.25 s");
   assert.equal(date("2026-11-22T06:51:14.871Z"), "2026-11-22 06:51:14 UTC");
   assert.equal(date("<b>"), "<b>");

@@ -15,7 +15,7 @@ using testing::StartsWith;
 class PageTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (kPageScript.empty()) {
+    if (page_script().empty()) {
       GTEST_SKIP() << "built without the page: npm was missing";
     }
   }
@@ -29,7 +29,8 @@ std::size_t times(std::string_view text, std::string_view what) {
   return count;
 }
 
-const std::string kHostile = "</script></noscript></pre></title><!--<script>alert(1)</script>\"'>";
+constexpr const char* kHostile =
+    "</script></noscript></pre></title><!--<script>alert(1)</script>\"'>";
 
 TEST_F(PageTest, CarriesTheDocumentAndTheTextForWhereNoScriptRuns) {
   const auto html = html_of({.title = "run a",
@@ -62,8 +63,8 @@ TEST_F(PageTest, AsksNoNetworkForAnything) {
   const auto html = html_of({.title = "a", .view = "report"});
   ASSERT_TRUE(html);
   EXPECT_THAT(*html, HasSubstr("default-src 'none'; script-src 'sha256-"));
-  EXPECT_EQ(times(*html, " src="), times(kPageScript, " src="));
-  EXPECT_EQ(times(*html, "<link"), times(kPageScript, "<link"));
+  EXPECT_EQ(times(*html, " src="), times(page_script(), " src="));
+  EXPECT_EQ(times(*html, "<link"), times(page_script(), "<link"));
 }
 
 TEST_F(PageTest, IsSmallWithoutADocument) {

@@ -1,29 +1,45 @@
 // usage: write_page VIEW <DOCUMENT.json >PAGE.html
 //
 // The page of any document, for the tests that open it in a browser.
-#include <cstdio>
+#include <exception>
 #include <iostream>
 
 #include "analysis/page/page.h"
 
-int main(int argc, char** argv) {
-  using chokepoint::analysis::html_of;
-  if (argc != 2) {
-    std::fputs("usage: write_page VIEW <DOCUMENT.json >PAGE.html\n", stderr);
-    return 2;
-  }
-  auto document = chokepoint::cli::Json::parse(std::cin, nullptr, false);
+namespace {
+
+using chokepoint::analysis::html_of;
+using chokepoint::cli::Json;
+
+constexpr int kSkipped = 77;
+
+int complain(const std::string& what, int code) {
+  std::cerr << "write_page: " << what << '\n';
+  return code;
+}
+
+int write(const std::string& view) {
+  const Json document = Json::parse(std::cin, nullptr, false);
   if (document.is_discarded()) {
-    std::fputs("write_page: this is no JSON\n", stderr);
-    return 1;
+    return complain("this is no JSON", 1);
   }
   const auto html = html_of({.title = "a page for tests",
-                             .view = argv[1],
-                             .document = std::move(document),
+                             .view = view,
+                             .document = document,
                              .plain_text = "the page as plain text"});
   if (!html) {
-    std::fprintf(stderr, "%s\n", describe(html.error()).c_str());
-    return 77;
+    return complain(describe(html.error()), kSkipped);
   }
   std::cout << *html;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return argc == 2 ? write(argv[1]) : complain("usage: write_page VIEW <DOCUMENT.json", 2);
+  } catch (const std::exception& error) {
+    return complain(error.what(), 1);
+  }
 }

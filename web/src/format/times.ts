@@ -5,7 +5,7 @@ const two = (value: number): string => String(value).padStart(2, "0");
 // Seconds since the run began, with as many decimals as the span in view asks for.
 export function moment(seconds: number, span: number): string {
   const decimals = span >= 100 ? 0 : span >= 10 ? 1 : span >= 1 ? 2 : span >= 0.1 ? 3 : 4;
-  if (Math.abs(seconds) < 600 || span < 1) {
+  if (Math.abs(seconds) < 600 && span < 600) {
     return `${seconds.toFixed(decimals)} s`;
   }
   const sign = seconds < 0 ? "−" : "";

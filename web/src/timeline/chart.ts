@@ -27,12 +27,19 @@ const shared = new Set(["mousemove", "mouseleave"]);
 
 const grid = (): uPlot.Axis.Grid => ({ stroke: () => colourOf("--grid"), width: 1 });
 
+// Decimal below a minute, then as clocks go.
+const incrementsOfSeconds = [
+  ...[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400],
+];
+
 function timeAxis(spec: ChartSpec): uPlot.Axis {
   return {
     stroke: () => colourOf("--muted"),
     font,
     size: spec.hasTimes ? 26 : 4,
-    space: 90,
+    space: gutter() < 90 ? 68 : 90,
+    incrs: [...incrementsOfSeconds],
     grid: grid(),
     ticks: { show: false },
     values: (u, splits) => {
@@ -102,7 +109,7 @@ function optionsOf(spec: ChartSpec, range: TimeRange, width: number): uPlot.Opti
     width,
     height: spec.height,
     legend: { show: false },
-    padding: [spec.above ?? 8, 12, 0, 0],
+    padding: [spec.above ?? 8, 26, 0, 0],
     scales: {
       x: { time: false, auto: false, range: () => [range.view.from, range.view.to] },
       y: { range: top(spec) },

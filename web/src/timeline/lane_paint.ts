@@ -67,30 +67,57 @@ const fills: Record<string, Fill> = {
 
 const fillOf = (kind: string): Fill => fills[kind] ?? (() => colourOf("--step"));
 
-// Spans narrower than a pixel join into one, so that a long run takes no longer than a short one.
+interface Strip {
+  readonly top: number;
+  readonly height: number;
+}
+
+const narrow = 2; // pixels
+
+// Spans that are too narrow to be told apart are drawn as how much of each pixel they cover.
 function drawSpans(u: uPlot, row: Row, ratio: number): void {
   const { lane } = row;
   const { min, max } = u.scales.x as { min: number; max: number };
-  const top = row.top * ratio + u.bbox.top + ratio;
   const height = (rowHeight - (lane.kind === "windows" ? 9 : 3)) * ratio;
+  const strip = { top: row.top * ratio + u.bbox.top + ratio, height };
+  const covered = new Float32Array(Math.ceil(u.bbox.width) + 2);
   const fill = fillOf(lane.kind);
-  let drawn = -Infinity;
   for (let index = 0; index < lane.start.length; ++index) {
     const start = lane.start[index] as number;
     const end = lane.end[index] as number;
-    if (end < min || start > max || Number.isNaN(start + end)) {
+    if (!(end >= min && start <= max)) {
       continue;
     }
     const from = u.valToPos(start, "x", true);
-    const to = Math.max(u.valToPos(end, "x", true), from + 1);
-    if (to <= drawn) {
-      continue;
+    const to = u.valToPos(end, "x", true);
+    if (to - from < narrow) {
+      cover(covered, from - u.bbox.left, to - u.bbox.left);
+    } else {
+      u.ctx.fillStyle = fill(u, index);
+      u.ctx.fillRect(from, strip.top, to - from - gap(to - from), strip.height);
+      drawName(u, lane, index, Math.max(from, u.bbox.left), to, strip.top + height / 2);
     }
-    u.ctx.fillStyle = fill(u, index);
-    u.ctx.fillRect(Math.max(from, drawn), top, to - Math.max(from, drawn) - gap(to - from), height);
-    drawn = to;
-    drawName(u, lane, index, Math.max(from, u.bbox.left), to, top + height / 2);
   }
+  u.ctx.fillStyle = fill(u, 0);
+  drawCovered(u, covered, strip);
+}
+
+function cover(covered: Float32Array, from: number, to: number): void {
+  for (let pixel = Math.max(Math.floor(from), 0); pixel < to && pixel < covered.length; ++pixel) {
+    const part = Math.min(to, pixel + 1) - Math.max(from, pixel);
+    covered[pixel] = (covered[pixel] ?? 0) + part;
+  }
+}
+
+// Never so faint that it cannot be seen.
+function drawCovered(u: uPlot, covered: Float32Array, strip: Strip): void {
+  covered.forEach((part, pixel) => {
+    if (part > 0) {
+      u.ctx.globalAlpha = Math.min(1, Math.max(0.15, part));
+      u.ctx.fillRect(u.bbox.left + pixel, strip.top, 1, strip.height);
+    }
+  });
+  u.ctx.globalAlpha = 1;
 }
 
 const gap = (width: number): number => (width > 6 ? 1 : 0);

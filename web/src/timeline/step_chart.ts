@@ -7,7 +7,7 @@ import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { moment } from "../format/times";
 import { format } from "../format/units";
-import { makeChart } from "./chart";
+import { colourOf, makeChart } from "./chart";
 import { firstAfter } from "./columns";
 import type { TimeRange } from "./time_range";
 
@@ -41,12 +41,32 @@ function barsOf(accounting: Ref): Bars {
   return { accounts, start, end, number: steps.at("number").numbers, count, ms, sums };
 }
 
-// Each account's series is what it adds to those below it, so the highest is drawn first. After each
-// bar comes a gap, by a point of no value.
+// A pause after a bar is no part of it.
+const isPause = (bars: Bars, index: number): boolean => {
+  const [start, end, next] = [bars.start[index] ?? 0, bars.end[index] ?? 0, bars.start[index + 1]];
+  return next === undefined || next - end > 0.1 * (end - start);
+};
+
+// Each account's series is what it adds to those below it, so the highest is drawn first.
 function dataOf(bars: Bars): uPlot.AlignedData {
-  const x = bars.start.flatMap((start, index) => [start, start + ((bars.end[index] ?? start) - start) * 0.95]);
-  const columns = bars.sums.map((sums) => sums.flatMap((sum) => [sum, null]));
-  return [x, ...columns.reverse()];
+  const pauses = bars.start.map((_, index) => isPause(bars, index));
+  const x = bars.start.flatMap((start, index) => (pauses[index] ? [start, bars.end[index] ?? start] : [start]));
+  const column = (sums: number[]) => sums.flatMap((sum, index) => (pauses[index] ? [sum, null] : [sum]));
+  return [x, ...bars.sums.map(column).reverse()];
+}
+
+// Between bars that are wide enough to be told apart.
+function separate(u: uPlot, bars: Bars): void {
+  const { min, max } = u.scales.x as { min: number; max: number };
+  const seen = bars.start.filter((start) => start >= min && start <= max);
+  if (u.bbox.width / seen.length < 5 * devicePixelRatio) {
+    return;
+  }
+  u.ctx.fillStyle = colourOf("--surface");
+  seen.forEach((start) => {
+    const at = u.valToPos(start, "x", true);
+    u.ctx.fillRect(Math.round(at) - 1, u.bbox.top, devicePixelRatio, u.bbox.height);
+  });
 }
 
 const paths = uPlot.paths.stepped?.({ align: 1, alignGaps: 1 });
@@ -103,7 +123,7 @@ export function stepChart(accounting: Ref, range: TimeRange): HTMLElement | null
         data: dataOf(bars),
         series: [...bars.accounts].reverse().map(seriesOf),
         hasTimes: true,
-        hooks: { setCursor: [setCursor] },
+        hooks: { draw: [(u: uPlot) => separate(u, bars)], setCursor: [setCursor] },
       },
       range,
     ),

@@ -18,7 +18,8 @@ export function toolbar(range: TimeRange, selection: Selection, flows: readonly 
   const say = () => {
     const { from, to } = range.view;
     const span = to - from;
-    view.textContent = `${moment(from, span / 10)} – ${moment(to, span / 10)} (${format(span, "s")})`;
+    const fine = span < 600 ? span / 10 : span;
+    view.textContent = `${moment(from, fine)} – ${moment(to, fine)} (${format(span, "s")})`;
   };
   range.follow(say);
   say();

@@ -1,4 +1,4 @@
-#include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/inquiry.h"
 
 #include <algorithm>
 
@@ -51,42 +51,57 @@ void add_ranks(const Scene& scene, Diagnosis& diagnosis) {
   std::ranges::sort(diagnosis.ranks, {}, &RankFigures::rank);
 }
 
+Scene scene_of(const RunData& run, const DiagnoseOptions& options, const Inquiry& inquiry) {
+  return {.run = run,
+          .options = options,
+          .clocks = inquiry.clocks,
+          .steps = inquiry.steps,
+          .phases = inquiry.phases,
+          .blame = *inquiry.blame};
+}
+
 }  // namespace
 
-Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
-  Diagnosis diagnosis;
+Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
+  Inquiry inquiry{.clocks = fit_clocks(run)};
+  Diagnosis& diagnosis = inquiry.diagnosis;
   describe_run(run, diagnosis);
-  const Clocks clocks = fit_clocks(run);
-  std::ranges::copy(clocks.missing, std::back_inserter(diagnosis.missing));
-  const StepLine steps = choose_steps(run, clocks);
-  diagnosis.steps = times_of(steps);
-  Phases phases = phases_of(run, clocks, steps);
-  const bool is_rdma = goes_by_rdma(run, clocks, steps);
-  if (phases.step_ms <= 0 || (phases.source == PhaseSource::None && !is_rdma)) {
+  std::ranges::copy(inquiry.clocks.missing, std::back_inserter(diagnosis.missing));
+  inquiry.steps = choose_steps(run, inquiry.clocks);
+  diagnosis.steps = times_of(inquiry.steps);
+  inquiry.phases = phases_of(run, inquiry.clocks, inquiry.steps);
+  const bool is_rdma = goes_by_rdma(run, inquiry.clocks, inquiry.steps);
+  if (inquiry.phases.step_ms <= 0 || (inquiry.phases.source == PhaseSource::None && !is_rdma)) {
     diagnosis.verdict = gone_rank(run).value_or(Verdict{});
-    return diagnosis;
+    return inquiry;
   }
   if (is_rdma) {
-    phases = rdma_phases(run, clocks, steps, std::move(phases));
+    inquiry.phases = rdma_phases(run, inquiry.clocks, inquiry.steps, std::move(inquiry.phases));
   }
-  if (phases.source != PhaseSource::Library) {
+  if (inquiry.phases.source != PhaseSource::Library) {
     diagnosis.missing.emplace_back(
         "the library's messages were not seen: a rank that comes late may look like computing");
   }
-  const Blame blame = blame_of(run, clocks, phases.communicating);
-  const Scene scene{.run = run,
-                    .options = options,
-                    .clocks = clocks,
-                    .steps = steps,
-                    .phases = phases,
-                    .blame = blame};
+  inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
+  const Scene scene = scene_of(run, options, inquiry);
   Findings findings = is_rdma ? rdma_findings(scene) : network_findings(scene);
   add_late(scene, findings);
   add_starvation(scene, findings);
   add_gpu_copies(scene, findings);
   judge(scene, std::move(findings), diagnosis);
   add_ranks(scene, diagnosis);
-  return diagnosis;
+  return inquiry;
+}
+
+Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
+  return inquire(run, options).diagnosis;
+}
+
+std::vector<StepAccounts> step_accounts(const RunData& run, const DiagnoseOptions& options,
+                                        const Inquiry& inquiry) {
+  const std::optional<Accounting>& whole = inquiry.diagnosis.accounting;
+  return whole && inquiry.blame ? step_accounts(scene_of(run, options, inquiry), *whole)
+                                : std::vector<StepAccounts>();
 }
 
 }  // namespace chokepoint::analysis

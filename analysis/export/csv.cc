@@ -1,0 +1,262 @@
+#include "analysis/export/csv.h"
+
+#include <memory>
+#include <unordered_map>
+
+#include "analysis/export/column_texts.h"
+#include "analysis/export/tables.h"
+#include "analysis/export/text.h"
+#include "base/cli/output.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+struct CsvForm {
+  static constexpr std::string_view kUnknown = "";
+  static void text(std::string& out, std::string_view text) { append_csv(out, text); }
+};
+
+template <class Row>
+constexpr bool kHasSeries = requires(const Row& row) { row.series; };
+
+// So that a reading says by itself what it is of.
+template <class Row>
+std::vector<std::string> all_columns_of() {
+  std::vector<std::string> columns = columns_of<Row>();
+  columns.insert(columns.begin(), "node");
+  if constexpr (kHasSeries<Row>) {
+    columns.insert(columns.end(), {"name", "subject", "unit"});
+  }
+  return columns;
+}
+
+// What is opened here goes again if it is not kept.
+class Folder {
+ public:
+  explicit Folder(fs::path path) : path_(std::move(path)) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    files_.clear();
+    if (is_mine_ && !is_kept_) {
+      std::error_code ignored;
+      fs::remove(path_, ignored);  // only where it is empty
+    }
+  }
+
+  Result<> make() {
+    std::error_code error;
+    is_mine_ = fs::create_directory(path_, error);
+    if (!error && fs::is_directory(path_, error)) {
+      return {};
+    }
+    Error failed = from_errno(error ? error.value() : ENOTDIR, "", path_.string());
+    failed.next_step = "give a folder with -o; the one that it lies in must be there";
+    return fail(std::move(failed));
+  }
+
+  Result<cli::Output*> open(const std::string& name) {
+    const fs::path path = path_ / (name + ".csv");
+    Result<std::unique_ptr<cli::Output>> file = cli::open_file(path);
+    if (!file) {
+      return fail(file.error());
+    }
+    files_.push_back({path, std::move(*file)});
+    return files_.back().output.get();
+  }
+
+  Result<std::vector<WrittenFile>> keep() {
+    std::vector<WrittenFile> written;
+    for (File& file : files_) {
+      if (const Result<> done = file.output->finish(); !done) {
+        return fail(done.error());
+      }
+      is_kept_ = true;
+      written.push_back({file.path, file.output->bytes()});
+    }
+    return written;
+  }
+
+ private:
+  struct File {
+    fs::path path;
+    std::unique_ptr<cli::Output> output;
+  };
+
+  fs::path path_;
+  bool is_mine_ = false;
+  bool is_kept_ = false;
+  std::vector<File> files_;
+};
+
+void put_line(cli::Output& out, const std::vector<std::string>& cells) {
+  for (std::size_t place = 0; place < cells.size(); ++place) {
+    out.buffer() += place > 0 ? "," : "";
+    append_csv(out.buffer(), cells[place]);
+  }
+  out.write(kLineEnd);
+}
+
+class CsvWriter {
+ public:
+  CsvWriter(ExportedRun& run, Folder& folder) : run_(run), folder_(folder) {}
+
+  Result<> write() {
+    Result<> done = describe_nodes();
+    each_table([&](const auto& table) {
+      using Row = typename std::remove_cvref_t<decltype(table)>::Of;
+      if (done) {
+        done = put_table<Row>(table.name);
+      }
+    });
+    return done ? describe_columns() : done;
+  }
+
+ private:
+  template <class Row>
+  Result<> put_table(const char* name) {
+    cli::Output* out = nullptr;
+    Result<> opened;
+    for (std::size_t node = 0; node < run_.nodes() && opened; ++node) {
+      const std::unordered_map<std::int64_t, record::Series> series = series_of<Row>(node);
+      run_.each<Row>(node, [&](const Row& row) {
+        if (out == nullptr && opened) {
+          opened = begin<Row>(name, out);
+        }
+        if (out != nullptr) {
+          put_row(*out, row, node, series);
+        }
+      });
+    }
+    return run_.is_stopped() ? fail(ErrorKind::Interrupted, "", "", "stopped") : opened;
+  }
+
+  template <class Row>
+  Result<> begin(const char* name, cli::Output*& out) {
+    const Result<cli::Output*> file = folder_.open(name);
+    if (!file) {
+      return fail(file.error());
+    }
+    out = *file;
+    put_line(*out, all_columns_of<Row>());
+    for (const std::string& column : all_columns_of<Row>()) {
+      columns_.push_back({std::string(name) + ".csv", column});
+    }
+    return {};
+  }
+
+  template <class Row>
+  void put_row(cli::Output& out, const Row& row, std::size_t node,
+               const std::unordered_map<std::int64_t, record::Series>& series) {
+    if (out.failed()) {
+      return;
+    }
+    Cells<CsvForm> cells(out.buffer(), run_.clock(), node);
+    cells.cell(std::string_view(run_.data().nodes[node].name));
+    cells.row(row);
+    if constexpr (kHasSeries<Row>) {
+      const auto found = series.find(row.series);
+      static const record::Series kNone;
+      const record::Series& own = found == series.end() ? kNone : found->second;
+      for (const std::string* text : {&own.name, &own.subject, &own.unit}) {
+        cells.cell(std::string_view(*text));
+      }
+    }
+    out.write(kLineEnd);
+  }
+
+  template <class Row>
+  std::unordered_map<std::int64_t, record::Series> series_of(std::size_t node) {
+    std::unordered_map<std::int64_t, record::Series> all;
+    if constexpr (kHasSeries<Row>) {
+      run_.each<record::Series>(node, [&](const auto& series) { all.emplace(series.id, series); });
+    }
+    return all;
+  }
+
+  Result<> describe_nodes() {
+    const Result<cli::Output*> out = folder_.open("nodes");
+    if (!out) {
+      return fail(out.error());
+    }
+    const std::vector<std::string> columns{"node",
+                                           "host",
+                                           "command",
+                                           "exit_status",
+                                           "is_complete",
+                                           "start_s",
+                                           "end_s",
+                                           "zero_wall_ns",
+                                           "clock_source",
+                                           "clock_offset_ns",
+                                           "clock_drift_ppm",
+                                           "clock_error_ns"};
+    put_line(**out, columns);
+    for (const std::string& column : columns) {
+      columns_.push_back({"nodes.csv", column});
+    }
+    for (std::size_t node = 0; node < run_.nodes(); ++node) {
+      put_node(**out, node);
+    }
+    return {};
+  }
+
+  void put_node(cli::Output& out, std::size_t node) {
+    const NodeData& data = run_.data().nodes[node];
+    const NodeClock& clock = run_.clock().node(node);
+    Cells<CsvForm> cells(out.buffer(), run_.clock(), node);
+    cells.cell(std::string_view(data.name));
+    cells.cell(std::string_view(data.host));
+    cells.cell(std::string_view(data.command));
+    cells.cell(data.exit_status ? record::Figure(*data.exit_status) : record::Figure());
+    cells.cell(std::int64_t{data.is_complete});
+    cells.seconds(data.span.start_ns);
+    cells.seconds(data.span.end_ns);
+    cells.cell(run_.clock().start_wall_ns());
+    cells.cell(std::string_view(name_of(clock.source)));
+    cells.cell(clock.offset_ns);
+    cells.cell(clock.drift_ppm);
+    cells.cell(clock.error_ns.value_or(record::kUnknownReal));
+    out.write(kLineEnd);
+  }
+
+  Result<> describe_columns() {
+    const Result<cli::Output*> out = folder_.open("columns");
+    if (!out) {
+      return fail(out.error());
+    }
+    put_line(**out, {"file", "column", "unit", "meaning"});
+    for (const auto& [file, column] : columns_) {
+      put_line(**out, {file, column, std::string(unit_of(column)), std::string(text_of(column))});
+    }
+    return {};
+  }
+
+  struct Place {
+    std::string file;
+    std::string column;
+  };
+
+  ExportedRun& run_;
+  Folder& folder_;
+  std::vector<Place> columns_;
+};
+
+}  // namespace
+
+Result<std::vector<WrittenFile>> write_csv(ExportedRun& run, const fs::path& path) {
+  Folder folder(path);
+  if (const Result<> made = folder.make(); !made) {
+    return fail(made.error());
+  }
+  if (const Result<> written = CsvWriter(run, folder).write(); !written) {
+    return fail(written.error());
+  }
+  return folder.keep();
+}
+
+}  // namespace chokepoint::analysis

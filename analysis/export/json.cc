@@ -1,0 +1,112 @@
+#include "analysis/export/json.h"
+
+#include "analysis/export/tables.h"
+#include "analysis/export/text.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct JsonForm {
+  static constexpr std::string_view kUnknown = "null";
+  static void text(std::string& out, std::string_view text) { append_json(out, text); }
+};
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json clock_of(const NodeClock& clock) {
+  return {{"source", name_of(clock.source)},
+          {"offset_ns", clock.offset_ns},
+          {"drift_ppm", clock.drift_ppm},
+          {"error_ns", json_of(clock.error_ns)},
+          {"noise_ns", json_of(clock.noise_ns)}};
+}
+
+class JsonWriter {
+ public:
+  JsonWriter(ExportedRun& run, cli::Output& out) : run_(run), out_(out) {}
+
+  void write(const Json& head) {
+    out_.write("{");
+    for (const auto& [key, value] : head.items()) {
+      field(key, value);
+    }
+    field("run", run_.name());
+    field("zero_wall_ns", run_.clock().start_wall_ns());
+    out_.write("\"nodes\":[");
+    for (std::size_t node = 0; node < run_.nodes(); ++node) {
+      out_.write(node > 0 ? ",\n" : "\n");
+      put_node(node);
+    }
+    out_.write("],\n\"troubles\":[");
+    std::string_view comma;
+    for (const Error& trouble : run_.troubles()) {
+      out_.write(comma);
+      append_json(out_.buffer(), describe(trouble));
+      comma = ",";
+    }
+    out_.write("]}\n");
+  }
+
+ private:
+  void field(std::string_view key, const Json& value) {
+    append_json(out_.buffer(), key);
+    out_.write(":" + dumped(value) + ",\n");
+  }
+
+  void put_node(std::size_t node) {
+    const NodeData& data = run_.data().nodes[node];
+    out_.write("{");
+    field("node", data.name);
+    field("host", data.host);
+    field("command", data.command);
+    field("exit_status", json_of(data.exit_status));
+    field("is_complete", data.is_complete);
+    field("clock", clock_of(run_.clock().node(node)));
+    out_.write("\"tables\":{");
+    std::string_view comma = "\n";
+    each_table([&](const auto& table) {
+      using Row = typename std::remove_cvref_t<decltype(table)>::Of;
+      out_.write(comma);
+      put_table<Row>(table.name, node);
+      comma = ",\n";
+    });
+    out_.write("}}");
+  }
+
+  template <class Row>
+  void put_table(const char* name, std::size_t node) {
+    append_json(out_.buffer(), name);
+    out_.write(":{\"columns\":" + dumped(Json(columns_of<Row>())) + ",\"rows\":[");
+    std::string_view comma = "\n[";
+    run_.each<Row>(node, [&](const Row& row) {
+      if (out_.failed()) {
+        return;
+      }
+      out_.buffer() += comma;
+      Cells<JsonForm>(out_.buffer(), run_.clock(), node).row(row);
+      out_.write("]");
+      comma = ",\n[";
+    });
+    out_.write("]}");
+  }
+
+  ExportedRun& run_;
+  cli::Output& out_;
+};
+
+}  // namespace
+
+void write_json(ExportedRun& run, const Json& head, cli::Output& out) {
+  JsonWriter(run, out).write(head);
+}
+
+}  // namespace chokepoint::analysis

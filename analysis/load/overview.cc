@@ -1,0 +1,138 @@
+#include "analysis/load/overview.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "analysis/load/node_turns.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr double kShortestLookNs = 40e6;    // twice as long as sockets are read apart
+constexpr double kLongestLookNs = 2'000e6;  // as long as it takes most series to be told again
+
+bool is_inside(const std::vector<Span>& windows, Span span) {
+  return std::ranges::any_of(windows, [&](const Span& window) {
+    return span.start_ns >= window.start_ns && span.end_ns <= window.end_ns;
+  });
+}
+
+class OverviewOfNode {
+ public:
+  OverviewOfNode(record::Reader& reader, NodeData& node, const OverviewLimits& limits)
+      : reader_(reader), node_(node), limits_(limits) {
+    for (FlowData& flow : node.flows) {
+      flows_.emplace(flow.row.id, &flow);
+    }
+    for (SeriesData& series : node.series) {
+      series_.emplace(series.row.id, &series);
+    }
+  }
+
+  void add() {
+    const Result<record::Stillness> still = reader_.hold_still();
+    read<record::CounterSample>(limits_.looks,
+                                [this](const auto& row) { keep(row, row.peak_per_s, 0); });
+    read<record::GaugeSample>(limits_.looks,
+                              [this](const auto& row) { keep(row, row.peak, row.value); });
+    read<record::SocketSample>(limits_.looks / 2, [this](const auto& row) { keep(row); });
+    put_in_order();
+  }
+
+ private:
+  // As long as brings the rows wanted, if they are spread evenly.
+  template <class Row>
+  double look_ns() {
+    Result<record::TimeSearch> search = reader_.search<Row>();
+    const auto before = [&](std::int64_t t_ns) {
+      return search ? search->rows_before(t_ns).value_or(0) : 0;
+    };
+    const auto rows = static_cast<double>(before(node_.span.end_ns) - before(node_.span.start_ns));
+    const double length = static_cast<double>(node_.span.length_ns());
+    return std::clamp(length * static_cast<double>(limits_.rows_of_look) / std::max(rows, 1.0),
+                      kShortestLookNs, kLongestLookNs);
+  }
+
+  std::vector<Span> looks(std::size_t count, double look_ns) const {
+    std::vector<Span> spans;
+    const double apart = static_cast<double>(node_.span.length_ns()) / static_cast<double>(count);
+    for (std::size_t look = 0; look <= count; ++look) {
+      const auto end_ns = node_.span.start_ns + std::llround(apart * static_cast<double>(look));
+      // A row that ends with a span of before is not read again.
+      const Span span{end_ns - std::llround(std::min(look_ns, apart)) + 1, end_ns};
+      if (!is_inside(node_.windows, span)) {
+        spans.push_back(span);
+      }
+    }
+    return spans;
+  }
+
+  // A window that a look reaches into has its rows already.
+  template <class Row, class F>
+  void read(std::size_t count, F&& keep_row) {
+    const std::vector<Span> spans = looks(count, look_ns<Row>());
+    const Result<> done = reader_.each_in<Row>(spans, [&](const Row& row) {
+      if (!is_inside(node_.windows, {record::end_of(row), record::end_of(row)})) {
+        keep_row(row);
+      }
+    });
+    if (!done && !node_.damage) {
+      node_.damage = done.error();
+    }
+  }
+
+  void keep(const record::SocketSample& row) {
+    const auto flow = flows_.find(row.flow);
+    const auto side = static_cast<std::size_t>(row.direction);
+    if (flow == flows_.end() || side > 1) {
+      return;
+    }
+    const std::size_t own_side = flow->second->is_turned ? 1 - side : side;
+    flow->second->sockets.at(own_side).push_back(row);
+    flow->second->sockets.at(own_side).back().direction = record::Direction(own_side);
+  }
+
+  template <class Row>
+  void keep(const Row& row, double peak, double otherwise) {
+    const auto series = series_.find(row.series);
+    if (series != series_.end() && !std::isnan(row.value)) {
+      series->second->readings.push_back({.t_ns = row.t_ns,
+                                          .bin_ns = row.bin_ns,
+                                          .value = row.value,
+                                          .peak = std::isnan(peak) ? otherwise : peak});
+    }
+  }
+
+  // The first readings of a series are read always, and so may have come twice.
+  void put_in_order() {
+    for (SeriesData& series : node_.series) {
+      std::ranges::stable_sort(series.readings, {}, &Reading::t_ns);
+      const auto twice = std::ranges::unique(series.readings, {}, &Reading::t_ns);
+      series.readings.erase(twice.begin(), twice.end());
+    }
+    for (FlowData& flow : node_.flows) {
+      for (auto& samples : flow.sockets) {
+        std::ranges::stable_sort(samples, {}, &record::SocketSample::t_ns);
+      }
+    }
+  }
+
+  record::Reader& reader_;
+  NodeData& node_;
+  const OverviewLimits& limits_;
+  std::unordered_map<std::int64_t, FlowData*> flows_;
+  std::unordered_map<std::int64_t, SeriesData*> series_;
+};
+
+}  // namespace
+
+void add_overview(record::Run& records, RunData& run, const OverviewLimits& limits) {
+  for_each_node(run.nodes.size(), [&](std::size_t node) {
+    if (!run.nodes[node].windows.empty()) {
+      OverviewOfNode(records.nodes[node], run.nodes[node], limits).add();
+    }
+  });
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,34 @@
+// What a probe's document says in numbers that a job's own can be held against, whichever command
+// wrote it. What is missing in it, or is not what it should be, is unknown. Pure.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "base/net/address.h"
+#include "base/record/entities.h"
+
+namespace chokepoint::analysis {
+
+enum class ProbeWay { Send, Receive };  // as the host that ran it calls the direction
+
+struct ProbedWay {
+  std::optional<double> throughput_mbps = {};
+  std::optional<double> loss_percent = {};   // of packets; by TCP, of those sent again
+  std::optional<double> loaded_rtt_ms = {};  // median
+};
+
+struct ProbeDocument {
+  std::optional<net::Address> peer = {};
+  std::string peer_name = {};  // as the peer calls itself, else as it was asked for
+  std::optional<double> least_rtt_ms = {};
+  std::array<ProbedWay, 2> ways = {};  // by ProbeWay
+
+  const ProbedWay& way(ProbeWay which) const { return ways.at(static_cast<std::size_t>(which)); }
+};
+
+// Nothing where it is no such document at all.
+std::optional<ProbeDocument> read_probe(const record::Probe& probe);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,57 @@
+// Where what a command makes goes: a file, which is there whole or not at all, or a stream that was
+// handed in. What is written is collected and goes out in large pieces. The first thing that fails
+// is kept and told by finish(); what is written after it is lost, so who writes much asks failed()
+// now and then. One thread.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "base/sys/error.h"
+
+namespace chokepoint::cli {
+
+class Output {
+ public:
+  virtual ~Output() = default;
+
+  // To be appended to; full() after each piece of it.
+  std::string& buffer() { return buffer_; }
+  void full() {
+    if (buffer_.size() >= kPiece) {
+      flush();
+    }
+  }
+  void write(std::string_view text) {
+    buffer_ += text;
+    full();
+  }
+  bool failed() const { return !done_; }
+  std::uintmax_t bytes() const { return bytes_ + buffer_.size(); }
+  // Only after this a file has its name.
+  virtual Result<> finish();
+
+ protected:
+  Output() { buffer_.reserve(2 * kPiece); }
+  void flush();
+  virtual Result<> put(std::string_view bytes) = 0;
+  const Result<>& done() const { return done_; }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 18;
+  std::string buffer_;
+  std::uintmax_t bytes_ = 0;
+  Result<> done_;
+};
+
+// Written beside its place under another name, which goes with the Output if it is not finished.
+// A place that is there and is no plain file (a pipe, a device) is written as it is.
+Result<std::unique_ptr<Output>> open_file(const std::filesystem::path& path);
+
+// The stream outlives the Output. `name` is for errors.
+std::unique_ptr<Output> open_stream(std::ostream& out, std::string name);
+
+}  // namespace chokepoint::cli

@@ -1,0 +1,132 @@
+#include "analysis/commands/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/analysis/commands/made_pair.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+fakes::CliRun report(std::vector<std::string> words) {
+  words.insert(words.begin(), "report");
+  return run_command<ReportCommand>(std::move(words));
+}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(ReportCommand, WritesAPageIntoTheRunsFolder) {
+  MadePair pair;
+  const fakes::CliRun run = report({pair.folder()});
+  ASSERT_EQ(run.code, cli::ExitCode::Done) << run.err;
+  const fs::path page = fs::path(pair.folder()) / "report.html";
+  EXPECT_THAT(run.err, HasSubstr(page.string()));
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(content_of(page),
+              AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("chokepoint.report/1"),
+                    HasSubstr("lan-bandwidth")));
+  // A page beside the records is no record.
+  EXPECT_EQ(report({pair.folder()}).code, cli::ExitCode::Done);
+}
+
+TEST(ReportCommand, WritesWhatTheFilesEndingSays) {
+  MadePair pair;
+  const fs::path folder = pair.folder();
+  for (const auto& [name, begin] : {std::pair("a.md", "# "), std::pair("a.txt", "lan-bandwidth"),
+                                    std::pair("a.json", "{"), std::pair("a.html", "<!DOCTYPE")}) {
+    const fs::path file = folder / name;
+    ASSERT_EQ(report({folder, "-o", file, "--quiet"}).code, cli::ExitCode::Done);
+    EXPECT_THAT(content_of(file), StartsWith(begin)) << name;
+  }
+}
+
+TEST(ReportCommand, TextAndMarkdownGoToStandardOutput) {
+  MadePair pair;
+  const fakes::CliRun text = report({pair.folder(), "--format", "text"});
+  EXPECT_THAT(text.out, AllOf(StartsWith("lan-bandwidth: the link from b to a"),
+                              HasSubstr("Where a step's time goes"), HasSubstr("Paths"),
+                              HasSubstr("What was not measured")));
+  const fakes::CliRun markdown = report({pair.folder(), "--format", "markdown"});
+  EXPECT_THAT(markdown.out,
+              AllOf(HasSubstr("## Where a step's time goes"), HasSubstr("| link full | ")));
+}
+
+TEST(ReportCommand, OneFolderTakesThePagesOfSeveralRuns) {
+  MadePair one;
+  MadePair other;
+  const auto pages = *record::PrivateFolder::make();
+  const fakes::CliRun run = report({one.folder(), other.folder(), "-o", pages.path()});
+  EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
+  EXPECT_EQ(std::distance(fs::directory_iterator(pages.path()), {}), 2);
+}
+
+TEST(ReportCommand, SaysInOneLineWhatCannotBeDone) {
+  MadePair pair;
+  const std::string folder = pair.folder();
+  const auto one_line = [](const fakes::CliRun& run) {
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+    EXPECT_EQ(run.out, "");
+  };
+  const fakes::CliRun none = report({folder + "/none"});
+  EXPECT_EQ(none.code, cli::ExitCode::Failed);
+  one_line(none);
+  const fakes::CliRun place = report({folder, "-o", folder + "/none/a.html"});
+  EXPECT_EQ(place.code, cli::ExitCode::Failed);
+  EXPECT_THAT(place.err, HasSubstr("-o"));
+  one_line(place);
+  EXPECT_EQ(report({folder, folder, "--json"}).code, cli::ExitCode::Usage);
+  EXPECT_EQ(report({folder, folder, "-o", folder + "/a.html"}).code, cli::ExitCode::Usage);
+  EXPECT_EQ(report({folder, "--wan-rtt-ms", "0"}).code, cli::ExitCode::Usage);
+  EXPECT_EQ(report({}).code, cli::ExitCode::Usage);
+  EXPECT_EQ(report({folder, "--format", "pdf"}).code, cli::ExitCode::Usage);
+}
+
+TEST(ReportCommand, ARunWithoutStepsHasAPage) {
+  RunMaker run;
+  run.node({.name = "a"});
+  run.finish();
+  const fakes::CliRun told = report({run.folder(), "--json"});
+  ASSERT_EQ(told.code, cli::ExitCode::Done) << told.err;
+  const json document = json::parse(told.out);
+  EXPECT_TRUE(document["accounting"].is_null());
+  EXPECT_TRUE(document["flows"].empty());
+  EXPECT_EQ(document["diagnosis"]["verdict"]["class"], "unknown");
+  EXPECT_EQ(report({run.folder()}).code, cli::ExitCode::Done);
+  EXPECT_EQ(report({run.folder(), "--format", "text"}).code, cli::ExitCode::Done);
+}
+
+TEST(ReportCommand, NamesThatLookLikeMarkupStayNames) {
+  const std::string evil = "</script><script>alert(1)</script>\"'\n| x `y` [z](javascript:1)";
+  MadePair pair({.name = "a<img src=x onerror=alert(1)>",
+                 .command = {"train", evil, "\xff\xfe", std::string("\x1b[31mred\x07")}});
+  pair.a->add(record::Label{.key = evil, .value = evil});
+  pair.a->event(50, evil, evil, "not json \xc3\x28");
+  const std::string folder = pair.folder();
+  const fakes::CliRun page = report({folder, "-o", "-", "--format", "html"});
+  ASSERT_EQ(page.code, cli::ExitCode::Done) << page.err;
+  EXPECT_THAT(page.out, AllOf(Not(HasSubstr("<script>alert")), Not(HasSubstr("<img"))));
+  const json document = json::parse(report({folder, "--json"}).out);
+  EXPECT_EQ(document["diagnosis"]["labels"][evil], evil);
+  const std::string markdown = report({folder, "--format", "markdown"}).out;
+  EXPECT_THAT(markdown, AllOf(Not(HasSubstr("<script>alert")), Not(HasSubstr("[z](java")),
+                              Not(HasSubstr("\x1b"))));
+  const std::string text = report({folder, "--format", "text"}).out;
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis

@@ -1,0 +1,67 @@
+#include "analysis/report/traffic_matrix.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/report/parts_document.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::Optional;
+
+FlowLine line(const char* a, const char* b, std::optional<std::int64_t> sent,
+              std::optional<std::int64_t> received = {}) {
+  FlowLine made{.sides = {FlowSide{.name = a}, FlowSide{.name = b}}};
+  made.ways[0].payload_bytes = sent;
+  made.ways[1].payload_bytes = received;
+  return made;
+}
+
+RunData run_of(const std::vector<std::string>& names) {
+  RunData run;
+  for (const std::string& name : names) {
+    run.nodes.push_back({.name = name});
+  }
+  return run;
+}
+
+TEST(TrafficMatrixOf, SumsAllConnectionsOfAPair) {
+  const FlowTable table{.flows = {line("a", "b", 1'000'000, 500), line("b", "a", 7, 1'000'000)}};
+  const TrafficMatrix matrix = traffic_matrix(run_of({"a", "b"}), table, 4);
+  EXPECT_THAT(matrix.names, ElementsAre("a", "b"));
+  EXPECT_THAT(matrix.bytes[0][1], Optional(2'000'000));
+  EXPECT_THAT(matrix.bytes[1][0], Optional(507));
+  EXPECT_THAT(matrix.throughput_mbps[0][1], Optional(4.0));
+  EXPECT_FALSE(matrix.bytes[0][0]);
+}
+
+TEST(TrafficMatrixOf, NamesNodesFirstAndThoseWithoutARecordBehindThem) {
+  const FlowTable table{.flows = {line("10.0.0.9", "b", 5)}};
+  const TrafficMatrix matrix = traffic_matrix(run_of({"a", "b"}), table, 1);
+  EXPECT_THAT(matrix.names, ElementsAre("a", "b", "10.0.0.9"));
+  EXPECT_THAT(matrix.bytes[2][1], Optional(5));
+  EXPECT_FALSE(matrix.bytes[0][1]);
+}
+
+TEST(TrafficMatrixOf, KeepsWhatStaysOnOneNode) {
+  const FlowTable table{.flows = {line("a", "a", 5, 6)}};
+  EXPECT_THAT(traffic_matrix(run_of({"a"}), table, 1).bytes[0][0], Optional(11));
+}
+
+TEST(TrafficMatrixOf, LeavesWhatIsUnknownEmpty) {
+  const FlowTable table{.flows = {line("a", "b", std::nullopt, 0)}};
+  const cli::Json document =
+      matrix_document(traffic_matrix(run_of({"a", "b"}), table, std::nullopt));
+  EXPECT_EQ(document["bytes"].dump(), "[[null,null],[0,null]]");
+  EXPECT_EQ(document["throughput_mbps"].dump(), "[[null,null],[null,null]]");
+}
+
+TEST(TrafficMatrixOf, IsEmptyWithoutNodes) {
+  EXPECT_EQ(matrix_document(traffic_matrix({}, {}, 1))["bytes"].dump(), "[]");
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
