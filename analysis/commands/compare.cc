@@ -86,6 +86,7 @@ void CompareCommand::define(cli::Flags& flags) {
       .toggle("exit-code", &exit_code_, "exit code 3 where a row is worse beyond noise")
       .group("What to show")
       .option("show", &show_, "COLUMN,…", "figures, runs, change, verdict")
+      .option("bars", &bars_, "FIGURE", "a bar for each row below the table of text")
       .option("sort", &sort_, "KEY", "order rows by a key or a figure")
       .toggle("reverse", &is_reversed_, "the other way round")
       .choice("format", &format_, {"text", "markdown", "csv", "html"},
@@ -120,6 +121,10 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   if (const Result<> sound = check_columns(columns); !sound) {
     return fail(sound.error());
   }
+  const Result<std::optional<Figure>> bars = figure_named("--bars", bars_);
+  if (!bars) {
+    return fail(bars.error());
+  }
   std::vector<std::string> folders = folders_;
   const Result<CompareOptions> options = this->options(folders);
   if (!options) {
@@ -138,7 +143,8 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   Shown shown{.comparison = std::move(*comparison),
               .columns = columns,
               .are_keys_asked = !by_.empty(),
-              .are_columns_asked = !columns.empty()};
+              .are_columns_asked = !columns.empty(),
+              .bars = *bars};
   if (shown.columns.empty()) {
     shown.columns = usual_columns(shown.comparison);
   }

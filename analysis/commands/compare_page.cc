@@ -91,6 +91,9 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& s
     fmt::print(out, "all rows: {}\n\n", cli::printable(common));
   }
   print_table(out, terminal, shown);
+  if (shown.bars) {
+    print_bars(out, terminal, shown);
+  }
   const std::vector<std::string> differences = differences_of(shown);
   if (!differences.empty()) {
     out << "\ndifferences\n";
