@@ -92,8 +92,7 @@ void HostTracks::add(const record::CounterSample& sample) {
 // A share is told at the end of its span, a level from its moment on.
 void HostTracks::add(const record::GaugeSample& sample) {
   if (std::isfinite(sample.value)) {
-    level_of(sample.series)
-        .put(places_.wall_ns(sample.t_ns) - std::max<std::int64_t>(sample.bin_ns, 0), sample.value);
+    level_of(sample.series).put(places_.start_wall_ns(sample.t_ns, sample.bin_ns), sample.value);
   }
 }
 
