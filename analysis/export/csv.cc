@@ -70,8 +70,13 @@ class Folder {
   }
 
   Result<std::vector<WrittenFile>> keep() {
+    for (const File& file : files_) {
+      if (const Result<> settled = file.output->settle(); !settled) {
+        return fail(settled.error());
+      }
+    }
     std::vector<WrittenFile> written;
-    for (File& file : files_) {
+    for (const File& file : files_) {
       if (const Result<> done = file.output->finish(); !done) {
         return fail(done.error());
       }
