@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <fstream>
 
@@ -121,6 +122,33 @@ TEST_F(Export, OneRecordOfManyThatIsBrokenIsTold) {
   EXPECT_EQ(run.code, cli::ExitCode::Done);
   EXPECT_THAT(run.err, HasSubstr("b.db"));
   EXPECT_EQ(json::parse(run.out)["nodes"].size(), 1U);
+}
+
+TEST_F(Export, CtrlCLeavesNoFile) {
+  RunMaker large;  // enough rows to look up from them
+  NodeMaker& node = large.node({});
+  node.traffic(node.flow("10.0.0.1:4000", "10.0.0.2:5000"), record::Direction::AToB,
+               {.from_ms = 0, .to_ms = 9000, .bytes_per_s = 1e6, .bin_ms = 1});
+  large.finish();
+  for (const char* format : {"perfetto", "csv", "json", "prometheus"}) {
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+    raise(SIGINT);
+    const fakes::CliRun run =
+        exported({large.folder().string(), "--to", format, "-o", place("stopped")});
+    const timespec now{};
+    sigtimedwait(&interrupt, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (std::string_view(format) != "prometheus") {  // which reads no packets
+      EXPECT_EQ(run.code, cli::ExitCode::Interrupted) << format;
+      EXPECT_THAT(run.err, HasSubstr("stopped"));
+    }
+    EXPECT_EQ(fs::exists(place("stopped")), run.code == cli::ExitCode::Done);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(run_.folder()), {}), 2);
 }
 
 TEST_F(Export, ATraceIsNothingForATerminal) {
