@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLineEnd = "\r\n";
 
 struct CsvForm {
-  static constexpr std::string_view kUnknown = "";
+  static constexpr std::string_view kUnknown = {};
   static void text(std::string& out, std::string_view text) { append_csv(out, text); }
 };
 
@@ -165,8 +165,8 @@ class CsvWriter {
     cells.row(row);
     if constexpr (kHasSeries<Row>) {
       const auto found = series.find(row.series);
-      static const record::Series kNone;
-      const record::Series& own = found == series.end() ? kNone : found->second;
+      static const record::Series none;
+      const record::Series& own = found == series.end() ? none : found->second;
       for (const std::string* text : {&own.name, &own.subject, &own.unit}) {
         cells.cell(std::string_view(*text));
       }

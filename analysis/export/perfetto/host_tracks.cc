@@ -49,9 +49,9 @@ HostTracks::HostTracks(ExportedRun& run, Places& places, TraceWriter& trace)
 }
 
 const record::Series& HostTracks::series(std::int64_t id) const {
-  static const record::Series kNone = {.name = "unknown series"};
+  static const record::Series none = {.name = "unknown series"};
   const auto found = series_.find(id);
-  return found == series_.end() ? kNone : found->second;
+  return found == series_.end() ? none : found->second;
 }
 
 Track HostTracks::group_of(const std::string& name) {
