@@ -8,9 +8,9 @@
 
 #include "analysis/commands/compare_flags.h"
 #include "analysis/commands/compare_runs.h"
-#include "analysis/commands/plain_text.h"
 #include "analysis/page/page.h"
 #include "base/cli/progress.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -28,14 +28,14 @@ Runs read_all(cli::Context& context, const std::vector<std::string>& arguments,
   Runs runs;
   cli::Progress progress(context, "reading", folders.size());
   for (std::size_t at = 0; at < folders.size(); ++at) {
-    progress.update(at, one_line(folders[at].path));
+    progress.update(at, cli::printable(folders[at].path));
     Result<ComparedRun> run = read_run(folders[at], samples_label);
     if (run) {
       runs.read.push_back(std::move(*run));
     } else {
       runs.first = runs.first ? runs.first : run.error();
       runs.left_out.push_back({.path = folders[at].path, .reason = run.error().reason});
-      fmt::print(context.err, "chokepoint: compare: {}\n", one_line(describe(run.error())));
+      fmt::print(context.err, "chokepoint: compare: {}\n", cli::printable(describe(run.error())));
     }
   }
   return runs;
@@ -86,6 +86,7 @@ void CompareCommand::define(cli::Flags& flags) {
       .toggle("exit-code", &exit_code_, "exit code 3 where a row is worse beyond noise")
       .group("What to show")
       .option("show", &show_, "COLUMN,…", "figures, runs, change, verdict")
+      .option("bars", &bars_, "FIGURE", "a bar for each row below the table of text")
       .option("sort", &sort_, "KEY", "order rows by a key or a figure")
       .toggle("reverse", &is_reversed_, "the other way round")
       .choice("format", &format_, {"text", "markdown", "csv", "html"},
@@ -120,6 +121,10 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   if (const Result<> sound = check_columns(columns); !sound) {
     return fail(sound.error());
   }
+  const Result<std::optional<Figure>> bars = figure_named("--bars", bars_);
+  if (!bars) {
+    return fail(bars.error());
+  }
   std::vector<std::string> folders = folders_;
   const Result<CompareOptions> options = this->options(folders);
   if (!options) {
@@ -127,7 +132,7 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   }
   Runs runs = read_all(context, folders, samples_label_);
   if (runs.read.empty()) {
-    return fail(ErrorKind::NotFound, "", fmt::format("{}", one_line(folders.front())),
+    return fail(ErrorKind::NotFound, "", fmt::format("{}", cli::printable(folders.front())),
                 "no run could be read", "give folders that 'chokepoint run --out' made");
   }
   Result<Comparison> comparison = compare(std::move(runs.read), *options);
@@ -138,7 +143,8 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   Shown shown{.comparison = std::move(*comparison),
               .columns = columns,
               .are_keys_asked = !by_.empty(),
-              .are_columns_asked = !columns.empty()};
+              .are_columns_asked = !columns.empty(),
+              .bars = *bars};
   if (shown.columns.empty()) {
     shown.columns = usual_columns(shown.comparison);
   }
@@ -193,7 +199,7 @@ Result<> CompareCommand::put(cli::Context& context, Form form, const Shown& show
   if (context.json) {
     cli::print(context, document_of(context, shown));
   } else if (!context.quiet) {
-    fmt::print(context.err, "chokepoint: compare: wrote {}\n", one_line(file_));
+    fmt::print(context.err, "chokepoint: compare: wrote {}\n", cli::printable(file_));
   }
   return {};
 }

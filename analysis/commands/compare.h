@@ -28,6 +28,7 @@ class CompareCommand final : public cli::Command {
   std::string baseline_;
   std::string metric_;
   std::string show_;
+  std::string bars_;
   std::string sort_;
   bool is_reversed_ = false;
   double least_percent_ = 1;

@@ -2,8 +2,8 @@
 #include <fmt/ostream.h>
 
 #include "analysis/commands/compare_views.h"
-#include "analysis/commands/plain_text.h"
 #include "analysis/compare/noise.h"
+#include "base/cli/csv.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // Fields of one line; texts are quoted, numbers are as they are.
 class Line {
  public:
-  void text(const std::string& text) { put(csv_text(text)); }
+  void text(const std::string& text) { put(cli::csv_text(text)); }
   void number(std::optional<double> value) { put(value ? fmt::format("{:.10g}", *value) : ""); }
   void count(std::size_t value) { put(fmt::format("{}", value)); }
   void print(std::ostream& out) const { out << line_ << "\r\n"; }

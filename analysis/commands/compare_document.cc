@@ -1,9 +1,9 @@
 #include "analysis/attribution/sentences.h"
 #include "analysis/commands/compare_views.h"
 #include "analysis/commands/compare_words.h"
-#include "analysis/commands/json_values.h"
 #include "analysis/compare/noise.h"
 #include "analysis/load/run_summary.h"
+#include "analysis/report/json_values.h"
 
 namespace chokepoint::analysis {
 namespace {

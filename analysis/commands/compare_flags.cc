@@ -35,15 +35,20 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-Result<std::optional<Figure>> metric_of(const std::string& name) {
-  if (name.empty()) {
-    return std::nullopt;
-  }
+Result<std::optional<Figure>> figure_named(const std::string& option, const std::string& name) {
   const std::optional<Figure> figure = figure_of(name);
-  if (!figure || *figure == Figure::ScalingFactor) {
+  if (!figure && !name.empty()) {
+    return fail(ErrorKind::Usage, "", option + " " + name, "is no figure",
+                "'chokepoint compare --help' names them");
+  }
+  return figure;
+}
+
+Result<std::optional<Figure>> metric_of(const std::string& name) {
+  const Result<std::optional<Figure>> figure = figure_named("--metric", name);
+  if (figure && *figure == Figure::ScalingFactor) {
     return fail(ErrorKind::Usage, "", "--metric " + name,
-                figure ? "belongs to rows, so no test can be made of it" : "is no figure",
-                "'chokepoint compare --help' names them; the usual one is step_ms");
+                "belongs to rows, so no test can be made of it", "take samples_per_s");
   }
   return figure;
 }

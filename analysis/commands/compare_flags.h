@@ -12,6 +12,9 @@ namespace chokepoint::analysis {
 // At the commas, without what is empty.
 std::vector<std::string> split(const std::string& list);
 
+// Empty: none. The option is named in the Error.
+Result<std::optional<Figure>> figure_named(const std::string& option, const std::string& name);
+
 // Empty: none. Not the scaling factor: a row has one, its runs have none.
 Result<std::optional<Figure>> metric_of(const std::string& name);
 

@@ -5,14 +5,14 @@
 
 #include "analysis/commands/compare_table.h"
 #include "analysis/commands/compare_words.h"
-#include "analysis/commands/plain_text.h"
+#include "base/cli/markdown.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 void print_row(std::ostream& out, const std::vector<std::string>& cells) {
   for (const std::string& cell : cells) {
-    out << "| " << markdown_text(cell) << ' ';
+    out << "| " << cli::markdown_text(cell) << ' ';
   }
   out << "|\n";
 }
@@ -23,7 +23,7 @@ void print_list(std::ostream& out, const char* title, const std::vector<std::str
   }
   fmt::print(out, "\n**{}**\n\n", title);
   for (const std::string& line : lines) {
-    fmt::print(out, "- {}\n", markdown_text(line));
+    fmt::print(out, "- {}\n", cli::markdown_text(line));
   }
 }
 
@@ -39,7 +39,7 @@ std::string capital(std::string title) {
 
 void print_markdown(std::ostream& out, const Shown& shown) {
   if (const std::string common = common_keys(shown); !common.empty()) {
-    fmt::print(out, "All rows: {}\n\n", markdown_text(common));
+    fmt::print(out, "All rows: {}\n\n", cli::markdown_text(common));
   }
   const TableOfRows table = table_of(shown);
   std::vector<std::string> titles;

@@ -5,9 +5,9 @@
 
 #include "analysis/commands/compare_table.h"
 #include "analysis/commands/compare_words.h"
-#include "analysis/commands/plain_text.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -40,9 +40,9 @@ std::size_t width_of(const TableOfRows& table) {
   constexpr std::size_t kGap = 2;
   std::size_t width = 0;
   for (std::size_t at = 0; at < table.columns.size(); ++at) {
-    std::size_t widest = cli::width_of(one_line(table.columns[at].short_title));
+    std::size_t widest = cli::width_of(cli::printable(table.columns[at].short_title));
     for (const std::vector<std::string>& row : table.rows) {
-      widest = std::max(widest, cli::width_of(cut(one_line(row[at]))));
+      widest = std::max(widest, cli::width_of(cut(cli::printable(row[at]))));
     }
     width += widest + (at == 0 ? 0 : kGap);
   }
@@ -56,8 +56,8 @@ void print_table(std::ostream& out, const cli::Terminal& terminal, const Shown& 
   }
   std::vector<cli::Column> columns;
   for (const TableColumn& column : rows.columns) {
-    columns.push_back(
-        {one_line(column.short_title), column.is_number ? cli::Align::Right : cli::Align::Left});
+    columns.push_back({cli::printable(column.short_title),
+                       column.is_number ? cli::Align::Right : cli::Align::Left});
   }
   cli::Table table(std::move(columns));
   const std::size_t keys = rows.columns.size() - shown.columns.size();
@@ -67,7 +67,7 @@ void print_table(std::ostream& out, const cli::Terminal& terminal, const Shown& 
       const cli::Tint tint = at < keys
                                  ? cli::Tint::None
                                  : tint_of(shown.comparison.groups[row], shown.columns[at - keys]);
-      cells.emplace_back(cut(one_line(rows.rows[row][at])), tint);
+      cells.emplace_back(cut(cli::printable(rows.rows[row][at])), tint);
     }
     table.add(std::move(cells));
   }
@@ -78,7 +78,7 @@ void print_table(std::ostream& out, const cli::Terminal& terminal, const Shown& 
 void print_lines(std::ostream& out, const cli::Terminal& terminal,
                  const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
-    std::string text = cli::wrapped(one_line(line), std::max(terminal.width, 40), 4);
+    std::string text = cli::wrapped(cli::printable(line), std::max(terminal.width, 40), 4);
     text.replace(0, 4, "  ");
     out << text;
   }
@@ -88,9 +88,12 @@ void print_lines(std::ostream& out, const cli::Terminal& terminal,
 
 void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& shown) {
   if (const std::string common = common_keys(shown); !common.empty()) {
-    fmt::print(out, "all rows: {}\n\n", one_line(common));
+    fmt::print(out, "all rows: {}\n\n", cli::printable(common));
   }
   print_table(out, terminal, shown);
+  if (shown.bars) {
+    print_bars(out, terminal, shown);
+  }
   const std::vector<std::string> differences = differences_of(shown);
   if (!differences.empty()) {
     out << "\ndifferences\n";

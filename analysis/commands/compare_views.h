@@ -2,6 +2,7 @@
 // is to be said of it as text, Markdown or CSV.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Shown {
   std::vector<std::string> columns = {};
   bool are_keys_asked = false;  // by name
   bool are_columns_asked = false;
+  std::optional<Figure> bars = {};  // of which figure each row has one below the table
 };
 
 // An Error where one is no figure.
@@ -31,6 +33,8 @@ std::vector<std::string> usual_columns(const Comparison& comparison);
 
 cli::Json document_of(const cli::Context& context, const Shown& shown);
 void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& shown);
+// Only what Shown::bars asks for.
+void print_bars(std::ostream& out, const cli::Terminal& terminal, const Shown& shown);
 void print_markdown(std::ostream& out, const Shown& shown);
 void print_csv(std::ostream& out, const Comparison& comparison);
 

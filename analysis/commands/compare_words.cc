@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "analysis/attribution/sentences.h"
-#include "analysis/commands/plain_text.h"
+#include "base/cli/utf8.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -131,7 +131,7 @@ const char* judgement_of(const Difference& difference) {
 Scale scale_of(const Comparison& comparison, Figure figure) {
   const std::vector<double> means = means_of(comparison, figure);
   const double middle = math::median(means).value_or(1);
-  Scale scale = unit_for(traits_of(figure).unit, middle, one_line(comparison.unit));
+  Scale scale = unit_for(traits_of(figure).unit, middle, cli::printable(comparison.unit));
   double most = 0;
   for (const double mean : means) {
     most = std::max(most, std::abs(mean) * scale.factor);
@@ -155,7 +155,7 @@ std::string written(const Estimate& estimate, const Scale& scale) {
 }
 
 std::string title_of_key(const std::string& key) {
-  std::string title = one_line(key);
+  std::string title = cli::printable(key);
   std::ranges::replace(title, '_', ' ');
   return title.starts_with("gpus") ? "GPUs" + title.substr(4) : title;
 }
@@ -175,14 +175,14 @@ std::string sentence_of(const Comparison& comparison, const Group& group) {
   const Difference& difference = *group.difference;
   const Group& baseline = comparison.groups[difference.baseline];
   const char* title = traits_of(comparison.metric).title;
-  const std::string name = one_line(group.name);
+  const std::string name = cli::printable(group.name);
   if (!difference.before || !difference.after || !difference.change_percent) {
     return fmt::format("{}: {}", name, difference.why_no_test);
   }
   const Scale scale = scale_of(comparison, comparison.metric);
   std::string text = fmt::format(
       "{}: {} {} {} instead of {} ({}), {}{}{}", name, title, written(*difference.after, scale),
-      scale.unit, written(*difference.before, scale), one_line(baseline.name),
+      scale.unit, written(*difference.before, scale), cli::printable(baseline.name),
       change_text(*difference.change_percent), judgement_of(difference), ground_text(difference));
   if (!difference.why_no_test.empty()) {
     text += "; not tested: " + difference.why_no_test;

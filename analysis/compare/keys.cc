@@ -96,8 +96,8 @@ std::vector<std::string> values_under(const ComparedRun& run,
   return values;
 }
 
-// Runs of several folders that would be one row, and that nothing tells to be repetitions. Runs that
-// were named one by one are told apart by their labels, if these tell any apart.
+// Runs of several folders that would be one row, and that nothing tells to be repetitions. Runs
+// that were named one by one are told apart by their labels, if these tell any apart.
 bool are_thrown_together(const std::vector<ComparedRun>& runs,
                          const std::vector<std::string>& keys) {
   struct Row {
@@ -113,8 +113,8 @@ bool are_thrown_together(const std::vector<ComparedRun>& runs,
     row.repetitions.insert(values_under(run, numbering));
     ++row.runs;
   }
-  const bool are_named_singly = std::ranges::all_of(
-      runs, [](const ComparedRun& run) { return run.path == run.folder; });
+  const bool are_named_singly =
+      std::ranges::all_of(runs, [](const ComparedRun& run) { return run.path == run.folder; });
   if (are_named_singly && rows.size() > 1) {
     return false;
   }

@@ -6,6 +6,7 @@
 #include "analysis/compare/estimate.h"
 #include "base/math/rank_test.h"
 #include "base/math/resampling.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -65,9 +66,24 @@ void compare_ranks(const Sides& sides, double confidence, Difference& difference
   difference.p = math::mann_whitney_p(sides.before_values, sides.after_values);
 }
 
+// Of each settled step what the metric is made of: its time, or that time over its samples.
+Values steps_of(const RunList& runs, Figure metric) {
+  const auto told = std::ranges::find_if(
+      runs, [&](const ComparedRun* run) { return (*run)[metric].has_value(); });
+  const ComparedRun& run = **told;
+  Values steps = run.step_ms;
+  if (metric == Figure::SamplesPerS && !steps.empty()) {
+    const double samples = run[metric]->value * *math::mean(steps);
+    for (double& step : steps) {
+      step /= samples;
+    }
+  }
+  return steps;
+}
+
 void compare_steps(const Sides& sides, Figure metric, double confidence, Difference& difference) {
-  const Values& before = sides.before.front()->step_ms;
-  const Values& after = sides.after.front()->step_ms;
+  const Values before = steps_of(sides.before, metric);
+  const Values after = steps_of(sides.after, metric);
   const std::size_t fewest = std::min(before.size(), after.size());
   if (!is_of_steps(metric)) {
     difference.why_no_test = "one run each, and no steps to tell this figure's noise";

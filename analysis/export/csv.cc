@@ -6,6 +6,7 @@
 #include "analysis/export/column_texts.h"
 #include "analysis/export/tables.h"
 #include "analysis/export/text.h"
+#include "base/cli/csv.h"
 #include "base/cli/output.h"
 
 namespace chokepoint::analysis {
@@ -17,7 +18,7 @@ constexpr std::string_view kLineEnd = "\r\n";
 
 struct CsvForm {
   static constexpr std::string_view kUnknown = "";
-  static void text(std::string& out, std::string_view text) { append_csv(out, text); }
+  static void text(std::string& out, std::string_view text) { cli::append_csv(out, text); }
 };
 
 template <class Row>
@@ -96,7 +97,7 @@ class Folder {
 void put_line(cli::Output& out, const std::vector<std::string>& cells) {
   for (std::size_t place = 0; place < cells.size(); ++place) {
     out.buffer() += place > 0 ? "," : "";
-    append_csv(out.buffer(), cells[place]);
+    cli::append_csv(out.buffer(), cells[place]);
   }
   out.write(kLineEnd);
 }

@@ -30,11 +30,6 @@ void append_json_control(std::string& out, char letter) {
   }
 }
 
-bool looks_like_formula(std::string_view text) {
-  constexpr std::string_view kBegins = "=+-@\t\r\n";
-  return !text.empty() && kBegins.find(text.front()) != std::string_view::npos;
-}
-
 }  // namespace
 
 void append_json(std::string& out, std::string_view text) {
@@ -50,23 +45,6 @@ void append_json(std::string& out, std::string_view text) {
     out += letter;
   });
   out += '"';
-}
-
-void append_csv(std::string& out, std::string_view text) {
-  const bool is_guarded = looks_like_formula(text);
-  const bool is_quoted = text.find_first_of(",\"\r\n") != std::string_view::npos;
-  out += is_quoted ? "\"" : "";
-  out += is_guarded ? "'" : "";
-  cli::each_letter(text, [&](std::string_view letter) {
-    constexpr std::string_view kKept = "\t\r\n";
-    if (is_control(letter.front()) && kKept.find(letter) == std::string_view::npos) {
-      out += cli::kNoLetter;
-      return;
-    }
-    out += letter;
-    out += letter == "\"" ? "\"" : "";
-  });
-  out += is_quoted ? "\"" : "";
 }
 
 void append_label(std::string& out, std::string_view text) {

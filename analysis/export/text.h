@@ -11,10 +11,6 @@ namespace chokepoint::analysis {
 // With the quotes around it.
 void append_json(std::string& out, std::string_view text);
 
-// A cell as RFC 4180 has it. Control characters but line ends and tabs become U+FFFD. What a
-// spreadsheet would take for a formula gets an apostrophe in front of it.
-void append_csv(std::string& out, std::string_view text);
-
 // Between the quotes of a label's value in Prometheus' text format.
 void append_label(std::string& out, std::string_view text);
 

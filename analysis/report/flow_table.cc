@@ -74,12 +74,17 @@ std::vector<std::string> seen_by(const RunData& run, const Connection& connectio
   return names;
 }
 
-std::string source_of(const FlowLine& line, bool has_sockets) {
-  std::string nodes;
-  for (const std::string& name : line.seen_by) {
-    nodes += (nodes.empty() ? "" : " and ") + name;
-  }
-  return fmt::format("flow totals{} of {}", has_sockets ? " and socket samples" : "", nodes);
+std::string source_of(const FlowLine& line, bool has_sockets, bool is_in_windows) {
+  const char* sockets = !has_sockets    ? ""
+                        : is_in_windows ? " and socket samples, read in windows,"
+                                        : " and socket samples";
+  return fmt::format("flow totals{} of {}", sockets, fmt::join(line.seen_by, " and "));
+}
+
+bool is_in_windows(const RunData& run, const Connection& connection) {
+  return std::ranges::any_of(connection.ends, [&](const auto& place) {
+    return place && !run.nodes[place->node].windows.empty();
+  });
 }
 
 bool has_sockets(const RunData& run, const Connection& connection) {
@@ -114,7 +119,7 @@ class TableMaker {
         .start_s = moment_of(run_, clocks_, connection, &record::Flow::start_ns, origin_ns_),
         .end_s = moment_of(run_, clocks_, connection, &record::Flow::end_ns, origin_ns_),
         .seen_by = seen_by(run_, connection)};
-    line.source = source_of(line, has_sockets(run_, connection));
+    line.source = source_of(line, has_sockets(run_, connection), is_in_windows(run_, connection));
     return line;
   }
 

@@ -17,6 +17,24 @@ std::size_t longest_run_of(char letter, std::string_view text) {
   return longest;
 }
 
+void add_safely(char letter, std::string& safe) {
+  constexpr std::string_view kMarkup = "\\|`*_[]~#!@$";
+  switch (letter) {
+    case '&':
+      safe += "&amp;";
+      return;
+    case '<':
+      safe += "&lt;";
+      return;
+    case '>':
+      safe += "&gt;";
+      return;
+    default:
+      safe += kMarkup.find(letter) == std::string_view::npos ? "" : "\\";
+      safe += letter;
+  }
+}
+
 std::string row_of(const std::vector<std::string>& cells) {
   std::string row = "|";
   for (const std::string& cell : cells) {
@@ -28,13 +46,9 @@ std::string row_of(const std::vector<std::string>& cells) {
 }  // namespace
 
 std::string markdown_text(std::string_view text) {
-  constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~!&";
   std::string safe;
   for (const char letter : printable(text)) {
-    if (kMarkup.find(letter) != std::string_view::npos) {
-      safe += '\\';
-    }
-    safe += letter;
+    add_safely(letter, safe);
   }
   return safe;
 }

@@ -3,18 +3,10 @@
 namespace chokepoint::cli {
 namespace {
 
-constexpr std::string_view kControl = "\u00B7";
+constexpr std::string_view kInstead = "\u00B7";
 
 bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char letter) { return (letter & 0x80) == 0; });
-}
-
-// Of both sets, the second of which begins with U+0080.
-bool is_control(std::string_view letter) {
-  const auto first = static_cast<unsigned char>(letter.front());
-  const bool is_late =
-      first == 0xC2 && letter.size() == 2 && static_cast<unsigned char>(letter[1]) < 0xA0;
-  return first < 0x20 || first == 0x7F || is_late;
 }
 
 // Of a sequence that begins with this byte; 0 where none does.
@@ -36,6 +28,25 @@ bool is_second(unsigned char first, unsigned char second) {
   const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   return second >= least && second <= most;
+}
+
+// Of a letter that is one.
+char32_t code_of(std::string_view letter) {
+  const auto first = static_cast<unsigned char>(letter.front());
+  char32_t code = letter.size() == 1 ? first : first & (0x7FU >> letter.size());
+  for (const char next : letter.substr(1)) {
+    code = (code << 6U) | (static_cast<unsigned char>(next) & 0x3FU);
+  }
+  return code;
+}
+
+bool is_harmful(char32_t code) {
+  const bool is_control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool is_line_end = code == 0x2028 || code == 0x2029;
+  const bool turns_writing = code == 0x200E || code == 0x200F ||
+                             (code >= 0x202A && code <= 0x202E) ||
+                             (code >= 0x2066 && code <= 0x2069);
+  return is_control || is_line_end || turns_writing;
 }
 
 }  // namespace
@@ -68,8 +79,9 @@ std::string valid_utf8(std::string_view text) {
 
 std::string printable(std::string_view text) {
   std::string shown;
-  each_letter(text,
-              [&](std::string_view letter) { shown += is_control(letter) ? kControl : letter; });
+  each_letter(text, [&](std::string_view letter) {
+    shown += letter == kNoLetter || is_harmful(code_of(letter)) ? kInstead : letter;
+  });
   return shown;
 }
 

@@ -26,8 +26,9 @@ void each_letter(std::string_view text, F&& put) {
 
 std::string valid_utf8(std::string_view text);
 
-// Fit for a terminal and for a table's cell: control characters, which may move the cursor or
-// change colours, and line ends are shown as a dot.
+// Fit for one line of a terminal, a table or a ticket: control characters, which may move the
+// cursor or change colours, line ends, marks that turn the direction of writing and bytes that are
+// part of no letter become "·".
 std::string printable(std::string_view text);
 
 }  // namespace chokepoint::cli

@@ -140,9 +140,9 @@ TEST_F(Compare, WrongUsageIsOneLine) {
   add({});
   for (const Words& options :
        {Words{"--by", "color"}, Words{"--show", "color"}, Words{"--metric", "color"},
-        Words{"--metric", "scaling_factor"}, Words{"--sort", "color"}, Words{"--least", "-1"},
-        Words{"--baseline", "color"}, Words{"--baseline", "setup=9x9"}, Words{"-o", "x.pdf"},
-        Words{"-o", "x.db"}, Words{"--format", "pdf"}, Words{"-o", "/"}}) {
+        Words{"--bars", "color"}, Words{"--metric", "scaling_factor"}, Words{"--sort", "color"},
+        Words{"--least", "-1"}, Words{"--baseline", "color"}, Words{"--baseline", "setup=9x9"},
+        Words{"-o", "x.pdf"}, Words{"-o", "x.db"}, Words{"--format", "pdf"}, Words{"-o", "/"}}) {
     const fakes::CliRun run = compare(options);
     EXPECT_EQ(run.code, cli::ExitCode::Usage) << options.back();
     EXPECT_EQ(run.out, "");

@@ -128,6 +128,45 @@ TEST(CompareViews, LongLabelsAreCut) {
               AllOf(HasSubstr("xxx…"), Not(HasSubstr(std::string(50, 'x')))));
 }
 
+// As papers draw them: the setups over each batch size.
+TEST(CompareViews, Bars) {
+  std::vector<ComparedRun> runs;
+  for (const char* batch : {"32", "2048"}) {
+    for (const char* setup : {"1x1", "2x2"}) {
+      runs.push_back(made_run({{"batch", batch}, {"setup", setup}}, 100));
+      set(runs.back(), Figure::SamplesPerS,
+          std::string(batch) == "32"    ? 3000
+          : std::string(setup) == "2x2" ? 12'000
+                                        : 6000);
+    }
+  }
+  Shown made = shown(runs, {.keys = {"batch", "setup"}});
+  made.bars = Figure::SamplesPerS;
+  std::ostringstream out;
+  print_bars(out, {.width = 80}, made);
+  const auto bar = [](int letters) {
+    std::string text;
+    for (; letters > 0; --letters) {
+      text += "█";
+    }
+    return text;
+  };
+  EXPECT_EQ(out.str(),
+            "\nsample throughput  ksamples/s\n"
+            "32 1x1                   3.00  " +
+                bar(10) +
+                "\n"
+                "32 2x2                   3.00  " +
+                bar(10) +
+                "\n"
+                "\n"
+                "2048 1x1                 6.00  " +
+                bar(20) +
+                "\n"
+                "2048 2x2                12.00  " +
+                bar(40) + "\n");
+}
+
 TEST(CompareViews, TheDocumentIsThatOfItsPage) {
   const Json told = document(shown(runs_of_two()));
   EXPECT_THAT(keys_of(told), ElementsAre("schema", "host", "started_at", "by", "metric", "shown",

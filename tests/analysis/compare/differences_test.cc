@@ -89,6 +89,26 @@ TEST(Differences, OneRunEachByTheirSteps) {
   EXPECT_EQ(difference().test, std::nullopt);
 }
 
+// Twice the samples in twice the time is no more throughput; in the same time it is.
+TEST(Differences, OneRunEachByTheTimeOfASample) {
+  ComparedRun before = made_run({{"batch", "8"}}, 101);
+  ComparedRun after = made_run({{"batch", "16"}}, 202);
+  before.step_ms = steps(100, 40);
+  after.step_ms = before.step_ms;
+  for (double& step : after.step_ms) {
+    step *= 2;
+  }
+  set(before, Figure::SamplesPerS, 80);
+  set(after, Figure::SamplesPerS, 80);
+  EXPECT_FALSE(compare({before, after}, {})->groups[1].difference->is_beyond_noise);
+  after.step_ms = before.step_ms;
+  set(after, Figure::SamplesPerS, 160);
+  const Difference difference = *compare({before, after}, {})->groups[1].difference;
+  EXPECT_EQ(difference.is_worse, false);
+  EXPECT_NEAR(*difference.change_percent, 100, 1e-9);
+  EXPECT_NEAR((difference.percent->low + difference.percent->high) / 2, 100, 2);
+}
+
 // Repetitions of one job differ by more than their steps show.
 TEST(Differences, OneRunEachAndLittleBetweenThem) {
   ComparedRun before = made_run({{"net", "1"}}, 101);

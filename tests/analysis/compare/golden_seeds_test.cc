@@ -104,6 +104,7 @@ TEST(GoldenSeeds, TheNanoClustersTable) {
   expect_in_all_forms("nano-cluster", runs,
                       {"--by", "setup,parallelism", "--show",
                        "samples_per_s,scaling_factor,network_mbps,volume_bytes"});
+  expect_golden("nano-cluster-page.txt", run_compare(runs.folders()));
   const auto document = nlohmann::json::parse(run_compare(runs.folders(), {"--json"}).out);
   ASSERT_EQ(document["groups"].size(), std::size(kNano));
   for (std::size_t at = 0; at < std::size(kNano); ++at) {

@@ -132,6 +132,8 @@ TEST_F(FlowTableOf, GoesByTheKernelsCountBetweenWindows) {
     node.windows = {made_.span()};
   }
   EXPECT_THAT(sent().payload_bytes, Optional(all));
+  EXPECT_EQ(table().flows.at(0).source,
+            "flow totals and socket samples, read in windows, of a and b");
 }
 
 TEST_F(FlowTableOf, TellsWhatHeldItBackWhereThatIsKnown) {

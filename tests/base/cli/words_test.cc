@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "base/cli/csv.h"
 #include "base/cli/markdown.h"
 #include "base/cli/table.h"
 #include "base/cli/utf8.h"
@@ -30,18 +31,59 @@ TEST(Utf8, EachByteOfNoLetterIsReplaced) {
   EXPECT_EQ(valid_utf8("\xe6\x9d"), "\uFFFD\uFFFD");
 }
 
-TEST(Utf8, NothingPrintableMovesACursor) {
-  EXPECT_EQ(printable("a\x1b[31mb\r\nc\td\x7f"), "a·[31mb··c·d·");
+TEST(Words, ControlCharactersAreShown) {
+  EXPECT_EQ(printable("a\nb\tc\x1b[31m\x7f"), "a·b·c·[31m·");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a·b");
   EXPECT_EQ(printable("\xc2\x9b"
-                      "31m é"),
-            "·31m é");
+                      "31m"),
+            "·31m");  // CSI in one byte
+  EXPECT_EQ(printable("a\xe2\x80\xa8"
+                      "b\xe2\x80\xae"
+                      "c\xe2\x81\xa6"),
+            "a·b·c·");
 }
 
-TEST(Markdown, TextIsNeverMarkup) {
+TEST(Words, LettersOfAllLanguagesStay) {
+  const std::string text = "2x1 µ – 数据并行 🚀 é";
+  EXPECT_EQ(printable(text), text);
+}
+
+TEST(Words, BytesThatAreNoLetters) {
+  EXPECT_EQ(printable("\xff"
+                      "a\xc3"),
+            "·a·");
+  EXPECT_EQ(printable("\xc0\xaf"), "··");            // overlong
+  EXPECT_EQ(printable("\xed\xa0\x80"), "···");       // half of a pair
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "····");  // beyond the last letter
+  EXPECT_EQ(printable("\xe2\x82"), "··");            // cut short
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Words, NothingIsMarkupInMarkdown) {
   EXPECT_EQ(markdown_text("a|b"), "a\\|b");
-  EXPECT_EQ(markdown_text("<script>"), "\\<script\\>");
-  EXPECT_EQ(markdown_text("[x](y) *z* `c`"), "\\[x\\](y) \\*z\\* \\`c\\`");
-  EXPECT_EQ(markdown_text("two\nlines"), "two·lines");
+  EXPECT_EQ(markdown_text("<script>alert(1)</script>"), "&lt;script&gt;alert(1)&lt;/script&gt;");
+  EXPECT_EQ(markdown_text("[x](http://e) `c` *b* _i_ ~s~ \\ &amp; ![i]"),
+            "\\[x\\](http://e) \\`c\\` \\*b\\* \\_i\\_ \\~s\\~ \\\\ &amp;amp; \\!\\[i\\]");
+  EXPECT_EQ(markdown_text("a\n| new | row |"), "a·\\| new \\| row \\|");
+  EXPECT_EQ(markdown_text("@somebody #1 $x$"), "\\@somebody \\#1 \\$x\\$");
+}
+
+TEST(Words, FieldsOfCsv) {
+  EXPECT_EQ(csv_text("plain"), "plain");
+  EXPECT_EQ(csv_text(""), "");
+  EXPECT_EQ(csv_text("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_text("say \"hi\""), "\"say \"\"hi\"\"\"");
+  EXPECT_EQ(csv_text("two\r\nlines"), "\"two\r\nlines\"");
+}
+
+TEST(Words, NoFieldIsAFormula) {
+  EXPECT_EQ(csv_text("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_text("+1"), "'+1");
+  EXPECT_EQ(csv_text("-1"), "'-1");
+  EXPECT_EQ(csv_text("@SUM(A1)"), "'@SUM(A1)");
+  EXPECT_EQ(csv_text("=cmd|'/c calc'!A0,x"), "\"'=cmd|'/c calc'!A0,x\"");
+  EXPECT_EQ(csv_text("\t=1"), "'\t=1");
+  EXPECT_EQ(csv_text("\r=1"), "\"'\r=1\"");
 }
 
 TEST(Markdown, CodeCannotBeEndedFromInside) {
