@@ -11,7 +11,7 @@ export interface Look {
 }
 
 const widthOf = (nth: number, of: number): number =>
-  of > 4 ? 1.4 : Math.max(1.2, 1.2 + 0.6 * (of - 1 - nth));
+  of > 4 ? 1.4 : 1.2 + (of - 1 - nth);
 
 // What belongs together has one colour: a node's lines, or both ways of a flow.
 const familyOf = (track: Track): string =>
