@@ -13,10 +13,11 @@
 namespace chokepoint::analysis {
 namespace {
 
+// What a browser keeps in memory without effort.
+constexpr double kLargeTrace = 500e6;
+
 void write_prometheus(ExportedRun& run, cli::Output& out) {
-  DiagnoseOptions options;
-  Diagnosis diagnosis = diagnose(run.data(), options);
-  out.write(prometheus_text(run, diagnosis));
+  out.write(prometheus_text(run, diagnose(run.data(), {})));
 }
 
 Result<Exported> export_to_one(const std::string& format, const std::string& place,
@@ -74,10 +75,13 @@ void tell(const cli::Context& context, const ExportedRun& run, const Exported& e
                                 ? exported.files.front().path.string()
                                 : fmt::format("{} files in {}", exported.files.size(),
                                               exported.files.front().path.parent_path().string());
-  fmt::print(context.err, "{}: {}, {} rows{}\n", place, math::format_bytes(bytes), run.rows(),
-             exported.events
-                 ? fmt::format(", {} events; open it at https://ui.perfetto.dev", *exported.events)
-                 : "");
+  fmt::print(context.err, "{}: {}, {} rows", place, math::format_bytes(bytes), run.rows());
+  if (exported.events) {
+    fmt::print(context.err, ", {} events; {}", *exported.events,
+               bytes > kLargeTrace ? "much for a browser: --from and --until cut it"
+                                   : "open it at https://ui.perfetto.dev");
+  }
+  context.err << '\n';
 }
 
 }  // namespace chokepoint::analysis

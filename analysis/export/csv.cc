@@ -8,6 +8,7 @@
 #include "analysis/export/text.h"
 #include "base/cli/csv.h"
 #include "base/cli/output.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLineEnd = "\r\n";
 
 struct CsvForm {
-  static constexpr std::string_view kUnknown = "";
+  static constexpr std::string_view kUnknown = {};
   static void text(std::string& out, std::string_view text) { cli::append_csv(out, text); }
 };
 
@@ -71,8 +72,13 @@ class Folder {
   }
 
   Result<std::vector<WrittenFile>> keep() {
+    for (const File& file : files_) {
+      if (const Result<> settled = file.output->settle(); !settled) {
+        return fail(settled.error());
+      }
+    }
     std::vector<WrittenFile> written;
-    for (File& file : files_) {
+    for (const File& file : files_) {
       if (const Result<> done = file.output->finish(); !done) {
         return fail(done.error());
       }
@@ -161,8 +167,8 @@ class CsvWriter {
     cells.row(row);
     if constexpr (kHasSeries<Row>) {
       const auto found = series.find(row.series);
-      static const record::Series kNone;
-      const record::Series& own = found == series.end() ? kNone : found->second;
+      static const record::Series none;
+      const record::Series& own = found == series.end() ? none : found->second;
       for (const std::string* text : {&own.name, &own.subject, &own.unit}) {
         cells.cell(std::string_view(*text));
       }

@@ -99,7 +99,7 @@ class Cells {
   void cell(double value) {
     next();
     if (std::isfinite(value)) {
-      fmt::format_to(std::back_inserter(out_), "{}", value);
+      fmt::format_to(std::back_inserter(out_), "{}", value + 0.0);  // -0 is 0
     } else {
       out_ += Form::kUnknown;
     }

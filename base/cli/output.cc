@@ -31,13 +31,20 @@ class File final : public Output {
     }
   }
 
-  Result<> finish() override {
-    if (const Result<> written = Output::finish(); !written) {
+  Result<> settle() override {
+    if (const Result<> written = Output::settle(); !written) {
       return written;
     }
     // Some file systems tell only now that there was no room.
-    if (::close(descriptor_.release()) != 0) {
+    if (descriptor_ && ::close(descriptor_.release()) != 0) {
       return fail(from_errno(errno, "", path_.string()));
+    }
+    return {};
+  }
+
+  Result<> finish() override {
+    if (const Result<> settled = settle(); !settled) {
+      return settled;
     }
     if (!temporary_.empty() && ::rename(temporary_.c_str(), path_.c_str()) != 0) {
       return fail(from_errno(errno, "", path_.string()));
@@ -67,8 +74,8 @@ class Stream final : public Output {
  public:
   Stream(std::ostream& out, std::string name) : out_(out), name_(std::move(name)) {}
 
-  Result<> finish() override {
-    if (const Result<> written = Output::finish(); !written) {
+  Result<> settle() override {
+    if (const Result<> written = Output::settle(); !written) {
       return written;
     }
     out_.flush();
@@ -107,14 +114,14 @@ Error cannot_open(const fs::path& path, int code) {
 }  // namespace
 
 void Output::flush() {
-  if (done_) {
+  if (done_ && !buffer_.empty()) {
     done_ = put(buffer_);
     bytes_ += buffer_.size();
   }
   buffer_.clear();
 }
 
-Result<> Output::finish() {
+Result<> Output::settle() {
   flush();
   return done_;
 }

@@ -31,8 +31,10 @@ class Output {
   }
   bool failed() const { return !done_; }
   std::uintmax_t bytes() const { return bytes_ + buffer_.size(); }
-  // Only after this a file has its name.
-  virtual Result<> finish();
+  // All that was written has found room. Nothing is written afterwards.
+  virtual Result<> settle();
+  // Settles; and only after this a file has its name.
+  virtual Result<> finish() { return settle(); }
 
  protected:
   Output() { buffer_.reserve(2 * kPiece); }

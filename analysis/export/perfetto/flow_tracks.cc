@@ -100,7 +100,7 @@ void FlowTracks::add(const FlowSample& sample) {
   FlowRow& row = row_of(sample.flow);
   Packets& packets = packets_of(row, sample.flow, side);
   const std::int64_t end_ns = places_.wall_ns(sample.t_ns);
-  const std::int64_t start_ns = end_ns - std::max<std::int64_t>(sample.bin_ns, 0);
+  const std::int64_t start_ns = places_.start_wall_ns(sample.t_ns, sample.bin_ns);
   for (std::size_t place = 0; place < kPacketRates.size(); ++place) {
     const record::Figure figure = sample.*(kPacketRates.at(place).figure);
     if (figure.known()) {
@@ -109,7 +109,7 @@ void FlowTracks::add(const FlowSample& sample) {
   }
   put_levels(packets.levels, kPacketLevels, sample, start_ns);
   if (sample.payload_bytes.value_or(0) > 0) {
-    add_burst(packets, start_ns, end_ns, sample.payload_bytes.value());
+    add_burst(packets, start_ns, end_ns, static_cast<std::uint64_t>(sample.payload_bytes.value()));
   }
 }
 
@@ -122,7 +122,7 @@ void FlowTracks::add(const SocketSample& sample) {
   Socket& socket = socket_of(row, sample.flow, side);
   const std::int64_t end_ns = places_.wall_ns(sample.t_ns);
   put_levels(socket.levels, kSocketLevels, sample,
-             end_ns - std::max<std::int64_t>(sample.bin_ns, 0));
+             places_.start_wall_ns(sample.t_ns, sample.bin_ns));
   for (std::size_t place = 0; place < kSocketGrowths.size(); ++place) {
     const record::Figure figure = sample.*(kSocketGrowths.at(place).figure);
     if (figure.known()) {
@@ -150,7 +150,7 @@ void FlowTracks::finish() {
 }
 
 void FlowTracks::add_burst(Packets& packets, std::int64_t start_ns, std::int64_t end_ns,
-                           std::int64_t bytes) {
+                           std::uint64_t bytes) {
   Burst& burst = packets.burst;
   if (burst.end_ns > 0 && start_ns - burst.end_ns < kPauseNs) {
     burst.end_ns = std::max(burst.end_ns, end_ns);
@@ -167,7 +167,7 @@ void FlowTracks::close(Packets& packets) {
     return;
   }
   Notes notes(trace_);
-  notes.add("payload_bytes", burst.bytes);
+  notes.add("payload_bytes", static_cast<std::int64_t>(burst.bytes));
   trace_.begin(packets.bursts, burst.start_ns, "data", {.notes = &notes});
   trace_.end(packets.bursts, std::max(burst.start_ns, burst.end_ns));
 }

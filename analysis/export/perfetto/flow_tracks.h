@@ -25,7 +25,7 @@ class FlowTracks {
   struct Burst {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;  // 0: none
-    std::int64_t bytes = 0;
+    std::uint64_t bytes = 0;  // wraps where a broken record makes it
   };
   // What packets said of one way.
   struct Packets {
@@ -54,7 +54,7 @@ class FlowTracks {
   std::string way_of(std::int64_t flow, std::size_t side) const;
   Packets& packets_of(FlowRow& row, std::int64_t flow, std::size_t side);
   Socket& socket_of(FlowRow& row, std::int64_t flow, std::size_t side);
-  void add_burst(Packets& packets, std::int64_t start_ns, std::int64_t end_ns, std::int64_t bytes);
+  void add_burst(Packets& packets, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t bytes);
   void close(Packets& packets);
 
   Places& places_;

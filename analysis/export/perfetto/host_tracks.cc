@@ -49,9 +49,9 @@ HostTracks::HostTracks(ExportedRun& run, Places& places, TraceWriter& trace)
 }
 
 const record::Series& HostTracks::series(std::int64_t id) const {
-  static const record::Series kNone = {.name = "unknown series"};
+  static const record::Series none = {.name = "unknown series"};
   const auto found = series_.find(id);
-  return found == series_.end() ? kNone : found->second;
+  return found == series_.end() ? none : found->second;
 }
 
 Track HostTracks::group_of(const std::string& name) {
@@ -92,8 +92,7 @@ void HostTracks::add(const record::CounterSample& sample) {
 // A share is told at the end of its span, a level from its moment on.
 void HostTracks::add(const record::GaugeSample& sample) {
   if (std::isfinite(sample.value)) {
-    level_of(sample.series)
-        .put(places_.wall_ns(sample.t_ns) - std::max<std::int64_t>(sample.bin_ns, 0), sample.value);
+    level_of(sample.series).put(places_.start_wall_ns(sample.t_ns, sample.bin_ns), sample.value);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/export/words.h"
 
 namespace chokepoint::analysis {
@@ -91,7 +93,7 @@ void JobTracks::add_waiting(Track process, const record::Collective& row, const 
   Notes notes(trace_);
   notes.add("number", row.number).add("for", word_or_code(row.kind));
   const std::int64_t start_ns = places_.wall_ns(row.own_ready_ns.value());
-  const std::int64_t end_ns = places_.wall_ns(row.own_ready_ns.value() + row.waited_ns.value());
+  const std::int64_t end_ns = start_ns + std::min(row.waited_ns.value(), kFarNs);
   const std::string name = peer.empty() ? "waiting" : "waiting for " + peer;
   left_out_ += lanes(process, "waiting").add(start_ns, end_ns, name, {.notes = &notes}) ? 0 : 1;
 }

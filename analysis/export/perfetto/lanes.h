@@ -3,6 +3,7 @@
 // row. One thread.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // itself. Described when first asked for. One thread.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -27,6 +28,10 @@ class Places {
   std::string peer_of(std::int64_t flow) const;
   // By the node's own clock: what is exported of it.
   Span wanted() const { return run_.span_of(node_); }
+  // Where a span begins that ends at t_ns, whatever a broken record says of its length.
+  std::int64_t start_wall_ns(std::int64_t t_ns, std::int64_t bin_ns) const {
+    return wall_ns(t_ns) - std::clamp<std::int64_t>(bin_ns, 0, kFarNs);
+  }
   std::int64_t wall_ns(std::int64_t t_ns) const { return run_.clock().wall_ns(node_, t_ns); }
 
  private:

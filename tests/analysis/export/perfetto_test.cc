@@ -1,5 +1,6 @@
 #include "analysis/export/perfetto/perfetto.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -189,6 +190,29 @@ TEST_F(Perfetto, CutsToAPartOfTheRun) {
   for (const TraceEvent& event : part.events) {
     EXPECT_GE(event.time_ns, trace_->on("node a/watched").front().time_ns + 300'000'000);
   }
+}
+
+TEST(PerfettoOfALongRun, HasAMillionEvents) {
+  constexpr int kSeries = 10;
+  constexpr int kReadings = 100'000;
+  RunMaker made;
+  NodeMaker& node = made.node({.length_ms = kReadings});
+  std::vector<std::int64_t> series;
+  for (int number = 0; number < kSeries; ++number) {
+    series.push_back(node.add(record::Series{.name = fmt::format("made.{}", number),
+                                             .unit = "bytes",
+                                             .kind = record::SeriesKind::Gauge}));
+  }
+  for (int reading = 0; reading < kReadings; ++reading) {
+    for (const std::int64_t id : series) {
+      node.push(record::GaugeSample{
+          .t_ns = node.at_ms(reading), .series = id, .value = static_cast<double>(reading)});
+    }
+  }
+  made.finish();
+  const TraceContent trace = exported_trace(made.folder());
+  EXPECT_THAT(trace.faults, IsEmpty());
+  EXPECT_GE(trace.events.size(), 1'000'000U);
 }
 
 // Another program reads it by a description of its own, and meets no field that is not in there.

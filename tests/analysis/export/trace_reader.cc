@@ -1,4 +1,3 @@
-#include "base/cli/utf8.h"
 #include "tests/analysis/export/trace_reader.h"
 
 #include <fmt/format.h>
@@ -9,6 +8,8 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "analysis/export/text.h"
+#include "base/cli/utf8.h"
+#include "tests/analysis/export/trace_tracks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -46,10 +47,8 @@ class TraceReader {
     message.skip();
   }
   std::string text(pbf_reader& message) {
-    const auto view = message.get_view();
-    std::string own(view.data(), view.size());
-    fault(cli::valid_utf8(own) == own, "text that is not UTF-8: " + cli::valid_utf8(own));
-    return own;
+    return read_text(message,
+                     [this](bool is_well, const std::string& what) { fault(is_well, what); });
   }
 
   struct Parts {
@@ -144,79 +143,18 @@ class TraceReader {
     }
   }
 
-  void track(pbf_reader message) {
-    TraceTrack own;
-    std::uint64_t uuid = 0;
-    while (message.next()) {
-      switch (message.tag()) {
-        case 1:
-          uuid = message.get_uint64();
-          break;
-        case 2:
-          own.name = text(message);
-          break;
-        case 3:
-          process(message.get_message(), own);
-          break;
-        case 5:
-          own.parent = message.get_uint64();
-          break;
-        case 8:
-          counter(message.get_message(), own);
-          break;
-        case 11:
-          fault(message.get_enum() == 3, "children in no order");
-          break;
-        case 12:
-          message.get_int32();
-          break;
-        default:
-          unknown("track", message);
-      }
-    }
-    fault(!own.name.empty(), fmt::format("track {} has no name", uuid));
+  void track(const pbf_reader& message) {
+    const DescribedTrack described = read_track(
+        message, [this](bool is_well, const std::string& what) { fault(is_well, what); });
+    const TraceTrack& own = described.track;
+    fault(!own.name.empty(), fmt::format("track {} has no name", described.uuid));
     fault(own.is_process == (own.parent == 0), own.name + " belongs to no process");
+    fault(!own.is_process || (own.pid > 0 && pids_.insert(own.pid).second),
+          "two processes of one number");
     fault(own.parent == 0 || content_.tracks.contains(own.parent),
           "the parent of " + own.name + " was not described before");
-    fault(uuid > 0 && content_.tracks.emplace(uuid, own).second,
-          fmt::format("track {} is described twice", uuid));
-  }
-
-  void process(pbf_reader message, TraceTrack& own) {
-    own.is_process = true;
-    while (message.next()) {
-      switch (message.tag()) {
-        case 1:
-          own.pid = message.get_int32();
-          break;
-        case 2:
-          own.command = text(message);
-          break;
-        case 6:
-          own.name = text(message);
-          break;
-        case 8:
-          text(message);
-          break;
-        default:
-          unknown("process", message);
-      }
-    }
-    fault(own.pid > 0 && pids_.insert(own.pid).second, "two processes of one number");
-  }
-
-  void counter(pbf_reader message, TraceTrack& own) {
-    own.is_counter = true;
-    while (message.next()) {
-      if (message.tag() == 3) {
-        own.unit = message.get_enum() == 3 ? "bytes" : "count";
-      } else if (message.tag() == 6) {
-        own.unit = text(message);
-      } else {
-        unknown("counter", message);
-      }
-    }
-    fault(!own.unit.empty(), "a counter without a unit");
+    fault(described.uuid > 0 && content_.tracks.emplace(described.uuid, own).second,
+          fmt::format("track {} is described twice", described.uuid));
   }
 
   void note(pbf_reader message, TraceEvent& event) {
@@ -329,31 +267,6 @@ class TraceReader {
 };
 
 }  // namespace
-
-std::string TraceContent::path_of(std::uint64_t track) const {
-  const auto found = tracks.find(track);
-  if (found == tracks.end()) {
-    return "?";
-  }
-  return (found->second.parent == 0 ? "" : path_of(found->second.parent) + "/") +
-         found->second.name;
-}
-
-std::vector<TraceEvent> TraceContent::on(const std::string& path) const {
-  std::set<std::uint64_t> wanted;
-  for (const auto& [uuid, track] : tracks) {
-    if (path_of(uuid) == path) {
-      wanted.insert(uuid);
-    }
-  }
-  std::vector<TraceEvent> found;
-  for (const TraceEvent& event : events) {
-    if (wanted.contains(event.track)) {
-      found.push_back(event);
-    }
-  }
-  return found;
-}
 
 TraceContent read_trace(std::string_view bytes) { return TraceReader().read(bytes); }
 

@@ -1,0 +1,98 @@
+#include "analysis/export/text.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/export/metric_text.h"
+#include "analysis/export/run_clock.h"
+#include "base/cli/csv.h"
+#include "base/cli/utf8.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr const char* kLost = "\xEF\xBF\xBD";
+
+std::string csv(std::string_view text) {
+  std::string out;
+  cli::append_csv(out, text);
+  return out;
+}
+
+std::string json(std::string_view text) {
+  std::string out;
+  append_json(out, text);
+  return out;
+}
+
+std::string seconds(std::int64_t ns) {
+  std::string out;
+  append_seconds(out, ns);
+  return out;
+}
+
+TEST(ExportText, ReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(cli::valid_utf8("plain"), "plain");
+  EXPECT_EQ(cli::valid_utf8("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"),
+            "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
+  for (const char* wrong : {"\xFF", "\x80", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80",
+                            "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3", "\xE2\x82"}) {
+    const std::string text = cli::valid_utf8(std::string("a") + wrong + "z");
+    EXPECT_EQ(text.substr(0, 4), std::string("a") + kLost);
+    EXPECT_EQ(text.back(), 'z');
+    EXPECT_EQ(cli::valid_utf8(text), text);
+  }
+}
+
+TEST(ExportText, QuotesCellsThatNeedIt) {
+  EXPECT_EQ(csv("plain text"), "plain text");
+  EXPECT_EQ(csv("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv("say \"a\""), "\"say \"\"a\"\"\"");
+  EXPECT_EQ(csv("two\r\nlines"), "\"two\r\nlines\"");
+  EXPECT_EQ(csv(std::string_view("\0\x1b[31m", 6)), std::string(kLost) + kLost + "[31m");
+}
+
+TEST(ExportText, KeepsFormulasFromSpreadsheets) {
+  EXPECT_EQ(csv("=1+1"), "'=1+1");
+  EXPECT_EQ(csv("=a,b"), "\"'=a,b\"");
+  for (const char* begin : {"+1", "-1", "@a", "\ta"}) {
+    EXPECT_EQ(csv(begin), std::string("'") + begin);
+  }
+  EXPECT_EQ(csv("a=1"), "a=1");
+}
+
+TEST(ExportText, IsWhatJsonReads) {
+  const std::string text = "a\"b\\c\n\r\t\x01\x7F</script>\xC3\xA4";
+  EXPECT_EQ(nlohmann::json::parse(json(text)).get<std::string>(), text);
+  EXPECT_EQ(nlohmann::json::parse(json("\xFF")).get<std::string>(), kLost);
+}
+
+TEST(ExportText, SecondsAreExact) {
+  EXPECT_EQ(seconds(0), "0.000000000");
+  EXPECT_EQ(seconds(1'234'567'890'123'456'789), "1234567890.123456789");
+  EXPECT_EQ(seconds(-5), "-0.000000005");
+  EXPECT_EQ(seconds(-1'500'000'000), "-1.500000000");
+}
+
+TEST(ExportText, NamesOfLabelsArePlain) {
+  EXPECT_EQ(label_name("batch size/\xC3\xA4"), "batch_size___");
+  EXPECT_EQ(label_name("a_B9"), "a_B9");
+}
+
+TEST(MetricTextOf, WritesAFamilyOnceAndASampleOnce) {
+  MetricText text(MetricText::Labels{{"run", "r"}});
+  text.counter("a_total", "Of a.", 1, {{"node", "x"}});
+  text.gauge("b", "Of b.", 0.5);
+  text.counter("a_total", "Of a.", 2, {{"node", "y\"\\\n"}});
+  text.counter("a_total", "Of a.", 3, {{"node", "x"}});
+  text.gauge("c", "Not known.", std::nullopt);
+  EXPECT_EQ(text.text(),
+            "# HELP chokepoint_a_total Of a.\n# TYPE chokepoint_a_total counter\n"
+            "chokepoint_a_total{run=\"r\",node=\"x\"} 3\n"
+            "chokepoint_a_total{run=\"r\",node=\"y\\\"\\\\\\n\"} 2\n"
+            "# HELP chokepoint_b Of b.\n# TYPE chokepoint_b gauge\nchokepoint_b{run=\"r\"} 0.5\n");
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
