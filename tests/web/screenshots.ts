@@ -37,7 +37,8 @@ async function pictures(page: Page, view: View, name: string): Promise<void> {
     const box = await section.boundingBox();
     if (box) {
       const clip = { ...box, height: Math.min(box.height, view.height) };
-      await page.screenshot({ path: file(`-${await section.getAttribute("id")}.png`), clip });
+      const id = await section.getAttribute("id");
+      await page.screenshot({ path: file(`-${id}.png`), clip, fullPage: true });
     }
   }
   if (view.name === "wide-light") {

@@ -15,7 +15,7 @@ const paths = uPlot.paths.stepped?.({ align: 1 });
 function seriesOf(line: Line): uPlot.Series {
   return {
     stroke: () => colourOf(line.look.colour),
-    width: line.look.width,
+    width: 1.6,
     dash: line.look.dash ?? [],
     points: { show: false },
     paths,
