@@ -96,6 +96,25 @@ test("keys, buttons and dragging zoom all charts together", async () => {
   assert.deepEqual(await scales(page), all);
 });
 
+test("the wheel scrolls the page, and zooms with Ctrl", async () => {
+  const { page } = await opened("small");
+  const plot = page.locator("#timeline .chart .u-over").first();
+  await plot.scrollIntoViewIfNeeded();
+  const [all] = await scales(page);
+  await plot.hover();
+  await page.mouse.wheel(0, 60);
+  assert.equal((await scales(page))[0], all);
+  await plot.scrollIntoViewIfNeeded();
+  await plot.hover();
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -200);
+  await page.keyboard.up("Control");
+  await page.waitForFunction((before) => {
+    const { from, to } = (document.querySelector("#timeline .chart") as HTMLElement).dataset;
+    return `${from} ${to}` !== before;
+  }, all);
+});
+
 test("a moment leads to its place in the timeline", async () => {
   const { page } = await opened("small");
   await page.getByText("3 moments of evidence and events").click();

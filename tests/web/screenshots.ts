@@ -1,5 +1,5 @@
 // usage: screenshots OUT PAGE.html…: each page at 1280 and 390 pixels, light and dark: what is seen
-// first, the whole of it, and each section; and as a printer has it.
+// first, the whole of it, and what each section begins with; and as a printer has it.
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -34,7 +34,12 @@ async function pictures(page: Page, view: View, name: string): Promise<void> {
   await unroll(page, view.width);
   await page.screenshot({ path: file(".png"), fullPage: true });
   for (const section of await page.locator(".section").all()) {
-    await section.screenshot({ path: file(`-${await section.getAttribute("id")}.png`) });
+    const box = await section.boundingBox();
+    if (box) {
+      const clip = { ...box, height: Math.min(box.height, view.height) };
+      const id = await section.getAttribute("id");
+      await page.screenshot({ path: file(`-${id}.png`), clip, fullPage: true });
+    }
   }
   if (view.name === "wide-light") {
     await print(page, view, join(out, `${name}.pdf`));

@@ -137,7 +137,7 @@ test("tracks that are alike share a chart", () => {
   );
 });
 
-test("a node keeps its colour, and dashes tell its lines apart", () => {
+test("a node keeps its colour, and dashes tell lines apart without it", () => {
   const tracks = [
     track("cpu", "b", null, "x"),
     track("cpu", "b", null, "y"),

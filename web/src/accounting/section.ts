@@ -3,6 +3,7 @@ import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { note, section } from "../element/parts";
 import { said } from "../element/shown";
+import { ranksTable } from "./ranks";
 import { stepChart } from "./step_chart";
 import { steerByKeys, steerByTouch, steerByWheel } from "../timeline/steering";
 import type { TimeRange } from "../timeline/time_range";
@@ -37,6 +38,7 @@ export function accountingSection(report: Ref, range: TimeRange): HTMLElement {
     totalBar(shares),
     sharesTable(shares),
     chart ? steerable(chart, range) : null,
+    ranksTable(report.at("diagnosis", "ranks").items),
     accounting.at("source").text
       ? h("p", "source", "Source: ", said(accounting.at("source")))
       : null,

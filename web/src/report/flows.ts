@@ -116,6 +116,11 @@ function columns(selection: Selection): Column<Flow>[] {
       cell: (flow) => ways((way) => limits(flow, way)),
     },
     {
+      title: "Process",
+      cell: (flow) => said(flow.ref.at("process")),
+      value: (flow) => flow.ref.at("process").text,
+    },
+    {
       title: "Interface",
       cell: (flow) => said(flow.ref.at("interface")),
       value: (flow) => flow.ref.at("interface").text,

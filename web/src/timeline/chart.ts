@@ -20,7 +20,7 @@ const sync = uPlot.sync("timeline");
 const shared = new Set(["mousemove", "mouseleave"]);
 
 function top(spec: ChartSpec): uPlot.Range.Function {
-  return (_u, _low, high) => [0, spec.most ?? Math.max(high ?? 0, 1e-6) * 1.1];
+  return (_u, _low, high) => [0, spec.most ?? ((high ?? 0) > 0 ? (high ?? 0) * 1.1 : 1)];
 }
 
 // Dragging tells the range, which tells every chart.

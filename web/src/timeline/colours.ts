@@ -1,7 +1,8 @@
-// Lines of a chart are told apart by colour and, within a node, by dashes.
+// Lines of a chart are told apart by colour and by dashes: what runs below another line shows through
+// its gaps, and nobody needs the colours.
 import type { Track } from "./panels";
 
-const dashes: (number[] | undefined)[] = [undefined, [6, 3], [2, 3], [8, 3, 2, 3], [1, 2]];
+const dashes: (number[] | undefined)[] = [undefined, [7, 4], [2, 3], [11, 3, 2, 3], [4, 2]];
 
 export interface Look {
   readonly colour: string; // name of a CSS variable
@@ -13,13 +14,9 @@ const familyOf = (track: Track): string =>
   track.flow === null ? track.node : `flow ${track.flow}`;
 
 export function looksOf(tracks: readonly Track[], families: readonly string[]): Look[] {
-  const before = new Map<string, number>();
-  return tracks.map((track) => {
-    const family = familyOf(track);
-    const place = Math.max(families.indexOf(family), 0);
-    const nth = before.get(family) ?? 0;
-    before.set(family, nth + 1);
-    return { colour: `--line-${(place % 8) + 1}`, dash: dashes[nth % dashes.length] };
+  return tracks.map((track, index) => {
+    const place = Math.max(families.indexOf(familyOf(track)), 0);
+    return { colour: `--line-${(place % 8) + 1}`, dash: dashes[index % dashes.length] };
   });
 }
 
@@ -27,4 +24,4 @@ export const familiesOf = (
   nodes: readonly string[],
   flows: readonly number[],
   isOfFlows: boolean,
-) => (isOfFlows ? flows.map((flow) => `flow ${flow}`) : [...nodes]);
+): string[] => (isOfFlows ? flows.map((flow) => `flow ${flow}`) : [...nodes]);

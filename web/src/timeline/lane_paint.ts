@@ -123,7 +123,7 @@ function drawCovered(u: uPlot, covered: Float32Array, strip: Strip): void {
 const gap = (width: number): number => (width > 6 ? 1 : 0);
 
 function drawName(u: uPlot, lane: Lane, index: number, from: number, to: number, at: number): void {
-  const text = lane.names[lane.name[index] ?? -1];
+  const text = lane.kind === "steps" ? "" : lane.names[lane.name[index] ?? -1];
   if (text && u.ctx.measureText(text).width + 8 < to - from) {
     u.ctx.fillStyle = colourOf("--on-collective");
     u.ctx.textAlign = "left";

@@ -39,6 +39,7 @@ function key(line: Line): HTMLElement {
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   path.setAttribute("d", "M0 4H22");
   path.setAttribute("stroke-dasharray", dash);
+  path.setAttribute("stroke-width", "2");
   path.style.stroke = `var(${line.look.colour})`;
   svg.append(path);
   return h("span", "key", svg);

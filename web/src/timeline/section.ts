@@ -3,12 +3,12 @@ import type { Flow } from "../document/flow";
 import { largest } from "../document/flow";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
-import { folded, list, note, section } from "../element/parts";
-import { said } from "../element/shown";
+import { folded, note, section } from "../element/parts";
 import { lanesChart } from "./lanes";
 import { lanesOf } from "./lane_data";
 import { momentsTable } from "./moments_table";
 import { momentsOf } from "./overlay";
+import { clocks, remarks } from "./remarks";
 import { Selection } from "./selection";
 import { steerByKeys, steerByTouch, steerByWheel } from "./steering";
 import { TimeRange } from "./time_range";
@@ -41,17 +41,6 @@ export function selectionOf(report: Ref, flows: readonly Flow[]): Selection {
 const help =
   "Drag to come closer, double click for the whole run. By keyboard: + and − zoom, arrows move, " +
   "0 shows all. Ctrl with the wheel, or two fingers, zoom too.";
-
-function remarks(timeline: Ref): HTMLElement | null {
-  const items = timeline.at("remarks").items;
-  return items.length > 0
-    ? list(
-        "ul",
-        items.map((each) => [said(each)]),
-        "remarks",
-      )
-    : null;
-}
 
 export interface Parts {
   readonly report: Ref;
@@ -97,6 +86,7 @@ export function timelineSection({ report, range, selection, flows }: Parts): HTM
   return section(
     { id: "timeline", title: "Timeline", lead: help },
     remarks(timeline),
+    clocks(timeline),
     moments.length > 0
       ? folded(
           `${moments.length} moments of evidence and events`,

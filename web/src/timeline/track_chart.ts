@@ -15,7 +15,7 @@ const paths = uPlot.paths.stepped?.({ align: 1 });
 function seriesOf(line: Line): uPlot.Series {
   return {
     stroke: () => colourOf(line.look.colour),
-    width: 1.5,
+    width: 1.6,
     dash: line.look.dash ?? [],
     points: { show: false },
     paths,
