@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "analysis/commands/compare_words.h"
-#include "analysis/commands/plain_text.h"
 #include "base/cli/table.h"
+#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -49,7 +49,7 @@ void print_bars(std::ostream& out, const cli::Terminal& terminal, const Shown& s
       table.add({"", "", ""});
     }
     const std::optional<Estimate>& told = group[figure];
-    table.add({one_line(group.name), told ? written(told->mean, scale) : "–",
+    table.add({cli::printable(group.name), told ? written(told->mean, scale) : "–",
                told && most > 0 ? bar_of(told->mean / most) : ""});
   }
   out << '\n';
