@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/report/flow_ways.h"
 #include "analysis/report/track_maker.h"
 
 namespace chokepoint::analysis {
@@ -24,9 +25,8 @@ std::vector<Point> points_of(const std::vector<Row>& rows, F&& value) {
 }
 
 Figure congestion_window(const record::SocketSample& sample) {
-  return sample.cwnd_packets.known() && sample.mss_bytes.known()
-             ? Figure(sample.cwnd_packets.value() * sample.mss_bytes.value())
-             : Figure();
+  const auto bytes = cwnd_bytes(sample, {});
+  return bytes ? Figure(*bytes) : Figure();
 }
 
 class FlowTracks {

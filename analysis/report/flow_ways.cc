@@ -75,7 +75,7 @@ std::optional<math::Distribution> distribution_in(const std::string& text) {
                             .p99 = number(object, "p99").value_or(*median),
                             .max = number(object, "max").value_or(*median),
                             .mean = number(object, "mean").value_or(*median),
-                            .count = static_cast<std::uint64_t>(*count)};
+                            .count = static_cast<std::uint64_t>(std::min(*count, 1e18))};
 }
 
 const std::vector<record::SocketSample>* sockets_of(const DirectionView& view) {
@@ -87,9 +87,8 @@ std::optional<std::int64_t> most_cwnd_bytes(const DirectionView& view,
   std::optional<std::int64_t> most;
   if (const auto* sockets = sockets_of(view)) {
     for (const record::SocketSample& sample : *sockets) {
-      const std::int64_t mss = sample.mss_bytes.value_or(usual_mss.value_or(0));
-      if (sample.cwnd_packets.known() && mss > 0) {
-        most = std::max(most.value_or(0), sample.cwnd_packets.value() * mss);
+      if (const auto bytes = cwnd_bytes(sample, usual_mss)) {
+        most = std::max(most.value_or(0), *bytes);
       }
     }
   }
@@ -133,6 +132,15 @@ std::optional<double> busy_of_packets(const RunData& run, const DirectionView& v
 
 std::optional<std::int64_t> optional_of(Figure figure) {
   return figure.known() ? std::optional(figure.value()) : std::nullopt;
+}
+
+std::optional<std::int64_t> cwnd_bytes(const record::SocketSample& sample,
+                                       std::optional<std::int64_t> usual_mss) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // of either; beyond it a row is bad
+  const std::int64_t packets = sample.cwnd_packets.value_or(-1);
+  const std::int64_t mss = sample.mss_bytes.value_or(usual_mss.value_or(0));
+  const bool is_told = packets >= 0 && packets <= kMost && mss > 0 && mss <= kMost;
+  return is_told ? std::optional(packets * mss) : std::nullopt;
 }
 
 bool has_samples(const DirectionView& view) {

@@ -10,6 +10,11 @@ std::optional<std::int64_t> optional_of(record::Figure figure);
 // All but what needs the connection's life or what held it back.
 FlowWay flow_way(const RunData& run, const DirectionView& view);
 
+// What the congestion window lets out; where the sample does not know the segment's size, of the
+// usual one.
+std::optional<std::int64_t> cwnd_bytes(const record::SocketSample& sample,
+                                       std::optional<std::int64_t> usual_mss);
+
 bool has_samples(const DirectionView& view);
 
 }  // namespace chokepoint::analysis

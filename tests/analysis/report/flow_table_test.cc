@@ -91,9 +91,19 @@ TEST_F(FlowTableOf, AsksTheReceiverWhatCameOutOfOrder) {
   EXPECT_THAT(sent().out_of_order, Optional(9));
 }
 
+TEST_F(FlowTableOf, KnowsNoWindowOutOfABadRow) {
+  for (record::SocketSample& sample : at("a").sockets[0]) {
+    sample.cwnd_packets = std::numeric_limits<std::int64_t>::max() / 2;
+    sample.mss_bytes = 1448;
+  }
+  EXPECT_FALSE(sent().max_cwnd_bytes);
+}
+
 TEST_F(FlowTableOf, TakesRoundTripsFromTheSenderAlone) {
   at("b").totals[0].rtt_ms = R"({"min":1,"median":1,"p99":1,"max":1,"mean":1,"count":5})";
   EXPECT_FALSE(sent().rtt_ms);
+  at("a").totals[0].rtt_ms = R"({"median":2,"count":1e300})";
+  EXPECT_EQ(sent().rtt_ms->count, 1'000'000'000'000'000'000U);
   at("a").totals[0].rtt_ms = R"({"min":1,"median":2,"p99":3,"max":4,"mean":2.5,"count":6})";
   ASSERT_TRUE(sent().rtt_ms);
   EXPECT_DOUBLE_EQ(sent().rtt_ms->median, 2);
