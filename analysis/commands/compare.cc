@@ -91,7 +91,7 @@ void CompareCommand::define(cli::Flags& flags) {
       .toggle("reverse", &is_reversed_, "the other way round")
       .choice("format", &format_, {"text", "markdown", "csv", "html"},
               "how; otherwise the file's ending tells")
-      .option("output,o", &file_, "FILE", "where to, instead of standard output");
+      .option("output,o", &file_, "FILE", "where to; '-' is standard output");
 }
 
 Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders) const {
@@ -205,6 +205,7 @@ Result<> CompareCommand::put(cli::Context& context, Form form, const Shown& show
 }
 
 Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
+  file_ = file_ == kStandardOutput ? "" : file_;
   const Result<Form> form = form_of(format_, file_);
   if (!form) {
     return fail(form.error());

@@ -1,15 +1,10 @@
 #include "analysis/commands/compare_output.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
-#include "base/sys/descriptor.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -34,21 +29,9 @@ Result<> check_place(const fs::path& file) {
                 "give another, like comparison.html");
   }
   std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    return fail(ErrorKind::Usage, "", file.string(), "is no file",
+  if (fs::is_directory(file, error)) {
+    return fail(ErrorKind::Usage, "", file.string(), "is a folder",
                 "give the name of a file, like comparison.html");
-  }
-  return {};
-}
-
-Result<> write_all(int fd, std::string_view text, const std::string& file) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR) {
-      return fail(from_errno(errno, "", file));
-    }
-    text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
   }
   return {};
 }
@@ -82,20 +65,12 @@ Result<> write_file(const std::string& file, const std::string& text) {
   if (const Result<> sound = check_place(file); !sound) {
     return sound;
   }
-  const std::string beside = file + ".part";
-  const sys::Descriptor open(
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!open) {
-    return fail(from_errno(errno, "", file));
+  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
+  if (!output) {
+    return fail(output.error());
   }
-  Result<> written = write_all(open.get(), text, file);
-  if (written && ::rename(beside.c_str(), file.c_str()) != 0) {
-    written = fail(from_errno(errno, "", file));
-  }
-  if (!written) {
-    ::unlink(beside.c_str());
-  }
-  return written;
+  (*output)->write(text);
+  return (*output)->finish();
 }
 
 }  // namespace chokepoint::analysis

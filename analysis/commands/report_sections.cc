@@ -186,7 +186,7 @@ Section moments_of(const Report& report) {
 }
 
 Section missing_of(const Report& report) {
-  return {.title = "What was not measured, and why", .lines = missing_in(report)};
+  return {.title = "What was not measured, and why", .lines = report.missing};
 }
 
 bool is_empty(const Section& section) {

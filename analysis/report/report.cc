@@ -1,8 +1,7 @@
 #include "analysis/report/report.h"
 
-#include <algorithm>
-
 #include "analysis/load/overview.h"
+#include "analysis/report/not_measured.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -25,22 +24,8 @@ Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
   report.hosts = host_pictures(run);
   report.paths = path_pictures(run, inquiry.clocks, report.flows, options.wan_rtt_ms);
   report.probes = probe_table(run, report.paths);
+  report.missing = not_measured(run, report);
   return report;
-}
-
-std::vector<std::string> missing_in(const Report& report) {
-  std::vector<std::string> missing = report.diagnosis.missing;
-  std::ranges::copy(report.timeline.remarks, std::back_inserter(missing));
-  std::ranges::copy(report.probes.remarks, std::back_inserter(missing));
-  for (const Error& error : report.summary.unreadable) {
-    missing.push_back(describe(error));
-  }
-  for (const NodeSummary& node : report.summary.nodes) {
-    if (node.damage) {
-      missing.push_back(describe(*node.damage));
-    }
-  }
-  return missing;
 }
 
 }  // namespace chokepoint::analysis

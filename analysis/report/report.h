@@ -27,13 +27,12 @@ struct Report {
   std::vector<HostPicture> hosts = {};
   std::vector<PathPicture> paths = {};
   ProbeTable probes = {};
+  std::vector<std::string> missing = {};  // what was not measured and why, a line each
 };
 
 // Reads more of the records than the inquiry needed, into `run`.
 Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
                  const DiagnoseOptions& options);
 
-// What was not measured and why, of all parts, a line each.
-std::vector<std::string> missing_in(const Report& report);
 
 }  // namespace chokepoint::analysis

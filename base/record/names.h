@@ -73,6 +73,9 @@ constexpr std::string_view kGpuPcieReceived = "gpu.pcie_received_bytes_per_s";
 constexpr std::string_view kGpuNvlinkSent = "gpu.nvlink_sent_bytes_per_s";
 constexpr std::string_view kGpuNvlinkReceived = "gpu.nvlink_received_bytes_per_s";
 
+// Facts of this category: what could not be seen of the host, the subject, and why.
+constexpr std::string_view kNotSeen = "not-seen";
+
 // Event: a process of the job computes on a GPU, the subject; detail {"pid"}.
 constexpr std::string_view kGpuProcess = "gpu-process";
 

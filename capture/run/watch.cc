@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/host/inventory.h"
+#include "base/record/names.h"
 
 namespace chokepoint::capture::run {
 namespace {
@@ -215,7 +216,26 @@ void Watch::gather() {
   add_each(figures.remarks, packets_.remarks());
   add_each(figures.remarks, figures.sockets.remarks);
   add_each(figures.remarks, figures.counters.remarks);
+  keep_remarks(figures.remarks);
   figures_ = std::move(figures);
+}
+
+// Afterwards somebody wants to know why a number is not there. "GPUs: no driver" is of GPUs.
+void Watch::keep_remarks(const std::vector<std::string>& remarks) {
+  constexpr std::string_view kPartsThem = ": ";
+  for (const std::string& remark : remarks) {
+    if (!kept_remarks_.insert(remark).second) {
+      continue;
+    }
+    const std::size_t colon = remark.find(kPartsThem);
+    const bool has_subject = colon != std::string::npos;
+    writer_->add(
+        record::Fact{.category = std::string(record::kNotSeen),
+                     .subject = has_subject ? remark.substr(0, colon) : "",
+                     .key = "reason",
+                     .value = has_subject ? remark.substr(colon + kPartsThem.size()) : remark,
+                     .source = "chokepoint run"});
+  }
 }
 
 // The kernel goes on sending what a process that has ended left in its sockets.

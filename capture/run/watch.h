@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,7 @@ class Watch {
   std::int64_t look_at_sockets();
   std::int64_t look_at_counters();
   void gather();
+  void keep_remarks(const std::vector<std::string>& remarks);
   void wait_for_what_is_under_way() const;
 
   Options options_;
@@ -91,6 +93,7 @@ class Watch {
   std::unique_ptr<counter::Watcher> counters_;
   std::unique_ptr<job::Roster> roster_;
   std::vector<std::string> remarks_;
+  std::set<std::string> kept_remarks_;
   std::int64_t began_ns_ = 0;
   std::int64_t roster_due_ns_ = 0;
   bool has_facts_ = false;

@@ -187,11 +187,11 @@ TEST_F(Compare, WritesFilesByTheirEnding) {
     EXPECT_EQ(run.code, cli::ExitCode::Done);
     EXPECT_EQ(run.out, "");
     EXPECT_THAT(content(file(name)), testing::StartsWith(start));
-    EXPECT_FALSE(fs::exists(file(name) + ".part"));
   }
   // What stood there before is replaced, and with --json the document is still on standard output.
   EXPECT_EQ(json::parse(compare({"-o", file("t.md"), "--json"}).out)["groups"].size(), 1);
   EXPECT_EQ(compare({"-o", file("t.md"), "-q"}).err, "");
+  EXPECT_THAT(compare({"-o", "-", "--format", "csv"}).out, testing::StartsWith("setup,"));
 }
 
 TEST_F(Compare, PlacesThatCannotBeWritten) {

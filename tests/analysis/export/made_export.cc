@@ -48,7 +48,7 @@ void add_rows(NodeMaker& node, std::int64_t flow, bool is_first) {
       node.push(record::FlowMark{.t_ns = node.at_ms(begin),
                                  .flow = flow,
                                  .direction = direction,
-                                 .sequence = 1000 * step});
+                                 .sequence = std::int64_t{1000} * step});
     }
   }
   node.sockets(

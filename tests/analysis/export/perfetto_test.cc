@@ -24,35 +24,30 @@ using testing::Pair;
 
 class Perfetto : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    run_ = new RunMaker;
-    make_full_run(*run_);
-    trace_ = new TraceContent(exported_trace(run_->folder()));
+  void SetUp() override {
+    make_full_run(run_);
+    trace_ = exported_trace(run_.folder());
   }
-  static void TearDownTestSuite() {
-    delete trace_;
-    delete run_;
-  }
-  static std::set<std::string> paths() {
+  std::set<std::string> paths() const {
     std::set<std::string> paths;
-    for (const auto& [uuid, track] : trace_->tracks) {
-      paths.insert(trace_->path_of(uuid));
+    for (const auto& [uuid, track] : trace_.tracks) {
+      paths.insert(trace_.path_of(uuid));
     }
     return paths;
   }
 
-  static inline RunMaker* run_ = nullptr;
-  static inline TraceContent* trace_ = nullptr;
+  RunMaker run_;
+  TraceContent trace_;
 };
 
 TEST_F(Perfetto, IsWithoutFaults) {
-  EXPECT_THAT(trace_->faults, IsEmpty());
-  EXPECT_GT(trace_->events.size(), 500U);
+  EXPECT_THAT(trace_.faults, IsEmpty());
+  EXPECT_GT(trace_.events.size(), 500U);
 }
 
 TEST_F(Perfetto, HasAProcessForEachRankAndNode) {
   std::set<std::string> processes;
-  for (const auto& [uuid, track] : trace_->tracks) {
+  for (const auto& [uuid, track] : trace_.tracks) {
     if (track.is_process) {
       processes.insert(track.name);
     }
@@ -81,8 +76,8 @@ TEST_F(Perfetto, HasARowForEverything) {
 
 TEST_F(Perfetto, BringsNodesToOneClock) {
   // b's clock is a second ahead, and its steps begin when a's do.
-  const auto a = trace_->on("rank 0 on a/steps from marks");
-  const auto b = trace_->on("rank 1 on b/steps from marks");
+  const auto a = trace_.on("rank 0 on a/steps from marks");
+  const auto b = trace_.on("rank 1 on b/steps from marks");
   ASSERT_EQ(a.size(), 40U);
   ASSERT_EQ(b.size(), 40U);
   for (std::size_t place = 0; place < a.size(); ++place) {
@@ -95,30 +90,30 @@ TEST_F(Perfetto, BringsNodesToOneClock) {
 
 TEST_F(Perfetto, PutsCollectivesThatOverlapOnTracksOfOneName) {
   std::map<std::uint64_t, int> begun;
-  for (const TraceEvent& event : trace_->on("rank 0 on a/collectives")) {
+  for (const TraceEvent& event : trace_.on("rank 0 on a/collectives")) {
     begun[event.track] += event.type == 1 ? 1 : 0;
   }
   EXPECT_THAT(begun, ElementsAre(Pair(testing::_, 20), Pair(testing::_, 20)));
 }
 
 TEST_F(Perfetto, TellsOfEachCollectiveWhoWaitedForWhom) {
-  const auto events = trace_->on("rank 0 on a/collectives");
+  const auto events = trace_.on("rank 0 on a/collectives");
   const TraceEvent& first = events.front();
   EXPECT_EQ(first.name, "all-reduce");
   EXPECT_THAT(first.notes, IsSupersetOf({Pair("bytes", "1000000"), Pair("waited_ms", "3"),
                                          Pair("last_to_come", "rank 1 on b"), Pair("number", "0"),
                                          Pair("source", "gloo")}));
-  const auto waiting = trace_->on("rank 0 on a/waiting");
+  const auto waiting = trace_.on("rank 0 on a/waiting");
   ASSERT_EQ(waiting.size(), 80U);
   EXPECT_EQ(waiting[0].name, "waiting for rank 1 on b");
   EXPECT_EQ(waiting[1].time_ns - waiting[0].time_ns, 3'000'000U);
-  EXPECT_THAT(trace_->on("rank 1 on b/waiting"), IsEmpty());
+  EXPECT_THAT(trace_.on("rank 1 on b/waiting"), IsEmpty());
 }
 
 TEST_F(Perfetto, LinksThePartsOfACollective) {
   std::map<std::uint64_t, std::set<std::string>> parts;
   for (const char* path : {"rank 0 on a/collectives", "rank 1 on b/collectives"}) {
-    for (const TraceEvent& event : trace_->on(path)) {
+    for (const TraceEvent& event : trace_.on(path)) {
       for (const std::uint64_t link : event.links) {
         parts[link].insert(path + event.notes.at("number"));
       }
@@ -132,32 +127,32 @@ TEST_F(Perfetto, LinksThePartsOfACollective) {
 
 TEST_F(Perfetto, CountsThroughputAndItsPauses) {
   const std::string flow = "rank 0 on a/connections/10.0.0.1:4000 > 10.0.0.2:5000 (rank 1 on b)";
-  const auto events = trace_->on(flow + "/throughput out");
+  const auto events = trace_.on(flow + "/throughput out");
   ASSERT_EQ(events.size(), 40U);  // up and down again, each step
   EXPECT_GT(events[0].value, 800);
   EXPECT_LT(events[0].value, 880);
   EXPECT_EQ(events[1].value, 0);
   EXPECT_EQ(events[1].time_ns - events[0].time_ns, 20'000'000U);
-  const auto bursts = trace_->on(flow + "/data out");
+  const auto bursts = trace_.on(flow + "/data out");
   ASSERT_EQ(bursts.size(), 40U);
   EXPECT_EQ(bursts[0].notes.at("payload_bytes"), "2000000");
 }
 
 TEST_F(Perfetto, CountsGrowthAsARate) {
-  const auto sent = trace_->on("node a/nic/nic.sent_bytes eth0");
+  const auto sent = trace_.on("node a/nic/nic.sent_bytes eth0");
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_DOUBLE_EQ(sent[0].value, 1000);  // 125 MB in a second
   EXPECT_EQ(sent[1].value, 0);
-  const auto busy = trace_->on("node a/cpu/cpu.busy_ns cpu3");
+  const auto busy = trace_.on("node a/cpu/cpu.busy_ns cpu3");
   EXPECT_DOUBLE_EQ(busy.at(0).value, 25);
-  const auto gpu = trace_->on("node a/gpu/gpu.utilization_percent 0000:3b:00.0");
+  const auto gpu = trace_.on("node a/gpu/gpu.utilization_percent 0000:3b:00.0");
   ASSERT_EQ(gpu.size(), 1U);
   EXPECT_DOUBLE_EQ(gpu[0].value, 33.25);
 }
 
 TEST_F(Perfetto, EveryCounterSaysItsUnit) {
   std::map<std::string, std::string> units;
-  for (const auto& [uuid, track] : trace_->tracks) {
+  for (const auto& [uuid, track] : trace_.tracks) {
     if (track.is_counter) {
       units.emplace(track.name, track.unit);
     }
@@ -170,25 +165,25 @@ TEST_F(Perfetto, EveryCounterSaysItsUnit) {
 }
 
 TEST_F(Perfetto, TellsWhatHappened) {
-  const auto events = trace_->on("node a/events");
+  const auto events = trace_.on("node a/events");
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].name, "interface-down");
   EXPECT_THAT(events[0].notes, Contains(Pair("subject", "eth0")));
-  const auto probes = trace_->on("node a/probes");
+  const auto probes = trace_.on("node a/probes");
   ASSERT_EQ(probes.size(), 1U);
   EXPECT_EQ(probes[0].name, "probe tcp");
 }
 
 TEST_F(Perfetto, CutsToAPartOfTheRun) {
   const Span half{500'000'000, 1'000'000'000};
-  const TraceContent part = exported_trace(run_->folder(), half);
+  const TraceContent part = exported_trace(run_.folder(), half);
   EXPECT_THAT(part.faults, IsEmpty());
   EXPECT_EQ(part.on("rank 0 on a/steps from marks").size(), 12U);  // six end within
   EXPECT_EQ(part.on("rank 1 on b/steps from marks").size(), 12U);
   EXPECT_EQ(part.on("node a/events").size(), 1U);
   EXPECT_THAT(part.on("node a/probes"), IsEmpty());  // before the job
   for (const TraceEvent& event : part.events) {
-    EXPECT_GE(event.time_ns, trace_->on("node a/watched").front().time_ns + 300'000'000);
+    EXPECT_GE(event.time_ns, trace_.on("node a/watched").front().time_ns + 300'000'000);
   }
 }
 
@@ -220,7 +215,7 @@ TEST_F(Perfetto, IsWhatProtocReads) {
   if (std::system("command -v protoc >/dev/null") != 0) {
     GTEST_SKIP() << "needs protoc: scripts/setup test";
   }
-  const std::filesystem::path folder = run_->folder();
+  const std::filesystem::path& folder = run_.folder();
   std::ofstream(folder / "trace.pftrace", std::ios::binary) << exported_text(
       folder, [](ExportedRun& run, cli::Output& out) { write_perfetto(run, out); });
   const std::string schema = CHOKEPOINT_FIXTURES "/../analysis/export";
@@ -237,7 +232,7 @@ TEST_F(Perfetto, IsWhatProtocReads) {
         << "not in trace.proto: " << line;
     events += line.find("track_event {") != std::string::npos ? 1U : 0U;
   }
-  EXPECT_EQ(events, trace_->events.size());
+  EXPECT_EQ(events, trace_.events.size());
 }
 
 }  // namespace

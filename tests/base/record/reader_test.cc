@@ -196,6 +196,22 @@ TEST_F(RecordReader, ReadsASpanAsIfItHadReadAll) {
   }
 }
 
+TEST_F(RecordReader, AVisitEndsWhereTheVisitorSaysSo) {
+  auto writer = open_writer();
+  {
+    Producer producer = writer->producer("test");
+    for (std::int64_t number = 1; number <= 100; ++number) {
+      producer.push(CounterSample{.t_ns = number, .series = 1, .value = 1});
+    }
+  }
+  writer->close(0);
+  Reader reader = open_reader();
+  std::size_t seen = 0;
+  EXPECT_TRUE(reader.each_in<CounterSample>({{1, 50}, {60, 100}},
+                                            [&](const CounterSample&) { return ++seen < 10; }));
+  EXPECT_EQ(seen, 10U);
+}
+
 TEST_F(RecordReader, HoldsStillWhileTheRecordGrows) {
   auto writer = open_writer();
   Producer producer = writer->producer("test");

@@ -56,10 +56,10 @@ TEST_F(Dashboard, NamesNothingThatIsNotServed) {
       served[family.name].insert(label.name);
     }
   }
-  static const std::regex kName("chokepoint_[a-z_]+");
+  static const std::regex metric("chokepoint_[a-z_]+");
   std::set<std::string> used;
   for (const std::string& expression : expressions()) {
-    for (std::sregex_iterator name(expression.begin(), expression.end(), kName), end; name != end;
+    for (std::sregex_iterator name(expression.begin(), expression.end(), metric), end; name != end;
          ++name) {
       EXPECT_THAT(served, Contains(testing::Key(name->str()))) << expression;
       used.insert(name->str());
@@ -75,11 +75,11 @@ TEST_F(Dashboard, EveryLegendNamesLabelsThatAreThere) {
       labels.insert(label.name);
     }
   }
-  static const std::regex kLabel(R"(\{\{([a-z_]+)\}\})");
+  static const std::regex label(R"(\{\{([a-z_]+)\}\})");
   for (const json& panel : dashboard_["panels"]) {
     for (const json& target : panel.value("targets", json::array())) {
       const std::string legend = target["legendFormat"];
-      for (std::sregex_iterator name(legend.begin(), legend.end(), kLabel), end; name != end;
+      for (std::sregex_iterator name(legend.begin(), legend.end(), label), end; name != end;
            ++name) {
         EXPECT_THAT(labels, Contains((*name)[1].str())) << legend;
       }
