@@ -34,5 +34,4 @@ struct Report {
 Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
                  const DiagnoseOptions& options);
 
-
 }  // namespace chokepoint::analysis

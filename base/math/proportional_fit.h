@@ -14,8 +14,8 @@ struct GuessTable {
   std::vector<double> cells = {};
 };
 
-// Both sums have the same total. A row or column of which nothing is guessed is guessed to go as the
-// other side's sums. The rows of what comes back sum to `rows`, its columns nearly to
+// Both sums have the same total. A row or column of which nothing is guessed is guessed to go as
+// the other side's sums. The rows of what comes back sum to `rows`, its columns nearly to
 // `columns`.
 void fit_to_sums(GuessTable& table, std::span<const double> rows, std::span<const double> columns);
 
