@@ -8,6 +8,7 @@
 
 #include "analysis/commands/compare_flags.h"
 #include "analysis/commands/compare_runs.h"
+#include "analysis/commands/written_file.h"
 #include "analysis/page/page.h"
 #include "base/cli/progress.h"
 #include "base/cli/utf8.h"

@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/cli/output.h"
-
 namespace chokepoint::analysis {
 namespace {
 
@@ -21,19 +19,6 @@ std::optional<Form> named(const std::array<Name, N>& names, std::string_view nam
     }
   }
   return std::nullopt;
-}
-
-Result<> check_place(const fs::path& file) {
-  if (file.extension() == ".db") {
-    return fail(ErrorKind::Usage, "", file.string(), "is the name of a run's record",
-                "give another, like comparison.html");
-  }
-  std::error_code error;
-  if (fs::is_directory(file, error)) {
-    return fail(ErrorKind::Usage, "", file.string(), "is a folder",
-                "give the name of a file, like comparison.html");
-  }
-  return {};
 }
 
 }  // namespace
@@ -59,18 +44,6 @@ Result<Form> form_of(const std::string& format, const std::string& file) {
   return form ? Result<Form>(*form)
               : fail(ErrorKind::Usage, "", "-o " + file, "the name does not tell the format",
                      "end it with .html, .md, .csv, .json or .txt, or give --format");
-}
-
-Result<> write_file(const std::string& file, const std::string& text) {
-  if (const Result<> sound = check_place(file); !sound) {
-    return sound;
-  }
-  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
-  if (!output) {
-    return fail(output.error());
-  }
-  (*output)->write(text);
-  return (*output)->finish();
 }
 
 }  // namespace chokepoint::analysis

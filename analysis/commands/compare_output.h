@@ -11,13 +11,8 @@ namespace chokepoint::analysis {
 
 enum class Form { Text, Markdown, Csv, Html, Json };
 
-constexpr const char* kStandardOutput = "-";
-
 // Of what --format says, else of the file's ending, else text. An Error where an ending says
 // nothing.
 Result<Form> form_of(const std::string& format, const std::string& file);
-
-// In one piece: what was there before stays whole until the new one is. Never over a run's record.
-Result<> write_file(const std::string& file, const std::string& text);
 
 }  // namespace chokepoint::analysis

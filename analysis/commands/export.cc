@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <filesystem>
-
 #include "analysis/commands/export_output.h"
+#include "analysis/commands/run_folder.h"
 #include "base/cli/document.h"
 #include "base/cli/progress.h"
 #include "base/sys/signals.h"
@@ -14,32 +13,6 @@ namespace chokepoint::analysis {
 namespace {
 
 using std::chrono::nanoseconds;
-
-// The command's name says already what failed.
-Error without_operation(Error error) {
-  error.operation.clear();
-  return error;
-}
-
-// As it was given, without slashes that say nothing.
-std::string name_of_folder(const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
-  return path.has_filename() ? path.string() : path.parent_path().string();
-}
-
-Result<record::Run> records_of(const std::string& folder) {
-  Result<record::Run> records = record::open_run(folder);
-  if (!records) {
-    return fail(without_operation(records.error()));
-  }
-  if (records->nodes.empty()) {
-    return records->unreadable.size() == 1
-               ? fail(without_operation(records->unreadable.front()))
-               : fail(ErrorKind::Malformed, "", folder, "none of its records can be read",
-                      "'chokepoint record show' says why of each");
-  }
-  return records;
-}
 
 void warn(const cli::Context& context, const ExportedRun& run, const Exported& exported) {
   for (const Error& error : run.troubles()) {

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/commands/written_file.h"
 #include "analysis/export/json.h"
 #include "analysis/export/perfetto/perfetto.h"
 #include "analysis/export/prometheus.h"
@@ -22,6 +23,9 @@ void write_prometheus(ExportedRun& run, cli::Output& out) {
 
 Result<Exported> export_to_one(const std::string& format, const std::string& place,
                                ExportedRun& run, const cli::Context& context) {
+  if (const Result<> sound = check_no_record(place); !sound) {
+    return fail(sound.error());
+  }
   Result<std::unique_ptr<cli::Output>> out =
       place.empty()
           ? Result<std::unique_ptr<cli::Output>>(cli::open_stream(context.out, "standard output"))

@@ -4,15 +4,10 @@
 #include <fmt/ostream.h>
 
 #include "analysis/commands/record_views.h"
+#include "analysis/commands/run_folder.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-// "record show" says already that it is about a record.
-Error without_operation(Error error) {
-  error.operation.clear();
-  return error;
-}
 
 // One node's record that cannot be read does not hide the others.
 void warn(const cli::Context& context, const RunSummary& run) {

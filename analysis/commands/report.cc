@@ -8,15 +8,13 @@
 
 #include "analysis/commands/report_views.h"
 #include "analysis/commands/study.h"
+#include "analysis/commands/written_file.h"
 #include "analysis/page/page.h"
-#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kStandardOutput = "-";
 
 std::string format_by_ending(const std::string& file) {
   const std::string ending = fs::path(file).extension();
@@ -54,15 +52,6 @@ Result<std::string> rendered(const cli::Context& context, const Report& report,
                   .view = "report",
                   .document = std::move(document),
                   .plain_text = text_of(report, plain_terminal())});
-}
-
-Result<> write_file(const std::string& file, const std::string& content) {
-  Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
-  if (!output) {
-    return std::unexpected(output.error());
-  }
-  (*output)->write(content);
-  return (*output)->finish();
 }
 
 std::string ending_of(const std::string& format) {

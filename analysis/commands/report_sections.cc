@@ -137,6 +137,17 @@ double bytes_of(const FlowLine& flow) {
   return static_cast<double>(flow.ways[0].bytes.value_or(0) + flow.ways[1].bytes.value_or(0));
 }
 
+// Of both directions, as far as they tell.
+std::string sent_again(const FlowLine& flow) {
+  std::optional<double> sum;
+  for (const FlowWay& way : flow.ways) {
+    if (way.retransmitted_packets) {
+      sum = sum.value_or(0) + static_cast<double>(*way.retransmitted_packets);
+    }
+  }
+  return sum ? number_text(*sum) : kUnknown;
+}
+
 Section flows_of(const Report& report) {
   Section section{.title = "Connections",
                   .table = {.columns = {{"a"},
@@ -160,14 +171,10 @@ Section flows_of(const Report& report) {
     const auto end = [](const FlowSide& side) {
       return side.port ? fmt::format("{}:{}", side.name, *side.port) : side.name;
     };
-    const auto again = [](const FlowWay& way) {
-      return real(way.retransmitted_packets).value_or(0);
-    };
     const auto rtt = flow->rtt_ms();
     section.table.rows.push_back(
         {end(flow->sides[0]), end(flow->sides[1]), or_unknown(real(flow->ways[0].bytes), "bytes"),
-         or_unknown(real(flow->ways[1].bytes), "bytes"),
-         number_text(again(flow->ways[0]) + again(flow->ways[1])),
+         or_unknown(real(flow->ways[1].bytes), "bytes"), sent_again(*flow),
          rtt ? time_text(rtt->median) : or_unknown(flow->min_rtt_ms, "ms")});
   }
   return section;

@@ -4,19 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
 
+#include "analysis/commands/run_folder.h"
 #include "base/record/session.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-// The command's name says already what failed.
-Error without_operation(Error error) {
-  error.operation.clear();
-  return error;
-}
 
 std::vector<Error> troubles_of(const RunData& run) {
   std::vector<Error> troubles;
@@ -46,12 +40,6 @@ std::vector<std::string> jobs_left_out(const record::Run& run) {
   return lines;
 }
 
-// As it was given, without slashes that say nothing.
-std::string name_of_folder(const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
-  return path.has_filename() ? path.string() : path.parent_path().string();
-}
-
 // DIR in a command stands for the run's folder.
 void name_folder(Verdict& verdict, const std::string& path) {
   constexpr std::string_view kFolder = "DIR";
@@ -67,15 +55,9 @@ void name_folder(Verdict& verdict, const std::string& path) {
 }  // namespace
 
 Result<Study> study(const std::string& folder, const DiagnoseOptions& options) {
-  Result<record::Run> records = record::open_run(folder);
+  Result<record::Run> records = records_of(folder);
   if (!records) {
-    return fail(without_operation(records.error()));
-  }
-  if (records->nodes.empty()) {
-    return records->unreadable.size() == 1
-               ? fail(without_operation(records->unreadable.front()))
-               : fail(ErrorKind::Malformed, "", folder, "none of its records can be read",
-                      "'chokepoint record show' says why of each");
+    return fail(records.error());
   }
   Study study{.records = std::move(*records)};
   study.run = load_run(study.records);

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <set>
 
-#include "analysis/compare/throughput.h"
-
 namespace chokepoint::analysis {
 namespace {
 
@@ -126,6 +124,12 @@ bool are_thrown_together(const std::vector<ComparedRun>& runs,
 
 }  // namespace
 
+std::optional<std::int64_t> count_of(const std::map<std::string, std::string>& labels,
+                                     const std::string& key) {
+  const auto label = labels.find(key);
+  return label == labels.end() ? std::nullopt : whole_number(label->second);
+}
+
 std::optional<Setup> setup_of(const std::map<std::string, std::string>& labels) {
   if (const auto setup = labels.find("setup"); setup != labels.end()) {
     const std::string_view text = setup->second;
@@ -138,12 +142,9 @@ std::optional<Setup> setup_of(const std::map<std::string, std::string>& labels) 
       }
     }
   }
-  const std::optional<double> nodes = number_of(labels, "nodes");
-  const std::optional<double> each = number_of(labels, "gpus_per_node");
-  return nodes && each && *nodes < 1e6 && *each < 1e6
-             ? std::optional(Setup{.nodes = static_cast<std::int64_t>(*nodes),
-                                   .each = static_cast<std::int64_t>(*each)})
-             : std::nullopt;
+  const std::optional<std::int64_t> nodes = count_of(labels, "nodes");
+  const std::optional<std::int64_t> each = count_of(labels, "gpus_per_node");
+  return nodes && each ? std::optional(Setup{.nodes = *nodes, .each = *each}) : std::nullopt;
 }
 
 bool is_derived(const std::string& key) { return holds(kDerived, key); }

@@ -15,6 +15,10 @@ struct Setup {
   std::int64_t each = 0;  // GPUs a node
 };
 
+// A label that is a whole number from 1 to a million; nothing where it is not.
+std::optional<std::int64_t> count_of(const std::map<std::string, std::string>& labels,
+                                     const std::string& key);
+
 // Of the label "setup" where it is of the form 2x1, or of "nodes" and "gpus_per_node".
 std::optional<Setup> setup_of(const std::map<std::string, std::string>& labels);
 

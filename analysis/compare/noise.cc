@@ -74,6 +74,9 @@ Values steps_of(const RunList& runs, Figure metric) {
   Values steps = run.step_ms;
   if (metric == Figure::SamplesPerS && !steps.empty()) {
     const double samples = run[metric]->value * *math::mean(steps);
+    if (samples <= 0) {
+      return {};  // steps that took no time tell nothing of their pace
+    }
     for (double& step : steps) {
       step /= samples;
     }

@@ -23,8 +23,8 @@ void set(ComparedRun& run, Figure figure, std::optional<double> value, std::stri
 }
 
 std::optional<std::int64_t> gpus_of(const Labels& labels, const RunData& data) {
-  if (const std::optional<double> gpus = number_of(labels, "gpus")) {
-    return std::llround(*gpus);
+  if (const std::optional<std::int64_t> gpus = count_of(labels, "gpus")) {
+    return gpus;
   }
   if (const std::optional<Setup> setup = setup_of(labels)) {
     return setup->nodes * setup->each;

@@ -94,6 +94,9 @@ class NodeLoader {
     for (record::Flow& row : mine<record::Flow>()) {
       FlowData& flow = node_.flows.emplace_back();
       flow.row = std::move(row);
+      if (const std::int64_t end = flow.row.local_end.value_or(0); end != 0 && end != 1) {
+        flow.row.local_end = {};  // it is taken for a place from here on
+      }
       for (const record::Direction direction : {record::Direction::AToB, record::Direction::BToA}) {
         auto& total = flow.totals.at(static_cast<std::size_t>(direction));
         total.flow = flow.row.id;

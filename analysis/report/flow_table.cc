@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/report/flow_ways.h"
+#include "analysis/report/known_span.h"
 #include "analysis/report/path_pace.h"
 
 namespace chokepoint::analysis {
@@ -57,7 +58,8 @@ std::optional<double> life_s(const RunData& run, const Connection& connection) {
   for (const auto& place : connection.ends) {
     const FlowData* flow = at(run, place);
     if (flow != nullptr && flow->row.start_ns.known()) {
-      const std::int64_t end_ns = flow->row.end_ns.value_or(run.nodes[place->node].span.end_ns);
+      const std::int64_t end_ns =
+          flow->row.end_ns.value_or(known_span(run.nodes[place->node]).end_ns);
       return static_cast<double>(end_ns - flow->row.start_ns.value()) / 1e9;
     }
   }
@@ -97,9 +99,15 @@ bool has_sockets(const RunData& run, const Connection& connection) {
 class TableMaker {
  public:
   TableMaker(const RunData& run, const Clocks& clocks, const Blame* blame, std::int64_t origin_ns)
-      : run_(run), clocks_(clocks), blame_(blame), origin_ns_(origin_ns) {
+      : run_(run), clocks_(clocks), origin_ns_(origin_ns) {
     for (const Connection& connection : run.connections) {
       table_.flows.push_back(line_of(connection));
+    }
+    blames_.resize(run.connections.size());
+    for (std::size_t each = 0; blame != nullptr && each < blame->directions.size(); ++each) {
+      const DirectionBlame& direction = blame->directions[each];
+      const auto way = static_cast<std::size_t>(direction.view.direction);
+      blames_[direction.view.connection].at(way) = &direction;
     }
   }
 
@@ -123,20 +131,11 @@ class TableMaker {
     return line;
   }
 
-  const DirectionBlame* blame_of(const DirectionView& view) const {
-    if (blame_ == nullptr) {
-      return nullptr;
-    }
-    const auto found = std::ranges::find_if(blame_->directions, [&](const DirectionBlame& each) {
-      return each.view.connection == view.connection && each.view.direction == view.direction;
-    });
-    return found == blame_->directions.end() ? nullptr : &*found;
-  }
-
   void add_way(const DirectionView& view) {
     FlowLine& line = table_.flows[view.connection];
-    const DirectionBlame* blame = blame_of(view);
-    FlowWay& way = line.ways.at(static_cast<std::size_t>(view.direction));
+    const auto place = static_cast<std::size_t>(view.direction);
+    const DirectionBlame* blame = blames_[view.connection].at(place);
+    FlowWay& way = line.ways.at(place);
     way = flow_way(run_, view);
     const auto life = life_s(run_, run_.connections[view.connection]);
     if (way.payload_bytes && life.value_or(0) > 0) {
@@ -173,7 +172,7 @@ class TableMaker {
 
   const RunData& run_;
   const Clocks& clocks_;
-  const Blame* blame_;
+  std::vector<std::array<const DirectionBlame*, 2>> blames_;  // by connection and way
   const std::int64_t origin_ns_;
   FlowTable table_;
 };

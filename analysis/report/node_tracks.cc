@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "analysis/report/node_facts.h"
 #include "analysis/report/track_maker.h"
 #include "base/record/names.h"
 
@@ -185,22 +185,10 @@ class NodeTracks {
     }
   }
 
-  std::optional<double> cores() const {
-    for (const record::Fact& fact : node_.facts) {
-      double count = 0;
-      const char* end = fact.value.data() + fact.value.size();
-      if (fact.category == "cpu" && fact.key == "online" &&
-          std::from_chars(fact.value.data(), end, count).ec == std::errc() && count > 0) {
-        return count;
-      }
-    }
-    return std::nullopt;
-  }
-
   void add_all_cores() {
     const SeriesData* all = node_.find(record::kCpuBusy, "all");
-    const std::optional<double> count = cores();
-    if (all == nullptr || !count) {
+    const std::optional<double> count = number_of(node_, "cpu", "", "online");
+    if (all == nullptr || count.value_or(0) < 1) {
       return;
     }
     Track made = track("cpu", "all cores", "percent");

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
+#include "analysis/report/known_span.h"
 #include "analysis/report/moments.h"
 #include "analysis/report/time_axis.h"
 #include "analysis/report/timeline_lanes.h"
@@ -15,25 +15,6 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::size_t kFewestBins = 60;
-
-// A node's record that lost its sessions has no end.
-Span known_span(const NodeData& node) {
-  constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 2;
-  if (node.span.end_ns < kEndless) {
-    return node.span;
-  }
-  Span span{kEndless, 0};
-  for (const record::Step& step : node.steps) {
-    span = {std::min(span.start_ns, step.start_ns), std::max(span.end_ns, step.end_ns)};
-  }
-  for (const SeriesData& series : node.series) {
-    if (!series.readings.empty()) {
-      span = {std::min(span.start_ns, series.readings.front().t_ns),
-              std::max(span.end_ns, series.readings.back().t_ns)};
-    }
-  }
-  return span;
-}
 
 Span whole_span(const RunData& run, const Clocks& clocks) {
   std::optional<Span> whole;

@@ -7,6 +7,7 @@
 
 #include "analysis/load/collective_name.h"
 #include "analysis/load/run_summary.h"
+#include "analysis/report/known_span.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -41,9 +42,9 @@ Lane steps_lane(const RunData& run, const Inquiry& inquiry, std::size_t place, s
   const NodeData& node = run.nodes[place];
   Lane lane{.node = node.name, .rank = node.rank(), .kind = "steps", .names = {"step"}};
   for (const record::Step& step : node.steps) {
-    lane.all += step.source == inquiry.steps.source ? step.merged : 0;
+    lane.all += step.source == inquiry.steps.source ? std::max<std::int64_t>(step.merged, 1) : 0;
   }
-  const Thinned thinned(node.span, static_cast<std::size_t>(lane.all), most);
+  const Thinned thinned(known_span(node), static_cast<std::size_t>(lane.all), most);
   for (const record::Step& step : node.steps) {
     if (step.source == inquiry.steps.source && thinned.shows(step.start_ns)) {
       lane.entries.push_back(
@@ -63,7 +64,7 @@ Lane collectives_lane(const RunData& run, const Inquiry& inquiry, std::size_t pl
             .kind = "collectives",
             .all = static_cast<std::int64_t>(node.collectives.size()),
             .source = "collectives of " + node.name};
-  const Thinned thinned(node.span, node.collectives.size(), most);
+  const Thinned thinned(known_span(node), node.collectives.size(), most);
   std::map<record::CollectiveKind, std::size_t> names;
   for (const record::Collective& each : node.collectives) {
     if (!thinned.shows(each.start_ns)) {
@@ -91,8 +92,8 @@ Lane waiting_lane(const RunData& run, const Inquiry& inquiry, std::size_t place,
             .names = {"the others wait for " + node.name},
             .source = "who came when to the collectives of all nodes"};
   lane.all = std::ranges::count(inquiry.phases.late, place, &Late::node);
-  const Thinned thinned({inquiry.clocks.common_ns(place, node.span.start_ns),
-                         inquiry.clocks.common_ns(place, node.span.end_ns)},
+  const Span own = known_span(node);
+  const Thinned thinned(on_common_clock(inquiry.clocks, place, own.start_ns, own.end_ns),
                         static_cast<std::size_t>(lane.all), most);
   for (const Late& late : inquiry.phases.late) {
     if (late.node == place && thinned.shows(late.waited.start_ns)) {

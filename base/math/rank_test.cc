@@ -19,7 +19,7 @@ std::vector<std::size_t> doubled_ranks(const std::vector<double>& values) {
   std::ranges::sort(order, {}, [&](std::size_t at) { return values[at]; });
   std::vector<std::size_t> ranks(values.size());
   for (std::size_t from = 0; from < order.size();) {
-    std::size_t to = from;
+    std::size_t to = from + 1;
     while (to < order.size() && values[order[to]] == values[order[from]]) {
       ++to;
     }

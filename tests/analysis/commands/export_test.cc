@@ -92,6 +92,14 @@ TEST_F(Export, MistakesAreOneLine) {
   }
 }
 
+TEST_F(Export, NeverTakesTheRecordsPlace) {
+  const auto size = fs::file_size(place("a.db"));
+  for (const std::string format : {"perfetto", "prometheus", "csv", "json"}) {
+    EXPECT_NE(exported({folder(), "--to", format, "-o", place("a.db")}).code, cli::ExitCode::Done);
+    EXPECT_EQ(fs::file_size(place("a.db")), size) << format;
+  }
+}
+
 TEST_F(Export, WhatCannotBeReadOrWrittenIsOneLine) {
   for (const std::string& wrong : {folder() + "/none", std::string("/dev/null")}) {
     const fakes::CliRun run = exported({wrong, "--to", "json"});

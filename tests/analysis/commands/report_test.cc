@@ -95,6 +95,16 @@ TEST(ReportCommand, SaysInOneLineWhatCannotBeDone) {
   EXPECT_EQ(report({folder, "--format", "pdf"}).code, cli::ExitCode::Usage);
 }
 
+TEST(ReportCommand, NeverTakesTheRecordsPlace) {
+  MadePair pair;
+  const std::string record = pair.folder() + "/a.db";
+  const std::string before = content_of(record);
+  const fakes::CliRun run = report({pair.folder(), "-o", record});
+  EXPECT_EQ(run.code, cli::ExitCode::Usage);
+  EXPECT_THAT(run.err, HasSubstr("is the name of a run's record"));
+  EXPECT_EQ(content_of(record), before);
+}
+
 TEST(ReportCommand, ARunWithoutStepsHasAPage) {
   RunMaker run;
   run.node({.name = "a"});

@@ -40,6 +40,19 @@ TEST(Differences, FiveAndFiveByTheirRanks) {
   EXPECT_EQ(difference.is_worse, true);
 }
 
+// A record may say of every step that nothing was done in it.
+TEST(Differences, StepsThatTookNoTimeTellNothing) {
+  std::vector<ComparedRun> runs;
+  for (const char* net : {"1", "2"}) {
+    runs.push_back(made_run({{"net", net}}, 100));
+    set(runs.back(), Figure::SamplesPerS, 500);
+    runs.back().step_ms = Values(20, 0);
+  }
+  const Comparison comparison = *compare(std::move(runs), {});
+  ASSERT_EQ(comparison.metric, Figure::SamplesPerS);
+  EXPECT_EQ(comparison.groups[1].difference->why_no_test, "one run each, of too few steps");
+}
+
 TEST(Differences, TheSameIsNoise) {
   const Comparison comparison = of_two(kFive, {100.5, 101.5, 102.5, 103.5, 104.5});
   EXPECT_FALSE(comparison.groups[1].difference->is_beyond_noise);

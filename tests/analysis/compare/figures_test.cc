@@ -82,6 +82,15 @@ TEST(FiguresOfARun, LabelsThatAreNoNumbers) {
   }
 }
 
+TEST(FiguresOfARun, GpusAreWholeNumbers) {
+  for (const std::string key : {"gpus", "nodes", "gpus_per_node"}) {
+    std::map<std::string, std::string> labels{{"nodes", "2"}, {"gpus_per_node", "4"}};
+    labels[key] = "0.4";
+    MadeRecords runs;
+    EXPECT_EQ(read(runs.add({.labels = labels})).gpus, key == "gpus" ? 8 : 1) << key;
+  }
+}
+
 // The first step has connections to make.
 TEST(FiguresOfARun, ThroughputBeginsWithTheSecondStep) {
   RunMaker run;

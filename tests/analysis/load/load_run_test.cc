@@ -39,6 +39,19 @@ class LoadRun : public testing::Test {
   RunMaker run_;
 };
 
+// Whoever asks takes it for the place of an end.
+TEST_F(LoadRun, AnEndThatIsNeitherIsUnknown) {
+  NodeMaker& node = first();
+  for (const std::int64_t end : {0, 1, 2, -1}) {
+    node.add(record::Flow{.protocol = "tcp", .a_address = "10.0.0.1", .local_end = end});
+  }
+  std::vector<std::int64_t> ends;
+  for (const FlowData& flow : run_.load().nodes[0].flows) {
+    ends.push_back(flow.row.local_end.value_or(9));
+  }
+  EXPECT_THAT(ends, testing::UnorderedElementsAre(0, 1, 9, 9));
+}
+
 TEST_F(LoadRun, KeepsWhatANodeTold) {
   NodeMaker& a = first({.length_ms = 500, .command = {"train", "--fast"}, .exit_status = 3});
   talk(a);

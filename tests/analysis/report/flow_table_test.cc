@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "analysis/report/parts_document.h"
 #include "tests/analysis/made_run.h"
 
@@ -62,6 +64,17 @@ TEST_F(FlowTableOf, LivesToTheRecordsEndWhereNobodySawItsOwn) {
   const FlowLine line = table().flows.at(0);
   EXPECT_EQ(line.end_s, std::nullopt);
   EXPECT_THAT(line.ways[0].throughput_mbps, Optional(DoubleNear(540 * 2 / 1.999, 0.1)));
+}
+
+TEST_F(FlowTableOf, HasNoPaceOverALifeThatNobodyTells) {
+  for (const char* name : {"a", "b"}) {
+    at(name).row.end_ns = {};
+    NodeData& node = made_.node(name);
+    node.span = {0, std::numeric_limits<std::int64_t>::max()};  // its sessions are lost
+    node.steps.clear();
+    node.collectives.clear();
+  }
+  EXPECT_EQ(sent().throughput_mbps, std::nullopt);
 }
 
 TEST_F(FlowTableOf, AsksTheSenderFirst) {

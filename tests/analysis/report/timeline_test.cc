@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "analysis/report/step_bars.h"
@@ -113,6 +114,10 @@ TEST_F(TimelineOfTwo, CoresAreSharesOfTimeAndTheBusiestCounts) {
   EXPECT_THAT(find(all, "cpu", "busiest core")->values, Each(DoubleNear(75, 1e-6)));
   EXPECT_THAT(find(all, "cpu", "all cores")->values, Each(DoubleNear(25, 1e-6)));
   EXPECT_EQ(find(all, "cpu", "busiest core", "b"), nullptr);
+  for (const char* none : {"", "0", "-4", "inf", "many"}) {
+    a.facts.push_back({.category = "cpu", .key = "online", .value = none});
+    EXPECT_EQ(find(timeline(), "cpu", "all cores"), nullptr) << none;
+  }
 }
 
 TEST_F(TimelineOfTwo, WhatNeverHappenedIsNotDrawn) {
@@ -202,6 +207,28 @@ TEST_F(TimelineOfTwo, ARecordWithoutItsSessionHasTheSpanOfWhatItHolds) {
   const Timeline all = timeline();
   EXPECT_LE(all.span.length_ns(), 2 * made_.span().length_ns());
   EXPECT_GT(all.span.length_ns(), 0);
+}
+
+TEST_F(TimelineOfTwo, ARecordWithoutItsSessionIsThinnedLikeAnyOther) {
+  for (NodeData& node : made_.data.nodes) {
+    node.span = {0, std::numeric_limits<std::int64_t>::max()};
+  }
+  for (const Lane& lane : timeline({.collectives = 16}).lanes) {
+    if (lane.kind == "collectives") {
+      EXPECT_LT(lane.entries.size(), static_cast<std::size_t>(kSteps));
+    }
+  }
+}
+
+TEST_F(TimelineOfTwo, ARowThatSaysItStandsForNoneStandsForOne) {
+  for (NodeData& node : made_.data.nodes) {
+    for (record::Step& step : node.steps) {
+      step.merged = step.merged > 1 ? step.merged : -3;
+    }
+  }
+  for (const Lane& lane : timeline().lanes) {
+    EXPECT_GT(lane.all, 0) << lane.kind;
+  }
 }
 
 TEST(Timeline, OfNothingIsEmpty) {
