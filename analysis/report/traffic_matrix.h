@@ -14,7 +14,8 @@ template <class T>
 using Square = std::vector<std::vector<std::optional<T>>>;
 
 struct TrafficMatrix {
-  std::vector<std::string> names = {};  // nodes, then addresses of those without a record
+  std::vector<std::string> names = {};  // nodes, then addresses of those without a record; of many
+                                        // the last stands for all that are not named
   // Row sends, column receives; unknown where nothing was seen.
   Square<std::int64_t> bytes = {};
   Square<double> throughput_mbps = {};  // over the run

@@ -1,5 +1,6 @@
 #include "analysis/report/traffic_matrix.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,9 @@ namespace chokepoint::analysis {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::Optional;
+using testing::SizeIs;
 
 FlowLine line(const char* a, const char* b, std::optional<std::int64_t> sent,
               std::optional<std::int64_t> received = {}) {
@@ -49,6 +52,22 @@ TEST(TrafficMatrixOf, NamesNodesFirstAndThoseWithoutARecordBehindThem) {
 TEST(TrafficMatrixOf, KeepsWhatStaysOnOneNode) {
   const FlowTable table{.flows = {line("a", "a", 5, 6)}};
   EXPECT_THAT(traffic_matrix(run_of({"a"}), table, 1).bytes[0][0], Optional(11));
+}
+
+TEST(TrafficMatrixOf, OfManyPeersNamesThoseThatCarriedMost) {
+  FlowTable table;
+  for (int peer = 0; peer < 1000; ++peer) {
+    table.flows.push_back(
+        line("a", fmt::format("10.1.{}.{}", peer / 250, peer % 250).c_str(), peer < 970 ? 1 : 100));
+  }
+  const TrafficMatrix matrix = traffic_matrix(run_of({"a"}), table, 1);
+  EXPECT_THAT(matrix.names, SizeIs(42));
+  EXPECT_EQ(matrix.names[1], "10.1.3.220");
+  EXPECT_EQ(matrix.names.back(), "960 others");
+  EXPECT_THAT(matrix.bytes[0][30], Optional(100));
+  EXPECT_THAT(matrix.bytes[0][31], Optional(1));
+  EXPECT_THAT(matrix.bytes[0].back(), Optional(960));
+  EXPECT_THAT(matrix.source, HasSubstr("of 1000 peers without a record the 40"));
 }
 
 TEST(TrafficMatrixOf, LeavesWhatIsUnknownEmpty) {
