@@ -15,6 +15,7 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kBeyond = 1.2;
+constexpr double kMostly = 0.5;
 
 std::optional<double> lesser(std::optional<double> one, std::optional<double> other) {
   return one && other ? std::min(one, other) : one ? one : other;
@@ -44,9 +45,9 @@ struct Limits {
   std::optional<double> PathPicture::* mbps;
 };
 
-constexpr std::array kLimitsOfPath{Limits{"interface", &PathPicture::interface_mbps},
-                                   Limits{"pcie", &PathPicture::pcie_mbps},
-                                   Limits{"probe", &PathPicture::probe_mbps}};
+constexpr std::array kLimitsOfPath{
+    Limits{"full", &PathPicture::full_mbps}, Limits{"interface", &PathPicture::interface_mbps},
+    Limits{"pcie", &PathPicture::pcie_mbps}, Limits{"probe", &PathPicture::probe_mbps}};
 
 // What the job went well beyond is no limit: an interface of software may tell any speed, a short
 // probe may not have come up to it.
@@ -68,6 +69,7 @@ struct Sum {
   PathPace pace = {};
   std::optional<std::int64_t> packets = {};
   std::optional<std::int64_t> retransmitted = {};
+  LimitTimes limited = {};
   std::int64_t most_payload = -1;
   std::vector<std::string> seen_by = {};
 };
@@ -119,6 +121,9 @@ class PathMaker {
       add_up(sum.packets, way.packets);
       add_up(sum.retransmitted, way.retransmitted_packets);
     }
+    if (way.limited_by) {
+      sum.limited += *way.limited_by;
+    }
     sum.path.min_rtt_ms = lesser(sum.path.min_rtt_ms, line.min_rtt_ms);
     const std::int64_t payload = way.payload_bytes.value_or(0);
     if (way.rtt_ms && payload > sum.most_payload) {
@@ -161,6 +166,9 @@ class PathMaker {
     const Pace pace = sum.pace.pace(path.min_rtt_ms);
     path.reached_mbps = pace.peak_mbps;
     path.mean_busy_mbps = pace.mean_mbps;
+    if (sum.limited[Limit::LinkFull] > kMostly * sum.limited.sum()) {
+      path.full_mbps = path.reached_mbps;
+    }
     add_probes(run_, path);
     path.source = fmt::format("flow or socket samples and interfaces of {}{}",
                               fmt::join(sum.seen_by, " and "),

@@ -34,12 +34,14 @@ struct PathPicture {
   std::optional<double> interface_mbps = {};  // the slower of both ends
   std::optional<double> pcie_mbps = {};       // the narrower slot of both ends
   std::optional<double> probe_mbps = {};      // the best that a probe measured this way
-  std::optional<OtherWay> other_way = {};     // the best of those that the job did not take
+  // What was reached, where a queue stood before the path's slowest link most of the time.
+  std::optional<double> full_mbps = {};
+  std::optional<OtherWay> other_way = {};  // the best of those that the job did not take
   std::string source = {};
 
   // The smallest of those that the job did not go well beyond; `limit` names it.
   std::optional<double> possible_mbps() const;
-  const char* limit() const;  // "interface", "pcie", "probe"; null where none is known
+  const char* limit() const;  // "full", "interface", "pcie", "probe"; null: none known
 };
 
 // `wan_rtt_ms`: from which round trip on a path is wide-area, as DiagnoseOptions has it.

@@ -23,6 +23,7 @@ cli::Json json_of(const PathPicture& path) {
           {"interface_mbps", value_or_null(path.interface_mbps)},
           {"pcie_mbps", value_or_null(path.pcie_mbps)},
           {"probe_mbps", value_or_null(path.probe_mbps)},
+          {"full_mbps", value_or_null(path.full_mbps)},
           {"other_way", json_of(path.other_way)},
           {"possible_mbps", value_or_null(path.possible_mbps())},
           {"limit", path.limit() == nullptr ? cli::Json() : cli::Json(path.limit())},

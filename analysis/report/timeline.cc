@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/report/known_span.h"
 #include "analysis/report/moments.h"
@@ -13,7 +14,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kNodeValues = 300'000;  // of all tracks of nodes together
 constexpr std::size_t kFewestBins = 60;
 
 Span whole_span(const RunData& run, const Clocks& clocks) {
@@ -81,17 +81,25 @@ std::size_t bins_for(std::size_t values, std::size_t tracks, std::size_t most) {
                     std::max(most, kFewestBins));
 }
 
+TrackMaker maker_of(const RunData& run, const Inquiry& inquiry, const TimelineLimits& limits,
+                    std::array<std::size_t, 2> bins, Timeline& timeline) {
+  timeline.axes.clear();
+  for (const std::size_t wanted : bins) {
+    timeline.axes.push_back(
+        time_axis(timeline.span, timeline.windows, wanted, limits.shortest_bin_ns));
+  }
+  return TrackMaker(run, inquiry.clocks, timeline.axes);
+}
+
+// How many tracks hosts have shows only when they are made.
 void add_tracks(const RunData& run, const Inquiry& inquiry, const TimelineLimits& limits,
                 Timeline& timeline) {
   const std::size_t flows = std::min(run.connections.size(), limits.flows);
-  const std::size_t node_bins =
-      bins_for(kNodeValues, run.nodes.size() * kTracksOfNode, limits.bins);
   const std::size_t flow_bins = bins_for(limits.flow_values, flows * kTracksOfFlow, limits.bins);
-  for (const std::size_t bins : {node_bins, flow_bins}) {
-    timeline.axes.push_back(
-        time_axis(timeline.span, timeline.windows, bins, limits.shortest_bin_ns));
-  }
-  const TrackMaker maker(run, inquiry.clocks, timeline.axes);
+  const std::size_t tracks =
+      node_tracks(maker_of(run, inquiry, limits, {kFewestBins, flow_bins}, timeline)).size();
+  const std::size_t node_bins = bins_for(limits.node_values, tracks, limits.bins);
+  const TrackMaker maker = maker_of(run, inquiry, limits, {node_bins, flow_bins}, timeline);
   timeline.tracks = node_tracks(maker);
   std::ranges::move(flow_tracks(maker, flows), std::back_inserter(timeline.tracks));
   if (flows < run.connections.size()) {

@@ -16,8 +16,9 @@
 namespace chokepoint::analysis {
 
 struct TimelineLimits {
-  std::size_t bins = 1400;            // of a track of a node
-  std::size_t flow_values = 120'000;  // of all tracks of connections together
+  std::size_t bins = 1400;            // of a track
+  std::size_t node_values = 130'000;  // of all tracks of nodes together
+  std::size_t flow_values = 90'000;   // of all tracks of connections together
   std::size_t flows = 64;             // with tracks
   std::size_t steps = 6000;           // shown one by one; beyond that some at a time
   std::size_t collectives = 12'000;   // of all nodes

@@ -38,6 +38,5 @@ std::vector<Track> node_tracks(const TrackMaker& maker);
 // Of the connections that carried most. `most` is the number of these.
 std::vector<Track> flow_tracks(const TrackMaker& maker, std::size_t most);
 constexpr std::size_t kTracksOfFlow = 10;
-constexpr std::size_t kTracksOfNode = 20;  // about
 
 }  // namespace chokepoint::analysis

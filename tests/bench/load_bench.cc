@@ -21,6 +21,7 @@
 #include <cstdlib>
 
 #include "tests/analysis/run_maker.h"
+#include "tests/bench/made_host.h"
 #include "tests/bench/made_rows.h"
 
 namespace chokepoint::analysis {
@@ -34,7 +35,6 @@ constexpr double kStepMs = 500;
 constexpr double kTalkMs = 200;
 constexpr double kTickMs = 10;
 constexpr double kSocketsAMs = 2;
-constexpr std::int64_t kSeries = 50;
 constexpr std::int64_t kCollectivesAStep = 10;
 constexpr int kRepetitions = 5;
 
@@ -63,12 +63,10 @@ class Node {
         flows_.push_back(maker_.flow(end_of(index, peer, number), end_of(peer, index, number)));
       }
     }
-    for (std::int64_t number = 0; number < kSeries; ++number) {
-      const bool is_gauge = number % 5 == 0;
-      series_.push_back(maker_.add(record::Series{
-          .name = fmt::format("made.{}", number),
-          .subject = "eth0",
-          .kind = is_gauge ? record::SeriesKind::Gauge : record::SeriesKind::Counter}));
+    for (const bench::MadeSeries& made : bench::kSeriesOfHost) {
+      series_.push_back(maker_.add(record::Series{.name = std::string(made.name),
+                                                  .subject = std::string(made.subject),
+                                                  .kind = made.kind}));
     }
   }
 
@@ -172,13 +170,15 @@ class Node {
   }
 
   void push_host(double ms) {
-    for (std::int64_t number = 0; number < kSeries; ++number) {
-      const std::int64_t id = series_[static_cast<std::size_t>(number)];
-      const auto value = static_cast<double>(tick_ * (number + 1));
-      if (number % 5 == 0) {
-        push(record::GaugeSample{.t_ns = maker_.at_ms(ms), .series = id, .value = value});
+    for (std::size_t number = 0; number < series_.size(); ++number) {
+      const auto value = static_cast<double>(tick_) * static_cast<double>(number + 1);
+      if (bench::kSeriesOfHost.at(number).kind == bench::kGauge) {
+        push(record::GaugeSample{.t_ns = maker_.at_ms(ms),
+                                 .series = series_[number],
+                                 .value = std::fmod(value, 1000.0)});
       } else {
-        push(record::CounterSample{.t_ns = maker_.at_ms(ms), .series = id, .value = value});
+        push(record::CounterSample{
+            .t_ns = maker_.at_ms(ms), .series = series_[number], .value = value * 1e5});
       }
     }
   }

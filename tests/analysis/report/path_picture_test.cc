@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/attribution/inquiry.h"
 #include "analysis/report/parts_document.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
@@ -43,6 +44,19 @@ class PathPictureOf : public testing::Test {
 
   MadeRun made_{{.step_ms = 400, .steps = 5}};
 };
+
+TEST_F(PathPictureOf, APathWithAQueueBeforeItIsFullWhateverItsInterfaceSays) {
+  const Inquiry inquiry = inquire(made_.data);
+  ASSERT_TRUE(inquiry.blame);
+  const PathPicture full =
+      path_pictures(made_.data, inquiry.clocks,
+                    flow_table(made_.data, inquiry.clocks, &*inquiry.blame, made_.span().start_ns),
+                    2)
+          .at(0);
+  EXPECT_STREQ(full.limit(), "full");
+  EXPECT_EQ(full.possible_mbps(), full.reached_mbps);
+  EXPECT_EQ(path().full_mbps, std::nullopt);
+}
 
 TEST_F(PathPictureOf, IsOneForEachWayThatCarriedSomething) {
   ASSERT_EQ(paths().size(), 1);

@@ -184,6 +184,21 @@ TEST_F(TimelineOfTwo, AConnectionTooManyHasNoCurveAndThePageSaysSo) {
   EXPECT_THAT(all.remarks, testing::Contains(HasSubstr("of 2 connections the 1")));
 }
 
+TEST_F(TimelineOfTwo, ManyCurvesHaveFewerBins) {
+  for (NodeData& node : made_.data.nodes) {
+    for (int card = 0; card < 40; ++card) {
+      made_.counter(node, record::kNicSentBytes, "eth" + std::to_string(card), 1e6);
+    }
+  }
+  const Timeline all = timeline({.node_values = 8000});
+  std::size_t values = 0;
+  for (const Track& track : all.tracks) {
+    values += track.flow ? 0 : track.values.size();
+  }
+  EXPECT_LE(values, 8000U);
+  EXPECT_GT(values, 4000U);
+}
+
 TEST_F(TimelineOfTwo, ARecordWithoutItsSessionHasTheSpanOfWhatItHolds) {
   for (NodeData& node : made_.data.nodes) {
     made_.counter(node, record::kNicSentBytes, "eth0", 1);

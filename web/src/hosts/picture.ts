@@ -58,6 +58,7 @@ function card(one: Ref): HTMLElement {
 }
 
 const bounds: Record<string, string> = {
+  full: "full: a queue stood before its slowest link",
   interface: "by the line of the interface",
   pcie: "by the card's slot",
   probe: "by a probe before the run",

@@ -117,6 +117,7 @@ function columns(selection: Selection): Column<Flow>[] {
     },
     {
       title: "Process",
+      name: "screen process",
       cell: (flow) => said(flow.ref.at("process")),
       value: (flow) => flow.ref.at("process").text,
     },

@@ -66,7 +66,6 @@ function sourcesOf(report: Ref): Source[] {
   sources.add("who talks to whom", report.at("matrix", "source"));
   each(report.at("paths"), () => "paths");
   each(report.at("probes"), () => "probes");
-  report.at("hosts").items.forEach((host) => each(host.at("facts"), () => "facts of hosts"));
   return sources.rows;
 }
 
