@@ -144,10 +144,11 @@ void take_steps(record::Reader& reader, NodeSummary& node) {
       steps = {.source = step.source};
       count_of_rank.clear();
     }
-    const auto merged = static_cast<double>(step.merged);
+    const std::int64_t rows = std::max<std::int64_t>(step.merged, 1);
+    const auto merged = static_cast<double>(rows);
     const auto busy_ns = static_cast<double>(step.busy_ns.value_or(step.end_ns - step.start_ns));
     steps.weighed_ms.emplace_back(busy_ns / merged / 1e6, merged);
-    count_of_rank[step.rank.value_or(-1)] += step.merged;
+    count_of_rank[step.rank.value_or(-1)] += rows;
   });
   note(read, node);
   for (const auto& [rank, count] : count_of_rank) {

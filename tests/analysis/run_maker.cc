@@ -153,7 +153,7 @@ void NodeMaker::sockets(std::int64_t flow, record::Direction direction, const So
   }
 }
 
-void NodeMaker::steps(const Steps& steps) {
+void NodeMaker::steps(const StepPlan& steps) {
   const Figure own = plan_.rank ? Figure(*plan_.rank) : Figure();
   for (std::int64_t number = 0; number < steps.count; ++number) {
     const double start = steps.from_ms + static_cast<double>(number) * steps.length_ms;

@@ -63,7 +63,7 @@ struct Sockets {
   record::SocketSample last = {};  // counters grow from the one to the other, the rest is as in it
 };
 
-struct Steps {
+struct StepPlan {
   std::int64_t count = 0;
   double length_ms = 0;
   double from_ms = 0;
@@ -99,7 +99,7 @@ class NodeMaker {
   // The totals come by themselves.
   void traffic(std::int64_t flow, record::Direction direction, const Traffic& traffic);
   void sockets(std::int64_t flow, record::Direction direction, const Sockets& sockets);
-  void steps(const Steps& steps);
+  void steps(const StepPlan& steps);
   void counter(const std::string& name, const std::string& subject,
                const std::vector<Value>& values);
   void gauge(const std::string& name, const std::string& subject, const std::vector<Value>& values);

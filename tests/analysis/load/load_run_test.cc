@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/load/run_summary.h"
 #include "tests/analysis/run_maker.h"
 
 namespace chokepoint::analysis {
@@ -13,7 +14,7 @@ using testing::HasSubstr;
 // Two hosts with a connection that each tells of from its own end.
 class LoadRun : public testing::Test {
  protected:
-  NodeMaker& first(NodePlan plan = {}) { return run_.node(plan); }
+  NodeMaker& first(const NodePlan& plan = {}) { return run_.node(plan); }
   NodeMaker& second(NodePlan plan = {}) {
     plan.name = "b";
     plan.address = "10.0.0.2";
@@ -38,6 +39,19 @@ class LoadRun : public testing::Test {
 
   RunMaker run_;
 };
+
+TEST_F(LoadRun, AStepThatSaysItStandsForNoneStandsForOne) {
+  NodeMaker& node = first();
+  for (const std::int64_t merged : {1, 0, -5}) {
+    node.push(record::Step{
+        .start_ns = node.at_ms(0), .end_ns = node.at_ms(100), .merged = merged, .rank = 0});
+  }
+  run_.finish();
+  record::Run records = *record::open_run(run_.folder());
+  const RunSummary summary = summarize(records);
+  EXPECT_EQ(summary.steps.count, 3);
+  EXPECT_EQ(step_quantile_ms(summary.steps, 0.99), 100);
+}
 
 // Whoever asks takes it for the place of an end.
 TEST_F(LoadRun, AnEndThatIsNeitherIsUnknown) {
