@@ -69,7 +69,7 @@ struct MadePair {
 };
 
 template <class Command>
-fakes::CliRun run_command(std::vector<std::string> words) {
+fakes::CliRun run_command(const std::vector<std::string>& words) {
   const cli::Program program{.name = "chokepoint",
                              .version = "0.0",
                              .purpose = "test",

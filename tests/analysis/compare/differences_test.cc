@@ -10,8 +10,8 @@ namespace {
 
 using Values = std::vector<double>;
 
-const Values kFive{100, 101, 102, 103, 104};
-const Values kSlower{110, 111, 112, 113, 114};
+const Values five{100, 101, 102, 103, 104};
+const Values slower{110, 111, 112, 113, 114};
 
 Comparison of_two(const Values& before, const Values& after, const CompareOptions& options = {}) {
   std::vector<ComparedRun> runs;
@@ -29,7 +29,7 @@ Values steps(double ms, std::size_t count) {
 }
 
 TEST(Differences, FiveAndFiveByTheirRanks) {
-  const Comparison comparison = of_two(kFive, kSlower);
+  const Comparison comparison = of_two(five, slower);
   const Difference& difference = *comparison.groups[1].difference;
   EXPECT_EQ(difference.test, NoiseTest::MannWhitney);
   EXPECT_NEAR(*difference.p, 2.0 / 252, 1e-12);
@@ -54,20 +54,20 @@ TEST(Differences, StepsThatTookNoTimeTellNothing) {
 }
 
 TEST(Differences, TheSameIsNoise) {
-  const Comparison comparison = of_two(kFive, {100.5, 101.5, 102.5, 103.5, 104.5});
+  const Comparison comparison = of_two(five, {100.5, 101.5, 102.5, 103.5, 104.5});
   EXPECT_FALSE(comparison.groups[1].difference->is_beyond_noise);
   EXPECT_EQ(comparison.groups[1].difference->is_worse, std::nullopt);
 }
 
 TEST(Differences, FasterIsNotWorse) {
-  EXPECT_EQ(of_two(kSlower, kFive).groups[1].difference->is_worse, false);
+  EXPECT_EQ(of_two(slower, five).groups[1].difference->is_worse, false);
 }
 
 // Ranks of five and five cannot give 0.05 / 8.
 TEST(Differences, AmongManyRowsFiveRunsAreTooFewForRanks) {
   std::vector<ComparedRun> runs;
   for (const char* setup : {"1x1", "1x2", "1x3", "1x4", "1x5", "1x6", "1x7", "1x8", "1x9"}) {
-    add_runs(runs, {{"setup", setup}}, std::string(setup) == "1x9" ? kSlower : kFive);
+    add_runs(runs, {{"setup", setup}}, std::string(setup) == "1x9" ? slower : five);
   }
   const Comparison comparison = *compare(std::move(runs), {});
   EXPECT_EQ(comparison.groups[1].difference->test, NoiseTest::Welch);
@@ -78,10 +78,10 @@ TEST(Differences, AmongManyRowsFiveRunsAreTooFewForRanks) {
 }
 
 TEST(Differences, OneRunAgainstMany) {
-  EXPECT_EQ(of_two(kFive, {130}).groups[1].difference->test, NoiseTest::SingleRun);
-  EXPECT_TRUE(of_two(kFive, {130}).groups[1].difference->is_beyond_noise);
-  EXPECT_FALSE(of_two(kFive, {105}).groups[1].difference->is_beyond_noise);
-  EXPECT_TRUE(of_two({130}, kFive).groups[1].difference->is_beyond_noise);
+  EXPECT_EQ(of_two(five, {130}).groups[1].difference->test, NoiseTest::SingleRun);
+  EXPECT_TRUE(of_two(five, {130}).groups[1].difference->is_beyond_noise);
+  EXPECT_FALSE(of_two(five, {105}).groups[1].difference->is_beyond_noise);
+  EXPECT_TRUE(of_two({130}, five).groups[1].difference->is_beyond_noise);
 }
 
 TEST(Differences, OneRunEachByTheirSteps) {
@@ -157,7 +157,7 @@ TEST(Differences, MoreThroughputIsBetterAndMoreVolumeIsNeither) {
 }
 
 TEST(Differences, AFigureThatNobodyTells) {
-  const Comparison comparison = of_two(kFive, kSlower, {.metric = Figure::DurationS});
+  const Comparison comparison = of_two(five, slower, {.metric = Figure::DurationS});
   EXPECT_EQ(comparison.groups[1].difference->change_percent, std::nullopt);
   EXPECT_NE(comparison.groups[1].difference->why_no_test, "");
 }
