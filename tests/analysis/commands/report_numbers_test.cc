@@ -18,7 +18,7 @@ using nlohmann::json;
 template <class Command>
 json told(std::vector<std::string> words) {
   words.emplace_back("--json");
-  const fakes::CliRun run = run_command<Command>(std::move(words));
+  const fakes::CliRun run = run_command<Command>(words);
   EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
   return json::parse(run.out, nullptr, false);
 }

@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 fakes::CliRun report(std::vector<std::string> words) {
   words.insert(words.begin(), "report");
-  return run_command<ReportCommand>(std::move(words));
+  return run_command<ReportCommand>(words);
 }
 
 std::string content_of(const fs::path& file) {

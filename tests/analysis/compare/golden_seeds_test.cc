@@ -36,7 +36,7 @@ void expect_golden(const std::string& name, const fakes::CliRun& run) {
   EXPECT_EQ(run.out, expected.str()) << "in " << path;
 }
 
-void expect_in_all_forms(const std::string& name, const MadeRecords& runs, Options options) {
+void expect_in_all_forms(const std::string& name, const MadeRecords& runs, const Options& options) {
   expect_golden(name + ".txt", run_compare(runs.folders(), options));
   for (const auto& [form, ending] : {std::pair{"markdown", ".md"}, std::pair{"csv", ".csv"}}) {
     Options with_form = options;
@@ -140,7 +140,7 @@ void add_post_run(MadeRecords& runs, const char* model, const PostRow& row) {
             .gpu_memory_bytes = row.memory_mib * 1024 * 1024});
 }
 
-const Options kPostTable{"--by", "experiment,model,parallelism,nodes,gpus_per_node", "--show",
+const Options post_table{"--by", "experiment,model,parallelism,nodes,gpus_per_node", "--show",
                          "epoch_s,gpu_memory_bytes"};
 
 TEST(GoldenSeeds, TheNetworkingPostsFirstTable) {
@@ -150,7 +150,7 @@ TEST(GoldenSeeds, TheNetworkingPostsFirstTable) {
         PostRow{"e-15-3", 2, 1, 62.55, 3696.01}}) {
     add_post_run(runs, "gpt2", row);
   }
-  expect_in_all_forms("networking-post-gpt2", runs, kPostTable);
+  expect_in_all_forms("networking-post-gpt2", runs, post_table);
 }
 
 TEST(GoldenSeeds, TheNetworkingPostsSecondTable) {
@@ -160,7 +160,7 @@ TEST(GoldenSeeds, TheNetworkingPostsSecondTable) {
         PostRow{"e-15-6-2", 2, 1, 406.12, 24'297.53}}) {
     add_post_run(runs, "gpt2-large", row);
   }
-  expect_in_all_forms("networking-post-gpt2-large", runs, kPostTable);
+  expect_in_all_forms("networking-post-gpt2-large", runs, post_table);
 }
 
 // "For WAN we see a 15.9% increase in time to train": against the LAN.
