@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "analysis/compare/keys.h"
 #include "analysis/compare/order.h"
@@ -127,18 +128,20 @@ Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reve
   }
   const Places folders = places_of_folders(comparison.runs);
   std::vector<std::size_t> order = counted(comparison.groups.size());
-  std::ranges::stable_sort(order, [&](std::size_t first, std::size_t second) {
+  // A row that does not tell the figure stands behind those that do.
+  const auto silent = std::ranges::stable_partition(order, [&](std::size_t place) {
+    return !figure || comparison.groups[place][*figure].has_value();
+  });
+  const std::span told(order.begin(), silent.begin());
+  std::ranges::stable_sort(told, [&](std::size_t first, std::size_t second) {
     const Group& one = comparison.groups[first];
     const Group& other = comparison.groups[second];
-    if (is_key) {
-      return order_of(by, value_at(one, comparison, by), value_at(other, comparison, by), folders) <
-             0;
-    }
-    // A row that does not tell the figure stands behind those that do.
-    return figure && one[*figure] && (!other[*figure] || one[*figure]->mean < other[*figure]->mean);
+    return is_key ? order_of(by, value_at(one, comparison, by), value_at(other, comparison, by),
+                             folders) < 0
+                  : figure && one[*figure]->mean < other[*figure]->mean;
   });
   if (is_reversed) {
-    std::ranges::reverse(order);
+    std::ranges::reverse(told);
   }
   put_in_order(comparison, order);
   return {};

@@ -37,6 +37,9 @@ std::int64_t wall_of(const RunData& run, const Clocks& clocks, std::int64_t comm
     return 0;
   }
   const NodeData& node = run.nodes[clocks.reference];
+  if (node.wall_start_ns <= 0) {
+    return 0;  // a record that lost its sessions
+  }
   return node.wall_start_ns + clocks.local_ns(clocks.reference, common_ns) - node.span.start_ns;
 }
 
@@ -130,7 +133,7 @@ Timeline timeline_of(const RunData& run, const Inquiry& inquiry,
   add_tracks(run, inquiry, limits, timeline);
   timeline.steps = shown_steps(inquiry.steps, limits.steps);
   timeline.lanes = lanes_of(run, inquiry, limits);
-  timeline.communicating = inquiry.phases.communicating;
+  timeline.communicating = joined(inquiry.phases.communicating, limits.communicating);
   timeline.moments = moments_of(run, inquiry, steps, limits.moments, timeline.remarks);
   return timeline;
 }

@@ -22,6 +22,7 @@ struct TimelineLimits {
   std::size_t flows = 64;             // with tracks
   std::size_t steps = 6000;           // shown one by one; beyond that some at a time
   std::size_t collectives = 12'000;   // of all nodes
+  std::size_t communicating = 6000;   // spans; the shortest pauses between more are not shown
   std::size_t moments = 200;
   std::int64_t shortest_bin_ns = 20'000'000;  // as often as sockets are read
 };

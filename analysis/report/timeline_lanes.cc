@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "analysis/load/collective_name.h"
 #include "analysis/load/run_summary.h"
@@ -137,6 +138,28 @@ std::vector<Lane> lanes_of(const RunData& run, const Inquiry& inquiry,
     }
   }
   return lanes;
+}
+
+std::vector<Span> joined(std::vector<Span> spans, std::size_t most) {
+  if (spans.size() <= most || most == 0) {
+    return spans;
+  }
+  std::vector<std::int64_t> pauses;
+  for (std::size_t next = 1; next < spans.size(); ++next) {
+    pauses.push_back(spans[next].start_ns - spans[next - 1].end_ns);
+  }
+  const auto kept = pauses.begin() + static_cast<std::ptrdiff_t>(most - 1);
+  std::ranges::nth_element(pauses, kept, std::greater<>());
+  const std::int64_t longest_hidden = *kept;
+  std::vector<Span> fewer = {spans.front()};
+  for (const Span& span : spans | std::views::drop(1)) {
+    if (span.start_ns - fewer.back().end_ns <= longest_hidden) {
+      fewer.back().end_ns = span.end_ns;
+    } else {
+      fewer.push_back(span);
+    }
+  }
+  return fewer;
 }
 
 }  // namespace chokepoint::analysis

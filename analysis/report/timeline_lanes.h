@@ -12,4 +12,7 @@ ShownSteps shown_steps(const StepLine& steps, std::size_t most);
 std::vector<Lane> lanes_of(const RunData& run, const Inquiry& inquiry,
                            const TimelineLimits& limits);
 
+// In order and apart. Of more than `most` those are one that have the shortest pauses between them.
+std::vector<Span> joined(std::vector<Span> spans, std::size_t most);
+
 }  // namespace chokepoint::analysis

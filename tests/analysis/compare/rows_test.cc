@@ -113,11 +113,11 @@ TEST(Rows, SortedByAFigure) {
   EXPECT_EQ(names_of(comparison), (Names{"1x1", "2x1", "1x2", "2x2"}));
   options.is_reversed = true;
   comparison = compared(runs, options);
-  EXPECT_EQ(names_of(comparison), (Names{"2x2", "1x2", "2x1", "1x1"}));
+  EXPECT_EQ(names_of(comparison), (Names{"1x2", "2x1", "1x1", "2x2"}));
   // Numbers of rows and runs went with them.
-  EXPECT_TRUE(comparison.groups[3].is_baseline);
-  EXPECT_EQ(comparison.groups[0].difference->baseline, 3);
-  EXPECT_EQ(comparison.runs[comparison.groups[1].runs.front()].labels["setup"], "1x2");
+  EXPECT_TRUE(comparison.groups[2].is_baseline);
+  EXPECT_EQ(comparison.groups[0].difference->baseline, 2);
+  EXPECT_EQ(comparison.runs[comparison.groups[0].runs.front()].labels["setup"], "1x2");
 }
 
 TEST(Rows, WrongWordsAreUsageErrors) {

@@ -259,6 +259,21 @@ TEST(ShownSteps, AreAllOfThemOrSeveralAtATime) {
   EXPECT_TRUE(shown.steps[1].is_settled);
 }
 
+TEST(JoinedSpans, HideTheShortestPauses) {
+  const auto starts = [](const std::vector<Span>& spans) {
+    std::vector<std::int64_t> list;
+    std::ranges::transform(spans, std::back_inserter(list), &Span::start_ns);
+    return list;
+  };
+  const std::vector<Span> spans = {{0, 10}, {11, 20}, {50, 60}, {62, 70}, {100, 110}};
+  EXPECT_THAT(starts(joined(spans, 5)), ElementsAre(0, 11, 50, 62, 100));
+  const std::vector<Span> three = joined(spans, 3);
+  EXPECT_THAT(starts(three), ElementsAre(0, 50, 100));
+  EXPECT_EQ(three[0].end_ns, 20);
+  EXPECT_EQ(three[1].end_ns, 70);
+  EXPECT_THAT(joined({}, 3), IsEmpty());
+}
+
 TEST(StepBars, AreMeansWhereStepsAreMany) {
   const StepLine line = line_of(8);
   std::vector<StepAccounts> accounts;
