@@ -86,8 +86,8 @@ void tell_what_nobody_asked(const Report& report, Lines& lines) {
     }
   }
   if (!names.empty()) {
-    lines.push_back("whether " + of_nodes(names) +
-                    " are set up well: 'chokepoint doctor --record DIR' was not asked");
+    lines.push_back("the set-up of " + of_nodes(names) +
+                    ": 'chokepoint doctor --record DIR' was not asked");
   }
 }
 
