@@ -10,13 +10,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-void print_row(std::ostream& out, const std::vector<std::string>& cells) {
-  for (const std::string& cell : cells) {
-    out << "| " << cli::markdown_text(cell) << ' ';
-  }
-  out << "|\n";
-}
-
 void print_list(std::ostream& out, const char* title, const std::vector<std::string>& lines) {
   if (lines.empty()) {
     return;
@@ -42,17 +35,12 @@ void print_markdown(std::ostream& out, const Shown& shown) {
     fmt::print(out, "All rows: {}\n\n", cli::markdown_text(common));
   }
   const TableOfRows table = table_of(shown);
-  std::vector<std::string> titles;
-  std::string rule;
+  std::vector<cli::Column> columns;
   for (const TableColumn& column : table.columns) {
-    titles.push_back(capital(column.title));
-    rule += column.is_number ? "| ---: " : "| --- ";
+    columns.push_back(
+        {capital(column.title), column.is_number ? cli::Align::Right : cli::Align::Left});
   }
-  print_row(out, titles);
-  out << rule << "|\n";
-  for (const std::vector<std::string>& row : table.rows) {
-    print_row(out, row);
-  }
+  out << cli::markdown_table(columns, table.rows);
   print_list(out, "Differences", differences_of(shown));
   std::vector<std::string> remarks = remarks_of(shown);
   std::ranges::move(left_out_of(shown.comparison), std::back_inserter(remarks));

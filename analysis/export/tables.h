@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/export/exported_run.h"
-#include "analysis/export/words.h"
+#include "analysis/load/code_words.h"
 #include "base/record/row.h"
 
 namespace chokepoint::analysis {

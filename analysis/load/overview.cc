@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <limits>
 
 #include "analysis/load/node_turns.h"
+#include "analysis/load/sample_keeper.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kShortestLookNs = 40e6;    // twice as long as sockets are read apart
 constexpr double kLongestLookNs = 2'000e6;  // as long as it takes most series to be told again
+
+// A record that lost its sessions has no end; nothing at even distances can be said of it.
+constexpr std::int64_t kEndlessNs = std::numeric_limits<std::int64_t>::max() / 2;
 
 bool is_inside(const std::vector<Span>& windows, Span span) {
   return std::ranges::any_of(windows, [&](const Span& window) {
@@ -21,22 +25,14 @@ bool is_inside(const std::vector<Span>& windows, Span span) {
 class OverviewOfNode {
  public:
   OverviewOfNode(record::Reader& reader, NodeData& node, const OverviewLimits& limits)
-      : reader_(reader), node_(node), limits_(limits) {
-    for (FlowData& flow : node.flows) {
-      flows_.emplace(flow.row.id, &flow);
-    }
-    for (SeriesData& series : node.series) {
-      series_.emplace(series.row.id, &series);
-    }
-  }
+      : reader_(reader), node_(node), limits_(limits), keeper_(node) {}
 
   void add() {
     const Result<record::Stillness> still = reader_.hold_still();
-    read<record::CounterSample>(limits_.looks,
-                                [this](const auto& row) { keep(row, row.peak_per_s, 0); });
-    read<record::GaugeSample>(limits_.looks,
-                              [this](const auto& row) { keep(row, row.peak, row.value); });
-    read<record::SocketSample>(limits_.looks / 2, [this](const auto& row) { keep(row); });
+    read<record::CounterSample>(limits_.looks, [this](const auto& row) { keeper_.keep(row); });
+    read<record::GaugeSample>(limits_.looks, [this](const auto& row) { keeper_.keep(row); });
+    read<record::SocketSample>(limits_.looks / 2,
+                               [this](const auto& row) { keeper_.keep(row, &FlowData::sockets); });
     put_in_order();
   }
 
@@ -82,28 +78,6 @@ class OverviewOfNode {
     }
   }
 
-  void keep(const record::SocketSample& row) {
-    const auto flow = flows_.find(row.flow);
-    const auto side = static_cast<std::size_t>(row.direction);
-    if (flow == flows_.end() || side > 1) {
-      return;
-    }
-    const std::size_t own_side = flow->second->is_turned ? 1 - side : side;
-    flow->second->sockets.at(own_side).push_back(row);
-    flow->second->sockets.at(own_side).back().direction = record::Direction(own_side);
-  }
-
-  template <class Row>
-  void keep(const Row& row, double peak, double otherwise) {
-    const auto series = series_.find(row.series);
-    if (series != series_.end() && !std::isnan(row.value)) {
-      series->second->readings.push_back({.t_ns = row.t_ns,
-                                          .bin_ns = row.bin_ns,
-                                          .value = row.value,
-                                          .peak = std::isnan(peak) ? otherwise : peak});
-    }
-  }
-
   // The first readings of a series are read always, and so may have come twice.
   void put_in_order() {
     for (SeriesData& series : node_.series) {
@@ -121,15 +95,15 @@ class OverviewOfNode {
   record::Reader& reader_;
   NodeData& node_;
   const OverviewLimits& limits_;
-  std::unordered_map<std::int64_t, FlowData*> flows_;
-  std::unordered_map<std::int64_t, SeriesData*> series_;
+  SampleKeeper keeper_;
 };
 
 }  // namespace
 
 void add_overview(record::Run& records, RunData& run, const OverviewLimits& limits) {
   for_each_node(run.nodes.size(), [&](std::size_t node) {
-    if (!run.nodes[node].windows.empty()) {
+    const bool has_end = run.nodes[node].span.end_ns < kEndlessNs;
+    if (!run.nodes[node].windows.empty() && has_end) {
       OverviewOfNode(records.nodes[node], run.nodes[node], limits).add();
     }
   });

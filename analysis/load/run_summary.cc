@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/load/code_words.h"
 #include "analysis/load/node_summary.h"
 #include "analysis/load/node_turns.h"
 
@@ -55,17 +56,8 @@ std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<doubl
 }
 
 const char* name_of(record::StepSource source) {
-  switch (source) {
-    case record::StepSource::Marks:
-      return "marks";
-    case record::StepSource::Output:
-      return "output";
-    case record::StepSource::Collectives:
-      return "collectives";
-    case record::StepSource::Traffic:
-      return "traffic";
-  }
-  return "unknown";
+  const std::string_view word = word_of(source);  // of literals, so it ends as one
+  return word.empty() ? "unknown" : word.data();
 }
 
 std::optional<double> step_quantile_ms(const Steps& steps, double share) {

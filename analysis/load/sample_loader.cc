@@ -1,9 +1,8 @@
 #include "analysis/load/sample_loader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <unordered_map>
 
+#include "analysis/load/sample_keeper.h"
 #include "analysis/load/totals.h"
 
 namespace chokepoint::analysis {
@@ -40,21 +39,14 @@ void note(const Result<>& done, NodeData& node) {
 class SampleLoader {
  public:
   SampleLoader(record::Reader& reader, const SamplePlan& plan, NodeData& node)
-      : reader_(reader), plan_(plan), node_(node) {
-    for (FlowData& flow : node.flows) {
-      flows_.emplace(flow.row.id, &flow);
-    }
-    for (SeriesData& series : node.series) {
-      series_.emplace(series.row.id, &series);
-    }
-  }
+      : reader_(reader), plan_(plan), node_(node), keeper_(node) {}
 
   void load() {
-    read<record::FlowSample>([this](const auto& row) { keep(row, &FlowData::packets); });
-    read<record::SocketSample>([this](const auto& row) { keep(row, &FlowData::sockets); });
-    read<record::FlowMark>([this](const auto& row) { keep(row, &FlowData::marks); });
-    read<record::CounterSample>([this](const auto& row) { keep(row, row.peak_per_s, 0); });
-    read<record::GaugeSample>([this](const auto& row) { keep(row, row.peak, row.value); });
+    read<record::FlowSample>([this](const auto& row) { keeper_.keep(row, &FlowData::packets); });
+    read<record::SocketSample>([this](const auto& row) { keeper_.keep(row, &FlowData::sockets); });
+    read<record::FlowMark>([this](const auto& row) { keeper_.keep(row, &FlowData::marks); });
+    read<record::CounterSample>([this](const auto& row) { keeper_.keep(row); });
+    read<record::GaugeSample>([this](const auto& row) { keeper_.keep(row); });
     read<record::Collective>([this](const auto& row) { node_.collectives.push_back(row); });
     put_together();
     node_.windows = plan_.windows;
@@ -78,26 +70,6 @@ class SampleLoader {
     return {plan_.whole.start_ns, node_.span.start_ns + kFirstReadingsNs};
   }
 
-  template <class Row>
-  void keep(const Row& row, std::array<std::vector<Row>, 2> FlowData::* where) {
-    const auto flow = flows_.find(row.flow);
-    const auto side = static_cast<std::size_t>(row.direction);
-    if (flow != flows_.end() && side < 2) {
-      (flow->second->*where).at(side).push_back(row);
-    }
-  }
-
-  template <class Row>
-  void keep(const Row& row, double peak, double otherwise) {
-    const auto series = series_.find(row.series);
-    if (series != series_.end() && !std::isnan(row.value)) {
-      series->second->readings.push_back({.t_ns = row.t_ns,
-                                          .bin_ns = row.bin_ns,
-                                          .value = row.value,
-                                          .peak = std::isnan(peak) ? otherwise : peak});
-    }
-  }
-
   void put_together() {
     for (FlowData& flow : node_.flows) {
       for (const std::size_t side : {0U, 1U}) {
@@ -116,8 +88,7 @@ class SampleLoader {
   record::Reader& reader_;
   const SamplePlan& plan_;
   NodeData& node_;
-  std::unordered_map<std::int64_t, FlowData*> flows_;
-  std::unordered_map<std::int64_t, SeriesData*> series_;
+  SampleKeeper keeper_;
 };
 
 }  // namespace

@@ -31,20 +31,6 @@ std::size_t bin_of(const Edges& edges, std::int64_t t_ns) {
   return static_cast<std::size_t>(edge - edges.begin()) - 1;
 }
 
-double count_at(std::span<const Point> readings, std::int64_t t_ns) {
-  const auto next = std::ranges::lower_bound(readings, t_ns, {}, &Point::t_ns);
-  if (next == readings.begin()) {
-    return next->value;
-  }
-  const Point& before = *std::prev(next);
-  if (next == readings.end()) {
-    return before.value;
-  }
-  const double part =
-      static_cast<double>(t_ns - before.t_ns) / static_cast<double>(next->t_ns - before.t_ns);
-  return before.value + part * (next->value - before.value);
-}
-
 }  // namespace
 
 Values unknown_values(const Edges& edges) {
@@ -128,11 +114,15 @@ Values rate_of_counts(std::span<const Point> readings, const Edges& edges) {
   if (readings.size() < 2) {
     return values;
   }
+  SeriesData series;
+  for (const Point& reading : readings) {
+    series.readings.push_back({.t_ns = reading.t_ns, .value = reading.value});
+  }
+  const Span seen{readings.front().t_ns, readings.back().t_ns};
   for (std::size_t bin = 0; bin < values.size(); ++bin) {
     const Span span = bin_at(edges, bin);
-    if (span.end_ns > readings.front().t_ns && span.start_ns < readings.back().t_ns) {
-      values[bin] =
-          (count_at(readings, span.end_ns) - count_at(readings, span.start_ns)) / seconds(span);
+    if (span.end_ns > seen.start_ns && span.start_ns < seen.end_ns) {
+      values[bin] = *growth(series, span) / seconds(span);
     }
   }
   return values;

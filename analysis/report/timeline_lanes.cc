@@ -6,7 +6,7 @@
 #include <map>
 #include <ranges>
 
-#include "analysis/load/collective_name.h"
+#include "analysis/load/code_words.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/known_span.h"
 
@@ -73,7 +73,8 @@ Lane collectives_lane(const RunData& run, const Inquiry& inquiry, std::size_t pl
     }
     const auto [name, is_new] = names.emplace(each.kind, lane.names.size());
     if (is_new) {
-      lane.names.emplace_back(name_of(each.kind));
+      const std::string_view word = word_of(each.kind);
+      lane.names.emplace_back(word.empty() ? "unknown" : word);
     }
     LaneEntry entry{.span = on_common_clock(inquiry.clocks, place, each.start_ns, each.end_ns),
                     .name = name->second};

@@ -66,7 +66,7 @@ std::string markdown_table(const std::vector<Column>& columns,
   std::vector<std::string> rules;
   for (const Column& column : columns) {
     titles.push_back(markdown_text(column.title));
-    rules.emplace_back(column.align == Align::Right ? "--:" : "---");
+    rules.emplace_back(column.align == Align::Right ? "---:" : "---");
   }
   std::string table = row_of(titles) + row_of(rules);
   for (const std::vector<std::string>& row : rows) {

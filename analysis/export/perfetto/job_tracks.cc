@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/export/words.h"
+#include "analysis/load/code_words.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -94,7 +94,7 @@ TEST(Markdown, CodeCannotBeEndedFromInside) {
 
 TEST(Markdown, ATableHasItsColumnsOnEveryLine) {
   EXPECT_EQ(markdown_table({{"what"}, {"value", Align::Right}}, {{"a|b", "1"}, {"c\nd", "2"}}),
-            "| what | value |\n| --- | --: |\n| a\\|b | 1 |\n| c·d | 2 |\n");
+            "| what | value |\n| --- | ---: |\n| a\\|b | 1 |\n| c·d | 2 |\n");
 }
 
 TEST(Table, CellsCannotMoveTheCursor) {

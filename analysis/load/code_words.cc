@@ -1,4 +1,4 @@
-#include "analysis/export/words.h"
+#include "analysis/load/code_words.h"
 
 #include <array>
 #include <span>
