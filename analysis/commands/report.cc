@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "analysis/commands/report_views.h"
@@ -118,10 +119,22 @@ Result<> ReportCommand::check(const cli::Context& context) {
   if (output_.empty() && is_for_reading) {
     output_ = kStandardOutput;
   }
+  return check_files();
+}
+
+// A page must not take another's place: "a" and "../a" are both a.html in a folder of pages.
+Result<> ReportCommand::check_files() const {
+  std::set<std::string> files;
+  for (const std::string& folder : folders_) {
+    if (output_ != kStandardOutput && !files.insert(file_for(folder)).second) {
+      return fail(ErrorKind::Usage, "", file_for(folder), "would be the page of two runs",
+                  "give these runs one after the other, each with its own -o");
+    }
+  }
   return {};
 }
 
-// Runs of one name would overwrite each other in a folder of pages: their paths tell them apart.
+// In a folder of pages runs of one name are told apart by their paths.
 std::string ReportCommand::file_for(const std::string& folder) const {
   const fs::path path = fs::path(folder).lexically_normal();
   if (output_.empty()) {

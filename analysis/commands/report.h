@@ -18,6 +18,7 @@ class ReportCommand : public cli::Command {
 
  private:
   Result<> check(const cli::Context& context);
+  Result<> check_files() const;
   Result<> report(cli::Context& context, const std::string& folder) const;
   std::string file_for(const std::string& folder) const;
 

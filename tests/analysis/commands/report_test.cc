@@ -72,6 +72,9 @@ TEST(ReportCommand, OneFolderTakesThePagesOfSeveralRuns) {
   const fakes::CliRun run = report({one.folder(), other.folder(), "-o", pages.path()});
   EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
   EXPECT_EQ(std::distance(fs::directory_iterator(pages.path()), {}), 2);
+  // Another way to write the first one's path: its page would be lost.
+  EXPECT_EQ(report({one.folder(), one.folder() + "/", "-o", pages.path()}).code,
+            cli::ExitCode::Usage);
 }
 
 TEST(ReportCommand, SaysInOneLineWhatCannotBeDone) {
