@@ -52,9 +52,9 @@ using CommandFactory = std::function<std::unique_ptr<Command>()>;
 // The commands in the order in which help shows them.
 using Registry = std::vector<CommandFactory>;
 
-template <class T>
-CommandFactory command() {
-  return [] { return std::make_unique<T>(); };
+template <class T, class... Given>
+CommandFactory command(Given... given) {
+  return [... given = std::move(given)] { return std::make_unique<T>(given...); };
 }
 
 }  // namespace chokepoint::cli

@@ -32,7 +32,7 @@ void DoctorCommand::define(cli::Flags& flags) {
       .group("Where to look")
       .option("root", &root_, "DIR",
               "read /proc, /sys and /etc below this folder: a copy taken from another host");
-  probe::define(flags, baseline_);
+  baseline::define(flags, baseline_);
 }
 
 Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
@@ -50,7 +50,8 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   } else {
     print_page(context, checks, all_);
   }
-  const Finding finding{.kind = "doctor", .document = document, .facts = host::facts_of(inventory)};
+  const baseline::Finding finding{
+      .kind = "doctor", .document = document, .facts = host::facts_of(inventory)};
   if (const Result<> kept = keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }

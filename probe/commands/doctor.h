@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "probe/commands/baseline.h"
 
 namespace chokepoint::probe {
 
@@ -16,7 +16,7 @@ class DoctorCommand final : public cli::Command {
 
  private:
   std::string root_ = "/";
-  BaselineFlags baseline_;
+  baseline::Flags baseline_;
   bool all_ = false;
   bool strict_ = false;
   bool exit_code_ = false;  // taken for the sake of scripts that give it to every command

@@ -64,12 +64,12 @@ Foreign foreign_named(const std::string& program) {
   return program == "nuttcp" ? Foreign::Nuttcp : Foreign::None;
 }
 
-Result<ForeignHost> foreign_host(Foreign foreign, const PeerFlags& peer,
+Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer,
                                  const cli::Context& context) {
   if (!peer.key_file.empty()) {
     return fail(ErrorKind::Usage, "", "--key-file", "iperf3 and nuttcp know no key");
   }
-  PeerFlags flags = peer;
+  control::PeerFlags flags = peer;
   if (flags.port == control::kPort) {
     flags.port = foreign == Foreign::Iperf3 ? iperf3::kDefaultPort : nuttcp::kControlPort;
   }
@@ -80,7 +80,7 @@ Result<ForeignHost> foreign_host(Foreign foreign, const PeerFlags& peer,
   return ForeignHost{.peer = options->peer, .family = options->family, .socket = options->socket};
 }
 
-cli::Json foreign_body(const PeerFlags& flags, const net::Endpoint& peer,
+cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& peer,
                        const std::string& software) {
   return {{"host", flags.host},
           {"address", peer.address.text()},

@@ -7,7 +7,7 @@
 #include "base/cli/context.h"
 #include "base/cli/document.h"
 #include "base/cli/flags.h"
-#include "probe/commands/peer_flags.h"
+#include "base/control/peer_flags.h"
 #include "probe/tcp/trial.h"
 
 namespace chokepoint::probe {
@@ -25,11 +25,11 @@ struct ForeignHost {
 };
 
 // The default port is the program's. A key is a mistake: neither program knows any.
-Result<ForeignHost> foreign_host(Foreign foreign, const PeerFlags& peer,
+Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer,
                                  const cli::Context& context);
 
 // "peer" of the probes' documents.
-cli::Json foreign_body(const PeerFlags& flags, const net::Endpoint& peer,
+cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& peer,
                        const std::string& software);
 
 struct ForeignTrial {

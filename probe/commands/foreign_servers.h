@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/cli/flags.h"
+#include "base/control/limits.h"
 #include "base/net/address.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/root.h"
-#include "probe/control/limits.h"
 
 namespace chokepoint::probe {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "base/cli/table.h"
+#include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/control/bodies.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "probe/control/bodies.h"
+#include "base/control/bodies.h"
 #include "probe/path/loss.h"
 
 namespace chokepoint::probe {

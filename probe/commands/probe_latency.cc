@@ -52,8 +52,8 @@ void ProbeLatencyCommand::define(cli::Flags& flags) {
       .group("The load")
       .option("connections,n", &connections_, "N", "how many at most, each way", 1, 64)
       .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
-  probe::define(flags, peer_);
-  probe::define(flags, baseline_);
+  control::define(flags, peer_);
+  baseline::define(flags, baseline_);
 }
 
 Result<> ProbeLatencyCommand::check() const {
@@ -175,10 +175,10 @@ Result<cli::ExitCode> ProbeLatencyCommand::show(const LatencyMeasured& measured,
   } else {
     print_page(context, measured);
   }
-  const Finding finding{.kind = "latency",
-                        .peer = client.admittance().server.host,
-                        .direction = idle_only_ ? "" : "both",
-                        .document = std::move(document)};
+  const baseline::Finding finding{.kind = "latency",
+                                  .peer = client.admittance().server.host,
+                                  .direction = idle_only_ ? "" : "both",
+                                  .document = std::move(document)};
   if (const Result<> kept = keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }

@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "probe/commands/baseline.h"
+#include "base/control/peer_flags.h"
 #include "probe/commands/latency_report.h"
-#include "probe/commands/peer_flags.h"
 #include "probe/latency/test.h"
 
 namespace chokepoint::probe {
@@ -30,8 +30,8 @@ class ProbeLatencyCommand final : public cli::Command {
   Result<cli::ExitCode> show(const LatencyMeasured& measured, const control::Client& client,
                              cli::Json document, const cli::Context& context) const;
 
-  PeerFlags peer_;
-  BaselineFlags baseline_;
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
   std::chrono::nanoseconds idle_ = std::chrono::seconds(3);
   std::chrono::nanoseconds time_ = std::chrono::seconds(12);
   std::chrono::nanoseconds gap_ = std::chrono::milliseconds(10);

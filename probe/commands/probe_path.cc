@@ -81,7 +81,7 @@ cli::Summary ProbePathCommand::summary() const {
 }
 
 void ProbePathCommand::define(cli::Flags& flags) {
-  probe::define(flags, peer_);
+  control::define(flags, peer_);
   flags.group("How to probe")
       .toggle("udp,u", &udp_, "by UDP, one flow (so it is without a choice)")
       .toggle("tcp,t", &tcp_, "by TCP connection attempts")
@@ -92,7 +92,7 @@ void ProbePathCommand::define(cli::Flags& flags) {
       .option("time", &time_, "TIME", "give up what is not known by then")
       .toggle("no-mtu", &no_mtu_, "do not search for the largest packet")
       .toggle("alone", &alone_, "look for no 'chokepoint serve' at the other end");
-  probe::define(flags, baseline_);
+  baseline::define(flags, baseline_);
 }
 
 path::LookOptions ProbePathCommand::look_options(const control::ClientOptions& peer,
@@ -133,7 +133,7 @@ Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int int
   }
   PathFindings found{.host = *host, .parameters = options.parameters};
   const Connect connect_over = [&](net::Family family) {
-    PeerFlags flags = peer_;
+    control::PeerFlags flags = peer_;
     flags.ipv4 = family == net::Family::Ipv4;
     flags.ipv6 = !flags.ipv4;
     return connect(flags, context, interrupt);
@@ -153,7 +153,8 @@ Result<> ProbePathCommand::show_and_keep(const PathFindings& found, cli::Json do
   } else {
     print_page(context, found);
   }
-  const Finding finding{.kind = "path", .peer = found.host.name, .document = std::move(document)};
+  const baseline::Finding finding{
+      .kind = "path", .peer = found.host.name, .document = std::move(document)};
   return keep(baseline_, finding, context);
 }
 

@@ -3,10 +3,10 @@
 
 #include <chrono>
 
+#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "probe/commands/baseline.h"
+#include "base/control/peer_flags.h"
 #include "probe/commands/path_report.h"
-#include "probe/commands/peer_flags.h"
 #include "probe/path/outcome.h"
 
 namespace chokepoint::probe {
@@ -23,8 +23,8 @@ class ProbePathCommand final : public cli::Command {
   Result<> show_and_keep(const PathFindings& found, cli::Json document,
                          const cli::Context& context) const;
 
-  PeerFlags peer_;
-  BaselineFlags baseline_;
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
   bool udp_ = false;
   bool tcp_ = false;
   std::int64_t to_port_ = 0;

@@ -75,9 +75,9 @@ void ProbeTcpCommand::define(cli::Flags& flags) {
       .option("dscp", &dscp_, "N", "mark packets with this; -1 leaves them unmarked", -1, 63)
       .choice("zero-copy", &zero_copy_, {"auto", "off"},
               "auto: no copy between program and kernel, at either end");
-  probe::define(flags, peer_);
+  control::define(flags, peer_);
   flags.choice("peer", &program_, peer_programs(), "what answers there; its usual port is found");
-  probe::define(flags, baseline_);
+  baseline::define(flags, baseline_);
 }
 
 Result<tcp::Parameters> ProbeTcpCommand::parameters() const {
@@ -186,10 +186,10 @@ Result<cli::ExitCode> ProbeTcpCommand::show(const tcp::Trial& test, const std::s
   } else {
     print_page(context, test, judged);
   }
-  const Finding finding{.kind = "tcp",
-                        .peer = peer,
-                        .direction = std::string(name_of(test.parameters.direction)),
-                        .document = document};
+  const baseline::Finding finding{.kind = "tcp",
+                                  .peer = peer,
+                                  .direction = std::string(name_of(test.parameters.direction)),
+                                  .document = document};
   if (const Result<> kept = keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }

@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "probe/commands/baseline.h"
+#include "base/control/peer_flags.h"
 #include "probe/commands/foreign_peer.h"
-#include "probe/commands/peer_flags.h"
 #include "probe/tcp/parameters.h"
 #include "probe/tcp/trial.h"
 
@@ -29,9 +29,9 @@ class ProbeTcpCommand final : public cli::Command {
   Result<cli::ExitCode> show(const tcp::Trial& test, const std::string& peer, cli::Json document,
                              const cli::Context& context) const;
 
-  PeerFlags peer_;
+  control::PeerFlags peer_;
   std::string program_ = "chokepoint";
-  BaselineFlags baseline_;
+  baseline::Flags baseline_;
   bool send_ = false;
   bool receive_ = false;
   bool both_ = false;

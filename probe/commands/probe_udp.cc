@@ -55,9 +55,9 @@ void ProbeUdpCommand::define(cli::Flags& flags) {
       .group("How to send")
       .option("bytes,l", &bytes_, "SIZE", "payload of a packet; 0: what Ethernet carries whole")
       .option("dscp", &dscp_, "N", "mark packets with this; -1 leaves them unmarked", -1, 63);
-  probe::define(flags, peer_);
+  control::define(flags, peer_);
   flags.choice("peer", &program_, peer_programs(), "what answers there; its usual port is found");
-  probe::define(flags, baseline_);
+  baseline::define(flags, baseline_);
 }
 
 Result<udp::Parameters> ProbeUdpCommand::parameters() const {
@@ -160,10 +160,10 @@ Result<cli::ExitCode> ProbeUdpCommand::run_against(Foreign foreign, const udp::P
   } else {
     print_page(context, *measured);
   }
-  const Finding finding{.kind = "udp",
-                        .peer = peer_.host,
-                        .direction = std::string(name_of(wanted.direction)),
-                        .document = std::move(document)};
+  const baseline::Finding finding{.kind = "udp",
+                                  .peer = peer_.host,
+                                  .direction = std::string(name_of(wanted.direction)),
+                                  .document = std::move(document)};
   if (const Result<> kept = keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }
@@ -268,10 +268,10 @@ Result<cli::ExitCode> ProbeUdpCommand::show(const UdpMeasured& measured,
   } else {
     print_page(context, measured, judged);
   }
-  const Finding finding{.kind = "udp",
-                        .peer = peer,
-                        .direction = std::string(name_of(measured.parameters.direction)),
-                        .document = std::move(document)};
+  const baseline::Finding finding{.kind = "udp",
+                                  .peer = peer,
+                                  .direction = std::string(name_of(measured.parameters.direction)),
+                                  .document = std::move(document)};
   if (const Result<> kept = keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }

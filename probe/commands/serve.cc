@@ -7,10 +7,10 @@
 #include <iterator>
 #include <mutex>
 
+#include "base/control/key.h"
 #include "base/net/socket.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
-#include "probe/control/key.h"
 #include "probe/latency/service.h"
 #include "probe/path/service.h"
 #include "probe/serve/privileges.h"
@@ -24,8 +24,8 @@ namespace {
 
 constexpr int kBacklog = 1024;
 
-serve::Services all_services() {
-  serve::Services services;
+control::Services own_services() {
+  control::Services services;
   services.push_back(std::make_unique<tcp::TcpService>());
   services.push_back(std::make_unique<path::PathService>());
   services.push_back(std::make_unique<udp::UdpService>());
@@ -206,7 +206,10 @@ Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
                                            .root = context.root,
                                            .limits = limits(),
                                            .stop = signals->descriptor()};
-  const serve::Services services = all_services();
+  control::Services services = own_services();
+  for (const ServiceFactory& make : others_) {
+    services.push_back(make());
+  }
   serve::Server server(std::move(*options), surroundings, services, log);
   opened->foreign.start(surroundings.limits, context.root, log);
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));

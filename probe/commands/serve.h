@@ -1,21 +1,28 @@
 // chokepoint serve: the peer for probes.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/cli/command.h"
+#include "base/control/limits.h"
+#include "base/control/message.h"
 #include "base/net/address.h"
 #include "base/sys/descriptor.h"
 #include "probe/commands/foreign_servers.h"
-#include "probe/control/limits.h"
-#include "probe/control/message.h"
 #include "probe/serve/server.h"
 
 namespace chokepoint::probe {
 
+using ServiceFactory = std::function<std::unique_ptr<control::Service>()>;
+
 class ServeCommand final : public cli::Command {
  public:
+  // `others`: kinds of tests that are not the probes' own, offered beside them.
+  explicit ServeCommand(std::vector<ServiceFactory> others = {}) : others_(std::move(others)) {}
+
   cli::Summary summary() const override;
   void define(cli::Flags& flags) override;
   Result<cli::ExitCode> run(cli::Context& context) override;
@@ -36,6 +43,7 @@ class ServeCommand final : public cli::Command {
   Result<Open> open(const cli::Context& context, const Log& log) const;
   Result<serve::ServerOptions> server_options(const cli::Context& context) const;
 
+  std::vector<ServiceFactory> others_;
   std::int64_t port_ = control::kPort;
   std::vector<std::string> bind_;
   std::string key_file_;

@@ -4,8 +4,8 @@
 #include <fmt/ostream.h>
 
 #include "base/cli/table.h"
+#include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/control/bodies.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/control/bodies.h"
 
 namespace chokepoint::probe {
 namespace {

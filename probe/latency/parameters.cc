@@ -1,6 +1,6 @@
 #include "probe/latency/parameters.h"
 
-#include "probe/control/fields.h"
+#include "base/control/fields.h"
 
 namespace chokepoint::probe::latency {
 

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
+#include "base/control/message.h"
 #include "base/sys/error.h"
-#include "probe/control/message.h"
 
 namespace chokepoint::probe::latency {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "probe/control/client.h"
+#include "base/control/client.h"
 #include "probe/latency/parameters.h"
 #include "probe/udp/flow.h"
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/control/limits.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "probe/control/limits.h"
 
 namespace chokepoint::probe::nuttcp {
 

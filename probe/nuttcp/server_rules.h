@@ -3,8 +3,8 @@
 
 #include <chrono>
 
+#include "base/control/limits.h"
 #include "base/sys/error.h"
-#include "probe/control/limits.h"
 #include "probe/nuttcp/parameters.h"
 
 namespace chokepoint::probe::nuttcp {

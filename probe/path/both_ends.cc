@@ -2,9 +2,9 @@
 
 #include <poll.h>
 
+#include "base/control/fields.h"
+#include "base/control/wire_error.h"
 #include "base/net/socket.h"
-#include "probe/control/fields.h"
-#include "probe/control/wire_error.h"
 #include "probe/path/introduction.h"
 
 namespace chokepoint::probe::path {

@@ -5,9 +5,9 @@
 
 #include <optional>
 
+#include "base/control/client.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
-#include "probe/control/client.h"
 #include "probe/path/exchange.h"
 #include "probe/path/survey.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "probe/control/bodies.h"
-#include "probe/control/fields.h"
+#include "base/control/bodies.h"
+#include "base/control/fields.h"
 
 namespace chokepoint::probe::path {
 namespace {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <string>
 
-#include "probe/control/limits.h"
-#include "probe/control/message.h"
+#include "base/control/limits.h"
+#include "base/control/message.h"
 #include "probe/path/survey.h"
 
 namespace chokepoint::probe::path {

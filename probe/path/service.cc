@@ -3,8 +3,8 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include "base/control/fields.h"
 #include "base/net/socket.h"
-#include "probe/control/fields.h"
 #include "probe/path/exchange.h"
 #include "probe/path/introduction.h"
 

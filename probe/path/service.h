@@ -13,7 +13,7 @@
 //     ◄──────────────────────────── Result {}
 #pragma once
 
-#include "probe/control/service.h"
+#include "base/control/service.h"
 
 namespace chokepoint::probe::path {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "probe/control/fields.h"
-#include "probe/control/wire_error.h"
+#include "base/control/fields.h"
+#include "base/control/wire_error.h"
 
 namespace chokepoint::probe::serve {
 namespace {
@@ -12,6 +12,7 @@ namespace {
 using control::Json;
 using control::Message;
 using control::Service;
+using control::Services;
 using control::Session;
 using control::Turnstile;
 using control::Type;

@@ -2,13 +2,13 @@
 // or the server stops. Runs on the session's thread.
 #pragma once
 
-#include "probe/control/session.h"
-#include "probe/control/turnstile.h"
+#include "base/control/session.h"
+#include "base/control/turnstile.h"
 #include "probe/serve/server.h"
 
 namespace chokepoint::probe::serve {
 
-void converse(control::Session& session, const Services& services, control::Turnstile& turnstile,
-              const Log& log);
+void converse(control::Session& session, const control::Services& services,
+              control::Turnstile& turnstile, const Log& log);
 
 }  // namespace chokepoint::probe::serve

@@ -14,8 +14,8 @@ constexpr std::chrono::seconds kAdmission{5};
 
 }  // namespace
 
-Server::Server(ServerOptions options, control::Surroundings surroundings, const Services& services,
-               Log log)
+Server::Server(ServerOptions options, control::Surroundings surroundings,
+               const control::Services& services, Log log)
     : options_(std::move(options)),
       surroundings_(std::move(surroundings)),
       services_(services),

@@ -17,14 +17,13 @@
 #include <thread>
 #include <vector>
 
-#include "probe/control/door.h"
-#include "probe/control/service.h"
-#include "probe/control/session.h"
-#include "probe/control/turnstile.h"
+#include "base/control/door.h"
+#include "base/control/service.h"
+#include "base/control/session.h"
+#include "base/control/turnstile.h"
 
 namespace chokepoint::probe::serve {
 
-using Services = std::vector<std::unique_ptr<control::Service>>;
 // A line for the operator's log. Called from any thread.
 using Log = std::function<void(const std::string& line)>;
 
@@ -37,8 +36,8 @@ struct ServerOptions {
 
 class Server final : public control::Keeper {
  public:
-  Server(ServerOptions options, control::Surroundings surroundings, const Services& services,
-         Log log);
+  Server(ServerOptions options, control::Surroundings surroundings,
+         const control::Services& services, Log log);
   ~Server() override;
 
   Result<> run(std::vector<sys::Descriptor> listeners);
@@ -57,7 +56,7 @@ class Server final : public control::Keeper {
 
   ServerOptions options_;
   control::Surroundings surroundings_;
-  const Services& services_;
+  const control::Services& services_;
   Log log_;
   control::Turnstile turnstile_;
   std::list<Guest> guests_;  // the door's thread alone

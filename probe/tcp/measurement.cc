@@ -1,7 +1,7 @@
 #include "probe/tcp/measurement.h"
 
-#include "probe/control/bodies.h"
-#include "probe/control/fields.h"
+#include "base/control/bodies.h"
+#include "base/control/fields.h"
 
 namespace chokepoint::probe::tcp {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/control/message.h"
 #include "base/math/statistics.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/error.h"
-#include "probe/control/message.h"
 #include "probe/tcp/stream.h"
 
 namespace chokepoint::probe::tcp {

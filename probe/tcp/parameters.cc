@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "probe/control/bodies.h"
-#include "probe/control/fields.h"
+#include "base/control/bodies.h"
+#include "base/control/fields.h"
 
 namespace chokepoint::probe::tcp {
 namespace {

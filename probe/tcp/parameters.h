@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/control/direction.h"
+#include "base/control/limits.h"
+#include "base/control/message.h"
 #include "base/net/socket_options.h"
 #include "base/sys/error.h"
-#include "probe/control/direction.h"
-#include "probe/control/limits.h"
-#include "probe/control/message.h"
 
 namespace chokepoint::probe::tcp {
 

@@ -11,7 +11,7 @@
 //     ◄─────────── Result {the server's half}
 #pragma once
 
-#include "probe/control/service.h"
+#include "base/control/service.h"
 
 namespace chokepoint::probe::tcp {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "probe/control/wire_error.h"
+#include "base/control/wire_error.h"
 #include "probe/tcp/endpoint.h"
 
 namespace chokepoint::probe::tcp {

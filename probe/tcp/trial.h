@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "base/control/client.h"
 #include "base/sys/root.h"
-#include "probe/control/client.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"
 

@@ -2,8 +2,8 @@
 
 #include <poll.h>
 
-#include "probe/control/fields.h"
-#include "probe/control/wire_error.h"
+#include "base/control/fields.h"
+#include "base/control/wire_error.h"
 
 namespace chokepoint::probe::udp {
 namespace {

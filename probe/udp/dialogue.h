@@ -16,7 +16,7 @@
 #include <functional>
 #include <optional>
 
-#include "probe/control/channel.h"
+#include "base/control/channel.h"
 #include "probe/udp/run_threads.h"
 
 namespace chokepoint::probe::udp {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/control/fields.h"
 #include "base/net/socket.h"
-#include "probe/control/fields.h"
 #include "probe/udp/exchange.h"
 #include "probe/udp/flow_socket.h"
 #include "probe/udp/rendezvous.h"

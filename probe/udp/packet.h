@@ -23,7 +23,7 @@
 #include <optional>
 #include <span>
 
-#include "probe/control/key.h"
+#include "base/control/key.h"
 
 namespace chokepoint::probe::udp {
 

@@ -1,6 +1,6 @@
 #include "probe/udp/parameters.h"
 
-#include "probe/control/fields.h"
+#include "base/control/fields.h"
 #include "probe/udp/packet.h"
 
 namespace chokepoint::probe::udp {

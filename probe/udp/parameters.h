@@ -8,10 +8,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/control/direction.h"
+#include "base/control/limits.h"
+#include "base/control/message.h"
 #include "base/sys/error.h"
-#include "probe/control/direction.h"
-#include "probe/control/limits.h"
-#include "probe/control/message.h"
 #include "probe/udp/clock_offset.h"
 
 namespace chokepoint::probe::udp {

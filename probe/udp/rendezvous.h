@@ -13,9 +13,9 @@
 // A Hello is repeated until its Welcome comes. One thread at each end.
 #pragma once
 
+#include "base/control/client.h"
+#include "base/control/session.h"
 #include "base/net/patience.h"
-#include "probe/control/client.h"
-#include "probe/control/session.h"
 #include "probe/udp/flow.h"
 #include "probe/udp/parameters.h"
 

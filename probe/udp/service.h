@@ -2,7 +2,7 @@
 // thread, and the flows on threads of their own that end before it returns.
 #pragma once
 
-#include "probe/control/service.h"
+#include "base/control/service.h"
 
 namespace chokepoint::probe::udp {
 

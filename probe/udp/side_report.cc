@@ -1,7 +1,7 @@
 #include "probe/udp/side_report.h"
 
-#include "probe/control/bodies.h"
-#include "probe/control/fields.h"
+#include "base/control/bodies.h"
+#include "base/control/fields.h"
 
 namespace chokepoint::probe::udp {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/control/message.h"
 #include "base/math/statistics.h"
 #include "base/sys/error.h"
-#include "probe/control/message.h"
 #include "probe/udp/flow_meter.h"
 #include "probe/udp/sender.h"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "probe/control/client.h"
+#include "base/control/client.h"
 #include "probe/udp/flow.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/run_threads.h"

@@ -7,18 +7,18 @@
 #include <thread>
 #include <utility>
 
+#include "base/control/client.h"
 #include "base/net/socket.h"
 #include "base/sys/clock.h"
-#include "probe/control/client.h"
 #include "probe/serve/server.h"
 
 namespace chokepoint::fakes {
 
 class ProbeServer {
  public:
-  explicit ProbeServer(probe::serve::Services services,
+  explicit ProbeServer(control::Services services,
                        probe::serve::ServerOptions options = {.own = {"chokepoint test", "hubble"}},
-                       probe::control::Limits limits = {})
+                       control::Limits limits = {})
       : services_(std::move(services)),
         stop_(eventfd(0, EFD_CLOEXEC)),
         server_(std::move(options),
@@ -46,16 +46,16 @@ class ProbeServer {
 
   const net::Endpoint& endpoint() const { return endpoint_; }
 
-  Result<probe::control::Client> client(std::optional<probe::control::Secret> key = std::nullopt,
-                                        const std::string& host = "voyager") const {
-    return probe::control::Client::connect(
+  Result<control::Client> client(std::optional<control::Secret> key = std::nullopt,
+                                 const std::string& host = "voyager") const {
+    return control::Client::connect(
         {.peer = {"127.0.0.1", endpoint_.port}, .key = key, .own = {"chokepoint test", host}},
         net::Patience::of(std::chrono::seconds(10)));
   }
 
  private:
   sys::SystemClock clock_;
-  probe::serve::Services services_;
+  control::Services services_;
   sys::Descriptor stop_;
   probe::serve::Server server_;
   net::Endpoint endpoint_;

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "probe/control/frame.h"
-#include "probe/control/handshake.h"
-#include "probe/control/wire_error.h"
+#include "base/control/frame.h"
+#include "base/control/handshake.h"
+#include "base/control/wire_error.h"
 #include "probe/path/exchange.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"

@@ -18,6 +18,8 @@ ARROWS = {
     "base/host": ["base/sys", "base/math", "base/net"],
     "base/cli": ["base/sys", "base/math", "base/net"],
     "base/record": ["base/sys", "base/math", "base/host"],
+    "base/control": ["base/sys", "base/math", "base/net", "base/cli"],
+    "base/baseline": ["base/sys", "base/host", "base/cli", "base/record"],
     "probe": ["base"],
     "capture": ["base"],
     "rdma": ["base"],

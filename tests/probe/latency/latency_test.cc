@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using control::Client;
 
-serve::Services services() {
-  serve::Services all;
+control::Services services() {
+  control::Services all;
   all.push_back(std::make_unique<LatencyService>());
   all.push_back(std::make_unique<tcp::TcpService>());
   return all;

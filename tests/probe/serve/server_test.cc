@@ -6,7 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "probe/control/wire_error.h"
+#include "base/control/wire_error.h"
 #include "tests/fakes/probe_server.h"
 
 namespace chokepoint::probe::serve {
@@ -58,8 +58,8 @@ class Echo final : public control::Service {
   control::Weight weight_;
 };
 
-Services echo(control::Weight weight = control::Weight::Light) {
-  Services services;
+control::Services echo(control::Weight weight = control::Weight::Light) {
+  control::Services services;
   services.push_back(std::make_unique<Echo>(weight));
   return services;
 }

@@ -20,8 +20,8 @@ constexpr std::uint64_t kBytes = 10'000'019;  // divides by nothing
 
 class TcpTest : public testing::Test {
  protected:
-  static serve::Services services() {
-    serve::Services services;
+  static control::Services services() {
+    control::Services services;
     services.push_back(std::make_unique<TcpService>());
     return services;
   }

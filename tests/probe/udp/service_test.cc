@@ -21,8 +21,8 @@ using control::Type;
 using net::Patience;
 using testing::HasSubstr;
 
-serve::Services services() {
-  serve::Services all;
+control::Services services() {
+  control::Services all;
   all.push_back(std::make_unique<UdpService>());
   return all;
 }

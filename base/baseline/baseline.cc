@@ -1,0 +1,74 @@
+#include "base/baseline/baseline.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "base/host/inventory.h"
+#include "base/record/writer.h"
+
+namespace chokepoint::baseline {
+namespace {
+
+record::WriterOptions options_of(const Flags& baseline, const Finding& finding,
+                                 const cli::Context& context) {
+  return {.folder = baseline.folder,
+          .node = baseline.node,
+          .role = finding.kind,
+          .program = context.version};
+}
+
+void add_rows(record::Writer& writer, const Finding& finding, const host::Facts& facts,
+              std::int64_t now_ns) {
+  for (const host::Fact& fact : facts) {
+    writer.add(record::Fact{.category = fact.category,
+                            .subject = fact.subject,
+                            .key = fact.key,
+                            .value = fact.value,
+                            .source = fact.source});
+  }
+  writer.add(record::Probe{
+      .t_ns = now_ns,
+      .kind = finding.kind,
+      .peer = finding.peer,
+      .direction = finding.direction,
+      .schema = finding.document.value("schema", ""),
+      .document = finding.document.dump(-1, ' ', false, cli::Json::error_handler_t::replace)});
+}
+
+}  // namespace
+
+void define(cli::Flags& flags, Flags& baseline) {
+  flags.group("What to keep")
+      .option("record", &baseline.folder, "DIR", "keep the result in this run record")
+      .option("node", &baseline.node, "NAME", "this host's name in the record, if not its own");
+}
+
+Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context) {
+  if (baseline.folder.empty()) {
+    return {};
+  }
+  const std::int64_t now_ns = context.clock.monotonic_ns();
+  const host::Facts facts =
+      finding.facts ? *finding.facts : host::facts_of(host::read_inventory(context.root));
+  const Result<std::unique_ptr<record::Writer>> writer =
+      record::Writer::open(options_of(baseline, finding, context), context.root, context.clock);
+  if (!writer) {
+    return std::unexpected(writer.error());
+  }
+  add_rows(**writer, finding, facts, now_ns);
+  const std::string path = (*writer)->path();
+  const record::WriterStatus status = (*writer)->close();
+  if (status.trouble) {
+    return std::unexpected(*status.trouble);
+  }
+  if (status.dropped > 0) {
+    return fail(ErrorKind::Exhausted, "record", path,
+                fmt::format("{} rows could not be kept", status.dropped));
+  }
+  if (!context.quiet) {
+    fmt::print(context.err, "kept in {}\n", path);
+  }
+  return {};
+}
+
+}  // namespace chokepoint::baseline

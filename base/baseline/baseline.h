@@ -1,0 +1,33 @@
+// Keeps what a probe found in a run record, beside the facts about this host: what a later
+// diagnosis compares a job with. Opens the record, adds a session, closes it; blocks on the disk.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/cli/context.h"
+#include "base/cli/document.h"
+#include "base/cli/flags.h"
+#include "base/host/fact.h"
+
+namespace chokepoint::baseline {
+
+struct Flags {
+  std::string folder = {};  // empty: nothing is kept
+  std::string node = {};    // empty: the host's name
+};
+
+void define(cli::Flags& flags, Flags& baseline);
+
+struct Finding {
+  std::string kind = {};  // "doctor", "tcp"
+  std::string peer = {};
+  std::string direction = {};
+  cli::Json document = {};
+  std::optional<host::Facts> facts = {};  // nothing: keep() reads them
+};
+
+// Does nothing where no folder was asked for.
+Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context);
+
+}  // namespace chokepoint::baseline

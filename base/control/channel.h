@@ -1,0 +1,47 @@
+// The control connection between two that know each other: whole messages, each with a deadline.
+// Owns the socket. One thread at a time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/control/frame.h"
+#include "base/control/message.h"
+#include "base/net/patience.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::control {
+
+// How long the other side's kernel may say nothing at all: longer than a link that flaps, shorter
+// than others who wait for their turn have patience.
+inline constexpr std::chrono::seconds kSilence{9};
+
+class Channel {
+ public:
+  // `peer` is how errors call the other side.
+  Channel(sys::Descriptor fd, std::string peer, std::size_t most_body)
+      : fd_(std::move(fd)), peer_(std::move(peer)), reader_(most_body) {}
+
+  int descriptor() const { return fd_.get(); }
+  const std::string& peer() const { return peer_; }
+  void allow(std::size_t most_body) { reader_.allow(most_body); }
+
+  Result<> send(const Message& message, const net::Patience& patience);
+
+  Result<Message> receive(const net::Patience& patience);
+  // This type, or an error: Refused and Failed become the error that they tell of.
+  Result<Message> expect(Type type, const net::Patience& patience);
+  // What has come by now; nothing where no whole message has.
+  Result<std::optional<Message>> poll();
+
+ private:
+  Result<std::optional<Message>> take(std::size_t count);
+
+  sys::Descriptor fd_;
+  std::string peer_;
+  FrameReader reader_;
+};
+
+}  // namespace chokepoint::control

@@ -1,0 +1,58 @@
+// The client's end of a control connection: finds the server, gets in, asks for tests, and opens
+// the data connections of one. One thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/control/channel.h"
+#include "base/control/handshake.h"
+#include "base/net/address.h"
+#include "base/net/patience.h"
+#include "base/net/socket.h"
+
+namespace chokepoint::control {
+
+struct ClientOptions {
+  net::HostPort peer;
+  std::optional<net::Family> family = {};  // nothing: both, in the resolver's order
+  std::optional<Secret> key = {};
+  net::SocketOptions socket = {};  // source address and interface of every connection
+  Identity own = {};
+};
+
+// What the client is told while it waits for its turn.
+using Waiting = std::function<void(const std::string& why)>;
+
+class Client {
+ public:
+  static Result<Client> connect(const ClientOptions& options, const net::Patience& patience);
+
+  Channel& channel() { return channel_; }
+  const net::Endpoint& peer() const { return peer_; }
+  const Admittance& admittance() const { return admittance_; }
+
+  // Asks for a test and waits for its turn. The body of the server's Ready.
+  Result<Json> request(const std::string& kind, Json parameters, const net::Patience& patience,
+                       const Waiting& waiting);
+  // A data connection of the test asked for last.
+  Result<sys::Descriptor> attach(int index, net::SocketOptions options,
+                                 const net::Patience& patience) const;
+  // Ends politely; a client that is just dropped is understood, too.
+  void bye();
+
+ private:
+  Client(Channel channel, net::Endpoint peer, Admittance admittance, net::SocketOptions socket)
+      : channel_(std::move(channel)),
+        peer_(peer),
+        admittance_(std::move(admittance)),
+        socket_(std::move(socket)) {}
+
+  Channel channel_;
+  net::Endpoint peer_;
+  Admittance admittance_;
+  net::SocketOptions socket_;
+};
+
+}  // namespace chokepoint::control

@@ -1,0 +1,193 @@
+#include "base/control/door.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "base/control/wire_error.h"
+#include "base/net/socket.h"
+
+namespace chokepoint::control {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kStopId = 0;
+constexpr std::uint64_t kFirstListener = 1;
+constexpr std::uint64_t kFirstStranger = 1000;
+constexpr std::size_t kEvents = 64;
+constexpr milliseconds kTidyEvery{1000};
+constexpr milliseconds kOutOfDescriptors{50};
+
+// A stranger is owed no patience: what does not fit into its socket's buffer at once ends it.
+bool say(int fd, const Message& message) {
+  const std::string frame = encode(message);
+  return send(fd, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(frame.size());
+}
+
+}  // namespace
+
+Result<Door> Door::open(std::vector<sys::Descriptor> listeners, DoorOptions options,
+                        Keeper& keeper) {
+  sys::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) {
+    return fail(from_errno(errno, "open the door", "epoll"));
+  }
+  Door door(std::move(listeners), std::move(options), keeper, std::move(epoll));
+  door.next_id_ = kFirstStranger;
+  for (std::size_t i = 0; i < door.listeners_.size(); ++i) {
+    if (const Result<> watched = door.watch(door.listeners_[i].get(), kFirstListener + i);
+        !watched) {
+      return std::unexpected(watched.error());
+    }
+  }
+  return door;
+}
+
+Result<> Door::watch(int fd, std::uint64_t id) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = id;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) {
+    return fail(from_errno(errno, "watch", "connection"));
+  }
+  return {};
+}
+
+Result<> Door::run(int stop) {
+  if (const Result<> watched = watch(stop, kStopId); !watched) {
+    return watched;
+  }
+  std::array<epoll_event, kEvents> events{};
+  while (true) {
+    const int count = epoll_wait(epoll_.get(), events.data(), kEvents, wait_ms());
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t id = events.at(static_cast<std::size_t>(i)).data.u64;
+      if (id == kStopId) {
+        return {};
+      }
+      if (id < kFirstStranger) {
+        take_in(listeners_[id - kFirstListener].get());
+      } else {
+        hear(id);
+      }
+    }
+    remove_late();
+    keeper_->tidy();
+  }
+}
+
+int Door::wait_ms() const {
+  milliseconds wait = kTidyEvery;
+  if (!strangers_.empty()) {
+    const auto left =
+        std::chrono::ceil<milliseconds>(strangers_.front().deadline - net::Patience::Clock::now());
+    wait = std::clamp(left, milliseconds(0), wait);
+  }
+  return static_cast<int>(wait.count());
+}
+
+void Door::take_in(int listener) {
+  Result<std::optional<sys::Descriptor>> fd = net::accept(listener);
+  if (fd && *fd) {
+    add(std::move(**fd));
+    return;
+  }
+  if (!fd && !strangers_.empty()) {
+    remove(strangers_.begin());
+  } else if (!fd) {
+    // Out of descriptors, and none here to give up: others will give theirs back.
+    std::this_thread::sleep_for(kOutOfDescriptors);
+  }
+}
+
+void Door::add(sys::Descriptor fd) {
+  if (strangers_.size() >= options_.most_strangers) {
+    remove(strangers_.begin());
+  }
+  const std::uint64_t id = next_id_++;
+  if (!watch(fd.get(), id)) {
+    return;
+  }
+  strangers_.push_back(
+      {.id = id, .fd = std::move(fd), .deadline = net::Patience::Clock::now() + options_.patience});
+  by_id_.emplace(id, std::prev(strangers_.end()));
+}
+
+void Door::remove(Place place) {
+  if (place->fd) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, place->fd.get(), nullptr);
+  }
+  by_id_.erase(place->id);
+  strangers_.erase(place);
+}
+
+void Door::remove_late() {
+  const auto now = net::Patience::Clock::now();
+  while (!strangers_.empty() && strangers_.front().deadline <= now) {
+    remove(strangers_.begin());
+  }
+}
+
+void Door::hear(std::uint64_t id) {
+  const auto found = by_id_.find(id);
+  if (found != by_id_.end() && read(*found->second) == Fate::Goes) {
+    remove(found->second);
+  }
+}
+
+Door::Fate Door::read(Stranger& stranger) {
+  const std::span<std::byte> into = stranger.reader.wanted();
+  const ssize_t got = recv(stranger.fd.get(), into.data(), into.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return Fate::Stays;
+  }
+  if (got <= 0) {
+    return Fate::Goes;
+  }
+  const Result<std::optional<Message>> message =
+      stranger.reader.took(static_cast<std::size_t>(got));
+  if (!message) {
+    say(stranger.fd.get(), refused(message.error()));
+    return Fate::Goes;
+  }
+  return *message ? answer(stranger, **message) : Fate::Stays;
+}
+
+Door::Fate Door::answer(Stranger& stranger, const Message& message) {
+  if (message.type == Type::Attach && !stranger.handshake) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stranger.fd.get(), nullptr);
+    if (const Result<Attachment> attachment = read_attach(message)) {
+      keeper_->attach(*attachment, std::move(stranger.fd));
+    }
+    return Fate::Goes;
+  }
+  return stranger.handshake ? let_in(stranger, message) : greet(stranger, message);
+}
+
+Door::Fate Door::greet(Stranger& stranger, const Message& hello) {
+  stranger.handshake.emplace(options_.own, options_.key);
+  const Result<Message> welcome = stranger.handshake->welcome(hello);
+  const bool said = say(stranger.fd.get(), welcome ? *welcome : refused(welcome.error()));
+  return welcome && said ? Fate::Stays : Fate::Goes;
+}
+
+Door::Fate Door::let_in(Stranger& stranger, const Message& proof) {
+  const Result<> checked = stranger.handshake->check(proof);
+  if (!checked) {
+    say(stranger.fd.get(), refused(checked.error()));
+    return Fate::Goes;
+  }
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stranger.fd.get(), nullptr);
+  if (const Result<> entered = keeper_->enter(stranger.fd, *stranger.handshake); !entered) {
+    say(stranger.fd.get(), refused(entered.error()));
+  }
+  return Fate::Goes;
+}
+
+}  // namespace chokepoint::control

@@ -1,0 +1,91 @@
+// The server's door: takes connections, and lets in who can say what the protocol asks for. All
+// strangers together cost one thread and a fixed amount of memory, however slow, silent or hostile
+// they are:
+//
+//   accept ──► stranger ── Hello ──► Welcome ── Proof ──► Keeper::enter     a client
+//                 │   └─── Attach ──────────────────────► Keeper::attach    a data connection
+//                 └─ too slow, malformed, one too many (the oldest goes) ──► closed
+//
+// run() belongs to one thread and calls the keeper from it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/control/frame.h"
+#include "base/control/handshake.h"
+#include "base/net/patience.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::control {
+
+class Keeper {
+ public:
+  virtual ~Keeper() = default;
+  // A client has proved itself. An error is told to it.
+  virtual Result<> enter(sys::Descriptor& fd, ServerHandshake& handshake) = 0;
+  virtual void attach(const Attachment& attachment, sys::Descriptor fd) = 0;
+  // At least once a second.
+  virtual void tidy() = 0;
+};
+
+struct DoorOptions {
+  Identity own = {};
+  std::optional<Secret> key = {};
+  std::size_t most_strangers = 256;
+  std::chrono::milliseconds patience{5000};  // with a stranger, from accept to the last byte
+};
+
+class Door {
+ public:
+  static Result<Door> open(std::vector<sys::Descriptor> listeners, DoorOptions options,
+                           Keeper& keeper);
+
+  // Until `stop` is readable.
+  Result<> run(int stop);
+
+ private:
+  struct Stranger {
+    std::uint64_t id = 0;
+    sys::Descriptor fd;
+    net::Patience::Clock::time_point deadline;
+    FrameReader reader{kMostFromStranger};
+    std::optional<ServerHandshake> handshake = {};
+  };
+  using Place = std::list<Stranger>::iterator;
+  enum class Fate { Stays, Goes };
+
+  Door(std::vector<sys::Descriptor> listeners, DoorOptions options, Keeper& keeper,
+       sys::Descriptor epoll)
+      : listeners_(std::move(listeners)),
+        options_(std::move(options)),
+        keeper_(&keeper),
+        epoll_(std::move(epoll)) {}
+
+  Result<> watch(int fd, std::uint64_t id) const;
+  void take_in(int listener);
+  void add(sys::Descriptor fd);
+  void remove(Place place);
+  void remove_late();
+  void hear(std::uint64_t id);
+  Fate read(Stranger& stranger);
+  Fate answer(Stranger& stranger, const Message& message);
+  Fate greet(Stranger& stranger, const Message& hello);
+  Fate let_in(Stranger& stranger, const Message& proof);
+  int wait_ms() const;
+
+  std::vector<sys::Descriptor> listeners_;
+  DoorOptions options_;
+  Keeper* keeper_;
+  sys::Descriptor epoll_;
+  std::uint64_t next_id_ = 0;
+  std::list<Stranger> strangers_;  // the oldest first
+  std::unordered_map<std::uint64_t, Place> by_id_;
+};
+
+}  // namespace chokepoint::control

@@ -1,0 +1,129 @@
+#include "base/control/frame.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace chokepoint::control {
+namespace {
+
+constexpr unsigned char kMagic0 = 'C';
+constexpr unsigned char kMagic1 = 'K';
+constexpr unsigned char kFraming = 1;
+
+constexpr std::array<std::pair<Type, std::string_view>, 16> kNames{{
+    {Type::Hello, "hello"},
+    {Type::Welcome, "welcome"},
+    {Type::Proof, "proof"},
+    {Type::Admitted, "admitted"},
+    {Type::Refused, "refused"},
+    {Type::Attach, "attach"},
+    {Type::Request, "request"},
+    {Type::Queued, "queued"},
+    {Type::Ready, "ready"},
+    {Type::Begin, "begin"},
+    {Type::Report, "report"},
+    {Type::Stop, "stop"},
+    {Type::Result, "result"},
+    {Type::Failed, "failed"},
+    {Type::Bye, "bye"},
+    {Type::Note, "note"},
+}};
+
+std::optional<Type> type_of(unsigned number) {
+  for (const auto& [type, name] : kNames) {
+    if (static_cast<unsigned>(type) == number) {
+      return type;
+    }
+  }
+  return std::nullopt;
+}
+
+std::unexpected<Error> malformed(std::string_view reason) {
+  return fail(ErrorKind::Malformed, "read message", "", reason);
+}
+
+}  // namespace
+
+std::string_view name_of(Type type) {
+  for (const auto& [each, name] : kNames) {
+    if (each == type) {
+      return name;
+    }
+  }
+  return "unknown";
+}
+
+std::string encode(const Message& message) {
+  const std::string body = message.body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto length = static_cast<std::uint32_t>(body.size());
+  std::string frame;
+  frame.reserve(kHeaderBytes + body.size());
+  frame += static_cast<char>(kMagic0);
+  frame += static_cast<char>(kMagic1);
+  frame += static_cast<char>(kFraming);
+  frame += static_cast<char>(message.type);
+  for (const int shift : {24, 16, 8, 0}) {
+    frame += static_cast<char>((length >> shift) & 0xffU);
+  }
+  return frame + body;
+}
+
+std::span<std::byte> FrameReader::wanted() {
+  if (in_body_) {
+    return std::as_writable_bytes(std::span(body_)).subspan(have_);
+  }
+  return std::span(header_).subspan(have_);
+}
+
+Result<std::optional<Message>> FrameReader::took(std::size_t count) {
+  have_ += count;
+  if (!in_body_ && have_ == kHeaderBytes) {
+    if (const Result<> read = read_header(); !read) {
+      return std::unexpected(read.error());
+    }
+  }
+  if (!in_body_ || have_ < body_.size()) {
+    return std::nullopt;
+  }
+  in_body_ = false;
+  have_ = 0;
+  return read_body();
+}
+
+Result<> FrameReader::read_header() {
+  const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(header_[i]); };
+  if (at(0) != kMagic0 || at(1) != kMagic1) {
+    return malformed("this is not chokepoint's protocol");
+  }
+  if (at(2) != kFraming) {
+    return fail(ErrorKind::Newer, "read message", "",
+                fmt::format("framing {} is not known here, only {}", at(2), kFraming));
+  }
+  const std::optional<Type> type = type_of(at(3));
+  if (!type) {
+    return malformed(fmt::format("no message has the type {}", at(3)));
+  }
+  const std::size_t length = at(4) << 24U | at(5) << 16U | at(6) << 8U | at(7);
+  if (length < 2 || length > most_body_) {
+    return malformed(fmt::format("a {} of {} bytes; at most {} are taken here", name_of(*type),
+                                 length, most_body_));
+  }
+  type_ = *type;
+  body_.assign(length, '\0');
+  have_ = 0;
+  in_body_ = true;
+  return {};
+}
+
+Result<Message> FrameReader::read_body() {
+  Json body = Json::parse(body_, nullptr, false);
+  body_.clear();
+  if (!body.is_object()) {
+    return malformed(fmt::format("the body of a {} is not a JSON object", name_of(type_)));
+  }
+  return Message{.type = type_, .body = std::move(body)};
+}
+
+}  // namespace chokepoint::control

@@ -1,0 +1,126 @@
+#include "base/control/key.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/sys/descriptor.h"
+
+namespace chokepoint::control {
+namespace {
+
+constexpr std::size_t kShortestKey = 16;
+constexpr std::size_t kLongestKey = 4096;
+
+static_assert(sizeof(Secret) == crypto_auth_hmacsha256_KEYBYTES);
+static_assert(sizeof(Mac) == crypto_auth_hmacsha256_BYTES);
+
+void ready() {
+  // Thread-safe, and at once done when it was done before.
+  if (sodium_init() < 0) {
+    std::abort();
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  return begin == std::string_view::npos
+             ? std::string_view()
+             : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+Result<std::string> read_private(const std::string& path) {
+  const sys::Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat about{};
+  if (!fd || fstat(fd.get(), &about) < 0) {
+    return fail(from_errno(errno, "read key", path));
+  }
+  if ((about.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+    return fail(ErrorKind::Usage, "read key", path, "everybody can read or change it",
+                "chmod 600 " + path);
+  }
+  std::string content(kLongestKey + 1, '\0');
+  const ssize_t got = read(fd.get(), content.data(), content.size());
+  if (got < 0) {
+    return fail(from_errno(errno, "read key", path));
+  }
+  content.resize(static_cast<std::size_t>(got));
+  return content;
+}
+
+}  // namespace
+
+Result<Secret> read_key(const std::string& path) {
+  ready();
+  const Result<std::string> content = read_private(path);
+  if (!content) {
+    return std::unexpected(content.error());
+  }
+  const std::string_view key = trimmed(*content);
+  if (key.size() < kShortestKey || key.size() > kLongestKey) {
+    return fail(ErrorKind::Usage, "read key", path, "a key has 16 to 4096 bytes",
+                "head -c 32 /dev/urandom | base64 > " + path);
+  }
+  Secret secret{};
+  crypto_hash_sha256(secret.data(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
+  return secret;
+}
+
+Secret random_secret() {
+  ready();
+  Secret secret{};
+  randombytes_buf(secret.data(), secret.size());
+  return secret;
+}
+
+std::string random_id() {
+  const Secret bytes = random_secret();
+  return to_hex(std::span(bytes).first(16));
+}
+
+Mac mac_of(const Secret& secret, std::initializer_list<std::string_view> parts) {
+  ready();
+  crypto_auth_hmacsha256_state state{};
+  crypto_auth_hmacsha256_init(&state, secret.data(), secret.size());
+  for (const std::string_view part : parts) {
+    const std::uint64_t size = part.size();
+    std::array<unsigned char, sizeof(size)> length{};
+    for (std::size_t i = 0; i < length.size(); ++i) {
+      length.at(i) = static_cast<unsigned char>(size >> (8 * i));
+    }
+    crypto_auth_hmacsha256_update(&state, length.data(), length.size());
+    crypto_auth_hmacsha256_update(&state, reinterpret_cast<const unsigned char*>(part.data()),
+                                  part.size());
+  }
+  Mac mac{};
+  crypto_auth_hmacsha256_final(&state, mac.data());
+  return mac;
+}
+
+bool same(const Mac& mine, const Mac& theirs) {
+  return sodium_memcmp(mine.data(), theirs.data(), mine.size()) == 0;
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  std::string text(bytes.size() * 2 + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), bytes.data(), bytes.size());
+  text.pop_back();
+  return text;
+}
+
+std::optional<Mac> from_hex(std::string_view text) {
+  Mac mac{};
+  std::size_t length = 0;
+  if (text.size() != mac.size() * 2 ||
+      sodium_hex2bin(mac.data(), mac.size(), text.data(), text.size(), nullptr, &length, nullptr) !=
+          0 ||
+      length != mac.size()) {
+    return std::nullopt;
+  }
+  return mac;
+}
+
+}  // namespace chokepoint::control

@@ -1,0 +1,74 @@
+#include "base/control/limits.h"
+
+#include <fmt/format.h>
+
+#include "base/control/fields.h"
+#include "base/math/units.h"
+
+namespace chokepoint::control {
+namespace {
+
+constexpr double kLongestSeconds = 1e9;
+constexpr double kFastest = 1e15;
+
+Result<> too_much(std::string_view what, const std::string& asked, const std::string& granted) {
+  return fail(ErrorKind::Usage, "", fmt::format("{} {}", what, asked),
+              fmt::format("the server grants at most {}", granted),
+              "ask for less, or raise the limit with the flags of 'chokepoint serve'");
+}
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+Json body_of(const Limits& limits) {
+  return {{"longest_test_s", seconds(limits.longest_test)},
+          {"streams", limits.streams},
+          {"rate_bits_per_s", limits.rate_bits_per_s ? Json(*limits.rate_bits_per_s) : Json()},
+          {"buffer_bytes", limits.buffer_bytes}};
+}
+
+Result<Limits> limits_in(const Json& body) {
+  Fields in(body, "limits");
+  const std::chrono::duration<double> longest(in.number("longest_test_s", 0, kLongestSeconds));
+  return in.finish(
+      Limits{.longest_test = std::chrono::duration_cast<std::chrono::nanoseconds>(longest),
+             .streams = in.integer("streams", 1, 1'000'000),
+             .rate_bits_per_s = in.maybe_number("rate_bits_per_s", 0, kFastest),
+             .buffer_bytes = in.integer("buffer_bytes", 0, INT64_MAX)});
+}
+
+Result<> check_time(const Limits& limits, std::chrono::nanoseconds asked) {
+  if (asked <= limits.longest_test) {
+    return {};
+  }
+  return too_much("--time", math::format_duration(asked),
+                  math::format_duration(limits.longest_test));
+}
+
+Result<> check_streams(const Limits& limits, std::int64_t asked) {
+  if (asked <= limits.streams) {
+    return {};
+  }
+  return too_much("--streams", std::to_string(asked), std::to_string(limits.streams));
+}
+
+Result<> check_buffer(const Limits& limits, std::int64_t bytes) {
+  if (bytes <= limits.buffer_bytes) {
+    return {};
+  }
+  return too_much("--window", math::format_bytes(static_cast<double>(bytes)),
+                  math::format_bytes(static_cast<double>(limits.buffer_bytes)));
+}
+
+Result<> check_rate(const Limits& limits, double bits_per_s) {
+  if (!limits.rate_bits_per_s || bits_per_s <= *limits.rate_bits_per_s) {
+    return {};
+  }
+  return too_much("rate", math::format_rate(bits_per_s),
+                  math::format_rate(*limits.rate_bits_per_s));
+}
+
+}  // namespace chokepoint::control

@@ -1,0 +1,30 @@
+// What a server grants any one client. Told to the client at admission, enforced by the server. A
+// value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/control/message.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::control {
+
+struct Limits {
+  std::chrono::nanoseconds longest_test = std::chrono::hours(1);
+  std::int64_t streams = 128;
+  std::optional<double> rate_bits_per_s = {};  // of a paced test; none: whatever the path carries
+  std::int64_t buffer_bytes = std::int64_t{512} << 20;  // of one socket
+};
+
+Json body_of(const Limits& limits);
+Result<Limits> limits_in(const Json& body);
+
+// Usage errors that name what was asked for and what is granted.
+Result<> check_time(const Limits& limits, std::chrono::nanoseconds asked);
+Result<> check_streams(const Limits& limits, std::int64_t asked);
+Result<> check_buffer(const Limits& limits, std::int64_t bytes);
+Result<> check_rate(const Limits& limits, double bits_per_s);
+
+}  // namespace chokepoint::control

@@ -1,0 +1,131 @@
+#include "base/control/handshake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace chokepoint::control {
+namespace {
+
+using testing::HasSubstr;
+
+const Identity voyager{.program = "chokepoint 1", .host = "voyager"};
+const Identity hubble{.program = "chokepoint 1", .host = "hubble"};
+
+Secret key(std::uint8_t value) {
+  Secret secret{};
+  secret.fill(value);
+  return secret;
+}
+
+struct Met {
+  Result<> let_in;
+  Result<Admittance> admittance;
+};
+
+// What is said passes through `tamper` on its way, as it would pass through a host in between.
+template <class Tamper>
+Met meet(ClientHandshake& client, ServerHandshake& server, Tamper tamper) {
+  const Result<Message> welcome = server.welcome(tamper(client.hello()));
+  if (!welcome) {
+    return {std::unexpected(welcome.error()), std::unexpected(welcome.error())};
+  }
+  const Result<Message> proof = client.proof(tamper(*welcome));
+  if (!proof) {
+    return {std::unexpected(proof.error()), std::unexpected(proof.error())};
+  }
+  const Result<> let_in = server.check(tamper(*proof));
+  return {let_in, client.admitted(tamper(server.admit(random_id(), "10.0.0.2", Limits{})))};
+}
+
+Met meet(ClientHandshake& client, ServerHandshake& server) {
+  return meet(client, server, [](Message message) { return message; });
+}
+
+TEST(Handshake, WithoutAKeyBothKnowEachOtherByName) {
+  ClientHandshake client(voyager, std::nullopt);
+  ServerHandshake server(hubble, std::nullopt);
+  const Met met = meet(client, server);
+  ASSERT_TRUE(met.let_in && met.admittance);
+  EXPECT_EQ(met.admittance->server.host, "hubble");
+  EXPECT_EQ(server.client().host, "voyager");
+  EXPECT_EQ(met.admittance->seen_as, "10.0.0.2");
+  EXPECT_EQ(met.admittance->secret, server.secret());
+}
+
+TEST(Handshake, WithTheSameKeyBothDeriveTheSameSecretAndNeverSayIt) {
+  ClientHandshake client(voyager, key(7));
+  ServerHandshake server(hubble, key(7));
+  std::string heard;
+  const Met met = meet(client, server, [&](Message message) {
+    heard += message.body.dump();
+    return message;
+  });
+  ASSERT_TRUE(met.let_in && met.admittance);
+  EXPECT_EQ(met.admittance->secret, server.secret());
+  EXPECT_THAT(heard, Not(HasSubstr(to_hex(server.secret()))));
+}
+
+TEST(Handshake, AWrongKeyIsRefused) {
+  ClientHandshake client(voyager, key(7));
+  ServerHandshake server(hubble, key(8));
+  const Met met = meet(client, server);
+  ASSERT_FALSE(met.let_in);
+  EXPECT_EQ(met.let_in.error().kind, ErrorKind::Permission);
+  ASSERT_FALSE(met.admittance) << "a server without the key cannot pretend";
+}
+
+TEST(Handshake, AKeyThatOnlyOneSideHasIsSaidSo) {
+  ClientHandshake without(voyager, std::nullopt);
+  ServerHandshake keyed(hubble, key(8));
+  EXPECT_THAT(meet(without, keyed).admittance.error().next_step, HasSubstr("--key-file"));
+  ClientHandshake with(voyager, key(8));
+  ServerHandshake open(hubble, std::nullopt);
+  EXPECT_THAT(meet(with, open).admittance.error().reason, HasSubstr("has no key"));
+}
+
+TEST(Handshake, AReplayedProofIsWorthNothing) {
+  ClientHandshake client(voyager, key(7));
+  ServerHandshake first(hubble, key(7));
+  const Message hello = client.hello();
+  const Message proof = client.proof(*first.welcome(hello)).value();
+  ASSERT_TRUE(first.check(proof));
+  ServerHandshake second(hubble, key(7));
+  ASSERT_TRUE(second.welcome(hello)) << "the same words again";
+  EXPECT_FALSE(second.check(proof));
+}
+
+TEST(Handshake, WhoChangesTheWordsOnTheWayIsNoticed) {
+  ClientHandshake client(voyager, key(7));
+  ServerHandshake server(hubble, key(7));
+  const Met met = meet(client, server, [](Message message) {
+    if (message.type == Type::Hello) {
+      message.body["host"] = "somebody else";
+    }
+    return message;
+  });
+  EXPECT_FALSE(met.let_in);
+}
+
+TEST(Handshake, AClientFromTheFutureLearnsWhatTheServerSpeaks) {
+  ServerHandshake server(hubble, std::nullopt);
+  Message hello = ClientHandshake(voyager, std::nullopt).hello();
+  hello.body["oldest"] = 2;
+  hello.body["newest"] = 3;
+  const Result<Message> welcome = server.welcome(hello);
+  ASSERT_FALSE(welcome);
+  EXPECT_EQ(welcome.error().kind, ErrorKind::Newer);
+  EXPECT_THAT(welcome.error().reason, HasSubstr("versions 2 to 3"));
+}
+
+TEST(Handshake, AnAttachmentProvesItsSessionAndItsNumber) {
+  const Result<Attachment> read = read_attach(attach("s", key(1), 3));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(proves(*read, key(1)));
+  EXPECT_FALSE(proves(*read, key(2)));
+  Attachment other = *read;
+  other.index = 4;
+  EXPECT_FALSE(proves(other, key(1)));
+}
+
+}  // namespace
+}  // namespace chokepoint::control
