@@ -15,6 +15,7 @@
 #include "probe/commands/probe_tcp.h"
 #include "probe/commands/probe_udp.h"
 #include "probe/commands/serve.h"
+#include "rdma/commands/devices.h"
 
 int main(int argc, char** argv) {
   using namespace chokepoint;
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
               cli::command<probe::ProbePathCommand>(),
+              cli::command<rdma::DevicesCommand>(),
               cli::command<capture::RunCommand>(),
               cli::command<capture::CaptureCommand>(),
               cli::command<capture::MarkCommand>(),
