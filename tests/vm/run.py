@@ -13,6 +13,7 @@ import os
 import pathlib
 import sys
 import time
+import traceback
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "lab"))
 
@@ -52,8 +53,9 @@ def outcome(test, given):
         status, said = "ok", f"{time.monotonic() - began:.1f} s"
     except Skipped as reason:
         status, said = "skipped", str(reason)
-    except (Failed, AssertionError) as failure:
-        status, said = "FAILED", str(failure)
+    except Exception as failure:  # one test's mistake is not the others'
+        status, said = "FAILED", str(failure) if isinstance(failure, Failed) else (
+            traceback.format_exc())
     print(f"{status}: {test.__name__}: {said}", flush=True)
     return status
 
