@@ -131,6 +131,19 @@ std::vector<RdmaDevice> read_rdma(const sys::Root& root) {
   return devices;
 }
 
+std::optional<std::string> netdev_of_port(const sys::Root& root, const std::string& device,
+                                          int port) {
+  // The kernel numbers the interfaces of one device from 0, RDMA ports from 1.
+  const std::vector<std::string> names = root.list(device_folder(device) + "/device/net");
+  for (const std::string& name : names) {
+    if (names.size() == 1 ||
+        root.number(fmt::format("/sys/class/net/{}/dev_port", name)) == port - 1) {
+      return name;
+    }
+  }
+  return read_port(root, device, port).netdev;
+}
+
 void append_facts(const std::vector<RdmaDevice>& devices, Facts& facts) {
   for (const RdmaDevice& device : devices) {
     FactList list(facts, "rdma", device.name);

@@ -40,6 +40,10 @@ struct RdmaDevice {
 };
 
 std::vector<RdmaDevice> read_rdma(const sys::Root& root);
+// The Ethernet interface under a port: a physical one where the device has one, because only its
+// driver counts pauses and drops.
+std::optional<std::string> netdev_of_port(const sys::Root& root, const std::string& device,
+                                          int port);
 void append_facts(const std::vector<RdmaDevice>& devices, Facts& facts);
 
 bool is_active(const RdmaPort& port);

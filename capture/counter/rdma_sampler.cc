@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <string_view>
 #include <utility>
 
+#include "base/host/words.h"
 #include "base/record/names.h"
 
 namespace chokepoint::capture::counter {
@@ -14,89 +14,33 @@ namespace {
 constexpr std::string_view kFolder = "/sys/class/infiniband";
 constexpr std::int64_t kFindAgainNs = 10'000'000'000;
 
-using Translation = std::pair<std::string_view, std::string_view>;
-
-// mlx5, irdma, bnxt_re, efa and rxe in turn, as each has it.
-constexpr std::array kTranslations{
-    Translation{"port_xmit_data", "sent_bytes"},
-    Translation{"port_rcv_data", "received_bytes"},
-    Translation{"tx_bytes", "sent_bytes"},
-    Translation{"rx_bytes", "received_bytes"},
-    Translation{"port_xmit_packets", "sent_packets"},
-    Translation{"port_rcv_packets", "received_packets"},
-    Translation{"tx_pkts", "sent_packets"},
-    Translation{"rx_pkts", "received_packets"},
-    Translation{"sent_pkts", "sent_packets"},
-    Translation{"rcvd_pkts", "received_packets"},
-    Translation{"np_cnp_sent", "cnp_sent"},
-    Translation{"cnpSent", "cnp_sent"},
-    Translation{"tx_cnp_pkts", "cnp_sent"},
-    Translation{"rp_cnp_handled", "cnp_handled"},
-    Translation{"cnpHandled", "cnp_handled"},
-    Translation{"rx_cnp_pkts", "cnp_handled"},
-    Translation{"np_ecn_marked_roce_packets", "ecn_marked"},
-    Translation{"RxECNMrkd", "ecn_marked"},
-    Translation{"rx_ecn_marked_pkts", "ecn_marked"},
-    Translation{"out_of_seq_request", "out_of_sequence"},
-    Translation{"oos_drop_count", "out_of_sequence"},
-    Translation{"rcvd_seq_err", "packet_seq_err"},
-    Translation{"seq_err_naks_rcvd", "packet_seq_err"},
-    Translation{"tcp_retrans_segs", "retransmissions"},
-    Translation{"RetransSegs", "retransmissions"},
-    Translation{"to_retransmits", "retransmissions"},
-    Translation{"retrans_pkts", "retransmissions"},
-    Translation{"completer_retry_err", "retransmissions"},
-    Translation{"roce_adp_retrans", "adaptive_retransmissions"},
-    Translation{"rnr_nak_retry_err", "rnr_retries"},
-    Translation{"rnr_naks_rcvd", "rnr_retries"},
-    Translation{"send_rnr_err", "rnr_retries"},
-    Translation{"local_ack_timeout_err", "ack_timeouts"},
-    Translation{"port_xmit_wait", "send_wait_ticks"},
-};
-
-// InfiniBand counts data in words of four bytes.
-std::uint64_t unit_of(std::string_view file) {
-  return file == "port_xmit_data" || file == "port_rcv_data" ? 4 : 1;
-}
-
 std::string unit_name(std::string_view common) {
   return common.ends_with("_bytes") ? "bytes" : common.ends_with("_packets") ? "packets" : "count";
 }
 
 }  // namespace
 
-std::string_view common_rdma_name(std::string_view file) {
-  const auto* found = std::ranges::find(kTranslations, file, &Translation::first);
-  return found == kTranslations.end() ? file : found->second;
-}
-
-void RdmaSampler::find_in(const std::string& folder, const std::string& subject, Sink& sink) {
-  for (const std::string& file : root_.list(folder)) {
-    const std::string common(common_rdma_name(file));
-    const std::string path = fmt::format("{}/{}", folder, file);
-    // Queue pairs' counters are 32 bits wide on some cards, whatever the file shows.
-    Counter& counter = sink.counter(
-        {fmt::format("{}{}", record::kRdmaPrefix, common), subject, unit_name(common), path},
-        Keep::OnceChanged, Wrap::At32Bits);
-    const bool is_taken =
-        std::ranges::any_of(sources_, [&](const auto& one) { return one.counter == &counter; });
-    if (!is_taken && file != "lifespan") {
-      sources_.push_back({path, &counter, unit_of(file)});
-    }
+// Queue pairs' counters are 32 bits wide on some cards, whatever the file shows.
+void RdmaSampler::keep(std::vector<host::RdmaCounter> found, const std::string& subject,
+                       Sink& sink) {
+  for (host::RdmaCounter& each : found) {
+    Counter& counter = sink.counter({fmt::format("{}{}", record::kRdmaPrefix, each.name), subject,
+                                     unit_name(each.name), each.files.front()},
+                                    Keep::OnceChanged, Wrap::At32Bits);
+    sources_.push_back({std::move(each), &counter});
   }
 }
 
 void RdmaSampler::find(Sink& sink) {
   sources_.clear();
   for (const std::string& device : root_.list(kFolder)) {
-    const std::string ports = fmt::format("{}/{}/ports", kFolder, device);
-    for (const std::string& port : root_.list(ports)) {
-      const std::string subject = fmt::format("{}/{}", device, port);
-      find_in(fmt::format("{}/{}/counters", ports, port), subject, sink);
-      find_in(fmt::format("{}/{}/hw_counters", ports, port), subject, sink);
+    for (const std::string& port : root_.list(fmt::format("{}/{}/ports", kFolder, device))) {
+      if (const std::optional<std::int64_t> number = host::number_of(port)) {
+        keep(host::find_rdma_counters(root_, device, static_cast<int>(*number)),
+             fmt::format("{}/{}", device, port), sink);
+      }
     }
-    // Some drivers count for the device, not for its ports.
-    find_in(fmt::format("{}/{}/hw_counters", kFolder, device), device, sink);
+    keep(host::find_rdma_counters(root_, device), device, sink);
   }
 }
 
@@ -106,9 +50,8 @@ void RdmaSampler::sample(const Moment& moment, Sink& sink) {
     found_ns_ = moment.now_ns;
   }
   for (const Source& source : sources_) {
-    const std::optional<std::int64_t> value = root_.number(source.path);
-    if (value && *value >= 0) {
-      source.counter->see(moment.now_ns, static_cast<std::uint64_t>(*value) * source.unit_bytes);
+    if (const std::optional<std::uint64_t> raw = host::read_raw(root_, source.read)) {
+      source.counter->see(moment.now_ns, *raw * source.read.unit);
     }
   }
 }

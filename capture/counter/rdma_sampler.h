@@ -1,21 +1,16 @@
-// Counters of RDMA ports, which the NIC's own driver counts and no socket or packet shows:
-// /sys/class/infiniband/DEVICE/ports/N/{counters,hw_counters}. All that ever change; drivers' names
-// are translated where several call the same thing differently.
+// Counters of RDMA ports (base/host/rdma_counters.h) during a job: all that ever change, by common
+// names.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/host/rdma_counters.h"
 #include "base/sys/root.h"
 #include "capture/counter/sampler.h"
 
 namespace chokepoint::capture::counter {
-
-// "np_cnp_sent" is "cnp_sent"; a name without a translation is its own.
-std::string_view common_rdma_name(std::string_view file);
 
 class RdmaSampler final : public Sampler {
  public:
@@ -25,13 +20,12 @@ class RdmaSampler final : public Sampler {
 
  private:
   struct Source {
-    std::string path = {};
+    host::RdmaCounter read = {};
     Counter* counter = nullptr;
-    std::uint64_t unit_bytes = 1;
   };
 
   void find(Sink& sink);
-  void find_in(const std::string& folder, const std::string& subject, Sink& sink);
+  void keep(std::vector<host::RdmaCounter> found, const std::string& subject, Sink& sink);
 
   sys::Root root_;
   std::int64_t found_ns_ = INT64_MIN;

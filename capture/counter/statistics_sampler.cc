@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "base/host/nic_statistics.h"
 #include "base/record/names.h"
-#include "capture/counter/statistic_names.h"
 
 namespace chokepoint::capture::counter {
 namespace {
+
+using host::common_statistic;
 
 constexpr std::string_view kFolder = "/sys/class/net";
 constexpr std::int64_t kFindAgainNs = 10'000'000'000;
@@ -27,7 +29,7 @@ StatisticsSampler::Interface StatisticsSampler::learn(const std::string& name, S
   for (std::size_t i = 0; i < interface.names && interface.statistics.size() < kMostStatistics;
        ++i) {
     const std::string& statistic = (*names)[i];
-    if (!is_telling_statistic(statistic)) {
+    if (!host::is_telling_statistic(statistic)) {
       continue;
     }
     Counter& counter = sink.counter({fmt::format("{}{}", record::kEthtoolPrefix, statistic), name,

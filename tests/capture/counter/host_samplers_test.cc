@@ -152,12 +152,5 @@ TEST_F(HostSamplersTest, RdmaByCommonNamesInBytes) {
   EXPECT_EQ(series_.size(), 3U);
 }
 
-TEST(RdmaNames, OfSeveralDriversMeanTheSame) {
-  EXPECT_EQ(common_rdma_name("np_cnp_sent"), "cnp_sent");
-  EXPECT_EQ(common_rdma_name("cnpSent"), "cnp_sent");
-  EXPECT_EQ(common_rdma_name("out_of_seq_request"), "out_of_sequence");
-  EXPECT_EQ(common_rdma_name("something_else"), "something_else");
-}
-
 }  // namespace
 }  // namespace chokepoint::capture::counter

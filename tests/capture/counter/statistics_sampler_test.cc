@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "capture/counter/statistic_names.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {
@@ -10,29 +9,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-TEST(StatisticNames, DriversMeanTheSame) {
-  EXPECT_EQ(common_statistic("rx_prio3_pause")->name, "received_pauses");
-  EXPECT_EQ(common_statistic("rx_priority_3_xoff.nic")->name, "received_pauses");
-  EXPECT_EQ(common_statistic("rx_pb_7_pxoff")->name, "received_pauses");
-  EXPECT_EQ(common_statistic("tx_pfc_frames")->name, "sent_pauses");
-  EXPECT_EQ(common_statistic("rx_out_of_buffer")->name, "receive_no_buffer");
-  EXPECT_EQ(common_statistic("rx_queue_12_drops")->name, "receive_no_buffer");
-  EXPECT_EQ(common_statistic("bw_out_allowance_exceeded")->name, "send_allowance_exceeded");
-  EXPECT_FALSE(common_statistic("rx_prio3_pause_transition"));
-  EXPECT_FALSE(common_statistic("rx_prio_pause"));
-  EXPECT_FALSE(common_statistic(""));
-}
-
-TEST(StatisticNames, WhatTellsNothingIsPassedOver) {
-  EXPECT_TRUE(is_telling_statistic("rx_discards_phy"));
-  EXPECT_TRUE(is_telling_statistic("outbound_pci_stalled_wr_events"));
-  EXPECT_TRUE(is_telling_statistic("tx_timeouts"));
-  EXPECT_FALSE(is_telling_statistic("rx_bytes"));
-  EXPECT_FALSE(is_telling_statistic("tx3_xdp_drops"));
-  EXPECT_FALSE(is_telling_statistic("rx_csum_unnecessary"));
-  EXPECT_FALSE(is_telling_statistic(""));
-}
 
 class StatisticsSamplerTest : public Watching {
  protected:

@@ -1,9 +1,10 @@
-#include "capture/counter/statistic_names.h"
+#include "base/host/nic_statistics.h"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
-namespace chokepoint::capture::counter {
+namespace chokepoint::host {
 namespace {
 
 constexpr std::array<std::string_view, 27> kTelling{
@@ -38,6 +39,7 @@ constexpr std::array kRules{
     Rule{"rx_pb_#_pxoff", {"received_pauses", 1}},
     Rule{"rx_pause_frames", {"received_pauses", 0}},
     Rule{"rx_pfc_frames", {"received_pauses", 1}},
+    Rule{"rx_pfc_ena_frames_pri#", {"received_pauses", 2}},
     Rule{"tx_pause_ctrl_phy", {"sent_pauses", 0}},
     Rule{"tx_global_pause", {"sent_pauses", 1}},
     Rule{"tx_prio#_pause", {"sent_pauses", 1}},
@@ -49,6 +51,7 @@ constexpr std::array kRules{
     Rule{"tx_pb_#_pxoff", {"sent_pauses", 1}},
     Rule{"tx_pause_frames", {"sent_pauses", 0}},
     Rule{"tx_pfc_frames", {"sent_pauses", 1}},
+    Rule{"tx_pfc_ena_frames_pri#", {"sent_pauses", 2}},
     Rule{"rx_global_pause_duration", {"received_pause_us", 0}},
     Rule{"rx_prio#_pause_duration", {"received_pause_us", 1}},
     Rule{"tx_global_pause_duration", {"sent_pause_us", 0}},
@@ -118,8 +121,25 @@ std::optional<CommonStatistic> common_statistic(std::string_view name) {
   return rule == kRules.end() ? std::nullopt : std::optional(rule->common);
 }
 
+std::map<std::string, std::uint64_t> common_statistics(
+    const std::vector<net::Statistic>& statistics) {
+  std::map<std::pair<std::string_view, int>, std::uint64_t> ways;
+  for (const net::Statistic& each : statistics) {
+    const std::optional<CommonStatistic> common = common_statistic(each.name);
+    if (common && each.value >= 0) {
+      ways[{common->name, common->way}] += static_cast<std::uint64_t>(each.value);
+    }
+  }
+  std::map<std::string, std::uint64_t> largest;
+  for (const auto& [way, sum] : ways) {
+    std::uint64_t& most = largest[std::string(way.first)];
+    most = std::max(most, sum);
+  }
+  return largest;
+}
+
 bool is_telling_statistic(std::string_view name) {
   return common_statistic(name) || (has_any_of(name, kTelling) && !has_any_of(name, kSilent));
 }
 
-}  // namespace chokepoint::capture::counter
+}  // namespace chokepoint::host

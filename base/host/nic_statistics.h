@@ -2,10 +2,16 @@
 // them matter to a diagnosis, and which mean the same. Pure.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
-namespace chokepoint::capture::counter {
+#include "base/net/link_settings.h"
+
+namespace chokepoint::host {
 
 // Does it tell of pauses, losses, errors, stalls, limits or RDMA's share?
 bool is_telling_statistic(std::string_view name);
@@ -19,4 +25,8 @@ struct CommonStatistic {
 
 std::optional<CommonStatistic> common_statistic(std::string_view name);
 
-}  // namespace chokepoint::capture::counter
+// By their common names, those of one way summed and the largest of several ways.
+std::map<std::string, std::uint64_t> common_statistics(
+    const std::vector<net::Statistic>& statistics);
+
+}  // namespace chokepoint::host

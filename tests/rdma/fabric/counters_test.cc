@@ -1,0 +1,51 @@
+#include "rdma/fabric/counters.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "rdma/fabric/changes.h"
+#include "tests/fakes/host_tree.h"
+
+namespace chokepoint::rdma::fabric {
+namespace {
+
+using testing::Optional;
+
+PortCounters read(const fakes::HostTree& host, const std::string& device) {
+  return read_counters(host.root(), device, 1, *host::link_query_for(host.root()));
+}
+
+TEST(ReadCounters, OfTheDeviceAndOfTheInterfaceUnderIt) {
+  const auto host = fakes::HostTree::from_fixture("rdma-mlx5");
+  const PortCounters counters = read(host, "mlx5_0");
+  EXPECT_EQ(counters.subject, "mlx5_0/1");
+  EXPECT_EQ(counters.netdev, "enp59s0np0");
+  const Changes still = changes(counters, counters);
+  EXPECT_THAT(still.of("packet_seq_err"), Optional(0));
+  EXPECT_THAT(still.of("received_pauses"), Optional(0));
+  EXPECT_EQ(still.of("retransmissions"), std::nullopt) << "mlx5 has no such counter";
+}
+
+TEST(ReadCounters, WhatGrewInBetween) {
+  const auto host = fakes::HostTree::from_fixture("rdma-mlx5");
+  const PortCounters before = read(host, "mlx5_0");
+  const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/";
+  host.write(port + "hw_counters/out_of_sequence", "4\n");
+  host.write(port + "counters/port_xmit_data", "10000000025\n");
+  host.write(port + "hw_counters/np_cnp_sent", "7\n");
+  host.remove(port + "hw_counters/packet_seq_err");
+  const Changes grown = changes(before, read(host, "mlx5_0"));
+  EXPECT_THAT(grown.of("out_of_sequence"), Optional(10)) << "past its 32 bits";
+  EXPECT_THAT(grown.of("sent_bytes"), Optional(100));
+  EXPECT_EQ(grown.of("cnp_sent"), std::nullopt) << "began anew";
+  EXPECT_TRUE(grown.lost.contains("packet_seq_err"));
+}
+
+TEST(ReadCounters, OfADeviceThatIsNotThere) {
+  const auto host = fakes::HostTree::from_text("/sys/class/infiniband/\n");
+  EXPECT_TRUE(read(host, "mlx5_9").counters.empty());
+}
+
+}  // namespace
+}  // namespace chokepoint::rdma::fabric
