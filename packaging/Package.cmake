@@ -18,7 +18,9 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "chokepoint maintainers <maintainers@chokepoint.invalid>")
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcap2-bin, systemd")
+# Opened at run time, where there are.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+  "ibverbs-providers, libcap2-bin, libibverbs1, librdmacm1, systemd")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 
 # Staged alike for both; this makes of the tarball's stage what needs nothing installed.

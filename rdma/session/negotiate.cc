@@ -1,0 +1,267 @@
+#include "rdma/session/negotiate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/control/bodies.h"
+
+namespace chokepoint::rdma::session {
+namespace {
+
+using control::Json;
+using control::or_null;
+using perf::Metric;
+using perf::Plan;
+
+constexpr int kUsualDepth = 128;
+constexpr int kUsualReceiveDepth = 512;
+constexpr int kUsualModeration = 100;
+// Larger messages take so long that hearing of each one costs nothing.
+constexpr std::uint32_t kModeratedUpTo = 8192;
+// What usual devices take along with a request, and save a fetch over PCIe by.
+constexpr int kUsualInline = 220;
+constexpr int kHopLimit = 64;
+
+// A figure that both devices bound.
+struct Bound {
+  int client = 0;
+  int server = 0;
+  int least() const { return std::min(client, server); }
+};
+
+class Negotiation {
+ public:
+  Negotiation(const Parameters& parameters, const SideFacts& client, const SideFacts& server,
+              const HostNames& names)
+      : parameters_(parameters), client_(client), server_(server), names_(names) {}
+
+  Result<Agreement> agree() {
+    for (const auto step : {&Negotiation::links, &Negotiation::gids, &Negotiation::mtu,
+                            &Negotiation::abilities, &Negotiation::queues, &Negotiation::sizes}) {
+      if (const Result<> fits = (this->*step)(); !fits) {
+        return std::unexpected(fits.error());
+      }
+    }
+    return std::move(agreement_);
+  }
+
+ private:
+  // "rxe0 here 1024, rxe1 of hubble 4096"
+  template <class Value>
+  std::string both(const Value& client, const Value& server) const {
+    return fmt::format("{} of {}: {}, {} of {}: {}", client_.device, names_.client, client,
+                       server_.device, names_.server, server);
+  }
+
+  static Result<> refuse(ErrorKind kind, std::string_view subject, const std::string& reason,
+                         std::string_view next_step) {
+    return fail(kind, "", subject, reason, next_step);
+  }
+
+  Result<> links() {
+    if (client_.ethernet == server_.ethernet) {
+      return {};
+    }
+    const auto layer = [](const SideFacts& side) {
+      return side.ethernet ? "Ethernet" : "InfiniBand";
+    };
+    return refuse(ErrorKind::Unsupported, "link layer", both(layer(client_), layer(server_)),
+                  "choose ports of the same fabric with --device and --peer-device");
+  }
+
+  Result<> gids() {
+    if (!client_.ethernet) {
+      return {};
+    }
+    if (client_.gid_type != server_.gid_type) {
+      return refuse(ErrorKind::Unsupported, "RoCE version",
+                    both(name_of(client_.gid_type), name_of(server_.gid_type)),
+                    "leave --gid-index and --peer-gid-index out, or choose two of one version");
+    }
+    const net::Family client = address_of(client_.gid).family();
+    const net::Family server = address_of(server_.gid).family();
+    if (client != server) {
+      return refuse(ErrorKind::Unsupported, "GID",
+                    both(text_of(client_.gid), text_of(server_.gid)) +
+                        ": the families differ, so that neither reaches the other",
+                    "leave --gid-index and --peer-gid-index out, or choose two of one family");
+    }
+    return {};
+  }
+
+  Result<> mtu() {
+    const Bound most{client_.active_mtu_bytes, server_.active_mtu_bytes};
+    if (parameters_.mtu_bytes && *parameters_.mtu_bytes > most.least()) {
+      return refuse(ErrorKind::Usage, fmt::format("--mtu {}", *parameters_.mtu_bytes),
+                    "the ports carry less: " + both(most.client, most.server),
+                    "ask for less, or give both interfaces a larger MTU");
+    }
+    agreement_.mtu_bytes = parameters_.mtu_bytes.value_or(most.least());
+    if (most.client != most.server && !parameters_.mtu_bytes) {
+      agreement_.lowered.push_back(fmt::format("MTU {}, the lower of both ({})", most.least(),
+                                               both(most.client, most.server)));
+    }
+    return {};
+  }
+
+  Result<> abilities() {
+    if (is_atomic(parameters_.operation) && !server_.limits.atomics) {
+      return refuse(ErrorKind::Unsupported, fmt::format("{} of {}", server_.device, names_.server),
+                    "the device has no atomic operations", "try 'rdma read' instead");
+    }
+    if (is_atomic(parameters_.operation) && parameters_.both_ways && !client_.limits.atomics) {
+      return refuse(ErrorKind::Unsupported, fmt::format("{} of {}", client_.device, names_.client),
+                    "the device has no atomic operations", "leave --both out");
+    }
+    return {};
+  }
+
+  Result<> queues() {
+    const int asked = parameters_.queue_pairs;
+    const Bound most{client_.limits.queue_pairs, server_.limits.queue_pairs};
+    if (asked > most.least()) {
+      return refuse(ErrorKind::Usage, fmt::format("--queue-pairs {}", asked),
+                    "the devices have fewer: " + both(most.client, most.server), "ask for fewer");
+    }
+    const Result<int> depth = depth_of(parameters_.depth, kUsualDepth, "--depth");
+    const Result<int> receive =
+        depth_of(parameters_.receive_depth, kUsualReceiveDepth, "--receive-depth");
+    if (!depth || !receive) {
+      return std::unexpected(depth ? receive.error() : depth.error());
+    }
+    if (parameters_.post_list > *depth) {
+      return refuse(ErrorKind::Usage, fmt::format("--post-list {}", parameters_.post_list),
+                    fmt::format("a depth of {} cannot hold a post", *depth), "ask for fewer");
+    }
+    depth_ = *depth;
+    receive_depth_ = *receive;
+    return {};
+  }
+
+  // Queues of one side share a completion queue, which has to hold all that they may complete.
+  static int deepest(const SideFacts& side, int queue_pairs) {
+    return std::max(1, std::min(side.limits.depth, side.limits.completions / queue_pairs));
+  }
+
+  Result<int> depth_of(std::optional<int> asked, int usual, std::string_view flag) {
+    const Bound most{deepest(client_, parameters_.queue_pairs),
+                     deepest(server_, parameters_.queue_pairs)};
+    if (asked && *asked > most.least()) {
+      return fail(ErrorKind::Usage, "", fmt::format("{} {}", flag, *asked),
+                  fmt::format("with {} queue pairs the devices hold less: {}",
+                              parameters_.queue_pairs, both(most.client, most.server)),
+                  "ask for less");
+    }
+    if (!asked && usual > most.least()) {
+      agreement_.lowered.push_back(fmt::format("{} {} instead of {} ({})", flag.substr(2),
+                                               most.least(), usual,
+                                               both(most.client, most.server)));
+    }
+    return asked.value_or(std::min(usual, most.least()));
+  }
+
+  Result<> sizes() {
+    for (const std::uint32_t size : parameters_.sizes) {
+      const bool datagram = parameters_.transport == verbs::Transport::Ud;
+      if (datagram && size > static_cast<std::uint32_t>(agreement_.mtu_bytes)) {
+        continue;
+      }
+      agreement_.rounds.push_back(round(size));
+    }
+    if (!agreement_.rounds.empty()) {
+      return {};
+    }
+    return refuse(
+        ErrorKind::Usage, fmt::format("--bytes {}", parameters_.sizes.front()),
+        fmt::format("a message of UD fits into one packet of {} bytes", agreement_.mtu_bytes),
+        "ask for less, or use RC");
+  }
+
+  int moderation(std::uint32_t size) const {
+    const int usual = parameters_.post_list > 1 ? parameters_.post_list
+                      : size > kModeratedUpTo   ? 1
+                                                : kUsualModeration;
+    return std::min(parameters_.moderation.value_or(usual), depth_);
+  }
+
+  int inlined(std::uint32_t size) const {
+    const bool carries = parameters_.operation != verbs::Operation::Read &&
+                         !is_atomic(parameters_.operation) &&
+                         parameters_.client_memory.kind != Memory::Kind::Gpu &&
+                         parameters_.server_memory.kind != Memory::Kind::Gpu;
+    const bool worth = parameters_.metric == Metric::Latency && carries &&
+                       size <= static_cast<std::uint32_t>(kUsualInline);
+    return parameters_.inline_bytes.value_or(worth ? kUsualInline : 0);
+  }
+
+  Plan round(std::uint32_t size) const {
+    return {.operation = parameters_.operation,
+            .metric = parameters_.metric,
+            .transport = parameters_.transport,
+            .message_bytes = size,
+            .queue_pairs = parameters_.queue_pairs,
+            .depth = depth_,
+            .moderation = moderation(size),
+            .post_list = parameters_.post_list,
+            .receive_depth = receive_depth_,
+            .inline_bytes = inlined(size),
+            .both_ways = parameters_.both_ways,
+            .events = parameters_.events,
+            .check = parameters_.check,
+            .iterations = parameters_.iterations,
+            .time = parameters_.time,
+            .warm_up = parameters_.warm_up,
+            .rate_bits_per_s = parameters_.rate_bits_per_s};
+  }
+
+  const Parameters& parameters_;
+  const SideFacts& client_;
+  const SideFacts& server_;
+  const HostNames& names_;
+  Agreement agreement_;
+  int depth_ = 0;
+  int receive_depth_ = 0;
+};
+
+// A queue pair that answers or asks for none cannot be made.
+int reads(int asking, int answering) { return std::max(1, std::min(asking, answering)); }
+
+}  // namespace
+
+Result<Agreement> negotiate(const Parameters& parameters, const SideFacts& client,
+                            const SideFacts& server, const HostNames& names) {
+  return Negotiation(parameters, client, server, names).agree();
+}
+
+verbs::PathOptions path_of(const Parameters& parameters, const Agreement& agreement,
+                           const SideFacts& own, const SideFacts& peer) {
+  return {.mtu_bytes = agreement.mtu_bytes,
+          .traffic_class = parameters.traffic_class,
+          .service_level = parameters.service_level,
+          .hop_limit = kHopLimit,
+          .timeout = parameters.timeout,
+          .retries = parameters.retries,
+          .reads_as_target = reads(peer.limits.reads_as_source, own.limits.reads_as_target),
+          .reads_as_source = reads(own.limits.reads_as_source, peer.limits.reads_as_target)};
+}
+
+Json body_of(const Plan& plan) {
+  return {{"operation", name_of(plan.operation)},
+          {"metric", name_of(plan.metric)},
+          {"transport", verbs::name_of(plan.transport)},
+          {"message_bytes", plan.message_bytes},
+          {"queue_pairs", plan.queue_pairs},
+          {"depth", plan.depth},
+          {"moderation", plan.moderation},
+          {"post_list", plan.post_list},
+          {"receive_depth", plan.receive_depth},
+          {"both_ways", plan.both_ways},
+          {"events", plan.events},
+          {"check", plan.check},
+          {"iterations", or_null(plan.iterations)},
+          {"time_ns", plan.time ? Json(plan.time->count()) : Json()},
+          {"warm_up", plan.warm_up}};
+}
+
+}  // namespace chokepoint::rdma::session

@@ -1,0 +1,40 @@
+// What a test will be, once both sides are known: what the user left open is decided so that both
+// devices can do it, what they asked for is kept or refused with both sides' figures, never cut in
+// silence. Both ends come to the same agreement from the same facts. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/control/message.h"
+#include "base/sys/error.h"
+#include "rdma/perf/plan.h"
+#include "rdma/session/parameters.h"
+#include "rdma/session/side.h"
+#include "rdma/verbs/endpoint.h"
+
+namespace chokepoint::rdma::session {
+
+struct Agreement {
+  int mtu_bytes = 0;
+  std::vector<perf::Plan> rounds = {};    // one for each size
+  std::vector<std::string> lowered = {};  // what had to be less than usual, and why
+};
+
+// `names`: how people call the two hosts.
+struct HostNames {
+  std::string client = {};
+  std::string server = {};
+};
+
+Result<Agreement> negotiate(const Parameters& parameters, const SideFacts& client,
+                            const SideFacts& server, const HostNames& names);
+
+// How `own` connects to `peer`.
+verbs::PathOptions path_of(const Parameters& parameters, const Agreement& agreement,
+                           const SideFacts& own, const SideFacts& peer);
+
+// Of a round, to be compared: both sides have to understand it alike.
+control::Json body_of(const perf::Plan& plan);
+
+}  // namespace chokepoint::rdma::session

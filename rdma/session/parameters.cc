@@ -1,0 +1,237 @@
+#include "rdma/session/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/control/bodies.h"
+#include "base/control/fields.h"
+#include "base/math/units.h"
+
+namespace chokepoint::rdma::session {
+namespace {
+
+using control::Fields;
+using control::Json;
+using control::or_null;
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kMostSizes = 64;
+constexpr int kLargestSweep = 23;
+constexpr int kMostQueuePairs = 2048;  // whose addresses fit into a message
+constexpr int kDeepest = 65536;
+constexpr int kMostInline = 4096;
+constexpr std::int64_t kMostIterations = 1'000'000'000'000;
+constexpr std::int64_t kLongest = std::int64_t{86'400'000'000'000} * 30;
+
+std::optional<int> small(Fields& in, const char* name, int least, int most) {
+  const std::optional<std::int64_t> value = in.maybe_integer(name, least, most);
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+int needed(Fields& in, const char* name, int least, int most) {
+  return static_cast<int>(in.integer(name, least, most));
+}
+
+Result<std::uint32_t> size_in(const Json& each) {
+  if (!each.is_number_unsigned() || each.get<std::uint64_t>() < kSmallestMessage ||
+      each.get<std::uint64_t>() > kLargestMessage) {
+    return fail(ErrorKind::Malformed, "read message", "rdma request 'sizes'",
+                fmt::format("wanted sizes from {} to {}", kSmallestMessage, kLargestMessage));
+  }
+  return each.get<std::uint32_t>();
+}
+
+Result<> read_names(Fields& in, Parameters& into) {
+  const Result<verbs::Operation> operation = operation_named(in.text("operation", kLongestName));
+  const Result<perf::Metric> metric = metric_named(in.text("metric", kLongestName));
+  const Result<verbs::Transport> transport =
+      verbs::transport_named(in.text("transport", kLongestName));
+  const Result<Memory> client = memory_named(in.text("client_memory", kLongestName));
+  const Result<Memory> server = memory_named(in.text("server_memory", kLongestName));
+  if (!operation || !metric) {
+    return std::unexpected(operation ? metric.error() : operation.error());
+  }
+  if (!transport || !client || !server) {
+    return std::unexpected(!transport ? transport.error()
+                           : !client  ? client.error()
+                                      : server.error());
+  }
+  into.operation = *operation;
+  into.metric = *metric;
+  into.transport = *transport;
+  into.client_memory = *client;
+  into.server_memory = *server;
+  return {};
+}
+
+void read_shape(Fields& in, Parameters& into) {
+  into.queue_pairs = needed(in, "queue_pairs", 1, kMostQueuePairs);
+  into.depth = small(in, "depth", 1, kDeepest);
+  into.receive_depth = small(in, "receive_depth", 1, kDeepest);
+  into.moderation = small(in, "moderation", 1, kDeepest);
+  into.post_list = needed(in, "post_list", 1, kDeepest);
+  into.inline_bytes = small(in, "inline_bytes", 0, kMostInline);
+  into.mtu_bytes = small(in, "mtu_bytes", 256, 4096);
+  into.both_ways = in.boolean("both_ways");
+  into.events = in.boolean("events");
+  into.check = in.boolean("check");
+  into.relaxed_ordering = in.boolean("relaxed_ordering");
+  into.by_cm = in.boolean("by_cm");
+}
+
+void read_length(Fields& in, Parameters& into) {
+  if (const auto iterations = in.maybe_integer("iterations", 1, kMostIterations)) {
+    into.iterations = static_cast<std::uint64_t>(*iterations);
+  }
+  if (const auto time = in.maybe_integer("time_ns", 1, kLongest)) {
+    into.time = nanoseconds(*time);
+  }
+  into.warm_up = static_cast<std::uint64_t>(in.integer("warm_up", 0, kMostIterations));
+  into.rate_bits_per_s = in.maybe_number("rate_bits_per_s", 1000, 1e15);
+}
+
+void read_path(Fields& in, Parameters& into) {
+  into.traffic_class = needed(in, "traffic_class", 0, 255);
+  into.service_level = needed(in, "service_level", 0, 15);
+  into.timeout = needed(in, "timeout", 1, 31);
+  into.retries = needed(in, "retries", 0, 7);
+}
+
+std::unexpected<Error> mistake(std::string_view subject, const std::string& reason,
+                               const std::string& next_step) {
+  return fail(ErrorKind::Usage, "", subject, reason, next_step);
+}
+
+Result<> check_operation(const Parameters& parameters) {
+  if (!verbs::carries(parameters.transport, parameters.operation)) {
+    return mistake(fmt::format("{} over {}", name_of(parameters.operation),
+                               verbs::name_of(parameters.transport)),
+                   "this transport does not carry it",
+                   parameters.transport == verbs::Transport::Ud ? "UD carries send alone; try RC"
+                                                                : "RC carries every operation");
+  }
+  if (is_atomic(parameters.operation) &&
+      std::ranges::any_of(parameters.sizes, [](auto size) { return size != kAtomicBytes; })) {
+    return mistake("--bytes", "an atomic operation has 8 bytes", "leave it out");
+  }
+  if (parameters.both_ways && parameters.metric == perf::Metric::Latency) {
+    return mistake("--both", "a latency test has one request under way", "leave it out");
+  }
+  if (parameters.metric == perf::Metric::Latency && parameters.queue_pairs > 1) {
+    return mistake("--queue-pairs", "a latency test has one queue pair", "leave it out");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> sweep_sizes() {
+  std::vector<std::uint32_t> sizes;
+  for (int power = 1; power <= kLargestSweep; ++power) {
+    sizes.push_back(std::uint32_t{1} << power);
+  }
+  return sizes;
+}
+
+bool is_atomic(verbs::Operation operation) {
+  return operation == verbs::Operation::FetchAndAdd ||
+         operation == verbs::Operation::CompareAndSwap;
+}
+
+Json body_of(const Parameters& parameters) {
+  return {{"operation", name_of(parameters.operation)},
+          {"metric", name_of(parameters.metric)},
+          {"transport", verbs::name_of(parameters.transport)},
+          {"sizes", parameters.sizes},
+          {"queue_pairs", parameters.queue_pairs},
+          {"depth", or_null(parameters.depth)},
+          {"receive_depth", or_null(parameters.receive_depth)},
+          {"moderation", or_null(parameters.moderation)},
+          {"post_list", parameters.post_list},
+          {"inline_bytes", or_null(parameters.inline_bytes)},
+          {"mtu_bytes", or_null(parameters.mtu_bytes)},
+          {"both_ways", parameters.both_ways},
+          {"events", parameters.events},
+          {"check", parameters.check},
+          {"iterations", or_null(parameters.iterations)},
+          {"time_ns", parameters.time ? Json(parameters.time->count()) : Json()},
+          {"warm_up", parameters.warm_up},
+          {"rate_bits_per_s", or_null(parameters.rate_bits_per_s)},
+          {"traffic_class", parameters.traffic_class},
+          {"service_level", parameters.service_level},
+          {"timeout", parameters.timeout},
+          {"retries", parameters.retries},
+          {"relaxed_ordering", parameters.relaxed_ordering},
+          {"by_cm", parameters.by_cm},
+          {"client_memory", text_of(parameters.client_memory)},
+          {"server_memory", text_of(parameters.server_memory)},
+          {"server_port", body_of(parameters.server_port)}};
+}
+
+Result<Parameters> parameters_in(const Json& body) {
+  Fields in(body, "rdma request");
+  Parameters parameters;
+  if (const Result<> named = read_names(in, parameters); !named) {
+    return std::unexpected(named.error());
+  }
+  read_shape(in, parameters);
+  read_length(in, parameters);
+  read_path(in, parameters);
+  const Result<std::vector<std::uint32_t>> sizes =
+      control::list_in<std::uint32_t>(body, "sizes", size_in);
+  const Result<PortWish> port = port_wish_in(in.object("server_port"));
+  if (!sizes || !port) {
+    return std::unexpected(sizes ? port.error() : sizes.error());
+  }
+  if (sizes->empty() || sizes->size() > kMostSizes) {
+    return fail(ErrorKind::Malformed, "read message", "rdma request 'sizes'",
+                fmt::format("wanted 1 to {} of them", kMostSizes));
+  }
+  parameters.sizes = *sizes;
+  parameters.server_port = *port;
+  return in.finish(std::move(parameters));
+}
+
+Result<> check(const Parameters& parameters) {
+  if (const Result<> can = check_operation(parameters); !can) {
+    return can;
+  }
+  if (parameters.iterations.has_value() == parameters.time.has_value()) {
+    return mistake("--iterations, --time", "one of them ends the test", "give only one of them");
+  }
+  const int depth = parameters.depth.value_or(kDeepest);
+  if (parameters.post_list > depth) {
+    return mistake(
+        "--post-list",
+        fmt::format("a post of {} does not fit into a depth of {}", parameters.post_list, depth),
+        "give a larger --depth");
+  }
+  if (parameters.moderation.value_or(1) > depth) {
+    return mistake("--moderation",
+                   fmt::format("with every {}th request aloud a depth of {} would fill up in "
+                               "silence",
+                               *parameters.moderation, depth),
+                   "give a larger --depth");
+  }
+  return {};
+}
+
+Result<> check(const Parameters& parameters, const control::Limits& limits) {
+  const auto rounds = static_cast<std::int64_t>(parameters.sizes.size());
+  if (parameters.time && *parameters.time > limits.longest_test / rounds) {
+    return control::check_time(limits, *parameters.time * rounds);
+  }
+  if (parameters.queue_pairs > limits.streams) {
+    return mistake(fmt::format("--queue-pairs {}", parameters.queue_pairs),
+                   fmt::format("the server grants at most {}", limits.streams),
+                   "ask for less, or raise it with --max-streams of 'chokepoint serve'");
+  }
+  if (limits.rate_bits_per_s) {
+    return control::check_rate(limits, parameters.rate_bits_per_s.value_or(1e15));
+  }
+  return {};
+}
+
+}  // namespace chokepoint::rdma::session

@@ -1,0 +1,37 @@
+// The steps that lead into a round, on either side, and the times that they may take. Pure but for
+// what the station does.
+#pragma once
+
+#include <chrono>
+
+#include "base/control/limits.h"
+#include "base/control/message.h"
+#include "base/sys/error.h"
+#include "rdma/session/negotiate.h"
+#include "rdma/session/station.h"
+
+namespace chokepoint::rdma::session {
+
+inline constexpr std::chrono::seconds kSetUp{5};     // a step of the set-up
+inline constexpr std::chrono::seconds kAnswer{10};   // what the peer has to compute first
+inline constexpr std::chrono::seconds kBetween{60};  // rounds: buffers of GPUs are checked slowly
+inline constexpr std::chrono::seconds kSlack{20};    // beyond the time of a test
+
+// How long a round may last before it is given up.
+std::chrono::nanoseconds longest(const perf::Plan& plan, const control::Limits& limits);
+
+// The memory that the largest round needs, if the server grants it.
+Result<std::uint64_t> memory_for(const Agreement& agreement, const control::Limits& limits);
+
+// What opens a round: its number, how the client understands it, and where its side is found.
+control::Json opening_body(std::size_t round, const perf::Plan& plan, const Whereabouts& client);
+// Of the round that is due; an error where both sides understand it differently.
+Result<Whereabouts> opening_in(const control::Json& body, std::size_t round,
+                               const perf::Plan& plan);
+
+// Connects this side and lays everything out: from here on the peer may begin.
+Result<> get_ready(Station& station, const Whereabouts& peer, const verbs::PathOptions& path,
+                   const perf::Plan& plan, perf::Role role, perf::Attention& attention,
+                   const sys::Clock& clock);
+
+}  // namespace chokepoint::rdma::session

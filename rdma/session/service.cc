@@ -1,0 +1,199 @@
+#include "rdma/session/service.h"
+
+#include "base/control/fields.h"
+#include "rdma/session/half.h"
+#include "rdma/session/host_side.h"
+#include "rdma/session/parameters.h"
+#include "rdma/session/round.h"
+
+namespace chokepoint::rdma::session {
+namespace {
+
+using control::Json;
+using control::Message;
+using control::Session;
+using control::Type;
+using perf::Plan;
+using perf::Role;
+
+struct Asked {
+  Parameters parameters = {};
+  SideFacts client = {};
+};
+
+Result<Asked> asked_in(const Json& body) {
+  Result<Parameters> parameters = parameters_in(body);
+  if (!parameters) {
+    return std::unexpected(parameters.error());
+  }
+  control::Fields in(body, "rdma request");
+  Result<SideFacts> side = side_in(in.object("side"));
+  if (!side) {
+    return std::unexpected(side.error());
+  }
+  return in.finish(Asked{.parameters = std::move(*parameters), .client = std::move(*side)});
+}
+
+// What the client did not wish for follows its own choice: both ends need GIDs of one kind.
+PortWish wish_of(const Asked& asked) {
+  PortWish wish = asked.parameters.server_port;
+  if (asked.client.ethernet && !wish.gid_index) {
+    wish.family = wish.family ? wish.family : address_of(asked.client.gid).family();
+    wish.type = wish.type ? wish.type : asked.client.gid_type;
+  }
+  return wish;
+}
+
+class Test {
+ public:
+  Test(Session& session, const Asked& asked, std::unique_ptr<Station> station)
+      : session_(session),
+        asked_(asked),
+        station_(std::move(station)),
+        role_(asked.parameters.both_ways ? Role::Active : Role::Passive),
+        fabric_(session.surroundings().root, station_->facts()) {}
+
+  Result<Json> conduct() {
+    if (const Result<> ready = get_set(); !ready) {
+      return std::unexpected(ready.error());
+    }
+    for (std::size_t index = 0;; ++index) {
+      Result<Message> message = session_.channel().receive(session_.patience(kBetween));
+      if (!message) {
+        return std::unexpected(message.error());
+      }
+      if (message->type == Type::Stop) {
+        return Json{{"counters", fabric::body_of(fabric_.changes())}};
+      }
+      if (const Result<> done = round(index, *message); !done) {
+        return std::unexpected(done.error());
+      }
+    }
+  }
+
+ private:
+  Result<> send(Type type, Json body) {
+    return session_.channel().send({type, std::move(body)}, session_.patience(kAnswer));
+  }
+
+  // The client hears of this side before it is told that the two do not fit, so that it can say
+  // why in its own words.
+  Result<> get_set() {
+    if (const Result<> sent = send(Type::Ready, {{"side", body_of(station_->facts())}}); !sent) {
+      return sent;
+    }
+    Result<Agreement> agreement =
+        negotiate(asked_.parameters, asked_.client, station_->facts(),
+                  {.client = session_.client().host, .server = "this host"});
+    if (!agreement) {
+      return std::unexpected(agreement.error());
+    }
+    agreement_ = std::move(*agreement);
+    const Result<std::uint64_t> bytes = memory_for(agreement_, session_.limits());
+    if (!bytes) {
+      return std::unexpected(bytes.error());
+    }
+    return station_->provide_memory(*bytes, asked_.parameters.server_memory,
+                                    asked_.parameters.relaxed_ordering);
+  }
+
+  Result<> round(std::size_t index, const Message& message) {
+    if (message.type != Type::Begin || index >= agreement_.rounds.size()) {
+      return fail(ErrorKind::Malformed, "receive", session_.channel().peer(),
+                  "there is no such round");
+    }
+    Plan plan = agreement_.rounds[index];
+    const Result<Whereabouts> client = opening_in(message.body, index, plan);
+    if (!client) {
+      return std::unexpected(client.error());
+    }
+    Watch watch(session_.channel(), session_.surroundings().stop, longest(plan, session_.limits()),
+                role_ == Role::Passive);
+    if (const Result<> met = meet(plan, *client, watch); !met) {
+      return met;
+    }
+    Result<Half> half = measure(plan, watch);
+    station_->close_queues();
+    return half ? send(Type::Report, body_of(*half)) : std::unexpected(half.error());
+  }
+
+  Result<> meet(Plan& plan, const Whereabouts& client, Watch& watch) {
+    if (const Result<> opened =
+            station_->open_queues(plan, asked_.parameters.inline_bytes.has_value());
+        !opened) {
+      return opened;
+    }
+    const verbs::PathOptions path =
+        path_of(asked_.parameters, agreement_, station_->facts(), asked_.client);
+    if (const Result<> ready =
+            get_ready(*station_, client, path, plan, role_, watch, session_.surroundings().clock);
+        !ready) {
+      return ready;
+    }
+    if (const Result<> sent = send(Type::Begin, {{"server", body_of(station_->whereabouts())}});
+        !sent) {
+      return sent;
+    }
+    const Result<Message> go = session_.channel().expect(Type::Note, session_.patience(kAnswer));
+    return go ? Result<>{} : std::unexpected(go.error());
+  }
+
+  Result<Half> measure(const Plan& plan, Watch& watch) {
+    const sys::Clock& clock = session_.surroundings().clock;
+    Result<Half> half = run_half(*station_, plan, role_, watch, clock);
+    if (!half) {
+      return half;
+    }
+    if (watch.interrupted()) {
+      return fail(ErrorKind::Interrupted, "", "test", "the server is being stopped");
+    }
+    const Result<Json> stop =
+        watch.peer_stopped(session_.patience(longest(plan, session_.limits())));
+    if (!stop) {
+      return std::unexpected(stop.error());
+    }
+    control::Fields in(*stop, "rdma stop");
+    const Result<std::int64_t> messages = in.finish(in.integer("messages", 0, INT64_MAX));
+    if (!messages) {
+      return std::unexpected(messages.error());
+    }
+    const Result<> checked = check_memory(
+        *station_, plan, role_, static_cast<std::uint64_t>(*messages), watch, clock, *half);
+    return checked ? std::move(half) : std::unexpected(checked.error());
+  }
+
+  Session& session_;
+  const Asked& asked_;
+  std::unique_ptr<Station> station_;
+  Role role_;
+  FabricWatch fabric_;
+  Agreement agreement_;
+};
+
+}  // namespace
+
+Result<control::Weight> RdmaService::check(const Json& body, const control::Limits& limits) const {
+  const Result<Asked> asked = asked_in(body);
+  if (!asked) {
+    return std::unexpected(asked.error());
+  }
+  Result<> fits = session::check(asked->parameters);
+  fits = fits ? session::check(asked->parameters, limits) : fits;
+  return fits ? Result<control::Weight>(control::Weight::Heavy) : std::unexpected(fits.error());
+}
+
+Result<Json> RdmaService::serve(Session& session, const Json& body) {
+  const Result<Asked> asked = asked_in(body);
+  if (!asked) {
+    return std::unexpected(asked.error());
+  }
+  Result<std::unique_ptr<Station>> station =
+      open_here(session.surroundings().root, open_(), wish_of(*asked), session.local().address,
+                asked->parameters.transport);
+  if (!station) {
+    return std::unexpected(station.error());
+  }
+  return Test(session, *asked, std::move(*station)).conduct();
+}
+
+}  // namespace chokepoint::rdma::session

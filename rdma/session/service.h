@@ -1,0 +1,44 @@
+// The server's end of an RDMA test.
+//
+//   client                                        server
+//     Request {parameters, side} ──────────────────►   opens its device, makes a queue pair
+//     ◄────────────────────────── Ready {side, …}      both negotiate: the same from the same facts
+//
+//     Begin {round, plan, client} ─────────────────►   a round each size: queue pairs anew
+//     ◄──────────────────────────── Begin {server}     it is connected, receives are posted
+//     Note {} ─────────────────────────────────────►   so is the client; both start
+//     ◄═══════════════ RDMA ═══════════════════════►
+//     Stop {messages, early} ──────────────────────►
+//     ◄────────────────────────────── Report {half}    with check: once the memory was looked at
+//     …                                                the next round
+//     Stop {} ─────────────────────────────────────►
+//     ◄─────────────────────────── Result {counters}
+//
+// What a peer can reach of this host is one buffer, registered while the test lasts.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/control/service.h"
+#include "rdma/verbs/device.h"
+
+namespace chokepoint::rdma::session {
+
+// Each test opens it for itself, from its own thread.
+using OpenLibrary = std::function<std::unique_ptr<verbs::Library>()>;
+
+class RdmaService final : public control::Service {
+ public:
+  explicit RdmaService(OpenLibrary open) : open_(std::move(open)) {}
+
+  std::string_view kind() const override { return "rdma"; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
+
+ private:
+  OpenLibrary open_;
+};
+
+}  // namespace chokepoint::rdma::session

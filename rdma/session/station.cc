@@ -1,0 +1,132 @@
+#include "rdma/session/station.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chokepoint::rdma::session {
+namespace {
+
+using verbs::EndpointOptions;
+
+Result<std::unique_ptr<memory::Buffer>> make_buffer(std::uint64_t bytes, const Memory& memory,
+                                                    std::optional<int> numa_node) {
+  if (memory.kind == Memory::Kind::Gpu) {
+    return memory::gpu_buffer(bytes, {.gpu = memory.gpu});
+  }
+  const memory::Pages pages =
+      memory.kind == Memory::Kind::Huge ? memory::Pages::Huge : memory::Pages::Ordinary;
+  return memory::host_buffer(bytes, {.pages = pages, .numa_node = numa_node});
+}
+
+EndpointOptions options_of(const perf::Plan& plan, const PortChoice& choice) {
+  return {.transport = plan.transport,
+          .port = choice.port,
+          .gid_index = choice.gid_index,
+          .queues = plan.queue_pairs,
+          .send_depth = perf::send_depth(plan),
+          .receive_depth = perf::receive_depth(plan),
+          .inline_bytes = plan.inline_bytes,
+          .events = plan.events};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Station>> Station::open(std::unique_ptr<verbs::Library> library,
+                                               const PortChoice& choice,
+                                               verbs::Transport transport) {
+  Result<std::unique_ptr<verbs::Device>> device = library->open(choice.device);
+  if (!device) {
+    return std::unexpected(device.error());
+  }
+  std::unique_ptr<Station> station(new Station(std::move(library), std::move(*device), choice));
+  if (const Result<> looked = station->look_at_port(); !looked) {
+    return std::unexpected(looked.error());
+  }
+  const Result<std::unique_ptr<verbs::Endpoint>> trial = station->device_->open_endpoint(
+      {.transport = transport, .port = choice.port, .gid_index = choice.gid_index});
+  if (!trial) {
+    return std::unexpected(trial.error());
+  }
+  return station;
+}
+
+Result<> Station::look_at_port() {
+  const Result<verbs::Port> port = device_->port(choice_.port);
+  if (!port) {
+    return std::unexpected(port.error());
+  }
+  const auto gid = std::ranges::find(port->gids, choice_.gid_index, &verbs::GidEntry::index);
+  if (port->ethernet && gid == port->gids.end()) {
+    return fail(ErrorKind::Usage, "", fmt::format("GID index {}", choice_.gid_index),
+                fmt::format("{} port {} has no such GID", choice_.device, choice_.port),
+                "'chokepoint rdma devices' lists what there is");
+  }
+  facts_ = {.device = choice_.device,
+            .port = choice_.port,
+            .netdev = choice_.netdev,
+            .rate = choice_.rate,
+            .ethernet = port->ethernet,
+            .gid_index = choice_.gid_index,
+            .lid = port->lid,
+            .active_mtu_bytes = port->active_mtu_bytes,
+            .max_mtu_bytes = port->max_mtu_bytes,
+            .limits = device_->limits()};
+  if (gid != port->gids.end()) {
+    facts_.gid = gid->gid;
+    facts_.gid_type = gid->type;
+  }
+  return {};
+}
+
+Result<> Station::provide_memory(std::uint64_t bytes, const Memory& memory, bool relaxed_ordering) {
+  Result<std::unique_ptr<memory::Buffer>> buffer = make_buffer(bytes, memory, choice_.numa_node);
+  if (!buffer) {
+    return std::unexpected(buffer.error());
+  }
+  Result<std::unique_ptr<verbs::Region>> region =
+      device_->register_memory((*buffer)->view(), relaxed_ordering);
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  buffer_ = std::move(*buffer);
+  region_ = std::move(*region);
+  return {};
+}
+
+Result<> Station::open_queues(perf::Plan& plan, bool inline_asked) {
+  endpoint_.reset();
+  Result<std::unique_ptr<verbs::Endpoint>> endpoint =
+      device_->open_endpoint(options_of(plan, choice_));
+  if (!endpoint && plan.inline_bytes > 0 && !inline_asked) {
+    plan.inline_bytes = 0;
+    endpoint = device_->open_endpoint(options_of(plan, choice_));
+  }
+  if (!endpoint) {
+    return std::unexpected(endpoint.error());
+  }
+  endpoint_ = std::move(*endpoint);
+  return {};
+}
+
+Whereabouts Station::whereabouts() const {
+  return {.endpoint = endpoint_->address(), .memory = region_->remote()};
+}
+
+Result<> Station::connect(const Whereabouts& peer, const verbs::PathOptions& path) {
+  remote_ = peer.memory;
+  return endpoint_->connect(peer.endpoint, path);
+}
+
+perf::Side Station::side(perf::Role role, perf::Attention& attention,
+                         const sys::Clock& clock) const {
+  return {.role = role,
+          .endpoint = *endpoint_,
+          .buffer = *buffer_,
+          .region = *region_,
+          .remote = remote_,
+          .attention = attention,
+          .clock = clock};
+}
+
+}  // namespace chokepoint::rdma::session

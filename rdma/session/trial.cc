@@ -1,0 +1,223 @@
+#include "rdma/session/trial.h"
+
+#include "base/control/fields.h"
+#include "base/net/socket.h"
+#include "rdma/session/host_side.h"
+#include "rdma/session/round.h"
+
+namespace chokepoint::rdma::session {
+namespace {
+
+using control::Client;
+using control::Json;
+using control::Message;
+using control::Type;
+using net::Patience;
+using perf::Plan;
+using perf::Role;
+
+constexpr std::chrono::hours kQueue{1};
+
+class Conductor {
+ public:
+  Conductor(Client& client, std::unique_ptr<Station> station, const Here& here,
+            const Listener& listener, Trial trial)
+      : client_(client),
+        station_(std::move(station)),
+        here_(here),
+        listener_(listener),
+        fabric_(here.root, station_->facts()),
+        trial_(std::move(trial)) {}
+
+  Result<Trial> conduct() {
+    if (const Result<> agreed = agree(); !agreed) {
+      return std::unexpected(agreed.error());
+    }
+    for (std::size_t index = 0; index < trial_.agreement.rounds.size() && !trial_.interrupted;
+         ++index) {
+      if (const Result<> done = round(index); !done) {
+        return std::unexpected(done.error());
+      }
+      listener_.round(trial_.rounds.back());
+    }
+    if (const Result<> ended = end(); !ended) {
+      return std::unexpected(ended.error());
+    }
+    return std::move(trial_);
+  }
+
+ private:
+  Patience patience(std::chrono::nanoseconds wait) const {
+    return Patience::of(wait, here_.interrupt);
+  }
+
+  Result<Message> expect(Type type, const Patience& patience) {
+    return client_.channel().expect(type, patience);
+  }
+
+  Result<> send(Type type, Json body) {
+    return client_.channel().send({type, std::move(body)}, Patience::of(kSetUp));
+  }
+
+  Result<> agree() {
+    trial_.client = station_->facts();
+    Json request = body_of(trial_.parameters);
+    request["side"] = body_of(trial_.client);
+    const Result<Json> ready =
+        client_.request("rdma", std::move(request), patience(kQueue), listener_.waiting);
+    if (!ready) {
+      return std::unexpected(ready.error());
+    }
+    control::Fields in(*ready, "rdma ready");
+    Result<SideFacts> server = side_in(in.object("side"));
+    if (!server) {
+      return std::unexpected(server.error());
+    }
+    trial_.server = std::move(*server);
+    Result<Agreement> agreement =
+        negotiate(trial_.parameters, trial_.client, trial_.server,
+                  {.client = here_.host, .server = client_.admittance().server.host});
+    if (!agreement) {
+      return std::unexpected(agreement.error());
+    }
+    trial_.agreement = std::move(*agreement);
+    listener_.agreed(trial_);
+    return provide_memory();
+  }
+
+  Result<> provide_memory() {
+    const Result<std::uint64_t> bytes = memory_for(trial_.agreement, client_.admittance().limits);
+    if (!bytes) {
+      return std::unexpected(bytes.error());
+    }
+    const Result<> provided = station_->provide_memory(*bytes, trial_.parameters.client_memory,
+                                                       trial_.parameters.relaxed_ordering);
+    if (provided) {
+      trial_.memory = station_->memory_text();
+    }
+    return provided;
+  }
+
+  Result<> round(std::size_t index) {
+    Plan plan = trial_.agreement.rounds[index];
+    Watch watch(client_.channel(), here_.interrupt, longest(plan, client_.admittance().limits),
+                false);
+    if (const Result<> met = meet(index, plan, watch); !met) {
+      return met;
+    }
+    Result<Half> half = run_half(*station_, plan, Role::Active, watch, here_.clock);
+    if (!half) {
+      return std::unexpected(half.error());
+    }
+    trial_.interrupted = watch.interrupted();
+    const Result<Half> server = collect(plan, *half, watch);
+    station_->close_queues();
+    if (!server) {
+      return std::unexpected(server.error());
+    }
+    trial_.rounds.push_back({.plan = plan, .client = std::move(*half), .server = *server});
+    return {};
+  }
+
+  Result<> meet(std::size_t index, Plan& plan, Watch& watch) {
+    const Plan agreed = plan;
+    if (const Result<> opened =
+            station_->open_queues(plan, trial_.parameters.inline_bytes.has_value());
+        !opened) {
+      return opened;
+    }
+    if (const Result<> sent =
+            send(Type::Begin, opening_body(index, agreed, station_->whereabouts()));
+        !sent) {
+      return sent;
+    }
+    const Result<Message> begin = expect(Type::Begin, patience(kAnswer));
+    if (!begin) {
+      return std::unexpected(begin.error());
+    }
+    control::Fields in(begin->body, "rdma begin");
+    const Result<Whereabouts> server = whereabouts_in(in.object("server"), plan.queue_pairs);
+    if (!server) {
+      return std::unexpected(server.error());
+    }
+    const verbs::PathOptions path =
+        path_of(trial_.parameters, trial_.agreement, trial_.client, trial_.server);
+    if (const Result<> ready =
+            get_ready(*station_, *server, path, plan, Role::Active, watch, here_.clock);
+        !ready) {
+      return ready;
+    }
+    return send(Type::Note, Json::object());
+  }
+
+  // An interrupted test still collects what both ends measured.
+  Result<Half> collect(const Plan& plan, Half& half, Watch& watch) {
+    if (const Result<> sent =
+            send(Type::Stop, {{"messages", half.messages}, {"early", trial_.interrupted}});
+        !sent) {
+      return std::unexpected(sent.error());
+    }
+    const std::chrono::nanoseconds wait = trial_.interrupted ? std::chrono::nanoseconds(kSetUp)
+                                          : plan.both_ways
+                                              ? longest(plan, client_.admittance().limits)
+                                              : std::chrono::nanoseconds(kBetween);
+    const Result<Message> report =
+        expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait));
+    if (!report) {
+      return std::unexpected(report.error());
+    }
+    Result<Half> server = half_in(report->body);
+    if (!server) {
+      return server;
+    }
+    const std::uint64_t filled = plan.both_ways ? server->messages : half.messages;
+    const Result<> checked =
+        check_memory(*station_, plan, Role::Active, filled, watch, here_.clock, half);
+    return checked ? std::move(server) : std::unexpected(checked.error());
+  }
+
+  Result<> end() {
+    if (const Result<> sent = send(Type::Stop, Json::object()); !sent) {
+      return sent;
+    }
+    const Result<Message> result = expect(Type::Result, Patience::of(kAnswer));
+    if (!result) {
+      return std::unexpected(result.error());
+    }
+    control::Fields in(result->body, "rdma result");
+    Result<fabric::Changes> counters = fabric::changes_in(in.object("counters"));
+    if (!counters) {
+      return std::unexpected(counters.error());
+    }
+    trial_.server_counters = std::move(*counters);
+    trial_.client_counters = fabric_.changes();
+    return {};
+  }
+
+  Client& client_;
+  std::unique_ptr<Station> station_;
+  const Here& here_;
+  const Listener& listener_;
+  FabricWatch fabric_;
+  Trial trial_;
+};
+
+}  // namespace
+
+Result<Trial> run(Client& client, const Parameters& parameters,
+                  std::unique_ptr<verbs::Library> library, const Here& here,
+                  const Listener& listener) {
+  const Result<net::Endpoint> local = net::local_endpoint(client.channel().descriptor());
+  if (!local) {
+    return std::unexpected(local.error());
+  }
+  Result<std::unique_ptr<Station>> station =
+      open_here(here.root, std::move(library), here.wish, local->address, parameters.transport);
+  if (!station) {
+    return std::unexpected(station.error());
+  }
+  return Conductor(client, std::move(*station), here, listener, {.parameters = parameters})
+      .conduct();
+}
+
+}  // namespace chokepoint::rdma::session

@@ -1,0 +1,72 @@
+// The words of RDMA as this program uses them: what a device, a port, a queue pair and a piece of
+// memory are to the other side. Values, free of libibverbs; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/sys/error.h"
+
+namespace chokepoint::rdma::verbs {
+
+enum class Transport { Rc, Uc, Ud };
+enum class Operation { Write, WriteImmediate, Read, Send, FetchAndAdd, CompareAndSwap };
+
+std::string_view name_of(Transport transport);  // "RC"
+Result<Transport> transport_named(std::string_view name);
+// What this operation can do over this transport, as the specification has it.
+bool carries(Transport transport, Operation operation);
+
+enum class GidType { InfiniBand, RoceV1, RoceV2 };
+using Gid = std::array<std::uint8_t, 16>;
+
+struct GidEntry {
+  int index = 0;
+  Gid gid = {};
+  GidType type = GidType::InfiniBand;
+  unsigned interface_index = 0;  // 0: none
+};
+
+enum class PortState { Unknown, Down, Initialising, Armed, Active };
+
+struct Port {
+  int number = 1;
+  PortState state = PortState::Unknown;
+  bool ethernet = false;
+  int active_mtu_bytes = 0;
+  int max_mtu_bytes = 0;
+  std::uint16_t lid = 0;
+  std::vector<GidEntry> gids = {};
+};
+
+struct DeviceLimits {
+  int queue_pairs = 0;
+  int depth = 0;            // requests of one queue
+  int completions = 0;      // of one completion queue
+  int reads_as_target = 0;  // reads and atomics that one queue pair answers at once
+  int reads_as_source = 0;
+  bool atomics = false;
+};
+
+// How the peer finds a queue pair, and its memory.
+struct QueueAddress {
+  std::uint32_t number = 0;        // 24 bits
+  std::uint32_t first_packet = 0;  // 24 bits: the first sequence number it sends
+};
+
+struct EndpointAddress {
+  std::uint16_t lid = 0;
+  Gid gid = {};
+  std::vector<QueueAddress> queues = {};
+};
+
+struct RemoteMemory {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t key = 0;
+};
+
+}  // namespace chokepoint::rdma::verbs
