@@ -33,8 +33,7 @@ class CmListener {
   virtual std::uint16_t port() const = 0;
   virtual const CmToken& token() const = 0;
   // Until the peer has connected every queue pair. What it returns may outlive the listener.
-  virtual Result<std::unique_ptr<CmConnections>> accept(Endpoint& endpoint,
-                                                        const PathOptions& path,
+  virtual Result<std::unique_ptr<CmConnections>> accept(Endpoint& endpoint, const PathOptions& path,
                                                         const net::Patience& patience) = 0;
 };
 

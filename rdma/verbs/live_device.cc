@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "rdma/verbs/live_endpoint.h"
+#include "rdma/verbs/mtu.h"
 #include "rdma/verbs/refusal.h"
 
 namespace chokepoint::rdma::verbs {
@@ -45,9 +46,6 @@ GidType type_of(std::uint32_t type) {
       return GidType::InfiniBand;
   }
 }
-
-// enum ibv_mtu: 1 is 256 bytes.
-int bytes_of(ibv_mtu mtu) { return mtu < IBV_MTU_256 ? 0 : 128 << static_cast<int>(mtu); }
 
 GidEntry entry_of(const ibv_gid_entry& raw) {
   GidEntry entry{.index = static_cast<int>(raw.gid_index),

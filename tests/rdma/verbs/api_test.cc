@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "rdma/verbs/cm_api.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::verbs {
@@ -21,6 +22,12 @@ TEST(Api, ALibraryThatLacksAFunctionIsTooOld) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::Unsupported);
   EXPECT_THAT(describe(opened.error()), HasSubstr("it has no ibv_get_device_list: too old"));
+}
+
+TEST(CmApi, ALibraryThatIsMissingNamesThePackage) {
+  const auto opened = open_cm_api("librdmacm-not-here.so.1");
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(describe(opened.error()), HasSubstr("apt install librdmacm1"));
 }
 
 TEST(Api, ADeviceThatIsNotThereIsAnErrorWithANextStep) {
