@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "rdma/verbs/refusal.h"
+
 namespace chokepoint::rdma::verbs {
 namespace {
 
@@ -53,8 +55,10 @@ CmEvent copy_of(const rdma_cm_event& raw) {
   return event;
 }
 
-Error no_channel(int code) {
-  Error error = from_errno(code, "open", "/dev/infiniband/rdma_cm");
+Error no_channel(int reason) {
+  constexpr const char* kFile = "/dev/infiniband/rdma_cm";
+  const int code = code_for_file(kFile, reason);
+  Error error = from_errno(code, "open", kFile);
   error.next_step = code == EACCES || code == EPERM ? "run as root, or leave out --cm"
                                                     : "modprobe rdma_ucm, or leave out --cm";
   return error;

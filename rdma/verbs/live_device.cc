@@ -72,7 +72,8 @@ Result<std::unique_ptr<Device>> LiveDevice::open(std::shared_ptr<const Api> api,
   errno = 0;
   Owned<ibv_context> context(api->open_device(&device), api->close_device);
   if (!context) {
-    return fail(refused_to_open(errno, name, device.dev_name));
+    const std::string file = device.dev_name;
+    return fail(refused_to_open(code_for_file("/dev/infiniband/" + file, errno), name, file));
   }
   ibv_device_attr attributes{};
   if (const int code = api->query_device(context.get(), &attributes); code != 0) {

@@ -54,6 +54,12 @@ TEST(Refusal, ADeviceThisUserMayNotOpenNamesItsFile) {
   EXPECT_THAT(describe(error), HasSubstr("/dev/infiniband/uverbs0 may not be opened"));
 }
 
+TEST(Refusal, AFileThatIsNotThereIsWhyIfItIsNot) {
+  EXPECT_EQ(code_for_file("/dev/null", ENODEV), ENODEV);
+  EXPECT_EQ(code_for_file("/dev/null/uverbs0", ENODEV), ENOTDIR);
+  EXPECT_EQ(code_for_file("/dev/no-such-file", EIO), ENOENT);
+}
+
 TEST(Refusal, ADeviceWithoutAFileNamesTheModule) {
   EXPECT_THAT(describe(refused_to_open(ENOENT, "mlx5_0", "uverbs0")),
               HasSubstr("modprobe ib_uverbs"));
