@@ -22,6 +22,20 @@ bool is_flow(packet::Kind kind) {
   return kind == packet::Kind::Tcp || kind == packet::Kind::Udp || kind == packet::Kind::Roce;
 }
 
+void count_loss(Half& half, const packet::Packet& packet, const Noted& noted,
+                const Keeping& keeping) {
+  const auto add = [&](auto& to) {
+    to.retransmitted_packets += noted.is_again ? 1 : 0;
+    to.retransmitted_bytes += noted.is_again ? packet.payload_bytes : 0;
+    to.out_of_order += noted.is_out_of_order ? 1 : 0;
+    to.duplicate_acks += noted.reports_missing ? 1 : 0;
+  };
+  add(half.tally);
+  if (keeping.series) {
+    add(made(half.series, keeping.budget).at(packet.time_ns));
+  }
+}
+
 bool is_answer(const packet::Packet& packet) {
   return packet.kind == packet::Kind::Tcp && packet.tcp.has(packet::kSyn) &&
          packet.tcp.has(packet::kAck);
@@ -51,6 +65,11 @@ class Engine::Core {
       fold_oldest();
     }
     return seen_;
+  }
+
+  void note(const packet::Packet& packet, const Noted& noted) {
+    Half& half = pool_[seen_.slot].halves.at(seen_.direction);
+    count_loss(half, packet, noted, {.budget = budget_, .series = limits_.keep_series});
   }
 
   void visit(const std::function<void(std::uint32_t, const FlowFacts&)>& see) const {
@@ -199,6 +218,8 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 const Seen& Engine::take(const packet::Packet& packet) { return core_->take(packet); }
+
+void Engine::note(const packet::Packet& packet, const Noted& noted) { core_->note(packet, noted); }
 
 void Engine::visit(const std::function<void(std::uint32_t, const FlowFacts&)>& see) const {
   core_->visit(see);

@@ -35,6 +35,13 @@ struct Seen {
   std::uint32_t new_from = 0;    // bytes of the payload below this were seen before
 };
 
+// What who follows another transport knows of a packet's loss.
+struct Noted {
+  bool is_again = false;
+  bool is_out_of_order = false;
+  bool reports_missing = false;  // as TCP's duplicate acknowledgements do
+};
+
 class Engine {
  public:
   explicit Engine(const Limits& limits = {});
@@ -44,6 +51,9 @@ class Engine {
 
   // Valid until the next call.
   const Seen& take(const packet::Packet& packet);
+
+  // Of the packet that was taken last, which has a flow.
+  void note(const packet::Packet& packet, const Noted& noted);
 
   // All flows that are still there, the longest idle first. Costs as much as there are flows.
   void visit(const std::function<void(std::uint32_t slot, const FlowFacts& facts)>& see) const;

@@ -26,7 +26,7 @@ struct Tally {
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
 
-  // TCP alone from here on.
+  // TCP alone from here on; RoCE what Noted tells.
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t retransmitted_bytes = 0;
   Retransmissions retransmissions{};

@@ -44,7 +44,7 @@ class Analyser {
     time_ns_ = packet.time_ns;
     const flow::Seen& seen = engine_.take(packet);
     if (packet.kind == packet::Kind::Roce) {
-      roce_.take(packet);
+      take_roce(packet);
     } else if (!seen.is_flow) {
       others_.add(packet);
     } else {
@@ -74,6 +74,15 @@ class Analyser {
   Errands& errands() { return errands_; }
 
  private:
+  void take_roce(const packet::Packet& packet) {
+    const roce::Signs signs = roce_.take(packet);
+    if (signs.is_again || signs.is_filling || signs.reports_missing) {
+      engine_.note(packet, {.is_again = signs.is_again,
+                            .is_out_of_order = signs.is_filling,
+                            .reports_missing = signs.reports_missing});
+    }
+  }
+
   flow::Engine engine_;
   GlooWatch gloo_;
   roce::Tracker roce_;

@@ -26,14 +26,17 @@ std::string distribution_text(const std::optional<math::Distribution>& values) {
                      values->count);
 }
 
-void add_tcp(record::FlowTotal& row, const flow::DirectionFacts& facts) {
+void add_loss(record::FlowTotal& row, const flow::DirectionFacts& facts) {
   row.retransmitted_packets = facts.retransmitted_packets;
   row.retransmitted_bytes = facts.retransmitted_bytes;
+  row.out_of_order = facts.out_of_order;
+  row.duplicate_acks = facts.duplicate_acks;
+}
+
+void add_tcp(record::FlowTotal& row, const flow::DirectionFacts& facts) {
   row.fast_retransmissions = facts.retransmissions.fast;
   row.timeout_retransmissions = facts.retransmissions.timeout;
   row.spurious_retransmissions = facts.retransmissions.spurious;
-  row.out_of_order = facts.out_of_order;
-  row.duplicate_acks = facts.duplicate_acks;
   row.zero_windows = facts.zero_windows;
   row.window_full = facts.window_full;
   row.max_in_flight_bytes = facts.max_in_flight_bytes;
@@ -52,6 +55,9 @@ record::FlowTotal total_of(std::int64_t flow, std::size_t direction, const flow:
   row.bytes = half.bytes;
   row.payload_bytes = half.payload_bytes;
   row.congestion_marks = half.congestion_marks;
+  if (facts.kind != packet::Kind::Udp) {
+    add_loss(row, half);
+  }
   if (facts.kind == packet::Kind::Tcp) {
     add_tcp(row, half);
   }

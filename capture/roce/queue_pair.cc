@@ -50,13 +50,13 @@ bool QueuePair::is_copy(const packet::Packet& packet) {
   return is_same;
 }
 
-void QueuePair::take(const packet::Packet& packet) {
+Signs QueuePair::take(const packet::Packet& packet) {
   facts_.last_ns = std::max(facts_.last_ns, packet.time_ns);
   ++facts_.packets;
   facts_.bytes += packet.frame_bytes;
   if (is_copy(packet)) {
     ++facts_.duplicates;
-    return;
+    return {};
   }
   facts_.congestion_marks += packet.congestion_bits == 3 ? 1 : 0;
   const Transport transport = transport_of(packet.roce.opcode);
@@ -66,10 +66,11 @@ void QueuePair::take(const packet::Packet& packet) {
   } else if (operation.action == Action::None) {
     ++facts_.unknown_packets;
   } else if (is_response(operation.action)) {
-    take_response(packet, operation);
+    return take_response(packet, operation);
   } else {
-    take_request(packet, operation);
+    return take_request(packet, operation);
   }
+  return {};
 }
 
 void QueuePair::count_message(const packet::Packet& packet, const Operation& operation) {
@@ -81,16 +82,17 @@ void QueuePair::count_message(const packet::Packet& packet, const Operation& ope
   facts_.atomics += operation.action == Action::Atomic ? 1 : 0;
 }
 
-void QueuePair::count(const packet::Packet& packet, const Operation& operation,
-                      Sequence::Step step) {
+Signs QueuePair::count(const packet::Packet& packet, const Operation& operation,
+                       Sequence::Step step) {
   facts_.filled_packets += step == Sequence::Step::Filled ? 1 : 0;
   facts_.restarts += step == Sequence::Step::Restart ? 1 : 0;
   if (is_again(step)) {
     ++facts_.retransmitted_packets;
     facts_.retransmitted_bytes += packet.frame_bytes;
-    return;
+    return {.is_again = true};
   }
   count_message(packet, operation);
+  return {.is_filling = step == Sequence::Step::Filled};
 }
 
 // A read's answer has the PSNs behind that of its request. Where the MTU is not known, the request
@@ -113,10 +115,10 @@ void QueuePair::deduce_mtu(std::uint32_t psn) {
   read_bytes_ = 0;
 }
 
-void QueuePair::take_request(const packet::Packet& packet, const Operation& operation) {
+Signs QueuePair::take_request(const packet::Packet& packet, const Operation& operation) {
   if (transport_of(packet.roce.opcode) == Transport::Datagram) {
     count_message(packet, operation);
-    return;
+    return {};
   }
   if (fills_mtu(operation)) {
     mtu_ = std::max(mtu_, data_bytes(packet, operation));
@@ -132,10 +134,10 @@ void QueuePair::take_request(const packet::Packet& packet, const Operation& oper
     read_psn_ = psn;
     read_bytes_ = packet.roce.dma_bytes;
   }
-  count(packet, operation, step);
+  return count(packet, operation, step);
 }
 
-void QueuePair::take_acknowledgement(const packet::Packet& packet) {
+Signs QueuePair::take_acknowledgement(const packet::Packet& packet) {
   constexpr std::uint8_t kSequenceError = 0x60;
   switch (packet.roce.has_aeth ? packet.roce.syndrome >> 5 : 0) {
     case 1:
@@ -143,18 +145,18 @@ void QueuePair::take_acknowledgement(const packet::Packet& packet) {
       break;
     case 3:
       ++(packet.roce.syndrome == kSequenceError ? facts_.sequence_naks : facts_.other_naks);
-      break;
+      return {.reports_missing = packet.roce.syndrome == kSequenceError};
     default:
       ++facts_.acknowledgements;
   }
+  return {};
 }
 
 // Between two answers to reads stand the numbers of requests that are only acknowledged, so a gap
 // is one only inside an answer.
-void QueuePair::take_response(const packet::Packet& packet, const Operation& operation) {
+Signs QueuePair::take_response(const packet::Packet& packet, const Operation& operation) {
   if (operation.action != Action::ReadResponse) {
-    take_acknowledgement(packet);
-    return;
+    return take_acknowledgement(packet);
   }
   if (fills_mtu(operation)) {
     mtu_ = std::max(mtu_, data_bytes(packet, operation));
@@ -163,7 +165,7 @@ void QueuePair::take_response(const packet::Packet& packet, const Operation& ope
   if (begins) {
     responses_.forget_next();
   }
-  count(packet, operation, responses_.take(packet.roce.sequence, 1));
+  return count(packet, operation, responses_.take(packet.roce.sequence, 1));
 }
 
 }  // namespace chokepoint::capture::roce

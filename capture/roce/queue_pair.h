@@ -19,15 +19,15 @@ namespace chokepoint::capture::roce {
 class QueuePair {
  public:
   void begin(const packet::Packet& packet);
-  void take(const packet::Packet& packet);
+  Signs take(const packet::Packet& packet);
   QueuePairFacts facts() const;
 
  private:
   bool is_copy(const packet::Packet& packet);
-  void take_request(const packet::Packet& packet, const Operation& operation);
-  void take_response(const packet::Packet& packet, const Operation& operation);
-  void take_acknowledgement(const packet::Packet& packet);
-  void count(const packet::Packet& packet, const Operation& operation, Sequence::Step step);
+  Signs take_request(const packet::Packet& packet, const Operation& operation);
+  Signs take_response(const packet::Packet& packet, const Operation& operation);
+  Signs take_acknowledgement(const packet::Packet& packet);
+  Signs count(const packet::Packet& packet, const Operation& operation, Sequence::Step step);
   void count_message(const packet::Packet& packet, const Operation& operation);
   std::uint32_t psns_of(const packet::Packet& packet, const Operation& operation);
   void deduce_mtu(std::uint32_t psn);

@@ -15,7 +15,7 @@ Tracker::Tracker(const Limits& limits) : core_(std::make_unique<Core>(limits)) {
 
 Tracker::~Tracker() = default;
 
-void Tracker::take(const packet::Packet& packet) { core_->table.find(packet).take(packet); }
+Signs Tracker::take(const packet::Packet& packet) { return core_->table.find(packet).take(packet); }
 
 void Tracker::visit(const std::function<void(const QueuePairFacts& facts)>& see) const {
   core_->table.visit([&](const QueuePair& queue_pair) { see(queue_pair.facts()); });

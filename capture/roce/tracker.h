@@ -45,13 +45,20 @@ struct QueuePairFacts {
   std::uint64_t congestion_marks = 0;          // ECN "congestion experienced"
 };
 
+// What one packet said of loss.
+struct Signs {
+  bool is_again = false;         // sent before
+  bool is_filling = false;       // fills a gap: overtaken, or lost before the tap and sent again
+  bool reports_missing = false;  // a NAK for a packet that did not come
+};
+
 class Tracker {
  public:
   explicit Tracker(const Limits& limits = {});
   ~Tracker();
 
   // A packet of kind Roce.
-  void take(const packet::Packet& packet);
+  Signs take(const packet::Packet& packet);
   void visit(const std::function<void(const QueuePairFacts& facts)>& see) const;
   std::uint64_t folded() const;  // queue pairs that had to make room
 

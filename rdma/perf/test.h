@@ -12,10 +12,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
+#include <string>
 
 #include "base/math/histogram.h"
-#include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "rdma/memory/buffer.h"
 #include "rdma/perf/plan.h"
@@ -42,17 +41,22 @@ struct Side {
   const verbs::Region& region;
   verbs::RemoteMemory remote = {};
   Attention& attention;
-  const sys::Clock& clock;
+  std::string peer = {};  // as errors name it
 };
 
-// How much of each side's memory a plan needs.
+// How much of each side's memory a plan needs; the remote side needs as much.
 std::uint64_t bytes_needed(const Plan& plan);
-// How deep an endpoint has to be for it.
+// How deep an endpoint has to be for it: both of its options. With check both may be less than the
+// plan has, as each message under way then has memory of its own.
 int send_depth(const Plan& plan);
 int receive_depth(const Plan& plan);
 
+// What this side did: sent, or, on the passive side of a send or a write with immediate, received.
+// A passive side that only has its memory used has done nothing.
 struct Outcome {
-  std::uint64_t messages = 0;
+  std::uint64_t messages = 0;  // of all queue pairs, without those of the warm-up
+  std::uint64_t received = 0;  // of an active side's messages both ways
+  std::uint64_t resent = 0;    // latency over UC, UD: for want of an answer
   std::uint64_t bytes = 0;
   std::int64_t duration_ns = 0;             // first post to last completion
   std::optional<double> average_mbps = {};  // 10^6 bit/s
@@ -66,7 +70,9 @@ struct Outcome {
 // either runs.
 Result<> prepare(const Side& side, const Plan& plan);
 Result<Outcome> run(const Side& side, const Plan& plan);
-// After the last message, on the side whose memory was written: with check.
+// With check, on the side whose memory was written or counted in, after `messages` of the other
+// side: what it finds wrong of the last messages of each queue pair, as many as have memory of
+// their own. What could be held against the pattern when it came is in the outcome; here it is 0.
 Result<std::uint64_t> count_mismatches(const Side& side, const Plan& plan, std::uint64_t messages);
 
 }  // namespace chokepoint::rdma::perf

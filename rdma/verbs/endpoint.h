@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/net/patience.h"
 #include "base/sys/error.h"
@@ -61,13 +62,18 @@ struct SendRequest {
   std::uint64_t swap = 0;
 };
 
+// Over UD a receive needs that much more memory: the device puts its header in front of the
+// message.
+inline constexpr std::uint32_t kDatagramHeader = 40;
+
 struct Completion {
   int queue = 0;
   std::uint32_t place = 0;  // in its ring; of what failed, too
   int status = 0;           // 0: well; else see explain()
-  std::uint32_t bytes = 0;  // received
+  std::uint32_t bytes = 0;  // received; over UD with kDatagramHeader
   bool has_immediate = false;
   std::uint32_t immediate = 0;
+  std::uint32_t vendor_error = 0;  // what the device says of a failure; 0: nothing
 };
 
 class Endpoint {
@@ -77,6 +83,7 @@ class Endpoint {
   virtual const EndpointAddress& address() const = 0;
   virtual Result<> connect(const EndpointAddress& peer, const PathOptions& path) = 0;
 
+  // After connect(): datagrams carry their destination.
   virtual Result<> lay_out_sends(int queue, std::span<const SendRequest> ring) = 0;
   virtual Result<> lay_out_receives(int queue, std::span<const LocalMemory> ring) = 0;
 
@@ -88,8 +95,9 @@ class Endpoint {
   virtual int poll_sends(std::span<Completion> into) = 0;
   virtual int poll_receives(std::span<Completion> into) = 0;
 
-  // Both sleep until something came, if the endpoint has events; poll again afterwards. An error of
-  // kind Timeout where nothing did.
+  // Both sleep until something came, if the endpoint has events, and return at once otherwise. Only
+  // after a poll that found nothing; poll until nothing is left afterwards, which may be at once.
+  // An error of kind Timeout where nothing came.
   virtual Result<> wait_sends(const net::Patience& patience) = 0;
   virtual Result<> wait_receives(const net::Patience& patience) = 0;
 };

@@ -6,11 +6,15 @@
 #include <utility>
 
 #include "rdma/verbs/endpoint.h"
+#include "rdma/verbs/live_endpoint.h"
 
 namespace chokepoint::rdma::verbs {
 
 template <class Loop>
 auto visit_endpoint(Endpoint& endpoint, Loop&& loop) {
+  if (auto* live = dynamic_cast<LiveEndpoint*>(&endpoint)) {
+    return std::forward<Loop>(loop)(*live);
+  }
   return std::forward<Loop>(loop)(endpoint);
 }
 

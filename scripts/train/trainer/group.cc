@@ -6,31 +6,12 @@
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
-#include <gloo/transport/tcp/device.h>
-#include <unistd.h>
 
-#include <array>
+#include "scripts/train/trainer/registered.h"
+#include "scripts/train/trainer/transport.h"
 
 namespace chokepoint::trainer {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-gloo::transport::tcp::attr place(const Settings& settings) {
-  gloo::transport::tcp::attr attributes;
-  attributes.iface = settings.interface;
-  if (settings.interface.empty()) {
-    attributes.hostname = host_name();
-  }
-  if (settings.family != 0) {
-    attributes.ai_family = settings.family == 6 ? AF_INET6 : AF_INET;
-  }
-  return attributes;
-}
 
 void sum(void* to, const void* a, const void* b, std::size_t count) {
   gloo::sum<float>(to, a, b, count);
@@ -39,16 +20,23 @@ void sum(void* to, const void* a, const void* b, std::size_t count) {
 }  // namespace
 
 Group::Group(const Settings& settings) {
-  auto device = gloo::transport::tcp::CreateDevice(place(settings));
+  auto device = make_device(settings);
   gloo::rendezvous::FileStore store(settings.meet);
   auto context = std::make_shared<gloo::rendezvous::Context>(settings.rank, settings.ranks);
   context->connectFullMesh(store, device);
   context_ = std::move(context);
+  if (!settings.rdma.empty()) {
+    registered_ = std::make_unique<Registered>(context_);
+  }
 }
 
 Group::~Group() = default;
 
 void Group::all_reduce(std::span<float> data) {
+  if (registered_) {
+    registered_->all_reduce(data);
+    return;
+  }
   gloo::AllreduceOptions options(context_);
   options.setOutput(data.data(), data.size());
   options.setReduceFunction(sum);
@@ -65,6 +53,10 @@ void Group::all_gather(std::span<float> own, std::span<float> all) {
 }
 
 void Group::meet() {
+  if (registered_) {
+    registered_->meet();
+    return;
+  }
   gloo::BarrierOptions options(context_);
   options.setTag(tag_++);
   gloo::barrier(options);

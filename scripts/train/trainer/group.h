@@ -17,6 +17,8 @@ namespace chokepoint::trainer {
 using Buffer = std::vector<float>;
 using Transfer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
+class Registered;
+
 class Group {
  public:
   // Meets the others by files in a folder that all of them see.
@@ -40,6 +42,7 @@ class Group {
 
  private:
   std::shared_ptr<gloo::Context> context_;
+  std::unique_ptr<Registered> registered_;  // over verbs, else none
   std::uint32_t tag_ = 0;
 };
 

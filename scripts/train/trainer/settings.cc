@@ -38,6 +38,8 @@ po::options_description described(Settings& settings) {
   add("meet", po::value(&settings.meet)->required(), "a folder all ranks see, new for each run");
   add("interface", po::value(&settings.interface), "else GLOO_SOCKET_IFNAME, else the host's name");
   add("family", po::value(&settings.family), "4 or 6");
+  add("rdma", po::value(&settings.rdma), "by verbs over this device, such as rxe0; dp only");
+  add("gid-index", po::value(&settings.gid_index), "of this device");
   add("bytes", po::value(&settings.bytes), "a step (dp, pp), or a layer's activation (tp)");
   add("pieces", po::value(&settings.pieces), "buckets (dp), layers (tp), micro-batches (pp)");
   add("compute-ms", po::value(&settings.compute_ms), "a step and rank");
@@ -72,6 +74,9 @@ std::vector<std::string> words_of(int argc, char** argv) {
 void check(const Settings& settings) {
   if (settings.rank < 0 || settings.rank >= settings.ranks) {
     throw std::runtime_error(fmt::format("no rank {} of {}", settings.rank, settings.ranks));
+  }
+  if (!settings.rdma.empty() && settings.pattern != "dp") {
+    throw std::runtime_error("Gloo's collectives over verbs are enough for --pattern dp only");
   }
   if (settings.pieces < 1 || settings.bytes < sizeof(float) * std::size_t(settings.pieces)) {
     throw std::runtime_error("each piece needs at least four bytes");

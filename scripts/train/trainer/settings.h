@@ -15,6 +15,8 @@ struct Settings {
   std::string meet = {};       // a folder that all ranks see, new for each run
   std::string interface = {};  // else GLOO_SOCKET_IFNAME, else by the host's name
   int family = 0;              // 4 or 6; 0: whichever the interface has first
+  std::string rdma = {};       // a device for verbs instead of TCP
+  int gid_index = 1;           // of it: by IPv4, where the first one is the link's own
 
   std::size_t bytes = 8 << 20;  // a step: gradients (dp), one activation (tp), all of them (pp)
   int pieces = 4;               // buckets (dp), layers (tp), micro-batches (pp)

@@ -1,0 +1,186 @@
+"""A virtual machine that is a host: its own kernel, real verbs by rxe, and the files of this host.
+
+Its root is this host's, read-only; what it writes there goes to its memory. The shared folder alone
+is the same for both. It is emulated (no KVM is needed), and ends with whoever made it: QEMU is told
+to die with its parent, and has nothing to lose.
+
+A machine is used by one thread.
+"""
+
+import contextlib
+import json
+import select
+import socket
+import subprocess
+import time
+
+import boot_files
+import kernel
+from kernel import Failed
+from program import Program
+
+BOOT_SECONDS = 90
+MEMORY_MB = 1024
+
+
+def ports(agent, terminal=None):
+    """The agent's, and where it is wanted a terminal's."""
+    words = ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={agent.fileno()}",
+             "-device", "virtserialport,chardev=agent,nr=1"]
+    if terminal:
+        words += ["-chardev", f"socket,id=terminal,fd={terminal.fileno()}",
+                  "-device", "virtconsole,chardev=terminal,nr=0"]
+    return words
+
+
+class Machine:
+    def __init__(self, name, number, share, boot, wire=None, rdma=True, mtu=9000, processor=None,
+                 path=(), has_terminal=False):
+        """`share`: a folder of this host, writable, at the same path inside. `boot`: kernel and
+        ramdisk. `wire`: the descriptor of a socket to the other machine. `processor`: of this host,
+        which is then the only one it runs on. `path`: folders searched for programs first.
+        `has_terminal`: /dev/hvc0 inside is self.terminal here."""
+        self.name, self.number, self.share, self.path = name, number, share, list(path)
+        self.folder = share / name
+        self.folder.mkdir()
+        self.ended = {}
+        self.heard = b""
+        self.started = 0
+        self.agent, *rest = socket.socketpair()
+        self.terminal = None
+        if has_terminal:
+            self.terminal, other = socket.socketpair()
+            rest.append(other)
+        descriptors = [end.fileno() for end in rest] + ([wire] if wire is not None else [])
+        words = [*self.words(boot, rdma, mtu), *ports(*rest), *self.network(wire, mtu)]
+        pin = ["taskset", "-c", str(processor)] if processor is not None else []
+        with open(self.folder / "qemu", "wb") as said:
+            self.qemu = subprocess.Popen(
+                [*pin, *words], pass_fds=descriptors, stdin=subprocess.DEVNULL, stdout=said,
+                stderr=said, preexec_fn=kernel.die_with_parent)
+        for end in rest:
+            end.close()
+
+    def words(self, boot, rdma, mtu):
+        found, ramdisk = boot
+        told = {"share": self.share, "machine": self.name, "number": self.number, "mtu": mtu,
+                "modules": found.modules, "rdma": "yes" if rdma else "no"}
+        line = ["console=ttyS0", "loglevel=4", "panic=-1", "mitigations=off", "tsc=reliable",
+                *(f"{name}={value}" for name, value in told.items())]
+        return [
+            boot_files.program("qemu-system-x86_64"), "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-machine", "q35", "-accel", "tcg", "-cpu", "max",
+            "-smp", "1", "-m", str(MEMORY_MB), "-kernel", str(found.image), "-initrd",
+            str(ramdisk), "-append", " ".join(line),
+            "-serial", f"file:{self.folder / 'console'}",
+            "-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap",
+            "-virtfs", f"local,path={self.share},mount_tag=share,security_model=none,multidevs=remap"]
+
+    def network(self, wire, mtu):
+        return [] if wire is None else [
+            "-netdev", f"dgram,id=wire,local.type=fd,local.str={wire}",
+            "-device", f"virtio-net-pci,netdev=wire,mac=52:54:00:77:00:{self.number:02x},"
+                       f"host_mtu={mtu},romfile="]
+
+    @property
+    def ipv4(self):
+        return f"10.77.0.{self.number}"
+
+    @property
+    def ipv6(self):
+        return f"fd77::{self.number}"
+
+    def until_ready(self):
+        end = time.monotonic() + BOOT_SECONDS
+        while "ready" not in self.ended:
+            self.hear(max(0, end - time.monotonic()))
+            if time.monotonic() > end:
+                raise Failed(f"machine {self.name} did not boot in {BOOT_SECONDS} s\n{self.log()}")
+
+    def hear(self, seconds=0):
+        """Takes what the agent has to say, waiting for it so long at most."""
+        if not select.select([self.agent], [], [], seconds)[0]:
+            return
+        more = self.agent.recv(65536)
+        if not more:
+            raise Failed(f"machine {self.name} is gone\n{self.log()}")
+        *lines, self.heard = (self.heard + more).split(b"\n")
+        for words in (line.decode().split() for line in lines):
+            if words[0] == "ended":
+                self.ended[int(words[1])] = int(words[2])
+            else:
+                self.ended[words[0]] = None
+
+    def ask(self, *words):
+        with contextlib.suppress(BrokenPipeError):
+            self.agent.sendall(f"{' '.join(map(str, words))}\n".encode())
+
+    def start(self, words, environment=None):
+        """A program of this machine; it runs until it ends or the machine does."""
+        self.started += 1
+        program = Program(self, self.started, words, environment or {})
+        self.ask("run", self.started)
+        return program
+
+    def run(self, words, timeout=60, status=0, environment=None):
+        """Runs to the end and returns the program; any exit status but the wanted one is a failure,
+        unless that is None."""
+        program = self.start(words, environment)
+        found = program.wait(timeout)
+        if status is not None and found != status:
+            raise Failed(f"exit status {found} instead of {status}: {program.told()}")
+        return program
+
+    def output(self, words, **how):
+        return self.run(words, **how).stdout()
+
+    def json(self, words, **how):
+        """Runs to the end; what it printed, which is one JSON document."""
+        program = self.run(words, **how)
+        try:
+            return json.loads(program.stdout())
+        except ValueError as error:
+            raise Failed(f"no JSON document ({error}): {program.told()}") from None
+
+    def serve(self, words, port, timeout=30, **how):
+        """Starts a server and waits until it listens on this TCP port."""
+        program = self.start(words, **how)
+        wanted = f"( sport = :{port} )"
+        program.until(lambda: self.output(["ss", "-Hltn", wanted]), timeout, f"listener on {port}")
+        return program
+
+    def tc(self, *words):
+        self.run(["tc", *words])
+
+    @contextlib.contextmanager
+    def netem(self, *words):
+        """Meanwhile what leaves this machine is treated so: netem("loss", "1%")."""
+        self.tc("qdisc", "add", "dev", "eth0", "root", "netem", "limit", "10000", *words)
+        try:
+            yield
+        finally:
+            self.tc("qdisc", "delete", "dev", "eth0", "root")
+
+    def rdma_counters(self, device="rxe0", port=1):
+        folder = f"/sys/class/infiniband/{device}/ports/{port}/hw_counters"
+        told = self.output(["sh", "-c", f"cd {folder} && grep -H . *"])
+        return {name: int(value) for name, _, value in
+                (line.partition(":") for line in told.splitlines()) if name != "lifespan"}
+
+    def gids(self, device="rxe0", port=1):
+        """Their index by what they are, as sysfs writes them."""
+        folder = f"/sys/class/infiniband/{device}/ports/{port}/gids"
+        told = self.output(["sh", "-c", f"cd {folder} && grep -Hv ^0000:0000:0000:0000:0000:0000 *"])
+        return {gid: int(index) for index, _, gid in
+                (line.partition(":") for line in told.splitlines())}
+
+    def log(self):
+        """The end of what its kernel and QEMU said."""
+        said = [(self.folder / name).read_text(errors="replace") for name in ("qemu", "console")
+                if (self.folder / name).exists()]
+        return "\n".join("".join(said).splitlines()[-20:])
+
+    def close(self):
+        self.qemu.kill()
+        self.qemu.wait()
+        self.agent.close()

@@ -1,0 +1,40 @@
+"""The stock programs of perftest, run between two machines, and what they print."""
+
+import re
+
+from kernel import Failed
+
+LISTENING_SECONDS = 30
+ROW = re.compile(r"^ #bytes.*\n((?:\s*\d[^\n]*\n)+)", re.MULTILINE)
+BANDWIDTH = ("bytes", "iterations", "peak_mbps", "average_mbps", "rate_mpps")
+LATENCY = ("bytes", "iterations", "min_us", "max_us", "typical_us", "mean_us", "deviation_us",
+           "p99_us", "p999_us")
+BY_TCP = ["ss", "-Hltn", "( sport = :18515 )"]
+BY_RDMA_CM = ["rdma", "resource", "show", "cm_id", "state", "LISTEN"]
+
+
+def run(client, server, program, *options, address=None, timeout=120):
+    """What the client's last row says, by names; bandwidths in 10^6 bit/s."""
+    words = [program, *options]
+    if is_bandwidth(program):
+        words.append("--report_gbits")
+    serving = server.start(words)
+    by = BY_RDMA_CM if "-R" in words else BY_TCP
+    serving.until(lambda: server.output(by), LISTENING_SECONDS, "listener")
+    asked = client.run([*words, address or server.ipv4], timeout=timeout)
+    if serving.wait(timeout) != 0:
+        raise Failed(serving.told())
+    return row(asked, program)
+
+
+def is_bandwidth(program):
+    return program.endswith("_bw")
+
+
+def row(program, name):
+    found = ROW.search(program.stdout())
+    if not found:
+        raise Failed(f"no row of figures: {program.told()}")
+    figures = [float(word) for word in found[1].splitlines()[-1].split()]
+    told = dict(zip(BANDWIDTH if is_bandwidth(name) else LATENCY, figures))
+    return {what: value * 1000 if what.endswith("_mbps") else value for what, value in told.items()}
