@@ -120,6 +120,10 @@ Result<> check_operation(const Parameters& parameters) {
   if (parameters.both_ways && parameters.metric == perf::Metric::Latency) {
     return mistake("--both", "a latency test has one request under way", "leave it out");
   }
+  if (parameters.check && parameters.metric == perf::Metric::Latency) {
+    return mistake("--check", "looking at what arrives would be part of the latency",
+                   "check with bw");
+  }
   if (parameters.metric == perf::Metric::Latency && parameters.queue_pairs > 1) {
     return mistake("--queue-pairs", "a latency test has one queue pair", "leave it out");
   }
