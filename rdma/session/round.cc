@@ -56,12 +56,11 @@ Result<Whereabouts> opening_in(const Json& body, std::size_t round, const perf::
 }
 
 Result<> get_ready(Station& station, const Whereabouts& peer, const verbs::PathOptions& path,
-                   const perf::Plan& plan, perf::Role role, perf::Attention& attention,
-                   const sys::Clock& clock) {
+                   const perf::Plan& plan, perf::Role role, Watch& watch) {
   if (const Result<> connected = station.connect(peer, path); !connected) {
     return connected;
   }
-  return perf::prepare(station.side(role, attention, clock), plan);
+  return perf::prepare(station.side(role, watch, watch.peer()), plan);
 }
 
 }  // namespace chokepoint::rdma::session

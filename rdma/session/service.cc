@@ -125,9 +125,7 @@ class Test {
     }
     const verbs::PathOptions path =
         path_of(asked_.parameters, agreement_, station_->facts(), asked_.client);
-    if (const Result<> ready =
-            get_ready(*station_, client, path, plan, role_, watch, session_.surroundings().clock);
-        !ready) {
+    if (const Result<> ready = get_ready(*station_, client, path, plan, role_, watch); !ready) {
       return ready;
     }
     if (const Result<> sent = send(Type::Begin, {{"server", body_of(station_->whereabouts())}});
@@ -157,8 +155,8 @@ class Test {
     if (!messages) {
       return std::unexpected(messages.error());
     }
-    const Result<> checked = check_memory(
-        *station_, plan, role_, static_cast<std::uint64_t>(*messages), watch, clock, *half);
+    const Result<> checked =
+        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(*messages), watch, *half);
     return checked ? std::move(half) : std::unexpected(checked.error());
   }
 

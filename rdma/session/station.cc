@@ -118,15 +118,14 @@ Result<> Station::connect(const Whereabouts& peer, const verbs::PathOptions& pat
   return endpoint_->connect(peer.endpoint, path);
 }
 
-perf::Side Station::side(perf::Role role, perf::Attention& attention,
-                         const sys::Clock& clock) const {
+perf::Side Station::side(perf::Role role, perf::Attention& attention, std::string peer) const {
   return {.role = role,
           .endpoint = *endpoint_,
           .buffer = *buffer_,
           .region = *region_,
           .remote = remote_,
           .attention = attention,
-          .clock = clock};
+          .peer = std::move(peer)};
 }
 
 }  // namespace chokepoint::rdma::session

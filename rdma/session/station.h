@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/sys/error.h"
 #include "rdma/memory/buffer.h"
@@ -36,7 +37,8 @@ class Station {
   Whereabouts whereabouts() const;
   Result<> connect(const Whereabouts& peer, const verbs::PathOptions& path);
 
-  perf::Side side(perf::Role role, perf::Attention& attention, const sys::Clock& clock) const;
+  // `peer`: as errors call it.
+  perf::Side side(perf::Role role, perf::Attention& attention, std::string peer) const;
 
  private:
   Station(std::unique_ptr<verbs::Library> library, std::unique_ptr<verbs::Device> device,

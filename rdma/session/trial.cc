@@ -142,8 +142,7 @@ class Conductor {
     }
     const verbs::PathOptions path =
         path_of(trial_.parameters, trial_.agreement, trial_.client, trial_.server);
-    if (const Result<> ready =
-            get_ready(*station_, *server, path, plan, Role::Active, watch, here_.clock);
+    if (const Result<> ready = get_ready(*station_, *server, path, plan, Role::Active, watch);
         !ready) {
       return ready;
     }
@@ -171,8 +170,7 @@ class Conductor {
       return server;
     }
     const std::uint64_t filled = plan.both_ways ? server->messages : half.messages;
-    const Result<> checked =
-        check_memory(*station_, plan, Role::Active, filled, watch, here_.clock, half);
+    const Result<> checked = check_memory(*station_, plan, Role::Active, filled, watch, half);
     return checked ? std::move(server) : std::unexpected(checked.error());
   }
 
