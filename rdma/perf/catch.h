@@ -24,6 +24,7 @@ class Catch {
                              : UINT64_MAX) {}
 
   Result<Outcome> run() {
+    last_ = monotonic_ns();
     while (receiver_.received() < all_) {
       const bool came = receiver_.collect();
       if (receiver_.failed()) {
