@@ -6,8 +6,8 @@
 #include <cstring>
 #include <future>
 
-#include "live_fixture.h"
 #include "rdma/verbs/cm.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {

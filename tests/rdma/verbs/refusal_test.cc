@@ -17,7 +17,7 @@ std::string limits_refuse(const EndpointOptions& options) {
   return fits ? "fits" : describe(fits.error());
 }
 
-Port port_with(std::vector<int> indices, PortState state = PortState::Active) {
+Port port_with(const std::vector<int>& indices, PortState state = PortState::Active) {
   Port port{.number = 1, .state = state, .ethernet = true};
   for (const int index : indices) {
     port.gids.push_back({.index = index});
