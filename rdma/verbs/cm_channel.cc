@@ -67,16 +67,16 @@ Error no_channel(int reason) {
 }  // namespace
 
 Result<std::shared_ptr<CmChannel>> CmChannel::open() {
-  Result<std::shared_ptr<const CmApi>> api = open_cm_api();
+  const Result<std::shared_ptr<const CmApi>>& api = host_cm_api();
   if (!api) {
-    return fail(std::move(api.error()));
+    return fail(api.error());
   }
   errno = 0;
   rdma_event_channel* raw = (*api)->create_event_channel();
   if (raw == nullptr) {
     return fail(no_channel(errno));
   }
-  auto channel = std::make_shared<CmChannel>(std::move(*api), raw);
+  auto channel = std::make_shared<CmChannel>(*api, raw);
   const int flags = fcntl(raw->fd, F_GETFL);
   if (flags < 0 || fcntl(raw->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
     return fail(no_channel(errno));
