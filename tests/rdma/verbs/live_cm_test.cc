@@ -120,6 +120,14 @@ TEST_F(LiveCm, WhoIsNotAnsweredWaitsNoLongerThanItsPatience) {
   EXPECT_EQ(connected.error().kind, ErrorKind::Timeout);
 }
 
+TEST_F(LiveCm, AnAddressThatIsNotItsDevicesIsToldWhatToGive) {
+  const Ends ends = open_ends(options());
+  const net::Address other = *net::Address::parse("127.0.0.1");
+  const Connected connected = connect(*ends.source, {.address = {.address = other, .port = 1}});
+  ASSERT_FALSE(connected);
+  EXPECT_THAT(describe(connected.error()), HasSubstr("give addresses of the RDMA devices' own"));
+}
+
 TEST_F(LiveCm, OnlyRcIsConnectedByIt) {
   const Ends ends = open_ends(options(Transport::Ud));
   const Connected connected = connect(*ends.source, {.address = {.address = own_address()}});
