@@ -43,6 +43,13 @@ TEST(Refusal, ALowMemoryLockLimitIsNamed) {
   EXPECT_THAT(error.next_step, HasSubstr("ulimit -l unlimited"));
 }
 
+TEST(Refusal, WhoMayLockNothingIsToldSo) {
+  EXPECT_THAT(describe(refused_resource(EPERM, "register memory", "rxe0", 0)),
+              HasSubstr("the memory lock limit is 0 KiB"));
+  EXPECT_THAT(describe(refused_resource(EPERM, "register memory", "rxe0", 8 << 20)),
+              Not(HasSubstr("lock")));
+}
+
 TEST(Refusal, WithoutAMemoryLockLimitItIsNotToBlame) {
   const Error error = refused_resource(ENOMEM, "register memory", "rxe0", std::nullopt);
   EXPECT_THAT(describe(error), Not(HasSubstr("lock")));
