@@ -65,9 +65,9 @@ Result<std::shared_ptr<const Api>> open_api(const std::string& library) {
 }
 
 const Result<std::shared_ptr<const Api>>& host_api() {
-  static const auto* const kApi =
+  static const auto* const api =
       new Result<std::shared_ptr<const Api>>(open_api("libibverbs.so.1"));
-  return *kApi;
+  return *api;
 }
 
 }  // namespace chokepoint::rdma::verbs

@@ -51,9 +51,9 @@ Result<std::shared_ptr<const CmApi>> open_cm_api(const std::string& library) {
 }
 
 const Result<std::shared_ptr<const CmApi>>& host_cm_api() {
-  static const auto* const kApi =
+  static const auto* const api =
       new Result<std::shared_ptr<const CmApi>>(open_cm_api("librdmacm.so.1"));
-  return *kApi;
+  return *api;
 }
 
 }  // namespace chokepoint::rdma::verbs
