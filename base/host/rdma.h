@@ -44,6 +44,9 @@ struct RdmaDevice {
 };
 
 std::vector<RdmaDevice> read_rdma(const sys::Root& root);
+// The key of a device's fact that says so: rxe, siw.
+inline constexpr std::string_view kRdmaInSoftware = "in_software";
+
 // The Ethernet interface under a port: a physical one where the device has one, because only its
 // driver counts pauses and drops.
 std::optional<std::string> netdev_of_port(const sys::Root& root, const std::string& device,
