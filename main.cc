@@ -15,6 +15,7 @@
 #include "probe/commands/probe_tcp.h"
 #include "probe/commands/probe_udp.h"
 #include "probe/commands/serve.h"
+#include "rdma/commands/devices.h"
 #include "rdma/commands/rdma_test.h"
 #include "rdma/session/service.h"
 #include "rdma/verbs/device.h"
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
               rdma_test(rdma::Verb::Read),
               rdma_test(rdma::Verb::Send),
               rdma_test(rdma::Verb::Atomic),
+              cli::command<rdma::DevicesCommand>(),
               cli::command<capture::RunCommand>(),
               cli::command<capture::CaptureCommand>(),
               cli::command<capture::MarkCommand>(),

@@ -1,10 +1,10 @@
 #include "analysis/attribution/rdma_ports.h"
 
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <set>
 
+#include "base/host/rdma.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -30,21 +30,13 @@ double sum_of(const std::array<std::string_view, N>& names, const NodeData& node
   return sum;
 }
 
-// "100 Gb/sec (4X EDR)"
-std::optional<double> mbps_of(const std::string& rate) {
-  double gbps = 0;
-  const auto [end, error] = std::from_chars(rate.data(), rate.data() + rate.size(), gbps);
-  const bool is_rate = error == std::errc() && rate.find("Gb/sec") != std::string::npos;
-  return is_rate && gbps > 0 ? std::optional(gbps * 1e3) : std::nullopt;
-}
-
 void describe(const NodeData& node, RdmaPort& port) {
   for (const record::Fact& fact : node.facts) {
     if (fact.category == "rdma" && fact.subject == port.name) {
       if (fact.key == "netdev") {
         port.netdev = fact.value;
       } else if (fact.key == "rate") {
-        port.line_mbps = mbps_of(fact.value);
+        port.line_mbps = host::rdma_rate_mbps(fact.value);
       }
     }
   }

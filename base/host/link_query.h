@@ -20,6 +20,7 @@ struct LinkAnswers {
   std::optional<net::Channels> channels = {};
   std::optional<net::Coalescing> coalescing = {};
   std::optional<net::Pause> pause = {};
+  std::optional<net::PriorityFlowControl> pfc = {};
   std::vector<net::Feature> features = {};
   std::vector<net::Statistic> statistics = {};
   std::vector<std::string> qdiscs = {};  // the root first

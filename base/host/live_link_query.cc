@@ -1,6 +1,7 @@
 #include <net/if.h>
 
 #include "base/host/link_query.h"
+#include "base/net/dcb.h"
 #include "base/net/ethtool.h"
 #include "base/net/rtnetlink.h"
 
@@ -41,6 +42,7 @@ class LiveLinkQuery final : public LinkQuery {
     answers.channels = optional_of(ethtool_->channels(interface));
     answers.coalescing = optional_of(ethtool_->coalescing(interface));
     answers.pause = optional_of(ethtool_->pause(interface));
+    answers.pfc = optional_of(net::priority_flow_control(interface));
     answers.features = ethtool_->features(interface).value_or(std::vector<net::Feature>());
     answers.statistics = statistics(*ethtool_, interface).value_or(std::vector<net::Statistic>());
     return answers;

@@ -1,6 +1,7 @@
 #include "base/host/rdma.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include "base/host/fact_list.h"
@@ -77,6 +78,7 @@ RdmaPort read_port(const sys::Root& root, const std::string& device, int number)
                 .rate = root.text(folder + "/rate"),
                 .netdev = {},
                 .netdev_mtu_bytes = {},
+                .active_mtu_bytes = {},
                 .gids = read_gids(root, folder)};
   port.netdev = netdev_of(root, device, port);
   if (port.netdev) {
@@ -91,12 +93,14 @@ RdmaDevice read_device(const sys::Root& root, const std::string& name) {
                     .firmware = root.text(folder + "/fw_ver"),
                     .pci_address = {},
                     .numa_node = root.number(folder + "/device/numa_node"),
+                    .pci = {},
                     .ports = {}};
   if (device.numa_node == -1) {
     device.numa_node.reset();
   }
   if (const std::optional<std::string> path = root.resolve(folder + "/device")) {
     device.pci_address = path->substr(path->find_last_of('/') + 1);
+    device.pci = read_pci_device(root, *device.pci_address);
   }
   for (const std::string& port : root.list(folder + "/ports")) {
     if (const std::optional<std::int64_t> number = number_of(port)) {
@@ -159,6 +163,13 @@ void append_facts(const std::vector<RdmaDevice>& devices, Facts& facts) {
 bool is_active(const RdmaPort& port) { return port.state == "ACTIVE"; }
 
 bool is_ethernet(const RdmaPort& port) { return port.link_layer == "Ethernet"; }
+
+std::optional<double> rdma_rate_mbps(std::string_view rate) {
+  double gbps = 0;
+  const auto [end, error] = std::from_chars(rate.data(), rate.data() + rate.size(), gbps);
+  const bool is_rate = error == std::errc() && rate.contains("Gb/sec");
+  return is_rate && gbps > 0 ? std::optional(gbps * 1e3) : std::nullopt;
+}
 
 int roce_mtu_bytes(std::int64_t netdev_mtu_bytes) {
   // IP (40), UDP (8), base transport header (12), the largest extensions (4 + 28), checksum (4).

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/host/fact.h"
+#include "base/host/pci.h"
 #include "base/net/address.h"
 #include "base/sys/root.h"
 
@@ -28,7 +30,8 @@ struct RdmaPort {
   std::optional<std::string> rate;        // "100 Gb/sec (4X EDR)"
   std::optional<std::string> netdev;      // the Ethernet interface under it
   std::optional<std::int64_t> netdev_mtu_bytes;
-  std::vector<RdmaGid> gids;  // those that are set
+  std::optional<int> active_mtu_bytes;  // as the device says; no file tells, verbs do
+  std::vector<RdmaGid> gids;            // those that are set
 };
 
 struct RdmaDevice {
@@ -36,6 +39,7 @@ struct RdmaDevice {
   std::optional<std::string> firmware;
   std::optional<std::string> pci_address;
   std::optional<std::int64_t> numa_node;
+  std::optional<PciDevice> pci;  // nothing where the device is software
   std::vector<RdmaPort> ports;
 };
 
@@ -48,6 +52,9 @@ void append_facts(const std::vector<RdmaDevice>& devices, Facts& facts);
 
 bool is_active(const RdmaPort& port);
 bool is_ethernet(const RdmaPort& port);
+
+// "100 Gb/sec (4X EDR)" in 10^6 bit/s; nothing for what is no rate.
+std::optional<double> rdma_rate_mbps(std::string_view rate);
 
 // The largest RDMA MTU that fits into Ethernet frames of this size with RoCE's headers: 256 to
 // 4096; 0 where none does.

@@ -88,6 +88,16 @@ net::Pause pause_of(const Json& json) {
           .tx = toggle(json, "tx")};
 }
 
+net::PriorityFlowControl pfc_of(const Json& json) {
+  net::PriorityFlowControl control;
+  for (const Json& priority : member(json, "enabled")) {
+    if (priority.is_number_integer()) {
+      control.enabled.push_back(priority.get<int>());
+    }
+  }
+  return control;
+}
+
 // "on", "off", "off [fixed]": as `ethtool -k` prints them.
 std::vector<net::Feature> features_of(const Json& json) {
   std::vector<net::Feature> features;
@@ -171,6 +181,7 @@ class RecordedLinkQuery final : public LinkQuery {
             .channels = where_present(json, "channels", channels_of),
             .coalescing = where_present(json, "coalescing", coalescing_of),
             .pause = where_present(json, "pause", pause_of),
+            .pfc = where_present(json, "pfc", pfc_of),
             .features = features_of(member(json, "features")),
             .statistics = statistics_of(member(json, "statistics")),
             .qdiscs = texts_of(member(json, "qdiscs")),

@@ -57,6 +57,11 @@ struct Pause {
   std::optional<bool> tx = {};
 };
 
+// PFC, which pauses one class of traffic and not the others.
+struct PriorityFlowControl {
+  std::vector<int> enabled = {};  // of the priorities 0 to 7
+};
+
 struct Feature {
   std::string name;  // the kernel's: "rx-gro", "tx-tcp-segmentation"
   bool active = false;

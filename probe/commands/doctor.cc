@@ -1,5 +1,6 @@
 #include "probe/commands/doctor.h"
 
+#include "base/checks/page.h"
 #include "base/host/inventory.h"
 #include "probe/commands/doctor_report.h"
 #include "probe/host/examine.h"
@@ -48,7 +49,7 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   if (context.json) {
     cli::print(context, document);
   } else {
-    print_page(context, checks, all_);
+    checks::print_page(context, checks, all_);
   }
   const baseline::Finding finding{
       .kind = "doctor", .document = document, .facts = host::facts_of(inventory)};

@@ -1,5 +1,8 @@
 #include "probe/host/examine.h"
 
+#include "base/checks/locked_memory.h"
+#include "base/checks/rdma_checks.h"
+#include "base/checks/rdma_pci_checks.h"
 #include "probe/host/cpu_checks.h"
 #include "probe/host/gpu_checks.h"
 #include "probe/host/ip_checks.h"
@@ -9,7 +12,6 @@
 #include "probe/host/name_checks.h"
 #include "probe/host/network_checks.h"
 #include "probe/host/privilege_checks.h"
-#include "probe/host/rdma_checks.h"
 #include "probe/host/tcp_buffer_checks.h"
 #include "probe/host/tcp_checks.h"
 #include "probe/host/time_checks.h"
@@ -40,7 +42,12 @@ Checks examine(const host::Inventory& inventory) {
   check_interface_choice(inventory.addresses, inventory.process, checks);
   check_ip(inventory.addresses, inventory.sysctls, checks);
   check_time(inventory.time, checks);
-  check_rdma(inventory.rdma, inventory.process, checks);
+  check_rdma(inventory.rdma, inventory.network, inventory.process, checks);
+  for (const host::RdmaDevice& device : inventory.rdma) {
+    if (!checks::is_judged_as_nic(device, inventory.network)) {
+      checks::check_rdma_pci(device, checks);
+    }
+  }
   check_gpus(inventory.gpus, inventory.cpu, has_rdma, checks);
   check_privileges(inventory.process, inventory.sysctls, checks);
   if (inventory.libraries) {

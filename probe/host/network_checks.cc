@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/checks/pci_checks.h"
 #include "probe/host/irq_checks.h"
 #include "probe/host/nic_counter_checks.h"
 #include "probe/host/nic_link_checks.h"
 #include "probe/host/nic_setting_checks.h"
-#include "probe/host/pci_checks.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -51,7 +51,7 @@ Error no_such_device(const std::string& name, const DeviceList& list) {
         "/dev/infiniband";
   } else {
     error.reason = "libibverbs finds no RDMA device here";
-    error.next_step = "rdma link; apt install ibverbs-providers";
+    error.next_step = "rdma link; modprobe ib_uverbs; apt install ibverbs-providers";
   }
   return error;
 }

@@ -1,7 +1,9 @@
 #include "rdma/verbs/refusal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -55,6 +57,10 @@ std::optional<std::uint64_t> memory_lock_limit() {
     return std::nullopt;
   }
   return limit.rlim_cur;
+}
+
+int code_for_file(const std::string& path, int code) {
+  return faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 ? code : errno;
 }
 
 Error refused_to_open(int code, std::string_view device, std::string_view file) {

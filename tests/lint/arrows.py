@@ -17,6 +17,7 @@ ARROWS = {
     "base/net": ["base/sys", "base/math"],
     "base/host": ["base/sys", "base/math", "base/net"],
     "base/cli": ["base/sys", "base/math", "base/net"],
+    "base/checks": ["base/sys", "base/math", "base/net", "base/host", "base/cli"],
     "base/record": ["base/sys", "base/math", "base/host"],
     "base/control": ["base/sys", "base/math", "base/net", "base/cli"],
     "base/baseline": ["base/sys", "base/host", "base/cli", "base/record"],

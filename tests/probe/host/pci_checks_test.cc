@@ -1,4 +1,4 @@
-#include "probe/host/pci_checks.h"
+#include "base/checks/pci_checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,10 @@
 namespace chokepoint::probe {
 namespace {
 
+using checks::check_pci_bandwidth;
+using checks::check_pci_errors;
+using checks::check_pci_link;
+using checks::check_pci_shared;
 using testing::HasSubstr;
 
 host::PciLink link_of(double speed, int width) { return {.speed_gts = speed, .width = width}; }

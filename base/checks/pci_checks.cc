@@ -1,4 +1,4 @@
-#include "probe/host/pci_checks.h"
+#include "base/checks/pci_checks.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <ranges>
 
-#include "probe/host/nic_rules.h"
+#include "base/checks/nic_rules.h"
 
-namespace chokepoint::probe {
+namespace chokepoint::checks {
 namespace {
 
 // Less than three quarters of the line rate is a slot that was never meant for the card.
@@ -214,4 +214,4 @@ void check_pci_errors(const host::Nic& nic, Checks& checks) {
   checks.push_back(std::move(check));
 }
 
-}  // namespace chokepoint::probe
+}  // namespace chokepoint::checks

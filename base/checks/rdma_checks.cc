@@ -1,10 +1,12 @@
-#include "probe/host/rdma_checks.h"
+#include "base/checks/rdma_checks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace chokepoint::probe {
+#include "base/checks/rdma_flow_checks.h"
+
+namespace chokepoint::checks {
 namespace {
 
 using host::RdmaDevice;
@@ -65,6 +67,31 @@ void check_width(const RdmaDevice& device, const RdmaPort& port, Checks& checks)
                     .next_step = "reseat or change the cable; iblinkinfo shows the other end"});
 }
 
+bool is_of_first_version(const RdmaGid& gid) {
+  return gid.type != kRoutable && !gid.address.is_link_local();
+}
+
+void judge_unusable(const RdmaDevice& device, const RdmaPort& port, Check& check) {
+  if (std::ranges::any_of(port.gids, is_of_first_version)) {
+    check.status = Status::Warning;
+    check.found = "RoCE v1 alone";
+    check.why =
+        "RoCE v1 is no IP: no router passes it on, and no switch marks it instead of "
+        "dropping it";
+    check.next_step = fmt::format(
+        "cma_roce_mode -d {} -p {} -m 2; where that fails, RoCE v2 is a "
+        "setting of the card's firmware or driver",
+        device.name, port.number);
+    return;
+  }
+  check.status = Status::Critical;
+  check.found =
+      port.gids.empty() ? "no GID" : fmt::format("{} GIDs, none usable", port.gids.size());
+  check.why = "without an address that is more than link-local, connections beyond one switch fail";
+  check.next_step =
+      fmt::format("ip address add ADDRESS/PREFIX dev {}", port.netdev.value_or("INTERFACE"));
+}
+
 void check_gid(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
   Check check{.id = "rdma.gid",
               .subject = name_of(device, port),
@@ -76,7 +103,7 @@ void check_gid(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
   const bool types_known =
       std::ranges::all_of(port.gids, [](const RdmaGid& gid) { return gid.type.has_value(); });
   if (usable != nullptr) {
-    check.found = fmt::format("index {}: {}", usable->index, usable->address.text());
+    check.found = fmt::format("index {}: {}", usable->index, usable->address.unmapped().text());
     check.status = usable->index == 0 ? Status::Pass : Status::Info;
     check.why = "NCCL before 2.21 and many tests take index 0, which is another address here";
     check.next_step = fmt::format("export NCCL_IB_GID_INDEX={}", usable->index);
@@ -84,11 +111,7 @@ void check_gid(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
     check.status = Status::Unknown;
     check.next_step = fmt::format("show_gids {}", device.name);
   } else {
-    check.status = Status::Critical;
-    check.found = fmt::format("{} GIDs, none usable", port.gids.size());
-    check.why = "only link-local or RoCE v1 addresses: connections beyond one switch fail";
-    check.next_step =
-        fmt::format("ip address add ADDRESS/PREFIX dev {}", port.netdev.value_or("INTERFACE"));
+    judge_unusable(device, port, check);
   }
   checks.push_back(std::move(check));
 }
@@ -116,32 +139,53 @@ void check_chosen_gid(const RdmaDevice& device, const RdmaPort& port, const std:
                                       : fmt::format("export NCCL_IB_GID_INDEX={}", usable->index)});
 }
 
-void check_mtu(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
+// The device takes its MTU from the interface, but not always when that changes.
+std::optional<int> mtu_of(const RdmaPort& port) {
+  if (port.active_mtu_bytes) {
+    return port.active_mtu_bytes;
+  }
+  return port.netdev_mtu_bytes ? std::optional(host::roce_mtu_bytes(*port.netdev_mtu_bytes))
+                               : std::nullopt;
+}
+
+void judge_mtu(const RdmaPort& port, int mtu, Check& check) {
   constexpr int kGood = 4096;
+  const std::string netdev = port.netdev.value_or("INTERFACE");
+  const int possible = port.netdev_mtu_bytes ? host::roce_mtu_bytes(*port.netdev_mtu_bytes) : mtu;
+  check.found = fmt::format("{}, {} {}'s MTU is {}", mtu, mtu < possible ? "though" : "as", netdev,
+                            port.netdev_mtu_bytes.value_or(0));
+  if (mtu >= kGood) {
+    return;
+  }
+  if (mtu < possible) {
+    check.status = Status::Warning;
+    check.wanted = std::to_string(possible);
+    check.next_step = fmt::format("ip link set {0} down; ip link set {0} up", netdev);
+    return;
+  }
+  check.status = mtu < 1024 ? Status::Warning : Status::Info;
+  check.next_step =
+      fmt::format("ip link set {} mtu 9000, on every host and switch of the path", netdev);
+}
+
+void check_mtu(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
   Check check{.id = "rdma.mtu",
               .subject = name_of(device, port),
-              .wanted = std::to_string(kGood),
+              .wanted = "4096",
               .why =
                   "82 bytes frame every packet: at 4096 98.0 % of the line is data, at 1024 "
                   "92.6 %"};
-  if (!port.netdev_mtu_bytes) {
+  if (const std::optional<int> mtu = mtu_of(port)) {
+    judge_mtu(port, *mtu, check);
+  } else {
     check.status = Status::Unknown;
     check.next_step = fmt::format("ibv_devinfo -d {}", device.name);
-  } else {
-    const int mtu = host::roce_mtu_bytes(*port.netdev_mtu_bytes);
-    check.found = fmt::format("{}, as {}'s MTU is {}", mtu, port.netdev.value_or("?"),
-                              *port.netdev_mtu_bytes);
-    if (mtu < kGood) {
-      check.status = mtu < 1024 ? Status::Warning : Status::Info;
-      check.next_step = fmt::format("ip link set {} mtu 9000, on every host and switch of the path",
-                                    port.netdev.value_or("INTERFACE"));
-    }
   }
   checks.push_back(std::move(check));
 }
 
-void check_roce(const RdmaDevice& device, const RdmaPort& port, const host::Process& process,
-                Checks& checks) {
+void check_roce(const RdmaDevice& device, const RdmaPort& port, const host::Network& network,
+                const host::Process& process, Checks& checks) {
   if (!is_ethernet(port) || !is_active(port)) {
     return;
   }
@@ -150,6 +194,7 @@ void check_roce(const RdmaDevice& device, const RdmaPort& port, const host::Proc
     check_chosen_gid(device, port, *chosen, checks);
   }
   check_mtu(device, port, checks);
+  check_flow_control(device, port, network, checks);
 }
 
 }  // namespace
@@ -166,14 +211,15 @@ const RdmaGid* usable_gid(const RdmaPort& port) {
   return six == port.gids.end() ? nullptr : &*six;
 }
 
-void check_rdma(const std::vector<RdmaDevice>& devices, const host::Process& process,
-                Checks& checks) {
+void check_rdma(const std::vector<RdmaDevice>& devices, const host::Network& network,
+                const host::Process& process, Checks& checks) {
   if (devices.empty()) {
     checks.push_back({.id = "rdma.port",
                       .status = Status::Info,
                       .subject = "host",
                       .found = "no RDMA device",
-                      .why = "jobs use TCP; that is well up to some 25 Gb/s a flow"});
+                      .why = "jobs use TCP; that is well up to some 25 Gb/s a flow",
+                      .next_step = "lspci -nn | grep -iE 'mellanox|infiniband|e810|bcm57'"});
     return;
   }
   const bool active = any_active(devices);
@@ -181,9 +227,9 @@ void check_rdma(const std::vector<RdmaDevice>& devices, const host::Process& pro
     for (const RdmaPort& port : device.ports) {
       check_port(device, port, active, checks);
       check_width(device, port, checks);
-      check_roce(device, port, process, checks);
+      check_roce(device, port, network, process, checks);
     }
   }
 }
 
-}  // namespace chokepoint::probe
+}  // namespace chokepoint::checks

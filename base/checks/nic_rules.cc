@@ -1,10 +1,10 @@
-#include "probe/host/nic_rules.h"
+#include "base/checks/nic_rules.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace chokepoint::probe {
+namespace chokepoint::checks {
 
 bool is_in_use(const host::Nic& nic) { return is_port(nic) && is_up(nic); }
 
@@ -26,4 +26,4 @@ Check check_of(std::string_view id, const host::Nic& nic, std::string_view why) 
   return {.id = std::string(id), .subject = nic.name, .why = std::string(why)};
 }
 
-}  // namespace chokepoint::probe
+}  // namespace chokepoint::checks

@@ -1,8 +1,8 @@
-#include "probe/host/check.h"
+#include "base/checks/check.h"
 
 #include <algorithm>
 
-namespace chokepoint::probe {
+namespace chokepoint::checks {
 
 std::string_view name_of(Status status) {
   switch (status) {
@@ -28,4 +28,4 @@ Status worst(const Checks& checks) {
   return verdict;
 }
 
-}  // namespace chokepoint::probe
+}  // namespace chokepoint::checks

@@ -3,14 +3,14 @@
 // Pure: facts in, checks out.
 #pragma once
 
+#include "base/checks/check.h"
 #include "base/host/network.h"
-#include "probe/host/check.h"
 
-namespace chokepoint::probe {
+namespace chokepoint::checks {
 
 void check_pci_link(const host::Nic& nic, Checks& checks);
 void check_pci_bandwidth(const host::Nic& nic, Checks& checks);
 void check_pci_shared(const host::Network& network, const host::Nic& nic, Checks& checks);
 void check_pci_errors(const host::Nic& nic, Checks& checks);
 
-}  // namespace chokepoint::probe
+}  // namespace chokepoint::checks

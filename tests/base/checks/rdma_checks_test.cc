@@ -1,4 +1,4 @@
-#include "probe/host/rdma_checks.h"
+#include "base/checks/rdma_checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,13 +7,13 @@
 
 #include "tests/fakes/host_tree.h"
 
-namespace chokepoint::probe {
+namespace chokepoint::checks {
 namespace {
 
 Checks checks_of(const std::vector<host::RdmaDevice>& devices,
                  const host::Process& process = host::Process()) {
   Checks checks;
-  check_rdma(devices, process, checks);
+  check_rdma(devices, {}, process, checks);
   return checks;
 }
 
@@ -66,6 +66,28 @@ TEST(Rdma, TypesThatCouldNotBeReadLeaveTheGidUnknown) {
   EXPECT_EQ(named(checks_of(devices), "rdma.gid").status, Status::Unknown);
 }
 
+TEST(Rdma, RoceOfTheFirstVersionAloneIsAWarning) {
+  const Check check = named(checks_of(devices_of("rdma-bnxt")), "rdma.gid");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_EQ(check.found, "RoCE v1 alone");
+}
+
+TEST(Rdma, APortWithoutAGidIsCritical) {
+  std::vector<host::RdmaDevice> devices = devices_of("roce-good-gid");
+  devices[0].ports[0].gids.clear();
+  EXPECT_EQ(named(checks_of(devices), "rdma.gid").status, Status::Critical);
+  EXPECT_EQ(named(checks_of(devices), "rdma.gid").found, "no GID");
+}
+
+TEST(Rdma, ASmallMtuOnAJumboLinkIsAWarning) {
+  std::vector<host::RdmaDevice> devices = devices_of("roce-good-gid");
+  devices[0].ports[0].active_mtu_bytes = 1024;
+  const Check check = named(checks_of(devices), "rdma.mtu");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_EQ(check.found, "1024, though eth0's MTU is 9000");
+  EXPECT_EQ(check.wanted, "4096");
+}
+
 TEST(Rdma, AnIndexChosenForNcclMustServe) {
   const auto chosen = [](const std::string& index) {
     host::Process process;
@@ -112,4 +134,4 @@ TEST(Rdma, InfinibandWithFewerLanesIsAWarning) {
 }
 
 }  // namespace
-}  // namespace chokepoint::probe
+}  // namespace chokepoint::checks

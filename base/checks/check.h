@@ -1,0 +1,32 @@
+// One judgement about this host: what was found, what it should be, why that matters and the exact
+// command that mends it. doctor, preflight and rdma devices
+// print them. Values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chokepoint::checks {
+
+// From good to bad: the verdict over many checks is the worst of them. Unknown stands below
+// Warning, because what could not be seen is no finding.
+enum class Status { Pass, Info, Unknown, Warning, Critical };
+
+std::string_view name_of(Status status);  // "PASS" …
+
+struct Check {
+  std::string id = {};  // "nic.mtu": stable, documented in docs/doctor.md
+  Status status = Status::Pass;
+  std::string subject = {};  // "eth0"; "host" for the host itself
+  std::string found = {};    // "1500"; empty where nothing could be read
+  std::string wanted = {};   // "9000"; empty where nothing is asked for
+  std::string why = {};
+  std::string next_step = {};  // a command where there is one; empty where nothing is to be done
+};
+
+using Checks = std::vector<Check>;
+
+Status worst(const Checks& checks);
+
+}  // namespace chokepoint::checks

@@ -1,0 +1,105 @@
+#include "rdma/commands/devices.h"
+
+#include <gmock/gmock.h>
+
+#include "base/cli/document.h"
+#include "tests/fakes/cli_run.h"
+#include "tests/fakes/host_tree.h"
+
+namespace chokepoint::rdma {
+namespace {
+
+using cli::ExitCode;
+using cli::Json;
+using fakes::CliRun;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+CliRun devices(const fakes::HostTree& host, std::vector<std::string> flags = {}) {
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "",
+                             .commands = {cli::command<DevicesCommand>()}};
+  flags.insert(flags.begin(), {"rdma", "devices", "--root", host.root().folder().string()});
+  return fakes::run_cli(program, flags);
+}
+
+CliRun of(const char* fixture, std::vector<std::string> flags = {}) {
+  return devices(fakes::HostTree::from_fixture(fixture), std::move(flags));
+}
+
+TEST(RdmaDevices, TheWholeOfAMlx5) {
+  const CliRun run = of("rdma-mlx5");
+  EXPECT_EQ(run.code, ExitCode::Done);
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("mlx5_0  firmware 22.35.2000, NUMA node 0"),
+                    HasSubstr("16 GT/s x8 at 0000:3b:00.0"), HasSubstr("100 Gb/sec (4X EDR)"),
+                    HasSubstr("4096 possible with enp59s0np0's 9000"), HasSubstr("priority 3"),
+                    HasSubstr("198.51.100.7"), HasSubstr("use this")));
+}
+
+TEST(RdmaDevices, AsADocument) {
+  const Json document = Json::parse(of("rdma-mlx5", {"--json"}).out);
+  EXPECT_EQ(document["schema"], "chokepoint.rdma-devices/1");
+  EXPECT_EQ(document["locked_memory_limit_bytes"], nullptr);
+  const Json& device = document["devices"][0];
+  EXPECT_EQ(device["pci_link"]["width"], 8);
+  EXPECT_EQ(device["pci_link"]["max_width"], 16);
+  const Json& port = device["ports"][0];
+  EXPECT_EQ(port["rate_mbps"], 100'000);
+  EXPECT_EQ(port["usable_gid_index"], 3);
+  EXPECT_EQ(port["active_mtu_bytes"], nullptr);
+  EXPECT_EQ(port["possible_mtu_bytes"], 4096);
+  EXPECT_EQ(port["pfc_priorities"], Json::array({3}));
+  EXPECT_EQ(port["gids"].size(), 4U);
+}
+
+TEST(RdmaDevices, ANarrowSlotLockedMemoryAndNoFlowControl) {
+  const CliRun run = of("rdma-irdma", {"--exit-code"});
+  EXPECT_EQ(run.code, ExitCode::Found);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("CRITICAL  pci.bandwidth  rocep24s0"),
+                             HasSubstr("WARNING   rdma.flow-control"),
+                             HasSubstr("WARNING   memory.lock"), HasSubstr("rdma.mtu")));
+  EXPECT_EQ(of("rdma-irdma").code, ExitCode::Done) << "it lists";
+}
+
+TEST(RdmaDevices, TheFirstVersionOfRoceAlone) {
+  EXPECT_THAT(of("rdma-bnxt").out,
+              AllOf(HasSubstr("WARNING   rdma.gid"), HasSubstr("RoCE v1 alone"),
+                    HasSubstr("cma_roce_mode -d bnxt_re0"), Not(HasSubstr("use this"))));
+}
+
+TEST(RdmaDevices, OneInSoftware) {
+  const CliRun run = of("rdma-rxe");
+  EXPECT_THAT(run.out, AllOf(HasSubstr("rxe0  in software"), Not(HasSubstr("PCIe"))));
+  const Json document = Json::parse(of("rdma-rxe", {"--json"}).out);
+  EXPECT_EQ(document["locked_memory_limit_bytes"], 8'388'608);
+  EXPECT_EQ(document["devices"][0]["pci_link"], nullptr);
+  EXPECT_EQ(document["devices"][0]["ports"][0]["pfc_priorities"], nullptr);
+}
+
+TEST(RdmaDevices, NoneIsSaidPlainly) {
+  const auto host = fakes::HostTree::from_text("/sys/class/infiniband/\n");
+  const CliRun run = devices(host);
+  EXPECT_EQ(run.code, ExitCode::Done);
+  EXPECT_TRUE(run.out.starts_with("no RDMA device\n")) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("rdma link add rxe0"));
+  EXPECT_EQ(Json::parse(devices(host, {"--json"}).out)["devices"], Json::array());
+}
+
+TEST(RdmaDevices, OneThatIsNotThere) {
+  const CliRun run = of("rdma-mlx5", {"mlx5_7"});
+  EXPECT_EQ(run.code, ExitCode::Failed);
+  EXPECT_THAT(run.err, HasSubstr("mlx5_7: no such RDMA device; this host has mlx5_0"));
+}
+
+TEST(RdmaDevices, WhatADriverCallsItselfMovesNoCursor) {
+  const auto host = fakes::HostTree::from_text(
+      "/sys/class/infiniband/x/fw_ver = \x1b[2J1.0\n"
+      "/sys/class/infiniband/x/ports/1/state = 4: \x1b[2J\n");
+  EXPECT_THAT(devices(host).out, Not(HasSubstr("\x1b[2J")));
+}
+
+}  // namespace
+}  // namespace chokepoint::rdma
