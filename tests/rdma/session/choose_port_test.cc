@@ -36,6 +36,7 @@ RdmaDevice device(const std::string& name, RdmaPort port) {
   return {.name = name,
           .firmware = {},
           .pci_address = "0000:03:00.0",
+          .pci = {},
           .numa_node = 1,
           .ports = {std::move(port)}};
 }
