@@ -1,8 +1,8 @@
 #include "rdma/commands/figures.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
+
+#include "base/host/rdma.h"
 
 namespace chokepoint::rdma {
 namespace {
@@ -58,20 +58,9 @@ Figures figures_of(const session::Round& round) {
   return figures;
 }
 
-std::optional<double> rate_mbps(const std::string& words) {
-  double gigabits = 0;
-  const char* const end = words.data() + words.size();
-  const auto [at, error] = std::from_chars(words.data(), end, gigabits);
-  const std::string_view unit(at, static_cast<std::size_t>(end - at));
-  if (error != std::errc() || !unit.starts_with(" Gb/sec") || !(gigabits > 0)) {
-    return std::nullopt;
-  }
-  return gigabits * 1000;
-}
-
 std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t message_bytes) {
-  const std::optional<double> here = rate_mbps(trial.client.rate);
-  const std::optional<double> there = rate_mbps(trial.server.rate);
+  const std::optional<double> here = host::rdma_rate_mbps(trial.client.rate);
+  const std::optional<double> there = host::rdma_rate_mbps(trial.server.rate);
   const auto mtu = static_cast<std::uint32_t>(trial.agreement.mtu_bytes);
   if (!here || !there || mtu == 0 || trial.parameters.metric == perf::Metric::Latency) {
     return std::nullopt;

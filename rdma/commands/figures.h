@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "rdma/session/trial.h"
 
@@ -25,8 +24,5 @@ Figures figures_of(const session::Round& round);
 // What the line carries of a message's bytes, in 10^6 bit/s, after the headers of each packet.
 // Nothing where the rate is not known, or latency is what was measured.
 std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t message_bytes);
-
-// The port's rate out of the kernel's words: "100 Gb/sec (4X EDR)".
-std::optional<double> rate_mbps(const std::string& words);
 
 }  // namespace chokepoint::rdma

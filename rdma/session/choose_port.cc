@@ -31,7 +31,7 @@ std::string list_of(const Candidates& candidates) {
 
 // What is emulated in software names a rate that is nobody's.
 std::string rate_of(const Candidate& each) {
-  return each.device->pci_address ? each.port->rate.value_or("") : "";
+  return each.device->pci ? each.port->rate.value_or("") : "";
 }
 
 Candidates all_ports(const std::vector<RdmaDevice>& devices) {

@@ -55,11 +55,7 @@ Result<Whereabouts> opening_in(const Json& body, std::size_t round, const perf::
   return whereabouts_in(client, plan.queue_pairs);
 }
 
-Result<> get_ready(Station& station, const Whereabouts& peer, const verbs::PathOptions& path,
-                   const perf::Plan& plan, perf::Role role, Watch& watch) {
-  if (const Result<> connected = station.connect(peer, path); !connected) {
-    return connected;
-  }
+Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch) {
   return perf::prepare(station.side(role, watch, watch.peer()), plan);
 }
 

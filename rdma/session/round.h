@@ -30,8 +30,7 @@ control::Json opening_body(std::size_t round, const perf::Plan& plan, const Wher
 Result<Whereabouts> opening_in(const control::Json& body, std::size_t round,
                                const perf::Plan& plan);
 
-// Connects this side and lays everything out: from here on the peer may begin.
-Result<> get_ready(Station& station, const Whereabouts& peer, const verbs::PathOptions& path,
-                   const perf::Plan& plan, perf::Role role, Watch& watch);
+// Lays everything out on a side that is connected: from here on the peer may begin.
+Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch);
 
 }  // namespace chokepoint::rdma::session

@@ -49,14 +49,6 @@ TEST(RdmaFiguresTest, MismatchesOfBothSidesAreOneFigure) {
   EXPECT_EQ(figures_of(round).mismatches, 3U);
 }
 
-TEST(RdmaFiguresTest, TheKernelsWordsForARate) {
-  EXPECT_EQ(rate_mbps("100 Gb/sec (4X EDR)"), 100'000);
-  EXPECT_EQ(rate_mbps("2.5 Gb/sec (1X SDR)"), 2500);
-  for (const char* none : {"", "fast", "0 Gb/sec", "-3 Gb/sec", "10 Mb/sec"}) {
-    EXPECT_EQ(rate_mbps(none), std::nullopt) << none;
-  }
-}
-
 Trial trial_over(const std::string& gid, int mtu) {
   Trial trial;
   trial.client.ethernet = trial.server.ethernet = true;

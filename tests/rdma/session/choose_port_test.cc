@@ -27,6 +27,7 @@ RdmaPort roce_port(const std::string& netdev, const std::string& ipv4) {
           .rate = "100 Gb/sec (4X EDR)",
           .netdev = netdev,
           .netdev_mtu_bytes = 9000,
+          .active_mtu_bytes = {},
           .gids = {gid(0, "fe80::1", "IB/RoCE v1"), gid(1, "fe80::1"),
                    gid(2, "::ffff:" + ipv4, "IB/RoCE v1"), gid(3, "::ffff:" + ipv4),
                    gid(5, "2001:db8::7")}};
@@ -37,6 +38,7 @@ RdmaDevice device(const std::string& name, RdmaPort port) {
           .firmware = {},
           .pci_address = "0000:03:00.0",
           .numa_node = 1,
+          .pci = host::PciDevice{},
           .ports = {std::move(port)}};
 }
 
@@ -148,7 +150,7 @@ TEST_F(ChoosePortTest, InfiniBandsGidsAreOfNoFamily) {
 
 TEST_F(ChoosePortTest, TheRateOfAnEmulatedDeviceIsNotTold) {
   EXPECT_EQ(choose()->rate, "100 Gb/sec (4X EDR)");
-  devices_[1].pci_address.reset();
+  devices_[1].pci.reset();
   EXPECT_EQ(choose()->rate, "");
 }
 
