@@ -16,9 +16,26 @@
 #include "probe/commands/probe_udp.h"
 #include "probe/commands/serve.h"
 #include "rdma/commands/devices.h"
+#include "rdma/commands/rdma_test.h"
+#include "rdma/session/service.h"
+#include "rdma/verbs/device.h"
+
+namespace {
+
+using namespace chokepoint;
+
+std::unique_ptr<control::Service> rdma_service() {
+  return std::make_unique<rdma::session::RdmaService>(rdma::verbs::live_library);
+}
+
+cli::CommandFactory rdma_test(rdma::Verb verb) {
+  return cli::command<rdma::RdmaTestCommand>(verb,
+                                             rdma::session::OpenLibrary(rdma::verbs::live_library));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  using namespace chokepoint;
   const cli::Program program{
       .name = "chokepoint",
       .version = CHOKEPOINT_VERSION,
@@ -26,11 +43,15 @@ int main(int argc, char** argv) {
       .commands =
           {
               cli::command<probe::DoctorCommand>(),
-              cli::command<probe::ServeCommand>(),
+              cli::command<probe::ServeCommand>(std::vector<probe::ServiceFactory>{rdma_service}),
               cli::command<probe::ProbeTcpCommand>(),
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
               cli::command<probe::ProbePathCommand>(),
+              rdma_test(rdma::Verb::Write),
+              rdma_test(rdma::Verb::Read),
+              rdma_test(rdma::Verb::Send),
+              rdma_test(rdma::Verb::Atomic),
               cli::command<rdma::DevicesCommand>(),
               cli::command<capture::RunCommand>(),
               cli::command<capture::CaptureCommand>(),

@@ -29,6 +29,11 @@ std::string list_of(const Candidates& candidates) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// What is emulated in software names a rate that is nobody's.
+std::string rate_of(const Candidate& each) {
+  return each.device->pci ? each.port->rate.value_or("") : "";
+}
+
 Candidates all_ports(const std::vector<RdmaDevice>& devices) {
   Candidates all;
   for (const RdmaDevice& device : devices) {
@@ -136,7 +141,7 @@ Result<PortChoice> choose_port(const std::vector<RdmaDevice>& devices, const Por
                     .port = chosen->port->number,
                     .gid_index = *gid,
                     .netdev = chosen->port->netdev.value_or(""),
-                    .rate = chosen->port->rate.value_or("")};
+                    .rate = rate_of(*chosen)};
   if (chosen->device->numa_node) {
     choice.numa_node = static_cast<int>(*chosen->device->numa_node);
   }

@@ -24,7 +24,7 @@ struct PortChoice {
   int port = 1;
   int gid_index = 0;
   std::string netdev = {};
-  std::string rate = {};
+  std::string rate = {};  // of a card, in the kernel's words
   std::optional<int> numa_node = {};
 };
 

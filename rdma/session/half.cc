@@ -67,7 +67,7 @@ Result<Half> run_half(const Station& station, const perf::Plan& plan, Role role,
                       const sys::Clock& clock) {
   const std::int64_t cpu = thread_cpu_ns();
   const std::int64_t begun = clock.monotonic_ns();
-  const Result<perf::Outcome> outcome = perf::run(station.side(role, watch, clock), plan);
+  const Result<perf::Outcome> outcome = perf::run(station.side(role, watch, watch.peer()), plan);
   if (!outcome) {
     return fail(watch.reason(outcome.error()));
   }
@@ -80,7 +80,7 @@ Result<Half> run_half(const Station& station, const perf::Plan& plan, Role role,
 }
 
 bool is_filled(const perf::Plan& plan, Role role) {
-  if (!plan.check || is_atomic(plan.operation)) {
+  if (!plan.check) {
     return false;
   }
   const bool by_asking = plan.operation == verbs::Operation::Read;
@@ -88,16 +88,16 @@ bool is_filled(const perf::Plan& plan, Role role) {
 }
 
 Result<> check_memory(const Station& station, const perf::Plan& plan, Role role,
-                      std::uint64_t messages, Watch& watch, const sys::Clock& clock, Half& half) {
-  if (!is_filled(plan, role) || half.mismatches) {
+                      std::uint64_t messages, Watch& watch, Half& half) {
+  if (!is_filled(plan, role)) {
     return {};
   }
   const Result<std::uint64_t> count =
-      perf::count_mismatches(station.side(role, watch, clock), plan, messages);
+      perf::count_mismatches(station.side(role, watch, watch.peer()), plan, messages);
   if (!count) {
     return std::unexpected(count.error());
   }
-  half.mismatches = *count;
+  half.mismatches = half.mismatches.value_or(0) + *count;
   return {};
 }
 

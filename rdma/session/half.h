@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/control/message.h"
+#include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "rdma/perf/test.h"
 #include "rdma/session/station.h"
@@ -32,9 +33,9 @@ Result<Half> half_in(const control::Json& body);
 Result<Half> run_half(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch,
                       const sys::Clock& clock);
 
-// With check: whether this side's memory is what the test has filled.
+// With check: whether this side's memory is what the other one has filled.
 bool is_filled(const perf::Plan& plan, perf::Role role);
 Result<> check_memory(const Station& station, const perf::Plan& plan, perf::Role role,
-                      std::uint64_t messages, Watch& watch, const sys::Clock& clock, Half& half);
+                      std::uint64_t messages, Watch& watch, Half& half);
 
 }  // namespace chokepoint::rdma::session

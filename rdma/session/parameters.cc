@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/control/bodies.h"
 #include "base/control/fields.h"
@@ -119,6 +120,10 @@ Result<> check_operation(const Parameters& parameters) {
   if (parameters.both_ways && parameters.metric == perf::Metric::Latency) {
     return mistake("--both", "a latency test has one request under way", "leave it out");
   }
+  if (parameters.check && parameters.metric == perf::Metric::Latency) {
+    return mistake("--check", "looking at what arrives would be part of the latency",
+                   "check with bw");
+  }
   if (parameters.metric == perf::Metric::Latency && parameters.queue_pairs > 1) {
     return mistake("--queue-pairs", "a latency test has one queue pair", "leave it out");
   }
@@ -200,6 +205,11 @@ Result<> check(const Parameters& parameters) {
   }
   if (parameters.iterations.has_value() == parameters.time.has_value()) {
     return mistake("--iterations, --time", "one of them ends the test", "give only one of them");
+  }
+  const int mtu = parameters.mtu_bytes.value_or(256);
+  if (mtu < 256 || mtu > 4096 || !std::has_single_bit(static_cast<unsigned>(mtu))) {
+    return mistake(fmt::format("--mtu {}", mtu), "RDMA has no such MTU",
+                   "256, 512, 1024, 2048 or 4096");
   }
   const int depth = parameters.depth.value_or(kDeepest);
   if (parameters.post_list > depth) {

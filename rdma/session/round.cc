@@ -55,13 +55,8 @@ Result<Whereabouts> opening_in(const Json& body, std::size_t round, const perf::
   return whereabouts_in(client, plan.queue_pairs);
 }
 
-Result<> get_ready(Station& station, const Whereabouts& peer, const verbs::PathOptions& path,
-                   const perf::Plan& plan, perf::Role role, perf::Attention& attention,
-                   const sys::Clock& clock) {
-  if (const Result<> connected = station.connect(peer, path); !connected) {
-    return connected;
-  }
-  return perf::prepare(station.side(role, attention, clock), plan);
+Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch) {
+  return perf::prepare(station.side(role, watch, watch.peer()), plan);
 }
 
 }  // namespace chokepoint::rdma::session

@@ -9,6 +9,7 @@
 #include "base/sys/error.h"
 #include "rdma/session/negotiate.h"
 #include "rdma/session/station.h"
+#include "rdma/session/watch.h"
 
 namespace chokepoint::rdma::session {
 
@@ -29,9 +30,7 @@ control::Json opening_body(std::size_t round, const perf::Plan& plan, const Wher
 Result<Whereabouts> opening_in(const control::Json& body, std::size_t round,
                                const perf::Plan& plan);
 
-// Connects this side and lays everything out: from here on the peer may begin.
-Result<> get_ready(Station& station, const Whereabouts& peer, const verbs::PathOptions& path,
-                   const perf::Plan& plan, perf::Role role, perf::Attention& attention,
-                   const sys::Clock& clock);
+// Lays everything out on a side that is connected: from here on the peer may begin.
+Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch);
 
 }  // namespace chokepoint::rdma::session

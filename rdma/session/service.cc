@@ -1,6 +1,7 @@
 #include "rdma/session/service.h"
 
 #include "base/control/fields.h"
+#include "rdma/session/cm_door.h"
 #include "rdma/session/half.h"
 #include "rdma/session/host_side.h"
 #include "rdma/session/parameters.h"
@@ -118,24 +119,34 @@ class Test {
   }
 
   Result<> meet(Plan& plan, const Whereabouts& client, Watch& watch) {
-    if (const Result<> opened =
-            station_->open_queues(plan, asked_.parameters.inline_bytes.has_value());
-        !opened) {
-      return opened;
-    }
-    const verbs::PathOptions path =
-        path_of(asked_.parameters, agreement_, station_->facts(), asked_.client);
-    if (const Result<> ready =
-            get_ready(*station_, client, path, plan, role_, watch, session_.surroundings().clock);
-        !ready) {
-      return ready;
-    }
-    if (const Result<> sent = send(Type::Begin, {{"server", body_of(station_->whereabouts())}});
-        !sent) {
-      return sent;
+    Result<> met = station_->open_queues(plan, asked_.parameters.inline_bytes.has_value());
+    station_->reach(client.memory);
+    met = met && asked_.parameters.by_cm ? accept() : met;
+    met = met && !asked_.parameters.by_cm ? station_->connect(client, path()) : met;
+    met = met ? get_ready(*station_, plan, role_, watch) : met;
+    met = met ? send(Type::Begin, {{"server", body_of(station_->whereabouts())}}) : met;
+    if (!met) {
+      return met;
     }
     const Result<Message> go = session_.channel().expect(Type::Note, session_.patience(kAnswer));
     return go ? Result<>{} : std::unexpected(go.error());
+  }
+
+  verbs::PathOptions path() const {
+    return path_of(asked_.parameters, agreement_, station_->facts(), asked_.client);
+  }
+
+  // The client is told where to knock, and knocks for each queue pair.
+  Result<> accept() {
+    const net::Address address = cm_address(station_->facts(), session_.local().address);
+    const Result<std::unique_ptr<verbs::CmListener>> listener = verbs::listen_by_cm({address, 0});
+    if (!listener) {
+      return std::unexpected(listener.error());
+    }
+    const verbs::CmPeer door{.address = {address, (*listener)->port()},
+                             .token = (*listener)->token()};
+    const Result<> told = send(Type::Note, {{"cm", body_of(door)}});
+    return told ? station_->accept(**listener, path(), session_.patience(kSetUp)) : told;
   }
 
   Result<Half> measure(const Plan& plan, Watch& watch) {
@@ -157,8 +168,8 @@ class Test {
     if (!messages) {
       return std::unexpected(messages.error());
     }
-    const Result<> checked = check_memory(
-        *station_, plan, role_, static_cast<std::uint64_t>(*messages), watch, clock, *half);
+    const Result<> checked =
+        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(*messages), watch, *half);
     return checked ? std::move(half) : std::unexpected(checked.error());
   }
 

@@ -5,6 +5,7 @@
 //     ◄────────────────────────── Ready {side, …}      both negotiate: the same from the same facts
 //
 //     Begin {round, plan, client} ─────────────────►   a round each size: queue pairs anew
+//     ◄─────────────────────────────── Note {cm}       by rdma_cm only: where it listens
 //     ◄──────────────────────────── Begin {server}     it is connected, receives are posted
 //     Note {} ─────────────────────────────────────►   so is the client; both start
 //     ◄═══════════════ RDMA ═══════════════════════►

@@ -94,8 +94,13 @@ Result<> Station::provide_memory(std::uint64_t bytes, const Memory& memory, bool
   return {};
 }
 
-Result<> Station::open_queues(perf::Plan& plan, bool inline_asked) {
+void Station::close_queues() {
+  connections_.reset();
   endpoint_.reset();
+}
+
+Result<> Station::open_queues(perf::Plan& plan, bool inline_asked) {
+  close_queues();
   Result<std::unique_ptr<verbs::Endpoint>> endpoint =
       device_->open_endpoint(options_of(plan, choice_));
   if (!endpoint && plan.inline_bytes > 0 && !inline_asked) {
@@ -114,19 +119,36 @@ Whereabouts Station::whereabouts() const {
 }
 
 Result<> Station::connect(const Whereabouts& peer, const verbs::PathOptions& path) {
-  remote_ = peer.memory;
+  reach(peer.memory);
   return endpoint_->connect(peer.endpoint, path);
 }
 
-perf::Side Station::side(perf::Role role, perf::Attention& attention,
-                         const sys::Clock& clock) const {
+Result<> Station::keep(Result<std::unique_ptr<verbs::CmConnections>> connections) {
+  if (!connections) {
+    return std::unexpected(connections.error());
+  }
+  connections_ = std::move(*connections);
+  return {};
+}
+
+Result<> Station::accept(verbs::CmListener& listener, const verbs::PathOptions& path,
+                         const net::Patience& patience) {
+  return keep(listener.accept(*endpoint_, path, patience));
+}
+
+Result<> Station::knock(const verbs::CmPeer& door, const verbs::PathOptions& path,
+                        const net::Patience& patience) {
+  return keep(verbs::connect_by_cm(*endpoint_, door, path, patience));
+}
+
+perf::Side Station::side(perf::Role role, perf::Attention& attention, std::string peer) const {
   return {.role = role,
           .endpoint = *endpoint_,
           .buffer = *buffer_,
           .region = *region_,
           .remote = remote_,
           .attention = attention,
-          .clock = clock};
+          .peer = std::move(peer)};
 }
 
 }  // namespace chokepoint::rdma::session

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/sys/error.h"
 #include "rdma/memory/buffer.h"
@@ -13,6 +14,7 @@
 #include "rdma/session/negotiate.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/side.h"
+#include "rdma/verbs/cm.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::session {
@@ -32,11 +34,19 @@ class Station {
   // Fresh ones for each round: what one has posted and left over is nothing to the next one.
   // Takes the plan's inline size back where the device has none and the user did not ask for it.
   Result<> open_queues(perf::Plan& plan, bool inline_asked);
-  void close_queues() { endpoint_.reset(); }
+  void close_queues();
   Whereabouts whereabouts() const;
   Result<> connect(const Whereabouts& peer, const verbs::PathOptions& path);
+  // The same by rdma_cm, which says goodbye when the queues are closed; the peer's memory is made
+  // known apart from it.
+  Result<> accept(verbs::CmListener& listener, const verbs::PathOptions& path,
+                  const net::Patience& patience);
+  Result<> knock(const verbs::CmPeer& door, const verbs::PathOptions& path,
+                 const net::Patience& patience);
+  void reach(const verbs::RemoteMemory& memory) { remote_ = memory; }
 
-  perf::Side side(perf::Role role, perf::Attention& attention, const sys::Clock& clock) const;
+  // `peer`: as errors call it.
+  perf::Side side(perf::Role role, perf::Attention& attention, std::string peer) const;
 
  private:
   Station(std::unique_ptr<verbs::Library> library, std::unique_ptr<verbs::Device> device,
@@ -44,6 +54,7 @@ class Station {
       : library_(std::move(library)), device_(std::move(device)), choice_(std::move(choice)) {}
 
   Result<> look_at_port();
+  Result<> keep(Result<std::unique_ptr<verbs::CmConnections>> connections);
 
   std::unique_ptr<verbs::Library> library_;
   std::unique_ptr<verbs::Device> device_;
@@ -52,6 +63,7 @@ class Station {
   std::unique_ptr<memory::Buffer> buffer_;
   std::unique_ptr<verbs::Region> region_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
+  std::unique_ptr<verbs::CmConnections> connections_;
   verbs::RemoteMemory remote_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/control/fields.h"
 #include "base/net/socket.h"
+#include "rdma/session/cm_door.h"
 #include "rdma/session/host_side.h"
 #include "rdma/session/round.h"
 
@@ -131,6 +132,9 @@ class Conductor {
         !sent) {
       return sent;
     }
+    if (const Result<> joined = trial_.parameters.by_cm ? knock() : Result<>{}; !joined) {
+      return fail(watch.reason(joined.error()));
+    }
     const Result<Message> begin = expect(Type::Begin, patience(kAnswer));
     if (!begin) {
       return std::unexpected(begin.error());
@@ -140,14 +144,32 @@ class Conductor {
     if (!server) {
       return std::unexpected(server.error());
     }
-    const verbs::PathOptions path =
-        path_of(trial_.parameters, trial_.agreement, trial_.client, trial_.server);
-    if (const Result<> ready =
-            get_ready(*station_, *server, path, plan, Role::Active, watch, here_.clock);
-        !ready) {
-      return ready;
+    station_->reach(server->memory);
+    Result<> met = trial_.parameters.by_cm ? Result<>{} : station_->connect(*server, path());
+    met = met ? get_ready(*station_, plan, Role::Active, watch) : met;
+    return met ? send(Type::Note, Json::object()) : met;
+  }
+
+  verbs::PathOptions path() const {
+    return path_of(trial_.parameters, trial_.agreement, trial_.client, trial_.server);
+  }
+
+  // By rdma_cm: the server listens, and says where.
+  Result<> knock() {
+    const Result<Message> note = expect(Type::Note, patience(kAnswer));
+    if (!note) {
+      return std::unexpected(note.error());
     }
-    return send(Type::Note, Json::object());
+    control::Fields in(note->body, "rdma note");
+    Result<verbs::CmPeer> door = door_in(in.object("cm"));
+    if (!door) {
+      return std::unexpected(door.error());
+    }
+    const net::Address own = address_of(trial_.client.gid);
+    if (trial_.client.ethernet && !own.is_link_local()) {
+      door->source = own;
+    }
+    return station_->knock(*door, path(), patience(kSetUp));
   }
 
   // An interrupted test still collects what both ends measured.
@@ -171,8 +193,7 @@ class Conductor {
       return server;
     }
     const std::uint64_t filled = plan.both_ways ? server->messages : half.messages;
-    const Result<> checked =
-        check_memory(*station_, plan, Role::Active, filled, watch, here_.clock, half);
+    const Result<> checked = check_memory(*station_, plan, Role::Active, filled, watch, half);
     return checked ? std::move(server) : std::unexpected(checked.error());
   }
 

@@ -14,8 +14,6 @@ using control::Type;
 using net::Patience;
 using std::chrono::milliseconds;
 
-// Word over TCP overtakes completions that are still to be polled.
-constexpr milliseconds kRest{50};
 // How long the peer may take to say why it left us alone.
 constexpr milliseconds kExplanation{500};
 
@@ -42,9 +40,7 @@ Result<> Watch::understand(Message message) {
   switch (message.type) {
     case Type::Stop:
       stop_ = std::move(message.body);
-      if (follows_ || is_early(*stop_)) {
-        rest_ = Patience::of(kRest);
-      }
+      enough_ = follows_ || is_early(*stop_);
       return {};
     case Type::Failed:
     case Type::Refused:
@@ -77,7 +73,7 @@ Result<bool> Watch::go_on() {
     return std::unexpected(heard.error());
   }
   interrupted_ = interrupted_ || readable(interrupt_);
-  if (interrupted_ || (rest_ && rest_->over())) {
+  if (interrupted_ || enough_) {
     return false;
   }
   if (patience_.over()) {

@@ -25,6 +25,7 @@ class Watch final : public perf::Attention {
   Result<bool> go_on() override;
 
   bool interrupted() const { return interrupted_; }
+  const std::string& peer() const { return channel_.peer(); }
 
   // The peer's Stop: come already, or waited for.
   Result<control::Json> peer_stopped(const net::Patience& patience);
@@ -42,7 +43,7 @@ class Watch final : public perf::Attention {
   bool follows_;
   bool interrupted_ = false;
   std::optional<control::Json> stop_;
-  std::optional<net::Patience> rest_;  // what is still to come after the peer's Stop
+  bool enough_ = false;
 };
 
 }  // namespace chokepoint::rdma::session

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "rdma/verbs/live_endpoint.h"
+#include "rdma/verbs/mtu.h"
 #include "rdma/verbs/refusal.h"
 
 namespace chokepoint::rdma::verbs {
@@ -46,9 +47,6 @@ GidType type_of(std::uint32_t type) {
   }
 }
 
-// enum ibv_mtu: 1 is 256 bytes.
-int bytes_of(ibv_mtu mtu) { return mtu < IBV_MTU_256 ? 0 : 128 << static_cast<int>(mtu); }
-
 GidEntry entry_of(const ibv_gid_entry& raw) {
   GidEntry entry{.index = static_cast<int>(raw.gid_index),
                  .type = type_of(raw.gid_type),
@@ -74,7 +72,8 @@ Result<std::unique_ptr<Device>> LiveDevice::open(std::shared_ptr<const Api> api,
   errno = 0;
   Owned<ibv_context> context(api->open_device(&device), api->close_device);
   if (!context) {
-    return fail(refused_to_open(errno, name, device.dev_name));
+    const std::string file = device.dev_name;
+    return fail(refused_to_open(code_for_file("/dev/infiniband/" + file, errno), name, file));
   }
   ibv_device_attr attributes{};
   if (const int code = api->query_device(context.get(), &attributes); code != 0) {

@@ -2,21 +2,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "rdma/verbs/mtu.h"
 #include "rdma/verbs/queue_key.h"
 #include "rdma/verbs/queue_pair.h"
 #include "rdma/verbs/refusal.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {
-
-// enum ibv_mtu: 1 is 256 bytes, 5 is 4096.
-ibv_mtu mtu_of(int bytes) {
-  int code = IBV_MTU_256;
-  while (code < IBV_MTU_4096 && (256 << code) <= bytes) {
-    ++code;
-  }
-  return static_cast<ibv_mtu>(code);
-}
 
 std::uint8_t byte_of(int value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
 

@@ -1,7 +1,9 @@
 #include "rdma/verbs/refusal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -57,6 +59,10 @@ std::optional<std::uint64_t> memory_lock_limit() {
   return limit.rlim_cur;
 }
 
+int code_for_file(const std::string& path, int code) {
+  return faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 ? code : errno;
+}
+
 Error refused_to_open(int code, std::string_view device, std::string_view file) {
   Error error = from_errno(code, "open device", device);
   if (code == EACCES || code == EPERM) {
@@ -73,9 +79,12 @@ Error refused_to_open(int code, std::string_view device, std::string_view file) 
 Error refused_resource(int code, std::string_view operation, std::string_view device,
                        std::optional<std::uint64_t> lock_limit) {
   Error error = from_errno(code, operation, device);
-  if ((code == ENOMEM || code == EPERM) && lock_limit) {
+  // The kernel's word where nothing at all may be locked is another one.
+  if (lock_limit && (code == ENOMEM || (code == EPERM && *lock_limit == 0))) {
     error.reason += fmt::format("; the memory lock limit is {} KiB", *lock_limit / 1024);
-    error.next_step = "ulimit -l unlimited, or LimitMEMLOCK=infinity in the unit";
+    error.next_step =
+        "ulimit -l unlimited, or LimitMEMLOCK=infinity in the unit; where this user is above "
+        "limits, ask for less";
   } else if (code == ENOMEM) {
     error.next_step = "ask for fewer or shorter queues, or less memory";
   }

@@ -16,6 +16,10 @@ namespace chokepoint::rdma::verbs {
 // RLIMIT_MEMLOCK of this process; nothing where there is none.
 std::optional<std::uint64_t> memory_lock_limit();
 
+// Why this process cannot use a file of /dev/infiniband; the code that is known where it can. The
+// libraries call each a missing one.
+int code_for_file(const std::string& path, int code);
+
 // Opening /dev/infiniband/`file` ("uverbs0") for this device failed.
 Error refused_to_open(int code, std::string_view device, std::string_view file);
 // The device did not give queues or reach memory.

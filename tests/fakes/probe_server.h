@@ -18,11 +18,11 @@ class ProbeServer {
  public:
   explicit ProbeServer(control::Services services,
                        probe::serve::ServerOptions options = {.own = {"chokepoint test", "hubble"}},
-                       control::Limits limits = {})
+                       control::Limits limits = {}, sys::Root root = sys::Root("/"))
       : services_(std::move(services)),
         stop_(eventfd(0, EFD_CLOEXEC)),
         server_(std::move(options),
-                {.clock = clock_, .root = sys::Root("/"), .limits = limits, .stop = stop_.get()},
+                {.clock = clock_, .root = std::move(root), .limits = limits, .stop = stop_.get()},
                 services_, [](const std::string&) {}) {
     const net::Endpoint any{net::Address::parse("127.0.0.1").value(), 0};
     std::vector<sys::Descriptor> listeners;

@@ -1,0 +1,160 @@
+// A latency test by turns: the active side says a message and waits for its answer, the passive one
+// answers. Over UC and UD a message may be lost: each side says its last one again after a while,
+// and the other takes no message twice. A template over the endpoint and how it hears. One thread,
+// which it blocks.
+#pragma once
+
+#include "base/math/histogram.h"
+#include "rdma/perf/monotonic.h"
+#include "rdma/perf/test.h"
+#include "rdma/perf/vigil.h"
+#include "rdma/perf/voice.h"
+
+namespace chokepoint::rdma::perf {
+
+template <class Endpoint, class Ear>
+class Conversation {
+ public:
+  Conversation(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
+               Ear ear)
+      : plan_(plan),
+        voice_(endpoint, side, layout),
+        ear_(std::move(ear)),
+        vigil_(side.attention),
+        repeats_(plan.transport != verbs::Transport::Rc) {}
+
+  // Each sample is half of a round trip.
+  Result<Outcome> ping() {
+    Outcome outcome{.latency_ns = math::Histogram{}};
+    std::int64_t start = monotonic_ns();
+    std::int64_t before = start;
+    std::int64_t end = plan_.warm_up == 0 && plan_.time ? start + plan_.time->count() : kNever;
+    const std::uint64_t all = plan_.warm_up + plan_.iterations.value_or(UINT64_MAX / 2);
+    for (std::uint64_t number = 1; number <= all && before < end; ++number) {
+      const std::uint64_t resent = resent_;
+      const auto heard = exchange(number);
+      if (!heard) {
+        return fail(heard.error());
+      }
+      if (!*heard) {
+        break;
+      }
+      const std::int64_t now = monotonic_ns();
+      if (number > plan_.warm_up) {
+        ++outcome.messages;
+        record(*outcome.latency_ns, now - before, resent);
+      } else if (number == plan_.warm_up) {
+        start = now;
+        end = plan_.time ? now + plan_.time->count() : kNever;
+        resent_ = 0;
+      }
+      before = now;
+    }
+    outcome.resent = resent_;
+    outcome.duration_ns = outcome.messages > 0 ? before - start : 0;
+    return outcome;
+  }
+
+  Result<Outcome> pong() {
+    Outcome outcome;
+    // A last answer that was lost would be asked for again: then only the other side knows the end.
+    const std::uint64_t all =
+        !repeats_ && plan_.iterations ? plan_.warm_up + *plan_.iterations : UINT64_MAX;
+    for (std::uint64_t number = 1; number <= all; ++number) {
+      auto heard = wait_for(number, number - 1);
+      if (heard && *heard) {
+        outcome.messages += number > plan_.warm_up ? 1 : 0;
+        if (auto said = voice_.say(number); !said) {
+          return fail(std::move(said.error()));
+        }
+        continue;
+      }
+      if (!heard) {
+        return fail(std::move(heard.error()));
+      }
+      break;
+    }
+    outcome.resent = resent_;
+    return outcome;
+  }
+
+ private:
+  static constexpr int kSpins = 256;
+  static constexpr std::int64_t kLost = 100 * kMillisecond;
+  static constexpr std::chrono::milliseconds kSleep{2};
+
+  Result<bool> exchange(std::uint64_t number) {
+    if (auto said = voice_.say(number); !said) {
+      return fail(std::move(said.error()));
+    }
+    return wait_for(number, number);
+  }
+
+  bool listen(std::uint64_t number) {
+    if (!plan_.events) {
+      for (int i = 0; i < kSpins; ++i) {
+        if (ear_.heard(number)) {
+          return true;
+        }
+      }
+      return false;
+    }
+    if (ear_.heard(number)) {
+      return true;
+    }
+    ear_.sleep(kSleep);
+    return ear_.heard(number);
+  }
+
+  // False: told to end. Meanwhile `last` is said again if nothing comes; 0: nothing was said yet.
+  Result<bool> wait_for(std::uint64_t number, std::uint64_t last) {
+    if (listen(number)) {
+      return true;
+    }
+    std::int64_t again = monotonic_ns() + kLost;
+    for (;;) {
+      const std::int64_t now = monotonic_ns();
+      auto go_on = look(now);
+      if (!go_on || !*go_on) {
+        return go_on;
+      }
+      if (repeats_ && last > 0 && now >= again) {
+        if (auto said = voice_.say(last); !said) {
+          return fail(std::move(said.error()));
+        }
+        ++resent_;
+        again = now + kLost;
+      }
+      if (listen(number)) {
+        return true;
+      }
+    }
+  }
+
+  Result<bool> look(std::int64_t now) {
+    // A request that failed takes the receives with it: what failed first is told first.
+    if (auto sent = voice_.reap(); !sent) {
+      return fail(std::move(sent.error()));
+    }
+    if (auto heard = ear_.state(); !heard) {
+      return fail(std::move(heard.error()));
+    }
+    return vigil_.at(now);
+  }
+
+  // How long this program waits before it says something again is nothing about the network.
+  void record(math::Histogram& histogram, std::int64_t round_trip, std::uint64_t resent_before) {
+    if (resent_ == resent_before) {
+      histogram.add(static_cast<std::uint64_t>(round_trip) / 2);
+    }
+  }
+
+  const Plan& plan_;
+  Voice<Endpoint> voice_;
+  Ear ear_;
+  Vigil vigil_;
+  bool repeats_;
+  std::uint64_t resent_ = 0;
+};
+
+}  // namespace chokepoint::rdma::perf

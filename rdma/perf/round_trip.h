@@ -1,0 +1,95 @@
+// The latency of reads and atomics: one side asks, the other's device answers. A sample is the
+// whole round trip. A template over the endpoint. One thread, which it blocks.
+#pragma once
+
+#include "base/math/histogram.h"
+#include "rdma/perf/layout.h"
+#include "rdma/perf/monotonic.h"
+#include "rdma/perf/test.h"
+#include "rdma/perf/vigil.h"
+#include "rdma/verbs/endpoint.h"
+
+namespace chokepoint::rdma::perf {
+
+template <class Endpoint>
+class RoundTrip {
+ public:
+  RoundTrip(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout)
+      : endpoint_(endpoint),
+        plan_(plan),
+        layout_(layout),
+        peer_(side.peer),
+        vigil_(side.attention) {}
+
+  Result<Outcome> run() {
+    Outcome outcome{.latency_ns = math::Histogram{}};
+    std::int64_t start = monotonic_ns();
+    std::int64_t before = start;
+    std::int64_t end = plan_.warm_up == 0 && plan_.time ? start + plan_.time->count() : kNever;
+    const std::uint64_t all = plan_.warm_up + plan_.iterations.value_or(UINT64_MAX / 2);
+    for (std::uint64_t number = 1; number <= all && before < end; ++number) {
+      const auto came = ask(number);
+      if (!came) {
+        return fail(came.error());
+      }
+      if (!*came) {
+        break;
+      }
+      const std::int64_t now = monotonic_ns();
+      if (number > plan_.warm_up) {
+        ++outcome.messages;
+        outcome.latency_ns->add(static_cast<std::uint64_t>(now - before));
+      } else if (number == plan_.warm_up) {
+        start = now;
+        end = plan_.time ? now + plan_.time->count() : kNever;
+      }
+      before = now;
+    }
+    outcome.duration_ns = outcome.messages > 0 ? before - start : 0;
+    return outcome;
+  }
+
+ private:
+  static constexpr int kSpins = 256;
+  static constexpr std::chrono::milliseconds kSleep{2};
+
+  // False: told to end.
+  Result<bool> ask(std::uint64_t number) {
+    const std::size_t place = number % layout_.ring;
+    if (const int code = endpoint_.post_sends(0, place, 1, true); code != 0) {
+      return fail(from_errno(code, "post requests", peer_));
+    }
+    int count = poll();
+    while (count == 0) {
+      auto go_on = vigil_.at(monotonic_ns());
+      if (!go_on || vigil_.stopped()) {
+        return go_on;
+      }
+      if (plan_.events) {
+        (void)endpoint_.wait_sends(net::Patience::of(kSleep));
+      }
+      count = poll();
+    }
+    if (count < 0) {
+      return fail(from_errno(-count, "poll completions", peer_));
+    }
+    return completion_.status == 0 ? Result<bool>(true) : fail(verbs::explain(completion_, peer_));
+  }
+
+  int poll() {
+    int count = 0;
+    for (int i = 0; count == 0 && i < (plan_.events ? 1 : kSpins); ++i) {
+      count = endpoint_.poll_sends(std::span(&completion_, 1));
+    }
+    return count;
+  }
+
+  Endpoint& endpoint_;
+  const Plan& plan_;
+  const Layout& layout_;
+  std::string_view peer_;
+  Vigil vigil_;
+  verbs::Completion completion_ = {};
+};
+
+}  // namespace chokepoint::rdma::perf

@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdma/session/addresses.h"
+#include "rdma/session/half.h"
+#include "rdma/session/round.h"
+#include "rdma/session/side.h"
+
+namespace chokepoint::rdma::session {
+namespace {
+
+using control::Json;
+using testing::HasSubstr;
+
+verbs::Gid gid(const std::string& text) { return gid_of(net::Address::parse(text).value()); }
+
+Whereabouts somewhere() {
+  Whereabouts side;
+  side.endpoint = {.lid = 7, .gid = gid("10.0.0.2"), .queues = {{0xffffff, 0}, {17, 0xabcdef}}};
+  side.memory = {.address = 0xffff'ffff'ffff'f000, .bytes = 65536, .key = 0xffff'ffff};
+  return side;
+}
+
+TEST(RdmaMessagesTest, WhereaboutsArriveAsTheyWereSent) {
+  const Result<Whereabouts> arrived = whereabouts_in(body_of(somewhere()), 2);
+  ASSERT_TRUE(arrived) << describe(arrived.error());
+  EXPECT_EQ(body_of(*arrived), body_of(somewhere()));
+  EXPECT_EQ(arrived->memory.address, 0xffff'ffff'ffff'f000U) << "beyond what JSON's numbers hold";
+  EXPECT_EQ(arrived->endpoint.queues[0].number, 0xffffffU);
+}
+
+TEST(RdmaMessagesTest, NumbersOfQueuePairsHave24Bits) {
+  for (const Json& wrong :
+       {Json::array({1 << 24, 0}), Json::array({0, 1 << 24}), Json::array({-1, 0}),
+        Json::array({1}), Json(7), Json::array({"1", 2})}) {
+    Json body = body_of(somewhere());
+    body["queues"][1] = wrong;
+    EXPECT_FALSE(whereabouts_in(body, 2)) << wrong;
+  }
+}
+
+TEST(RdmaMessagesTest, AsManyQueuePairsAsWereAgreed) {
+  EXPECT_THAT(describe(whereabouts_in(body_of(somewhere()), 3).error()), HasSubstr("wanted 3"));
+  EXPECT_FALSE(whereabouts_in(body_of(somewhere()), 1));
+}
+
+TEST(RdmaMessagesTest, AnAddressIsUpToSixteenDigits) {
+  for (const char* wrong : {"", "xyz", "0x10", "11112222333344445", "-1"}) {
+    Json body = body_of(somewhere());
+    body["address"] = wrong;
+    EXPECT_FALSE(whereabouts_in(body, 2)) << wrong;
+  }
+}
+
+TEST(RdmaMessagesTest, ASideArrivesAsItWasSent) {
+  const SideFacts side{.device = "mlx5_0",
+                       .port = 2,
+                       .netdev = "eth0",
+                       .rate = "100 Gb/sec (4X EDR)",
+                       .ethernet = true,
+                       .gid_index = 3,
+                       .gid = gid("fe80::1"),
+                       .gid_type = verbs::GidType::RoceV2,
+                       .lid = 9,
+                       .active_mtu_bytes = 1024,
+                       .max_mtu_bytes = 4096,
+                       .limits = {.queue_pairs = 10, .depth = 20, .atomics = true}};
+  const Result<SideFacts> arrived = side_in(body_of(side));
+  ASSERT_TRUE(arrived) << describe(arrived.error());
+  EXPECT_EQ(body_of(*arrived), body_of(side));
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, Json>>{{"device", std::string(64, 'x')},
+                                                 {"port", 0},
+                                                 {"gid", "here"},
+                                                 {"gid_type", "v3"},
+                                                 {"limits", nullptr},
+                                                 {"lid", 65536},
+                                                 {"gid_index", -1},
+                                                 {"ethernet", 1}}) {
+    Json body = body_of(side);
+    body[name] = value;
+    EXPECT_FALSE(side_in(body)) << name;
+  }
+}
+
+TEST(RdmaMessagesTest, AGidOfIPv4ReadsAsSuch) {
+  EXPECT_EQ(text_of(gid("10.0.0.2")), "10.0.0.2");
+  EXPECT_EQ(text_of(gid("2001:db8::1")), "2001:db8::1");
+  EXPECT_EQ(gid("10.0.0.2")[10], 0xff);
+}
+
+TEST(RdmaMessagesTest, AHalfArrivesWithoutItsHistogram) {
+  const Half half{.messages = 5,
+                  .bytes = 10,
+                  .duration_s = 0.5,
+                  .average_mbps = 3,
+                  .mismatches = 2,
+                  .cpu_percent = 50};
+  const Result<Half> arrived = half_in(body_of(half));
+  ASSERT_TRUE(arrived);
+  EXPECT_EQ(body_of(*arrived), body_of(half));
+  EXPECT_EQ(arrived->peak_mbps, std::nullopt);
+  Json body = body_of(half);
+  body["messages"] = -1;
+  EXPECT_FALSE(half_in(body));
+}
+
+TEST(RdmaMessagesTest, ARoundThatIsUnderstoodDifferentlyIsRefused) {
+  const perf::Plan plan{.queue_pairs = 2, .iterations = 5};
+  EXPECT_TRUE(opening_in(opening_body(3, plan, somewhere()), 3, plan));
+  EXPECT_THAT(describe(opening_in(opening_body(3, plan, somewhere()), 2, plan).error()),
+              HasSubstr("run the same version"));
+  perf::Plan other = plan;
+  other.depth = 64;
+  EXPECT_FALSE(opening_in(opening_body(3, other, somewhere()), 3, plan));
+}
+
+}  // namespace
+}  // namespace chokepoint::rdma::session

@@ -1,0 +1,63 @@
+// Tests over a device of this host: a test is skipped where there is none. Two endpoints of one
+// process, joined by the device's own loopback.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "rdma/verbs/device.h"
+
+namespace chokepoint::rdma::verbs {
+
+// Memory that the device knows.
+struct Piece {
+  std::vector<std::byte> bytes;
+  std::unique_ptr<Region> region;
+
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(bytes.data()); }
+  LocalMemory local(std::uint32_t length, std::size_t offset = 0) const {
+    return {.address = address() + offset, .bytes = length, .key = region->local_key()};
+  }
+  void fill(std::byte with) { std::ranges::fill(bytes, with); }
+};
+
+struct Ends {
+  std::unique_ptr<Endpoint> source;
+  std::unique_ptr<Endpoint> target;
+};
+
+class LiveTest : public testing::Test {
+ protected:
+  void SetUp() override;
+
+  Device& device() { return *device_; }
+  EndpointOptions options(Transport transport = Transport::Rc) const;
+  // Short enough that a peer that is gone shows within a second.
+  static PathOptions path();
+
+  Piece piece(std::size_t bytes);
+  Ends open_ends(const EndpointOptions& options);
+  Ends connected_ends(const EndpointOptions& options, const PathOptions& path);
+  Ends connected_ends(Transport transport = Transport::Rc) {
+    return connected_ends(options(transport), path());
+  }
+
+  std::unique_ptr<Library> library_;
+  std::string name_;
+  std::unique_ptr<Device> device_;
+  int gid_index_ = 0;
+};
+
+// The next completion; a test that waits longer than some seconds for it has failed.
+Completion next_send(Endpoint& endpoint);
+Completion next_receive(Endpoint& endpoint);
+
+SendRequest to_remote(Operation operation, const Piece& from, const Piece& to,
+                      std::uint32_t length);
+// Lays out one request, posts it aloud and waits for it.
+Completion complete(Endpoint& endpoint, const SendRequest& request);
+
+}  // namespace chokepoint::rdma::verbs
