@@ -74,6 +74,12 @@ void add_hints(const RdmaSigns& signs, Findings& findings) {
   }
 }
 
+// While packets were marked; where ports alone tell of congestion, nothing tells when.
+double congested_ms(const RdmaSigns& signs, double rest_ms) {
+  const RoceWay* way = signs.view.most_marked();
+  return way == nullptr ? rest_ms : std::min(rest_ms, way->marked_ns / 1e6 / signs.steps);
+}
+
 // Packets tell how long was waited and sent again for what was lost, so nothing is guessed.
 void charge_seen(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
   double rest_ms = scene.phases.exposed_ms - charge_line(scene, signs, findings);
@@ -83,7 +89,7 @@ void charge_seen(const Scene& scene, const RdmaSigns& signs, Findings& findings)
     rest_ms -= loss_ms;
   }
   if (signs.is_congested()) {
-    charge(Account::Link, congested(signs, rest_ms), signs, findings);
+    charge(Account::Link, congested(signs, congested_ms(signs, rest_ms)), signs, findings);
   }
   add_hints(signs, findings);
 }

@@ -74,6 +74,7 @@ class Sight {
     add(sample.congestion_marks, counted.way.marks);
     add(sample.out_of_order, counted.filled);
     add(sample.duplicate_acks, counted.reported);
+    counted.way.marked_ns += sample.congestion_marks.value_or(0) > 0 ? inside_ns : 0;
     counted.way.resending_ns += resent_share(sample) * inside_ns;
   }
 

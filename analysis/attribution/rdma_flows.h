@@ -20,6 +20,7 @@ struct RoceWay {
   double resent_packets = 0;
   double missing = 0;       // NAKs of the receiver, or gaps that were filled: whichever is more
   double marks = 0;         // ECN "congestion experienced"
+  double marked_ns = 0;     // in bins with marks
   double resending_ns = 0;  // in which it sent what had been sent before
 
   double lossiness() const { return packets > 0 ? missing / packets : 0; }

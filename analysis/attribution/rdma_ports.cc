@@ -72,6 +72,7 @@ RdmaPort port_of(const NodeData& node, const std::string& name, Span span) {
   port.timeouts = port_grown(node, "ack_timeouts", name, span);
   port.missed = port_grown(node, "out_of_sequence", name, span);
   if (port.busier_bytes() <= 0) {
+    port.counts_bytes = false;
     port.received_bytes = kLeastPacket * port_grown(node, "received_packets", name, span);
     port.sent_bytes = kLeastPacket * port.packets;
   }

@@ -16,7 +16,8 @@ struct RdmaPort {
   std::string netdev = {};  // empty: none, or unknown
   bool is_software = false;
   std::optional<double> line_mbps = {};
-  double sent_bytes = 0;  // at least: of a port that counts packets alone
+  bool counts_bytes = true;  // else bytes are reckoned from packets, and too few
+  double sent_bytes = 0;
   double received_bytes = 0;
   double packets = 0;    // sent; 0: unknown
   double resent = 0;     // signs of loss of a sender: NAKs, time-outs, what was sent again

@@ -114,7 +114,11 @@ void add_signs(const RdmaPort& port, double length_ms, std::vector<Evidence>& ev
       "nic.received_pause_us");
   add("it asked others to pause", 100 * port.pausing_ms / length_ms, "% of the time",
       "nic.sent_pause_us");
-  add("sent", port.sent_bytes * 8e-3 / length_ms, "Mb/s", "rdma.sent_bytes");
+  if (port.counts_bytes) {
+    add("sent", port.sent_bytes * 8e-3 / length_ms, "Mb/s", "rdma.sent_bytes");
+  } else {
+    add("sent", 1e3 * port.packets / length_ms, "packets/s", "rdma.sent_packets");
+  }
 }
 
 void add_view(const RdmaSigns& signs, std::vector<Evidence>& evidence) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <memory>
 #include <vector>
 
 #include "rdma/devices/listing.h"
@@ -30,7 +31,7 @@ cli::Summary DevicesCommand::summary() const {
               "and flow control, and judges what a job or a test would meet: a port that is down, "
               "no GID that routers pass on, a small MTU, a narrow PCIe link, no flow control, too "
               "little memory that may be locked. 'chokepoint doctor' judges the same beside all "
-              "else. Changes nothing and opens no device.",
+              "else. Changes nothing.",
           .examples = {{"chokepoint rdma devices", "all devices, and what to mend"},
                        {"chokepoint rdma devices mlx5_0 --all", "one device, with what is well"},
                        {"chokepoint rdma devices --json", "for a script: which GID index to use"}}};
@@ -53,7 +54,9 @@ Result<cli::ExitCode> DevicesCommand::run(cli::Context& context) {
       return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
     }
   }
-  const devices::Listing listing = devices::read_listing(context.root, device_);
+  const std::unique_ptr<verbs::Library> library =
+      context.root.is_live() ? verbs::live_library() : nullptr;
+  const devices::Listing listing = devices::read_listing(context.root, device_, library.get());
   if (!device_.empty() && listing.devices.empty()) {
     return no_such_device(context.root, device_);
   }

@@ -11,6 +11,7 @@
 #include "base/host/network.h"
 #include "base/host/process.h"
 #include "base/host/rdma.h"
+#include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::devices {
 
@@ -21,8 +22,10 @@ struct Listing {
   checks::Checks checks = {};  // those that RDMA depends on
 };
 
-// Of all devices, or of that one.
-Listing read_listing(const sys::Root& root, const std::string& only = {});
+// Of all devices, or of that one. `library`: asked for the MTU in force, which stands in no file;
+// null for a copy of another host. A device that does not answer leaves it unknown.
+Listing read_listing(const sys::Root& root, const std::string& only = {},
+                     verbs::Library* library = nullptr);
 
 // What PFC pauses on a port's interface; nothing where it cannot be read.
 std::optional<net::PriorityFlowControl> flow_control_of(const Listing& listing,

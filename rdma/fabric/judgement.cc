@@ -14,6 +14,7 @@ namespace {
 struct Sums {
   std::optional<std::uint64_t> resent;
   std::optional<std::uint64_t> missed;
+  std::optional<std::uint64_t> gaps;
   std::optional<std::uint64_t> not_ready;
   std::optional<std::uint64_t> congestion;
 };
@@ -21,6 +22,7 @@ struct Sums {
 Sums sums_of(const Changes& own, const Changes& peer) {
   return {.resent = sum_of(resent_signs(), own, peer),
           .missed = sum_of(missed_signs(), own, peer),
+          .gaps = sum_of(gap_signs(), own, peer),
           .not_ready = sum_of(not_ready_signs(), own, peer),
           .congestion = sum_of(congestion_signs(), own, peer)};
 }
@@ -45,7 +47,7 @@ bool has_lost(const Changes& changes) {
 
 Status found_in(const Sums& sums) {
   if (is_lost(sums)) {
-    return Status::Lost;
+    return sums.gaps == 0U ? Status::Late : Status::Lost;
   }
   if (sums.not_ready.value_or(0) > 0) {
     return Status::NotReady;
@@ -112,6 +114,9 @@ std::string sentence_of(Status status, const Sums& sums, const Changes& own, con
   switch (status) {
     case Status::Lost:
       return "packets were lost: " + both(resent_signs(), missed_signs());
+    case Status::Late:
+      return "nothing was missed, and yet sent again, since answers came late or were lost: " +
+             both(resent_signs(), missed_signs());
     case Status::NotReady:
       return "the receiver was not ready: " + told(not_ready_signs(), own, peer);
     case Status::Congested:
@@ -142,6 +147,9 @@ std::string next_step_of(Status status, const Changes& own) {
           "switch "
           "ports between them; where those drop, turn PFC or ECN on along the whole path",
           interface_of(own));
+    case Status::Late:
+      return "mpstat -P ALL 1 on both hosts: a busy core answers late; else look for a path that "
+             "loses one way alone";
     case Status::NotReady:
       return "give the receiver more posted receives, or a less busy core: the network is well";
     case Status::Congested:
@@ -173,6 +181,8 @@ std::string_view name_of(Status status) {
       return "congested";
     case Status::NotReady:
       return "not-ready";
+    case Status::Late:
+      return "late";
     case Status::Lost:
       return "lost";
     case Status::Unknown:

@@ -1,7 +1,9 @@
 // Was the fabric clean during a test? One sentence from what both ends counted, and what to do.
 // Pure.
 //
-//   lost       something was sent again because it, or its answer, did not arrive
+//   lost       something was sent again because it did not arrive
+//   late       something was sent again though nobody missed anything: an answer came too late, as
+//              those of a busy host do, or was lost
 //   not ready  it arrived, and the receiver had no receive posted for it
 //   congested  marks, notifications or pauses: slowed down, nothing lost
 //   reordered  packets overtook one another, none was sent again: several paths are in use
@@ -18,7 +20,7 @@
 
 namespace chokepoint::rdma::fabric {
 
-enum class Status { Clean, Reordered, Congested, NotReady, Lost, Unknown };
+enum class Status { Clean, Reordered, Congested, NotReady, Late, Lost, Unknown };
 
 std::string_view name_of(Status status);  // "clean", "not-ready"
 

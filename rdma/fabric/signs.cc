@@ -19,6 +19,12 @@ constexpr std::array kMissed{
     Sign{"out_of_sequence", "packet out of sequence", "packets out of sequence"},
     Sign{"duplicate_request", "request that came twice", "requests that came twice"},
 };
+constexpr std::array kGaps{
+    Sign{"packet_seq_err", "NAK received", "NAKs received"},
+    Sign{"implied_nak_seq_err", "answer missed", "answers missed"},
+    Sign{"out_of_sequence", "packet out of sequence", "packets out of sequence"},
+    Sign{"retries_exceeded", "connection given up", "connections given up"},
+};
 constexpr std::array kNotReady{
     Sign{"rnr_retries", "receiver-not-ready received", "receiver-not-readies received"},
     Sign{"rnr_sent", "receiver-not-ready sent", "receiver-not-readies sent"},
@@ -51,6 +57,7 @@ void append(std::span<const Sign> signs, const Changes& changes, std::string_vie
 
 std::span<const Sign> resent_signs() { return kResent; }
 std::span<const Sign> missed_signs() { return kMissed; }
+std::span<const Sign> gap_signs() { return kGaps; }
 std::span<const Sign> not_ready_signs() { return kNotReady; }
 std::span<const Sign> congestion_signs() { return kCongestion; }
 

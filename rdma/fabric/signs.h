@@ -19,6 +19,7 @@ struct Sign {
 
 std::span<const Sign> resent_signs();     // at the requester: lost for sure
 std::span<const Sign> missed_signs();     // at the responder: lost, or overtaken
+std::span<const Sign> gap_signs();        // of either end: something did not arrive
 std::span<const Sign> not_ready_signs();  // of either end
 std::span<const Sign> congestion_signs();
 

@@ -133,6 +133,15 @@ TEST_F(RoceFlows, MarkedPacketsAreCongestion) {
   EXPECT_NEAR(found.lost_ms_per_step, 60, 0.1);
 }
 
+TEST_F(RoceFlows, CongestionLastsAsLongAsPacketsAreMarked) {
+  record::FlowSample marked = data(100);
+  marked.congestion_marks = 10;
+  passes(ab_, 50, data(100));
+  passes(ab_, 60, marked);
+  passes(ab_, 70, marked);
+  EXPECT_NEAR(diagnose(made_.data).verdict.lost_ms_per_step, 20, 0.1);
+}
+
 TEST_F(RoceFlows, ANameOfARateIsNoLine) {
   for (const double end_ms : {50, 60, 70, 80, 90, 100}) {
     passes(ab_, end_ms, data(2000));

@@ -59,6 +59,21 @@ TEST(Judge, LossOfMlx5WithAdaptiveRetransmission) {
             Status::Lost);
 }
 
+// As between two busy hosts with devices in software.
+TEST(Judge, SentAgainThoughNothingWasMissedIsLate) {
+  const Judgement judgement =
+      judge(of(kRxe, {{"retransmissions", 2}}), of(kRxe, {{"duplicate_request", 129}}));
+  EXPECT_EQ(judgement.status, Status::Late);
+  EXPECT_EQ(judgement.sentence,
+            "nothing was missed, and yet sent again, since answers came late or were lost: 2 "
+            "retransmissions here; 129 requests that came twice at the peer");
+}
+
+TEST(Judge, AConnectionGivenUpIsLoss) {
+  EXPECT_EQ(judge(of(kRxe, {{"retransmissions", 7}, {"retries_exceeded", 1}}), of(kRxe)).status,
+            Status::Lost);
+}
+
 TEST(Judge, PacketsMissedWhereNobodyCountsRetransmissions) {
   EXPECT_EQ(judge(of({}), of({"out_of_sequence"}, {{"out_of_sequence", 3}})).status, Status::Lost);
 }
@@ -80,7 +95,9 @@ TEST(Judge, AReceiverThatWasNotReadyIsNoLoss) {
 }
 
 TEST(Judge, LossBesideAFewReceiversNotReadyIsLoss) {
-  EXPECT_EQ(judge(of(kRxe, {{"rnr_retries", 1}, {"retransmissions", 90}}), of(kRxe)).status,
+  EXPECT_EQ(judge(of(kRxe, {{"rnr_retries", 1}, {"packet_seq_err", 80}, {"retransmissions", 90}}),
+                  of(kRxe))
+                .status,
             Status::Lost);
 }
 
