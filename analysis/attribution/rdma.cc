@@ -2,131 +2,120 @@
 
 #include <algorithm>
 
-#include "analysis/attribution/rdma_ports.h"
+#include "analysis/attribution/rdma_signs.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLossy = 1e-5;        // signs of loss a packet
-constexpr double kCongested = 1e-4;    // signs of congestion a packet
-constexpr double kPaused = 0.01;       // of the time
-constexpr double kUsualPacket = 4096;  // bytes, where nobody counts packets
-constexpr double kLineFull = 0.7;      // of what is exposed the line needs
-constexpr double kPeerPauses = 0.5;    // of the pauses, where the peer itself asked for them
+constexpr double kLineFull = 0.7;    // of what is exposed the line needs
+constexpr double kPeerPauses = 0.5;  // of the pauses, where the peer itself asked for them
 
-double packets_of(const RdmaPort& port) {
-  return std::max(1.0, port.packets > 0 ? port.packets : port.busier_bytes() / kUsualPacket);
+Verdict verdict_at(Where where, VerdictClass verdict, const char* cause, double lost_ms) {
+  return {
+      .verdict = verdict, .cause = cause, .where = std::move(where), .lost_ms_per_step = lost_ms};
 }
 
-double lossiness(const RdmaPort& port) { return port.lost / packets_of(port); }
-double congestion(const RdmaPort& port) { return port.slowed / packets_of(port); }
+Where place_of(const RdmaPort& port) { return {.interface = port.name, .node = port.node}; }
 
-template <class Measure>
-const RdmaPort& most_by(const std::vector<RdmaPort>& ports, Measure measure) {
-  return *std::ranges::max_element(ports, {}, measure);
-}
-
-void add_signs(const RdmaPort& port, double length_ms, std::vector<Evidence>& evidence) {
-  const std::string from = " of " + port.name + " of " + port.node;
-  const auto add = [&](const char* what, double value, const char* unit, const std::string& rows) {
-    if (value > 0) {
-      evidence.push_back({what, value, unit, rows + from});
-    }
-  };
-  add("packets lost: sent again, out of sequence or waited for in vain", 1e6 * lossiness(port),
-      "a million", "rdma.retransmissions, out_of_sequence, packet_seq_err, ack_timeouts");
-  add("packets for which congestion was notified", 1e6 * congestion(port), "a million",
-      "rdma.cnp_handled, ecn_marked");
-  add("its sending was paused", 100 * port.paused_ms / length_ms, "% of the time",
-      "nic.received_pause_us");
-  add("it asked others to pause", 100 * port.pausing_ms / length_ms, "% of the time",
-      "nic.sent_pause_us");
-  add("sent", port.sent_bytes * 8e-3 / length_ms, "Mb/s", "rdma.sent_bytes");
-}
-
-Verdict verdict_at(const RdmaPort& port, VerdictClass verdict, const char* cause, double lost_ms) {
-  return {.verdict = verdict,
-          .cause = cause,
-          .where = {.interface = port.name, .node = port.node},
-          .lost_ms_per_step = lost_ms};
-}
-
-Verdict congested(const std::vector<RdmaPort>& ports, double lost_ms) {
-  const RdmaPort& paused = most_by(ports, &RdmaPort::paused_ms);
-  const RdmaPort& pausing = most_by(ports, &RdmaPort::pausing_ms);
+Verdict congested(const RdmaSigns& signs, double lost_ms) {
+  const RdmaPort& paused = *std::ranges::max_element(signs.ports, {}, &RdmaPort::paused_ms);
+  const RdmaPort& pausing = *std::ranges::max_element(signs.ports, {}, &RdmaPort::pausing_ms);
   if (paused.paused_ms <= 0) {
-    return verdict_at(most_by(ports, congestion), VerdictClass::RdmaCongestion, "ecn", lost_ms);
+    return verdict_at(where_congested(signs), VerdictClass::RdmaCongestion, "ecn", lost_ms);
   }
   const bool is_peer = pausing.pausing_ms > kPeerPauses * paused.paused_ms;
-  return verdict_at(is_peer ? pausing : paused, VerdictClass::RdmaCongestion,
+  return verdict_at(place_of(is_peer ? pausing : paused), VerdictClass::RdmaCongestion,
                     is_peer ? "receiver-pauses" : "pauses", lost_ms);
 }
 
-struct Signs {
-  std::vector<RdmaPort> ports = {};
-  double steps = 1;      // in which they counted
-  double length_ms = 1;  // of these
-
-  bool is_lossy() const { return lossiness(most_by(ports, lossiness)) > kLossy; }
-  double paused_ms() const { return most_by(ports, &RdmaPort::paused_ms).paused_ms; }
-  bool is_congested() const {
-    return congestion(most_by(ports, congestion)) > kCongested || paused_ms() > kPaused * length_ms;
-  }
-};
-
-Signs signs_of(const Scene& scene) {
-  return {.ports = all_rdma_ports(scene.run, scene.clocks, scene.steps),
-          .steps = count_between(scene.steps.settled),
-          .length_ms = count_between(scene.steps.settled) * scene.phases.step_ms};
-}
-
-void charge(Account account, Verdict verdict, const Signs& signs, Findings& findings) {
+void charge(Account account, Verdict verdict, const RdmaSigns& signs, Findings& findings) {
   const auto port = std::ranges::find_if(signs.ports, [&](const RdmaPort& each) {
     return each.node == verdict.where.node && each.name == verdict.where.interface;
   });
+  add_view(signs, verdict.evidence);
   add_signs(*port, signs.length_ms, verdict.evidence);
   findings.accounting[account] += verdict.lost_ms_per_step;
   findings.verdicts.push_back(std::move(verdict));
 }
 
-// What computing does not hide: the line's part, and the rest by whatever disturbs.
-void charge_exposed(const Scene& scene, const Signs& signs, Findings& findings) {
+void charge_loss(const RdmaSigns& signs, double lost_ms, Findings& findings) {
+  charge(Account::Loss, verdict_at(where_lost(signs), VerdictClass::RdmaLoss, "loss", lost_ms),
+         signs, findings);
+}
+
+// The line's part of what is exposed; a verdict where it is most of it.
+double charge_line(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
   const double line_ms = std::min(wire_ms(signs.ports, signs.steps), scene.phases.exposed_ms);
-  const double rest_ms = scene.phases.exposed_ms - line_ms;
   if (line_ms > kLineFull * scene.phases.exposed_ms) {
-    charge(Account::Link,
-           verdict_at(signs.ports.front(), VerdictClass::LanBandwidth, "line-rate", line_ms), signs,
-           findings);
+    charge(
+        Account::Link,
+        verdict_at(place_of(signs.ports.front()), VerdictClass::LanBandwidth, "line-rate", line_ms),
+        signs, findings);
   } else {
     findings.accounting[Account::Link] += line_ms;
   }
+  return line_ms;
+}
+
+// What computing does not hide: the line's part, and the rest by whatever disturbs.
+void charge_exposed(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
+  const double rest_ms = scene.phases.exposed_ms - charge_line(scene, signs, findings);
   if (signs.is_lossy()) {
-    charge(Account::Loss,
-           verdict_at(most_by(signs.ports, lossiness), VerdictClass::RdmaLoss, "loss", rest_ms),
-           signs, findings);
+    charge_loss(signs, rest_ms, findings);
   } else if (signs.is_congested()) {
-    charge(Account::Link, congested(signs.ports, rest_ms), signs, findings);
+    charge(Account::Link, congested(signs, rest_ms), signs, findings);
   }
+}
+
+void add_hints(const RdmaSigns& signs, Findings& findings) {
+  add_view(signs, findings.hints);
+  for (const RdmaPort& port : signs.ports) {
+    add_signs(port, signs.length_ms, findings.hints);
+  }
+}
+
+// Packets tell how long was waited and sent again for what was lost, so nothing is guessed.
+void charge_seen(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
+  double rest_ms = scene.phases.exposed_ms - charge_line(scene, signs, findings);
+  if (signs.is_lossy()) {
+    const double loss_ms = std::min(rest_ms, signs.view.loss_ns() / 1e6 / signs.steps);
+    charge_loss(signs, loss_ms, findings);
+    rest_ms -= loss_ms;
+  }
+  if (signs.is_congested()) {
+    charge(Account::Link, congested(signs, rest_ms), signs, findings);
+  }
+  add_hints(signs, findings);
+}
+
+// Of counters alone: what certainly was lost.
+void charge_counted(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
+  const double paused_ms = std::min(signs.paused_ms() / signs.steps, scene.phases.exposed_ms);
+  const double rest_ms = scene.phases.exposed_ms - paused_ms;
+  const double waiting_ms = std::min(signs.waiting_ms() / signs.steps, rest_ms);
+  if (paused_ms > 0) {
+    charge(Account::Link, congested(signs, paused_ms), signs, findings);
+  }
+  if (waiting_ms > 0 && signs.is_lossy()) {
+    charge_loss(signs, waiting_ms, findings);
+  }
+  add_hints(signs, findings);
 }
 
 }  // namespace
 
 Findings rdma_findings(const Scene& scene) {
   Findings findings;
-  const Signs signs = signs_of(scene);
+  const RdmaSigns signs = rdma_signs(scene);
   if (signs.ports.empty()) {
     return findings;
   }
   if (scene.phases.source == PhaseSource::Library) {
     charge_exposed(scene, signs, findings);
-    return findings;
-  }
-  const double paused_ms = std::min(signs.paused_ms() / signs.steps, scene.phases.exposed_ms);
-  if (paused_ms > 0) {
-    charge(Account::Link, congested(signs.ports, paused_ms), signs, findings);
-  }
-  for (const RdmaPort& port : signs.ports) {
-    add_signs(port, signs.length_ms, findings.hints);
+  } else if (signs.view.is_seen()) {
+    charge_seen(scene, signs, findings);
+  } else {
+    charge_counted(scene, signs, findings);
   }
   return findings;
 }

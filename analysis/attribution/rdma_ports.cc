@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kLossSigns{"retransmissions"sv, "adaptive_retransmissions"sv,
-                                "out_of_sequence"sv, "packet_seq_err"sv, "ack_timeouts"sv};
+constexpr double kLeastPacket = 1024;  // bytes, of a port that counts packets alone
+constexpr std::array kNaks{"packet_seq_err"sv, "implied_nak_seq_err"sv};
 constexpr std::array kCongestionSigns{"cnp_handled"sv, "ecn_marked"sv};
 
 double port_grown(const NodeData& node, std::string_view name, const std::string& port, Span span) {
@@ -30,6 +30,20 @@ double sum_of(const std::array<std::string_view, N>& names, const NodeData& node
   return sum;
 }
 
+// One loss shows several times: as the NAK, as what is sent again for it, or as a time-out. A
+// device in software times out when its host is busy, too; what it lost is what was missed.
+double resent_of(const NodeData& node, const RdmaPort& port, Span span) {
+  const auto count = [&](std::string_view name) { return port_grown(node, name, port.name, span); };
+  const double naks = sum_of(kNaks, node, port.name, span);
+  if (port.is_software) {
+    return naks;
+  }
+  return std::max(
+      {naks + count("ack_timeouts"), count("retransmissions"), count("adaptive_retransmissions")});
+}
+
+std::string device_of(const std::string& port) { return port.substr(0, port.find('/')); }
+
 void describe(const NodeData& node, RdmaPort& port) {
   for (const record::Fact& fact : node.facts) {
     if (fact.category == "rdma" && fact.subject == port.name) {
@@ -39,6 +53,12 @@ void describe(const NodeData& node, RdmaPort& port) {
         port.line_mbps = host::rdma_rate_mbps(fact.value);
       }
     }
+    port.is_software =
+        port.is_software || (fact.category == "rdma" && fact.subject == device_of(port.name) &&
+                             fact.key == host::kRdmaInSoftware);
+  }
+  if (port.is_software) {
+    port.line_mbps.reset();  // what it calls its rate is a name
   }
 }
 
@@ -48,11 +68,20 @@ RdmaPort port_of(const NodeData& node, const std::string& name, Span span) {
   port.sent_bytes = port_grown(node, "sent_bytes", name, span);
   port.received_bytes = port_grown(node, "received_bytes", name, span);
   port.packets = port_grown(node, "sent_packets", name, span);
-  port.lost = sum_of(kLossSigns, node, name, span);
+  port.resent = resent_of(node, port, span);
+  port.timeouts = port_grown(node, "ack_timeouts", name, span);
+  port.missed = port_grown(node, "out_of_sequence", name, span);
+  if (port.busier_bytes() <= 0) {
+    port.received_bytes = kLeastPacket * port_grown(node, "received_packets", name, span);
+    port.sent_bytes = kLeastPacket * port.packets;
+  }
   port.slowed = sum_of(kCongestionSigns, node, name, span);
   const std::string nic(record::kNicPrefix);
   port.paused_ms = grown(node, nic + "received_pause_us", port.netdev, span) / 1e3;
   port.pausing_ms = grown(node, nic + "sent_pause_us", port.netdev, span) / 1e3;
+  if (port.paused_ms <= 0) {
+    port.slowed += grown(node, nic + "received_pauses", port.netdev, span);  // ice counts no time
+  }
   return port;
 }
 

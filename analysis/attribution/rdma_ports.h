@@ -14,16 +14,20 @@ struct RdmaPort {
   std::string node = {};
   std::string name = {};    // "mlx5_0/1"
   std::string netdev = {};  // empty: none, or unknown
+  bool is_software = false;
   std::optional<double> line_mbps = {};
-  double sent_bytes = 0;
+  double sent_bytes = 0;  // at least: of a port that counts packets alone
   double received_bytes = 0;
-  double packets = 0;     // sent; 0: unknown
-  double lost = 0;        // signs of loss: sent again, out of sequence, given up waiting for
-  double slowed = 0;      // signs of congestion: notifications handled, marks
-  double paused_ms = 0;   // by the network or the peer, in all
+  double packets = 0;    // sent; 0: unknown
+  double resent = 0;     // signs of loss of a sender: NAKs, time-outs, what was sent again
+  double missed = 0;     // and of a receiver: out of sequence
+  double timeouts = 0;   // of those sent again, for want of any answer
+  double slowed = 0;     // signs of congestion: notifications handled, marks, pauses without a time
+  double paused_ms = 0;  // by the network or the peer, in all
   double pausing_ms = 0;  // that this host asked others to pause
 
   double busier_bytes() const { return std::max(sent_bytes, received_bytes); }
+  double lost() const { return std::max(resent, missed); }
 };
 
 // Those that moved anything, the busiest first.

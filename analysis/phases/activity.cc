@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "analysis/load/least_round_trip.h"
+#include "analysis/phases/waits.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -37,6 +38,14 @@ void add_packets(const std::vector<record::FlowSample>& samples, std::size_t nod
       spans.push_back({end_ns - sample.bin_ns, end_ns});
     }
   }
+}
+
+Spans on_common_clock(const Spans& spans, std::size_t node, const Clocks& clocks) {
+  Spans common;
+  for (const Span& span : spans) {
+    common.push_back({clocks.common_ns(node, span.start_ns), clocks.common_ns(node, span.end_ns)});
+  }
+  return common;
 }
 
 template <class Add>
@@ -97,6 +106,22 @@ SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t 
   return {united(std::move(activity.busy)), united(std::move(activity.stalled))};
 }
 
+Spans roce_activity(const RunData& run, const Clocks& clocks) {
+  Spans spans;
+  for (const Connection& connection : run.connections) {
+    const auto end = telling_end(run, connection, clocks.reference);
+    if (!end || !is_roce(run.nodes[end->node].flows[end->flow])) {
+      continue;
+    }
+    for (const auto& samples : run.nodes[end->node].flows[end->flow].packets) {
+      add_packets(samples, end->node, clocks, spans);
+      std::ranges::copy(on_common_clock(waits_of(samples), end->node, clocks),
+                        std::back_inserter(spans));
+    }
+  }
+  return united(std::move(spans));
+}
+
 Activity activity_of(const RunData& run, const Clocks& clocks) {
   Spans busy = of_all(run, [&](const FlowData& flow, std::size_t node, Spans& spans) {
     for (const auto& samples : flow.sockets) {
@@ -108,9 +133,13 @@ Activity activity_of(const RunData& run, const Clocks& clocks) {
   }
   Spans moving = of_all(run, [&](const FlowData& flow, std::size_t node, Spans& spans) {
     for (const auto& samples : flow.packets) {
-      add_packets(samples, node, clocks, spans);
+      if (!is_roce(flow)) {
+        add_packets(samples, node, clocks, spans);
+      }
     }
   });
+  std::ranges::move(roce_activity(run, clocks), std::back_inserter(moving));
+  moving = united(std::move(moving));
   return {moving.empty() ? PhaseSource::None : PhaseSource::Packets, std::move(moving)};
 }
 

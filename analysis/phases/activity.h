@@ -21,6 +21,9 @@ struct SenderActivity {
 
 SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node);
 
+// By packets of RoCE alone, waits for what was lost included.
+Spans roce_activity(const RunData& run, const Clocks& clocks);
+
 Activity activity_of(const RunData& run, const Clocks& clocks);
 
 }  // namespace chokepoint::analysis

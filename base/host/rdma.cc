@@ -153,6 +153,9 @@ void append_facts(const std::vector<RdmaDevice>& devices, Facts& facts) {
     FactList list(facts, "rdma", device.name);
     list.add("firmware", device.firmware, device_folder(device.name) + "/fw_ver");
     list.add("pci_address", device.pci_address, device_folder(device.name) + "/device");
+    if (!device.pci_address) {
+      list.add_text(kRdmaInSoftware, "yes", device_folder(device.name) + "/device");
+    }
     list.add("numa_node", device.numa_node, device_folder(device.name) + "/device/numa_node");
     for (const RdmaPort& port : device.ports) {
       append_port(device, port, facts);

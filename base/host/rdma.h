@@ -17,33 +17,36 @@ namespace chokepoint::host {
 
 struct RdmaGid {
   int index = 0;
-  net::Address address;               // a GID is written as an IPv6 address
-  std::optional<std::string> type;    // "IB/RoCE v1", "RoCE v2"
-  std::optional<std::string> netdev;  // eth0
+  net::Address address;                    // a GID is written as an IPv6 address
+  std::optional<std::string> type = {};    // "IB/RoCE v1", "RoCE v2"
+  std::optional<std::string> netdev = {};  // eth0
 };
 
 struct RdmaPort {
   int number = 1;
-  std::optional<std::string> state;       // "ACTIVE", "DOWN", "INIT"
-  std::optional<std::string> physical;    // "LinkUp", "Disabled"
-  std::optional<std::string> link_layer;  // "Ethernet", "InfiniBand"
-  std::optional<std::string> rate;        // "100 Gb/sec (4X EDR)"
-  std::optional<std::string> netdev;      // the Ethernet interface under it
-  std::optional<std::int64_t> netdev_mtu_bytes;
-  std::optional<int> active_mtu_bytes;  // as the device says; no file tells, verbs do
-  std::vector<RdmaGid> gids;            // those that are set
+  std::optional<std::string> state = {};       // "ACTIVE", "DOWN", "INIT"
+  std::optional<std::string> physical = {};    // "LinkUp", "Disabled"
+  std::optional<std::string> link_layer = {};  // "Ethernet", "InfiniBand"
+  std::optional<std::string> rate = {};        // "100 Gb/sec (4X EDR)"
+  std::optional<std::string> netdev = {};      // the Ethernet interface under it
+  std::optional<std::int64_t> netdev_mtu_bytes = {};
+  std::optional<int> active_mtu_bytes = {};  // as the device says; no file tells, verbs do
+  std::vector<RdmaGid> gids = {};            // those that are set
 };
 
 struct RdmaDevice {
-  std::string name;  // mlx5_0
-  std::optional<std::string> firmware;
-  std::optional<std::string> pci_address;
-  std::optional<std::int64_t> numa_node;
-  std::optional<PciDevice> pci;  // nothing where the device is software
-  std::vector<RdmaPort> ports;
+  std::string name = {};  // mlx5_0
+  std::optional<std::string> firmware = {};
+  std::optional<std::string> pci_address = {};
+  std::optional<std::int64_t> numa_node = {};
+  std::optional<PciDevice> pci = {};  // nothing where the device is software
+  std::vector<RdmaPort> ports = {};
 };
 
 std::vector<RdmaDevice> read_rdma(const sys::Root& root);
+// The key of a device's fact that says so: rxe, siw.
+inline constexpr std::string_view kRdmaInSoftware = "in_software";
+
 // The Ethernet interface under a port: a physical one where the device has one, because only its
 // driver counts pauses and drops.
 std::optional<std::string> netdev_of_port(const sys::Root& root, const std::string& device,

@@ -79,7 +79,7 @@ class Conversation {
   }
 
  private:
-  static constexpr int kSpins = 2048;
+  static constexpr int kSpins = 256;
   static constexpr std::int64_t kLost = 100 * kMillisecond;
   static constexpr std::chrono::milliseconds kSleep{2};
 
@@ -132,11 +132,12 @@ class Conversation {
   }
 
   Result<bool> look(std::int64_t now) {
-    if (auto heard = ear_.state(); !heard) {
-      return fail(std::move(heard.error()));
-    }
+    // A request that failed takes the receives with it: what failed first is told first.
     if (auto sent = voice_.reap(); !sent) {
       return fail(std::move(sent.error()));
+    }
+    if (auto heard = ear_.state(); !heard) {
+      return fail(std::move(heard.error()));
     }
     return vigil_.at(now);
   }

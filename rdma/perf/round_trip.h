@@ -50,7 +50,7 @@ class RoundTrip {
   }
 
  private:
-  static constexpr int kSpins = 2048;
+  static constexpr int kSpins = 256;
   static constexpr std::chrono::milliseconds kSleep{2};
 
   // False: told to end.

@@ -97,7 +97,13 @@ class Stream {
       deadline_ = kNever;
     }
     given_up_ = vigil_.waited_long(now);
-    return receiver_ && receiver_->failed() ? fail(receiver_->error()) : Result<>{};
+    return receiver_ && receiver_->failed() ? fail(first_error()) : Result<>{};
+  }
+
+  // A request that failed takes the receives with it: what failed first is told first.
+  const Error& first_error() {
+    sender_.collect();
+    return sender_.failed() ? sender_.error() : receiver_->error();
   }
 
   // Nothing to do: a processor is burnt for the next completion only where that was asked for.

@@ -64,4 +64,10 @@ Result<std::shared_ptr<const Api>> open_api(const std::string& library) {
   return api;
 }
 
+const Result<std::shared_ptr<const Api>>& host_api() {
+  static const auto* const api =
+      new Result<std::shared_ptr<const Api>>(open_api("libibverbs.so.1"));
+  return *api;
+}
+
 }  // namespace chokepoint::rdma::verbs

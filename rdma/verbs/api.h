@@ -50,7 +50,10 @@ struct Api {
   decltype(&::ibv_reg_dmabuf_mr) reg_dmabuf_mr = nullptr;
 };
 
-Result<std::shared_ptr<const Api>> open_api(const std::string& library = "libibverbs.so.1");
+Result<std::shared_ptr<const Api>> open_api(const std::string& library);
+// This host's own, opened once and never closed: a library that goes leaves behind all that it and
+// its providers keep of devices.
+const Result<std::shared_ptr<const Api>>& host_api();
 
 // What the library made, given back by its own function.
 template <class Thing>

@@ -50,4 +50,10 @@ Result<std::shared_ptr<const CmApi>> open_cm_api(const std::string& library) {
   return api;
 }
 
+const Result<std::shared_ptr<const CmApi>>& host_cm_api() {
+  static const auto* const api =
+      new Result<std::shared_ptr<const CmApi>>(open_cm_api("librdmacm.so.1"));
+  return *api;
+}
+
 }  // namespace chokepoint::rdma::verbs

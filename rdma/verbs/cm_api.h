@@ -36,6 +36,8 @@ struct CmApi {
   decltype(&::rdma_init_qp_attr) init_qp_attr = nullptr;
 };
 
-Result<std::shared_ptr<const CmApi>> open_cm_api(const std::string& library = "librdmacm.so.1");
+Result<std::shared_ptr<const CmApi>> open_cm_api(const std::string& library);
+// This host's own, opened once and never closed.
+const Result<std::shared_ptr<const CmApi>>& host_cm_api();
 
 }  // namespace chokepoint::rdma::verbs

@@ -67,16 +67,16 @@ Error no_channel(int reason) {
 }  // namespace
 
 Result<std::shared_ptr<CmChannel>> CmChannel::open() {
-  Result<std::shared_ptr<const CmApi>> api = open_cm_api();
+  const Result<std::shared_ptr<const CmApi>>& api = host_cm_api();
   if (!api) {
-    return fail(std::move(api.error()));
+    return fail(api.error());
   }
   errno = 0;
   rdma_event_channel* raw = (*api)->create_event_channel();
   if (raw == nullptr) {
     return fail(no_channel(errno));
   }
-  auto channel = std::make_shared<CmChannel>(std::move(*api), raw);
+  auto channel = std::make_shared<CmChannel>(*api, raw);
   const int flags = fcntl(raw->fd, F_GETFL);
   if (flags < 0 || fcntl(raw->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
     return fail(no_channel(errno));
@@ -87,7 +87,11 @@ Result<std::shared_ptr<CmChannel>> CmChannel::open() {
 Result<CmEvent> CmChannel::next(const net::Patience& patience, std::string_view subject) {
   while (true) {
     if (auto ready = net::wait_for(raw_->fd, POLLIN, patience, kOperation, subject); !ready) {
-      return fail(std::move(ready.error()));
+      Error error = std::move(ready.error());
+      if (error.kind == ErrorKind::Timeout) {
+        error.next_step = "is the peer still there, and UDP port 4791 open on the way?";
+      }
+      return fail(std::move(error));
     }
     rdma_cm_event* raw = nullptr;
     if (api_->get_cm_event(raw_, &raw) == 0) {
@@ -112,7 +116,7 @@ Result<CmId> CmId::open(std::shared_ptr<CmChannel> channel) {
 Error explain(const CmEvent& event, std::string_view subject) {
   switch (event.type) {
     case RDMA_CM_EVENT_ADDR_ERROR:
-      return failed(event, subject, "give an address of an RDMA device's own Ethernet interface");
+      return failed(event, subject, kGiveAddress);
     case RDMA_CM_EVENT_ROUTE_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:
       return failed(event, subject, "is UDP port 4791 open on the way? ping that address");

@@ -58,6 +58,9 @@ class CmId {
   std::unique_ptr<rdma_cm_id, int (*)(rdma_cm_id*)> raw_;
 };
 
+inline constexpr std::string_view kGiveAddress =
+    "give addresses of the RDMA devices' own Ethernet interfaces";
+
 // What an event that was not hoped for means.
 Error explain(const CmEvent& event, std::string_view subject);
 

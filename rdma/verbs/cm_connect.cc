@@ -30,7 +30,7 @@ class Connecting {
   Result<> resolve(const CmId& id);
   Result<> ask(const CmId& id, std::size_t queue);
   Result<> until(rdma_cm_event_type wanted, const CmId& id);
-  std::unexpected<Error> failed() const { return fail(from_errno(errno, "rdma_cm", subject_)); }
+  std::unexpected<Error> failed() const;
 
   LiveEndpoint& endpoint_;
   const CmPeer& peer_;
@@ -38,6 +38,12 @@ class Connecting {
   const net::Patience& patience_;
   std::string subject_;
 };
+
+std::unexpected<Error> Connecting::failed() const {
+  Error error = from_errno(errno, "rdma_cm", subject_);
+  error.next_step = kGiveAddress;
+  return fail(std::move(error));
+}
 
 Result<> Connecting::until(rdma_cm_event_type wanted, const CmId& id) {
   Result<CmEvent> event = id.channel().next(patience_, subject_);

@@ -138,7 +138,9 @@ Result<std::unique_ptr<CmListener>> listen_by_cm(const net::Endpoint& address) {
   address.to_socket(here);
   if (id->api().bind_addr(id->get(), reinterpret_cast<sockaddr*>(&here)) != 0 ||
       id->api().listen(id->get(), kBacklog) != 0) {
-    return fail(from_errno(errno, "rdma_cm listen", address.text()));
+    Error error = from_errno(errno, "rdma_cm listen", address.text());
+    error.next_step = kGiveAddress;
+    return fail(std::move(error));
   }
   return std::make_unique<LiveListener>(std::move(*id), address.text());
 }

@@ -60,30 +60,14 @@ class LiveLibrary final : public Library {
  public:
   Result<std::vector<std::string>> devices() override;
   Result<std::unique_ptr<Device>> open(const std::string& name) override;
-
- private:
-  Result<> load();
-
-  std::shared_ptr<const Api> api_;
 };
 
-Result<> LiveLibrary::load() {
-  if (api_) {
-    return {};
-  }
-  Result<std::shared_ptr<const Api>> opened = open_api();
-  if (!opened) {
-    return fail(std::move(opened.error()));
-  }
-  api_ = std::move(*opened);
-  return {};
-}
-
 Result<std::vector<std::string>> LiveLibrary::devices() {
-  if (auto loaded = load(); !loaded) {
-    return fail(std::move(loaded.error()));
+  const Result<std::shared_ptr<const Api>>& api = host_api();
+  if (!api) {
+    return fail(api.error());
   }
-  const DeviceList list(*api_);
+  const DeviceList list(**api);
   if (list.code() != 0) {
     return fail(from_errno(list.code(), "list devices", "libibverbs"));
   }
@@ -95,13 +79,14 @@ Result<std::vector<std::string>> LiveLibrary::devices() {
 }
 
 Result<std::unique_ptr<Device>> LiveLibrary::open(const std::string& name) {
-  if (auto loaded = load(); !loaded) {
-    return fail(std::move(loaded.error()));
+  const Result<std::shared_ptr<const Api>>& api = host_api();
+  if (!api) {
+    return fail(api.error());
   }
-  const DeviceList list(*api_);
+  const DeviceList list(**api);
   for (int index = 0; index < list.count(); ++index) {
     if (name == list.at(index).name) {
-      return LiveDevice::open(api_, list.at(index));
+      return LiveDevice::open(*api, list.at(index));
     }
   }
   return fail(no_such_device(name, list));

@@ -7,8 +7,10 @@
 
 #include "rdma/verbs/types.h"
 
+// NOLINTBEGIN(readability-identifier-naming): libibverbs names them.
 struct ibv_context;
 struct ibv_pd;
+// NOLINTEND(readability-identifier-naming)
 
 namespace chokepoint::rdma::verbs {
 

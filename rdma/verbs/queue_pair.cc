@@ -56,10 +56,10 @@ int largest_inline(const LiveParts& parts, const EndpointOptions& options,
 
 Error refused_pair(int code, const LiveParts& parts, const EndpointOptions& options,
                    const QueuePair::Completions& completions) {
-  constexpr std::string_view operation = "create queue pair";
+  constexpr std::string_view kOperation = "create queue pair";
   if (code == EOPNOTSUPP || code == ENOSYS) {
     return {ErrorKind::Unsupported,
-            std::string(operation),
+            std::string(kOperation),
             parts.device,
             code,
             fmt::format("the device has no {}", name_of(options.transport)),
@@ -69,7 +69,7 @@ Error refused_pair(int code, const LiveParts& parts, const EndpointOptions& opti
     if (Owned<ibv_qp>(create(parts, options, completions, 0), parts.api->destroy_qp)) {
       const int most = largest_inline(parts, options, completions);
       return {ErrorKind::Usage,
-              std::string(operation),
+              std::string(kOperation),
               parts.device,
               code,
               fmt::format("{} bytes inline are asked for, the device takes {} at most",
@@ -77,7 +77,7 @@ Error refused_pair(int code, const LiveParts& parts, const EndpointOptions& opti
               fmt::format("ask for {} or less", most)};
     }
   }
-  return refused_resource(code, operation, parts.device, memory_lock_limit());
+  return refused_resource(code, kOperation, parts.device, memory_lock_limit());
 }
 
 std::uint32_t any_packet_number() { return std::random_device()() & k24Bits; }

@@ -79,9 +79,12 @@ Error refused_to_open(int code, std::string_view device, std::string_view file) 
 Error refused_resource(int code, std::string_view operation, std::string_view device,
                        std::optional<std::uint64_t> lock_limit) {
   Error error = from_errno(code, operation, device);
-  if ((code == ENOMEM || code == EPERM) && lock_limit) {
+  // The kernel's word where nothing at all may be locked is another one.
+  if (lock_limit && (code == ENOMEM || (code == EPERM && *lock_limit == 0))) {
     error.reason += fmt::format("; the memory lock limit is {} KiB", *lock_limit / 1024);
-    error.next_step = "ulimit -l unlimited, or LimitMEMLOCK=infinity in the unit";
+    error.next_step =
+        "ulimit -l unlimited, or LimitMEMLOCK=infinity in the unit; where this user is above "
+        "limits, ask for less";
   } else if (code == ENOMEM) {
     error.next_step = "ask for fewer or shorter queues, or less memory";
   }

@@ -36,6 +36,12 @@ class Kernel:
         return self.root / "lib" / "modules" / self.version
 
 
+@dataclasses.dataclass
+class Boot:
+    kernel: Kernel
+    ramdisk: pathlib.Path
+
+
 def program(name):
     found = shutil.which(name, path=SEARCH)
     if not found:

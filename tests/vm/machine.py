@@ -14,85 +14,53 @@ import socket
 import subprocess
 import time
 
-import boot_files
 import kernel
+import qemu
 from kernel import Failed
 from program import Program
 
 BOOT_SECONDS = 90
-MEMORY_MB = 1024
-
-
-def ports(agent, terminal=None):
-    """The agent's, and where it is wanted a terminal's."""
-    words = ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={agent.fileno()}",
-             "-device", "virtserialport,chardev=agent,nr=1"]
-    if terminal:
-        words += ["-chardev", f"socket,id=terminal,fd={terminal.fileno()}",
-                  "-device", "virtconsole,chardev=terminal,nr=0"]
-    return words
 
 
 class Machine:
-    def __init__(self, name, number, share, boot, wire=None, rdma=True, mtu=9000, processor=None,
-                 path=(), has_terminal=False):
-        """`share`: a folder of this host, writable, at the same path inside. `boot`: kernel and
-        ramdisk. `wire`: the descriptor of a socket to the other machine. `processor`: of this host,
-        which is then the only one it runs on. `path`: folders searched for programs first.
-        `has_terminal`: /dev/hvc0 inside is self.terminal here."""
-        self.name, self.number, self.share, self.path = name, number, share, list(path)
-        self.folder = share / name
+    def __init__(self, shape, boot, share, path=()):
+        """Booting. `share`: a folder of this host, writable, at the same path inside. `path`: folders
+        searched for programs first."""
+        self.shape, self.share, self.path = shape, share, list(path)
+        self.folder = share / shape.name
         self.folder.mkdir()
-        self.ended = {}
+        self.is_ready = False
+        self.ended = {}  # status by number of program
         self.heard = b""
         self.started = 0
-        self.agent, *rest = socket.socketpair()
-        self.terminal = None
-        if has_terminal:
-            self.terminal, other = socket.socketpair()
-            rest.append(other)
-        descriptors = [end.fileno() for end in rest] + ([wire] if wire is not None else [])
-        words = [*self.words(boot, rdma, mtu), *ports(*rest), *self.network(wire, mtu)]
-        pin = ["taskset", "-c", str(processor)] if processor is not None else []
+        self.agent, agent = socket.socketpair()
+        self.terminal, terminal = socket.socketpair() if shape.has_terminal else (None, None)
+        inside = [end.fileno() for end in (agent, terminal) if end]
+        words = qemu.command(shape, boot, share, *inside)
         with open(self.folder / "qemu", "wb") as said:
             self.qemu = subprocess.Popen(
-                [*pin, *words], pass_fds=descriptors, stdin=subprocess.DEVNULL, stdout=said,
-                stderr=said, preexec_fn=kernel.die_with_parent)
-        for end in rest:
-            end.close()
+                words, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                pass_fds=[*inside, *([] if shape.wire is None else [shape.wire])],
+                preexec_fn=kernel.die_with_parent)
+        for end in (agent, terminal):
+            if end:
+                end.close()
 
-    def words(self, boot, rdma, mtu):
-        found, ramdisk = boot
-        told = {"share": self.share, "machine": self.name, "number": self.number, "mtu": mtu,
-                "modules": found.modules, "rdma": "yes" if rdma else "no"}
-        line = ["console=ttyS0", "loglevel=4", "panic=-1", "mitigations=off", "tsc=reliable",
-                *(f"{name}={value}" for name, value in told.items())]
-        return [
-            boot_files.program("qemu-system-x86_64"), "-nodefaults", "-no-user-config",
-            "-display", "none", "-no-reboot", "-machine", "q35", "-accel", "tcg", "-cpu", "max",
-            "-smp", "1", "-m", str(MEMORY_MB), "-kernel", str(found.image), "-initrd",
-            str(ramdisk), "-append", " ".join(line),
-            "-serial", f"file:{self.folder / 'console'}",
-            "-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap",
-            "-virtfs", f"local,path={self.share},mount_tag=share,security_model=none,multidevs=remap"]
-
-    def network(self, wire, mtu):
-        return [] if wire is None else [
-            "-netdev", f"dgram,id=wire,local.type=fd,local.str={wire}",
-            "-device", f"virtio-net-pci,netdev=wire,mac=52:54:00:77:00:{self.number:02x},"
-                       f"host_mtu={mtu},romfile="]
+    @property
+    def name(self):
+        return self.shape.name
 
     @property
     def ipv4(self):
-        return f"10.77.0.{self.number}"
+        return f"10.77.0.{self.shape.number}"
 
     @property
     def ipv6(self):
-        return f"fd77::{self.number}"
+        return f"fd77::{self.shape.number}"
 
     def until_ready(self):
         end = time.monotonic() + BOOT_SECONDS
-        while "ready" not in self.ended:
+        while not self.is_ready:
             self.hear(max(0, end - time.monotonic()))
             if time.monotonic() > end:
                 raise Failed(f"machine {self.name} did not boot in {BOOT_SECONDS} s\n{self.log()}")
@@ -106,10 +74,10 @@ class Machine:
             raise Failed(f"machine {self.name} is gone\n{self.log()}")
         *lines, self.heard = (self.heard + more).split(b"\n")
         for words in (line.decode().split() for line in lines):
-            if words[0] == "ended":
-                self.ended[int(words[1])] = int(words[2])
+            if words[0] == "ready":
+                self.is_ready = True
             else:
-                self.ended[words[0]] = None
+                self.ended[int(words[1])] = int(words[2])
 
     def ask(self, *words):
         with contextlib.suppress(BrokenPipeError):

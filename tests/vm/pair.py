@@ -5,7 +5,8 @@
         server = b.start(["ib_write_bw"])
         a.run(["ib_write_bw", b.ipv4])
 
-The folder that the machines share with this host, `folder`, goes when they do.
+The folder that the machines share with this host goes when they do, and that of a process that was
+killed when the next one comes.
 """
 
 import os
@@ -16,7 +17,10 @@ import socket
 import tempfile
 
 import boot_files
+import namespaces
+from boot_files import Boot
 from machine import Machine
+from qemu import Shape
 
 WIRE_BYTES = 4 << 20
 FIRST_ALONE = 11
@@ -33,8 +37,9 @@ class Machines:
         # Asked to end, this process ends as if by an exception: the folder goes, too.
         signal.signal(signal.SIGTERM, lambda *_: exit(128 + signal.SIGTERM))
         kernel = boot_files.found()
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="chokepoint-vm-"))
-        self.boot = kernel, boot_files.ramdisk(kernel, self.folder)
+        namespaces.sweep()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=namespaces.name_for("vm-")))
+        self.boot = Boot(kernel, boot_files.ramdisk(kernel, self.folder))
         (self.folder / "share").mkdir()
         return self
 
@@ -50,8 +55,8 @@ class Machines:
         return self.folder / "share"
 
     def machine(self, name, number, **how):
-        """Booting; until_ready() waits."""
-        made = Machine(name, number, self.share, self.boot, path=self.programs, **how)
+        """Booting; until_ready() waits. `how`: what qemu.Shape knows."""
+        made = Machine(Shape(name, number, **how), self.boot, self.share, self.programs)
         self.machines.append(made)
         return made
 

@@ -6,18 +6,17 @@ from kernel import Failed
 
 LISTENING_SECONDS = 30
 ROW = re.compile(r"^ #bytes.*\n((?:\s*\d[^\n]*\n)+)", re.MULTILINE)
-BANDWIDTH = ("bytes", "iterations", "peak_mbps", "average_mbps", "rate_mpps")
+BANDWIDTH = ("bytes", "iterations", "peak_mib_s", "average_mib_s", "rate_mpps")
 LATENCY = ("bytes", "iterations", "min_us", "max_us", "typical_us", "mean_us", "deviation_us",
            "p99_us", "p999_us")
+MEGABITS_OF_A_MEBIBYTE = 8 * 1.048576  # what it calls MB is one; in Gb/s it prints two digits only
 BY_TCP = ["ss", "-Hltn", "( sport = :18515 )"]
 BY_RDMA_CM = ["rdma", "resource", "show", "cm_id", "state", "LISTEN"]
 
 
 def run(client, server, program, *options, address=None, timeout=120):
-    """What the client's last row says, by names; bandwidths in 10^6 bit/s."""
+    """What the client's last row says, by names, and average_mbps in 10^6 bit/s."""
     words = [program, *options]
-    if is_bandwidth(program):
-        words.append("--report_gbits")
     serving = server.start(words)
     by = BY_RDMA_CM if "-R" in words else BY_TCP
     serving.until(lambda: server.output(by), LISTENING_SECONDS, "listener")
@@ -36,5 +35,7 @@ def row(program, name):
     if not found:
         raise Failed(f"no row of figures: {program.told()}")
     figures = [float(word) for word in found[1].splitlines()[-1].split()]
-    told = dict(zip(BANDWIDTH if is_bandwidth(name) else LATENCY, figures))
-    return {what: value * 1000 if what.endswith("_mbps") else value for what, value in told.items()}
+    if not is_bandwidth(name):
+        return dict(zip(LATENCY, figures))
+    told = dict(zip(BANDWIDTH, figures))
+    return {**told, "average_mbps": told["average_mib_s"] * MEGABITS_OF_A_MEBIBYTE}

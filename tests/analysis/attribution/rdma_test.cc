@@ -99,6 +99,20 @@ TEST_F(Rdma, SignsWithoutATimeAreHintsAndNoVerdict) {
               testing::Contains(testing::Field(&Evidence::what, HasSubstr("lost"))));
 }
 
+// A card's requester counts one loss as a NAK and as what it sends again; a time-out costs 67 ms.
+TEST_F(Rdma, TimeOutsOfACardAreLossByAtLeastWhatTheyLast) {
+  count("a", "packet_seq_err", 300);
+  count("a", "adaptive_retransmissions", 400);
+  count("a", "ack_timeouts", 3);
+  count("b", "out_of_sequence", 380);
+  const Diagnosis found = diagnose(made_.data);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::RdmaLoss);
+  EXPECT_EQ(found.verdict.where.from, "a");
+  EXPECT_EQ(found.verdict.where.to, "b");
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, 3 * 67 / 10.0, 0.1);
+  EXPECT_NEAR(found.accounting->sum(), 100, 0.01);
+}
+
 // The library's collectives tell what computing does not hide: 60 ms, of which the line needs 10.
 TEST_F(Rdma, WithCollectivesLossTakesWhatTheLineDoesNotNeed) {
   made_.collectives(60, {0, 0});
@@ -118,6 +132,27 @@ TEST_F(Rdma, WithCollectivesNotificationsAreCongestion) {
   EXPECT_EQ(found.verdict, VerdictClass::RdmaCongestion);
   EXPECT_EQ(found.cause, "ecn");
   EXPECT_EQ(found.where.node, "a");
+}
+
+// The receiver sees marks and asks the sender to slow down, and the network pauses it.
+TEST_F(Rdma, WithCollectivesAllSignsOfCongestionTogether) {
+  made_.collectives(60, {0, 0});
+  count("b", "ecn_marked", 9000);
+  count("b", "cnp_sent", 3000);
+  count("a", "cnp_handled", 3000);
+  nic("a", "received_pauses", 400);
+  nic("a", "received_pause_us", 50'000);
+  const Verdict found = verdict();
+  EXPECT_EQ(found.verdict, VerdictClass::RdmaCongestion);
+  EXPECT_EQ(found.cause, "pauses");
+  EXPECT_EQ(found.where.node, "a");
+  EXPECT_NEAR(found.lost_ms_per_step, 50, 1);
+}
+
+TEST_F(Rdma, PausesWithoutATimeAreSignsOfCongestion) {
+  made_.collectives(60, {0, 0});
+  nic("a", "received_pauses", 5000);
+  EXPECT_EQ(verdict().verdict, VerdictClass::RdmaCongestion);
 }
 
 TEST_F(Rdma, AFewSignsAmongMillionsOfPacketsAreNone) {

@@ -258,6 +258,17 @@ TEST(Bandwidth, APeerThatIsGoneEndsIt) {
             describe(verbs::explain({.status = fakes::kRetriesExceeded}, "peer")));
 }
 
+TEST(Bandwidth, BothWaysWhatFailedFirstIsTold) {
+  Plan plan = small_plan(Operation::Send);
+  plan.both_ways = true;
+  Pair pair(plan);
+  pair.active_faults.unplugged = true;
+  const Outcomes outcomes = pair.run();
+  ASSERT_FALSE(outcomes.active);
+  EXPECT_EQ(describe(outcomes.active.error()),
+            describe(verbs::explain({.status = fakes::kRetriesExceeded}, "peer")));
+}
+
 TEST(Bandwidth, APostThatFailsIsAnError) {
   Pair pair(small_plan());
   pair.active_faults.post_errno = EIO;

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <future>
 
-#include "live_fixture.h"
 #include "rdma/verbs/cm.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {
@@ -118,6 +118,14 @@ TEST_F(LiveCm, WhoIsNotAnsweredWaitsNoLongerThanItsPatience) {
       connect_by_cm(*ends.source, peer(*listening), path(), net::Patience::of(milliseconds(200)));
   ASSERT_FALSE(connected);
   EXPECT_EQ(connected.error().kind, ErrorKind::Timeout);
+}
+
+TEST_F(LiveCm, AnAddressThatIsNotItsDevicesIsToldWhatToGive) {
+  const Ends ends = open_ends(options());
+  const net::Address other = *net::Address::parse("127.0.0.1");
+  const Connected connected = connect(*ends.source, {.address = {.address = other, .port = 1}});
+  ASSERT_FALSE(connected);
+  EXPECT_THAT(describe(connected.error()), HasSubstr("give addresses of the RDMA devices' own"));
 }
 
 TEST_F(LiveCm, OnlyRcIsConnectedByIt) {

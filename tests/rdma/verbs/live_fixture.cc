@@ -1,4 +1,4 @@
-#include "live_fixture.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 #include <algorithm>
 #include <array>

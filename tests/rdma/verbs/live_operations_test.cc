@@ -1,7 +1,7 @@
 // Every operation over every transport that carries it: what was sent is what arrives.
 #include <cstring>
 
-#include "live_fixture.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {
@@ -44,7 +44,7 @@ TEST_F(LiveOperations, AReadFetches) {
 TEST_F(LiveOperations, AMessageArrivesInItsPlace) {
   for (const Transport transport : {Transport::Rc, Transport::Uc}) {
     Piece from = piece(kBytes);
-    Piece to = piece(2 * kBytes);
+    Piece to = piece(std::size_t{2} * kBytes);
     from.fill(std::byte{0x21});
     const Ends ends = connected_ends(transport);
     const std::array<LocalMemory, 2> ring{to.local(kBytes), to.local(kBytes, kBytes)};

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "live_fixture.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "live_fixture.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "live_fixture.h"
+#include "tests/rdma/verbs/live_fixture.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {

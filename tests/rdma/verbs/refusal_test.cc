@@ -17,7 +17,7 @@ std::string limits_refuse(const EndpointOptions& options) {
   return fits ? "fits" : describe(fits.error());
 }
 
-Port port_with(std::vector<int> indices, PortState state = PortState::Active) {
+Port port_with(const std::vector<int>& indices, PortState state = PortState::Active) {
   Port port{.number = 1, .state = state, .ethernet = true};
   for (const int index : indices) {
     port.gids.push_back({.index = index});
@@ -41,6 +41,13 @@ TEST(Refusal, ALowMemoryLockLimitIsNamed) {
   EXPECT_EQ(error.kind, ErrorKind::Exhausted);
   EXPECT_THAT(error.reason, HasSubstr("the memory lock limit is 8192 KiB"));
   EXPECT_THAT(error.next_step, HasSubstr("ulimit -l unlimited"));
+}
+
+TEST(Refusal, WhoMayLockNothingIsToldSo) {
+  EXPECT_THAT(describe(refused_resource(EPERM, "register memory", "rxe0", 0)),
+              HasSubstr("the memory lock limit is 0 KiB"));
+  EXPECT_THAT(describe(refused_resource(EPERM, "register memory", "rxe0", 8 << 20)),
+              Not(HasSubstr("lock")));
 }
 
 TEST(Refusal, WithoutAMemoryLockLimitItIsNotToBlame) {

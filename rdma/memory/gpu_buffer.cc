@@ -1,0 +1,135 @@
+#include "rdma/memory/gpu_buffer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rdma/memory/cuda.h"
+#include "rdma/memory/words.h"
+
+namespace chokepoint::rdma::memory {
+namespace {
+
+// Memory of whole GPU pages begins at one, and what a dma-buf describes begins and ends at the
+// host's.
+constexpr std::uint64_t kGpuPage = std::uint64_t{2} << 20;
+constexpr std::uint64_t kHostPage = 4096;
+
+constexpr std::string_view kLoadModule = "as root: modprobe nvidia-peermem";
+
+bool has_peer_memory(const sys::Root& root) {
+  return root.exists("/sys/module/nvidia_peermem") || root.exists("/sys/module/nv_peer_mem");
+}
+
+// Released with the object.
+class Allocation {
+ public:
+  Allocation(std::unique_ptr<Cuda> cuda, GpuAddress address)
+      : cuda_(std::move(cuda)), address_(address) {}
+  Allocation(Allocation&& other) noexcept = default;
+  Allocation& operator=(Allocation&&) = delete;
+  ~Allocation() {
+    if (cuda_ != nullptr) {
+      cuda_->release(address_);
+    }
+  }
+  const Cuda& cuda() const { return *cuda_; }
+  GpuAddress address() const { return address_; }
+
+ private:
+  std::unique_ptr<Cuda> cuda_;
+  GpuAddress address_;
+};
+
+class GpuBuffer final : public Buffer {
+ public:
+  GpuBuffer(Allocation memory, std::uint64_t bytes, sys::Descriptor dmabuf)
+      : memory_(std::move(memory)), bytes_(bytes), dmabuf_(std::move(dmabuf)) {}
+
+  verbs::MemoryView view() const override {
+    verbs::MemoryView view{.address = memory_.address(), .bytes = bytes_};
+    if (dmabuf_) {
+      view.dmabuf = dmabuf_.get();
+      view.dmabuf_offset = memory_.address() % kHostPage;
+    }
+    return view;
+  }
+  std::byte* host() override { return nullptr; }
+
+  Result<> write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    auto inside = check_inside(bytes_, offset, bytes.size());
+    return inside ? memory_.cuda().write(memory_.address() + offset, bytes) : inside;
+  }
+  Result<> read(std::uint64_t offset, std::span<std::byte> bytes) const override {
+    auto inside = check_inside(bytes_, offset, bytes.size());
+    return inside ? memory_.cuda().read(memory_.address() + offset, bytes) : inside;
+  }
+  std::string describe() const override {
+    return fmt::format("{} on {} by {}", size_words(bytes_), memory_.cuda().name(),
+                       dmabuf_ ? "dma-buf" : "nvidia-peermem");
+  }
+
+ private:
+  Allocation memory_;
+  std::uint64_t bytes_;
+  sys::Descriptor dmabuf_;  // none: by nvidia-peermem
+};
+
+Result<sys::Descriptor> share(const Allocation& memory, std::uint64_t bytes) {
+  const std::uint64_t before = memory.address() % kHostPage;
+  const std::uint64_t whole = (before + bytes + kHostPage - 1) / kHostPage * kHostPage;
+  auto shared = memory.cuda().export_dmabuf(memory.address() - before, whole);
+  if (!shared) {
+    shared.error().next_step = fmt::format(
+        "dma-buf wants NVIDIA's open kernel modules and Linux 5.12; or nvidia-peermem instead, {}",
+        kLoadModule);
+  }
+  return shared;
+}
+
+std::unexpected<Error> no_peer_memory(const Allocation& memory) {
+  return fail(ErrorKind::Unsupported, "share GPU memory", memory.cuda().name(),
+              "nvidia-peermem is not loaded", kLoadModule);
+}
+
+// An empty descriptor stands for nvidia-peermem.
+Result<sys::Descriptor> choose(const sys::Root& root, const Allocation& memory, std::uint64_t bytes,
+                               std::optional<GpuPath> path) {
+  const bool peer_memory = has_peer_memory(root);
+  if (path == GpuPath::PeerMemory) {
+    return peer_memory ? Result<sys::Descriptor>(sys::Descriptor{}) : no_peer_memory(memory);
+  }
+  auto shared = share(memory, bytes);
+  return !shared && !path && peer_memory ? Result<sys::Descriptor>(sys::Descriptor{})
+                                         : std::move(shared);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurroundings& host, std::uint64_t bytes,
+                                              const GpuOptions& options) {
+  auto cuda = Cuda::open(host.driver, options.gpu);
+  if (!cuda) {
+    return fail(std::move(cuda.error()));
+  }
+  const std::uint64_t whole =
+      (std::max<std::uint64_t>(bytes, 1) + kGpuPage - 1) / kGpuPage * kGpuPage;
+  const auto address = (*cuda)->allocate(whole);
+  if (!address) {
+    return fail(address.error());
+  }
+  Allocation memory(std::move(*cuda), *address);
+  memory.cuda().synchronise_copies(*address);
+  auto dmabuf = choose(host.root, memory, bytes, options.path);
+  if (!dmabuf) {
+    return fail(std::move(dmabuf.error()));
+  }
+  return std::make_unique<GpuBuffer>(std::move(memory), bytes, std::move(*dmabuf));
+}
+
+Result<std::unique_ptr<Buffer>> gpu_buffer(std::uint64_t bytes, const GpuOptions& options) {
+  return gpu_buffer_in({}, bytes, options);
+}
+
+}  // namespace chokepoint::rdma::memory
