@@ -28,11 +28,15 @@ Result<Asked> asked_in(const Json& body) {
     return std::unexpected(parameters.error());
   }
   control::Fields in(body, "rdma request");
-  Result<SideFacts> side = side_in(in.object("side"));
+  const Json& client = in.object("side");
+  if (const Result<bool> read = in.finish(true); !read) {
+    return std::unexpected(read.error());
+  }
+  Result<SideFacts> side = side_in(client);
   if (!side) {
     return std::unexpected(side.error());
   }
-  return in.finish(Asked{.parameters = std::move(*parameters), .client = std::move(*side)});
+  return Asked{.parameters = std::move(*parameters), .client = std::move(*side)};
 }
 
 // What the client did not wish for follows its own choice: both ends need GIDs of one kind.
