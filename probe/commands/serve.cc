@@ -46,7 +46,8 @@ cli::Summary ServeCommand::summary() const {
       .name = "serve",
       .purpose = "the peer for probes",
       .description =
-          "Answers 'chokepoint probe' from other hosts, many of them at once, until it is "
+          "Answers 'chokepoint probe' and 'chokepoint rdma' from other hosts, many of them at "
+          "once, until it is "
           "interrupted. Tests that fill the path queue, one after the other.\n\n"
           "With --key-file only who has the same key may test. Without a key it listens on "
           "loopback alone, unless --insecure-open lets everybody in who reaches the port.",

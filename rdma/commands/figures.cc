@@ -65,7 +65,7 @@ std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t me
   if (!here || !there || mtu == 0 || trial.parameters.metric == perf::Metric::Latency) {
     return std::nullopt;
   }
-  const double packets = (message_bytes + mtu - 1) / mtu;
+  const std::uint32_t packets = message_bytes / mtu + (message_bytes % mtu == 0 ? 0 : 1);
   const double on_the_wire = message_bytes + packets * overhead(trial.client);
   const double ways = trial.parameters.both_ways ? 2 : 1;
   return ways * std::min(*here, *there) * message_bytes / on_the_wire;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
+
+#include "base/cli/utf8.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 #include "rdma/commands/figures.h"
@@ -27,6 +30,14 @@ std::string_view purpose_of(Verb verb) {
       return "rate or latency of RDMA atomic operations on the peer's memory";
   }
   return "";
+}
+
+void tell(const cli::Context& context, const Trial& trial) {
+  if (context.err_terminal.interactive && !context.quiet) {
+    fmt::print(context.err, "{} at {} to {} at {}, MTU {} …\n", trial.client.device,
+               session::text_of(trial.client.gid), cli::printable(trial.server.device),
+               session::text_of(trial.server.gid), trial.agreement.mtu_bytes);
+  }
 }
 
 // What a person likes to know while a sweep goes on.
@@ -87,7 +98,7 @@ Result<Trial> RdmaTestCommand::measure(control::Client& client, const session::P
   const bool sweep = wanted.sizes.size() > 1;
   const session::Listener listener{
       .waiting = [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); },
-      .agreed = [](const Trial&) {},
+      .agreed = [&](const Trial& trial) { tell(context, trial); },
       .round =
           [&](const Round& round) {
             if (sweep) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/cli/table.h"
+#include "base/cli/utf8.h"
 #include "base/math/units.h"
 #include "rdma/commands/figures.h"
 
@@ -255,7 +256,7 @@ void print_page(const cli::Context& context, const Trial& trial, const fabric::J
   print_counters(context, trial, peer);
   context.out << '\n';
   for (const std::string& lowered : trial.agreement.lowered) {
-    fmt::print(context.out, "Less than usual: {}.\n", lowered);
+    fmt::print(context.out, "Less than usual: {}.\n", cli::printable(lowered));
   }
   print_check(context, trial);
   fmt::print(context.out, "{}\n", fabric.sentence);

@@ -60,7 +60,7 @@ Result<Half> half_in(const Json& body) {
   if (const auto mismatches = in.maybe_integer("mismatches", 0, INT64_MAX)) {
     half.mismatches = static_cast<std::uint64_t>(*mismatches);
   }
-  return in.finish(std::move(half));
+  return in.finish(half);
 }
 
 Result<Half> run_half(const Station& station, const perf::Plan& plan, Role role, Watch& watch,

@@ -116,7 +116,7 @@ class Conductor {
     if (!server) {
       return std::unexpected(server.error());
     }
-    trial_.rounds.push_back({.plan = plan, .client = std::move(*half), .server = *server});
+    trial_.rounds.push_back({.plan = plan, .client = *half, .server = *server});
     return {};
   }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rdma/session/addresses.h"
+#include "rdma/session/cm_door.h"
 #include "rdma/session/half.h"
 #include "rdma/session/round.h"
 #include "rdma/session/side.h"
@@ -103,6 +104,29 @@ TEST(RdmaMessagesTest, AHalfArrivesWithoutItsHistogram) {
   Json body = body_of(half);
   body["messages"] = -1;
   EXPECT_FALSE(half_in(body));
+}
+
+TEST(RdmaMessagesTest, ADoorOfRdmaCmArrivesAsItWasSent) {
+  verbs::CmPeer door{.address = {net::Address::parse("2001:db8::2").value(), 40000}};
+  door.token.front() = 0xff;
+  door.token.back() = 1;
+  const Result<verbs::CmPeer> arrived = door_in(body_of(door));
+  ASSERT_TRUE(arrived) << describe(arrived.error());
+  EXPECT_EQ(arrived->token, door.token);
+  EXPECT_EQ(arrived->address, door.address);
+  for (const auto& [name, value] : std::vector<std::pair<std::string, Json>>{
+           {"token", "ff"}, {"token", std::string(32, 'g')}, {"port", 0}, {"address", "there"}}) {
+    Json body = body_of(door);
+    body[name] = value;
+    EXPECT_FALSE(door_in(body)) << name << " " << value;
+  }
+}
+
+TEST(RdmaMessagesTest, RdmaCmFindsAPortByItsGidUnlessThatIsLinkLocal) {
+  const net::Address control = net::Address::parse("192.0.2.9").value();
+  EXPECT_EQ(cm_address({.ethernet = true, .gid = gid("10.0.0.2")}, control).text(), "10.0.0.2");
+  EXPECT_EQ(cm_address({.ethernet = true, .gid = gid("fe80::1")}, control), control);
+  EXPECT_EQ(cm_address({.ethernet = false, .gid = gid("2001:db8::1")}, control), control);
 }
 
 TEST(RdmaMessagesTest, ARoundThatIsUnderstoodDifferentlyIsRefused) {
