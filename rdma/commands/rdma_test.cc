@@ -180,6 +180,9 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
   if (const Result<> kept = baseline::keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }
+  if (trial.failure) {
+    return fail(*trial.failure);
+  }
   if (trial.interrupted) {
     return cli::ExitCode::Interrupted;
   }

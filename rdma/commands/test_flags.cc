@@ -159,7 +159,8 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
       .option("warm-up", &test.warm_up, "N", "iterations that do not count; -1: 50 for lat", -1,
               1'000'000'000)
       .group("How to send")
-      .option("depth", &test.depth, "N", "requests under way on a queue pair; 0: 128", 0, 65536)
+      .option("depth", &test.depth, "N", "requests under way on a queue pair; 0: 128, or 64 MiB", 0,
+              65536)
       .option("receive-depth", &test.receive_depth, "N", "receives posted; 0: 512", 0, 65536)
       .option("moderation", &test.moderation, "N",
               "every how many requests complete aloud; 0: 100, above 8 KiB 1", 0, 65536)

@@ -133,6 +133,7 @@ void add_to(Json& document, const Trial& trial, const fabric::Judgement& fabric)
                        {"there", side_body(trial.server, trial.server_counters)}};
   document["lowered"] = trial.agreement.lowered;
   document["interrupted"] = trial.interrupted;
+  document["failure"] = trial.failure ? Json(describe(*trial.failure)) : Json();
   document["sizes"] = Json::array();
   for (const Round& round : trial.rounds) {
     Json body = Json::object();

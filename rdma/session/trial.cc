@@ -37,7 +37,7 @@ class Conductor {
     for (std::size_t index = 0; index < trial_.agreement.rounds.size() && !trial_.interrupted;
          ++index) {
       if (const Result<> done = round(index); !done) {
-        return std::unexpected(done.error());
+        return given_up(done.error());
       }
       listener_.round(trial_.rounds.back());
     }
@@ -48,6 +48,16 @@ class Conductor {
   }
 
  private:
+  // What other sizes came to is not lost with one that failed.
+  Result<Trial> given_up(Error why) {
+    if (trial_.rounds.empty()) {
+      return fail(std::move(why));
+    }
+    trial_.failure = std::move(why);
+    trial_.client_counters = fabric_.changes();
+    return std::move(trial_);
+  }
+
   Patience patience(std::chrono::nanoseconds wait) const {
     return Patience::of(wait, here_.interrupt);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ struct Trial {
   std::vector<Round> rounds = {};
   fabric::Changes client_counters = {};
   fabric::Changes server_counters = {};
-  std::string memory = {};   // of this side, in words
-  bool interrupted = false;  // ended early by the user; what was measured is here
+  std::string memory = {};            // of this side, in words
+  bool interrupted = false;           // ended early by the user; what was measured is here
+  std::optional<Error> failure = {};  // of a round after others that are here
 };
 
 // What the client's end is given.

@@ -121,6 +121,19 @@ TEST_F(NegotiateTest, AUsualDepthThatADeviceLacksIsLoweredAndTold) {
   EXPECT_THAT(agreement->lowered.front(), HasSubstr("depth 64 instead of 128"));
 }
 
+TEST_F(NegotiateTest, LargeMessagesAreFewerAtATime) {
+  parameters_.sizes = {65536, 1 << 20, 8 << 20};
+  parameters_.moderation = 100;
+  const Result<Agreement> agreement = agree();
+  ASSERT_TRUE(agreement) << describe(agreement.error());
+  EXPECT_EQ(agreement->rounds[0].depth, 128);
+  EXPECT_EQ(agreement->rounds[1].depth, 64);
+  EXPECT_EQ(agreement->rounds[2].depth, 8);
+  EXPECT_EQ(agreement->rounds[2].moderation, 8) << "or nothing would ever complete";
+  parameters_.depth = 100;
+  EXPECT_EQ(agree()->rounds[2].depth, 100);
+}
+
 TEST_F(NegotiateTest, ADepthThatWasAskedForIsNeverCut) {
   parameters_.depth = 128;
   server_.limits.depth = 64;

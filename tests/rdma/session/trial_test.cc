@@ -93,6 +93,19 @@ TEST_F(TrialTest, ASweepIsARoundEachSize) {
   }
 }
 
+TEST_F(TrialTest, ASweepThatFailsTellsWhatItHas) {
+  fabric_.set_faults("fake0", {.failing_message = 250});
+  Parameters parameters = some(Operation::Write);
+  parameters.sizes = {2, 64, 4};
+  const Result<Trial> trial = run(parameters);
+  ASSERT_TRUE(trial) << describe(trial.error());
+  ASSERT_EQ(trial->rounds.size(), 1U);
+  EXPECT_EQ(trial->rounds[0].client.messages, 200U);
+  ASSERT_TRUE(trial->failure);
+  EXPECT_THAT(describe(*trial->failure), HasSubstr("acknowledge"));
+  expect_nothing_left();
+}
+
 TEST_F(TrialTest, SeveralQueuePairsShareTheWork) {
   Parameters parameters = some(Operation::Send);
   parameters.queue_pairs = 4;
