@@ -61,11 +61,13 @@ def test_loss_is_found_and_counters_agree_with_packets(pair):
          ("rdma-loss", "a", "b"), "verdict")
     counted = played.counters
     holds(counted["b"]["out_of_seq_request"] > 20, counted)
+    # rxe may drop what came again before it counts it.
     for node in ("a", "b"):
         near(seen_by(node, played, "duplicate_acks", b), counted["b"]["out_of_seq_request"],
              f"NAKs that {node} saw, and gaps that b counted")
         near(seen_by(node, played, "retransmitted_packets", b), counted["a"]["duplicate_request"],
-             f"what b sent again as {node} saw it, and what came twice as a counted it")
+             f"what b sent again as {node} saw it, and what came twice as a counted it",
+             share=0.1, few=10)
     holds(seen_by("a", played, "retransmitted_packets", a) > counted["a"]["completer_retry_err"],
           "each time that a began to send again shows as packets")
 
