@@ -10,7 +10,8 @@ namespace {
 
 class RoceFlow : public testing::Test {
  protected:
-  void take(packet::Packet packet) {
+  void take(const packet::Packet& made) {
+    packet::Packet packet = made;
     packet.ends.source_port = 50'000;
     analyser_.take(packet);
   }
