@@ -59,6 +59,7 @@ class Stream {
     deadline_ = time == kNever ? kNever : start + time;
     meter_.begin(start);
     pace_.begin(start);
+    keep_pace(start);
     pulse_.hurry();
     while (!sender_.done() && !given_up_) {
       const bool posted = sender_.post();
@@ -82,11 +83,15 @@ class Stream {
     return {};
   }
 
-  Result<> look(std::int64_t now) {
-    meter_.sample(now, sender_.completed());
+  void keep_pace(std::int64_t now) {
     if (pace_.limited()) {
       sender_.allow(pace_.allowed(now, sender_.sent() / static_cast<unsigned>(layout_.queues)));
     }
+  }
+
+  Result<> look(std::int64_t now) {
+    meter_.sample(now, sender_.completed());
+    keep_pace(now);
     const auto go_on = vigil_.at(now);
     if (!go_on) {
       return fail(go_on.error());

@@ -216,6 +216,21 @@ TEST(Bandwidth, ALimitedRateHoldsMessagesBack) {
   EXPECT_GT(outcomes.active->messages, 1U);
 }
 
+TEST(Bandwidth, ALowRateHoldsBackTheFirstAndTheLastMessagesToo) {
+  Plan plan = small_plan();
+  plan.depth = 128;
+  plan.moderation = 100;
+  plan.queue_pairs = 2;
+  plan.iterations = {};
+  plan.time = std::chrono::milliseconds(50);
+  plan.rate_bits_per_s = 64 * 8 * 40.0;  // 40 messages a second
+  Pair pair(plan);
+  const Outcomes outcomes = pair.run();
+  ASSERT_TRUE(outcomes.active);
+  const double seconds = static_cast<double>(outcomes.active->duration_ns) / 1e9;
+  EXPECT_LE(static_cast<double>(outcomes.active->messages), 40 * seconds + 2 + 4);
+}
+
 TEST(Bandwidth, EndsWhenToldAndKeepsWhatWasMeasured) {
   Plan plan = small_plan();
   plan.iterations = {};

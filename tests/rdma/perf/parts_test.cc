@@ -37,6 +37,17 @@ TEST(Layout, ModerationNeverAsksForMoreThanTheDepth) {
   EXPECT_EQ(layout_of({.depth = 16, .moderation = 100, .post_list = 5}).group, 15U);
 }
 
+TEST(Layout, AtALowRateGroupsAreSmall) {
+  Plan plan{.message_bytes = 1000, .queue_pairs = 2, .moderation = 100, .rate_bits_per_s = 1e6};
+  EXPECT_EQ(layout_of(plan).group, 1U);
+  plan.post_list = 8;
+  EXPECT_EQ(layout_of(plan).group, 8U);
+  plan.rate_bits_per_s = 0.32e9;  // 20 a millisecond on each
+  EXPECT_EQ(layout_of(plan).group, 16U);
+  plan.rate_bits_per_s = 1e15;
+  EXPECT_EQ(layout_of(plan).group, 104U);
+}
+
 TEST(Layout, WithCheckEachMessageUnderWayHasItsOwnPlace) {
   const Plan plan{.operation = Operation::WriteImmediate,
                   .message_bytes = 4096,
