@@ -47,6 +47,10 @@ Result<> check_plan(const Side& side, const Plan& plan, const Layout& layout) {
       return done;
     }
   }
+  if (sends(side, plan) && goes_inline(plan) && side.buffer.host() == nullptr) {
+    return fail(ErrorKind::Usage, kOperation, side.buffer.describe(),
+                "the processor cannot read it, and copies what goes inline", "leave --inline out");
+  }
   const std::uint64_t bytes = side.buffer.view().bytes;
   if (bytes < layout.bytes) {
     return fail(ErrorKind::Exhausted, kOperation, side.buffer.describe(),
