@@ -70,6 +70,9 @@ class Stream {
       if (sender_.failed()) {
         return fail(sender_.error());
       }
+      if (moved && plan_.check) {
+        pulse_.hurry();  // to look at messages takes long
+      }
       if (pulse_.due()) {
         if (auto seen = look(pulse_.read()); !seen) {
           return seen;
