@@ -29,7 +29,8 @@ class Stream {
         layout_(layout),
         sender_(endpoint, layout, side.peer, verifier),
         vigil_(side.attention),
-        pace_(plan.rate_bits_per_s, layout.message_bytes, layout.queues) {
+        pace_(plan.rate_bits_per_s, layout.message_bytes, layout.queues),
+        meter_(layout.group * static_cast<std::uint64_t>(layout.queues)) {
     if (plan.both_ways && layout.receive_ring > 0) {
       receiver_.emplace(endpoint, layout, side.peer, verifier);
     }

@@ -130,6 +130,21 @@ TEST(Meter, PeakIsTheFastestStretch) {
   EXPECT_DOUBLE_EQ(*outcome.peak_mbps, 32.0);
 }
 
+TEST(Meter, APeakIsNoBurstOfManyQueuePairs) {
+  Meter meter(800);
+  meter.begin(0);
+  std::uint64_t messages = 0;
+  for (std::int64_t burst = 1; burst <= 100; ++burst) {  // every 80 ms, in two parts
+    const std::uint64_t first = burst % 2 == 0 ? 100 : 700;
+    meter.sample(80 * kMillisecond * burst, messages += first);
+    meter.sample(80 * kMillisecond * burst + kMillisecond, messages += 800 - first);
+  }
+  Outcome outcome;
+  meter.fill(outcome, 1000);
+  EXPECT_GE(*outcome.peak_mbps, 80.0);
+  EXPECT_LE(*outcome.peak_mbps, 80.0 * 17 / 16);
+}
+
 TEST(Meter, WithoutAMessageThereIsNoRate) {
   Meter meter;
   meter.begin(5);
