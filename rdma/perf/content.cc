@@ -43,6 +43,12 @@ Result<std::optional<std::uint64_t>> Content::find(std::uint64_t offset, Message
   if (!message) {
     return fail(message.error());
   }
+  if (const auto told = sequence_of(*message, number.queue)) {
+    const bool due =
+        *told >= number.sequence && *told < end && (*told - number.sequence) % step == 0;
+    number.sequence = *told;
+    return due && holds_pattern(*message, number) ? told : std::nullopt;
+  }
   for (; number.sequence < end; number.sequence += step) {
     if (holds_pattern(*message, number)) {
       return number.sequence;

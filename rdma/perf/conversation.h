@@ -32,7 +32,7 @@ class Conversation {
     const std::uint64_t all = plan_.warm_up + plan_.iterations.value_or(UINT64_MAX / 2);
     for (std::uint64_t number = 1; number <= all && before < end; ++number) {
       const std::uint64_t resent = resent_;
-      const auto heard = exchange(number);
+      const auto heard = exchange(number, before);
       if (!heard) {
         return fail(heard.error());
       }
@@ -61,7 +61,7 @@ class Conversation {
     const std::uint64_t all =
         !repeats_ && plan_.iterations ? plan_.warm_up + *plan_.iterations : UINT64_MAX;
     for (std::uint64_t number = 1; number <= all; ++number) {
-      auto heard = wait_for(number, number - 1);
+      auto heard = wait_for(number, number - 1, kAnswerLost);
       if (heard && *heard) {
         outcome.messages += number > plan_.warm_up ? 1 : 0;
         if (auto said = voice_.say(number); !said) {
@@ -81,13 +81,23 @@ class Conversation {
  private:
   static constexpr int kSpins = 256;
   static constexpr std::int64_t kLost = 100 * kMillisecond;
+  // Later: a sample is left out for what the side that measures has said again.
+  static constexpr std::int64_t kAnswerLost = 120 * kMillisecond;
   static constexpr std::chrono::milliseconds kSleep{2};
 
-  Result<bool> exchange(std::uint64_t number) {
+  // What asking for attention takes is no part of a sample, which begins at `before`.
+  Result<bool> exchange(std::uint64_t number, std::int64_t& before) {
+    if (Vigil::due(number)) {
+      auto go_on = look(monotonic_ns());
+      if (!go_on || !*go_on) {
+        return go_on;
+      }
+      before = monotonic_ns();
+    }
     if (auto said = voice_.say(number); !said) {
       return fail(std::move(said.error()));
     }
-    return wait_for(number, number);
+    return wait_for(number, number, kLost);
   }
 
   bool listen(std::uint64_t number) {
@@ -106,12 +116,13 @@ class Conversation {
     return ear_.heard(number);
   }
 
-  // False: told to end. Meanwhile `last` is said again if nothing comes; 0: nothing was said yet.
-  Result<bool> wait_for(std::uint64_t number, std::uint64_t last) {
-    if (listen(number)) {
+  // False: told to end. Meanwhile `last` is said again if nothing comes for so long; 0: nothing was
+  // said yet.
+  Result<bool> wait_for(std::uint64_t number, std::uint64_t last, std::int64_t patience) {
+    if (!Vigil::due(number) && listen(number)) {
       return true;
     }
-    std::int64_t again = monotonic_ns() + kLost;
+    std::int64_t again = monotonic_ns() + patience;
     for (;;) {
       const std::int64_t now = monotonic_ns();
       auto go_on = look(now);
@@ -123,7 +134,7 @@ class Conversation {
           return fail(std::move(said.error()));
         }
         ++resent_;
-        again = now + kLost;
+        again = now + patience;
       }
       if (listen(number)) {
         return true;

@@ -43,12 +43,25 @@ void limit_depths(const Plan& plan, Layout& layout) {
   }
 }
 
+// At a limited rate requests of a group are few enough to be sent within a moment: a group is begun
+// and ended as a whole, even when the time is over.
+std::size_t paced_group(const Plan& plan, const Layout& layout) {
+  constexpr double kMoments = 1000;  // a second
+  const double bits = 8.0 * std::max(layout.message_bytes, 1U) * layout.queues;
+  const double each =
+      std::min(*plan.rate_bits_per_s / bits / kMoments, static_cast<double>(layout.group));
+  return std::max(static_cast<std::size_t>(each) / layout.batch, std::size_t{1}) * layout.batch;
+}
+
 void set_posts(const Plan& plan, Layout& layout) {
   const bool single = plan.check || plan.metric == Metric::Latency;
   layout.batch = single ? 1 : std::min(at_least_one(plan.post_list), layout.depth);
   const std::size_t whole = layout.depth / layout.batch * layout.batch;
   layout.group =
       std::min<std::size_t>(round_up(at_least_one(plan.moderation), layout.batch), whole);
+  if (plan.rate_bits_per_s) {
+    layout.group = paced_group(plan, layout);
+  }
 }
 
 // What is written with an immediate value may be held against the pattern late: as late as the

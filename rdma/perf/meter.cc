@@ -19,7 +19,7 @@ void Meter::sample(std::int64_t now, std::uint64_t messages) {
   last_ = now;
   const std::int64_t took = now - interval_start_;
   const std::uint64_t came = messages - interval_messages_;
-  if (took < kInterval || came < kIntervalMessages) {
+  if (took < kInterval || came < least_) {
     return;
   }
   peak_ = std::max(peak_, static_cast<double>(came) / static_cast<double>(took));

@@ -10,6 +10,9 @@ namespace chokepoint::rdma::perf {
 
 class Meter {
  public:
+  // `at_once`: how many messages are heard of at a time.
+  explicit Meter(std::uint64_t at_once = 1) : least_(kIntervalTimes * at_once) {}
+
   void begin(std::int64_t now, std::uint64_t messages = 0);
   // So many messages by now.
   void sample(std::int64_t now, std::uint64_t messages);
@@ -20,10 +23,11 @@ class Meter {
   void fill(Outcome& outcome, std::uint32_t message_bytes) const;
 
  private:
-  // Completions come many at a time: an interval has enough of both for its ends not to matter.
+  // An interval is so long, and has heard of messages so often, that its ends do not matter.
   static constexpr std::int64_t kInterval = 10'000'000;
-  static constexpr std::uint64_t kIntervalMessages = 16;
+  static constexpr std::uint64_t kIntervalTimes = 16;
 
+  std::uint64_t least_;
   bool begun_ = false;
   std::int64_t first_ = 0;
   std::uint64_t first_messages_ = 0;

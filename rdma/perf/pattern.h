@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace chokepoint::rdma::perf {
@@ -14,6 +15,8 @@ struct MessageNumber {
 };
 
 void write_pattern(std::span<std::byte> into, MessageNumber number);
+// The one sequence whose message could begin so; nothing where a message is too short to tell.
+std::optional<std::uint64_t> sequence_of(std::span<const std::byte> message, int queue);
 bool holds_pattern(std::span<const std::byte> message, MessageNumber number);
 
 }  // namespace chokepoint::rdma::perf

@@ -20,7 +20,8 @@ class Pulse {
     if (now - last_ < kShort) {
       rounds_ = std::min(rounds_ * 2, kMostRounds);
     } else if (now - last_ > kLong) {
-      rounds_ = std::max(rounds_ / 2, std::uint32_t{1});
+      rounds_ =
+          static_cast<std::uint32_t>(std::max<std::int64_t>(rounds_ * kLong / (now - last_), 1));
     }
     last_ = now;
     left_ = rounds_;

@@ -10,11 +10,6 @@ using verbs::LocalMemory;
 using verbs::Operation;
 using verbs::SendRequest;
 
-bool goes_inline(const Plan& plan) {
-  const bool sends = plan.operation != Operation::Read && !is_atomic(plan.operation);
-  return sends && std::cmp_greater_equal(plan.inline_bytes, plan.message_bytes);
-}
-
 SendRequest request_at(const Side& side, const Plan& plan, const Layout& layout, int queue,
                        std::size_t place) {
   return {.operation = plan.operation,
@@ -39,6 +34,11 @@ LocalMemory receive_at(const Side& side, const Layout& layout, int queue, std::s
 }
 
 }  // namespace
+
+bool goes_inline(const Plan& plan) {
+  const bool sends = plan.operation != Operation::Read && !is_atomic(plan.operation);
+  return sends && std::cmp_greater_equal(plan.inline_bytes, plan.message_bytes);
+}
 
 Result<> lay_out_sends(const Side& side, const Plan& plan, const Layout& layout) {
   std::vector<SendRequest> ring(layout.ring);

@@ -7,6 +7,8 @@
 
 namespace chokepoint::rdma::perf {
 
+// What goes inline is copied by the processor while it is posted.
+bool goes_inline(const Plan& plan);
 Result<> lay_out_sends(const Side& side, const Plan& plan, const Layout& layout);
 Result<> lay_out_receives(const Side& side, const Layout& layout);
 

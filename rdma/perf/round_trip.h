@@ -28,7 +28,7 @@ class RoundTrip {
     std::int64_t end = plan_.warm_up == 0 && plan_.time ? start + plan_.time->count() : kNever;
     const std::uint64_t all = plan_.warm_up + plan_.iterations.value_or(UINT64_MAX / 2);
     for (std::uint64_t number = 1; number <= all && before < end; ++number) {
-      const auto came = ask(number);
+      const auto came = ask(number, before);
       if (!came) {
         return fail(came.error());
       }
@@ -53,8 +53,16 @@ class RoundTrip {
   static constexpr int kSpins = 256;
   static constexpr std::chrono::milliseconds kSleep{2};
 
-  // False: told to end.
-  Result<bool> ask(std::uint64_t number) {
+  // False: told to end. What asking for attention takes is no part of a sample, which begins at
+  // `before`.
+  Result<bool> ask(std::uint64_t number, std::int64_t& before) {
+    if (Vigil::due(number)) {
+      auto go_on = vigil_.at(monotonic_ns());
+      if (!go_on || !*go_on) {
+        return go_on;
+      }
+      before = monotonic_ns();
+    }
     const std::size_t place = number % layout_.ring;
     if (const int code = endpoint_.post_sends(0, place, 1, true); code != 0) {
       return fail(from_errno(code, "post requests", peer_));

@@ -7,7 +7,13 @@ namespace {
 
 using verbs::Operation;
 
-constexpr std::uint64_t kMostLost = 4096;  // messages in a row, over UC and UD
+// Messages in a row, over UC and UD. Of tiny ones each number is tried.
+constexpr std::uint64_t kMostLost = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostTinyLost = 4096;
+
+std::uint64_t most_lost(const Layout& layout) {
+  return layout.message_bytes < sizeof(std::uint64_t) ? kMostTinyLost : kMostLost;
+}
 
 }  // namespace
 
@@ -58,7 +64,7 @@ Result<> Verifier::came(std::uint64_t offset, MessageNumber first, std::uint64_t
   std::uint64_t& next = next_[static_cast<std::size_t>(first.queue)];
   const bool lossless = plan_.transport == verbs::Transport::Rc;
   const bool in_order = !lossless || first.sequence == next;
-  const std::uint64_t end = first.sequence + (lossless ? 1 : kMostLost);
+  const std::uint64_t end = first.sequence + (lossless ? 1 : most_lost(layout_));
   const auto found = content_.find(offset, first, end, step);
   judge(found && *found && in_order);
   next = found && *found ? **found + 1 : next + 1;
@@ -70,7 +76,7 @@ Result<> Verifier::finish_target(int queue, std::size_t place, std::uint64_t seq
   const std::uint64_t offset = layout_.targets.at(queue, place);
   const std::uint64_t last = (sequences - 1 - place) / layout_.ring * layout_.ring + place;
   const bool lossless = plan_.transport == verbs::Transport::Rc;
-  const std::uint64_t rounds = lossless ? 0 : std::min(last / layout_.ring, kMostLost);
+  const std::uint64_t rounds = lossless ? 0 : std::min(last / layout_.ring, most_lost(layout_));
   const MessageNumber first{.queue = queue, .sequence = last - rounds * layout_.ring};
   const auto found = content_.find(offset, first, last + 1, layout_.ring);
   if (!found) {

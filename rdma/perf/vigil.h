@@ -25,6 +25,10 @@ class Vigil {
     return go_on ? Result<bool>(!stopped()) : go_on;
   }
 
+  // For loops whose answers come so soon that they never wait: every so many of them. Whether this
+  // is one that has to ask.
+  static bool due(std::uint64_t number) { return number % kUnasked == 0; }
+
   bool stopped() const { return stopped_at_ != kNever; }
   // What was asked for before the end may still come, but not for ever.
   bool waited_long(std::int64_t now) const { return stopped() && now - stopped_at_ > kLeftover; }
@@ -32,6 +36,7 @@ class Vigil {
  private:
   static constexpr std::int64_t kEvery = 4 * kMillisecond;
   static constexpr std::int64_t kLeftover = 1000 * kMillisecond;
+  static constexpr std::uint64_t kUnasked = 1 << 14;
 
   Attention& attention_;
   std::int64_t next_ = 0;

@@ -206,6 +206,13 @@ Result<> check(const Parameters& parameters) {
   if (parameters.iterations.has_value() == parameters.time.has_value()) {
     return mistake("--iterations, --time", "one of them ends the test", "give only one of them");
   }
+  const bool on_gpu = parameters.client_memory.kind == Memory::Kind::Gpu ||
+                      parameters.server_memory.kind == Memory::Kind::Gpu;
+  if (parameters.inline_bytes.value_or(0) > 0 && on_gpu) {
+    return mistake("--inline",
+                   "the processor copies what goes inline, and cannot read a GPU's memory",
+                   "leave it out");
+  }
   const int mtu = parameters.mtu_bytes.value_or(256);
   if (mtu < 256 || mtu > 4096 || !std::has_single_bit(static_cast<unsigned>(mtu))) {
     return mistake(fmt::format("--mtu {}", mtu), "RDMA has no such MTU",

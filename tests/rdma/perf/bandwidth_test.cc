@@ -169,40 +169,6 @@ TEST(Bandwidth, WarmUpIsNotMeasured) {
   EXPECT_EQ(pair.fabric.traffic("fake0").delivered, 150U);
 }
 
-TEST(Bandwidth, BothWaysEachSideSendsAndReceives) {
-  for (const Operation operation : {Operation::Write, Operation::Send}) {
-    Plan plan = small_plan(operation);
-    plan.both_ways = true;
-    plan.check = true;
-    plan.queue_pairs = 2;
-    Pair pair(plan);
-    const Outcomes outcomes = pair.run();
-    ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
-    ASSERT_TRUE(outcomes.passive) << describe(outcomes.passive.error());
-    EXPECT_EQ(outcomes.active->messages, 200U);
-    EXPECT_EQ(outcomes.passive->messages, 200U);
-    EXPECT_EQ(outcomes.active->mismatches.value_or(0), 0U);
-    EXPECT_EQ(outcomes.mismatches, 0U);
-    if (operation == Operation::Send) {
-      EXPECT_EQ(outcomes.active->received, 200U);
-      EXPECT_EQ(outcomes.passive->received, 200U);
-    }
-  }
-}
-
-TEST(Bandwidth, BothWaysByTimeEndsWhenNothingComesAnyMore) {
-  Plan plan = small_plan(Operation::Send);
-  plan.iterations = {};
-  plan.time = std::chrono::milliseconds(20);
-  plan.both_ways = true;
-  Pair pair(plan);
-  const Outcomes outcomes = pair.run();
-  ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
-  ASSERT_TRUE(outcomes.passive) << describe(outcomes.passive.error());
-  EXPECT_EQ(outcomes.active->received, outcomes.passive->messages);
-  EXPECT_EQ(outcomes.passive->received, outcomes.active->messages);
-}
-
 TEST(Bandwidth, ALimitedRateHoldsMessagesBack) {
   Plan plan = small_plan();
   plan.iterations = {};
@@ -214,6 +180,21 @@ TEST(Bandwidth, ALimitedRateHoldsMessagesBack) {
   const double seconds = static_cast<double>(outcomes.active->duration_ns) / 1e9;
   EXPECT_LE(static_cast<double>(outcomes.active->messages), 1000 * seconds + 50 + 2);
   EXPECT_GT(outcomes.active->messages, 1U);
+}
+
+TEST(Bandwidth, ALowRateHoldsBackTheFirstAndTheLastMessagesToo) {
+  Plan plan = small_plan();
+  plan.depth = 128;
+  plan.moderation = 100;
+  plan.queue_pairs = 2;
+  plan.iterations = {};
+  plan.time = std::chrono::milliseconds(50);
+  plan.rate_bits_per_s = 64 * 8 * 40.0;  // 40 messages a second
+  Pair pair(plan);
+  const Outcomes outcomes = pair.run();
+  ASSERT_TRUE(outcomes.active);
+  const double seconds = static_cast<double>(outcomes.active->duration_ns) / 1e9;
+  EXPECT_LE(static_cast<double>(outcomes.active->messages), 40 * seconds + 2 + 4);
 }
 
 TEST(Bandwidth, EndsWhenToldAndKeepsWhatWasMeasured) {
@@ -251,17 +232,6 @@ TEST(Bandwidth, AFailedCompletionIsExplained) {
 
 TEST(Bandwidth, APeerThatIsGoneEndsIt) {
   Pair pair(small_plan());
-  pair.active_faults.unplugged = true;
-  const Outcomes outcomes = pair.run();
-  ASSERT_FALSE(outcomes.active);
-  EXPECT_EQ(describe(outcomes.active.error()),
-            describe(verbs::explain({.status = fakes::kRetriesExceeded}, "peer")));
-}
-
-TEST(Bandwidth, BothWaysWhatFailedFirstIsTold) {
-  Plan plan = small_plan(Operation::Send);
-  plan.both_ways = true;
-  Pair pair(plan);
   pair.active_faults.unplugged = true;
   const Outcomes outcomes = pair.run();
   ASSERT_FALSE(outcomes.active);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rdma/perf/pattern.h"
+#include "rdma/perf/verifier.h"
 #include "tests/rdma/perf/pair.h"
 
 namespace chokepoint::rdma::perf {
@@ -144,11 +145,95 @@ TEST(Check, LossOverUcIsNoMismatchButAChangedBitIs) {
   }
 }
 
+TEST(Check, HoweverManyWereLostTheNextOneIsKnown) {
+  for (const Operation operation : {Operation::WriteImmediate, Operation::Send}) {
+    Plan plan = checked_plan(operation);
+    plan.transport = Transport::Uc;
+    Pair pair(plan);
+    memory::Buffer& buffer = *pair.passive->buffer;
+    const Layout layout = layout_of(plan);
+    Verifier verifier(buffer, plan, layout);
+    const std::uint64_t sequence = layout.ring * 12345;  // of place 0
+    const Area& area = operation == Operation::Send ? layout.receives : layout.targets;
+    const std::span message(buffer.host() + area.at(0, 0), layout.message_bytes);
+    write_pattern(message, {.sequence = sequence});
+    ASSERT_TRUE(verifier.received({}));
+    EXPECT_EQ(verifier.mismatches(), 0U);
+    ASSERT_TRUE(verifier.received({}));  // the same again
+    EXPECT_EQ(verifier.mismatches(), 1U);
+    write_pattern(message, {.sequence = 2 * sequence});
+    message[3] ^= std::byte{1};
+    ASSERT_TRUE(verifier.received({}));
+    EXPECT_EQ(verifier.mismatches(), 2U);
+  }
+}
+
+TEST(Check, ATestThatEndsInItsWarmUpHasNothingToHoldAgainst) {
+  for (const Operation operation : {Operation::Write, Operation::FetchAndAdd}) {
+    Plan plan = checked_plan(operation);
+    plan.warm_up = 1'000'000'000;
+    Pair pair(plan);
+    pair.active->attention.ends_after = 2;
+    EXPECT_EQ(mismatches_of(pair), 0U);
+  }
+}
+
+// Memory of a GPU.
+class FarBuffer final : public memory::Buffer {
+ public:
+  explicit FarBuffer(memory::Buffer& near) : near_(near) {}
+  verbs::MemoryView view() const override { return near_.view(); }
+  std::byte* host() override { return nullptr; }
+  Result<> write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    return near_.write(offset, bytes);
+  }
+  Result<> read(std::uint64_t offset, std::span<std::byte> bytes) const override {
+    return near_.read(offset, bytes);
+  }
+  std::string describe() const override { return "far"; }
+
+ private:
+  memory::Buffer& near_;
+};
+
+TEST(Check, NothingGoesInlineThatTheProcessorCannotRead) {
+  Plan plan = checked_plan(Operation::Write);
+  plan.inline_bytes = 96;
+  Pair pair(plan);
+  FarBuffer far(*pair.active->buffer);
+  const auto prepared = [&](Role role) {
+    return prepare({.role = role,
+                    .endpoint = *pair.active->endpoint,
+                    .buffer = far,
+                    .region = *pair.active->region,
+                    .attention = pair.active->attention},
+                   plan);
+  };
+  const auto refused = prepared(Role::Active);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(describe(refused.error()),
+            "RDMA test: far: the processor cannot read it, and copies what goes inline; leave "
+            "--inline out");
+  EXPECT_TRUE(prepared(Role::Passive));
+  plan.inline_bytes = 95;
+  EXPECT_TRUE(prepared(Role::Active));
+}
+
 TEST(Check, InlinedMessagesAreCheckedToo) {
   Plan plan = checked_plan(Operation::Write);
   plan.inline_bytes = 96;
   Pair pair(plan);
   EXPECT_EQ(mismatches_of(pair), 0U);
+}
+
+TEST(Pattern, TellsItsNumber) {
+  std::array<std::byte, 8> one{};
+  for (const std::uint64_t sequence : {std::uint64_t{0}, std::uint64_t{7}, ~std::uint64_t{9}}) {
+    write_pattern(one, {.queue = 5, .sequence = sequence});
+    EXPECT_EQ(sequence_of(one, 5), sequence);
+    EXPECT_NE(sequence_of(one, 4), sequence);
+  }
+  EXPECT_EQ(sequence_of(std::span(one).first(7), 5), std::nullopt);
 }
 
 TEST(Pattern, IsAnotherForEachNumberAndQueue) {

@@ -95,6 +95,17 @@ TEST_P(EveryLatency, EndsWhenToldAndKeepsWhatWasMeasured) {
   EXPECT_GT(outcomes.active->messages, 0U);
 }
 
+TEST_P(EveryLatency, EndsWhenToldThoughItNeverWaits) {
+  Plan plan = latency_plan(GetParam());
+  plan.iterations = {};
+  plan.time = std::chrono::hours(1);
+  Pair pair(plan);
+  pair.active->attention.ends_after = 2;
+  const Outcomes outcomes = pair.run();
+  ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
+  EXPECT_GT(outcomes.active->messages, 0U);
+}
+
 TEST_P(EveryLatency, APeerThatIsGoneEndsIt) {
   Pair pair(latency_plan(GetParam()));
   pair.active_faults.unplugged = true;

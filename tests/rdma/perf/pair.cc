@@ -64,7 +64,7 @@ Outcomes Pair::run() {
   Outcomes outcomes{.active = fail(Error{}), .passive = fail(Error{})};
   std::thread answering([&] { outcomes.passive = perf::run(other, plan); });
   outcomes.active = perf::run(one, plan);
-  if (!plan.both_ways) {
+  if (!plan.both_ways || !outcomes.active) {
     passive->attention.ended = true;
   }
   answering.join();

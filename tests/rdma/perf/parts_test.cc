@@ -37,6 +37,17 @@ TEST(Layout, ModerationNeverAsksForMoreThanTheDepth) {
   EXPECT_EQ(layout_of({.depth = 16, .moderation = 100, .post_list = 5}).group, 15U);
 }
 
+TEST(Layout, AtALowRateGroupsAreSmall) {
+  Plan plan{.message_bytes = 1000, .queue_pairs = 2, .moderation = 100, .rate_bits_per_s = 1e6};
+  EXPECT_EQ(layout_of(plan).group, 1U);
+  plan.post_list = 8;
+  EXPECT_EQ(layout_of(plan).group, 8U);
+  plan.rate_bits_per_s = 0.32e9;  // 20 a millisecond on each
+  EXPECT_EQ(layout_of(plan).group, 16U);
+  plan.rate_bits_per_s = 1e15;
+  EXPECT_EQ(layout_of(plan).group, 104U);
+}
+
 TEST(Layout, WithCheckEachMessageUnderWayHasItsOwnPlace) {
   const Plan plan{.operation = Operation::WriteImmediate,
                   .message_bytes = 4096,
@@ -117,6 +128,21 @@ TEST(Meter, PeakIsTheFastestStretch) {
   Outcome outcome;
   meter.fill(outcome, 1000);
   EXPECT_DOUBLE_EQ(*outcome.peak_mbps, 32.0);
+}
+
+TEST(Meter, APeakIsNoBurstOfManyQueuePairs) {
+  Meter meter(800);
+  meter.begin(0);
+  std::uint64_t messages = 0;
+  for (std::int64_t burst = 1; burst <= 100; ++burst) {  // every 80 ms, in two parts
+    const std::uint64_t first = burst % 2 == 0 ? 100 : 700;
+    meter.sample(80 * kMillisecond * burst, messages += first);
+    meter.sample(80 * kMillisecond * burst + kMillisecond, messages += 800 - first);
+  }
+  Outcome outcome;
+  meter.fill(outcome, 1000);
+  EXPECT_GE(*outcome.peak_mbps, 80.0);
+  EXPECT_LE(*outcome.peak_mbps, 80.0 * 17 / 16);
 }
 
 TEST(Meter, WithoutAMessageThereIsNoRate) {

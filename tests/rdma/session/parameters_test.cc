@@ -135,6 +135,13 @@ TEST(RdmaParametersTest, MistakesAreToldInOneLine) {
   wrong.moderation = 5;
   EXPECT_THAT(refusal(check(wrong)), HasSubstr("a depth of 4 would fill up in silence"));
   wrong = fine;
+  wrong.inline_bytes = 64;
+  EXPECT_EQ(refusal(check(wrong)), "none");
+  wrong.server_memory.kind = Memory::Kind::Gpu;
+  EXPECT_THAT(refusal(check(wrong)), HasSubstr("--inline: the processor copies"));
+  wrong.inline_bytes = 0;
+  EXPECT_EQ(refusal(check(wrong)), "none");
+  wrong = fine;
   wrong.mtu_bytes = 1500;
   EXPECT_THAT(refusal(check(wrong)), HasSubstr("256, 512, 1024, 2048 or 4096"));
 }
