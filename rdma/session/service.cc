@@ -99,6 +99,7 @@ class Test {
       return std::unexpected(bytes.error());
     }
     return station_->provide_memory(*bytes, asked_.parameters.server_memory,
+                                    asked_.parameters.operation,
                                     asked_.parameters.relaxed_ordering);
   }
 

@@ -79,13 +79,14 @@ Result<> Station::look_at_port() {
   return {};
 }
 
-Result<> Station::provide_memory(std::uint64_t bytes, const Memory& memory, bool relaxed_ordering) {
+Result<> Station::provide_memory(std::uint64_t bytes, const Memory& memory,
+                                 verbs::Operation operation, bool relaxed_ordering) {
   Result<std::unique_ptr<memory::Buffer>> buffer = make_buffer(bytes, memory, choice_.numa_node);
   if (!buffer) {
     return std::unexpected(buffer.error());
   }
   Result<std::unique_ptr<verbs::Region>> region =
-      device_->register_memory((*buffer)->view(), relaxed_ordering);
+      device_->register_memory((*buffer)->view(), verbs::needed_for(operation), relaxed_ordering);
   if (!region) {
     return std::unexpected(region.error());
   }

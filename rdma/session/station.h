@@ -28,7 +28,9 @@ class Station {
   const SideFacts& facts() const { return facts_; }
 
   // Once, for the largest round.
-  Result<> provide_memory(std::uint64_t bytes, const Memory& memory, bool relaxed_ordering);
+  // `operation`: what the peer may do to it.
+  Result<> provide_memory(std::uint64_t bytes, const Memory& memory, verbs::Operation operation,
+                          bool relaxed_ordering);
   std::string memory_text() const { return buffer_->describe(); }
 
   // Fresh ones for each round: what one has posted and left over is nothing to the next one.

@@ -101,8 +101,9 @@ class Conductor {
     if (!bytes) {
       return std::unexpected(bytes.error());
     }
-    const Result<> provided = station_->provide_memory(*bytes, trial_.parameters.client_memory,
-                                                       trial_.parameters.relaxed_ordering);
+    const Result<> provided =
+        station_->provide_memory(*bytes, trial_.parameters.client_memory,
+                                 trial_.parameters.operation, trial_.parameters.relaxed_ordering);
     if (provided) {
       trial_.memory = station_->memory_text();
     }

@@ -44,6 +44,7 @@ class Device {
   virtual const DeviceLimits& limits() const = 0;
   virtual Result<Port> port(int number) const = 0;
   virtual Result<std::unique_ptr<Region>> register_memory(const MemoryView& memory,
+                                                          const Rights& peers,
                                                           bool relaxed_ordering) = 0;
   virtual Result<std::unique_ptr<Endpoint>> open_endpoint(const EndpointOptions& options) = 0;
 };

@@ -14,7 +14,7 @@ class LiveDevice final : public Device {
   const std::string& name() const override { return name_; }
   const DeviceLimits& limits() const override { return limits_; }
   Result<Port> port(int number) const override;
-  Result<std::unique_ptr<Region>> register_memory(const MemoryView& memory,
+  Result<std::unique_ptr<Region>> register_memory(const MemoryView& memory, const Rights& peers,
                                                   bool relaxed_ordering) override;
   Result<std::unique_ptr<Endpoint>> open_endpoint(const EndpointOptions& options) override;
 
@@ -24,7 +24,6 @@ class LiveDevice final : public Device {
 
   Result<ibv_port_attr> query_port(int number) const;
   Result<std::vector<ibv_gid_entry>> query_gids() const;
-  unsigned access() const;
 
   std::shared_ptr<const Api> api_;
   std::string name_;

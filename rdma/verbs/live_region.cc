@@ -6,6 +6,14 @@
 namespace chokepoint::rdma::verbs {
 namespace {
 
+unsigned access_of(const Rights& peers) {
+  unsigned access = IBV_ACCESS_LOCAL_WRITE;
+  access |= peers.write ? unsigned{IBV_ACCESS_REMOTE_WRITE} : 0U;
+  access |= peers.read ? unsigned{IBV_ACCESS_REMOTE_READ} : 0U;
+  access |= peers.atomic ? unsigned{IBV_ACCESS_REMOTE_ATOMIC} : 0U;
+  return access;
+}
+
 class LiveRegion final : public Region {
  public:
   LiveRegion(Owned<ibv_mr> region, const MemoryView& memory)
@@ -34,22 +42,19 @@ ibv_mr* register_host(const Api& api, ibv_pd* domain, const MemoryView& memory, 
 
 }  // namespace
 
-unsigned LiveDevice::access() const {
-  const unsigned always = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  return limits_.atomics ? always | IBV_ACCESS_REMOTE_ATOMIC : always;
-}
-
 Result<std::unique_ptr<Region>> LiveDevice::register_memory(const MemoryView& memory,
+                                                            const Rights& peers,
                                                             bool relaxed_ordering) {
+  const unsigned access = access_of(peers);
   errno = 0;
   Owned<ibv_mr> region(nullptr, api_->dereg_mr);
   if (!memory.dmabuf) {
-    region.reset(register_host(*api_, domain_.get(), memory, access(), relaxed_ordering));
+    region.reset(register_host(*api_, domain_.get(), memory, access, relaxed_ordering));
   } else if (api_->reg_dmabuf_mr != nullptr) {
     const unsigned ordering = relaxed_ordering ? unsigned{IBV_ACCESS_RELAXED_ORDERING} : 0U;
     region.reset(api_->reg_dmabuf_mr(domain_.get(), memory.dmabuf_offset, memory.bytes,
                                      memory.address, *memory.dmabuf,
-                                     static_cast<int>(access() | ordering)));
+                                     static_cast<int>(access | ordering)));
   } else {
     return fail(ErrorKind::Unsupported, "register dma-buf", name_,
                 "libibverbs is too old to know of dma-buf", "rdma-core 34 or newer is needed");

@@ -40,4 +40,20 @@ bool carries(Transport transport, Operation operation) {
   return false;
 }
 
+Rights needed_for(Operation operation) {
+  switch (operation) {
+    case Operation::Write:
+    case Operation::WriteImmediate:
+      return {.write = true};
+    case Operation::Read:
+      return {.read = true};
+    case Operation::FetchAndAdd:
+    case Operation::CompareAndSwap:
+      return {.atomic = true};
+    case Operation::Send:
+      return {};
+  }
+  return {};
+}
+
 }  // namespace chokepoint::rdma::verbs

@@ -20,6 +20,14 @@ Result<Transport> transport_named(std::string_view name);
 // What this operation can do over this transport, as the specification has it.
 bool carries(Transport transport, Operation operation);
 
+// What the peer may do to memory by itself. What it sends is received with none of these.
+struct Rights {
+  bool write = false;
+  bool read = false;
+  bool atomic = false;
+};
+Rights needed_for(Operation operation);
+
 enum class GidType { InfiniBand, RoceV1, RoceV2 };
 using Gid = std::array<std::uint8_t, 16>;
 

@@ -39,6 +39,13 @@ bool reaches(const FabricDevice& device, std::uint32_t key, std::uint64_t addres
   return bytes == 0 || (region != device.regions.end() && region->second.holds(address, bytes));
 }
 
+bool may(const FabricDevice& device, std::uint32_t key, Operation operation) {
+  const auto region = device.regions.find(key);
+  const rdma::verbs::Rights needed = rdma::verbs::needed_for(operation);
+  return region != device.regions.end() && region->second.peers.write >= needed.write &&
+         region->second.peers.read >= needed.read && region->second.peers.atomic >= needed.atomic;
+}
+
 bool is_atomic(Operation operation) {
   return operation == Operation::FetchAndAdd || operation == Operation::CompareAndSwap;
 }
@@ -107,7 +114,8 @@ std::uint64_t atomic(const SendRequest& request) {
 
 Fate touch_memory(FabricPair& pair, FabricPair& peer, const Message& message) {
   const SendRequest& request = message.request;
-  if (!reaches(*peer.device, request.remote_key, request.remote_address, length_of(request))) {
+  if (!reaches(*peer.device, request.remote_key, request.remote_address, length_of(request)) ||
+      !may(*peer.device, request.remote_key, request.operation)) {
     return kRemoteAccessError;
   }
   if (is_atomic(request.operation)) {

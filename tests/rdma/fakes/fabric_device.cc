@@ -8,11 +8,13 @@ using StatePtr = std::shared_ptr<FakeFabric::State>;
 
 class FakeRegion final : public verbs::Region {
  public:
-  FakeRegion(StatePtr state, FabricDevice& device, const verbs::MemoryView& memory)
+  FakeRegion(StatePtr state, FabricDevice& device, const verbs::MemoryView& memory,
+             const verbs::Rights& peers)
       : state_(std::move(state)),
         device_(device),
         remote_{.address = memory.address, .bytes = memory.bytes, .key = state_->next_key++} {
-    device_.regions[remote_.key] = {.address = memory.address, .bytes = memory.bytes};
+    device_.regions[remote_.key] = {
+        .address = memory.address, .bytes = memory.bytes, .peers = peers};
     ++device_.traffic.regions;
   }
   FakeRegion(const FakeRegion&) = delete;
@@ -48,12 +50,13 @@ class OpenDevice final : public verbs::Device {
   }
 
   Result<std::unique_ptr<verbs::Region>> register_memory(const verbs::MemoryView& memory,
+                                                         const verbs::Rights& peers,
                                                          bool /*relaxed_ordering*/) override {
     const std::lock_guard hold(state_->lock);
     if (device_.faults.register_memory) {
       return fail(*device_.faults.register_memory);
     }
-    return std::make_unique<FakeRegion>(state_, device_, memory);
+    return std::make_unique<FakeRegion>(state_, device_, memory, peers);
   }
 
   Result<std::unique_ptr<verbs::Endpoint>> open_endpoint(

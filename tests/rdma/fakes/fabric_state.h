@@ -21,6 +21,7 @@ using FabricClock = std::chrono::steady_clock;
 struct FabricRegion {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
+  rdma::verbs::Rights peers = {};
 
   bool holds(std::uint64_t start, std::uint64_t length) const {
     return start >= address && length <= bytes && start - address <= bytes - length;

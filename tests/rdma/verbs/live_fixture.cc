@@ -63,9 +63,13 @@ PathOptions LiveTest::path() {
 }
 
 Piece LiveTest::piece(std::size_t bytes) {
+  return piece(bytes, {.write = true, .read = true, .atomic = device_->limits().atomics});
+}
+
+Piece LiveTest::piece(std::size_t bytes, const Rights& peers) {
   Piece made{.bytes = std::vector<std::byte>(bytes), .region = nullptr};
   made.region =
-      value_of(device_->register_memory({.address = made.address(), .bytes = bytes}, true));
+      value_of(device_->register_memory({.address = made.address(), .bytes = bytes}, peers, true));
   return made;
 }
 

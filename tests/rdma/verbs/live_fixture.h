@@ -39,6 +39,7 @@ class LiveTest : public testing::Test {
   static PathOptions path();
 
   Piece piece(std::size_t bytes);
+  Piece piece(std::size_t bytes, const Rights& peers);
   Ends open_ends(const EndpointOptions& options);
   Ends connected_ends(const EndpointOptions& options, const PathOptions& path);
   Ends connected_ends(Transport transport = Transport::Rc) {

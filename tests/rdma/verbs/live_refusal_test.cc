@@ -58,6 +58,16 @@ TEST_F(LiveRefusal, AWrongKeyIsTold) {
   EXPECT_THAT(failure_of(complete(*ends.source, request)), HasSubstr("a wrong key"));
 }
 
+TEST_F(LiveRefusal, MemoryThatMayOnlyBeReadIsNotWritten) {
+  Piece from = piece(64);
+  Piece to = piece(64, {.read = true});
+  const Ends ends = connected_ends();
+  EXPECT_EQ(complete(*ends.source, to_remote(Operation::Read, from, to, 64)).status, 0);
+  from.bytes.assign(64, std::byte{7});
+  EXPECT_NE(complete(*ends.source, to_remote(Operation::Write, from, to, 64)).status, 0);
+  EXPECT_EQ(to.bytes.front(), std::byte{0});
+}
+
 TEST_F(LiveRefusal, WhatIsOutsideOfThePeersMemoryIsTold) {
   Piece from = piece(64);
   Piece to = piece(64);
@@ -114,7 +124,8 @@ TEST_F(LiveRefusal, AMemoryLockLimitThatIsTooLowIsTold) {
   std::vector<std::byte> memory(4 << 20);
   const LittleLockedMemory little(256 << 10);
   const auto region = device().register_memory(
-      {.address = reinterpret_cast<std::uint64_t>(memory.data()), .bytes = memory.size()}, false);
+      {.address = reinterpret_cast<std::uint64_t>(memory.data()), .bytes = memory.size()}, {},
+      false);
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().kind, ErrorKind::Exhausted);
   EXPECT_THAT(describe(region.error()), HasSubstr("the memory lock limit is 256 KiB; ulimit -l"));
