@@ -134,6 +134,11 @@ class Negotiation {
       return refuse(ErrorKind::Usage, fmt::format("--post-list {}", parameters_.post_list),
                     fmt::format("a depth of {} cannot hold a post", *depth), "ask for fewer");
     }
+    if (parameters_.moderation.value_or(1) > *depth) {
+      return refuse(ErrorKind::Usage, fmt::format("--moderation {}", *parameters_.moderation),
+                    fmt::format("a depth of {} would fill up in silence", *depth),
+                    "ask for less, or give a larger --depth");
+    }
     depth_ = *depth;
     receive_depth_ = *receive;
     return {};

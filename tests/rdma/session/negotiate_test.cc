@@ -65,6 +65,13 @@ TEST_F(NegotiateTest, SmallMessagesAreModerated) {
   EXPECT_EQ(agree()->rounds[0].moderation, 4);
 }
 
+TEST_F(NegotiateTest, AModerationThatWasAskedForIsNotCutToTheUsualDepth) {
+  parameters_.moderation = 1000;
+  EXPECT_THAT(refusal(), HasSubstr("--moderation 1000: a depth of 128 would fill up in silence"));
+  parameters_.depth = 1000;
+  EXPECT_EQ(agree()->rounds[0].moderation, 1000);
+}
+
 TEST_F(NegotiateTest, SmallMessagesOfLatencyTravelInTheRequest) {
   parameters_.metric = perf::Metric::Latency;
   parameters_.sizes = {2, 4096};
