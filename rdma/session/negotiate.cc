@@ -174,7 +174,13 @@ class Negotiation {
       }
       agreement_.rounds.push_back(round(size));
     }
-    if (!agreement_.rounds.empty()) {
+    const std::size_t left = agreement_.rounds.size();
+    if (left > 0 && left < parameters_.sizes.size()) {
+      agreement_.lowered.push_back(
+          fmt::format("{} sizes instead of {} (a message of UD fits into one packet of {} bytes)",
+                      left, parameters_.sizes.size(), agreement_.mtu_bytes));
+    }
+    if (left > 0) {
       return {};
     }
     return refuse(

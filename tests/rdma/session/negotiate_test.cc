@@ -166,6 +166,9 @@ TEST_F(NegotiateTest, ADatagramFitsIntoOnePacket) {
   EXPECT_THAT(refusal(), HasSubstr("fits into one packet of 4096 bytes"));
   parameters_.sizes = {2048, 4096, 8192};
   EXPECT_EQ(agree()->rounds.size(), 2U) << "a sweep ends there";
+  EXPECT_THAT(agree()->lowered, ElementsAre(HasSubstr("2 sizes instead of 3")));
+  parameters_.sizes = {2048, 4096};
+  EXPECT_THAT(agree()->lowered, ElementsAre());
 }
 
 TEST_F(NegotiateTest, AtomicsWantADeviceThatHasThem) {
