@@ -11,11 +11,22 @@ namespace {
 
 using Pair = std::pair<std::string, std::string>;
 
+// Of all queue pairs of a way in one bin.
+struct Moved {
+  double bytes = 0;
+  double resent_bytes = 0;
+  double inside_ns = 0;
+
+  double resending_ns() const { return bytes > 0 ? inside_ns * resent_bytes / bytes : 0; }
+};
+
 // What one way says of itself, and of the other way by answering it.
 struct Counted {
   RoceWay way = {};
   double filled = 0;    // gaps in it
   double reported = 0;  // packets of the other way that its sender missed
+  Spans marked = {};
+  std::map<std::pair<std::int64_t, std::int64_t>, Moved> bins = {};
 };
 
 class Sight {
@@ -43,6 +54,7 @@ class Sight {
       counted.way.from = pair.first;
       counted.way.to = pair.second;
       counted.way.missing = std::max(counted.filled, reported);
+      add_times(counted);
     }
     for (auto& [pair, counted] : ways_) {
       if (counted.way.packets > 0) {
@@ -55,6 +67,15 @@ class Sight {
   }
 
  private:
+  // Queue pairs that send side by side share the time.
+  void add_times(Counted& counted) const {
+    const Spans marked = common_to(united(std::move(counted.marked)), inside_);
+    counted.way.marked_ns = static_cast<double>(length_ns(marked));
+    for (const auto& [bin, moved] : counted.bins) {
+      counted.way.resending_ns += moved.resending_ns();
+    }
+  }
+
   Span common(const Span& span, std::size_t node) const {
     return {clocks_.common_ns(node, span.start_ns), clocks_.common_ns(node, span.end_ns)};
   }
@@ -74,8 +95,14 @@ class Sight {
     add(sample.congestion_marks, counted.way.marks);
     add(sample.out_of_order, counted.filled);
     add(sample.duplicate_acks, counted.reported);
-    counted.way.marked_ns += sample.congestion_marks.value_or(0) > 0 ? inside_ns : 0;
-    counted.way.resending_ns += resent_share(sample) * inside_ns;
+    if (sample.congestion_marks.value_or(0) > 0) {
+      counted.marked.push_back(span);
+    }
+    Moved& moved = counted.bins[{span.start_ns, span.end_ns}];
+    const auto bytes = static_cast<double>(sample.payload_bytes.value_or(0));
+    moved.bytes += bytes;
+    moved.resent_bytes += resent_share(sample) * bytes;
+    moved.inside_ns = inside_ns;
   }
 
   const Clocks& clocks_;

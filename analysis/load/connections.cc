@@ -93,8 +93,12 @@ class Joiner {
 
   FlowData& at(FlowPlace place) { return run_.nodes[place.node].flows[place.flow]; }
 
-  // Where the job's sockets were seen, what none of its processes has is not the job's.
+  // Where the job's sockets were seen, what none of its processes has is not the job's; RoCE has no
+  // socket that could tell.
   bool is_of_others(FlowPlace place) {
+    if (at(place).row.protocol == "roce") {
+      return false;
+    }
     const auto has_process = [](const FlowData& flow) { return flow.row.process.known(); };
     return !has_process(at(place)) &&
            std::ranges::any_of(run_.nodes[place.node].flows, has_process);

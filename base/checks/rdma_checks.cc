@@ -152,8 +152,11 @@ void judge_mtu(const RdmaPort& port, int mtu, Check& check) {
   constexpr int kGood = 4096;
   const std::string netdev = port.netdev.value_or("INTERFACE");
   const int possible = port.netdev_mtu_bytes ? host::roce_mtu_bytes(*port.netdev_mtu_bytes) : mtu;
-  check.found = fmt::format("{}, {} {}'s MTU is {}", mtu, mtu < possible ? "though" : "as", netdev,
-                            port.netdev_mtu_bytes.value_or(0));
+  check.found = std::to_string(mtu);
+  if (port.netdev_mtu_bytes) {
+    check.found += fmt::format(", {} {}'s MTU is {}", mtu < possible ? "though" : "as", netdev,
+                               *port.netdev_mtu_bytes);
+  }
   if (mtu >= kGood) {
     return;
   }

@@ -20,13 +20,15 @@ std::string unit_name(std::string_view common) {
 
 }  // namespace
 
-// Queue pairs' counters are 32 bits wide on some cards, whatever the file shows.
+// Queue pairs' counters are 32 bits wide on some cards, whatever the file shows. Those of data,
+// which count in words, have 64 or stop at their end.
 void RdmaSampler::keep(std::vector<host::RdmaCounter> found, const std::string& subject,
                        Sink& sink) {
   for (host::RdmaCounter& each : found) {
-    Counter& counter = sink.counter({fmt::format("{}{}", record::kRdmaPrefix, each.name), subject,
-                                     unit_name(each.name), each.files.front()},
-                                    Keep::OnceChanged, Wrap::At32Bits);
+    Counter& counter =
+        sink.counter({fmt::format("{}{}", record::kRdmaPrefix, each.name), subject,
+                      unit_name(each.name), each.files.front()},
+                     Keep::OnceChanged, each.unit > 1 ? Wrap::Never : Wrap::At32Bits);
     sources_.push_back({std::move(each), &counter});
   }
 }

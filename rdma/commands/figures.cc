@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/host/rdma.h"
+#include "rdma/perf/layout.h"
 
 namespace chokepoint::rdma {
 namespace {
@@ -22,6 +23,11 @@ std::optional<Value> sum(const std::optional<Value>& a, const std::optional<Valu
 }
 
 bool may_lose(const perf::Plan& plan) { return plan.transport != verbs::Transport::Rc; }
+
+// What arrives, even where that is nothing.
+bool is_counted_there(const session::Round& round) {
+  return round.plan.metric == perf::Metric::Bandwidth && perf::takes_receive(round.plan.operation);
+}
 
 Figures of(const Half& half) {
   return {.messages = half.messages,
@@ -50,7 +56,7 @@ Figures figures_of(const session::Round& round) {
     figures.average_mbps = sum(client.average_mbps, server.average_mbps);
     figures.peak_mbps = sum(client.peak_mbps, server.peak_mbps);
     figures.messages_per_s = sum(client.messages_per_s, server.messages_per_s);
-  } else if (may_lose(round.plan) && server.average_mbps) {
+  } else if (may_lose(round.plan) && is_counted_there(round)) {
     figures = of(server);
     figures.lost = client.messages - std::min(client.messages, server.messages);
   }

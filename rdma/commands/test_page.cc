@@ -264,7 +264,7 @@ void print_page(const cli::Context& context, const Trial& trial, const fabric::J
     fmt::print(context.out, "{}\n", fabric.next_step);
   }
   if (trial.failure) {
-    context.out << "The next size failed: this is what was measured until then.\n";
+    context.out << "What followed failed: this is what was measured until then.\n";
   }
   if (trial.interrupted) {
     context.out << "Interrupted: this is what was measured until then.\n";

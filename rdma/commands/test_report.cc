@@ -2,6 +2,7 @@
 
 #include "base/control/bodies.h"
 #include "rdma/commands/figures.h"
+#include "rdma/perf/layout.h"
 
 namespace chokepoint::rdma {
 namespace {
@@ -35,10 +36,17 @@ Json share_of(const std::optional<double>& average, const std::optional<double>&
   return *average / *ceiling * 100;
 }
 
-Json half_body(const Half& half) {
-  return {{"messages", half.messages},
-          {"bytes", half.bytes},
-          {"duration_s", half.duration_s},
+// Who is written to or read from hears nothing of it.
+bool is_counted_there(const perf::Plan& plan) {
+  const bool answers =
+      plan.metric == perf::Metric::Latency && plan.operation == verbs::Operation::Write;
+  return plan.both_ways || answers || perf::takes_receive(plan.operation);
+}
+
+Json half_body(const Half& half, bool is_counted) {
+  return {{"messages", is_counted ? Json(half.messages) : Json()},
+          {"bytes", is_counted ? Json(half.bytes) : Json()},
+          {"duration_s", half.duration_s > 0 ? Json(half.duration_s) : Json()},
           {"average_mbps", or_null(half.average_mbps)},
           {"mismatches", or_null(half.mismatches)},
           {"cpu_percent", half.cpu_percent}};
@@ -60,15 +68,15 @@ void add_round(Json& body, const Trial& trial, const Round& round) {
   body["mismatches"] = or_null(figures.mismatches);
   body["moderation"] = round.plan.moderation;
   body["inline_bytes"] = round.plan.inline_bytes;
-  body["here"] = half_body(round.client);
-  body["there"] = half_body(round.server);
+  body["here"] = half_body(round.client, true);
+  body["there"] = half_body(round.server, is_counted_there(round.plan));
 }
 
 // A sweep has figures of each size, and none of its own.
 void add_no_round(Json& body) {
   for (const char* name : {"message_bytes", "iterations", "duration_s", "average_mbps", "peak_mbps",
                            "message_rate_per_s", "ceiling_mbps", "ceiling_percent", "latency_us",
-                           "lost", "mismatches", "moderation", "inline_bytes"}) {
+                           "lost", "mismatches", "moderation", "inline_bytes", "here", "there"}) {
     body[name] = nullptr;
   }
 }

@@ -47,14 +47,19 @@ Json pfc_json(const std::optional<net::PriorityFlowControl>& pfc) {
   return pfc ? Json(pfc->enabled) : Json();
 }
 
-Json port_json(const Listing& listing, const host::RdmaPort& port) {
+// What software calls its rate is a name.
+Json rate_json(const host::RdmaDevice& device, const host::RdmaPort& port) {
+  return device.pci_address && port.rate ? or_null(host::rdma_rate_mbps(*port.rate)) : Json();
+}
+
+Json port_json(const Listing& listing, const host::RdmaDevice& device, const host::RdmaPort& port) {
   const Json possible =
       port.netdev_mtu_bytes ? Json(host::roce_mtu_bytes(*port.netdev_mtu_bytes)) : Json();
   return {{"number", port.number},
           {"state", or_null(port.state)},
           {"physical_state", or_null(port.physical)},
           {"link_layer", or_null(port.link_layer)},
-          {"rate_mbps", port.rate ? or_null(host::rdma_rate_mbps(*port.rate)) : Json()},
+          {"rate_mbps", rate_json(device, port)},
           {"rate", or_null(port.rate)},
           {"netdev", or_null(port.netdev)},
           {"netdev_mtu_bytes", or_null(port.netdev_mtu_bytes)},
@@ -68,7 +73,7 @@ Json port_json(const Listing& listing, const host::RdmaPort& port) {
 Json device_json(const Listing& listing, const host::RdmaDevice& device) {
   Json ports = Json::array();
   for (const host::RdmaPort& port : device.ports) {
-    ports.push_back(port_json(listing, port));
+    ports.push_back(port_json(listing, device, port));
   }
   return {{"name", device.name},
           {"firmware", or_null(device.firmware)},

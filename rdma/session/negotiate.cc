@@ -134,6 +134,11 @@ class Negotiation {
       return refuse(ErrorKind::Usage, fmt::format("--post-list {}", parameters_.post_list),
                     fmt::format("a depth of {} cannot hold a post", *depth), "ask for fewer");
     }
+    if (parameters_.moderation.value_or(1) > *depth) {
+      return refuse(ErrorKind::Usage, fmt::format("--moderation {}", *parameters_.moderation),
+                    fmt::format("a depth of {} would fill up in silence", *depth),
+                    "ask for less, or give a larger --depth");
+    }
     depth_ = *depth;
     receive_depth_ = *receive;
     return {};
@@ -169,7 +174,13 @@ class Negotiation {
       }
       agreement_.rounds.push_back(round(size));
     }
-    if (!agreement_.rounds.empty()) {
+    const std::size_t left = agreement_.rounds.size();
+    if (left > 0 && left < parameters_.sizes.size()) {
+      agreement_.lowered.push_back(
+          fmt::format("{} sizes instead of {} (a message of UD fits into one packet of {} bytes)",
+                      left, parameters_.sizes.size(), agreement_.mtu_bytes));
+    }
+    if (left > 0) {
       return {};
     }
     return refuse(

@@ -113,6 +113,10 @@ Result<> check_operation(const Parameters& parameters) {
                    parameters.transport == verbs::Transport::Ud ? "UD carries send alone; try RC"
                                                                 : "RC carries every operation");
   }
+  if (parameters.by_cm && parameters.transport != verbs::Transport::Rc) {
+    return mistake(fmt::format("--cm over {}", verbs::name_of(parameters.transport)),
+                   "rdma_cm connects queue pairs of RC alone", "leave --cm out, or choose RC");
+  }
   if (is_atomic(parameters.operation) &&
       std::ranges::any_of(parameters.sizes, [](auto size) { return size != kAtomicBytes; })) {
     return mistake("--bytes", "an atomic operation has 8 bytes", "leave it out");

@@ -18,10 +18,12 @@ inline constexpr std::chrono::seconds kAnswer{10};   // what the peer has to com
 inline constexpr std::chrono::seconds kBetween{60};  // rounds: buffers of GPUs are checked slowly
 inline constexpr std::chrono::seconds kSlack{20};    // beyond the time of a test
 
-// How long a round may last before it is given up.
-std::chrono::nanoseconds longest(const perf::Plan& plan, const control::Limits& limits);
+// How long a round may last before it is given up. One that ends by iterations has what the rounds
+// before it left of the longest test.
+std::chrono::nanoseconds longest(const perf::Plan& plan, const control::Limits& limits,
+                                 std::chrono::nanoseconds passed);
 
-// The memory that the largest round needs, if the server grants it.
+// The memory that the largest round needs, if the server grants it and what its queues take.
 Result<std::uint64_t> memory_for(const Agreement& agreement, const control::Limits& limits);
 
 // What opens a round: its number, how the client understands it, and where its side is found.

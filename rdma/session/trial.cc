@@ -39,21 +39,24 @@ class Conductor {
       if (const Result<> done = round(index); !done) {
         return given_up(done.error());
       }
-      listener_.round(trial_.rounds.back());
     }
     if (const Result<> ended = end(); !ended) {
-      return std::unexpected(ended.error());
+      return given_up(ended.error());
     }
     return std::move(trial_);
   }
 
  private:
-  // What other sizes came to is not lost with one that failed.
+  // What was measured is not lost with what failed, or was interrupted, after it.
   Result<Trial> given_up(Error why) {
     if (trial_.rounds.empty()) {
       return fail(std::move(why));
     }
-    trial_.failure = std::move(why);
+    if (why.kind == ErrorKind::Interrupted) {
+      trial_.interrupted = true;
+    } else {
+      trial_.failure = std::move(why);
+    }
     trial_.client_counters = fabric_.changes();
     return std::move(trial_);
   }
@@ -112,8 +115,11 @@ class Conductor {
 
   Result<> round(std::size_t index) {
     Plan plan = trial_.agreement.rounds[index];
-    Watch watch(client_.channel(), here_.interrupt, longest(plan, client_.admittance().limits),
-                false);
+    Watch watch(client_.channel(), here_.interrupt, still(plan), false);
+    if (const Result<bool> wanted = watch.go_on(); !wanted || watch.interrupted()) {
+      trial_.interrupted = watch.interrupted();
+      return wanted ? Result<>{} : std::unexpected(wanted.error());
+    }
     if (const Result<> met = meet(index, plan, watch); !met) {
       return met;
     }
@@ -128,6 +134,7 @@ class Conductor {
       return std::unexpected(server.error());
     }
     trial_.rounds.push_back({.plan = plan, .client = *half, .server = *server});
+    listener_.round(trial_.rounds.back());
     return {};
   }
 
@@ -161,6 +168,11 @@ class Conductor {
     return met ? send(Type::Note, Json::object()) : met;
   }
 
+  // The server, who is asked for it, knows how much of it is left.
+  std::chrono::nanoseconds still(const Plan& plan) const {
+    return longest(plan, client_.admittance().limits, std::chrono::nanoseconds(0));
+  }
+
   verbs::PathOptions path() const {
     return path_of(trial_.parameters, trial_.agreement, trial_.client, trial_.server);
   }
@@ -191,9 +203,8 @@ class Conductor {
       return std::unexpected(sent.error());
     }
     const std::chrono::nanoseconds wait = trial_.interrupted ? std::chrono::nanoseconds(kSetUp)
-                                          : plan.both_ways
-                                              ? longest(plan, client_.admittance().limits)
-                                              : std::chrono::nanoseconds(kBetween);
+                                          : plan.both_ways   ? still(plan)
+                                                             : std::chrono::nanoseconds(kBetween);
     const Result<Message> report =
         expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait));
     if (!report) {

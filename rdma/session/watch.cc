@@ -39,6 +39,9 @@ Error gone(Error error) {
 Result<> Watch::understand(Message message) {
   switch (message.type) {
     case Type::Stop:
+      if (stop_) {
+        return fail(ErrorKind::Malformed, "receive", channel_.peer(), "it stopped a test twice");
+      }
       stop_ = std::move(message.body);
       enough_ = follows_ || is_early(*stop_);
       return {};

@@ -142,6 +142,27 @@ TEST_F(RoceFlows, CongestionLastsAsLongAsPacketsAreMarked) {
   EXPECT_NEAR(diagnose(made_.data).verdict.lost_ms_per_step, 20, 0.1);
 }
 
+// NCCL opens several queue pairs between two hosts.
+TEST_F(RoceFlows, QueuePairsSideBySideShareTheTime) {
+  lose();
+  const std::size_t beside = roce("a", "b");
+  passes(beside, 50, data(100));
+  passes(beside, 60, data(100));
+  passes(beside, 100, data(100, 50));
+  EXPECT_NEAR(diagnose(made_.data).verdict.lost_ms_per_step, 30 + kBinMs / 2, 0.1);
+}
+
+TEST_F(RoceFlows, MarksOfQueuePairsSideBySideAreOneCongestion) {
+  record::FlowSample marked = data(100);
+  marked.congestion_marks = 10;
+  for (const std::size_t connection : {ab_, roce("a", "b")}) {
+    for (const double end_ms : {50, 60, 70, 80}) {
+      passes(connection, end_ms, end_ms > 60 ? marked : data(100));
+    }
+  }
+  EXPECT_NEAR(diagnose(made_.data).verdict.lost_ms_per_step, 20, 0.1);
+}
+
 TEST_F(RoceFlows, ANameOfARateIsNoLine) {
   for (const double end_ms : {50, 60, 70, 80, 90, 100}) {
     passes(ab_, end_ms, data(2000));

@@ -59,6 +59,26 @@ TEST(Connections, ThoseThatCarriedNothingAreLeftOut) {
   EXPECT_TRUE(run.load().connections.empty());
 }
 
+TEST(Connections, RoceHasNoSocketThatTellsWhoseItIs) {
+  RunMaker run;
+  NodeMaker& a = run.node({.name = "a"});
+  a.traffic(a.flow("10.0.0.1:4000", "10.0.0.2:29500"), Direction::AToB, kSome);
+  const record::Flow others{.protocol = "udp",
+                            .a_address = "10.0.0.1",
+                            .a_port = 49636,
+                            .b_address = "10.0.0.2",
+                            .b_port = 4791,
+                            .local_end = 0};
+  a.traffic(a.add(others), Direction::AToB, kSome);
+  record::Flow roce = others;
+  roce.protocol = "roce";
+  a.traffic(a.add(roce), Direction::AToB, kSome);
+  const RunData data = run.load();
+  ASSERT_EQ(data.connections.size(), 2U);
+  EXPECT_EQ(data.connections[0].row.protocol, "tcp");
+  EXPECT_EQ(data.connections[1].row.protocol, "roce");
+}
+
 TEST(Connections, AProcessThatTalksToItselfIsLeftOut) {
   RunMaker run;
   NodeMaker& a = run.node({.name = "a"});

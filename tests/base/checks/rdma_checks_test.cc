@@ -51,6 +51,13 @@ TEST(Rdma, OnlyLinkLocalGidsAreCritical) {
   EXPECT_THAT(named(checks, "rdma.mtu").found, testing::StartsWith("1024"));
 }
 
+TEST(Rdma, AnInterfaceThatNobodyKnowsHasNoMtu) {
+  std::vector<host::RdmaDevice> devices = devices_of("roce-good-gid");
+  devices[0].ports[0].netdev_mtu_bytes.reset();
+  devices[0].ports[0].active_mtu_bytes = 1024;
+  EXPECT_EQ(named(checks_of(devices), "rdma.mtu").found, "1024");
+}
+
 TEST(Rdma, AGlobalIpv6GidServesWhereThereIsNoIpv4) {
   std::vector<host::RdmaDevice> devices = devices_of("roce-link-local-gid");
   devices[0].ports[0].gids.push_back({4, *net::Address::parse("2001:db8::7"), "RoCE v2", "eth0"});

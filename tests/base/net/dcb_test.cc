@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // As the kernel answers: header, dcbmsg, interface, and the nested answer with PFC in it.
-struct alignas(4) Answer {
+struct Answer {
   nlmsghdr header{};
   dcbmsg body{};
   nlattr name{};

@@ -152,5 +152,17 @@ TEST_F(HostSamplersTest, RdmaByCommonNamesInBytes) {
   EXPECT_EQ(series_.size(), 3U);
 }
 
+TEST_F(HostSamplersTest, RdmaDataThatBeganAnewDidNotWrap) {
+  RdmaSampler sampler(tree_.root());
+  for (const int words : {900'000'000, 1'000'000'000, 10}) {
+    tree_.write("/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data",
+                fmt::format("{}\n", words));
+    sample(sampler);
+  }
+  close();
+  EXPECT_THAT(counters_.values("rdma.sent_bytes", "mlx5_0/1"),
+              ElementsAre(3'600'000'000, 4'000'000'000, 4'000'000'040));
+}
+
 }  // namespace
 }  // namespace chokepoint::capture::counter

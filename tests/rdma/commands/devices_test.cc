@@ -76,7 +76,9 @@ TEST(RdmaDevices, OneInSoftware) {
   const Json document = Json::parse(of("rdma-rxe", {"--json"}).out);
   EXPECT_EQ(document["locked_memory_limit_bytes"], 8'388'608);
   EXPECT_EQ(document["devices"][0]["pci_link"], nullptr);
-  EXPECT_EQ(document["devices"][0]["ports"][0]["pfc_priorities"], nullptr);
+  const Json& port = document["devices"][0]["ports"][0];
+  EXPECT_EQ(port["pfc_priorities"], nullptr);
+  EXPECT_EQ(port.at("rate_mbps"), nullptr) << port["rate"];
 }
 
 TEST(RdmaDevices, NoneIsSaidPlainly) {

@@ -32,11 +32,30 @@ TEST(RdmaFiguresTest, BothWaysIsTheSum) {
 }
 
 TEST(RdmaFiguresTest, WhereMessagesMayGetLostThoseThatArriveCount) {
-  Round round = round_of(verbs::Transport::Ud, false);
+  Round round = round_of(verbs::Transport::Uc, false);
+  round.plan.operation = verbs::Operation::Send;
   EXPECT_EQ(figures_of(round).average_mbps, 700);
   EXPECT_EQ(figures_of(round).lost, 10U);
-  round.server.average_mbps.reset();
+  round.plan.operation = verbs::Operation::Write;
+  round.server = {};
   EXPECT_EQ(figures_of(round).average_mbps, 800) << "who is written to counts nothing";
+  EXPECT_EQ(figures_of(round).lost, std::nullopt);
+}
+
+TEST(RdmaFiguresTest, WhereNothingArrivesAllIsLost) {
+  Round round = round_of(verbs::Transport::Ud, false);
+  round.plan.operation = verbs::Operation::Send;
+  round.server = {};
+  EXPECT_EQ(figures_of(round).average_mbps, std::nullopt);
+  EXPECT_EQ(figures_of(round).messages, 0U);
+  EXPECT_EQ(figures_of(round).lost, 100U);
+}
+
+TEST(RdmaFiguresTest, LatencyIsWhatTheActiveSideSaw) {
+  Round round = round_of(verbs::Transport::Ud, false);
+  round.plan.operation = verbs::Operation::Send;
+  round.plan.metric = perf::Metric::Latency;
+  EXPECT_EQ(figures_of(round).messages, 100U);
   EXPECT_EQ(figures_of(round).lost, std::nullopt);
 }
 

@@ -86,6 +86,17 @@ TEST(RdmaReportTest, BandwidthHasFiguresAndNoLatency) {
   EXPECT_EQ(told["sizes"].size(), 1U);
 }
 
+TEST(RdmaReportTest, WhoIsWrittenToCountsNothing) {
+  Trial trial = trial_of(perf::Metric::Bandwidth, {65536});
+  trial.rounds.front().server = {.cpu_percent = 5};
+  EXPECT_EQ(document_of(trial)["here"]["messages"], 1000);
+  EXPECT_EQ(document_of(trial)["there"]["messages"], nullptr);
+  EXPECT_EQ(document_of(trial)["there"]["duration_s"], nullptr);
+  EXPECT_EQ(document_of(trial)["there"]["cpu_percent"], 5);
+  trial.rounds.front().plan.operation = verbs::Operation::Send;
+  EXPECT_EQ(document_of(trial)["there"]["messages"], 0) << "nothing came";
+}
+
 TEST(RdmaReportTest, LatencyIsADistributionInMicroseconds) {
   const Json told = document_of(trial_of(perf::Metric::Latency, {2}));
   EXPECT_EQ(told["latency_us"]["min"], 1.5);
@@ -99,7 +110,8 @@ TEST(RdmaReportTest, LatencyIsADistributionInMicroseconds) {
 TEST(RdmaReportTest, ASweepHasFiguresOfEachSizeAndNoneOfItsOwn) {
   const Json told = document_of(trial_of(perf::Metric::Bandwidth, {2, 4}));
   EXPECT_EQ(told["average_mbps"], nullptr);
-  EXPECT_EQ(told["message_bytes"], nullptr);
+  EXPECT_EQ(told.at("message_bytes"), nullptr);
+  EXPECT_EQ(told.at("there"), nullptr);
   EXPECT_EQ(told["sizes"][1]["message_bytes"], 4);
   EXPECT_EQ(told["sizes"][1]["average_mbps"], 49'000);
 }

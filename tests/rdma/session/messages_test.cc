@@ -22,6 +22,31 @@ Whereabouts somewhere() {
   return side;
 }
 
+TEST(RdmaMessagesTest, RoundsByIterationsShareTheLongestTest) {
+  using std::chrono::minutes;
+  const control::Limits limits{.longest_test = minutes(60)};
+  const perf::Plan counted{.iterations = 1};
+  EXPECT_EQ(longest(counted, limits, minutes(0)), minutes(60) + kSlack);
+  EXPECT_EQ(longest(counted, limits, minutes(50)), minutes(10) + kSlack);
+  EXPECT_EQ(longest(counted, limits, minutes(70)), kSlack);
+  EXPECT_EQ(longest({.time = minutes(2)}, limits, minutes(59)), minutes(2) + kSlack);
+}
+
+TEST(RdmaMessagesTest, QueuesTakeMemoryToo) {
+  const auto with = [](int queue_pairs, int depth) {
+    return Agreement{.rounds = {{.operation = verbs::Operation::Send,
+                                 .message_bytes = 2,
+                                 .queue_pairs = queue_pairs,
+                                 .depth = depth,
+                                 .receive_depth = depth}}};
+  };
+  EXPECT_TRUE(memory_for(with(128, 512), {}));
+  const Result<std::uint64_t> greedy = memory_for(with(128, 65536), {});
+  ASSERT_FALSE(greedy);
+  EXPECT_EQ(greedy.error().kind, ErrorKind::Usage);
+  EXPECT_THAT(describe(greedy.error()), HasSubstr("the test needs queues of"));
+}
+
 TEST(RdmaMessagesTest, WhereaboutsArriveAsTheyWereSent) {
   const Result<Whereabouts> arrived = whereabouts_in(body_of(somewhere()), 2);
   ASSERT_TRUE(arrived) << describe(arrived.error());

@@ -65,6 +65,13 @@ TEST_F(NegotiateTest, SmallMessagesAreModerated) {
   EXPECT_EQ(agree()->rounds[0].moderation, 4);
 }
 
+TEST_F(NegotiateTest, AModerationThatWasAskedForIsNotCutToTheUsualDepth) {
+  parameters_.moderation = 1000;
+  EXPECT_THAT(refusal(), HasSubstr("--moderation 1000: a depth of 128 would fill up in silence"));
+  parameters_.depth = 1000;
+  EXPECT_EQ(agree()->rounds[0].moderation, 1000);
+}
+
 TEST_F(NegotiateTest, SmallMessagesOfLatencyTravelInTheRequest) {
   parameters_.metric = perf::Metric::Latency;
   parameters_.sizes = {2, 4096};
@@ -159,6 +166,9 @@ TEST_F(NegotiateTest, ADatagramFitsIntoOnePacket) {
   EXPECT_THAT(refusal(), HasSubstr("fits into one packet of 4096 bytes"));
   parameters_.sizes = {2048, 4096, 8192};
   EXPECT_EQ(agree()->rounds.size(), 2U) << "a sweep ends there";
+  EXPECT_THAT(agree()->lowered, ElementsAre(HasSubstr("2 sizes instead of 3")));
+  parameters_.sizes = {2048, 4096};
+  EXPECT_THAT(agree()->lowered, ElementsAre());
 }
 
 TEST_F(NegotiateTest, AtomicsWantADeviceThatHasThem) {

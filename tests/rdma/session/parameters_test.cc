@@ -142,6 +142,11 @@ TEST(RdmaParametersTest, MistakesAreToldInOneLine) {
   wrong.inline_bytes = 0;
   EXPECT_EQ(refusal(check(wrong)), "none");
   wrong = fine;
+  wrong.by_cm = true;
+  EXPECT_EQ(refusal(check(wrong)), "none");
+  wrong.transport = verbs::Transport::Uc;
+  EXPECT_THAT(refusal(check(wrong)), HasSubstr("--cm over UC: rdma_cm connects"));
+  wrong = fine;
   wrong.mtu_bytes = 1500;
   EXPECT_THAT(refusal(check(wrong)), HasSubstr("256, 512, 1024, 2048 or 4096"));
 }

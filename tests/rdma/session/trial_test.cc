@@ -187,5 +187,29 @@ TEST_F(TrialTest, AnInterruptedTestTellsWhatItHas) {
   expect_nothing_left();
 }
 
+TEST_F(TrialTest, ASweepInterruptedBetweenTwoSizesTellsWhatItHas) {
+  const sys::Descriptor interrupt(eventfd(0, EFD_CLOEXEC));
+  interrupt_ = interrupt.get();
+  on_round_ = [&] {
+    const std::uint64_t one = 1;
+    EXPECT_EQ(write(interrupt.get(), &one, sizeof(one)), ssize_t{sizeof(one)});
+  };
+  Parameters parameters = some(Operation::Write);
+  parameters.sizes = {2, 64};
+  const Result<Trial> trial = run(parameters);
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_EQ(trial->rounds.size(), 1U);
+  EXPECT_TRUE(trial->interrupted);
+  EXPECT_FALSE(trial->failure) << "nothing failed";
+}
+
+TEST_F(TrialTest, AServerThatGoesAfterTheLastSizeTakesNoResultWithIt) {
+  on_round_ = [this] { server_->stop(); };
+  const Result<Trial> trial = run(some(Operation::Write));
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_EQ(trial->rounds.size(), 1U);
+  EXPECT_TRUE(trial->failure);
+}
+
 }  // namespace
 }  // namespace chokepoint::rdma::session

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <thread>
 
+#include "rdma/session/watch.h"
 #include "tests/rdma/session/two_hosts.h"
 
 namespace chokepoint::rdma::session {
@@ -149,6 +152,21 @@ TEST_F(TroubleTest, AClientThatGoesMidwayLeavesNothingBehind) {
   ASSERT_FALSE(trial);
   EXPECT_THAT(describe(trial.error()), HasSubstr("the peer has gone"));
   await_nothing_there();
+}
+
+// Or a client that says it again and again would be listened to for as long as it likes.
+TEST(WatchTest, ATestIsStoppedOnce) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  control::Channel own(sys::Descriptor{ends[0]}, "client", control::kMostFromClient);
+  control::Channel client(sys::Descriptor{ends[1]}, "server", control::kMostFromServer);
+  Watch watch(own, -1, seconds(10), false);
+  ASSERT_TRUE(client.send({Type::Stop, Json::object()}, soon()));
+  EXPECT_TRUE(watch.go_on());
+  ASSERT_TRUE(client.send({Type::Stop, Json::object()}, soon()));
+  const Result<bool> again = watch.go_on();
+  ASSERT_FALSE(again);
+  EXPECT_THAT(describe(again.error()), HasSubstr("it stopped a test twice"));
 }
 
 // What a client says before it is silent, or says nonsense.

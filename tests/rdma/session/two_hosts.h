@@ -61,7 +61,11 @@ class TwoHosts : public testing::Test {
     return session::run(client, parameters, fabric_.library({"fake0"}), here,
                         {.waiting = [](const std::string&) {},
                          .agreed = [this](const Trial&) { on_agreed_(); },
-                         .round = [this](const Round&) { ++rounds_; }});
+                         .round =
+                             [this](const Round&) {
+                               ++rounds_;
+                               on_round_();
+                             }});
   }
 
   std::string refusal(const Parameters& parameters) {
@@ -88,6 +92,7 @@ class TwoHosts : public testing::Test {
   int interrupt_ = -1;
   int rounds_ = 0;
   std::function<void()> on_agreed_ = [] {};
+  std::function<void()> on_round_ = [] {};
   std::unique_ptr<fakes::ProbeServer> server_;
 };
 
