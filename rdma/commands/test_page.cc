@@ -134,7 +134,7 @@ void print_bandwidth(const cli::Context& context, const Trial& trial, const Roun
 
 bool is_half_a_round_trip(const Trial& trial) {
   const verbs::Operation operation = trial.parameters.operation;
-  return operation != verbs::Operation::Read && !session::is_atomic(operation);
+  return operation != verbs::Operation::Read && !is_atomic(operation);
 }
 
 void print_latency(const cli::Context& context, const Trial& trial, const Round& round) {

@@ -6,6 +6,7 @@
 
 #include "base/math/histogram.h"
 #include "rdma/perf/monotonic.h"
+#include "rdma/perf/sampling.h"
 #include "rdma/perf/test.h"
 #include "rdma/perf/vigil.h"
 #include "rdma/perf/voice.h"
@@ -25,33 +26,20 @@ class Conversation {
 
   // Each sample is half of a round trip.
   Result<Outcome> ping() {
-    Outcome outcome{.latency_ns = math::Histogram{}};
-    std::int64_t start = monotonic_ns();
-    std::int64_t before = start;
-    std::int64_t end = plan_.warm_up == 0 && plan_.time ? start + plan_.time->count() : kNever;
-    const std::uint64_t all = plan_.warm_up + plan_.iterations.value_or(UINT64_MAX / 2);
-    for (std::uint64_t number = 1; number <= all && before < end; ++number) {
-      const std::uint64_t resent = resent_;
-      const auto heard = exchange(number, before);
-      if (!heard) {
-        return fail(heard.error());
-      }
-      if (!*heard) {
-        break;
-      }
-      const std::int64_t now = monotonic_ns();
-      if (number > plan_.warm_up) {
-        ++outcome.messages;
-        record(*outcome.latency_ns, now - before, resent);
-      } else if (number == plan_.warm_up) {
-        start = now;
-        end = plan_.time ? now + plan_.time->count() : kNever;
-        resent_ = 0;
-      }
-      before = now;
+    std::uint64_t resent = 0;
+    Result<Outcome> outcome = sample(
+        plan_,
+        [&](std::uint64_t number, std::int64_t& before) {
+          resent = resent_;
+          return exchange(number, before);
+        },
+        [&](math::Histogram& histogram, std::int64_t round_trip) {
+          record(histogram, round_trip, resent);
+        },
+        [&] { resent_ = 0; });
+    if (outcome) {
+      outcome->resent = resent_;
     }
-    outcome.resent = resent_;
-    outcome.duration_ns = outcome.messages > 0 ? before - start : 0;
     return outcome;
   }
 

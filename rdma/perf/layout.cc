@@ -106,10 +106,6 @@ void set_offsets(Layout& layout) {
 
 }  // namespace
 
-bool is_atomic(Operation operation) {
-  return operation == Operation::FetchAndAdd || operation == Operation::CompareAndSwap;
-}
-
 bool takes_receive(Operation operation) {
   return operation == Operation::Send || operation == Operation::WriteImmediate;
 }

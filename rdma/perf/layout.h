@@ -44,7 +44,6 @@ struct Layout {
 
 Layout layout_of(const Plan& plan);
 
-bool is_atomic(verbs::Operation operation);
 // The peer has to post a receive for it.
 bool takes_receive(verbs::Operation operation);
 

@@ -5,6 +5,7 @@
 #include "base/math/histogram.h"
 #include "rdma/perf/layout.h"
 #include "rdma/perf/monotonic.h"
+#include "rdma/perf/sampling.h"
 #include "rdma/perf/test.h"
 #include "rdma/perf/vigil.h"
 #include "rdma/verbs/endpoint.h"
@@ -22,31 +23,12 @@ class RoundTrip {
         vigil_(side.attention) {}
 
   Result<Outcome> run() {
-    Outcome outcome{.latency_ns = math::Histogram{}};
-    std::int64_t start = monotonic_ns();
-    std::int64_t before = start;
-    std::int64_t end = plan_.warm_up == 0 && plan_.time ? start + plan_.time->count() : kNever;
-    const std::uint64_t all = plan_.warm_up + plan_.iterations.value_or(UINT64_MAX / 2);
-    for (std::uint64_t number = 1; number <= all && before < end; ++number) {
-      const auto came = ask(number, before);
-      if (!came) {
-        return fail(came.error());
-      }
-      if (!*came) {
-        break;
-      }
-      const std::int64_t now = monotonic_ns();
-      if (number > plan_.warm_up) {
-        ++outcome.messages;
-        outcome.latency_ns->add(static_cast<std::uint64_t>(now - before));
-      } else if (number == plan_.warm_up) {
-        start = now;
-        end = plan_.time ? now + plan_.time->count() : kNever;
-      }
-      before = now;
-    }
-    outcome.duration_ns = outcome.messages > 0 ? before - start : 0;
-    return outcome;
+    return sample(
+        plan_, [this](std::uint64_t number, std::int64_t& before) { return ask(number, before); },
+        [](math::Histogram& histogram, std::int64_t round_trip) {
+          histogram.add(static_cast<std::uint64_t>(round_trip));
+        },
+        [] {});
   }
 
  private:

@@ -144,11 +144,6 @@ std::vector<std::uint32_t> sweep_sizes() {
   return sizes;
 }
 
-bool is_atomic(verbs::Operation operation) {
-  return operation == verbs::Operation::FetchAndAdd ||
-         operation == verbs::Operation::CompareAndSwap;
-}
-
 Json body_of(const Parameters& parameters) {
   return {{"operation", name_of(parameters.operation)},
           {"metric", name_of(parameters.metric)},

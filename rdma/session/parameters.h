@@ -55,8 +55,6 @@ struct Parameters {
 // 2, 4, 8 … 2^23.
 std::vector<std::uint32_t> sweep_sizes();
 
-bool is_atomic(verbs::Operation operation);
-
 control::Json body_of(const Parameters& parameters);
 Result<Parameters> parameters_in(const control::Json& body);
 

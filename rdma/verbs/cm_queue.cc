@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "rdma/verbs/byte.h"
 #include "rdma/verbs/mtu.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {
-
-std::uint8_t byte_of(int value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
 
 std::uint8_t reads_as_target(const LiveEndpoint& endpoint, const PathOptions& path) {
   return byte_of(std::min(path.reads_as_target, endpoint.parts().limits.reads_as_target));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "rdma/verbs/byte.h"
 #include "rdma/verbs/mtu.h"
 #include "rdma/verbs/queue_key.h"
 #include "rdma/verbs/queue_pair.h"
@@ -9,8 +10,6 @@
 
 namespace chokepoint::rdma::verbs {
 namespace {
-
-std::uint8_t byte_of(int value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
 
 // InfiniBand within a subnet goes by LID alone; everything else by GID.
 bool leaves_subnet(const Port& port, const Gid& mine, const Gid& peer) {

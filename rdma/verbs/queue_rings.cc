@@ -29,10 +29,6 @@ ibv_wr_opcode opcode_of(Operation operation) {
   return IBV_WR_RDMA_WRITE;
 }
 
-bool is_atomic(Operation operation) {
-  return operation == Operation::FetchAndAdd || operation == Operation::CompareAndSwap;
-}
-
 void aim(ibv_send_wr& raw, const SendRequest& request) {
   if (is_atomic(request.operation)) {
     raw.wr.atomic = {.remote_addr = request.remote_address,

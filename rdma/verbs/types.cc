@@ -4,6 +4,10 @@
 
 namespace chokepoint::rdma::verbs {
 
+bool is_atomic(Operation operation) {
+  return operation == Operation::FetchAndAdd || operation == Operation::CompareAndSwap;
+}
+
 std::string_view name_of(Transport transport) {
   switch (transport) {
     case Transport::Rc:

@@ -15,6 +15,7 @@ namespace chokepoint::rdma::verbs {
 enum class Transport { Rc, Uc, Ud };
 enum class Operation { Write, WriteImmediate, Read, Send, FetchAndAdd, CompareAndSwap };
 
+bool is_atomic(Operation operation);
 std::string_view name_of(Transport transport);  // "RC"
 Result<Transport> transport_named(std::string_view name);
 // What this operation can do over this transport, as the specification has it.

@@ -46,10 +46,6 @@ bool may(const FabricDevice& device, std::uint32_t key, Operation operation) {
          region->second.peers.read >= needed.read && region->second.peers.atomic >= needed.atomic;
 }
 
-bool is_atomic(Operation operation) {
-  return operation == Operation::FetchAndAdd || operation == Operation::CompareAndSwap;
-}
-
 std::uint64_t length_of(const SendRequest& request) {
   return is_atomic(request.operation) ? 8 : request.local.bytes;
 }
