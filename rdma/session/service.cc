@@ -49,6 +49,10 @@ PortWish wish_of(const Asked& asked) {
   return wish;
 }
 
+Error being_stopped() {
+  return {ErrorKind::Interrupted, "", "test", 0, "the server is being stopped"};
+}
+
 class Test {
  public:
   Test(Session& session, const Asked& asked, std::unique_ptr<Station> station)
@@ -167,7 +171,7 @@ class Test {
       return half;
     }
     if (watch.interrupted()) {
-      return fail(ErrorKind::Interrupted, "", "test", "the server is being stopped");
+      return fail(being_stopped());
     }
     const Result<Json> stop = watch.peer_stopped(session_.patience(still(plan)));
     if (!stop) {
@@ -215,7 +219,10 @@ Result<Json> RdmaService::serve(Session& session, const Json& body) {
   if (!station) {
     return std::unexpected(station.error());
   }
-  return Test(session, *asked, std::move(*station)).conduct();
+  Result<Json> result = Test(session, *asked, std::move(*station)).conduct();
+  // Whatever the stop has interrupted.
+  return !result && result.error().kind == ErrorKind::Interrupted ? fail(being_stopped())
+                                                                  : std::move(result);
 }
 
 }  // namespace chokepoint::rdma::session

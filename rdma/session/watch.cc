@@ -47,6 +47,7 @@ Result<> Watch::understand(Message message) {
       return {};
     case Type::Failed:
     case Type::Refused:
+      explained_ = true;
       return fail(control::error_in(message.body, channel_.peer()));
     case Type::Bye:
       return fail(ErrorKind::Refused, "", channel_.peer(), "the peer has gone: it said goodbye");
@@ -99,6 +100,9 @@ Result<Json> Watch::peer_stopped(const Patience& patience) {
 }
 
 Error Watch::reason(const Error& own) {
+  if (explained_) {
+    return own;
+  }
   const Patience patience = Patience::of(kExplanation);
   while (!patience.over()) {
     const Result<> waited =

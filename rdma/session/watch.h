@@ -44,6 +44,7 @@ class Watch final : public perf::Attention {
   bool interrupted_ = false;
   std::optional<control::Json> stop_;
   bool enough_ = false;
+  bool explained_ = false;  // the peer has said why: what it says afterwards only follows from it
 };
 
 }  // namespace chokepoint::rdma::session
