@@ -8,6 +8,21 @@ function(chokepoint_folder)
   target_link_libraries(${name} PUBLIC chokepoint_settings ${ARG_USES} PRIVATE ${ARG_LINKS})
 endfunction()
 
+# A shared object that is opened at run time, by this program or by others: it stands beside the
+# program (base/sys/own_files.h), and on none of its folders but for their headers.
+function(chokepoint_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(${name} MODULE ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE chokepoint_settings ${ARG_LINKS})
+  set_target_properties(${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/chokepoint)
+  install(TARGETS ${name} LIBRARY DESTINATION lib/chokepoint)
+  add_dependencies(modules ${name})
+endfunction()
+
+# All of them: whoever builds the program has them, too.
+add_custom_target(modules)
+
 # What the thread sanitizer is built for: the tests labelled threads.
 add_custom_target(threads)
 

@@ -1,0 +1,47 @@
+// What is measured: a collective, its element type and its size. `bytes` is what nccl-tests calls
+// the size: what every rank ends up with, or for all-to-all what each one sends in all. Values.
+//
+//   n ranks          a rank's input       its output          bus bandwidth / algorithm bandwidth
+//   all-reduce       bytes                bytes               2(n−1)/n
+//   all-gather       bytes/n              bytes               (n−1)/n
+//   reduce-scatter   bytes                bytes/n             (n−1)/n
+//   broadcast        bytes at the root    bytes               1
+//   all-to-all       bytes                bytes               (n−1)/n
+//   send/receive     bytes                bytes               1: round the ring, to the next rank
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace chokepoint::probe::collective {
+
+enum class Collective { AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll, SendReceive };
+enum class ElementType { Float32, Float64, Float16, BFloat16, Int32, Int64, Uint8 };
+
+// "all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-receive"
+std::string_view name_of(Collective collective);
+std::optional<Collective> parse_collective(std::string_view name);
+// "float32", "bf16"…; also what others call them: "fp32", "float", "bfloat16", "half"
+std::string_view name_of(ElementType type);
+std::optional<ElementType> parse_element_type(std::string_view name);
+std::uint64_t bytes_of(ElementType type);
+
+struct Operation {
+  Collective collective = Collective::AllReduce;
+  ElementType type = ElementType::Float32;
+  std::uint64_t bytes = 0;  // a multiple of what rounded() makes
+  int ranks = 1;
+  int root = 0;
+
+  bool operator==(const Operation&) const = default;
+};
+
+// Of a rank; the root's where ranks differ.
+std::uint64_t input_bytes(const Operation& operation);
+std::uint64_t output_bytes(const Operation& operation);
+// The next size above that the ranks can share: whole elements, and the same for each rank.
+std::uint64_t rounded(const Operation& operation);
+double bus_factor(Collective collective, int ranks);
+
+}  // namespace chokepoint::probe::collective
