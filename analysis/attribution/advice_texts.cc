@@ -8,6 +8,13 @@ namespace {
 using enum VerdictClass;
 
 constexpr std::array kAdvice{
+    AdviceText{Compute, "gpu-throttled",
+               "see on {node} what keeps GPUs below their clocks: cooling, power limit",
+               "nvidia-smi -i {node_interface} -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE"},
+
+    AdviceText{Straggler, "gpu-throttled",
+               "see on {node} what keeps its GPU's clock down: cooling, power limit, power supply",
+               "nvidia-smi -i {node_interface} -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE"},
     AdviceText{Straggler, "", "see on {node} what keeps rank {rank}: other programs, data, clocks",
                "chokepoint doctor --all"},
 

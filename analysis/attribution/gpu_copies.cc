@@ -1,7 +1,6 @@
 #include "analysis/attribution/gpu_copies.h"
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/attribution/counters.h"
 #include "base/record/names.h"
@@ -17,16 +16,6 @@ struct Copies {
   double idle_share = 1;    // of the time no kernel ran
   double lost_ms = 0;       // a step
 };
-
-std::set<std::string> gpus_of(const NodeData& node) {
-  std::set<std::string> gpus;
-  for (const record::Event& event : node.events) {
-    if (event.kind == record::kGpuProcess) {
-      gpus.insert(event.subject);
-    }
-  }
-  return gpus;
-}
 
 Copies copies_of(const Scene& scene, std::size_t place, const std::string& gpu) {
   const NodeData& node = scene.run.nodes[place];
@@ -71,7 +60,7 @@ Verdict verdict_of(const Copies& copies) {
 void add_gpu_copies(const Scene& scene, Findings& findings) {
   Copies most;
   for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-    for (const std::string& gpu : gpus_of(scene.run.nodes[place])) {
+    for (const std::string& gpu : job_gpus(scene.run.nodes[place])) {
       Copies copies = copies_of(scene, place, gpu);
       most = copies.lost_ms > most.lost_ms ? std::move(copies) : most;
     }

@@ -18,7 +18,11 @@ struct Wording {
 
 // A class's own words stand behind those of its causes.
 constexpr std::array kWordings{
+    Wording{Compute, "gpu-throttled",
+            "computing fills the step, and GPUs are kept below their clocks"},
     Wording{Compute, "", "computing fills the step; no link, path or host holds it back"},
+    Wording{Straggler, "gpu-throttled",
+            "{rank} comes late, because its GPU is kept below its clocks"},
     Wording{Straggler, "", "{rank} comes late, and the others wait for it"},
 
     Wording{LanBandwidth, "shaper", "{link} is held to less than its interface can carry"},
