@@ -64,6 +64,7 @@ Loaded::Loaded(const Settings& settings) : own_folder_(new_folder()) {
 Loaded::~Loaded() {
   if (file_ != nullptr) {
     munmap(const_cast<File*>(file_), sizeof(File));
+    close(descriptor_);
   }
   dlclose(library_);
   std::error_code ignored;
@@ -88,7 +89,8 @@ void Loaded::state(void* handle, State state, std::uint64_t value) const {
 }
 
 std::optional<fs::path> Loaded::path() const {
-  if (fs::exists(folder_)) {
+  std::error_code ignored;
+  if (fs::is_directory(folder_, ignored)) {
     for (const auto& each : fs::directory_iterator(folder_)) {
       if (each.path().extension() == kFileSuffix) {
         return each.path();
@@ -101,13 +103,20 @@ std::optional<fs::path> Loaded::path() const {
 const File* Loaded::file() {
   const std::optional<fs::path> found = path();
   if (file_ == nullptr && found) {
-    const int descriptor = open(found->c_str(), O_RDONLY | O_CLOEXEC);
-    void* mapped = mmap(nullptr, sizeof(File), PROT_READ, MAP_SHARED, descriptor, 0);
-    close(descriptor);
+    descriptor_ = open(found->c_str(), O_RDONLY | O_CLOEXEC);
+    void* mapped = mmap(nullptr, sizeof(File), PROT_READ, MAP_SHARED, descriptor_, 0);
     EXPECT_NE(mapped, MAP_FAILED);
     file_ = static_cast<const File*>(mapped);
   }
   return file_;
+}
+
+// Looking at a hole through a mapping would fill it, or fail where the file system is full.
+bool Loaded::is_hole(const Ring& ring) const {
+  std::uint64_t thread_and_written[2] = {};
+  const auto offset = reinterpret_cast<const char*>(&ring) - reinterpret_cast<const char*>(file_);
+  EXPECT_EQ(pread(descriptor_, thread_and_written, sizeof thread_and_written, offset), 16);
+  return thread_and_written[1] == 0;
 }
 
 std::vector<Words> Loaded::records() {
@@ -116,6 +125,9 @@ std::vector<Words> Loaded::records() {
     return records;
   }
   for (const Ring& ring : file_->rings) {
+    if (is_hole(ring)) {
+      continue;
+    }
     for (std::uint64_t each = 0; each < ring.written.load(); ++each) {
       if (const std::optional<Words> record = read(ring, each)) {
         records.push_back(*record);

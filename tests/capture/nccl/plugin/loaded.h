@@ -57,6 +57,8 @@ class Loaded {
   std::vector<Words> records(Kind kind);
 
  private:
+  bool is_hole(const Ring& ring) const;
+
   std::filesystem::path own_folder_;
   std::filesystem::path folder_;
   void* library_ = nullptr;
@@ -65,6 +67,7 @@ class Loaded {
   const plugin::Table5* six_ = nullptr;
   int mask_ = 0;
   const File* file_ = nullptr;
+  int descriptor_ = -1;
 };
 
 // Whole, or nothing: what is being written, or was written over meanwhile.
