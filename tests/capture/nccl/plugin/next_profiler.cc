@@ -1,5 +1,7 @@
 #include "tests/capture/nccl/plugin/next_profiler.h"
 
+#include <deque>
+
 namespace {
 
 using namespace chokepoint::capture::nccl::plugin;
@@ -18,8 +20,11 @@ struct Event {
   int ends = 0;
 };
 
+std::deque<Context> contexts;
+std::deque<Event> events;
+
 int join(void** context, std::uint64_t id, int* mask) {
-  *context = new Context{id};
+  *context = &contexts.emplace_back(id);
   *mask = control.mask;
   control.mask_word = mask;
   control.told.push_back({.what = "init", .number = id, .context = *context});
@@ -47,7 +52,7 @@ Told told_of(const void* context, const Descriptor& descriptor, std::uint64_t ty
 template <bool kIsOld>
 int start(void* context, void** handle, Descriptor* descriptor) {
   const std::uint64_t type = kIsOld ? descriptor->type & 0xff : descriptor->type;
-  auto* event = new Event{.type = type};
+  Event* event = &events.emplace_back(type);
   *handle = event;
   Told told = told_of(context, *descriptor, type);
   told.handle = event;
@@ -77,7 +82,7 @@ int record(void* handle, int state, StateArguments* arguments) {
 
 int finalize(void* context) {
   control.told.push_back({.what = "finalize", .context = context});
-  delete static_cast<Context*>(context);
+  static_cast<Context*>(context)->id = 0;
   return 0;
 }
 
