@@ -120,7 +120,7 @@ TEST_F(MeetingTest, WhoVanishesIsToldToAllOthers) {
   auto waiting = std::async(std::launch::async, [&] { return members[0]->get("never"); });
   members[1].reset();
   EXPECT_THAT(describe(waiting.get().error()),
-              HasSubstr("rank 1 on voyager: ended without a word"));
+              AllOf(HasSubstr("rank 1 on voyager: "), HasSubstr("ended without a word")));
 }
 
 TEST_F(MeetingTest, WhatDoesNotComeInTimeIsNoFailureOfTheGroup) {
