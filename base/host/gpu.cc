@@ -1,7 +1,6 @@
 #include "base/host/gpu.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/host/fact_list.h"
@@ -52,14 +51,6 @@ Gpu read_gpu(const sys::Root& root, const std::string& address) {
   return gpu;
 }
 
-std::optional<double> speed_of(std::optional<int> generation) {
-  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
-  if (!generation || *generation < 1 || *generation > static_cast<int>(kSpeeds.size())) {
-    return std::nullopt;
-  }
-  return kSpeeds[static_cast<std::size_t>(*generation) - 1];
-}
-
 template <class T>
 void prefer(std::optional<T>& kept, const std::optional<T>& told) {
   if (told) {
@@ -75,9 +66,9 @@ void add_state(const GpuStates& states, const GpuState& state, Gpus& gpus) {
     gpu->address = state.address;
   }
   prefer(gpu->name, state.name);
-  prefer(gpu->current.speed_gts, speed_of(state.generation));
+  prefer(gpu->current.speed_gts, speed_of_generation(state.generation));
   prefer(gpu->current.width, state.width);
-  prefer(gpu->possible.speed_gts, speed_of(state.max_generation));
+  prefer(gpu->possible.speed_gts, speed_of_generation(state.max_generation));
   prefer(gpu->possible.width, state.max_width);
   gpu->performance_state = state.performance_state;
   gpu->utilisation_percent = state.utilisation_percent;

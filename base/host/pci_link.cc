@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace chokepoint::host {
@@ -37,6 +38,14 @@ std::optional<double> parse_pci_speed(std::string_view text) {
     return std::nullopt;
   }
   return speed;
+}
+
+std::optional<double> speed_of_generation(std::optional<int> generation) {
+  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  if (!generation || *generation < 1 || *generation > static_cast<int>(kSpeeds.size())) {
+    return std::nullopt;
+  }
+  return kSpeeds[static_cast<std::size_t>(*generation) - 1];
 }
 
 double ceiling_mbps(double speed_gts, int width, int payload_bytes) {
