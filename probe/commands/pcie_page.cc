@@ -38,24 +38,47 @@ std::string title_of(const Device& device, const GpuOutcome* outcome) {
              : pcie::label_of(device);
 }
 
-std::string link_text(const Device& device, const GpuOutcome* outcome) {
-  if (outcome != nullptr && outcome->link.looks > 0) {
-    return describe(outcome->link.best);
+// The link that bounds all others, wherever it is; what a GPU has now where it was not seen at
+// work.
+std::string link_text(const Device& device, const GpuOutcome* outcome,
+                      const std::optional<pcie::Ceiling>& ceiling) {
+  const bool was_seen = outcome != nullptr && outcome->link.looks > 0;
+  if (device.kind == Kind::Gpu && !was_seen) {
+    return device.link.is_known() ? describe(device.link) + " now" : "-";
   }
-  const std::string text = device.link.is_known() ? describe(device.link) : "-";
-  return device.kind == Kind::Gpu && device.link.is_known() ? text + " idle" : text;
+  if (ceiling && ceiling->hop.address != device.address) {
+    return describe(ceiling->hop.current) + " above it";
+  }
+  const host::PciLink link = was_seen ? outcome->link.best : device.link;
+  return link.is_known() ? describe(link) : "-";
 }
 
-std::string share_text(const Device& device, const GpuOutcome* outcome,
-                       const std::optional<pcie::Ceiling>& ceiling) {
-  std::optional<double> part;
-  if (outcome != nullptr && ceiling && outcome->pinned.to_gpu_mbps &&
-      outcome->pinned.from_gpu_mbps) {
-    part = std::min(*outcome->pinned.to_gpu_mbps, *outcome->pinned.from_gpu_mbps) / ceiling->mbps;
-  } else if (device.line_rate_mbps && ceiling) {
-    part = static_cast<double>(*device.line_rate_mbps) / ceiling->mbps;
+std::string carries_text(const Device& device, const std::optional<pcie::Ceiling>& ceiling) {
+  if (!ceiling) {
+    return "-";
   }
-  return part ? fmt::format("{:.0f} %", *part * kPercent) : "-";
+  return device.kind == Kind::Gpu ? gigabytes(ceiling->mbps) : checks::format_mbps(ceiling->mbps);
+}
+
+// What copies reach of the link, or what a port asks of it.
+cli::Cell share_cell(const Device& device, const GpuOutcome* outcome,
+                     const std::optional<pcie::Ceiling>& ceiling) {
+  const pcie::HostCopies& copies = pinned_of(outcome);
+  if (ceiling && copies.to_gpu_mbps && copies.from_gpu_mbps) {
+    const double share = std::min(*copies.to_gpu_mbps, *copies.from_gpu_mbps) / ceiling->mbps;
+    return fmt::format("{:.0f} %", share * kPercent);
+  }
+  if (ceiling && device.line_rate_mbps) {
+    const double share = static_cast<double>(*device.line_rate_mbps) / ceiling->mbps;
+    return {fmt::format("{:.0f} %", share * kPercent),
+            share > 1 ? cli::Tint::Bad : cli::Tint::None};
+  }
+  return "-";
+}
+
+std::string line_rate_text(const Device& device) {
+  return device.line_rate_mbps ? checks::format_mbps(static_cast<double>(*device.line_rate_mbps))
+                               : "-";
 }
 
 std::string node_text(const Device& device) {
@@ -63,28 +86,29 @@ std::string node_text(const Device& device) {
 }
 
 void print_devices(const cli::Context& context, const PcieShown& shown) {
-  cli::Table table({{"device"},
-                    {"at"},
-                    {"node", Align::Right},
-                    {"link"},
-                    {"carries", Align::Right},
-                    {"to it", Align::Right},
-                    {"from it", Align::Right},
-                    {"both", Align::Right},
-                    {"line rate", Align::Right},
-                    {"share", Align::Right}});
+  const bool copied = shown.measured && !shown.measured->gpus.empty();
+  std::vector<cli::Column> columns{
+      {"device"}, {"at"}, {"node", Align::Right}, {"link"}, {"carries", Align::Right}};
+  if (copied) {
+    columns.insert(columns.end(),
+                   {{"to it", Align::Right}, {"from it", Align::Right}, {"both", Align::Right}});
+  }
+  columns.insert(columns.end(), {{"line rate", Align::Right}, {"share", Align::Right}});
+  cli::Table table(std::move(columns));
   for (const Device& device : devices_of(shown)) {
     const GpuOutcome* outcome =
         shown.measured ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
     const auto ceiling = pcie::ceiling_of(device, outcome);
     const pcie::HostCopies& copies = pinned_of(outcome);
-    table.add(
-        {title_of(device, outcome), device.address, node_text(device), link_text(device, outcome),
-         ceiling ? gigabytes(ceiling->mbps) : "-", gigabytes(copies.to_gpu_mbps),
-         gigabytes(copies.from_gpu_mbps), gigabytes(copies.both_mbps),
-         device.line_rate_mbps ? checks::format_mbps(static_cast<double>(*device.line_rate_mbps))
-                               : "-",
-         share_text(device, outcome, ceiling)});
+    std::vector<cli::Cell> row{title_of(device, outcome), device.address, node_text(device),
+                               link_text(device, outcome, ceiling), carries_text(device, ceiling)};
+    if (copied) {
+      row.insert(row.end(), {gigabytes(copies.to_gpu_mbps), gigabytes(copies.from_gpu_mbps),
+                             gigabytes(copies.both_mbps)});
+    }
+    row.emplace_back(line_rate_text(device));
+    row.push_back(share_cell(device, outcome, ceiling));
+    table.add(std::move(row));
   }
   table.print(context.out, context.out_terminal);
   context.out << '\n';
@@ -171,35 +195,48 @@ std::string short_name(const PcieShown& shown, const Device& device, int gpu) {
   return fmt::format("GPU {}", outcome == nullptr ? gpu : outcome->number);
 }
 
+std::string nearest_text(const PcieShown& shown, std::size_t gpu) {
+  std::string text;
+  if (const auto nearest = pcie::nearest_to(shown.slots, gpu)) {
+    for (const std::size_t number : nearest->devices) {
+      text += (text.empty() ? "" : ", ") + pcie::label_of(shown.slots.devices[number]);
+    }
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::vector<std::string> short_names(const PcieShown& shown) {
+  std::vector<std::string> names;
+  for (const Device& device : shown.slots.devices) {
+    names.push_back(short_name(shown, device, static_cast<int>(names.size())));
+  }
+  return names;
+}
+
 void print_matrix(const cli::Context& context, const PcieShown& shown) {
   const std::vector<Device>& devices = shown.slots.devices;
   if (devices.size() < 2) {
     return;
   }
-  std::vector<std::string> names;
-  for (const Device& device : devices) {
-    names.push_back(short_name(shown, device, static_cast<int>(names.size())));
-  }
+  const bool has_gpus = devices.front().kind == Kind::Gpu;
+  const std::vector<std::string> names = short_names(shown);
   std::vector<cli::Column> columns{{"nearness"}};
   for (const std::string& name : names) {
     columns.push_back({name});
   }
-  columns.push_back({"nearest NIC"});
+  if (has_gpus) {
+    columns.push_back({"nearest NIC"});
+  }
   cli::Table table(std::move(columns));
   for (std::size_t one = 0; one < devices.size(); ++one) {
     std::vector<cli::Cell> row{names[one]};
-    for (std::size_t other = 0; other < devices.size(); ++other) {
-      const auto nearness = pcie::nearness_of(devices[one], devices[other], shown.slots.numa_nodes);
+    for (const Device& other : devices) {
+      const auto nearness = pcie::nearness_of(devices[one], other, shown.slots.numa_nodes);
       row.emplace_back(nearness ? std::string(pcie::name_of(*nearness)) : "?");
     }
-    std::string nearest;
-    if (const auto found =
-            devices[one].kind == Kind::Gpu ? pcie::nearest_to(shown.slots, one) : std::nullopt) {
-      for (const std::size_t number : found->devices) {
-        nearest += (nearest.empty() ? "" : ", ") + pcie::label_of(devices[number]);
-      }
+    if (has_gpus) {
+      row.emplace_back(devices[one].kind == Kind::Gpu ? nearest_text(shown, one) : "");
     }
-    row.emplace_back(nearest);
     table.add(std::move(row));
   }
   table.print(context.out, context.out_terminal);

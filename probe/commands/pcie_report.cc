@@ -164,7 +164,8 @@ std::vector<Device> devices_of(const PcieShown& shown) {
     return devices;
   }
   for (const GpuOutcome& outcome : shown.measured->gpus) {
-    if (std::ranges::find(devices, outcome.address, &Device::address) == devices.end()) {
+    if (!outcome.address.empty() &&
+        std::ranges::find(devices, outcome.address, &Device::address) == devices.end()) {
       Device device{.kind = Kind::Gpu, .address = outcome.address, .is_up = true};
       if (!outcome.name.empty()) {
         device.names.push_back(outcome.name);

@@ -65,6 +65,13 @@ Result<Bench> Bench::make(const gpu::Cuda& gpu, std::uint64_t bytes) {
   return Bench(gpu, std::move(*in), std::move(*out), std::move(*first), std::move(*second));
 }
 
+// Nothing of an earlier copy may be taken for what arrives now.
+Result<> Bench::clear(std::span<std::byte> target) const {
+  std::ranges::fill(target, std::byte{0});
+  auto done = first_.fill(in_.address(), 0, in_.bytes() / sizeof(std::uint32_t));
+  return done ? first_.finish() : done;
+}
+
 Result<> Bench::copy(std::span<std::byte> source, std::span<std::byte> target, const Pace& pace,
                      const std::string& memory, HostCopies& copies, Verified& verified) const {
   const Ways ways{
@@ -77,7 +84,9 @@ Result<> Bench::copy(std::span<std::byte> source, std::span<std::byte> target, c
   }
   const auto once = [&](std::span<const Lane> lanes, std::optional<double>& rate,
                         const std::string& way) -> Result<> {
-    std::ranges::fill(target, std::byte{0});
+    if (auto done = clear(target); !done) {
+      return done;
+    }
     const auto measured = measure(lanes, source.size(), pace);
     if (!measured) {
       return fail(measured.error());

@@ -46,6 +46,7 @@ class Bench {
         out_(std::move(out)),
         first_(std::move(first)),
         second_(std::move(second)) {}
+  Result<> clear(std::span<std::byte> target) const;
 
   const gpu::Cuda* gpu_;
   gpu::Memory in_;   // what arrives on the GPU

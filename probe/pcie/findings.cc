@@ -94,7 +94,9 @@ void judge_measured(const Slots& slots, const Measured& measured, const Threshol
   for (const GpuOutcome& outcome : measured.gpus) {
     // What neither sysfs nor NVML shows CUDA may.
     const Device* known = device_at(slots, outcome.address);
-    const Device unknown{.kind = Kind::Gpu, .address = outcome.address};
+    const Device unknown{.kind = Kind::Gpu,
+                         .address = outcome.address.empty() ? fmt::format("GPU {}", outcome.number)
+                                                            : outcome.address};
     judge_gpu(known == nullptr ? unknown : *known, outcome, measured.cpus, thresholds, checks);
   }
   for (const PeerOutcome& peers : measured.peers) {

@@ -12,7 +12,7 @@
 namespace chokepoint::probe::pcie {
 namespace {
 
-constexpr std::uint64_t kLeastBytes = 1 << 20;
+constexpr std::uint64_t kPage = 4096;
 
 // Goes through the measurements of one GPU, in an order that keeps little memory at a time.
 class GpuSurvey {
@@ -131,8 +131,7 @@ std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::ui
   if (const auto available = host::read_memory(root).available_bytes) {
     bytes = std::min(bytes, static_cast<std::uint64_t>(*available) / 8);
   }
-  bytes = bytes / kLeastBytes * kLeastBytes;
-  return bytes == 0 ? std::min(wanted, kLeastBytes) : bytes;
+  return std::max(bytes / kPage * kPage, kPage);
 }
 
 GpuOutcome survey_gpu(const gpu::Cuda& gpu, const Surroundings& host, const Pace& pace,

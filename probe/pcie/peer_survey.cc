@@ -40,18 +40,15 @@ class Pair {
     if (done) {
       done = verify(one_.gpu(), one_.in(), kBack, how + " back", verified);
     }
-    return done ? once(std::array{there, back_beside}, copies.both_mbps) : done;
+    if (done) {
+      done = once(std::array{there, back_beside}, copies.both_mbps);
+    }
+    return done ? verify_both(how + " both ways", verified) : done;
   }
 
   Result<> prepare() const {
     auto done = write_pattern(one_.out(), kThere);
     return done ? write_pattern(other_.out(), kBack) : done;
-  }
-
-  // The memory in which a copy arrives holds nothing of an earlier one.
-  Result<> clear() const {
-    auto done = write_pattern(one_.in(), 0);
-    return done ? write_pattern(other_.in(), 0) : done;
   }
 
   Result<> reach(bool directly) const {
@@ -67,7 +64,30 @@ class Pair {
             }};
   }
 
+  Result<> verify_both(const std::string& how, Verified& verified) const {
+    auto done = verify(other_.gpu(), other_.in(), kThere, how + ", there", verified);
+    return done ? verify(one_.gpu(), one_.in(), kBack, how + ", back", verified) : done;
+  }
+
+  // Nothing of an earlier copy may be taken for what arrives now.
+  Result<> clear() const {
+    Result<> done;
+    for (const Bench* bench : {&one_, &other_}) {
+      if (done) {
+        done = bench->first().fill(bench->in().address(), 0,
+                                   bench->in().bytes() / sizeof(std::uint32_t));
+      }
+      if (done) {
+        done = bench->first().finish();
+      }
+    }
+    return done;
+  }
+
   Result<> once(std::span<const Lane> lanes, std::optional<double>& rate) const {
+    if (auto done = clear(); !done) {
+      return done;
+    }
     const auto measured = measure(lanes, one_.out().bytes(), pace_);
     if (!measured) {
       return fail(measured.error());
@@ -97,10 +117,7 @@ void copy_both_manners(const Pair& pair, const Pace& pace, PeerOutcome& outcome,
   if (!outcome.reachable.value_or(false) || pace.stopped()) {
     return;
   }
-  done = pair.clear();
-  if (done) {
-    done = pair.reach(true);
-  }
+  done = pair.reach(true);
   if (done) {
     done = pair.copy("directly", outcome.direct, verified);
   }
