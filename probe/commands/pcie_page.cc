@@ -31,11 +31,20 @@ const pcie::HostCopies& pinned_of(const GpuOutcome* outcome) {
   return outcome == nullptr ? kNone : outcome->pinned;
 }
 
-std::string title_of(const Device& device, const GpuOutcome* outcome) {
-  const std::string number = outcome == nullptr ? "" : fmt::format("{} ", outcome->number);
-  return device.kind == Kind::Gpu
-             ? fmt::format("GPU {}{}", number, device.names.empty() ? "" : device.names.front())
-             : pcie::label_of(device);
+// CUDA's number where copies were made; else nvidia-smi's, which goes by address.
+std::string gpu_name(const PcieShown& shown, const Device& device, std::size_t place) {
+  const bool copied = shown.measured && !shown.measured->gpus.empty();
+  const GpuOutcome* outcome = copied ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
+  return outcome != nullptr ? fmt::format("GPU {}", outcome->number)
+         : copied           ? "GPU " + device.address
+                            : fmt::format("GPU {}", place);
+}
+
+std::string title_of(const PcieShown& shown, const Device& device, std::size_t place) {
+  if (device.kind != Kind::Gpu) {
+    return pcie::label_of(device);
+  }
+  return gpu_name(shown, device, place) + (device.names.empty() ? "" : " " + device.names.front());
 }
 
 // The link that bounds all others, wherever it is; what a GPU has now where it was not seen at
@@ -95,12 +104,14 @@ void print_devices(const cli::Context& context, const PcieShown& shown) {
   }
   columns.insert(columns.end(), {{"line rate", Align::Right}, {"share", Align::Right}});
   cli::Table table(std::move(columns));
-  for (const Device& device : devices_of(shown)) {
+  const std::vector<Device> devices = devices_of(shown);
+  for (std::size_t place = 0; place < devices.size(); ++place) {
+    const Device& device = devices[place];
     const GpuOutcome* outcome =
         shown.measured ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
     const auto ceiling = pcie::ceiling_of(device, outcome);
     const pcie::HostCopies& copies = pinned_of(outcome);
-    std::vector<cli::Cell> row{title_of(device, outcome), device.address, node_text(device),
+    std::vector<cli::Cell> row{title_of(shown, device, place), device.address, node_text(device),
                                link_text(device, outcome, ceiling), carries_text(device, ceiling)};
     if (copied) {
       row.insert(row.end(), {gigabytes(copies.to_gpu_mbps), gigabytes(copies.from_gpu_mbps),
@@ -184,17 +195,6 @@ void print_peers(const cli::Context& context, const PcieShown& shown) {
   context.out << '\n';
 }
 
-// A matrix wants short names: "GPU 0" is explained by the first table, a NIC's first name is its
-// own.
-std::string short_name(const PcieShown& shown, const Device& device, int gpu) {
-  if (device.kind != Kind::Gpu) {
-    return device.names.front();
-  }
-  const GpuOutcome* outcome =
-      shown.measured ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
-  return fmt::format("GPU {}", outcome == nullptr ? gpu : outcome->number);
-}
-
 std::string nearest_text(const PcieShown& shown, std::size_t gpu) {
   std::string text;
   if (const auto nearest = pcie::nearest_to(shown.slots, gpu)) {
@@ -205,10 +205,12 @@ std::string nearest_text(const PcieShown& shown, std::size_t gpu) {
   return text.empty() ? "-" : text;
 }
 
+// A matrix wants short ones: a card's first name is enough.
 std::vector<std::string> short_names(const PcieShown& shown) {
   std::vector<std::string> names;
   for (const Device& device : shown.slots.devices) {
-    names.push_back(short_name(shown, device, static_cast<int>(names.size())));
+    names.push_back(device.kind == Kind::Gpu ? gpu_name(shown, device, names.size())
+                                             : device.names.front());
   }
   return names;
 }
