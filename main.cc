@@ -12,6 +12,7 @@
 #include "probe/commands/doctor.h"
 #include "probe/commands/probe_latency.h"
 #include "probe/commands/probe_path.h"
+#include "probe/commands/probe_pcie.h"
 #include "probe/commands/probe_tcp.h"
 #include "probe/commands/probe_udp.h"
 #include "probe/commands/serve.h"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
               cli::command<probe::ProbePathCommand>(),
+              cli::command<probe::ProbePcieCommand>(),
               rdma_test(rdma::Verb::Write),
               rdma_test(rdma::Verb::Read),
               rdma_test(rdma::Verb::Send),
