@@ -101,7 +101,11 @@ Result<> GlooCommunicator::connect(const std::vector<GlooDevice>& devices, Store
   if (library_->functions().open(&meeting, &calls, &group_, &problem) == 0) {
     return {};
   }
-  return fail(adapter.problem().value_or(failed("connecting the ranks", problem)));
+  Error error = adapter.problem().value_or(failed("connecting the ranks", problem));
+  if (!adapter.problem() && !remark_.empty()) {
+    error.next_step = remark_;
+  }
+  return fail(std::move(error));
 }
 
 Error GlooCommunicator::failed(std::string_view what, const gloo_module::Text& problem) const {
@@ -177,9 +181,6 @@ Result<> GlooCommunicator::read_output(std::span<std::byte> bytes) const {
 Way GlooCommunicator::way() const {
   Way way = way_of_sockets(connections_.now(), place_.ranks, live_host(), gloo_hints());
   way.library = "libgloo";
-  if (!remark_.empty()) {
-    way.better = remark_;
-  }
   return way;
 }
 

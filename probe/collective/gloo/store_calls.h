@@ -27,8 +27,4 @@ class StoreAdapter {
   std::optional<Error> problem_;
 };
 
-std::string to_hex(std::string_view bytes);
-// Nothing where it is no such text.
-std::optional<std::string> from_hex(std::string_view text);
-
 }  // namespace chokepoint::probe::collective

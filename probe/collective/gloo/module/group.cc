@@ -15,6 +15,8 @@ namespace chokepoint::probe::collective::gloo_module {
 namespace {
 
 constexpr std::chrono::milliseconds kLeaving{2000};
+// libgloo waits that often the context's patience for a connection.
+constexpr int kConnecting = 5;
 
 std::shared_ptr<::gloo::transport::Device> make_device(const DeviceChoice& choice) {
   ::gloo::transport::tcp::attr attributes;
@@ -31,8 +33,10 @@ std::shared_ptr<::gloo::Context> connect(const Meeting& meeting, std::size_t num
   auto device = make_device(meeting.devices[number]);
   CallbackStore store(calls, "gloo/" + std::to_string(number) + "/");
   auto context = std::make_shared<::gloo::rendezvous::Context>(meeting.rank, meeting.ranks);
-  context->setTimeout(std::chrono::milliseconds(meeting.timeout_ms));
+  const std::chrono::milliseconds patience(meeting.timeout_ms);
+  context->setTimeout(patience / kConnecting);
   context->connectFullMesh(store, device);
+  context->setTimeout(patience);
   return context;
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "probe/collective/gloo/device.h"
-#include "probe/collective/gloo/store_calls.h"
+#include "probe/collective/hex.h"
 
 namespace chokepoint::probe::collective {
 namespace {
