@@ -70,6 +70,19 @@ def compute(session):
     return verdict(session, "free", LIGHT, None, "compute")
 
 
+def gloo_copies(session):
+    """Gloo with tensors on the GPU: what its copies took stands apart from what the network did."""
+    document = diagnosed(session, "gloo", (*HEAVY, "--backend", "gloo"), None)
+    accounts = document.get("accounting_ms_per_step") or {}
+    step_ms = (document.get("steps") or {}).get("mean_ms") or (
+        document.get("steps") or {}).get("median_ms") or 0
+    off = sum(accounts.values()) / step_ms - 1 if step_ms else None
+    told = ", ".join(f"{name} {ms:.1f}" for name, ms in accounts.items() if ms)
+    return decide((accounts.get("pcie") or 0) > 0 and off is not None and abs(off) < 0.1,
+                  f"{(document.get('verdict') or {}).get('class')}; of {step_ms:.1f} ms: {told}",
+                  document=document)
+
+
 def played(session):
     """A record of one of the checks before, or of a run now."""
     for name in ("limited", "free"):
