@@ -11,6 +11,7 @@ from outcome import Failed, Skipped, decide
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 3
 WITHIN = 0.03
+PROBE = ("probe", "pcie", "--gpu", "0", "--no-peers", "--bytes", "512M", "--json")
 WAYS = ("host_to_device_mbps", "device_to_host_mbps")
 SPEEDS = {1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64}
 
@@ -18,6 +19,8 @@ SPEEDS = {1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64}
 def first_gpu(document):
     for device in document.get("devices") or []:
         if device.get("kind") == "gpu":
+            if device.get("data_errors"):
+                raise Failed(f"copies arrived changed: {device['data_errors']}")
             return device
     raise Failed("probe pcie tells of no GPU")
 
@@ -26,7 +29,7 @@ def copies(session):
     machine.torch_facts(session)
     ours, theirs = [], []
     for number in range(ROUNDS):
-        ours.append(first_gpu(session.ask(f"probe-{number}", ["probe", "pcie", "--json"])))
+        ours.append(first_gpu(session.ask(f"probe-{number}", PROBE)))
         text = session.run(f"torch-{number}", [machine.PYTHON, HERE / "torch_copies.py"])
         theirs.append(programs.document(text, "torch_copies.py"))
     session.shared["gpu"] = ours[-1]
@@ -50,7 +53,7 @@ def link(session):
     machine.torch_facts(session)
     if not shutil.which("nvidia-smi"):
         raise Skipped("nvidia-smi is missing")
-    gpu = session.shared.get("gpu") or first_gpu(session.ask("probe", ["probe", "pcie", "--json"]))
+    gpu = session.shared.get("gpu") or first_gpu(session.ask("probe", PROBE))
     load = session.start("load", [machine.PYTHON, HERE / "torch_copies.py", "512", "60"])
     best = None
     for number in range(12):

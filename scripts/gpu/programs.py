@@ -70,10 +70,11 @@ class Program:
         self.process.wait()
 
     def complaint(self):
-        """The last lines of what it said, in one."""
+        """What it said last of an error, or at all. Behind a job's own words stand chokepoint's."""
         text = self.errors.read_text(errors="replace").strip()
-        text = text or self.output.read_text(errors="replace").strip()
-        return " | ".join(text.splitlines()[-3:])[-400:]
+        lines = (text or self.output.read_text(errors="replace").strip()).splitlines()
+        errors = [line.strip() for line in lines if "error" in line.lower()]
+        return " | ".join(errors[-2:] or lines[-3:])[-400:]
 
     def wait(self, limit_s, fine=(0,)):
         try:

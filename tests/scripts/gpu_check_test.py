@@ -47,6 +47,7 @@ words = sys.argv[1:]
 if words[:2] == ["probe", "pcie"]:
     speed = float(os.environ.get("SPEED", 400e3))
     print(json.dumps({"devices": [{"kind": "nic"}, {"kind": "gpu", "link": {}, "ceiling_mbps": 5e5,
+                      "data_errors": json.loads(os.environ.get("CHANGED", "[]")),
                       "host_to_device_mbps": speed, "device_to_host_mbps": speed,
                       "both_ways_mbps": speed}]}))
 elif words[:2] == ["probe", "collective"]:
@@ -134,6 +135,10 @@ class GpuCheck(unittest.TestCase):
         with tarfile.open(self.out / "logs.tar.gz") as logs:
             self.assertIn("pcie.copies/probe-0.out", logs.getnames())
 
+    def test_data_that_change_on_the_way_fail(self):
+        done = self.check("pcie.copies", CHANGED='["byte 7 differs"]')
+        self.assertRegex(done.stdout, r"FAIL  pcie.copies .*byte 7 differs")
+
     def test_ranks_are_hosts_of_their_own_and_their_data_count(self):
         self.assertRegex(self.check("nccl.loopback").stdout, r"PASS .*4 ranks busbw 9.00 Gb/s")
         self.assertIn("other data", self.check("nccl.loopback", SPOILT="1").stdout)
@@ -143,6 +148,11 @@ class GpuCheck(unittest.TestCase):
         done = self.check("nccl.loopback", BAD_RANK="1")
         self.assertRegex(done.stdout, r"FAIL .*ranks-2-1 ended with 1: .*no such NCCL")
         self.assertLess(time.monotonic() - began, 30)
+
+    def test_where_no_host_can_be_made_its_checks_skip(self):
+        done = self.check("nccl.veth", PATH=str(self.folder))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(re.findall(r"SKIP  nccl.veth-\S+ +namespaces need", done.stdout)), 2)
 
     def test_watching_is_held_against_not_watching(self):
         self.assertRegex(self.check("train.overhead").stdout,
