@@ -10,6 +10,7 @@
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
 #include "probe/commands/doctor.h"
+#include "probe/commands/probe_collective.h"
 #include "probe/commands/probe_latency.h"
 #include "probe/commands/probe_path.h"
 #include "probe/commands/probe_tcp.h"
@@ -33,6 +34,8 @@ cli::CommandFactory rdma_test(rdma::Verb verb) {
                                              rdma::session::OpenLibrary(rdma::verbs::live_library));
 }
 
+std::vector<probe::collective::Backend> collective_backends() { return {}; }
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,6 +51,7 @@ int main(int argc, char** argv) {
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
               cli::command<probe::ProbePathCommand>(),
+              cli::command<probe::ProbeCollectiveCommand>(collective_backends()),
               rdma_test(rdma::Verb::Write),
               rdma_test(rdma::Verb::Read),
               rdma_test(rdma::Verb::Send),
