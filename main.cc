@@ -9,6 +9,8 @@
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
+#include "probe/collective/gloo/gloo.h"
+#include "probe/collective/nccl/nccl.h"
 #include "probe/commands/doctor.h"
 #include "probe/commands/probe_collective.h"
 #include "probe/commands/probe_latency.h"
@@ -34,7 +36,9 @@ cli::CommandFactory rdma_test(rdma::Verb verb) {
                                              rdma::session::OpenLibrary(rdma::verbs::live_library));
 }
 
-std::vector<probe::collective::Backend> collective_backends() { return {}; }
+std::vector<probe::collective::Backend> collective_backends() {
+  return {probe::collective::gloo_backend(), probe::collective::nccl_backend()};
+}
 
 }  // namespace
 
