@@ -1,7 +1,6 @@
 #include "base/host/gpu.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/host/fact_list.h"
@@ -53,11 +52,7 @@ Gpu read_gpu(const sys::Root& root, const std::string& address) {
 }
 
 std::optional<double> speed_of(std::optional<int> generation) {
-  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
-  if (!generation || *generation < 1 || *generation > static_cast<int>(kSpeeds.size())) {
-    return std::nullopt;
-  }
-  return kSpeeds[static_cast<std::size_t>(*generation) - 1];
+  return generation ? speed_of_generation(*generation) : std::nullopt;
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace chokepoint::host {
@@ -25,6 +26,13 @@ std::optional<T> lesser(std::optional<T> one, std::optional<T> other) {
 }
 
 }  // namespace
+
+std::optional<double> speed_of_generation(int generation) {
+  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  return generation >= 1 && generation <= static_cast<int>(kSpeeds.size())
+             ? std::optional(kSpeeds.at(static_cast<std::size_t>(generation) - 1))
+             : std::nullopt;
+}
 
 std::optional<double> parse_pci_speed(std::string_view text) {
   double speed = 0;

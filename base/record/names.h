@@ -66,18 +66,39 @@ constexpr std::string_view kGpuUtilization = "gpu.utilization_percent";
 constexpr std::string_view kGpuMemoryBusy = "gpu.memory_busy_percent";
 constexpr std::string_view kGpuMemory = "gpu.memory_bytes";
 constexpr std::string_view kGpuClock = "gpu.clock_mhz";
-constexpr std::string_view kGpuThrottle = "gpu.throttle_reasons";
+constexpr std::string_view kGpuMaxClock = "gpu.max_clock_mhz";  // that it could run at
+constexpr std::string_view kGpuMemoryClock = "gpu.memory_clock_mhz";
+constexpr std::string_view kGpuMaxMemoryClock = "gpu.max_memory_clock_mhz";
+constexpr std::string_view kGpuTemperature = "gpu.temperature_c";
+constexpr std::string_view kGpuPower = "gpu.power_w";
+constexpr std::string_view kGpuPowerLimit = "gpu.power_limit_w";
+constexpr std::string_view kGpuThrottle = "gpu.throttle_reasons";  // base/host/gpu_throttle.h
 constexpr std::string_view kGpuReplays = "gpu.pcie_replays";
 constexpr std::string_view kGpuPcieSent = "gpu.pcie_sent_bytes_per_s";
 constexpr std::string_view kGpuPcieReceived = "gpu.pcie_received_bytes_per_s";
 constexpr std::string_view kGpuNvlinkSent = "gpu.nvlink_sent_bytes_per_s";
 constexpr std::string_view kGpuNvlinkReceived = "gpu.nvlink_received_bytes_per_s";
+// Of its own link as the driver tells it, seen while it was at work; and what GPU and slot can do:
+constexpr std::string_view kGpuBusyGeneration = "gpu.busy_pcie_generation";
+constexpr std::string_view kGpuBusyWidth = "gpu.busy_pcie_width";
+constexpr std::string_view kGpuMaxGeneration = "gpu.max_pcie_generation";
+constexpr std::string_view kGpuMaxWidth = "gpu.max_pcie_width";
+// Of all its NVLinks together:
+constexpr std::string_view kGpuNvlinkActive = "gpu.nvlink_active";
+constexpr std::string_view kGpuNvlinkSentBytes = "gpu.nvlink_sent_bytes";
+constexpr std::string_view kGpuNvlinkReceivedBytes = "gpu.nvlink_received_bytes";
+constexpr std::string_view kGpuNvlinkCrcErrors = "gpu.nvlink_crc_errors";
+constexpr std::string_view kGpuNvlinkReplays = "gpu.nvlink_replays";
+constexpr std::string_view kGpuNvlinkRecoveries = "gpu.nvlink_recoveries";
 
 // Facts of this category: what could not be seen of the host, the subject, and why.
 constexpr std::string_view kNotSeen = "not-seen";
 
 // Event: a process of the job computes on a GPU, the subject; detail {"pid"}.
 constexpr std::string_view kGpuProcess = "gpu-process";
+// Event: a GPU, the subject, is kept below its clocks; detail {"reason","state":"began"}, and later
+// {"reason","state":"ended","held_s"}. One that has no end held to the end of the session.
+constexpr std::string_view kGpuThrottled = "gpu-throttled";
 
 // Events; the subject is the interface.
 constexpr std::string_view kInterfaceDown = "interface-down";  // {"state","before","enabled"}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "capture/counter/gpu_watch.h"
 #include "capture/counter/sampler.h"
+#include "capture/counter/throttle_log.h"
 
 namespace chokepoint::capture::counter {
 
@@ -21,13 +23,16 @@ class GpuSampler final : public Sampler {
   void tell(Figures& figures) const override;
 
  private:
-  void write(const GpuReading& gpu, std::int64_t t_ns, Sink& sink) const;
   void note_users(const GpuReading& gpu, const Moment& moment, Sink& sink);
+  void note_throttling(const GpuReading& gpu, std::int64_t t_ns, Sink& sink);
+  bool is_of_job(const GpuReading& gpu) const;
   void sum_up(const GpuReadings& readings);
 
   std::unique_ptr<GpuWatch> watch_;
   std::int64_t before_ns_ = 0;
   std::set<std::pair<std::string, std::uint64_t>> users_;  // a GPU's address and a pid of the job
+  std::map<std::string, ThrottleLog> throttles_;           // by the GPU's address
+  std::map<std::string, int> slowed_;
   std::optional<double> percent_;
 };
 

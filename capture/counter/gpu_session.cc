@@ -7,6 +7,7 @@
 #include "base/host/gpu_state.h"
 #include "base/sys/library.h"
 #include "capture/counter/gpm.h"
+#include "capture/counter/nvlink.h"
 #include "capture/counter/nvml.h"
 
 namespace chokepoint::capture::counter {
@@ -38,6 +39,7 @@ class NvmlSession final : public GpuSession {
     std::string address;
     Device device;
     std::unique_ptr<Gpm> gpm;  // null where the GPU has none
+    Nvlink nvlink;
   };
 
   // Did the function exist and succeed?
@@ -49,7 +51,11 @@ class NvmlSession final : public GpuSession {
 
   void find_devices();
   GpuReading read_gpu(Gpu& gpu) const;
+  std::optional<double> number(Device device, const char* function) const;
+  std::optional<double> clock(Device device, const char* function, unsigned kind) const;
   void read_load(Device device, GpuReading& reading) const;
+  void read_clocks(Device device, GpuReading& reading) const;
+  void read_link(Device device, GpuReading& reading) const;
   void read_throughput(Gpu& gpu, GpuReading& reading) const;
   std::optional<double> throughput(Device device, unsigned direction) const;
   std::vector<std::uint64_t> pids_of(Device device) const;
@@ -66,7 +72,8 @@ void NvmlSession::find_devices() {
     nvml::PciInfo pci{};
     if (call<Return(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", index, &device) &&
         call<Return(Device, nvml::PciInfo*)>("nvmlDeviceGetPciInfo_v3", device, &pci)) {
-      gpus_.push_back({host::pci_address_of(pci.bus_id.data()), device, Gpm::of(library_, device)});
+      gpus_.push_back({host::pci_address_of(pci.bus_id.data()), device, Gpm::of(library_, device),
+                       Nvlink(library_, device)});
     }
   }
 }
@@ -81,18 +88,53 @@ void NvmlSession::read_load(Device device, GpuReading& reading) const {
   if (call<Return(Device, nvml::Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory)) {
     reading.memory_bytes = static_cast<double>(memory.used);
   }
-  unsigned number = 0;
-  if (call<Return(Device, unsigned, unsigned*)>("nvmlDeviceGetClockInfo", device, nvml::kSmClock,
-                                                &number)) {
-    reading.clock_mhz = number;
+}
+
+std::optional<double> NvmlSession::number(Device device, const char* function) const {
+  unsigned value = 0;
+  return call<Return(Device, unsigned*)>(function, device, &value) ? std::optional<double>(value)
+                                                                   : std::nullopt;
+}
+
+std::optional<double> NvmlSession::clock(Device device, const char* function, unsigned kind) const {
+  unsigned mhz = 0;
+  return call<Return(Device, unsigned, unsigned*)>(function, device, kind, &mhz)
+             ? std::optional<double>(mhz)
+             : std::nullopt;
+}
+
+void NvmlSession::read_clocks(Device device, GpuReading& reading) const {
+  constexpr double kMilli = 1e-3;
+  reading.clock_mhz = clock(device, "nvmlDeviceGetClockInfo", nvml::kSmClock);
+  reading.max_clock_mhz = clock(device, "nvmlDeviceGetMaxClockInfo", nvml::kSmClock);
+  reading.memory_clock_mhz = clock(device, "nvmlDeviceGetClockInfo", nvml::kMemoryClock);
+  reading.max_memory_clock_mhz = clock(device, "nvmlDeviceGetMaxClockInfo", nvml::kMemoryClock);
+  reading.temperature_c = clock(device, "nvmlDeviceGetTemperature", nvml::kGpuTemperature);
+  if (const auto milliwatts = number(device, "nvmlDeviceGetPowerUsage")) {
+    reading.power_w = *milliwatts * kMilli;
   }
+  if (const auto milliwatts = number(device, "nvmlDeviceGetEnforcedPowerLimit")) {
+    reading.power_limit_w = *milliwatts * kMilli;
+  }
+  // The later name is of driver 535, and the earlier one may go one day.
   unsigned long long reasons = 0;
-  if (call<Return(Device, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", device,
-                                                &reasons)) {
-    reading.throttle_reasons = static_cast<double>(reasons);
+  for (const char* name :
+       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}) {
+    if (call<Return(Device, unsigned long long*)>(name, device, &reasons)) {
+      reading.throttle_reasons = reasons;
+      return;
+    }
   }
-  if (call<Return(Device, unsigned*)>("nvmlDeviceGetPcieReplayCounter", device, &number)) {
-    reading.replays = number;
+}
+
+void NvmlSession::read_link(Device device, GpuReading& reading) const {
+  reading.pcie_generation = number(device, "nvmlDeviceGetCurrPcieLinkGeneration");
+  reading.pcie_width = number(device, "nvmlDeviceGetCurrPcieLinkWidth");
+  reading.pcie_max_generation = number(device, "nvmlDeviceGetMaxPcieLinkGeneration");
+  reading.pcie_max_width = number(device, "nvmlDeviceGetMaxPcieLinkWidth");
+  unsigned replays = 0;
+  if (call<Return(Device, unsigned*)>("nvmlDeviceGetPcieReplayCounter", device, &replays)) {
+    reading.replays = replays;
   }
 }
 
@@ -135,7 +177,10 @@ std::vector<std::uint64_t> NvmlSession::pids_of(Device device) const {
 GpuReading NvmlSession::read_gpu(Gpu& gpu) const {
   GpuReading reading{.address = gpu.address};
   read_load(gpu.device, reading);
+  read_clocks(gpu.device, reading);
   read_throughput(gpu, reading);
+  read_link(gpu.device, reading);
+  reading.nvlink = gpu.nvlink.read();
   reading.pids = pids_of(gpu.device);
   return reading;
 }

@@ -44,6 +44,38 @@ struct ProcessInfo {
 static_assert(sizeof(ProcessInfo) == 24);
 
 constexpr unsigned kSmClock = 1;
+constexpr unsigned kMemoryClock = 2;
+constexpr unsigned kGpuTemperature = 0;  // the sensor
+
+// Of nvmlDeviceGetFieldValues. CRC errors, replays and recoveries are of all links together.
+enum class Field : unsigned {
+  NvlinkFlitCrcErrors = 38,
+  NvlinkDataCrcErrors = 45,
+  NvlinkReplays = 52,
+  NvlinkRecoveries = 59,
+  NvlinkSentKib = 138,
+  NvlinkReceivedKib = 139,
+};
+constexpr unsigned kAllLinks = ~0U;  // a field's scope
+constexpr unsigned kMostLinks = 18;
+
+enum class ValueType : unsigned {
+  Double = 0,
+  Unsigned = 1,
+  UnsignedLong = 2,
+  UnsignedLongLong = 3
+};
+
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency_us;
+  unsigned type;
+  Return result;
+  unsigned long long value;  // of a Double its bits
+};
+static_assert(sizeof(FieldValue) == 40);
 
 // Of nvmlDeviceGetPcieThroughput, in KB/s over 20 ms.
 constexpr unsigned kPcieSent = 0;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,9 +45,10 @@ struct Figures {
   std::optional<double> softirq_percent = {};         // of the core that has most of it
   std::optional<double> busiest_thread_percent = {};  // of the job's
   std::string busiest_thread = {};
-  std::optional<double> own_cpu_percent = {};  // chokepoint's own, of one core, since its start
-  std::optional<double> gpu_percent = {};      // the mean of the job's GPUs
-  std::vector<std::string> remarks = {};       // what could not be seen, and why
+  std::optional<double> own_cpu_percent = {};   // chokepoint's own, of one core, since its start
+  std::optional<double> gpu_percent = {};       // the mean of the job's GPUs
+  std::map<std::string, int> slowed_gpus = {};  // of them, by reason; empty where it is not known
+  std::vector<std::string> remarks = {};        // what could not be seen, and why
 };
 
 class Watcher {

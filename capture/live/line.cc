@@ -36,6 +36,19 @@ std::string held_part(const Figures& figures) {
   return limit.empty() ? limit : "held by: " + limit;
 }
 
+// "GPU 97 % (power-cap, thermal)"
+std::string gpu_part(const counter::Figures& counters) {
+  if (!counters.gpu_percent) {
+    return {};
+  }
+  std::string reasons;
+  for (const auto& [reason, count] : counters.slowed_gpus) {
+    reasons += count == 0 ? "" : (reasons.empty() ? "" : ", ") + reason;
+  }
+  return fmt::format("GPU {:.0f} %", *counters.gpu_percent) +
+         (reasons.empty() ? "" : " (" + reasons + ")");
+}
+
 std::string samples_part(const step::Figures& steps) {
   return steps.samples_per_s ? fmt::format("{:.4g} samples/s", *steps.samples_per_s)
                              : std::string();
@@ -54,13 +67,10 @@ std::string traffic_part(const Figures& figures) {
 
 // In the order in which they are read.
 std::vector<Part> parts_of(const Figures& figures) {
-  std::vector<Part> parts{{4, clock_text(figures.elapsed_s)},
-                          {0, step_part(figures.steps)},
-                          {6, samples_part(figures.steps)},
-                          {1, traffic_part(figures)},
-                          {3, again_part(figures)},
-                          {5, missed_part(figures)},
-                          {2, held_part(figures)}};
+  std::vector<Part> parts{{4, clock_text(figures.elapsed_s)}, {0, step_part(figures.steps)},
+                          {6, samples_part(figures.steps)},   {1, traffic_part(figures)},
+                          {3, again_part(figures)},           {5, missed_part(figures)},
+                          {7, gpu_part(figures.counters)},    {2, held_part(figures)}};
   std::erase_if(parts, [](const Part& part) { return part.text.empty(); });
   return parts;
 }

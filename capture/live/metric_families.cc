@@ -163,6 +163,12 @@ void add_host(Families& families, const counter::Figures& counters) {
       divided(counters.busiest_thread_percent, kPercent, {{"thread", counters.busiest_thread}}));
   add_gauge(families, "gpu_ratio", "Mean utilisation of the job's GPUs.",
             divided(counters.gpu_percent, kPercent));
+  std::vector<Sample> slowed;
+  for (const auto& [reason, count] : counters.slowed_gpus) {
+    slowed.push_back({static_cast<double>(count), {{"reason", reason}}});
+  }
+  add_gauge(families, "slowed_gpus", "GPUs of the job that are kept below their clocks now.",
+            slowed);
   add_gauge(families, "own_cpu_ratio", "What watching takes of one core.",
             divided(counters.own_cpu_percent, kPercent));
 }

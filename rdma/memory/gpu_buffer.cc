@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "rdma/memory/cuda.h"
+#include "base/gpu/cuda.h"
 #include "rdma/memory/words.h"
 
 namespace chokepoint::rdma::memory {
@@ -22,30 +22,14 @@ bool has_peer_memory(const sys::Root& root) {
   return root.exists("/sys/module/nvidia_peermem") || root.exists("/sys/module/nv_peer_mem");
 }
 
-// Released with the object.
-class Allocation {
- public:
-  Allocation(std::unique_ptr<Cuda> cuda, GpuAddress address)
-      : cuda_(std::move(cuda)), address_(address) {}
-  Allocation(Allocation&& other) noexcept = default;
-  Allocation& operator=(Allocation&&) = delete;
-  ~Allocation() {
-    if (cuda_ != nullptr) {
-      cuda_->release(address_);
-    }
-  }
-  const Cuda& cuda() const { return *cuda_; }
-  GpuAddress address() const { return address_; }
-
- private:
-  std::unique_ptr<Cuda> cuda_;
-  GpuAddress address_;
-};
-
 class GpuBuffer final : public Buffer {
  public:
-  GpuBuffer(Allocation memory, std::uint64_t bytes, sys::Descriptor dmabuf)
-      : memory_(std::move(memory)), bytes_(bytes), dmabuf_(std::move(dmabuf)) {}
+  GpuBuffer(std::unique_ptr<gpu::Cuda> cuda, gpu::Memory memory, std::uint64_t bytes,
+            sys::Descriptor dmabuf)
+      : cuda_(std::move(cuda)),
+        memory_(std::move(memory)),
+        bytes_(bytes),
+        dmabuf_(std::move(dmabuf)) {}
 
   verbs::MemoryView view() const override {
     verbs::MemoryView view{.address = memory_.address(), .bytes = bytes_};
@@ -59,27 +43,28 @@ class GpuBuffer final : public Buffer {
 
   Result<> write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     auto inside = check_inside(bytes_, offset, bytes.size());
-    return inside ? memory_.cuda().write(memory_.address() + offset, bytes) : inside;
+    return inside ? memory_.gpu().write(memory_.address() + offset, bytes) : inside;
   }
   Result<> read(std::uint64_t offset, std::span<std::byte> bytes) const override {
     auto inside = check_inside(bytes_, offset, bytes.size());
-    return inside ? memory_.cuda().read(memory_.address() + offset, bytes) : inside;
+    return inside ? memory_.gpu().read(memory_.address() + offset, bytes) : inside;
   }
   std::string describe() const override {
-    return fmt::format("{} on {} by {}", size_words(bytes_), memory_.cuda().name(),
+    return fmt::format("{} on {} by {}", size_words(bytes_), memory_.gpu().name(),
                        dmabuf_ ? "dma-buf" : "nvidia-peermem");
   }
 
  private:
-  Allocation memory_;
+  std::unique_ptr<gpu::Cuda> cuda_;
+  gpu::Memory memory_;
   std::uint64_t bytes_;
   sys::Descriptor dmabuf_;  // none: by nvidia-peermem
 };
 
-Result<sys::Descriptor> share(const Allocation& memory, std::uint64_t bytes) {
+Result<sys::Descriptor> share(const gpu::Memory& memory, std::uint64_t bytes) {
   const std::uint64_t before = memory.address() % kHostPage;
   const std::uint64_t whole = (before + bytes + kHostPage - 1) / kHostPage * kHostPage;
-  auto shared = memory.cuda().export_dmabuf(memory.address() - before, whole);
+  auto shared = memory.gpu().export_dmabuf(memory.address() - before, whole);
   if (!shared) {
     shared.error().next_step = fmt::format(
         "dma-buf wants NVIDIA's open kernel modules and Linux 5.12; or nvidia-peermem instead, {}",
@@ -88,14 +73,14 @@ Result<sys::Descriptor> share(const Allocation& memory, std::uint64_t bytes) {
   return shared;
 }
 
-std::unexpected<Error> no_peer_memory(const Allocation& memory) {
-  return fail(ErrorKind::Unsupported, "share GPU memory", memory.cuda().name(),
+std::unexpected<Error> no_peer_memory(const gpu::Memory& memory) {
+  return fail(ErrorKind::Unsupported, "share GPU memory", memory.gpu().name(),
               "nvidia-peermem is not loaded", kLoadModule);
 }
 
 // An empty descriptor stands for nvidia-peermem.
-Result<sys::Descriptor> choose(const sys::Root& root, const Allocation& memory, std::uint64_t bytes,
-                               std::optional<GpuPath> path) {
+Result<sys::Descriptor> choose(const sys::Root& root, const gpu::Memory& memory,
+                               std::uint64_t bytes, std::optional<GpuPath> path) {
   const bool peer_memory = has_peer_memory(root);
   if (path == GpuPath::PeerMemory) {
     return peer_memory ? Result<sys::Descriptor>(sys::Descriptor{}) : no_peer_memory(memory);
@@ -109,23 +94,28 @@ Result<sys::Descriptor> choose(const sys::Root& root, const Allocation& memory, 
 
 Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurroundings& host, std::uint64_t bytes,
                                               const GpuOptions& options) {
-  auto cuda = Cuda::open(host.driver, options.gpu);
+  auto driver = gpu::Driver::open(host.driver);
+  if (!driver) {
+    driver.error().next_step += ", or test with host memory";
+    return fail(std::move(driver.error()));
+  }
+  auto cuda = gpu::Cuda::open(std::move(*driver), options.gpu);
   if (!cuda) {
     return fail(std::move(cuda.error()));
   }
   const std::uint64_t whole =
       (std::max<std::uint64_t>(bytes, 1) + kGpuPage - 1) / kGpuPage * kGpuPage;
-  const auto address = (*cuda)->allocate(whole);
-  if (!address) {
-    return fail(address.error());
+  auto memory = gpu::Memory::allocate(**cuda, whole);
+  if (!memory) {
+    return fail(std::move(memory.error()));
   }
-  Allocation memory(std::move(*cuda), *address);
-  memory.cuda().synchronise_copies(*address);
-  auto dmabuf = choose(host.root, memory, bytes, options.path);
+  (*cuda)->synchronise_copies(memory->address());
+  auto dmabuf = choose(host.root, *memory, bytes, options.path);
   if (!dmabuf) {
     return fail(std::move(dmabuf.error()));
   }
-  return std::make_unique<GpuBuffer>(std::move(memory), bytes, std::move(*dmabuf));
+  return std::make_unique<GpuBuffer>(std::move(*cuda), std::move(*memory), bytes,
+                                     std::move(*dmabuf));
 }
 
 Result<std::unique_ptr<Buffer>> gpu_buffer(std::uint64_t bytes, const GpuOptions& options) {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "base/sys/error.h"
+#include "base/sys/pages.h"
 
 namespace chokepoint::rdma::memory {
 
-std::string size_words(std::uint64_t bytes);  // "64 MiB", "1000 bytes"
+using sys::size_words;
+
 Result<> check_inside(std::uint64_t size, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace chokepoint::rdma::memory

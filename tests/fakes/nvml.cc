@@ -1,5 +1,8 @@
-// A libnvidia-ml.so.1 with one GPU, in C's interface, for tests of what opens the real one.
+// A libnvidia-ml.so.1 with one GPU, or as many as FAKE_NVML_GPUS says, in C's interface, for tests
+// of what opens the real one. The first has two NVLinks, one of which is down; the others have
+// none, and no GPM.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 // The names are NVML's. NOLINTBEGIN(readability-identifier-naming)
@@ -22,17 +25,19 @@ int nvmlSystemGetDriverVersion(char* text, unsigned size) {
   return 0;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 1;
+  const char* wanted = std::getenv("FAKE_NVML_GPUS");
+  *count = wanted == nullptr ? 1 : static_cast<unsigned>(std::atoi(wanted));
   return 0;
 }
-int nvmlDeviceGetHandleByIndex_v2(unsigned /*index*/, void** device) {
-  static int gpu = 0;
-  *device = &gpu;
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  static unsigned gpus[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  *device = &gpus[index];
   return 0;
 }
-int nvmlDeviceGetPciInfo_v3(void* /*device*/, PciInfo* info) {
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info) {
   std::memset(info, 0, sizeof *info);
-  std::snprintf(info->bus_id, sizeof info->bus_id, "00000000:AF:00.0");
+  std::snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0",
+                0xAF + *static_cast<unsigned*>(device));
   return 0;
 }
 int nvmlDeviceGetName(void* /*device*/, char* text, unsigned size) {
@@ -98,7 +103,46 @@ int nvmlDeviceGetMemoryInfo(void* /*device*/, Memory* memory) {
   return 0;
 }
 int nvmlDeviceGetClockInfo(void* /*device*/, unsigned kind, unsigned* mhz) {
-  *mhz = kind == 1 ? 1980 : 0;
+  *mhz = kind == 1 ? 1200 : 2619;
+  return 0;
+}
+int nvmlDeviceGetMaxClockInfo(void* /*device*/, unsigned kind, unsigned* mhz) {
+  *mhz = kind == 1 ? 1980 : 2619;
+  return 0;
+}
+int nvmlDeviceGetTemperature(void* /*device*/, unsigned sensor, unsigned* celsius) {
+  *celsius = 71;
+  return sensor == 0 ? 0 : 2;
+}
+int nvmlDeviceGetPowerUsage(void* /*device*/, unsigned* milliwatts) {
+  *milliwatts = 698'500;
+  return 0;
+}
+int nvmlDeviceGetEnforcedPowerLimit(void* /*device*/, unsigned* milliwatts) {
+  *milliwatts = 700'000;
+  return 0;
+}
+int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* is_active) {
+  *is_active = link == 0 ? 1 : 0;
+  return *static_cast<unsigned*>(device) == 0 && link < 2 ? 0 : 3;
+}
+struct FieldValue {
+  unsigned field, scope;
+  long long timestamp, latency;
+  unsigned type;
+  int result;
+  unsigned long long value;
+};
+// Of the CRC errors' counters it knows one.
+int nvmlDeviceGetFieldValues(void* /*device*/, int count, FieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    FieldValue& value = values[i];
+    const bool is_known = value.field != 38;
+    value.type = value.field == 138 ? 3 : 1;
+    value.result = is_known ? 0 : 3;
+    // What stands beside a number of 32 bits means nothing.
+    value.value = value.field == 138 ? 1ULL << 33 : 0xABCD'0000'0000ULL + value.field;
+  }
   return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* /*device*/, unsigned long long* reasons) {
@@ -114,8 +158,12 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* /*device*/, unsigned* count, P
   list[1] = {4712, 1, 0, 0};
   return 0;
 }
-int nvmlGpmQueryDeviceSupport(void* /*device*/, GpmSupport* support) {
-  support->is_supported = 1;
+int nvmlDeviceGetPcieThroughput(void* /*device*/, unsigned direction, unsigned* kilobytes) {
+  *kilobytes = direction == 0 ? 5000 : 6000;
+  return 0;
+}
+int nvmlGpmQueryDeviceSupport(void* device, GpmSupport* support) {
+  support->is_supported = *static_cast<unsigned*>(device) == 0 ? 1 : 0;
   return support->version == 1 ? 0 : 25;
 }
 int nvmlGpmSampleAlloc(void** sample) {

@@ -16,6 +16,7 @@ ARROWS = {
     "base/math": ["base/sys"],
     "base/net": ["base/sys", "base/math"],
     "base/host": ["base/sys", "base/math", "base/net"],
+    "base/gpu": ["base/sys"],
     "base/cli": ["base/sys", "base/math", "base/net"],
     "base/checks": ["base/sys", "base/math", "base/net", "base/host", "base/cli"],
     "base/record": ["base/sys", "base/math", "base/host"],

@@ -48,6 +48,15 @@ TEST(Line, SpeaksOfWhatWasNotSeen) {
   EXPECT_THAT(line_of(figures, kWide), HasSubstr(" · not seen 12,034 · "));
 }
 
+TEST(Line, TellsWhatTheGpusDoAndWhatSlowsThemDown) {
+  constexpr std::size_t kVeryWide = 250;
+  Figures figures = training();
+  figures.counters.gpu_percent = 97.4;
+  EXPECT_THAT(line_of(figures, kVeryWide), HasSubstr(" · GPU 97 % · "));
+  figures.counters.slowed_gpus = {{"power-cap", 2}, {"sync-boost", 0}, {"thermal", 1}};
+  EXPECT_THAT(line_of(figures, kVeryWide), HasSubstr(" · GPU 97 % (power-cap, thermal) · "));
+}
+
 TEST(Line, TellsSlowStepsInSecondsAndFastLinksInGigabits) {
   Figures figures = training();
   figures.steps.last_ms = 12'345;

@@ -101,8 +101,9 @@ TEST_F(GpuBuffer, SaysWhichGpusThereAre) {
             "CUDA: GPU -1: this host has GPU 0 only; 'nvidia-smi -L' lists this host's GPUs; "
             "CUDA_VISIBLE_DEVICES may hide some");
   EXPECT_EQ(error_of(make("", {}, "gpus")),
-            "CUDA: start CUDA: GPU 0: no CUDA-capable device is detected; 'nvidia-smi -L' lists "
-            "this host's GPUs; CUDA_VISIBLE_DEVICES may hide some");
+            "CUDA: start CUDA: " CHOKEPOINT_FAKE_CUDA
+            ": no CUDA-capable device is detected; 'nvidia-smi -L' lists this host's GPUs; "
+            "CUDA_VISIBLE_DEVICES may hide some, or test with host memory");
 }
 
 TEST_F(GpuBuffer, SaysThatItsMemoryIsFull) {
@@ -114,8 +115,8 @@ TEST_F(GpuBuffer, SaysThatItsMemoryIsFull) {
 TEST_F(GpuBuffer, SaysThatThereIsNoDriver) {
   const auto buffer = gpu_buffer_in({.driver = "libcuda-of-nowhere.so.1"}, 1, {});
   EXPECT_EQ(error_of(buffer),
-            "CUDA: GPU 0: the GPU driver's libcuda-of-nowhere.so.1 is not on this host; install "
-            "NVIDIA's driver, or test with host memory");
+            "CUDA: libcuda-of-nowhere.so.1: the GPU driver is not on this host; install NVIDIA's "
+            "driver, or test with host memory");
 }
 
 }  // namespace

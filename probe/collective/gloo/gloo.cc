@@ -1,0 +1,39 @@
+#include "probe/collective/gloo/gloo.h"
+
+#include "probe/collective/gloo/communicator.h"
+#include "probe/collective/gloo/library.h"
+
+namespace chokepoint::probe::collective {
+namespace {
+
+Result<std::unique_ptr<Communicator>> open(const std::filesystem::path& module, const Place& place,
+                                           Store& store, const BackendOptions& options) {
+  Result<std::shared_ptr<const GlooLibrary>> library = GlooLibrary::open(module);
+  if (!library) {
+    return fail(library.error());
+  }
+  return GlooCommunicator::open(std::move(*library), place, store, options);
+}
+
+}  // namespace
+
+Backend gloo_backend() {
+  return {.name = "gloo",
+          .open = [](const Place& place, Store& store,
+                     const BackendOptions& options) -> Result<std::unique_ptr<Communicator>> {
+            const Result<std::filesystem::path> module = gloo_module_path();
+            if (!module) {
+              return fail(module.error());
+            }
+            return open(*module, place, store, options);
+          }};
+}
+
+Backend gloo_backend(const std::filesystem::path& module) {
+  return {.name = "gloo",
+          .open = [module](const Place& place, Store& store, const BackendOptions& options) {
+            return open(module, place, store, options);
+          }};
+}
+
+}  // namespace chokepoint::probe::collective
