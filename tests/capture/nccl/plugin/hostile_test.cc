@@ -2,6 +2,8 @@
 // stops some events twice, and others after their communicator is gone.
 #include <gmock/gmock.h>
 
+#include <array>
+#include <bit>
 #include <random>
 
 #include "tests/capture/nccl/plugin/loaded.h"
@@ -15,9 +17,9 @@ using testing::SizeIs;
 
 std::uint64_t refused(Loaded& loaded) { return loaded.file()->header.refused.load(); }
 
-void* pointer(std::uint64_t bits) { return reinterpret_cast<void*>(bits); }
+void* pointer(std::uint64_t bits) { return std::bit_cast<void*>(bits); }
 
-const std::vector<std::uint64_t> kGarbage = {
+constexpr std::array<std::uint64_t, 11> kGarbage = {
     1,
     8,
     0xdeadbeef,
