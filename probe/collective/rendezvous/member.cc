@@ -90,9 +90,10 @@ class Search {
     return client;
   }
 
-  // What is wrong at the likeliest port tells more than that others are closed.
+  // What is wrong at the likeliest port tells more than that others are closed; and what ends with
+  // all patience tells nothing.
   void note(const Error& error) {
-    if (!last_ || error.kind != ErrorKind::Refused) {
+    if (!last_ || (error.kind != ErrorKind::Refused && !patience_.over())) {
       last_ = error;
     }
   }
