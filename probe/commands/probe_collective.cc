@@ -77,7 +77,7 @@ cli::Summary ProbeCollectiveCommand::summary() const {
           "training would be, or let this command start them, with --local on this host or with "
           "--hosts by the 'chokepoint serve' of others. One of them prints.",
       .examples = {
-          {"torchrun --no-python --nproc-per-node 4 chokepoint probe collective",
+          {"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
            "all-reduce among four ranks, 4 KiB to 64 MiB"},
           {"chokepoint probe collective --hosts hubble,voyager --parameters 708M --type bf16",
            "the gradients of a model with 708 million parameters, between two hosts"},
