@@ -15,6 +15,7 @@
 #include "probe/commands/probe_collective.h"
 #include "probe/commands/probe_latency.h"
 #include "probe/commands/probe_path.h"
+#include "probe/commands/probe_pcie.h"
 #include "probe/commands/probe_tcp.h"
 #include "probe/commands/probe_udp.h"
 #include "probe/commands/serve.h"
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
               cli::command<probe::ProbePathCommand>(),
+              cli::command<probe::ProbePcieCommand>(),
               cli::command<probe::ProbeCollectiveCommand>(collective_backends()),
               rdma_test(rdma::Verb::Write),
               rdma_test(rdma::Verb::Read),

@@ -119,6 +119,13 @@ std::int64_t communicator_number(std::uint64_t hash) {
   return static_cast<std::int64_t>((mixed & kMask) | (std::uint64_t{1} << kBits));
 }
 
+record::Collective beat_of(record::Collective row) {
+  const std::int64_t moment_ns =
+      row.last_data_ns.known() ? row.end_ns : row.enqueued_ns.value_or(row.end_ns);
+  row.start_ns = row.end_ns = moment_ns;
+  return row;
+}
+
 record::Collective Rows::row_of(const Operation& operation, const Membership* member,
                                 const GpuClock& clock, std::optional<std::int64_t> rank) {
   record::Collective row{.kind = kind_of(operation.function),

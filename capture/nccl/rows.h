@@ -23,6 +23,10 @@ namespace chokepoint::capture::nccl {
 // groups have.
 std::int64_t communicator_number(std::uint64_t hash);
 
+// The row as what looks for steps is to see it: at one moment that is known of all of them alike.
+// When a collective began is only told for a share of the time.
+record::Collective beat_of(record::Collective row);
+
 class Rows {
  public:
   // `rank` is the job's; nothing: the communicator's is as good as any.

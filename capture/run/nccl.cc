@@ -78,7 +78,7 @@ void Nccl::begin(Processes processes) {
       folder_->path(),
       [this](const record::Collective& row) {
         producer_->push(row);
-        on_collective_(row);
+        on_collective_(nccl::beat_of(row));
       },
       [processes = std::move(processes)](std::uint64_t pid) { return rank_of(*processes(), pid); });
   ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });

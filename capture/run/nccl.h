@@ -3,8 +3,8 @@
 //
 //   environment() ─▶ (the job starts) ─▶ begin() ─▶ … ─▶ end()
 //
-// begin() and end() by one thread; rows come from a thread of its own, and go to the record and to
-// `on_collective`. What cannot be seen is told in remarks().
+// begin() and end() by one thread; rows come from a thread of its own, and go to the record and, as
+// beats for who looks for steps, to `on_collective`. What cannot be seen is told in remarks().
 #pragma once
 
 #include <filesystem>

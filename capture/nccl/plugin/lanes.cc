@@ -24,17 +24,12 @@ Entries* make_entries() {
 void touch(void* from, std::size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(from) / page * page;
-  madvise(reinterpret_cast<void*>(begin), reinterpret_cast<std::uintptr_t>(from) + bytes - begin,
-          MADV_POPULATE_WRITE);
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(from) % page;
+  madvise(static_cast<char*>(from) - before, bytes + before, MADV_POPULATE_WRITE);
 #else
   static_cast<void>(from);
   static_cast<void>(bytes);
 #endif
-}
-
-void* value_of(std::size_t lane) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(lane + 1));
 }
 
 }  // namespace
@@ -45,8 +40,8 @@ bool Lanes::prepare(SharedFile& file) {
 }
 
 Lane* Lanes::mine() {
-  const auto value = reinterpret_cast<std::uintptr_t>(pthread_getspecific(key_));
-  return value != 0 ? &lanes_[(value - 1) % kRings] : claim();
+  auto* lane = static_cast<Lane*>(pthread_getspecific(key_));
+  return lane != nullptr ? lane : claim();
 }
 
 bool Lanes::furnish(Lane& lane) {
@@ -80,8 +75,8 @@ Lane* Lanes::claim() {
     taken_.fetch_add(1, std::memory_order_relaxed);
     Lane& lane = lanes_[each];
     lane.number = static_cast<std::uint32_t>(each);
-    if (!furnish(lane) || pthread_setspecific(key_, value_of(each)) != 0) {
-      release(each);
+    if (!furnish(lane) || pthread_setspecific(key_, &lane) != 0) {
+      release(lane);
       return nullptr;
     }
     if (Ring* ring = lane.ring.load(std::memory_order_relaxed); ring != nullptr) {
@@ -92,18 +87,18 @@ Lane* Lanes::claim() {
   return nullptr;
 }
 
-void Lanes::release(std::size_t lane) {
-  if (Ring* ring = lanes_[lane].ring.load(std::memory_order_relaxed); ring != nullptr) {
+void Lanes::release(Lane& lane) {
+  if (Ring* ring = lane.ring.load(std::memory_order_relaxed); ring != nullptr) {
     ring->thread.store(0, std::memory_order_release);
   }
-  owners_[lane].store(0, std::memory_order_release);
+  owners_[lane.number].store(0, std::memory_order_release);
   taken_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Lanes::leave(void* value) {
+void Lanes::leave(void* lane) {
   Lanes& lanes = process().lanes;
   if (!lanes.is_disowned()) {
-    lanes.release((reinterpret_cast<std::uintptr_t>(value) - 1) % kRings);
+    lanes.release(*static_cast<Lane*>(lane));
   }
 }
 

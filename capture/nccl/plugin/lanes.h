@@ -32,10 +32,10 @@ class Lanes {
   bool is_disowned() const { return is_disowned_.load(std::memory_order_relaxed); }
 
  private:
-  static void leave(void* value);
+  static void leave(void* lane);
   Lane* claim();
   bool furnish(Lane& lane);
-  void release(std::size_t lane);
+  void release(Lane& lane);
 
   SharedFile* file_ = nullptr;
   unsigned key_ = 0;

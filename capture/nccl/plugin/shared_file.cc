@@ -1,5 +1,6 @@
 #include "capture/nccl/plugin/shared_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -30,8 +31,14 @@ bool is_private(const char* folder) {
   return is_private;
 }
 
+// A job's signals may interrupt it; that is no reason to go without.
 bool has_room(int descriptor, std::size_t offset, std::size_t bytes) {
-  return posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+  constexpr int kTries = 16;
+  int failed = EINTR;
+  for (int tries = 0; failed == EINTR && tries < kTries; ++tries) {
+    failed = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  }
+  return failed == 0;
 }
 
 File* map(int descriptor) {

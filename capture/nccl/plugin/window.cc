@@ -42,10 +42,12 @@ Window window_of(const char* text) {
   if (*text == '\0') {
     return on == 0 ? Window{.on_s = 0, .of_s = 1} : Window{};
   }
-  if (*text++ != '/' || !read_number(text, of) || *text != '\0' || of == 0 || on > of) {
+  if (*text != '/') {
     return {};
   }
-  return {.on_s = on, .of_s = of};
+  ++text;
+  const bool is_share = read_number(text, of) && *text == '\0' && of != 0 && on <= of;
+  return is_share ? Window{.on_s = on, .of_s = of} : Window{};
 }
 
 }  // namespace chokepoint::capture::nccl::plugin

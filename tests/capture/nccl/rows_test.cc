@@ -78,6 +78,23 @@ TEST(NcclRows, WhatATreesRankPassesOnIsNotItsArrival) {
   EXPECT_EQ(row_of(operation).own_ready_ns.value(), 80 * kMs);
 }
 
+TEST(NcclRows, ABeatIsOneMomentWhetherItsBeginIsToldOrNot) {
+  Operation operation = all_reduce();
+  const Collective told = beat_of(row_of(operation));
+  operation.sent_data_ns = operation.received_data_ns = {};
+  const Collective untold = beat_of(row_of(operation));
+  EXPECT_EQ(told.start_ns, untold.start_ns);
+  EXPECT_EQ(told.start_ns, told.end_ns);
+  operation.proxies = 0;  // inside the host alone
+  operation.proxy_begin_ns = operation.proxy_end_ns = {};
+  EXPECT_EQ(beat_of(row_of(operation)).end_ns, 5 * kMs);
+  operation.kernel_begin_ns = 6 * kMs;
+  operation.kernel_end_ns = 7 * kMs;
+  GpuClock clock;
+  clock.learn(0, 0);
+  EXPECT_EQ(beat_of(row_of(operation, clock)).end_ns, 5 * kMs);
+}
+
 TEST(NcclRows, AskedForIsNotArrived) {
   Operation operation = all_reduce();
   operation.proxies = 0;

@@ -53,6 +53,7 @@ struct State {
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::string fail;
+  double host_us = 0;  // no stream is behind what the host has waited for
   long calls = 0;
   long copies = 0;
 };

@@ -153,7 +153,6 @@ TEST(NcclPluginFile, AFileThatIsGoneIsWrittenOn) {
 
 TEST(NcclPluginFile, AnotherFileUnderItsNameIsLeftAlone) {
   Loaded loaded;
-  const fs::path folder = loaded.folder();
   void* context = nullptr;
   ASSERT_EQ(loaded.five().init(&context, 1, &loaded.mask(), nullptr, 1, 1, 0, nullptr), 0);
   const fs::path path = *loaded.path();
