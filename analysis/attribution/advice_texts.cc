@@ -8,6 +8,13 @@ namespace {
 using enum VerdictClass;
 
 constexpr std::array kAdvice{
+    AdviceText{Compute, "gpu-throttled",
+               "see on {node} what keeps GPUs below their clocks: cooling, power limit",
+               "nvidia-smi -i {node_interface} -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE"},
+
+    AdviceText{Straggler, "gpu-throttled",
+               "see on {node} what keeps its GPU's clock down: cooling, power limit, power supply",
+               "nvidia-smi -i {node_interface} -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE"},
     AdviceText{Straggler, "", "see on {node} what keeps rank {rank}: other programs, data, clocks",
                "chokepoint doctor --all"},
 
@@ -69,6 +76,18 @@ constexpr std::array kAdvice{
 
     AdviceText{PcieNic, "", "on {node}, move the card to a slot as wide as its line",
                "chokepoint doctor --all"},
+    AdviceText{PcieGpu, "pcie-width",
+               "on {node}, seat the GPU anew or in a better slot; how its link trains under load",
+               "nvidia-smi -i {node_interface} --query-gpu=pcie.link.gen.current,"
+               "pcie.link.width.current,pcie.link.width.max --format=csv"},
+    AdviceText{PcieGpu, "pcie-speed",
+               "on {node}, see what slows the GPU's link down: riser, BIOS, errors on the link",
+               "nvidia-smi -i {node_interface} --query-gpu=pcie.link.gen.current,"
+               "pcie.link.gen.max --format=csv; dmesg | grep -iE 'aer|pcie'"},
+    AdviceText{PcieGpu, "shared-link", "see on {node} which GPUs share a port, and spread them",
+               "nvidia-smi topo -m; lspci -tv"},
+    AdviceText{PcieGpu, "gloo-copies",
+               "let NCCL exchange the tensors where they are: init_process_group('nccl')"},
     AdviceText{PcieGpu, "",
                "on {node}, pin the host's buffers and copy less; see how its GPUs' "
                "slots are trained",

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/attribution/advice.h"
+#include "analysis/attribution/gpu_clocks.h"
 #include "analysis/attribution/outages.h"
 #include "analysis/attribution/ranks.h"
 
@@ -54,6 +55,8 @@ Verdict computing(const Scene& scene, double lost_percent) {
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
                               scene.phases.computing_ms, "ms", "steps and what was under way"});
+  remark_clocks(scene, verdict);
+  advise(scene, verdict);
   return verdict;
 }
 

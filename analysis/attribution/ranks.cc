@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/attribution/gpu_clocks.h"
 #include "analysis/attribution/hosts.h"
 
 namespace chokepoint::analysis {
@@ -66,6 +67,9 @@ void add_late(const Scene& scene, Findings& findings) {
     verdict.evidence.push_back({"thread " + load.waiting_thread + " was ready and got no processor",
                                 load.waited_percent, "% of the time",
                                 "thread.wait_ns of " + node.name});
+  }
+  if (!load.is_starved) {
+    explain_by_clocks(scene, place, verdict);
   }
   findings.verdicts.push_back(std::move(verdict));
 }

@@ -18,7 +18,11 @@ struct Wording {
 
 // A class's own words stand behind those of its causes.
 constexpr std::array kWordings{
+    Wording{Compute, "gpu-throttled",
+            "computing fills the step, and GPUs are kept below their clocks"},
     Wording{Compute, "", "computing fills the step; no link, path or host holds it back"},
+    Wording{Straggler, "gpu-throttled",
+            "{rank} comes late, because its GPU is kept below its clocks"},
     Wording{Straggler, "", "{rank} comes late, and the others wait for it"},
 
     Wording{LanBandwidth, "shaper", "{link} is held to less than its interface can carry"},
@@ -61,6 +65,13 @@ constexpr std::array kWordings{
     Wording{PcieNic, "pcie-width", "the PCIe slot of {interface} has too few lanes for its line"},
     Wording{PcieNic, "pcie-speed", "the PCIe slot of {interface} runs too slowly for its line"},
     Wording{PcieNic, "", "the PCIe link of {interface} is slower than its line"},
+    Wording{PcieGpu, "pcie-width",
+            "copies fill the PCIe link of {interface}, which has fewer lanes than it could"},
+    Wording{PcieGpu, "pcie-speed",
+            "copies fill the PCIe link of {interface}, which runs slower than it could"},
+    Wording{PcieGpu, "shared-link", "GPUs of {node} share a PCIe link, and their copies fill it"},
+    Wording{PcieGpu, "gloo-copies",
+            "Gloo's copies between the GPUs of {node} and their host hold each exchange up"},
     Wording{PcieGpu, "", "copies to and from the GPUs of {node} fill their PCIe link"},
     Wording{RdmaCongestion, "receiver-pauses",
             "{interface} pauses the network: its host takes data in too slowly"},

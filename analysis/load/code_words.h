@@ -7,10 +7,12 @@
 
 namespace chokepoint::analysis {
 
-std::string_view word_of(record::Direction direction);      // "a_to_b"
-std::string_view word_of(record::SeriesKind kind);          // "counter"
-std::string_view word_of(record::StepSource source);        // "marks"
-std::string_view word_of(record::CollectiveKind kind);      // "all-reduce"
-std::string_view word_of(record::CollectiveSource source);  // "gloo"
+std::string_view word_of(record::Direction direction);            // "a_to_b"
+std::string_view word_of(record::SeriesKind kind);                // "counter"
+std::string_view word_of(record::StepSource source);              // "marks"
+std::string_view word_of(record::CollectiveKind kind);            // "all-reduce"
+std::string_view word_of(record::CollectiveSource source);        // "gloo"
+std::string_view word_of(record::CollectiveAlgorithm algorithm);  // "ring"
+std::string_view word_of(record::CollectiveProtocol protocol);    // "simple"
 
 }  // namespace chokepoint::analysis

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -12,6 +13,7 @@ namespace chokepoint::analysis {
 namespace {
 
 using record::CollectiveKind;
+using record::CollectiveSource;
 
 constexpr std::int64_t kSameMeetingNs = 2'000'000'000;
 constexpr std::size_t kOpenMeetings = 8;  // of one key, as messages' numbers come again each step
@@ -40,21 +42,33 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
   return uses;
 }
 
+bool is_nccl(const record::Collective& row) { return row.source == CollectiveSource::Nccl; }
+
+// Asked for, and no more is known of it.
+bool is_untold(const record::Collective& row) {
+  return is_nccl(row) && !row.own_ready_ns.known() && !row.last_data_ns.known();
+}
+
 Exchange exchange_of(const record::Collective& row, std::size_t place, const Clocks& clocks,
                      const FlowUse& use) {
-  const std::int64_t own_ns = row.own_ready_ns.value_or(row.first_data_ns.value_or(row.start_ns));
+  const std::int64_t otherwise_ns =
+      is_nccl(row) ? row.start_ns : row.first_data_ns.value_or(row.start_ns);
+  const std::int64_t own_ns = row.own_ready_ns.value_or(otherwise_ns);
   const std::int64_t peer_ns =
       row.peer_ready_ns.known() ? row.peer_ready_ns.value() - use.way_ns : 0;
   const std::int64_t ready_ns = std::max(own_ns, peer_ns);
-  const std::int64_t last_ns = row.last_data_ns.value_or(row.end_ns);
+  const std::int64_t last_ns = is_nccl(row) ? row.end_ns : row.last_data_ns.value_or(row.end_ns);
   const auto common = [&](std::int64_t t_ns) { return clocks.common_ns(place, t_ns); };
   return {.node = place,
+          .rank = row.rank.value_or(-1),
+          .source = row.source,
           .kind = row.kind,
           .number = row.number,
           .communicator = row.communicator.value_or(0),
           .connection = use.connection,
           .bytes = static_cast<double>(row.bytes.value_or(0)),
           .way_ns = use.way_ns,
+          .knows_ready = !is_nccl(row) || row.own_ready_ns.known(),
           .own_ready_ns = common(own_ns),
           .all_ready_ns = common(ready_ns),
           .end_ns = common(std::max(last_ns, ready_ns))};
@@ -73,7 +87,7 @@ std::vector<Exchange> exchanges_of(const RunData& run, std::size_t place, const 
   const std::map<std::int64_t, FlowUse> uses = uses_of(run, place);
   std::vector<Exchange> exchanges;
   for (const record::Collective& row : run.nodes[place].collectives) {
-    if (row.merged > 1) {
+    if (row.merged > 1 || is_untold(row)) {
       continue;  // folded: the moments are lost
     }
     exchanges.push_back(exchange_of(row, place, clocks, use_of(uses, row.flow)));
@@ -87,11 +101,16 @@ CollectiveKind joint(CollectiveKind kind) {
   return kind == CollectiveKind::Receive ? CollectiveKind::Send : kind;
 }
 
-using MeetingKey = std::tuple<CollectiveKind, std::int64_t, std::int64_t>;
+// NCCL's messages have numbers of their two ranks, Gloo's of their connection.
+bool is_by_connection(const Exchange& exchange) {
+  return is_message(exchange) && exchange.source != CollectiveSource::Nccl;
+}
+
+using MeetingKey = std::tuple<CollectiveSource, CollectiveKind, std::int64_t, std::int64_t>;
 
 MeetingKey key_of(const Exchange& exchange) {
-  return {joint(exchange.kind), exchange.number,
-          is_message(exchange) ? exchange.connection : exchange.communicator};
+  return {exchange.source, joint(exchange.kind), exchange.number,
+          is_by_connection(exchange) ? exchange.connection : exchange.communicator};
 }
 
 bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange& exchange) {
@@ -99,13 +118,14 @@ bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange&
     return false;
   }
   return std::ranges::none_of(meeting, [&](Part part) {
-    return part.node == exchange.node ||
-           (is_message(exchange) && at(exchanges, part).kind == exchange.kind);
+    const Exchange& other = at(exchanges, part);
+    return (other.node == exchange.node && other.rank == exchange.rank) ||
+           (is_message(exchange) && other.kind == exchange.kind);
   });
 }
 
 void settle(Exchanges& exchanges, const Meeting& meeting) {
-  std::int64_t last_ns = at(exchanges, meeting.front()).own_ready_ns;
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   for (const Part part : meeting) {
     last_ns = std::max(last_ns, at(exchanges, part).own_ready_ns);
   }
@@ -134,7 +154,7 @@ std::vector<Meeting> meetings_of(const Exchanges& exchanges) {
   std::vector<Meeting> meetings;
   for (const Part part : in_order(exchanges)) {
     const Exchange& exchange = at(exchanges, part);
-    if (is_message(exchange) && exchange.connection < 0) {
+    if (is_by_connection(exchange) && exchange.connection < 0) {
       meetings.push_back({part});
       continue;
     }

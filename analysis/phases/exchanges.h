@@ -1,6 +1,6 @@
-// What the ranks exchanged, as the library's own messages tell it: each rank's part in a collective
-// or a message, on the common clock. Who came when is taken from the record of the one who came;
-// where that is missing, from when its neighbour saw it, less half of the round trip.
+// What the ranks exchanged, as the library's own messages or its profiler tell it: each rank's part
+// in a collective or a message, on the common clock. Who came when is taken from the record of the
+// one who came; where that is missing, from when its neighbour saw it, less half of the round trip.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,15 @@ namespace chokepoint::analysis {
 // One rank's part in a collective, or one end of a message.
 struct Exchange {
   std::size_t node = 0;
+  std::int64_t rank = -1;  // -1: not known; a node may have several
+  record::CollectiveSource source = record::CollectiveSource::Gloo;
   record::CollectiveKind kind = record::CollectiveKind::Unknown;
   std::int64_t number = 0;
   std::int64_t communicator = 0;
   std::int64_t connection = -1;  // in RunData, to the neighbour that came last
   double bytes = 0;
   std::int64_t way_ns = 0;  // to that neighbour: half of the unloaded round trip
+  bool knows_ready = true;  // false: own_ready_ns is when it may have come at the earliest
   std::int64_t own_ready_ns = 0;
   std::int64_t all_ready_ns = 0;  // when the last of those that take part had come
   std::int64_t end_ns = 0;        // its last data had passed here
@@ -45,7 +48,7 @@ inline const Exchange& at(const Exchanges& exchanges, Part part) {
   return exchanges[part.node][part.place];
 }
 
-// The parts of one collective, of each node that has one, or of one message: sender and receiver.
+// The parts of one collective, of each rank that has one, or of one message: sender and receiver.
 using Meeting = std::vector<Part>;
 
 std::vector<Meeting> meetings_of(const Exchanges& exchanges);

@@ -34,7 +34,11 @@ void add_collective(const Exchanges& exchanges, const Meeting& meeting, const Be
                     std::vector<Late>& late) {
   std::vector<const Exchange*> in_order;
   for (const Part part : meeting) {
-    in_order.push_back(&at(exchanges, part));
+    const Exchange& own = at(exchanges, part);
+    if (!own.knows_ready) {
+      return;  // it may have been the last
+    }
+    in_order.push_back(&own);
   }
   std::ranges::sort(in_order, {}, &Exchange::own_ready_ns);
   const Exchange& last = *in_order.back();
@@ -43,7 +47,7 @@ void add_collective(const Exchanges& exchanges, const Meeting& meeting, const Be
   const Bead& waiting = *beads.at(&before);
   const double lost = lost_ns(waiting, *beads.at(&last), static_cast<double>(waited.length_ns()));
   if (lost > 0 && !waiting.unwaited) {
-    late.push_back({.node = last.node, .waited = waited, .lost_ns = lost});
+    late.push_back({.node = last.node, .rank = last.rank, .waited = waited, .lost_ns = lost});
   }
 }
 
@@ -53,8 +57,10 @@ std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meet
                                 const Spans& steps) {
   std::vector<Line> lines;
   for (const auto& of_node : exchanges) {
-    lines.push_back(line_of(of_node));
-    mark_unwaited(lines.back(), steps);
+    for (Line& line : lines_of(of_node)) {
+      lines.push_back(std::move(line));
+      mark_unwaited(lines.back(), steps);
+    }
   }
   const BeadOf beads = beads_of(lines);
   std::vector<Late> late = late_senders(exchanges, meetings);

@@ -20,9 +20,10 @@
 namespace chokepoint::analysis {
 
 struct Late {
-  std::size_t node = 0;  // that came late
-  Span waited = {};      // by the one that came next to last
-  double lost_ns = 0;    // of it, what the step took longer for
+  std::size_t node = 0;    // that came late
+  std::int64_t rank = -1;  // -1: not known
+  Span waited = {};        // by the one that came next to last
+  double lost_ns = 0;      // of it, what the step took longer for
 };
 
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,

@@ -1,6 +1,7 @@
 #include "analysis/phases/lines.h"
 
 #include <algorithm>
+#include <map>
 
 namespace chokepoint::analysis {
 namespace {
@@ -8,18 +9,15 @@ namespace {
 constexpr std::int64_t kQueuedNs = 500'000;  // sooner than this nobody computed anything between
 constexpr double kForwardShare = 0.5;        // of the backward pass
 
-std::vector<Bead> beads_of(std::span<const Exchange> exchanges) {
+std::vector<Bead> beads_of(std::span<const Exchange* const> exchanges) {
   std::vector<Bead> beads;
   std::int64_t over_ns = 0;
-  for (const Exchange& exchange : exchanges) {
-    if (is_message(exchange)) {
-      continue;
-    }
-    const std::int64_t gap_ns = beads.empty() ? 0 : exchange.own_ready_ns - over_ns;
-    beads.push_back({.exchange = &exchange,
+  for (const Exchange* exchange : exchanges) {
+    const std::int64_t gap_ns = beads.empty() ? 0 : exchange->own_ready_ns - over_ns;
+    beads.push_back({.exchange = exchange,
                      .gap_ns = std::max<std::int64_t>(gap_ns, 0),
                      .queued = !beads.empty() && gap_ns < kQueuedNs});
-    over_ns = std::max(over_ns, exchange.end_ns);
+    over_ns = std::max(over_ns, exchange->end_ns);
   }
   return beads;
 }
@@ -51,14 +49,8 @@ void model(Burst& burst, std::span<Bead> beads) {
   burst.hidden_ns = std::min(backward_ns * (1 - first_share), before_last_ns);
 }
 
-}  // namespace
-
-double backward_of(double first_gap, double first_share) {
-  return first_gap / (kForwardShare + first_share);
-}
-
-Line line_of(std::span<const Exchange> exchanges) {
-  Line line{.beads = beads_of(exchanges)};
+Line line_of(std::span<const Exchange* const> collectives) {
+  Line line{.beads = beads_of(collectives)};
   for (std::size_t place = 0; place < line.beads.size(); ++place) {
     if (!line.beads[place].queued) {
       line.bursts.push_back({.first = place});
@@ -69,6 +61,36 @@ Line line_of(std::span<const Exchange> exchanges) {
     model(burst, std::span(line.beads).subspan(burst.first, burst.count));
   }
   return line;
+}
+
+}  // namespace
+
+double backward_of(double first_gap, double first_share) {
+  return first_gap / (kForwardShare + first_share);
+}
+
+Line line_of(std::span<const Exchange> exchanges) {
+  std::vector<const Exchange*> collectives;
+  for (const Exchange& exchange : exchanges) {
+    if (!is_message(exchange)) {
+      collectives.push_back(&exchange);
+    }
+  }
+  return line_of(std::span<const Exchange* const>(collectives));
+}
+
+std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
+  std::map<std::int64_t, std::vector<const Exchange*>> by_rank;
+  for (const Exchange& exchange : exchanges) {
+    if (!is_message(exchange)) {
+      by_rank[exchange.rank].push_back(&exchange);
+    }
+  }
+  std::vector<Line> lines;
+  for (const auto& [rank, own] : by_rank) {
+    lines.push_back(line_of(std::span<const Exchange* const>(own)));
+  }
+  return lines;
 }
 
 }  // namespace chokepoint::analysis

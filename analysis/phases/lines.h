@@ -38,7 +38,9 @@ struct Line {
 // after a gap that holds the forward pass, too.
 double backward_of(double first_gap, double first_share);
 
-// Of one node's exchanges, messages left out.
+// Of one rank's exchanges, messages left out.
 Line line_of(std::span<const Exchange> exchanges);
+// Of one node's: a line for each of its ranks.
+std::vector<Line> lines_of(std::span<const Exchange> exchanges);
 
 }  // namespace chokepoint::analysis

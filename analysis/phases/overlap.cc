@@ -69,15 +69,16 @@ double collectives_ms(const OverlapInput& input) {
   double hidden_ns = 0;
   double most_gaps_ns = -1;
   for (const auto& of_node : input.exchanges) {
-    Line line = line_of(of_node);
-    mark_unwaited(line, input.steps);
-    double gaps_ns = 0;
-    for (const Bead& bead : line.beads) {
-      gaps_ns += static_cast<double>(bead.gap_ns);
-    }
-    if (!line.beads.empty() && gaps_ns > most_gaps_ns) {
-      most_gaps_ns = gaps_ns;
-      hidden_ns = hidden_of(line, input.steps);
+    for (Line& line : lines_of(of_node)) {
+      mark_unwaited(line, input.steps);
+      double gaps_ns = 0;
+      for (const Bead& bead : line.beads) {
+        gaps_ns += static_cast<double>(bead.gap_ns);
+      }
+      if (!line.beads.empty() && gaps_ns > most_gaps_ns) {
+        most_gaps_ns = gaps_ns;
+        hidden_ns = hidden_of(line, input.steps);
+      }
     }
   }
   return hidden_ns / 1e6 / input.count;

@@ -80,6 +80,24 @@ std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const 
   return steps;
 }
 
+// NCCL tells for a share of the time when a rank came to a collective: these steps stand for all.
+std::vector<Span> those_told(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
+  Spans untold;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    for (const record::Collective& row : run.nodes[place].collectives) {
+      if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known()) {
+        untold.push_back({clocks.common_ns(place, row.start_ns),
+                          std::max(clocks.common_ns(place, row.end_ns),
+                                   clocks.common_ns(place, row.start_ns) + 1)});
+      }
+    }
+  }
+  untold = united(std::move(untold));
+  std::vector<Span> told = steps;
+  std::erase_if(told, [&](const Span& step) { return covered_ns(untold, step) > 0; });
+  return told.size() >= kFewSteps ? told : steps;
+}
+
 }  // namespace
 
 double count_between(std::span<const Span> settled) {
@@ -112,6 +130,7 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   const std::int64_t until_ns = known_until_ns(run, clocks);
   std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });
   line.settled = those_read(std::move(line.settled), run, clocks);
+  line.settled = those_told(std::move(line.settled), run, clocks);
   return line;
 }
 

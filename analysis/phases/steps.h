@@ -13,8 +13,8 @@ namespace chokepoint::analysis {
 struct StepLine {
   std::optional<record::StepSource> source = {};
   std::vector<Span> all = {};  // every step, one that stands for several cut into as many
-  // Without the first ones, in which connections are made, and those of which no samples were read
-  // or not all is written yet.
+  // Without the first ones, in which connections are made, and those of which no samples were read,
+  // not all is written yet, or NCCL did not tell who came when.
   std::vector<Span> settled = {};
 };
 

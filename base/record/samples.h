@@ -135,6 +135,19 @@ enum class CollectiveKind : std::int64_t {
 
 enum class CollectiveSource : std::int64_t { Gloo = 1, Nccl = 2, Traffic = 3 };
 
+enum class CollectiveAlgorithm : std::int64_t {
+  Unknown = 0,
+  Tree = 1,
+  Ring = 2,
+  CollnetDirect = 3,
+  CollnetChain = 4,
+  Nvls = 5,
+  NvlsTree = 6,
+  Pat = 7,
+};
+
+enum class CollectiveProtocol : std::int64_t { Unknown = 0, LL = 1, LL128 = 2, Simple = 3 };
+
 struct Collective {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -156,6 +169,18 @@ struct Collective {
   Figure waited_ns = {};        // for the neighbour that came last, after this rank had come
   Figure kept_waiting_ns = {};  // for this rank, after all its neighbours had come
   Figure flow = {};
+  // As NCCL tells it. The root, of a message the other rank, both as the communicator counts; when
+  // the program had asked for it; and what the network's steps waited for, all channels' and all
+  // steps' together, so that these compare with each other and not with a time.
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Unknown;
+  CollectiveProtocol protocol = CollectiveProtocol::Unknown;
+  Figure channels = {};
+  Figure peer = {};
+  Figure enqueued_ns = {};
+  Figure gpu_wait_ns = {};      // for data of the own GPU, or for room on it
+  Figure network_wait_ns = {};  // for the network
+  Figure peer_wait_ns = {};     // for the receiver's credit
+  Figure flush_wait_ns = {};    // for the flush over PCIe
 };
 
 // The moment at which one packet of a connection passed: the first with payload after a pause of

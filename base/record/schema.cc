@@ -87,10 +87,23 @@ CREATE TABLE flow_mark(
   sequence INTEGER);
 )sql";
 
+// What NCCL tells of a collective.
+constexpr const char* kSchema3 = R"sql(
+ALTER TABLE collective ADD COLUMN algorithm INTEGER;
+ALTER TABLE collective ADD COLUMN protocol INTEGER;
+ALTER TABLE collective ADD COLUMN channels INTEGER;
+ALTER TABLE collective ADD COLUMN peer INTEGER;
+ALTER TABLE collective ADD COLUMN enqueued_ns INTEGER;
+ALTER TABLE collective ADD COLUMN gpu_wait_ns INTEGER;
+ALTER TABLE collective ADD COLUMN network_wait_ns INTEGER;
+ALTER TABLE collective ADD COLUMN peer_wait_ns INTEGER;
+ALTER TABLE collective ADD COLUMN flush_wait_ns INTEGER;
+)sql";
+
 }  // namespace
 
 Migrations migrations() {
-  static const std::array<std::string, kSchemaVersion> steps{kSchema1, kSchema2};
+  static const std::array<std::string, kSchemaVersion> steps{kSchema1, kSchema2, kSchema3};
   return steps;
 }
 

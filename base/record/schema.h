@@ -12,7 +12,7 @@ namespace chokepoint::record {
 
 // "CHKP": tells a record from any other SQLite file.
 constexpr std::int64_t kApplicationId = 0x43484b50;
-constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::int64_t kSchemaVersion = 3;
 
 // steps[n] leads from schema n to schema n + 1; schema 0 is an empty database. A step that has been
 // released is never changed.

@@ -170,7 +170,16 @@ struct Table<Collective> {
       Field{"last_data_ns", &Collective::last_data_ns, Fold::End},
       Field{"waited_ns", &Collective::waited_ns, Fold::Sum},
       Field{"kept_waiting_ns", &Collective::kept_waiting_ns, Fold::Sum},
-      Field{"flow", &Collective::flow, Fold::Last}};
+      Field{"flow", &Collective::flow, Fold::Last},
+      Field{"algorithm", &Collective::algorithm, Fold::Last},
+      Field{"protocol", &Collective::protocol, Fold::Last},
+      Field{"channels", &Collective::channels, Fold::Last},
+      Field{"peer", &Collective::peer, Fold::Last},
+      Field{"enqueued_ns", &Collective::enqueued_ns, Fold::Start},
+      Field{"gpu_wait_ns", &Collective::gpu_wait_ns, Fold::Sum},
+      Field{"network_wait_ns", &Collective::network_wait_ns, Fold::Sum},
+      Field{"peer_wait_ns", &Collective::peer_wait_ns, Fold::Sum},
+      Field{"flush_wait_ns", &Collective::flush_wait_ns, Fold::Sum}};
 };
 
 template <>

@@ -111,6 +111,7 @@ void RunCommand::define(cli::Flags& flags) {
       .option("cgroup", &cgroup_, "PATH", "the processes of this cgroup: a container's, a job's")
       .choice("packets", &packets_, {"auto", "off"}, "whether to look at packets")
       .option("interface,i", &interfaces_, "IF", "packets of this one, not of those the job uses")
+      .choice("nccl", &nccl_, {"auto", "off"}, "whether to have NCCL tell of its collectives")
       .choice("output", &output_, {"watch", "direct"},
               "'direct': the job writes to its output itself, and no step is found there")
       .group("Steps")
@@ -154,7 +155,10 @@ Result<run::Options> RunCommand::options(const cli::Context& context) const {
                        .interfaces = interfaces_,
                        .step_expression = step_expression_,
                        .runtime_folder = runtime_folder(context),
-                       .metrics_address = metrics_};
+                       .metrics_address = metrics_,
+                       .starts_job = !attaches(),
+                       .nccl = nccl_ != "off",
+                       .nccl_profiler = context.environment(run::kPluginVariable).value_or("")};
   if (samples_per_step_ > 0) {
     options.samples_per_step = samples_per_step_;
   }

@@ -40,6 +40,7 @@ class RunCommand final : public cli::Command {
   std::string output_ = "watch";
   std::string step_expression_;
   std::int64_t samples_per_step_ = 0;
+  std::string nccl_ = "auto";
   std::string packets_ = "auto";
   std::vector<std::string> interfaces_;
   std::string metrics_;

@@ -21,6 +21,9 @@ struct Options {
   std::optional<std::int64_t> samples_per_step = {};
   std::string runtime_folder = "/tmp";  // where the socket for marks may lie
   std::string metrics_address = {};     // empty: none are served
+  bool starts_job = true;               // false: it runs already
+  bool nccl = true;
+  std::string nccl_profiler = {};  // that the job's environment had named
 };
 
 }  // namespace chokepoint::capture::run

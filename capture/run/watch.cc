@@ -7,6 +7,7 @@
 
 #include "base/host/inventory.h"
 #include "base/record/names.h"
+#include "base/sys/own_files.h"
 
 namespace chokepoint::capture::run {
 namespace {
@@ -88,6 +89,8 @@ Result<> Watch::prepare() {
     remarks_.push_back("no sockets: " + describe(sockets.error()));
   }
   counters_ = counter::Watcher::make({}, root_, clock_, *writer_);
+  nccl_ = std::make_unique<Nccl>(options_, sys::own_library(kPlugin), clock_, *writer_,
+                                 [this](const auto& each) { steps_->take(each); });
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());
   }
@@ -113,9 +116,11 @@ void Watch::keep_facts() {
 }
 
 std::vector<std::pair<std::string, std::string>> Watch::environment() const {
-  const std::string path = steps_->marks_path();
-  return path.empty() ? std::vector<std::pair<std::string, std::string>>{}
-                      : std::vector{std::pair{std::string(step::kMarksVariable), path}};
+  std::vector<std::pair<std::string, std::string>> variables = nccl_->environment();
+  if (const std::string path = steps_->marks_path(); !path.empty()) {
+    variables.emplace_back(step::kMarksVariable, path);
+  }
+  return variables;
 }
 
 void Watch::begin(const job::Selection& selection) {
@@ -123,6 +128,7 @@ void Watch::begin(const job::Selection& selection) {
   roster_ = std::make_unique<job::Roster>(root_, selection, writer_.get());
   roster_->refresh(began_ns_);
   packets_.begin();
+  nccl_->begin([this] { return roster_->processes(); });
   serve_metrics();
   socket_ticker_ =
       std::make_unique<Ticker>("sockets", clock_, [this] { return look_at_sockets(); });
@@ -214,6 +220,7 @@ void Watch::gather() {
   figures.received_mbps = rates.received_mbps;
   figures.remarks = remarks_;
   add_each(figures.remarks, packets_.remarks());
+  add_each(figures.remarks, nccl_->remarks());
   add_each(figures.remarks, figures.sockets.remarks);
   add_each(figures.remarks, figures.counters.remarks);
   keep_remarks(figures.remarks);
@@ -270,6 +277,7 @@ record::WriterStatus Watch::end(std::optional<int> exit_status) {
   counters_->finish(*roster_->processes());
   wait_for_what_is_under_way();
   packets_.end();
+  nccl_->end();
   steps_->take_marks(*roster_->processes());
   steps_->finish(now_ns);
   gather();

@@ -3,6 +3,7 @@
 //   caller's thread   output, marks, steps, packets' whereabouts, figures
 //   "sockets"         the job's processes, its connections
 //   "counters"        the host's facts, then its counters
+//   "nccl"            what NCCL tells of its collectives
 //   one an interface  packets
 //   the writer's      the record
 //
@@ -29,6 +30,7 @@
 #include "capture/job/roster.h"
 #include "capture/live/figures.h"
 #include "capture/live/metrics.h"
+#include "capture/run/nccl.h"
 #include "capture/run/options.h"
 #include "capture/run/pace.h"
 #include "capture/run/packets.h"
@@ -92,6 +94,7 @@ class Watch {
   std::unique_ptr<socket::Watcher> sockets_;
   std::unique_ptr<counter::Watcher> counters_;
   std::unique_ptr<job::Roster> roster_;
+  std::unique_ptr<Nccl> nccl_;
   std::vector<std::string> remarks_;
   std::set<std::string> kept_remarks_;
   std::int64_t began_ns_ = 0;

@@ -28,6 +28,19 @@ std::string word_or_code(record::CollectiveKind kind) {
   return word.empty() ? fmt::format("kind {}", static_cast<std::int64_t>(kind)) : std::string(word);
 }
 
+void note_nccl(Notes& notes, const record::Collective& row) {
+  if (row.source != record::CollectiveSource::Nccl) {
+    return;
+  }
+  notes.add("algorithm", word_of(row.algorithm)).add("protocol", word_of(row.protocol));
+  note(notes, "channels", row.channels);
+  note(notes, "peer", row.peer);
+  note_ms(notes, "gpu_wait_ms", row.gpu_wait_ns);
+  note_ms(notes, "network_wait_ms", row.network_wait_ns);
+  note_ms(notes, "peer_wait_ms", row.peer_wait_ns);
+  note_ms(notes, "flush_wait_ms", row.flush_wait_ns);
+}
+
 }  // namespace
 
 Lanes& JobTracks::lanes(Track process, const std::string& name) {
@@ -69,6 +82,7 @@ void JobTracks::add(const record::Collective& row) {
   note(notes, "communicator", row.communicator);
   note_ms(notes, "waited_ms", row.waited_ns);
   note_ms(notes, "kept_waiting_ms", row.kept_waiting_ns);
+  note_nccl(notes, row);
   if (!peer.empty()) {
     notes.add("last_to_come", peer);
   }

@@ -4,6 +4,7 @@
 
 #include "analysis/attribution/diagnose.h"
 #include "base/record/names.h"
+#include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -31,6 +32,14 @@ class GpuCopies : public testing::Test {
     made_.gauge(made_.node(node), record::kGpuUtilization, kGpu, kernels_percent);
   }
   Diagnosis found() { return diagnose(made_.data); }
+  static std::optional<double> evidence(const Verdict& verdict, const char* text) {
+    for (const Evidence& each : verdict.evidence) {
+      if (each.what.find(text) != std::string::npos) {
+        return each.value;
+      }
+    }
+    return std::nullopt;
+  }
 
   MadeRun made_;
 };
@@ -64,11 +73,158 @@ TEST_F(GpuCopies, OfAGpuThatIsNotTheJobsAreNotTheJobs) {
   EXPECT_EQ(found().verdict.verdict, VerdictClass::Compute);
 }
 
+// Of 100 ms kernels take 60 and copies 20, beside them: that of the rest the host's own work takes
+// most is no reason to blame the copies.
+TEST_F(GpuCopies, OfAPipelineOfPinnedInputsAreBesideTheKernels) {
+  gpu("a", 0.02, 60);
+  made_.gauge(made_.node("b"), record::kGpuPcieReceived, kGpu, 0.2 * kCeilingMbps * 1e6 / 8);
+  made_.gauge(made_.node("b"), record::kGpuUtilization, kGpu, 60);
+  EXPECT_EQ(found().verdict.verdict, VerdictClass::Compute);
+}
+
+TEST_F(GpuCopies, ThatTakeLongerThanKernelsCannotBeHiddenByThem) {
+  gpu("b", 0.45, 30);
+  const Diagnosis diagnosis = found();
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
+  EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 15, 1);
+  EXPECT_EQ(diagnosis.verdict.cause, "copies");
+  expect_sound(diagnosis);
+}
+
+TEST_F(GpuCopies, OverALinkThatLostLanesAreTheLinks) {
+  gpu("b", 0.6, 40);
+  NodeData& b = made_.node("b");
+  made_.gauge(b, record::kPcieBusySpeed, kGpu, 16);
+  made_.gauge(b, record::kPcieBusyWidth, kGpu, 4);
+  b.facts.push_back({.category = "gpu", .subject = kGpu, .key = "max_speed_gts", .value = "16"});
+  b.facts.push_back({.category = "gpu", .subject = kGpu, .key = "max_width", .value = "16"});
+  const Diagnosis diagnosis = found();
+  EXPECT_EQ(diagnosis.verdict.cause, "pcie-width");
+  EXPECT_EQ(evidence(diagnosis.verdict, "under load has"), 4);
+  EXPECT_EQ(evidence(diagnosis.verdict, "slot can do"), 16);
+  EXPECT_NEAR(*evidence(diagnosis.verdict, "would save"), 55 * 0.75, 1);
+  expect_sound(diagnosis);
+}
+
+TEST_F(GpuCopies, TheDriversWordOnALinkComesFirst) {
+  gpu("b", 0.6, 40);
+  NodeData& b = made_.node("b");
+  made_.gauge(b, record::kPcieBusySpeed, kGpu, 16);
+  made_.gauge(b, record::kPcieBusyWidth, kGpu, 4);
+  made_.gauge(b, record::kGpuBusyGeneration, kGpu, 2);
+  made_.gauge(b, record::kGpuBusyWidth, kGpu, 16);
+  made_.gauge(b, record::kGpuMaxGeneration, kGpu, 4);
+  made_.gauge(b, record::kGpuMaxWidth, kGpu, 16);
+  const Diagnosis diagnosis = found();
+  EXPECT_EQ(diagnosis.verdict.cause, "pcie-speed");
+  EXPECT_EQ(evidence(diagnosis.verdict, "under load runs at"), 5);
+  EXPECT_EQ(evidence(diagnosis.verdict, "slot can do"), 16);
+}
+
+TEST_F(GpuCopies, ANarrowLinkOverWhichLittleGoesIsNotTheChokepoint) {
+  gpu("b", 0.02, 95);
+  made_.gauge(made_.node("b"), record::kGpuBusyWidth, kGpu, 4);
+  made_.gauge(made_.node("b"), record::kGpuBusyGeneration, kGpu, 4);
+  made_.gauge(made_.node("b"), record::kGpuMaxWidth, kGpu, 16);
+  EXPECT_EQ(found().verdict.verdict, VerdictClass::Compute);
+}
+
+// Two GPUs each of which takes 35 % of the port that both stand behind.
+TEST_F(GpuCopies, OfGpusBehindOnePortAddUp) {
+  constexpr const char* kOther = "0000:3c:00.0";
+  NodeData& b = made_.node("b");
+  b.events.push_back({.kind = std::string(record::kGpuProcess), .subject = kOther});
+  made_.gauge(b, record::kPcieCeiling, kOther, kCeilingMbps);
+  for (const char* gpu : {kGpu, kOther}) {
+    made_.gauge(b, record::kGpuPcieSent, gpu, 0.35 * kCeilingMbps * 1e6 / 8);
+    made_.gauge(b, record::kGpuUtilization, gpu, 30);
+    const std::string path = std::string("0000:00:01.0 0000:3a:00.0 0000:3a:04.0 ") + gpu;
+    b.facts.push_back({.category = "pci", .subject = gpu, .key = "path", .value = path});
+  }
+  const Diagnosis diagnosis = found();
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
+  EXPECT_EQ(diagnosis.verdict.cause, "shared-link");
+  EXPECT_EQ(diagnosis.verdict.where.interface, "0000:3a:04.0");
+  EXPECT_EQ(evidence(diagnosis.verdict, "share the link"), 2);
+  EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 65, 1);  // of 70, 5 are the network's
+  expect_sound(diagnosis);
+}
+
+TEST_F(GpuCopies, AreHeldAgainstTheDriversWordWhereSysfsShowsNoLink) {
+  gpu("b", 0.6, 40);
+  NodeData& b = made_.node("b");
+  std::erase_if(b.series,
+                [](const SeriesData& series) { return series.row.name == record::kPcieCeiling; });
+  made_.gauge(b, record::kGpuBusyGeneration, kGpu, 4);
+  made_.gauge(b, record::kGpuBusyWidth, kGpu, 8);  // 115 Gb/s
+  const Diagnosis diagnosis = found();
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
+  EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 52, 1);
+}
+
 TEST_F(GpuCopies, WithoutACeilingAreNotJudged) {
   gpu("b", 0.6, 40);
   std::erase_if(made_.node("b").series,
                 [](const SeriesData& series) { return series.row.name == record::kPcieCeiling; });
   EXPECT_EQ(found().verdict.verdict, VerdictClass::Compute);
+}
+
+// Gloo's collectives of 10 ms at the end of each step of 100 ms, to which what it exchanges is
+// copied before, and from the host after it: 12 ms each way.
+class GlooCopies : public GpuCopies {
+ protected:
+  void copies(const char* node, double each_way_share) {
+    for (const auto name : {record::kGpuPcieSent, record::kGpuPcieReceived}) {
+      made_.gauge(made_.node(node), name, kGpu, each_way_share * kCeilingMbps * 1e6 / 8);
+    }
+    made_.gauge(made_.node(node), record::kGpuUtilization, kGpu, 50);
+  }
+};
+
+TEST_F(GlooCopies, BeforeAndAfterEachExchangeCountBothWays) {
+  copies("a", 0.12);
+  copies("b", 0.12);
+  made_.collectives(10, {0, 0});
+  const Diagnosis diagnosis = found();
+  expect_sound(diagnosis);
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
+  EXPECT_EQ(diagnosis.verdict.cause, "gloo-copies");
+  EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 24, 1);
+  EXPECT_NEAR((*diagnosis.accounting)[Account::Pcie], 24, 1);
+  EXPECT_NEAR((*diagnosis.accounting)[Account::Compute], 66, 1);
+  EXPECT_FALSE(diagnosis.verdict.advice.empty());
+}
+
+TEST_F(GlooCopies, FarFewerThanWhatGoesOverTheNetworkAreNotGloos) {
+  MadeWay way{.busy_ms = 10, .mbps = 9000};
+  made_.way(0, record::Direction::BToA, way);
+  copies("a", 0.003);
+  copies("b", 0.003);
+  made_.collectives(10, {0, 0});
+  EXPECT_NE(found().verdict.verdict, VerdictClass::PcieGpu);
+}
+
+// b's link is slower: it copies for 30 ms longer, comes later by that, and a waits.
+TEST_F(GlooCopies, ThatTakeOneRankLongerAreWhyItIsLate) {
+  copies("a", 0.05);
+  copies("b", 0.2);
+  made_.collectives(10, {0, 30});
+  const Diagnosis diagnosis = found();
+  expect_sound(diagnosis);
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
+  EXPECT_EQ(diagnosis.verdict.where.node, "b");
+  EXPECT_NEAR((*diagnosis.accounting)[Account::Straggler], 0, 2);
+  EXPECT_NEAR((*diagnosis.accounting)[Account::Pcie], 40, 2);
+  EXPECT_NEAR(diagnosis.accounting->sum(), 100, 0.01);
+}
+
+TEST_F(GlooCopies, AsLongOnBothLeaveALateRankLate) {
+  copies("a", 0.1);
+  copies("b", 0.1);
+  made_.collectives(10, {0, 15});
+  const Diagnosis diagnosis = found();
+  expect_sound(diagnosis);
+  EXPECT_NEAR((*diagnosis.accounting)[Account::Straggler], 15, 1);
 }
 
 }  // namespace

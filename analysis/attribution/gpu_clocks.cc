@@ -1,0 +1,172 @@
+#include "analysis/attribution/gpu_clocks.h"
+
+#include <algorithm>
+
+#include "analysis/attribution/counters.h"
+#include "base/math/statistics.h"
+#include "base/record/names.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr double kSlowedLong = 20;    // percent of the time that it worked
+constexpr double kSlowedMostly = 50;  // likewise
+constexpr double kSlower = 0.05;      // than the others' clock
+constexpr double kFarBelowMax = 0.1;
+constexpr double kExplains = 0.5;  // of the lateness
+
+// Adds up what was told of a GPU while it worked.
+class Sum {
+ public:
+  Sum(const NodeData& node, const std::string& gpu)
+      : clock_(node.find(record::kGpuClock, gpu)), found_{.gpu = gpu} {}
+
+  void add(const Held& held) {
+    const auto bits = static_cast<std::uint64_t>(held.value);
+    if ((bits & host::kGpuIsIdle) != 0) {
+      return;
+    }
+    const auto ns = static_cast<double>(held.span.length_ns());
+    worked_ns_ += ns;
+    slowed_ns_ += host::slowing(bits) != 0 ? ns : 0;
+    for (std::size_t i = 0; i < reasons_ns_.size(); ++i) {
+      const host::ThrottleReason& reason = host::throttle_reasons()[i];
+      reasons_ns_[i] += reason.slows && (bits & reason.bit) != 0 ? ns : 0;
+    }
+    if (const auto mhz = clock_ == nullptr ? std::nullopt : mean_level(*clock_, held.span)) {
+      clocked_ns_ += ns;
+      cycles_ += *mhz * ns;
+    }
+  }
+
+  std::optional<GpuClocks> result() {
+    if (worked_ns_ <= 0) {
+      return std::nullopt;
+    }
+    found_.slowed_percent = 100 * slowed_ns_ / worked_ns_;
+    // Of two that held as long the later one is finer.
+    for (std::size_t i = 0; i < reasons_ns_.size(); ++i) {
+      const double percent = 100 * reasons_ns_[i] / worked_ns_;
+      if (percent > 0 && percent >= found_.reason_percent) {
+        found_.reason = &host::throttle_reasons()[i];
+        found_.reason_percent = percent;
+      }
+    }
+    if (clocked_ns_ > 0) {
+      found_.clock_mhz = cycles_ / clocked_ns_;
+    }
+    return found_;
+  }
+
+ private:
+  const SeriesData* clock_;
+  GpuClocks found_;
+  double worked_ns_ = 0;
+  double slowed_ns_ = 0;
+  double clocked_ns_ = 0;
+  double cycles_ = 0;
+  std::vector<double> reasons_ns_ = std::vector<double>(host::throttle_reasons().size(), 0);
+};
+
+std::optional<GpuClocks> clocks_of(const NodeData& node, const std::string& gpu, Span span) {
+  const SeriesData* bits = node.find(record::kGpuThrottle, gpu);
+  if (bits == nullptr) {
+    return std::nullopt;
+  }
+  Sum sum(node, gpu);
+  for (const Held& held : levels_over(*bits, span)) {
+    sum.add(held);
+  }
+  std::optional<GpuClocks> clocks = sum.result();
+  if (clocks) {
+    clocks->max_mhz = last_level(node, record::kGpuMaxClock, gpu);
+  }
+  return clocks;
+}
+
+std::optional<double> clock_of_others(const Scene& scene, std::size_t place) {
+  std::vector<double> mhz;
+  for (std::size_t other = 0; other < scene.run.nodes.size(); ++other) {
+    if (other != place) {
+      const auto clocks = slowest_gpu(scene.run.nodes[other], scene.span_of(other));
+      if (clocks && clocks->clock_mhz) {
+        mhz.push_back(*clocks->clock_mhz);
+      }
+    }
+  }
+  return math::median(mhz);
+}
+
+void add_evidence(const NodeData& node, const GpuClocks& clocks, std::optional<double> others_mhz,
+                  Verdict& verdict) {
+  const std::string of_gpu = " of " + clocks.gpu + " of " + node.name;
+  verdict.evidence.push_back({"a GPU was kept below its clocks by " +
+                                  std::string(clocks.reason->words) + " (" +
+                                  std::string(clocks.reason->name) + ")",
+                              clocks.reason_percent, "% of the time it worked",
+                              std::string(record::kGpuThrottle) + of_gpu});
+  verdict.evidence.push_back(
+      {"its clock meanwhile", clocks.clock_mhz, "MHz", std::string(record::kGpuClock) + of_gpu});
+  if (others_mhz) {
+    verdict.evidence.push_back({"the clock of the other ranks' GPUs", others_mhz, "MHz",
+                                std::string(record::kGpuClock) + " of the other nodes"});
+  } else {
+    verdict.evidence.push_back({"the clock it could run at", clocks.max_mhz, "MHz",
+                                std::string(record::kGpuMaxClock) + of_gpu});
+  }
+}
+
+}  // namespace
+
+double GpuClocks::below_max() const {
+  return clock_mhz && max_mhz && *max_mhz > 0 ? std::max(0.0, 1 - *clock_mhz / *max_mhz) : 0;
+}
+
+std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span) {
+  std::optional<GpuClocks> slowest;
+  for (const std::string& gpu : job_gpus(node, span)) {
+    std::optional<GpuClocks> clocks = clocks_of(node, gpu, span);
+    if (clocks && clocks->clock_mhz && (!slowest || *clocks->clock_mhz < *slowest->clock_mhz)) {
+      slowest = std::move(clocks);
+    }
+  }
+  return slowest;
+}
+
+void explain_by_clocks(const Scene& scene, std::size_t place, Verdict& verdict) {
+  const NodeData& node = scene.run.nodes[place];
+  const auto own = slowest_gpu(node, scene.span_of(place));
+  if (!own || own->reason == nullptr || own->slowed_percent < kSlowedLong) {
+    return;
+  }
+  const std::optional<double> others_mhz = clock_of_others(scene, place);
+  const double slower = others_mhz ? 1 - *own->clock_mhz / *others_mhz : own->below_max();
+  const double late_ms = scene.phases.late_ms[place];
+  const double explained_ms = slower * (scene.phases.computing_ms + late_ms);
+  if (slower < (others_mhz ? kSlower : kFarBelowMax) || explained_ms < kExplains * late_ms) {
+    return;
+  }
+  verdict.cause = "gpu-throttled";
+  verdict.where.interface = own->gpu;
+  add_evidence(node, *own, others_mhz, verdict);
+}
+
+void remark_clocks(const Scene& scene, Verdict& computing) {
+  std::optional<GpuClocks> worst;
+  const NodeData* of_node = nullptr;
+  for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
+    const auto clocks = slowest_gpu(scene.run.nodes[place], scene.span_of(place));
+    if (clocks && clocks->reason != nullptr && clocks->slowed_percent >= kSlowedMostly &&
+        clocks->below_max() > (worst ? worst->below_max() : kFarBelowMax)) {
+      worst = clocks;
+      of_node = &scene.run.nodes[place];
+    }
+  }
+  if (worst) {
+    computing.cause = "gpu-throttled";
+    computing.where = {.interface = worst->gpu, .node = of_node->name};
+    add_evidence(*of_node, *worst, std::nullopt, computing);
+  }
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,95 @@
+#include "capture/nccl/folder.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "capture/nccl/ring/layout.h"
+
+namespace chokepoint::capture::nccl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "chokepoint-nccl-";
+constexpr int kMostLooked = 4'096;  // entries of a crowded folder
+constexpr int kMostTries = 8;
+
+sys::Descriptor locked(const fs::path& folder) {
+  sys::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    lock.reset();
+  }
+  return lock;
+}
+
+// Files of the plugin alone: whatever else somebody put there is his.
+void take_away(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().ends_with(kFileSuffix)) {
+      ::unlink(at->path().c_str());
+    }
+  }
+  ::rmdir(folder.c_str());
+}
+
+void remove_left_overs(const fs::path& below) {
+  std::error_code error;
+  int looked = 0;
+  for (fs::directory_iterator at(below, fs::directory_options::skip_permission_denied, error), end;
+       !error && at != end && looked < kMostLooked; at.increment(error), ++looked) {
+    if (at->path().filename().string().starts_with(kPrefix)) {
+      struct stat status{};
+      const bool is_own = ::lstat(at->path().c_str(), &status) == 0 && status.st_uid == ::geteuid();
+      if (const sys::Descriptor lock = is_own ? locked(at->path()) : sys::Descriptor(); lock) {
+        take_away(at->path());
+      }
+    }
+  }
+}
+
+bool is_still_there(const fs::path& folder, const sys::Descriptor& lock) {
+  struct stat by_name{};
+  struct stat by_lock{};
+  return ::lstat(folder.c_str(), &by_name) == 0 && ::fstat(lock.get(), &by_lock) == 0 &&
+         by_name.st_ino == by_lock.st_ino && by_name.st_dev == by_lock.st_dev;
+}
+
+}  // namespace
+
+Result<Folder> Folder::make_in(const fs::path& below) {
+  remove_left_overs(below);
+  // Another one may clear it away before it is locked, taking it for what was left behind.
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    std::string name = (below / kPrefix).string() + "XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      break;
+    }
+    sys::Descriptor lock = locked(name);
+    if (lock && is_still_there(name, lock)) {
+      return Folder(name, std::move(lock));
+    }
+  }
+  Error error = from_errno(errno, "watch NCCL", below.string());
+  error.next_step = "set TMPDIR to a folder that can be written to";
+  return fail(std::move(error));
+}
+
+Result<Folder> Folder::make(const fs::path& below) {
+  Result<Folder> folder = make_in("/dev/shm");
+  return folder ? std::move(folder) : make_in(below);
+}
+
+Folder::~Folder() {
+  if (!path_.empty()) {
+    take_away(path_);
+  }
+}
+
+}  // namespace chokepoint::capture::nccl

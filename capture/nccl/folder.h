@@ -1,0 +1,34 @@
+// The folder in which NCCL's plugin leaves its rings: nobody else's, in memory where possible, and
+// gone with its owner. Who was killed leaves his behind, unlocked, and the next one takes it away.
+// One thread.
+#pragma once
+
+#include <filesystem>
+#include <utility>
+
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::capture::nccl {
+
+class Folder {
+ public:
+  // In /dev/shm, else below `below`.
+  static Result<Folder> make(const std::filesystem::path& below);
+  static Result<Folder> make_in(const std::filesystem::path& below);
+  Folder(Folder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+  Folder& operator=(Folder&&) = delete;
+  ~Folder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  Folder(std::filesystem::path path, sys::Descriptor lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::filesystem::path path_;
+  sys::Descriptor lock_;  // held while it lives
+};
+
+}  // namespace chokepoint::capture::nccl

@@ -1,0 +1,23 @@
+// The two clocks: one that only goes forward, for what is recorded, and one that all hosts share,
+// for what they do at the same time. Both without a system call where the kernel allows it.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace chokepoint::capture::nccl::plugin {
+
+inline constexpr std::uint64_t kSecond = 1'000'000'000;
+
+inline std::uint64_t nanoseconds_of(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline std::uint64_t now_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
+
+inline std::uint64_t wall_ns() { return nanoseconds_of(CLOCK_REALTIME); }
+
+}  // namespace chokepoint::capture::nccl::plugin

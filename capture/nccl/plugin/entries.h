@@ -1,0 +1,91 @@
+// The events that are under way: a table for each lane, used round and round. Only the lane's
+// thread takes a place; any thread may end what stands there, so that all words are atomics and one
+// word says whose turn it is:
+//
+//   Free ─▶ Busy ─▶ Live ─▶ Busy ─▶ Over ─▶ Busy …        a place in use again is another use
+//         taken   begun   ended by one   still named as a parent, until it is taken again
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "capture/nccl/plugin/handle.h"
+#include "capture/nccl/ring/layout.h"
+
+namespace chokepoint::capture::nccl::plugin {
+
+inline constexpr std::size_t kEntries = std::size_t{1} << handle::kPlaceBits;
+
+enum class What : std::uint8_t { Collective, Message, Proxy, Step, Kernel, Foreign };
+enum class Phase : std::uint8_t { Free, Busy, Live, Over };
+
+// An entry's word of state: the use, what it is, the phase.
+struct EntryState {
+  std::uint64_t use = 0;
+  What what = What::Foreign;
+  Phase phase = Phase::Free;
+
+  static constexpr EntryState of(std::uint64_t word) {
+    return {.use = word >> 16,
+            .what = static_cast<What>(word >> 8 & 0xff),
+            .phase = static_cast<Phase>(word & 0xff)};
+  }
+  constexpr std::uint64_t word() const {
+    return use << 16 | static_cast<std::uint64_t>(what) << 8 | static_cast<std::uint64_t>(phase);
+  }
+  constexpr EntryState in(Phase next) const { return {.use = use, .what = what, .phase = next}; }
+};
+
+struct alignas(128) Entry {
+  Word state;
+  Word communicator;  // its handle
+  Word next;          // the next profiler's handle; 0: it has none
+  // Of Proxy and Kernel the collective's id, of Step the Proxy's handle; 0: not known.
+  Word parent;
+  Word begin_ns;
+  // Proxy and Kernel
+  Word channel;  // as in the record
+  union Rest {
+    struct Proxy {
+      Word peer, gpu_ns, network_ns, peer_ns, flush_ns, transferred, steps, first_data_ns;
+    } proxy;
+    struct Step {
+      Word wait, since_ns, transferred;
+    } step;
+    struct Kernel {
+      Word gpu_begin, gpu_end;
+    } kernel;
+
+    Rest() : proxy{} {}
+  } rest;
+};
+static_assert(sizeof(Entry) == 128);
+
+using Entries = std::array<Entry, kEntries>;
+
+// Takes the next place that nobody needs, looking no further than a few; null where all of these
+// are in use. `gone` says of a communicator whether its entries may be taken though they never
+// ended.
+template <typename Gone>
+Entry* take(Entries& entries, std::uint32_t& cursor, What what, EntryState& taken, Gone&& gone) {
+  constexpr int kTries = 32;
+  for (int tries = 0; tries < kTries; ++tries) {
+    Entry& entry = entries[cursor++ % kEntries];
+    std::uint64_t word = entry.state.load(std::memory_order_acquire);
+    const EntryState state = EntryState::of(word);
+    if (state.phase == Phase::Busy ||
+        (state.phase == Phase::Live && !gone(entry.communicator.load(std::memory_order_relaxed)))) {
+      continue;
+    }
+    taken = {.use = (state.use + 1) & handle::low(handle::kUseBits), .what = what};
+    taken.use += taken.use == 0 ? 1 : 0;
+    if (entry.state.compare_exchange_strong(word, taken.in(Phase::Busy).word(),
+                                            std::memory_order_acq_rel)) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace chokepoint::capture::nccl::plugin

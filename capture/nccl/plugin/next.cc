@@ -1,0 +1,122 @@
+#include "capture/nccl/plugin/next.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "capture/nccl/plugin/old_libc.h"
+#include "capture/nccl/plugin/tables.h"
+
+namespace chokepoint::capture::nccl::plugin {
+namespace {
+
+constexpr const char* kDefault = "libnccl-profiler.so";
+
+void* open(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+
+bool is_library_name(const char* name) {
+  const std::size_t length = strlen(name);
+  return strncmp(name, "lib", 3) == 0 && length >= 3 && strcmp(name + length - 3, ".so") == 0;
+}
+
+// NCCL's own rule: as it stands, and else as the name within libnccl-profiler-NAME.so.
+void* open_as_nccl_does(const char* name) {
+  if (strcmp(name, "STATIC_PLUGIN") == 0) {
+    return open(nullptr);
+  }
+  if (void* library = open(name); library != nullptr) {
+    return library;
+  }
+  std::array<char, 256> whole = {};
+  if (strchr(name, '/') != nullptr || is_library_name(name)) {
+    return nullptr;
+  }
+  const int length = snprintf(whole.data(), whole.size(), "libnccl-profiler-%s.so", name);
+  return length > 0 && static_cast<std::size_t>(length) < whole.size() ? open(whole.data())
+                                                                       : nullptr;
+}
+
+template <typename Table>
+const Table* find(void* library, const char* symbol, const Table& own) {
+  const auto* table = static_cast<const Table*>(dlsym(library, symbol));
+  const bool is_whole = table != nullptr && table != &own && table->init != nullptr &&
+                        table->start != nullptr && table->stop != nullptr &&
+                        table->record != nullptr && table->finalize != nullptr;
+  return is_whole ? table : nullptr;
+}
+
+template <typename Table>
+void take(NextTable& into, int version, const Table* table) {
+  if (table != nullptr) {
+    into.version = version;
+    into.start = table->start;
+    into.stop = table->stop;
+    into.record = table->record;
+    into.finalize = table->finalize;
+  }
+}
+
+}  // namespace
+
+void Next::find_tables(void* library) {
+  NextTable& four = tables_[0];
+  four.four = find(library, "ncclProfiler_v4", ncclProfiler_v4);
+  take(four, 4, four.four);
+  NextTable& five = tables_[1];
+  five.five = find(library, "ncclProfiler_v5", ncclProfiler_v5);
+  take(five, 5, five.five);
+  NextTable& six = tables_[2];
+  six.five = find(library, "ncclProfiler_v6", ncclProfiler_v6);
+  take(six, 6, six.five);
+  if (six.version == 0) {
+    // What version 6 adds are kinds of events; all others are laid out as in version 5.
+    six.five = five.five;
+    take(six, 5, six.five);
+  }
+}
+
+void Next::load(const char* name) {
+  const bool is_named = name != nullptr && name[0] != '\0';
+  if (is_named && strcasecmp(name, "none") == 0) {
+    return;
+  }
+  is_wanted_ = is_named;
+  if (void* library = open_as_nccl_does(is_named ? name : kDefault); library != nullptr) {
+    find_tables(library);
+  }
+}
+
+NextTable* Next::table(int version) {
+  NextTable& table = tables_[static_cast<std::size_t>(version - 4) % tables_.size()];
+  return table.version == 0 ? nullptr : &table;
+}
+
+void Next::complain(int version, Logger log) {
+  if (is_wanted_ && log != nullptr && table(version) == nullptr &&
+      !has_complained_.exchange(true, std::memory_order_relaxed)) {
+    log(LogLevel::Warn, kLogInit, __FILE__, __LINE__,
+        "chokepoint: the profiler that this job has set could not be opened, or has no "
+        "ncclProfiler_v%d: it will see nothing",
+        version);
+  }
+}
+
+bool init(NextTable& table, const Joining& joining, void** context) {
+  const int failed =
+      table.four != nullptr
+          ? table.four->init(context, &table.mask, joining.name, joining.id, joining.nodes,
+                             joining.ranks, joining.rank, joining.log)
+          : table.five->init(context, joining.id, &table.mask, joining.name, joining.nodes,
+                             joining.ranks, joining.rank, joining.log);
+  return failed == 0;
+}
+
+int mask_of(NextTable& table) {
+  const int mask = std::atomic_ref<int>(table.mask).load(std::memory_order_relaxed);
+  constexpr auto kCopies =
+      static_cast<int>(event::kCopyCollective | event::kCopySync | event::kCopyBatch);
+  return table.version < 6 ? mask & ~kCopies : mask;
+}
+
+}  // namespace chokepoint::capture::nccl::plugin

@@ -1,0 +1,115 @@
+#include "capture/nccl/reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace chokepoint::capture::nccl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 512;
+constexpr int kMostLooked = 4'096;
+constexpr std::int64_t kLookNs = 200'000'000;
+
+void add(Figures& sum, const Figures& more) {
+  sum.processes += more.processes;
+  sum.operations += more.operations;
+  sum.overwritten += more.overwritten;
+  sum.unkept += more.unkept;
+  sum.orphans += more.orphans;
+  if (more.foreign_version) {
+    sum.foreign_version = more.foreign_version;
+  }
+}
+
+}  // namespace
+
+struct Reader::Process {
+  Process(sys::Descriptor descriptor, Assembly::See see)
+      : file(std::move(descriptor)), assembly(std::move(see)) {}
+  RingFile file;
+  Assembly assembly;
+  Rows rows = {};
+  std::uint64_t operations = 0;
+  FileState state = FileState::Unready;
+};
+
+Reader::Reader(fs::path folder, See see, RankOf rank_of)
+    : folder_(std::move(folder)), see_(std::move(see)), rank_of_(std::move(rank_of)) {}
+
+Reader::~Reader() = default;
+
+void Reader::look_for_files() {
+  std::error_code error;
+  int looked = 0;
+  for (fs::directory_iterator at(folder_, error), end;
+       !error && at != end && looked < kMostLooked && processes_.size() < kMostFiles;
+       at.increment(error), ++looked) {
+    if (at->path().filename().string().ends_with(kFileSuffix)) {
+      open(at->path());
+    }
+  }
+}
+
+void Reader::open(const fs::path& path) {
+  sys::Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return;
+  }
+  const Identity identity{status.st_dev, status.st_ino};
+  if (processes_.contains(identity)) {
+    return;
+  }
+  auto process = std::make_unique<Process>(std::move(file), nullptr);
+  Process* const owner = process.get();
+  owner->assembly = Assembly(
+      [this, owner](const Operation& operation, const Membership* member, const GpuClock& clock) {
+        ++owner->operations;
+        see_(owner->rows.row_of(operation, member, clock, rank_of_(owner->file.process())));
+      });
+  processes_.emplace(identity, std::move(process));
+}
+
+void Reader::read(Process& process, std::int64_t now_ns) {
+  process.state = process.file.read(
+      [&process, now_ns](const Entry& entry) { process.assembly.take(entry, now_ns); });
+  process.assembly.settle(now_ns);
+}
+
+void Reader::tick(std::int64_t now_ns) {
+  if (now_ns - looked_ns_ >= kLookNs) {
+    looked_ns_ = now_ns;
+    look_for_files();
+  }
+  for (auto& [identity, process] : processes_) {
+    read(*process, now_ns);
+  }
+}
+
+void Reader::finish(std::int64_t now_ns) {
+  look_for_files();
+  for (auto& [identity, process] : processes_) {
+    read(*process, now_ns);
+    process->assembly.settle(now_ns, true);
+  }
+}
+
+Figures Reader::figures() const {
+  Figures sum;
+  for (const auto& [identity, process] : processes_) {
+    add(sum, {.processes = process->state == FileState::Good ? 1U : 0U,
+              .operations = process->operations,
+              .overwritten = process->file.overwritten(),
+              .unkept = process->file.unkept(),
+              .orphans = process->assembly.orphans(),
+              .foreign_version = process->state == FileState::Foreign
+                                     ? std::optional(process->file.version())
+                                     : std::nullopt});
+  }
+  return sum;
+}
+
+}  // namespace chokepoint::capture::nccl

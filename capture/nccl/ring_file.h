@@ -1,0 +1,64 @@
+// One process's file of rings, followed record by record while it is written. Another process
+// wrote it, and may cut it short or fill it with anything at any moment: it is read, never mapped,
+// as a mapping whose file shrinks ends whoever looks at it.
+//
+// A record is whole if its number is the same before and after its words were read: the words of
+// each piece are read once, and its numbers once more. What was overwritten before it was read is
+// counted. One thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/sys/descriptor.h"
+#include "capture/nccl/entry.h"
+
+namespace chokepoint::capture::nccl {
+
+enum class FileState {
+  Unready,  // not written yet, or nothing of ours
+  Foreign,  // another version's
+  Good,
+};
+
+class RingFile {
+ public:
+  using See = std::function<void(const Entry& entry)>;
+
+  explicit RingFile(sys::Descriptor file) : file_(std::move(file)) {}
+
+  // Gives each record that has come since, ring by ring.
+  FileState read(const See& see);
+
+  std::uint64_t version() const { return version_; }
+  std::uint64_t process() const { return process_; }
+  std::uint64_t table() const { return table_; }
+  bool is_stopped() const { return is_stopped_; }
+  bool had_news() const { return had_news_; }  // in the last read()
+  std::uint64_t overwritten() const { return overwritten_; }
+  std::uint64_t unkept() const { return unkept_; }  // as the writer says
+
+ private:
+  using Bytes = std::vector<unsigned char>;
+
+  FileState read_header();
+  void read_ring(std::size_t ring, std::uint64_t written, const See& see);
+  bool read_slots(std::size_t ring, std::uint64_t from, std::size_t count, Bytes& into) const;
+  bool read_at(std::size_t offset, void* into, std::size_t bytes) const;
+
+  sys::Descriptor file_;
+  std::uint64_t version_ = 0;
+  std::uint64_t process_ = 0;
+  std::uint64_t table_ = 0;
+  std::uint64_t overwritten_ = 0;
+  std::uint64_t unkept_ = 0;
+  bool is_stopped_ = false;
+  bool had_news_ = false;
+  std::array<std::uint64_t, kRings> next_ = {};  // the record to read next, of each ring
+  Bytes first_ = {};
+  Bytes again_ = {};
+};
+
+}  // namespace chokepoint::capture::nccl

@@ -1,0 +1,134 @@
+#include "capture/run/nccl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/record/names.h"
+
+namespace chokepoint::capture::run {
+namespace {
+
+// A ring of 4096 records is full after half a second of 8,000 a second.
+constexpr std::int64_t kBusyNs = 50'000'000;
+constexpr std::int64_t kIdleNs = 250'000'000;  // as long as nobody has loaded the plugin
+constexpr const char* kSubject = "nccl";
+
+std::optional<std::int64_t> rank_of(const job::JobProcesses& processes, std::uint64_t pid) {
+  const auto found = std::ranges::find_if(processes, [pid](const job::JobProcess& process) {
+    return static_cast<std::uint64_t>(process.pid) == pid;
+  });
+  return found != processes.end() && found->rank.rank
+             ? std::optional<std::int64_t>(*found->rank.rank)
+             : std::nullopt;
+}
+
+}  // namespace
+
+Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
+           const sys::Clock& clock, record::Writer& writer, Collectives on_collective)
+    : clock_(clock), writer_(writer), on_collective_(std::move(on_collective)) {
+  if (!options.nccl) {
+    return;
+  }
+  if (!options.starts_job) {
+    remarks_.emplace_back("NCCL: the job had started already, so it has no plugin of chokepoint");
+    return;
+  }
+  if (!plugin) {
+    remarks_.push_back(fmt::format("NCCL: {} does not lie beside the program", kPlugin));
+    return;
+  }
+  Result<nccl::Folder> folder = nccl::Folder::make(options.runtime_folder);
+  if (!folder) {
+    remarks_.push_back("NCCL: " + describe(folder.error()));
+    return;
+  }
+  folder_.emplace(std::move(*folder));
+  plugin_ = *plugin;
+  // Somebody's who watches a job that watches: it would pass everything on to itself.
+  if (std::filesystem::path(options.nccl_profiler).filename() != kPlugin) {
+    next_ = options.nccl_profiler;
+  }
+}
+
+Nccl::~Nccl() = default;
+
+std::vector<std::pair<std::string, std::string>> Nccl::environment() const {
+  if (!folder_) {
+    return {};
+  }
+  std::vector<std::pair<std::string, std::string>> variables{
+      {kPluginVariable, plugin_.string()}, {nccl::kFolderVariable, folder_->path().string()}};
+  if (!next_.empty()) {
+    variables.emplace_back(nccl::kNextVariable, next_);
+  }
+  return variables;
+}
+
+void Nccl::begin(Processes processes) {
+  if (!folder_) {
+    return;
+  }
+  began_ns_ = clock_.monotonic_ns();
+  producer_.emplace(writer_.producer("nccl"));
+  reader_ = std::make_unique<nccl::Reader>(
+      folder_->path(),
+      [this](const record::Collective& row) {
+        producer_->push(row);
+        on_collective_(nccl::beat_of(row));
+      },
+      [processes = std::move(processes)](std::uint64_t pid) { return rank_of(*processes(), pid); });
+  ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });
+}
+
+std::int64_t Nccl::look() {
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  reader_->tick(now_ns);
+  const nccl::Figures figures = reader_->figures();
+  if (figures.foreign_version) {
+    const std::lock_guard lock(mutex_);
+    const std::string remark = fmt::format("NCCL: its plugin writes version {}, and this reads {}",
+                                           *figures.foreign_version, nccl::kLayoutVersion);
+    if (std::ranges::count(remarks_, remark) == 0) {
+      remarks_.push_back(remark);
+    }
+  }
+  return now_ns + (figures.processes > 0 ? kBusyNs : kIdleNs);
+}
+
+void Nccl::end() {
+  if (!ticker_) {
+    return;
+  }
+  ticker_->stop();
+  reader_->finish(clock_.monotonic_ns());
+  keep_losses(reader_->figures());
+}
+
+void Nccl::keep_losses(const nccl::Figures& figures) {
+  keep_loss("records overwritten before they were read", figures.overwritten);
+  keep_loss("more threads than the plugin has rings", figures.unkept);
+  keep_loss("parts of collectives that are not known", figures.orphans);
+}
+
+void Nccl::keep_loss(const std::string& reason, std::uint64_t rows) {
+  if (rows == 0) {
+    return;
+  }
+  const nlohmann::ordered_json detail{
+      {"reason", reason}, {"rows", rows}, {"until_ns", clock_.monotonic_ns()}};
+  writer_.add(record::Event{.t_ns = began_ns_,
+                            .kind = std::string(record::kDropped),
+                            .subject = kSubject,
+                            .detail = detail.dump()});
+}
+
+std::vector<std::string> Nccl::remarks() const {
+  const std::lock_guard lock(mutex_);
+  return remarks_;
+}
+
+}  // namespace chokepoint::capture::run

@@ -1,0 +1,66 @@
+// NCCL's side of a watched job: has NCCL load this program's profiler plugin, and keeps what the
+// plugin tells. A job that runs already cannot be given a plugin.
+//
+//   environment() ─▶ (the job starts) ─▶ begin() ─▶ … ─▶ end()
+//
+// begin() and end() by one thread; rows come from a thread of its own, and go to the record and, as
+// beats for who looks for steps, to `on_collective`. What cannot be seen is told in remarks().
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/record/writer.h"
+#include "base/sys/clock.h"
+#include "capture/job/process.h"
+#include "capture/nccl/folder.h"
+#include "capture/nccl/reader.h"
+#include "capture/run/options.h"
+#include "capture/run/ticker.h"
+
+namespace chokepoint::capture::run {
+
+inline constexpr const char* kPluginVariable = "NCCL_PROFILER_PLUGIN";
+inline constexpr const char* kPlugin = "libnccl-profiler-chokepoint.so";
+
+class Nccl {
+ public:
+  using Collectives = std::function<void(const record::Collective& collective)>;
+  using Processes = std::function<std::shared_ptr<const job::JobProcesses>()>;
+
+  // `plugin`: where it lies; nothing where there is none. Clock and writer outlive it.
+  Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
+       const sys::Clock& clock, record::Writer& writer, Collectives on_collective);
+  ~Nccl();
+
+  std::vector<std::pair<std::string, std::string>> environment() const;
+  void begin(Processes processes);
+  void end();
+  std::vector<std::string> remarks() const;
+
+ private:
+  std::int64_t look();
+  void keep_losses(const nccl::Figures& figures);
+  void keep_loss(const std::string& reason, std::uint64_t rows);
+
+  const sys::Clock& clock_;
+  record::Writer& writer_;
+  Collectives on_collective_;
+  std::filesystem::path plugin_;
+  std::string next_;  // the profiler that the job had set for itself
+  std::optional<nccl::Folder> folder_;
+  std::optional<record::Producer> producer_;
+  std::unique_ptr<nccl::Reader> reader_;
+  std::int64_t began_ns_ = 0;
+  mutable std::mutex mutex_;  // remarks_
+  std::vector<std::string> remarks_;
+  std::unique_ptr<Ticker> ticker_;
+};
+
+}  // namespace chokepoint::capture::run

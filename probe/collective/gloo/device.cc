@@ -1,0 +1,87 @@
+#include "probe/collective/gloo/device.h"
+
+#include <net/if.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/net/resolve.h"
+#include "base/net/socket.h"
+#include "base/sys/host_name.h"
+#include "base/sys/root.h"
+
+namespace chokepoint::probe::collective {
+namespace {
+
+constexpr std::string_view kOperation = "backend gloo";
+constexpr const char* kLoopback = "127.0.0.1";
+
+Result<GlooDevice> device_of(const std::string& name) {
+  if (name.starts_with('^') || name.starts_with('=')) {
+    return fail(ErrorKind::Usage, kOperation, name,
+                "Gloo takes interfaces' exact names, without '^' or '='",
+                "'ip -brief address' lists them");
+  }
+  if (net::Address::parse(name)) {
+    return GlooDevice{.address = name};
+  }
+  if (if_nametoindex(name.c_str()) == 0) {
+    return fail(ErrorKind::NotFound, kOperation, name, "no such interface on this host",
+                "'ip -brief address' lists them");
+  }
+  return GlooDevice{.interface = name};
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (end > 0) {
+      parts.emplace_back(list.substr(0, end));
+    }
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return parts;
+}
+
+bool can_bind(const net::Address& address) {
+  return net::bind_udp({.address = address}, {}).has_value();
+}
+
+GlooDevices loopback(const NameLookup& lookup) {
+  return {.devices = {{.address = kLoopback}},
+          .remark = "the host's name '" + lookup.name +
+                    "' stands for no address of this host, so that Gloo took loopback, by which no "
+                    "other host can be reached; set GLOO_SOCKET_IFNAME"};
+}
+
+}  // namespace
+
+Result<GlooDevices> choose_gloo_devices(const std::string& named, const NameLookup& lookup) {
+  GlooDevices chosen;
+  for (const std::string& name : split(named)) {
+    Result<GlooDevice> device = device_of(name);
+    if (!device) {
+      return fail(device.error());
+    }
+    chosen.devices.push_back(std::move(*device));
+  }
+  if (!chosen.devices.empty()) {
+    return chosen;
+  }
+  const Result<std::vector<net::Address>> addresses = lookup.addresses();
+  if (!addresses) {
+    return loopback(lookup);
+  }
+  const auto own = std::ranges::find_if(*addresses, lookup.is_own);
+  return own == addresses->end() ? loopback(lookup) : GlooDevices{{{.address = own->text()}}};
+}
+
+NameLookup own_name_lookup() {
+  std::string name = sys::host_name(sys::Root());
+  return {.name = name,
+          .addresses = [name] { return net::resolve(name, std::nullopt); },
+          .is_own = can_bind};
+}
+
+}  // namespace chokepoint::probe::collective

@@ -1,0 +1,68 @@
+// Where NCCL's own header was found, the build holds interface.h against it.
+#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
+#include <nccl.h>
+
+#include <type_traits>
+
+#include "probe/collective/nccl/interface.h"
+
+namespace chokepoint::probe::collective::nccl {
+namespace {
+
+static_assert(kSuccess == ncclSuccess && kSystemError == ncclSystemError);
+static_assert(kInvalidUsage == ncclInvalidUsage && kRemoteError == ncclRemoteError);
+static_assert(kInProgress == ncclInProgress);
+static_assert(kUint8 == ncclUint8 && kInt32 == ncclInt32 && kInt64 == ncclInt64);
+static_assert(kFloat16 == ncclFloat16 && kFloat32 == ncclFloat32 && kFloat64 == ncclFloat64);
+static_assert(kBFloat16 == ncclBfloat16 && kSum == ncclSum);
+static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId));
+
+// The same but for the names of enumerations and handles.
+template <class Own>
+struct Plain {
+  using Type = Own;
+};
+template <class Own>
+  requires std::is_enum_v<Own>
+struct Plain<Own> {
+  using Type = int;
+};
+template <class Own>
+  requires std::is_pointer_v<Own>
+struct Plain<Own> {
+  using Type = void*;
+};
+template <>
+struct Plain<ncclUniqueId> {
+  using Type = UniqueId;
+};
+
+template <class Function>
+struct Shape;
+template <class Told, class... Given>
+struct Shape<Told (*)(Given...)> {
+  using Type = typename Plain<Told>::Type (*)(typename Plain<Given>::Type...);
+};
+
+template <class Own, class Theirs>
+constexpr bool kAlike = std::is_same_v<typename Shape<Own>::Type, typename Shape<Theirs>::Type>;
+
+static_assert(kAlike<decltype(Functions::version), decltype(&ncclGetVersion)>);
+static_assert(kAlike<decltype(Functions::unique_id), decltype(&ncclGetUniqueId)>);
+static_assert(kAlike<decltype(Functions::init_rank), decltype(&ncclCommInitRank)>);
+static_assert(kAlike<decltype(Functions::destroy), decltype(&ncclCommDestroy)>);
+static_assert(kAlike<decltype(Functions::abort), decltype(&ncclCommAbort)>);
+static_assert(kAlike<decltype(Functions::async_error), decltype(&ncclCommGetAsyncError)>);
+static_assert(kAlike<decltype(Functions::error_string), decltype(&ncclGetErrorString)>);
+static_assert(kAlike<decltype(Functions::all_reduce), decltype(&ncclAllReduce)>);
+static_assert(kAlike<decltype(Functions::all_gather), decltype(&ncclAllGather)>);
+static_assert(kAlike<decltype(Functions::reduce_scatter), decltype(&ncclReduceScatter)>);
+static_assert(kAlike<decltype(Functions::broadcast), decltype(&ncclBroadcast)>);
+static_assert(kAlike<decltype(Functions::send), decltype(&ncclSend)>);
+static_assert(kAlike<decltype(Functions::receive), decltype(&ncclRecv)>);
+static_assert(kAlike<decltype(Functions::group_start), decltype(&ncclGroupStart)>);
+static_assert(kAlike<decltype(Functions::group_end), decltype(&ncclGroupEnd)>);
+
+}  // namespace
+}  // namespace chokepoint::probe::collective::nccl
+#endif

@@ -1,0 +1,62 @@
+#include "probe/collective/nccl/library.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/host/libraries.h"
+
+namespace chokepoint::probe::collective::nccl {
+namespace {
+
+constexpr std::string_view kOperation = "backend nccl";
+
+std::string_view next_step_of(Code code) {
+  switch (code) {
+    case kRemoteError:
+    case kSystemError:
+      return "a rank that is gone or cannot be reached shows like this; see what the others say";
+    case kInvalidUsage:
+      return "two ranks may have been given the same GPU";
+    default:
+      return "NCCL_DEBUG=WARN tells more";
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Library>> Library::open(const std::string& name) {
+  Result<sys::Library> opened = sys::Library::open(name);
+  if (!opened) {
+    return fail(ErrorKind::NotFound, kOperation, name, "NCCL is not where this host's loader looks",
+                "install libnccl2, or name its folder in LD_LIBRARY_PATH: PyTorch's is "
+                "…/site-packages/nvidia/nccl/lib");
+  }
+  const std::shared_ptr<Library> library(new Library(std::move(*opened)));
+  int code = 0;
+  if (const char* missing = library->functions_.load(library->library_)) {
+    return fail(ErrorKind::Unsupported, kOperation, name, fmt::format("it lacks {}", missing),
+                "take NCCL 2.10 or newer");
+  }
+  if (const Result<> asked = library->check(library->functions_.version(&code), "version");
+      !asked) {
+    return fail(asked.error());
+  }
+  library->version_ = "NCCL " + host::nccl_version_text(code);
+  return library;
+}
+
+Result<> Library::check(Code code, std::string_view subject) const {
+  if (code == kSuccess) {
+    return {};
+  }
+  const char* words = functions_.error_string(code);
+  std::string reason = words == nullptr ? fmt::format("error {}", code) : words;
+  const char* last = functions_.last_error == nullptr ? nullptr : functions_.last_error(nullptr);
+  if (last != nullptr && *last != '\0') {
+    reason += fmt::format(" ({})", last);
+  }
+  return fail(ErrorKind::Io, kOperation, subject, reason, next_step_of(code));
+}
+
+}  // namespace chokepoint::probe::collective::nccl

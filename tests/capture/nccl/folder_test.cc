@@ -1,0 +1,52 @@
+#include "capture/nccl/folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "base/record/private_folder.h"
+
+namespace chokepoint::capture::nccl {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FolderTest : public testing::Test {
+ protected:
+  record::PrivateFolder below_ = std::move(*record::PrivateFolder::make());
+};
+
+TEST_F(FolderTest, IsNobodyElsesAndGoneWithItsOwner) {
+  fs::path path;
+  {
+    const auto folder = Folder::make_in(below_.path());
+    ASSERT_TRUE(folder);
+    path = folder->path();
+    struct stat status{};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0700U);
+    std::ofstream(path / "1.nccl") << "rings";
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(FolderTest, TakesAwayWhatAKilledRunLeftAndNothingThatIsHeld) {
+  const fs::path left = below_.path() / "chokepoint-nccl-abcdef";
+  fs::create_directory(left);
+  std::ofstream(left / "1.nccl") << "rings";
+  const auto first = Folder::make_in(below_.path());
+  EXPECT_FALSE(fs::exists(left));
+  const auto second = Folder::make_in(below_.path());
+  EXPECT_TRUE(fs::exists(first->path()));
+  EXPECT_NE(first->path(), second->path());
+}
+
+TEST_F(FolderTest, WhereNothingCanBeMadeItSaysWhatToDo) {
+  const auto folder = Folder::make_in(below_.path() / "not there");
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().next_step.find("TMPDIR"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::nccl

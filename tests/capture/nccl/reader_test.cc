@@ -1,0 +1,68 @@
+#include "capture/nccl/reader.h"
+
+#include <gmock/gmock.h>
+
+#include "base/record/private_folder.h"
+#include "tests/capture/nccl/made_entries.h"
+#include "tests/capture/nccl/ring_writer.h"
+
+namespace chokepoint::capture::nccl {
+namespace {
+
+class ReaderTest : public testing::Test {
+ protected:
+  void tick(std::int64_t at_ms) { reader_.tick(at_ms * kMs); }
+
+  record::PrivateFolder folder_ = std::move(*record::PrivateFolder::make());
+  std::vector<record::Collective> rows_;
+  Reader reader_{folder_.path(), [this](const record::Collective& row) { rows_.push_back(row); },
+                 [](std::uint64_t process) -> std::optional<std::int64_t> {
+                   return process == 4711 ? std::optional<std::int64_t>(5) : std::nullopt;
+                 }};
+};
+
+void exchange(RingWriter& writer, std::uint64_t id) {
+  writer.push(0, Kind::Collective, 1,
+              {{word::kId, id},
+               {word::kFunction, 1},
+               {word::kEnqueued, ns(300)},
+               {word::kChannels, 1},
+               {word::kPeer, kNone}});
+  writer.push(1, Kind::Proxy, 1,
+              {{word::kId, id}, {word::kProxyBegin, ns(310)}, {word::kProxyEnd, ns(320)}});
+}
+
+TEST_F(ReaderTest, FollowsProcessesThatComeAndTellsTheirRanks) {
+  tick(100);
+  RingWriter one(folder_.path() / "4711.nccl");
+  RingWriter other(folder_.path() / "12.nccl", 12);
+  one.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  other.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 1}, {word::kRanks, 2}});
+  exchange(one, 7);
+  exchange(other, 7);
+  tick(500);
+  tick(5'000);
+  ASSERT_EQ(rows_.size(), 2U);
+  EXPECT_EQ(rows_[0].communicator, rows_[1].communicator);
+  EXPECT_EQ(rows_[0].rank.value() + rows_[1].rank.value(), 5 + 1);
+  EXPECT_EQ(reader_.figures().processes, 2U);
+  EXPECT_EQ(reader_.figures().operations, 2U);
+}
+
+TEST_F(ReaderTest, WhatIsOpenAtTheEndIsGiven) {
+  RingWriter writer(folder_.path() / "1.nccl");
+  exchange(writer, 7);
+  reader_.finish(400 * kMs);
+  EXPECT_EQ(rows_.size(), 1U);
+}
+
+TEST_F(ReaderTest, TellsOfAPluginOfAnotherBuild) {
+  RingWriter writer(folder_.path() / "1.nccl");
+  writer.file().header.version = 9;
+  tick(500);
+  EXPECT_EQ(reader_.figures().foreign_version, 9U);
+  EXPECT_EQ(reader_.figures().processes, 0U);
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::nccl

@@ -1,0 +1,113 @@
+"""A job on NCCL as chokepoint sees it by its plugin: a stand-in for NCCL's own side calls the plugin
+as NCCL does, around a ring all-reduce over real connections. There is no GPU in it."""
+
+import os
+import pathlib
+
+from checks import between, holds, near, same
+from kernel import Skipped
+from watched import Watched
+
+TREE = pathlib.Path(__file__).resolve().parents[3]
+NCCL = 2
+STEPS, BUCKETS = 130, 4
+
+
+def program():
+    found = pathlib.Path(os.environ.get("CHOKEPOINT_LAB_NCCL",
+                                        TREE / "build/release/tests/lab/nccl/lab_nccl"))
+    if not os.access(found, os.X_OK):
+        raise Skipped("needs the stand-in for NCCL: ninja -C build/release lab_nccl")
+    return found
+
+
+class Job:
+    """A rank on each of two hosts, watched, their records in one folder."""
+
+    def __init__(self, lab, link, *words, late=None, options=(), environment=None):
+        self.out, self.link = lab.folder / "run", link
+        self.runs = {}
+        for rank, (own, other) in enumerate(((link.a, link.b), (link.b, link.a))):
+            more = ["--late-ms", late[1]] if late and late[0] == rank else []
+            self.runs[own.host.name] = Watched(
+                own.host, [program(), rank, 2, own.ipv4, other.ipv4, "--steps", STEPS, "--buckets",
+                           BUCKETS, *words, *more], self.out, ["-q", *options],
+                {"RANK": str(rank), "WORLD_SIZE": "2", **(environment or {})})
+
+    def wait(self, timeout=60):
+        for run in self.runs.values():
+            run.wait(timeout)
+        return self
+
+    def record(self, name):
+        return self.runs[name].record()
+
+    def diagnosis(self):
+        return self.link.a.host.json(["chokepoint", "diagnose", self.out, "--json"])
+
+
+def two_hosts(lab, rate_mbps=None):
+    left, right = lab.host("left"), lab.host("right")
+    return lab.link(left, right, rate_mbps=rate_mbps)
+
+
+def test_collectives_stand_in_the_record_with_all_that_nccl_tells(lab):
+    job = Job(lab, two_hosts(lab), "--bytes", 400_000, "--compute-ms", 20,
+              environment={"CHOKEPOINT_NCCL_WINDOW": "all"}).wait()
+    told = {}
+    for name, rank in (("left", 0), ("right", 1)):
+        with job.record(name) as record:
+            rows = record.rows("SELECT * FROM collective WHERE source = ? ORDER BY number", NCCL)
+            same([row["number"] for row in rows], list(range(STEPS * BUCKETS)), "numbers")
+            for row in rows:
+                same((row["kind"], row["rank"], row["bytes"], row["algorithm"], row["protocol"],
+                      row["channels"]), (1, rank, 400_000, 2, 3, 1), "the row")
+                holds(row["enqueued_ns"] < row["own_ready_ns"] == row["start_ns"] <= row["end_ns"],
+                      f"its moments: {row}")
+                holds(row["network_wait_ns"] > 0 and row["gpu_wait_ns"] > 0, f"its waits: {row}")
+            told[name] = rows
+            same(record.value("SELECT count(*) FROM event WHERE kind = 'dropped'"), 0, "losses")
+            near(len(record.steps(3)), STEPS, 0.05, "steps by collectives")
+    same({row["communicator"] for rows in told.values() for row in rows}.__len__(), 1,
+         "communicators")
+    apart = [abs(one["end_ns"] - other["end_ns"]) / 1e6
+             for one, other in zip(told["left"], told["right"], strict=True)]
+    between(sorted(apart)[len(apart) // 2], 0, 3, "ms between the two ends of a collective")
+
+
+def test_a_full_link_is_the_verdict(lab):
+    job = Job(lab, two_hosts(lab, 1000), "--bytes", 3_000_000, "--compute-ms", 30).wait()
+    verdict = job.diagnosis()["verdict"]
+    same(verdict["class"], "lan-bandwidth", verdict)
+
+
+def test_computing_is_the_verdict_where_the_link_is_fast(lab):
+    job = Job(lab, two_hosts(lab), "--bytes", 400_000, "--compute-ms", 80).wait()
+    verdict = job.diagnosis()["verdict"]
+    same(verdict["class"], "compute", verdict)
+
+
+def test_who_comes_late_is_named(lab):
+    job = Job(lab, two_hosts(lab), "--bytes", 400_000, "--compute-ms", 60, late=(1, 40)).wait()
+    verdict = job.diagnosis()["verdict"]
+    same((verdict["class"], verdict["where"]["rank"]), ("straggler", 1), verdict)
+    between(verdict["lost_ms_per_step"], 30, 50, "ms lost a step")
+
+
+def test_without_the_plugin_nothing_is_set(lab):
+    host = lab.host("left")
+    run = Watched(host, ["sh", "-c", "echo plugin=$NCCL_PROFILER_PLUGIN folder=$CHOKEPOINT_NCCL"],
+                  lab.folder / "run", ["--nccl", "off"]).wait()
+    same(run.stdout(), "plugin= folder=\n", "what the job was given")
+
+
+def test_another_profiler_is_handed_on_and_the_folder_goes_with_the_run(lab):
+    host = lab.host("left")
+    run = Watched(host, ["sh", "-c", "ls -d $CHOKEPOINT_NCCL; stat -c %a $CHOKEPOINT_NCCL; "
+                                     "echo $CHOKEPOINT_NCCL_NEXT; echo $NCCL_PROFILER_PLUGIN"],
+                  lab.folder / "run", environment={"NCCL_PROFILER_PLUGIN": "theirs"}).wait()
+    folder, mode, following, plugin = run.stdout().split()
+    same(mode, "700", "who may look into the folder")
+    same(following, "theirs", "the profiler that the job had set")
+    holds(plugin.endswith("/libnccl-profiler-chokepoint.so"), plugin)
+    holds(not pathlib.Path(folder).exists(), f"{folder} is still there")

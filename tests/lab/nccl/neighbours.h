@@ -1,0 +1,18 @@
+// A rank's two connections in a ring: to the next rank, from the one before.
+#pragma once
+
+#include <string>
+
+#include "base/sys/descriptor.h"
+
+namespace chokepoint::lab {
+
+struct Neighbours {
+  sys::Descriptor next = {};
+  sys::Descriptor before = {};
+};
+
+// Waits for both; ends the program where they do not come. Both do not block.
+Neighbours meet(const std::string& own_address, const std::string& next_address, int port);
+
+}  // namespace chokepoint::lab
