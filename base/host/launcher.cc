@@ -58,12 +58,25 @@ Ranks all_ranks(std::string_view environment) {
   return ranks;
 }
 
+// What one launcher leaves out (PMIx the number of ranks), another that speaks of the same rank may
+// have said.
+Rank filled(Rank rank, const Ranks& ranks) {
+  for (const Rank& other : ranks) {
+    if (other.rank == rank.rank) {
+      rank.local_rank = rank.local_rank ? rank.local_rank : other.local_rank;
+      rank.world_size = rank.world_size ? rank.world_size : other.world_size;
+    }
+  }
+  return rank;
+}
+
 RankFound nearest(const Ranks& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].rank) {
       // A pod may be given RANK for its node; the ranks that torchrun starts there have both.
       const int local = ranks[i].local_rank ? 1 : 0;
-      return {ranks[i], 2 * static_cast<int>(ranks.size() - i) + local, kNames[i].launcher};
+      return {filled(ranks[i], ranks), 2 * static_cast<int>(ranks.size() - i) + local,
+              kNames[i].launcher};
     }
   }
   return {};

@@ -108,8 +108,10 @@ void print_page(const cli::Context& context, const CollectiveMeasured& measured)
   for (const SizeResult& size : outcome.sizes) {
     table.add(row_of(size));
   }
-  table.print(context.out, context.out_terminal);
-  context.out << '\n';
+  if (!outcome.sizes.empty()) {
+    table.print(context.out, context.out_terminal);
+    context.out << '\n';
+  }
   print_fit(context, outcome);
   print_better(context, outcome);
   for (const SizeResult& size : outcome.sizes) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/cli/utf8.h"
 #include "base/host/memory.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
@@ -77,7 +78,7 @@ cli::Summary ProbeCollectiveCommand::summary() const {
           "training would be, or let this command start them, with --local on this host or with "
           "--hosts by the 'chokepoint serve' of others. One of them prints.",
       .examples = {
-          {"torchrun --no-python --nproc-per-node 4 chokepoint probe collective",
+          {"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
            "all-reduce among four ranks, 4 KiB to 64 MiB"},
           {"chokepoint probe collective --hosts hubble,voyager --parameters 708M --type bf16",
            "the gradients of a model with 708 million parameters, between two hosts"},
@@ -225,7 +226,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
   }
   wanted.port = (*leader)->port();
   const control::Waiting waiting = [&](const std::string& why) {
-    fmt::print(context.err, "waiting: {}\n", why);
+    fmt::print(context.err, "waiting: {}\n", cli::printable(why));
   };
   Result<std::unique_ptr<Started>> started =
       hosts.empty() ? start_here(wanted, context.clock)
@@ -275,7 +276,8 @@ Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const Seat& seat, R
   const Result<cli::ExitCode> shown = show(measured, context);
   if (!rank.wait_for(kGrace)) {
     if (!shown) {
-      fmt::print(context.err, "chokepoint: probe collective: {}\n", describe(shown.error()));
+      fmt::print(context.err, "chokepoint: probe collective: {}\n",
+                 cli::printable(describe(shown.error())));
     }
     leave(shown.value_or(cli::ExitCode::Failed), context);
   }

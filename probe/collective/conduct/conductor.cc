@@ -17,6 +17,7 @@ using std::chrono::seconds;
 constexpr double kOrderUs = 1e6;
 // The fewest that say anything of how times spread.
 constexpr int kFewest = 3;
+constexpr double kFirstOrder = 10;
 constexpr int kUsualWarmUp = 5;
 constexpr double kWarmUpUs = 5e5;
 // Ranks hear of an order one after the other: what is as short as that is begun once in vain.
@@ -105,7 +106,9 @@ Result<double> Conductor::first_us(SizeResult& size) const {
 
 int Conductor::next_batch(const SizeResult& size, double spent_us, double estimate_us) const {
   const int done = static_cast<int>(size.times_us.size());
-  const double in_an_order = std::clamp(kOrderUs / estimate_us, 1.0, double{kMostIterations});
+  // One iteration's time is a poor guess of the next ones'.
+  const double most = done == 0 ? kFirstOrder : kMostIterations;
+  const double in_an_order = std::clamp(kOrderUs / estimate_us, 1.0, most);
   double left = plan_.iterations.value_or(0) - done;
   if (!plan_.iterations) {
     const double us = static_cast<double>(plan_.time.count()) / 1000 - spent_us;

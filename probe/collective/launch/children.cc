@@ -5,11 +5,13 @@
 
 #include <array>
 #include <cerrno>
+#include <thread>
 
 namespace chokepoint::probe::collective {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{2000};
+constexpr std::chrono::milliseconds kLook{20};
 constexpr std::size_t kMostWords = 4096;
 constexpr std::size_t kLongestLine = 400;
 
@@ -115,12 +117,20 @@ Result<std::vector<ChildEnd>> Children::ended() {
   return ends;
 }
 
+// All have the same time to end by themselves, however many there are.
 Children::~Children() {
   for (const Child& child : children_) {
     std::ignore = child.process.signal(SIGTERM);
   }
+  const auto deadline = std::chrono::steady_clock::now() + kGrace;
+  while (!children_.empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kLook);
+    if (!ended()) {
+      break;
+    }
+  }
   for (const Child& child : children_) {
-    sys::end_tree(child.process.pid(), kGrace, sys::Root("/"), clock_);
+    sys::end_tree(child.process.pid(), {}, sys::Root("/"), clock_);
   }
 }
 

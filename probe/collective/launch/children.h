@@ -36,7 +36,6 @@ class Children {
   Result<> start(const std::vector<std::string>& command, const Seat& seat, int local_ranks);
   // Those that have ended since the last look.
   Result<std::vector<ChildEnd>> ended();
-  bool all_ended() const { return children_.empty(); }
 
  private:
   struct Child {

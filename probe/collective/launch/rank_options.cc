@@ -15,7 +15,8 @@ constexpr int kLongestTimeout = 3600;
 // An interface, an address or an algorithm; nothing that a command line takes for a flag.
 bool is_plain(const std::string& text) {
   const auto plain = [](unsigned char each) {
-    return std::isalnum(each) != 0 || std::string_view("_.:-%@").contains(static_cast<char>(each));
+    return std::isalnum(each) != 0 ||
+           std::string_view("_.:-%@,=^").contains(static_cast<char>(each));
   };
   return !text.starts_with('-') && std::ranges::all_of(text, plain);
 }

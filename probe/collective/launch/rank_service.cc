@@ -69,10 +69,10 @@ Result<bool> is_told_to_stop(Session& session) {
   return said->has_value();
 }
 
-// Until all have ended, the client wants no more of them, or time is up.
+// Until the client wants no more of them, even where all have ended, or time is up.
 Result<Json> watch(Session& session, Children& children) {
   const net::Patience patience = session.patience(session.limits().longest_test);
-  while (!children.all_ended()) {
+  while (true) {
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
                                           patience.at_most(kLook), "wait", "ranks");
     if (!waited && waited.error().kind == ErrorKind::Interrupted) {
@@ -90,7 +90,6 @@ Result<Json> watch(Session& session, Children& children) {
                   "start it with a larger --max-time");
     }
   }
-  return Json::object();
 }
 
 }  // namespace

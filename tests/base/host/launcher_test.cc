@@ -35,6 +35,14 @@ TEST(Rank, WhatIsNoNumberIsNoRank) {
   }
 }
 
+TEST(Rank, WhatOneLauncherLeavesOutAnotherMaySay) {
+  EXPECT_EQ(find_rank("PMIX_RANK=3\0SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_NTASKS=4\0"sv).rank,
+            (Rank{.rank = 3, .local_rank = 1, .world_size = 4}));
+  EXPECT_EQ(find_rank("PMIX_RANK=3\0SLURM_PROCID=0\0SLURM_NTASKS=4\0"sv).rank.world_size,
+            std::nullopt)
+      << "a batch script's own task is another";
+}
+
 TEST(Rank, IsTheSameByLookingVariablesUp) {
   const std::map<std::string, std::string> set{
       {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "5"}, {"LOCAL_RANK", "1"}};
