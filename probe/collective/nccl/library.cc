@@ -26,13 +26,13 @@ std::string_view next_step_of(Code code) {
 }  // namespace
 
 Result<std::shared_ptr<const Library>> Library::open(const std::string& name) {
-  Result<sys::Library> opened = sys::Library::open(name);
+  Result<sys::Library> opened = sys::Library::open_for_good(name);
   if (!opened) {
     return fail(ErrorKind::NotFound, kOperation, name, "NCCL is not where this host's loader looks",
                 "install libnccl2, or name its folder in LD_LIBRARY_PATH: PyTorch's is "
                 "…/site-packages/nvidia/nccl/lib");
   }
-  const std::shared_ptr<Library> library(new Library(std::move(*opened)));
+  std::shared_ptr<Library> library(new Library(std::move(*opened)));
   int code = 0;
   if (const char* missing = library->functions_.load(library->library_)) {
     return fail(ErrorKind::Unsupported, kOperation, name, fmt::format("it lacks {}", missing),
