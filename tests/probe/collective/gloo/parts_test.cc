@@ -58,6 +58,14 @@ TEST(GlooDevices, AreLoopbackWithARemarkWhereTheNameLeadsNowhere) {
   EXPECT_THAT(chosen->remark, HasSubstr("GLOO_SOCKET_IFNAME"));
 }
 
+TEST(GlooDevices, WarnOfANameThatMeansLoopback) {
+  const auto chosen = choose_gloo_devices("", lookup({address("127.0.1.1")}, "127.0.1.1"));
+  ASSERT_TRUE(chosen);
+  ASSERT_EQ(chosen->devices.size(), 1U);
+  EXPECT_EQ(chosen->devices[0].address, "127.0.1.1");
+  EXPECT_THAT(chosen->remark, HasSubstr("'node1' stands for 127.0.1.1"));
+}
+
 TEST(Hex, CarriesEveryByte) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) {
