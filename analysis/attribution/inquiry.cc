@@ -4,6 +4,7 @@
 
 #include "analysis/attribution/gpu_copies.h"
 #include "analysis/attribution/judgement.h"
+#include "analysis/attribution/nccl_waits.h"
 #include "analysis/attribution/network.h"
 #include "analysis/attribution/ranks.h"
 #include "analysis/attribution/rdma.h"
@@ -88,6 +89,7 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   add_late(scene, findings);
   add_starvation(scene, findings);
   add_gpu_copies(scene, findings);
+  add_nccl_waits(scene, findings);
   judge(scene, std::move(findings), diagnosis);
   add_ranks(scene, diagnosis);
   return inquiry;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <string_view>
 
 #include "analysis/limits/blame.h"
 #include "analysis/phases/phases.h"
@@ -116,9 +116,23 @@ void describe_path(const RunData& run, const Blame& blame, JobProfile& profile) 
   }
 }
 
+const char* backend_of(const Traffic& traffic) {
+  const Exchange* const first = !traffic.collectives.empty() ? traffic.collectives.front()
+                                : !traffic.sent.empty()      ? traffic.sent.front()
+                                                             : nullptr;
+  return first != nullptr && first->source == record::CollectiveSource::Nccl ? "nccl" : "gloo";
+}
+
+// What a rank sends for them: Gloo's rows have what passed both ways, NCCL's what was reduced.
+double sent_for(const Traffic& traffic, double ranks) {
+  const double bytes = bytes_of(traffic.collectives);
+  return std::string_view(backend_of(traffic)) == "nccl" ? bytes * 2 * (ranks - 1) / ranks
+                                                         : bytes / 2;
+}
+
 void describe_collectives(const Traffic& traffic, double count, JobProfile& profile) {
   const auto ranks = static_cast<double>(profile.ranks);
-  const double sent = bytes_of(traffic.collectives) / 2;  // rows have both ways
+  const double sent = sent_for(traffic, ranks);
   profile.collectives = static_cast<double>(traffic.collectives.size()) / count;
   profile.flags = traffic.flags / count;
   profile.at_once = at_once(traffic.collectives);
@@ -185,7 +199,7 @@ Result<JobProfile> profile_of(const RunData& run) {
   const Exchanges exchanges = exchanges_of(run, clocks);
   const Traffic traffic = traffic_of(exchanges, steps);
   const auto count = static_cast<double>(steps.settled.size());
-  profile.backend = phases.source == PhaseSource::Library ? "gloo" : "";
+  profile.backend = phases.source == PhaseSource::Library ? backend_of(traffic) : "";
   if (!traffic.sent.empty() && bytes_of(traffic.sent) > bytes_of(traffic.collectives) / 2) {
     describe_pipeline(traffic, count, profile);
     if (const auto view = pipeline_of(exchanges, steps.settled)) {

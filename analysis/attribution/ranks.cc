@@ -1,6 +1,7 @@
 #include "analysis/attribution/ranks.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/attribution/gpu_clocks.h"
 #include "analysis/attribution/hosts.h"
@@ -11,6 +12,18 @@ namespace {
 constexpr std::int64_t kBySignal = 128;  // exit statuses beyond it, as a shell gives them
 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
+
+// Of a node's ranks the one that was late most.
+std::optional<std::int64_t> late_rank(const Scene& scene, std::size_t place) {
+  std::map<std::int64_t, double> lost_ns;
+  for (const Late& late : scene.phases.late) {
+    if (late.node == place && late.rank >= 0) {
+      lost_ns[late.rank] += late.lost_ns;
+    }
+  }
+  const auto most = std::ranges::max_element(lost_ns, {}, [](const auto& of) { return of.second; });
+  return most == lost_ns.end() ? scene.run.nodes[place].rank() : most->first;
+}
 
 // The first to end of those that ended badly; one that a signal ended before any other.
 bool went_before(const NodeData& one, const NodeData& other) {
@@ -56,7 +69,7 @@ void add_late(const Scene& scene, Findings& findings) {
   findings.accounting[Account::Straggler] += scene.phases.waiting_ms();
   Verdict verdict{.verdict = VerdictClass::Straggler,
                   .cause = load.is_starved ? "process-cpu" : "late-rank",
-                  .where = place_of(node),
+                  .where = {.node = node.name, .rank = late_rank(scene, place)},
                   .lost_ms_per_step = lost_ms};
   verdict.evidence.push_back({"came last to what all exchange, after the one before it by",
                               scene.phases.late_ms[place], "ms a step",

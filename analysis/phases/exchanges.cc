@@ -22,10 +22,20 @@ constexpr std::size_t kOpenMeetings = 8;  // of one key, as messages' numbers co
 struct FlowUse {
   std::int64_t connection = -1;
   std::int64_t way_ns = 0;  // half of the unloaded round trip
+  std::int64_t process = 0;
+  std::int64_t sent_bytes = 0;
 };
 
 std::int64_t half_round_trip_ns(const FlowData& flow) {
   return lesser_rtt_us(least_rtt_us(flow.sockets[0]), least_rtt_us(flow.sockets[1])) * 1000 / 2;
+}
+
+std::int64_t sent_bytes(const FlowData& flow) {
+  std::int64_t most = 0;
+  for (const record::FlowTotal& total : flow.totals) {
+    most = std::max(most, total.payload_bytes.value_or(0));
+  }
+  return most;
 }
 
 // By the id of the flow.
@@ -35,7 +45,10 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
     for (const auto& end : run.connections[place].ends) {
       if (end && end->node == node) {
         const FlowData& flow = run.nodes[node].flows[end->flow];
-        uses[flow.row.id] = {static_cast<std::int64_t>(place), half_round_trip_ns(flow)};
+        uses[flow.row.id] = {.connection = static_cast<std::int64_t>(place),
+                             .way_ns = half_round_trip_ns(flow),
+                             .process = flow.row.process.value_or(0),
+                             .sent_bytes = sent_bytes(flow)};
       }
     }
   }
@@ -47,6 +60,21 @@ bool is_nccl(const record::Collective& row) { return row.source == CollectiveSou
 // Asked for, and no more is known of it.
 bool is_untold(const record::Collective& row) {
   return is_nccl(row) && !row.own_ready_ns.known() && !row.last_data_ns.known();
+}
+
+bool is_message(const record::Collective& row) {
+  return row.kind == CollectiveKind::Send || row.kind == CollectiveKind::Receive;
+}
+
+// The recorder numbers NCCL's messages by sender, receiver and how many there were before.
+constexpr unsigned kRanksAbove = 32;
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 15U;
+constexpr std::int64_t kNoConnection = std::int64_t{1} << 40U;  // none of the run's is as large
+
+std::int64_t ranks_of_message(const record::Collective& row) {
+  const std::int64_t ranks = row.number >> kRanksAbove;
+  const auto [low, high] = std::minmax(ranks / kMostRanks, ranks % kMostRanks);
+  return kNoConnection + low * kMostRanks + high;
 }
 
 Exchange exchange_of(const record::Collective& row, std::size_t place, const Clocks& clocks,
@@ -63,9 +91,9 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
           .rank = row.rank.value_or(-1),
           .source = row.source,
           .kind = row.kind,
-          .number = row.number,
+          .number = number_of(row),
           .communicator = row.communicator.value_or(0),
-          .connection = use.connection,
+          .connection = is_nccl(row) && is_message(row) ? ranks_of_message(row) : use.connection,
           .bytes = static_cast<double>(row.bytes.value_or(0)),
           .way_ns = use.way_ns,
           .knows_ready = !is_nccl(row) || row.own_ready_ns.known(),
@@ -83,14 +111,30 @@ FlowUse use_of(const std::map<std::int64_t, FlowUse>& uses, record::Figure flow)
   return use->second;
 }
 
+// NCCL names no connection: that of its rank's on which most went.
+std::map<std::int64_t, FlowUse> busiest_by_rank(const NodeData& node,
+                                                const std::map<std::int64_t, FlowUse>& uses) {
+  std::map<std::int64_t, FlowUse> busiest;
+  for (const record::Process& process : node.processes) {
+    for (const auto& [id, use] : uses) {
+      FlowUse& best = busiest[process.rank.value_or(-1)];
+      best = use.process == process.id && use.sent_bytes >= best.sent_bytes ? use : best;
+    }
+  }
+  return busiest;
+}
+
 std::vector<Exchange> exchanges_of(const RunData& run, std::size_t place, const Clocks& clocks) {
   const std::map<std::int64_t, FlowUse> uses = uses_of(run, place);
+  std::map<std::int64_t, FlowUse> busiest = busiest_by_rank(run.nodes[place], uses);
   std::vector<Exchange> exchanges;
   for (const record::Collective& row : run.nodes[place].collectives) {
     if (row.merged > 1 || is_untold(row)) {
       continue;  // folded: the moments are lost
     }
-    exchanges.push_back(exchange_of(row, place, clocks, use_of(uses, row.flow)));
+    const bool has_flow = !is_nccl(row) || row.flow.known();
+    exchanges.push_back(exchange_of(
+        row, place, clocks, has_flow ? use_of(uses, row.flow) : busiest[row.rank.value_or(-1)]));
   }
   std::ranges::sort(exchanges, {}, &Exchange::own_ready_ns);
   return exchanges;
@@ -101,16 +145,11 @@ CollectiveKind joint(CollectiveKind kind) {
   return kind == CollectiveKind::Receive ? CollectiveKind::Send : kind;
 }
 
-// NCCL's messages have numbers of their two ranks, Gloo's of their connection.
-bool is_by_connection(const Exchange& exchange) {
-  return is_message(exchange) && exchange.source != CollectiveSource::Nccl;
-}
-
 using MeetingKey = std::tuple<CollectiveSource, CollectiveKind, std::int64_t, std::int64_t>;
 
 MeetingKey key_of(const Exchange& exchange) {
   return {exchange.source, joint(exchange.kind), exchange.number,
-          is_by_connection(exchange) ? exchange.connection : exchange.communicator};
+          is_message(exchange) ? exchange.connection : exchange.communicator};
 }
 
 bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange& exchange) {
@@ -149,12 +188,17 @@ std::vector<Part> in_order(const Exchanges& exchanges) {
 
 }  // namespace
 
+std::int64_t number_of(const record::Collective& row) {
+  constexpr std::int64_t kCount = (std::int64_t{1} << kRanksAbove) - 1;
+  return is_nccl(row) && is_message(row) ? row.number & kCount : row.number;
+}
+
 std::vector<Meeting> meetings_of(const Exchanges& exchanges) {
   std::map<MeetingKey, std::deque<std::size_t>> latest;  // places of the newest meetings
   std::vector<Meeting> meetings;
   for (const Part part : in_order(exchanges)) {
     const Exchange& exchange = at(exchanges, part);
-    if (is_by_connection(exchange) && exchange.connection < 0) {
+    if (is_message(exchange) && exchange.connection < 0) {
       meetings.push_back({part});
       continue;
     }

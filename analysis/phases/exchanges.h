@@ -19,7 +19,8 @@ struct Exchange {
   record::CollectiveKind kind = record::CollectiveKind::Unknown;
   std::int64_t number = 0;
   std::int64_t communicator = 0;
-  std::int64_t connection = -1;  // in RunData, to the neighbour that came last
+  // In RunData, to the neighbour that came last; of NCCL's messages a number of the two ranks.
+  std::int64_t connection = -1;
   double bytes = 0;
   std::int64_t way_ns = 0;  // to that neighbour: half of the unloaded round trip
   bool knows_ready = true;  // false: own_ready_ns is when it may have come at the earliest
@@ -37,6 +38,9 @@ inline bool is_message(const Exchange& exchange) {
 using Exchanges = std::vector<std::vector<Exchange>>;
 
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks);
+
+// What Exchange::number is of this row.
+std::int64_t number_of(const record::Collective& row);
 
 // exchanges[node][place]
 struct Part {

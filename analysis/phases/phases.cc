@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/phases/activity.h"
+#include "analysis/phases/arrivals.h"
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/rendezvous.h"
 
@@ -96,7 +97,10 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   }
   const Spans inside = united(steps.settled);
   phases.step_ms = per_step_ms(static_cast<double>(length_ns(steps.settled)), steps);
-  const Exchanges exchanges = exchanges_of(run, clocks);
+  Exchanges exchanges = exchanges_of(run, clocks);
+  if (!common_to(untold_arrivals(run, clocks), inside).empty()) {
+    exchanges = Exchanges(run.nodes.size());  // when they began is anybody's guess
+  }
   if (is_any(exchanges)) {
     phases.source = PhaseSource::Library;
     phases.by_messages = is_mostly_messages(exchanges);

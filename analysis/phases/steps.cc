@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/phases/arrivals.h"
 #include "analysis/phases/horizon.h"
 #include "analysis/timeline/spans.h"
 
@@ -82,17 +83,7 @@ std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const 
 
 // NCCL tells for a share of the time when a rank came to a collective: these steps stand for all.
 std::vector<Span> those_told(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
-  Spans untold;
-  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    for (const record::Collective& row : run.nodes[place].collectives) {
-      if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known()) {
-        untold.push_back({clocks.common_ns(place, row.start_ns),
-                          std::max(clocks.common_ns(place, row.end_ns),
-                                   clocks.common_ns(place, row.start_ns) + 1)});
-      }
-    }
-  }
-  untold = united(std::move(untold));
+  const Spans untold = untold_arrivals(run, clocks);
   std::vector<Span> told = steps;
   std::erase_if(told, [&](const Span& step) { return covered_ns(untold, step) > 0; });
   return told.size() >= kFewSteps ? told : steps;

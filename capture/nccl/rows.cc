@@ -65,14 +65,17 @@ std::optional<std::int64_t> ready_by_data(const Operation& operation) {
   return begins_with_own || is_first ? operation.sent_data_ns : std::nullopt;
 }
 
+// Whatever the GPU says: nothing began before this host did, or is over before it is known.
+std::optional<std::int64_t> by_host(const std::optional<std::int64_t>& gpu_ns,
+                                    const GpuClock& clock, std::int64_t known_ns) {
+  const auto host_ns = gpu_ns ? clock.host_ns(*gpu_ns) : std::nullopt;
+  return host_ns && *host_ns > 0 && *host_ns <= known_ns ? host_ns : std::nullopt;
+}
+
 Extent extent_of(const Operation& operation, const GpuClock& clock) {
-  Extent extent;
-  if (operation.kernel_begin_ns) {
-    extent.ready_ns = clock.host_ns(*operation.kernel_begin_ns);
-  }
-  if (operation.kernel_end_ns) {
-    extent.end_ns = clock.host_ns(*operation.kernel_end_ns);
-  }
+  Extent extent{
+      .ready_ns = by_host(operation.kernel_begin_ns, clock, operation.touched_ns),
+      .end_ns = by_host(operation.kernel_end_ns, clock, operation.touched_ns)};
   if (!extent.ready_ns) {
     extent.ready_ns = ready_by_data(operation);
   }

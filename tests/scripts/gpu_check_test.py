@@ -52,6 +52,7 @@ if words[:2] == ["probe", "pcie"]:
                       "both_ways_mbps": speed}]}))
 elif words[:2] == ["probe", "collective"]:
     assert os.environ["NCCL_HOSTID"] == "gpu-check-" + os.environ["RANK"]
+    assert os.environ["NCCL_DEBUG_FILE"]
     assert words[words.index("--backend") + 1] == "nccl"
     if os.environ["RANK"] == os.environ.get("BAD_RANK"):
         sys.exit("chokepoint: probe collective: no such NCCL")

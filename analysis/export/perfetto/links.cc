@@ -23,7 +23,7 @@ Links::Links(const ExportedRun& run) : links_(run.nodes()) {
 std::optional<std::uint64_t> Links::of(const ExportedRun& run, std::size_t node,
                                        const record::Collective& row) const {
   const std::int64_t ready_ns = row.own_ready_ns.value_or(row.first_data_ns.value_or(row.start_ns));
-  const auto found = links_[node].find({row.kind, row.number, row.communicator.value_or(0),
+  const auto found = links_[node].find({row.kind, number_of(row), row.communicator.value_or(0),
                                         run.clock().clocks().common_ns(node, ready_ns)});
   return found == links_[node].end() ? std::nullopt : std::optional(found->second);
 }

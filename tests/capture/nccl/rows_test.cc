@@ -26,7 +26,8 @@ Operation all_reduce() {
           .proxy_begin_ns = 10 * kMs,
           .proxy_end_ns = 90 * kMs,
           .sent_data_ns = 40 * kMs,
-          .received_data_ns = 60 * kMs};
+          .received_data_ns = 60 * kMs,
+          .touched_ns = 200 * kMs};
 }
 
 Collective row_of(const Operation& operation, const GpuClock& clock = {},
@@ -64,6 +65,17 @@ TEST(NcclRows, TheKernelKnowsBestByTheHostsClock) {
   const Collective row = row_of(operation, clock);
   EXPECT_EQ(row.own_ready_ns.value(), 20 * kMs);
   EXPECT_EQ(row.end_ns, 95 * kMs);
+}
+
+TEST(NcclRows, AKernelOfAnotherAgeIsNotBelieved) {
+  Operation operation = all_reduce();
+  operation.kernel_begin_ns = 1;
+  operation.kernel_end_ns = std::int64_t{1} << 61;
+  GpuClock clock;
+  clock.learn(1'000 * kMs, 0);
+  const Collective row = row_of(operation, clock);
+  EXPECT_EQ(row.own_ready_ns.value(), 40 * kMs);
+  EXPECT_EQ(row.end_ns, 90 * kMs);
 }
 
 TEST(NcclRows, TheJobsRankIsPreferred) { EXPECT_EQ(row_of(all_reduce(), {}, 6).rank.value(), 6); }

@@ -3,6 +3,7 @@ as NCCL does, around a ring all-reduce over real connections. There is no GPU in
 
 import os
 import pathlib
+import shlex
 
 from checks import between, holds, near, same
 from kernel import Skipped
@@ -22,17 +23,25 @@ def program():
 
 
 class Job:
-    """A rank on each of two hosts, watched, their records in one folder."""
+    """So many ranks on each of two hosts, watched, their records in one folder."""
 
-    def __init__(self, lab, link, *words, late=None, options=(), environment=None):
+    def __init__(self, lab, link, *words, late=None, each=1, environment=None):
         self.out, self.link = lab.folder / "run", link
+        self.words, self.late, self.ranks = words, late, 2 * each
         self.runs = {}
-        for rank, (own, other) in enumerate(((link.a, link.b), (link.b, link.a))):
-            more = ["--late-ms", late[1]] if late and late[0] == rank else []
-            self.runs[own.host.name] = Watched(
-                own.host, [program(), rank, 2, own.ipv4, other.ipv4, "--steps", STEPS, "--buckets",
-                           BUCKETS, *words, *more], self.out, ["-q", *options],
-                {"RANK": str(rank), "WORLD_SIZE": "2", **(environment or {})})
+        for place, end in enumerate((link.a, link.b)):
+            launched = " & ".join(self.command(rank) for rank in
+                                  range(place * each, (place + 1) * each))
+            self.runs[end.host.name] = Watched(end.host, ["sh", "-c", f"{launched} & wait"],
+                                               self.out, ["-q"], environment)
+
+    def command(self, rank):
+        address = [end.ipv4 for end in (self.link.a, self.link.b)]
+        own, following = (address[of * 2 // self.ranks] for of in (rank, (rank + 1) % self.ranks))
+        late = ["--late-ms", self.late[1]] if self.late and self.late[0] == rank else []
+        words = [program(), rank, self.ranks, own, following, "--steps", STEPS, "--buckets",
+                 BUCKETS, *self.words, *late]
+        return f"RANK={rank} WORLD_SIZE={self.ranks} {shlex.join(map(str, words))}"
 
     def wait(self, timeout=60):
         for run in self.runs.values():
@@ -68,8 +77,7 @@ def test_collectives_stand_in_the_record_with_all_that_nccl_tells(lab):
             told[name] = rows
             same(record.value("SELECT count(*) FROM event WHERE kind = 'dropped'"), 0, "losses")
             near(len(record.steps(3)), STEPS, 0.05, "steps by collectives")
-    same({row["communicator"] for rows in told.values() for row in rows}.__len__(), 1,
-         "communicators")
+    same(len({row["communicator"] for rows in told.values() for row in rows}), 1, "communicators")
     apart = [abs(one["end_ns"] - other["end_ns"]) / 1e6
              for one, other in zip(told["left"], told["right"], strict=True)]
     between(sorted(apart)[len(apart) // 2], 0, 3, "ms between the two ends of a collective")
@@ -92,6 +100,18 @@ def test_who_comes_late_is_named(lab):
     verdict = job.diagnosis()["verdict"]
     same((verdict["class"], verdict["where"]["rank"]), ("straggler", 1), verdict)
     between(verdict["lost_ms_per_step"], 30, 50, "ms lost a step")
+
+
+def test_of_several_ranks_on_a_host_the_late_one_is_named(lab):
+    job = Job(lab, two_hosts(lab), "--bytes", 200_000, "--compute-ms", 60, late=(2, 40),
+              each=2).wait()
+    with job.record("right") as record:
+        same([row["rank"] for row in record.rows(
+            "SELECT DISTINCT rank FROM collective WHERE source = ? ORDER BY rank", NCCL)], [2, 3],
+             "ranks on the right host")
+    verdict = job.diagnosis()["verdict"]
+    same((verdict["class"], verdict["where"]["node"], verdict["where"]["rank"]),
+         ("straggler", "right", 2), verdict)
 
 
 def test_without_the_plugin_nothing_is_set(lab):

@@ -33,6 +33,7 @@ struct Asked {
                                          {"--bytes", 500'000}, {"--compute-ms", 50},
                                          {"--late-ms", 0},     {"--port", 5'000}};
   long operator[](const char* name) const { return numbers.at(name); }
+  int port_of(int of_rank) const { return static_cast<int>(numbers.at("--port")) + of_rank; }
 };
 
 Asked asked_of(int count, char** words) {
@@ -50,7 +51,8 @@ class Rank {
  public:
   explicit Rank(const Asked& asked)
       : asked_(asked),
-        neighbours_(meet(asked.own, asked.next, static_cast<int>(asked["--port"]))),
+        neighbours_(meet({asked.own, asked.port_of(asked.rank)},
+                         {asked.next, asked.port_of((asked.rank + 1) % asked.ranks)})),
         profiler_(kCommunicator, asked.ranks, asked.rank),
         proxy_(neighbours_, profiler_, board_, asked.ranks, asked.rank) {}
 

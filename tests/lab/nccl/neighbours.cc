@@ -22,11 +22,11 @@ void must(bool holds, const char* what) {
   }
 }
 
-sockaddr_in address_of(const std::string& text, int port) {
+sockaddr_in address_of(const Place& place) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  must(::inet_pton(AF_INET, text.c_str(), &address.sin_addr) == 1, "address");
+  address.sin_port = htons(static_cast<std::uint16_t>(place.port));
+  must(::inet_pton(AF_INET, place.address.c_str(), &address.sin_addr) == 1, "address");
   return address;
 }
 
@@ -42,14 +42,14 @@ void make_ready(const sys::Descriptor& socket) {
 
 }  // namespace
 
-Neighbours meet(const std::string& own_address, const std::string& next_address, int port) {
+Neighbours meet(const Place& own_place, const Place& next_place) {
   const sys::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const sockaddr_in own = address_of(own_address, port);
+  const sockaddr_in own = address_of(own_place);
   must(::bind(listener.get(), generic(own), sizeof own) == 0 && ::listen(listener.get(), 4) == 0,
        "listen");
-  const sockaddr_in next = address_of(next_address, port);
+  const sockaddr_in next = address_of(next_place);
   Neighbours neighbours;
   for (int tries = 0; tries < kTries && !neighbours.next; ++tries) {
     sys::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -12,7 +12,11 @@ struct Neighbours {
   sys::Descriptor before = {};
 };
 
+struct Place {
+  std::string address = {};
+  int port = 0;
+};
 // Waits for both; ends the program where they do not come. Both do not block.
-Neighbours meet(const std::string& own_address, const std::string& next_address, int port);
+Neighbours meet(const Place& own, const Place& next);
 
 }  // namespace chokepoint::lab

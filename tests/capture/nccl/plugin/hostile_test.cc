@@ -181,13 +181,31 @@ TEST(NcclPluginHostile, WhatNeverEndsTakesNoMoreThanItsTable) {
   Loaded loaded;
   void* context = loaded.join();
   std::size_t given = 0;
-  for (int each = 0; each < 10'000; ++each) {
+  for (int each = 0; each < 30'000; ++each) {
     given += loaded.start(context, proxy(nullptr, 0, true)) != nullptr ? 1 : 0;
   }
-  EXPECT_EQ(given, 4'096U);
-  EXPECT_EQ(loaded.file()->header.unkept.load(), 10'000U - given);
+  EXPECT_EQ(given, 12'288U);
+  EXPECT_EQ(loaded.file()->header.unkept.load(), 30'000U - given);
   loaded.leave(context);
   EXPECT_NE(loaded.start(loaded.join(), collective(1)), nullptr);
+}
+
+TEST(NcclPluginHostile, ProxiesThatWaitLeaveRoomForSteps) {
+  Loaded loaded;
+  void* context = loaded.join();
+  void* part = nullptr;
+  for (int each = 0; each < 10'000; ++each) {
+    part = loaded.start(context, proxy(nullptr, 0, true));
+  }
+  for (int each = 0; each < 20'000; ++each) {
+    void* one = loaded.start(context, step(part));
+    ASSERT_NE(one, nullptr);
+    loaded.state(one, State::SendWait, 1);
+    loaded.stop(one);
+  }
+  loaded.stop(part);
+  EXPECT_EQ(loaded.records(Kind::Proxy)[0][word::kSteps], 20'000U);
+  EXPECT_EQ(loaded.file()->header.unkept.load(), 0U);
 }
 
 TEST(NcclPluginHostile, AStaleHandleIsNotThatOfItsPlacesNextUse) {
@@ -195,8 +213,8 @@ TEST(NcclPluginHostile, AStaleHandleIsNotThatOfItsPlacesNextUse) {
   void* context = loaded.join();
   void* old = loaded.start(context, proxy(nullptr, 0, true));
   loaded.stop(old);
-  for (int each = 0; each < 5'000; ++each) {
-    loaded.start(context, collective(1));
+  for (int each = 0; each < 13'000; ++each) {
+    loaded.stop(loaded.start(context, collective(1)));
   }
   loaded.stop(old);
   EXPECT_EQ(refused(loaded), 1U);
