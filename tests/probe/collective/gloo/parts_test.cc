@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 net::Address address(std::string_view text) { return net::Address::parse(text).value(); }
 
-NameLookup lookup(std::vector<net::Address> addresses, const std::string& own) {
+NameLookup lookup(const std::vector<net::Address>& addresses, const std::string& own) {
   return {.name = "node1",
           .addresses = [addresses] { return addresses; },
           .is_own = [own](const net::Address& each) { return each.text() == own; }};
