@@ -53,7 +53,7 @@ std::string_view next_step_of(int code) {
 }  // namespace
 
 Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
-  auto opened = sys::Library::open(library);
+  auto opened = sys::Library::open_for_good(library);
   if (!opened) {
     return fail(ErrorKind::NotFound, "CUDA", library, "the GPU driver is not on this host",
                 "install NVIDIA's driver");
