@@ -9,9 +9,13 @@
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
+#include "probe/collective/gloo/gloo.h"
+#include "probe/collective/nccl/nccl.h"
 #include "probe/commands/doctor.h"
+#include "probe/commands/probe_collective.h"
 #include "probe/commands/probe_latency.h"
 #include "probe/commands/probe_path.h"
+#include "probe/commands/probe_pcie.h"
 #include "probe/commands/probe_tcp.h"
 #include "probe/commands/probe_udp.h"
 #include "probe/commands/serve.h"
@@ -33,6 +37,10 @@ cli::CommandFactory rdma_test(rdma::Verb verb) {
                                              rdma::session::OpenLibrary(rdma::verbs::live_library));
 }
 
+std::vector<probe::collective::Backend> collective_backends() {
+  return {probe::collective::gloo_backend(), probe::collective::nccl_backend()};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,6 +56,8 @@ int main(int argc, char** argv) {
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
               cli::command<probe::ProbePathCommand>(),
+              cli::command<probe::ProbePcieCommand>(),
+              cli::command<probe::ProbeCollectiveCommand>(collective_backends()),
               rdma_test(rdma::Verb::Write),
               rdma_test(rdma::Verb::Read),
               rdma_test(rdma::Verb::Send),

@@ -19,11 +19,15 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER "chokepoint maintainers <maintainers@chokepo
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Opened at run time, where there are.
+if(TARGET libchokepoint-gloo)
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libgloo0)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
   "ibverbs-providers, libcap2-bin, libibverbs1, librdmacm1, systemd")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 
 # Staged alike for both; this makes of the tarball's stage what needs nothing installed.
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/stage.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/finish.cmake)
 set(CPACK_CHOKEPOINT_PACKAGING ${CMAKE_CURRENT_SOURCE_DIR})
 include(CPack)

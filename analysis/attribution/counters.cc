@@ -19,11 +19,22 @@ std::optional<double> last_level(const NodeData& node, std::string_view name,
              : std::optional(series->readings.back().value);
 }
 
-std::set<std::string> job_gpus(const NodeData& node) {
+std::set<std::string> job_gpus(const NodeData& node, Span span) {
+  constexpr double kWorkedPercent = 10;
   std::set<std::string> gpus;
   for (const record::Event& event : node.events) {
     if (event.kind == record::kGpuProcess) {
       gpus.insert(event.subject);
+    }
+  }
+  const bool has_nccl = std::ranges::any_of(node.collectives, [](const auto& collective) {
+    return collective.source == record::CollectiveSource::Nccl;
+  });
+  if (gpus.empty() && has_nccl) {
+    for (const SeriesData* load : node.find(record::kGpuUtilization)) {
+      if (mean_level(*load, span).value_or(0) >= kWorkedPercent) {
+        gpus.insert(load->row.subject);
+      }
     }
   }
   return gpus;

@@ -15,8 +15,9 @@ namespace chokepoint::analysis {
 double grown(const NodeData& node, std::string_view name, std::string_view subject, Span span);
 std::optional<double> last_level(const NodeData& node, std::string_view name,
                                  std::string_view subject);
-// The GPUs on which processes of the job computed.
-std::set<std::string> job_gpus(const NodeData& node);
+// The GPUs on which processes of the job computed. A container's processes are not known to the
+// driver by their numbers: where NCCL worked and nobody is known, those that did something.
+std::set<std::string> job_gpus(const NodeData& node, Span span);
 
 // A level's value, and how long within the span it held.
 struct Held {

@@ -1,7 +1,6 @@
 #include "analysis/attribution/gpu_clocks.h"
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/attribution/counters.h"
 #include "base/math/statistics.h"
@@ -15,19 +14,6 @@ constexpr double kSlowedMostly = 50;  // likewise
 constexpr double kSlower = 0.05;      // than the others' clock
 constexpr double kFarBelowMax = 0.1;
 constexpr double kExplains = 0.5;  // of the lateness
-constexpr double kWorked = 10;     // percent of the time, with which a GPU counts as at work
-
-std::set<std::string> gpus_at_work(const NodeData& node, Span span) {
-  std::set<std::string> gpus = job_gpus(node);
-  if (gpus.empty()) {
-    for (const SeriesData* load : node.find(record::kGpuUtilization)) {
-      if (mean_level(*load, span).value_or(0) >= kWorked) {
-        gpus.insert(load->row.subject);
-      }
-    }
-  }
-  return gpus;
-}
 
 // Adds up what was told of a GPU while it worked.
 class Sum {
@@ -138,7 +124,7 @@ double GpuClocks::below_max() const {
 
 std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span) {
   std::optional<GpuClocks> slowest;
-  for (const std::string& gpu : gpus_at_work(node, span)) {
+  for (const std::string& gpu : job_gpus(node, span)) {
     std::optional<GpuClocks> clocks = clocks_of(node, gpu, span);
     if (clocks && clocks->clock_mhz && (!slowest || *clocks->clock_mhz < *slowest->clock_mhz)) {
       slowest = std::move(clocks);

@@ -22,8 +22,7 @@ struct GpuClocks {
   double below_max() const;  // a share
 };
 
-// Of the job's GPUs on this node that one which ran slowest; of all that worked, where the record
-// does not tell which are the job's.
+// Of the job's GPUs on this node that one which ran slowest.
 std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span);
 
 // Says of a late rank that its GPU's clock is why, where it was slowed down, ran slower than the

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/attribution/counters.h"
-#include "analysis/attribution/gpu_links.h"
+#include "analysis/attribution/gpu_copies_verdict.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -12,22 +12,7 @@ namespace {
 constexpr double kInTurns = 0.9;    // of the step: kernels, copies and network fill it
 constexpr double kOfNetwork = 0.4;  // of the network's bytes, copied either way: then by Gloo
 
-// Of one link, in milliseconds a step.
-struct Copies {
-  std::size_t place = 0;
-  GpuLink link = {};
-  double sent_ms = 0;      // from the GPUs to the host, at what the link can carry
-  double received_ms = 0;  // to the GPUs
-  double kernels_ms = 0;
-  double by_library_ms = 0;  // Gloo's, both ways, that communication did not hide
-  double other_ms = 0;       // the rest, as far as it was not beside kernels
-  double own_late_ms = 0;    // of the node's lateness
-  double lost_ms = 0;        // of all this
-  double busier_mbps() const {
-    return link.ceiling_mbps * std::max(sent_ms, received_ms) / step_ms;
-  }
-  double step_ms = 0;
-};
+using Copies = GpuCopies;
 
 bool has_gloo(const NodeData& node) {
   return std::ranges::any_of(node.collectives, [](const record::Collective& collective) {
@@ -113,70 +98,6 @@ Copies copies_of(const Scene& scene, std::size_t place, GpuLink link) {
                                         phases.computing_ms + copies.own_late_ms}),
                               0.0, phases.step_ms);
   return copies;
-}
-
-const char* cause_of(const Copies& copies) {
-  const double width = copies.link.width_share();
-  const double speed = copies.link.speed_share();
-  if (width < 1 || speed < 1) {
-    return width <= speed ? "pcie-width" : "pcie-speed";
-  }
-  if (copies.link.is_shared()) {
-    return "shared-link";
-  }
-  return copies.by_library_ms > copies.other_ms ? "gloo-copies" : "copies";
-}
-
-void add_link(const Copies& copies, const std::string& from, Verdict& verdict) {
-  const GpuLink& link = copies.link;
-  const double share = link.width_share() * link.speed_share();
-  const bool is_driver = link.is_by_driver;
-  if (link.width_share() < 1) {
-    verdict.evidence.push_back(
-        {"its PCIe link under load has", *link.current.width, "lanes",
-         (is_driver ? "gpu.busy_pcie_width of " : "pcie.busy_width of ") + from});
-    verdict.evidence.push_back(
-        {"GPU and slot can do", *link.possible.width, "lanes", "gpu.max_pcie_width of " + from});
-  }
-  if (link.speed_share() < 1) {
-    verdict.evidence.push_back(
-        {"its PCIe link under load runs at", *link.current.speed_gts, "GT/s",
-         (is_driver ? "gpu.busy_pcie_generation of " : "pcie.busy_speed_gts of ") + from});
-    verdict.evidence.push_back({"GPU and slot can do", *link.possible.speed_gts, "GT/s",
-                                "gpu.max_pcie_generation of " + from});
-  }
-  if (share < 1) {
-    verdict.evidence.push_back(
-        {"of it a link at its best would save", copies.lost_ms * (1 - share), "ms a step", "both"});
-  }
-  if (link.is_shared()) {
-    verdict.evidence.push_back({"GPUs of the job share the link at this port",
-                                static_cast<double>(link.gpus.size()), "", "pci path of " + from});
-  }
-}
-
-Verdict verdict_of(const Scene& scene, const Copies& copies) {
-  const NodeData& node = scene.run.nodes[copies.place];
-  Verdict verdict{.verdict = VerdictClass::PcieGpu,
-                  .cause = cause_of(copies),
-                  .where = {.interface = copies.link.address, .node = node.name},
-                  .lost_ms_per_step = copies.lost_ms};
-  const std::string from = copies.link.address + " of " + node.name;
-  add_link(copies, from, verdict);
-  verdict.evidence.push_back(
-      {"copied between the GPU and its host, the busier way", copies.busier_mbps(), "Mb/s",
-       "gpu.pcie_sent_bytes_per_s, gpu.pcie_received_bytes_per_s of " + from});
-  verdict.evidence.push_back({"what its PCIe link carries", copies.link.ceiling_mbps, "Mb/s",
-                              "pcie.ceiling_mbps of " + from});
-  verdict.evidence.push_back({"of the time no kernel ran",
-                              100 * (1 - copies.kernels_ms / copies.step_ms), "%",
-                              "gpu.utilization_percent of " + from});
-  if (copies.by_library_ms > 0) {
-    verdict.evidence.push_back({"of it to the host before an exchange by Gloo, and back after it",
-                                std::min(copies.lost_ms, copies.by_library_ms), "ms a step",
-                                "gpu.pcie_sent_bytes_per_s, flow totals of " + node.name});
-  }
-  return verdict;
 }
 
 Copies most_of(const Scene& scene, std::size_t place) {

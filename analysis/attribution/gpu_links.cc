@@ -135,9 +135,13 @@ double GpuLink::width_share() const {
 
 std::vector<GpuLink> gpu_links(const NodeData& node, Span span) {
   std::vector<GpuLink> links;
-  for (const std::string& gpu : job_gpus(node)) {
+  for (const std::string& gpu : job_gpus(node, span)) {
     GpuLink link{.address = gpu, .gpus = {gpu}, .ceiling_mbps = ceiling_of(node, gpu, span)};
     read_own(node, link);
+    if (link.ceiling_mbps <= 0 && link.current.is_known()) {
+      link.ceiling_mbps = host::ceiling_mbps(*link.current.speed_gts, *link.current.width,
+                                             host::kUsualPayloadBytes);
+    }
     links.push_back(std::move(link));
   }
   add_shared(node, links);

@@ -51,6 +51,8 @@ constexpr std::array kRules = {
     Rule{"pcie", record::kGpuPcieReceived, How::LevelBytesToMbps, Of::Each, "to the GPU", "mbps"},
     Rule{"gpu", record::kGpuUtilization, How::Level, Of::Each, "a kernel ran", "percent"},
     Rule{"gpu", record::kGpuMemoryBusy, How::Level, Of::Each, "memory was at work", "percent"},
+    Rule{"gpu-clock", record::kGpuClock, How::Level, Of::Each, "clock", "MHz"},
+    Rule{"gpu-clock", record::kGpuMaxClock, How::Level, Of::Each, "could run at", "MHz"},
     Rule{"rdma", "rdma.sent_bytes", How::BytesToMbps, Of::Each, "sent", "mbps"},
     Rule{"rdma", "rdma.received_bytes", How::BytesToMbps, Of::Each, "received", "mbps"},
 };

@@ -51,10 +51,6 @@ Gpu read_gpu(const sys::Root& root, const std::string& address) {
   return gpu;
 }
 
-std::optional<double> speed_of(std::optional<int> generation) {
-  return generation ? speed_of_generation(*generation) : std::nullopt;
-}
-
 template <class T>
 void prefer(std::optional<T>& kept, const std::optional<T>& told) {
   if (told) {
@@ -70,9 +66,9 @@ void add_state(const GpuStates& states, const GpuState& state, Gpus& gpus) {
     gpu->address = state.address;
   }
   prefer(gpu->name, state.name);
-  prefer(gpu->current.speed_gts, speed_of(state.generation));
+  prefer(gpu->current.speed_gts, speed_of_generation(state.generation));
   prefer(gpu->current.width, state.width);
-  prefer(gpu->possible.speed_gts, speed_of(state.max_generation));
+  prefer(gpu->possible.speed_gts, speed_of_generation(state.max_generation));
   prefer(gpu->possible.width, state.max_width);
   gpu->performance_state = state.performance_state;
   gpu->utilisation_percent = state.utilisation_percent;

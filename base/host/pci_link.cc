@@ -27,13 +27,6 @@ std::optional<T> lesser(std::optional<T> one, std::optional<T> other) {
 
 }  // namespace
 
-std::optional<double> speed_of_generation(int generation) {
-  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
-  return generation >= 1 && generation <= static_cast<int>(kSpeeds.size())
-             ? std::optional(kSpeeds.at(static_cast<std::size_t>(generation) - 1))
-             : std::nullopt;
-}
-
 std::optional<double> parse_pci_speed(std::string_view text) {
   double speed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
@@ -45,6 +38,14 @@ std::optional<double> parse_pci_speed(std::string_view text) {
     return std::nullopt;
   }
   return speed;
+}
+
+std::optional<double> speed_of_generation(std::optional<int> generation) {
+  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  if (!generation || *generation < 1 || *generation > static_cast<int>(kSpeeds.size())) {
+    return std::nullopt;
+  }
+  return kSpeeds[static_cast<std::size_t>(*generation) - 1];
 }
 
 double ceiling_mbps(double speed_gts, int width, int payload_bytes) {

@@ -19,8 +19,8 @@ struct PciLink {
 // "16.0 GT/s PCIe", "16 GT/s"; nothing for "Unknown" and for what is no speed.
 std::optional<double> parse_pci_speed(std::string_view text);
 
-// Of PCIe's generation 1 to 6, 2.5 to 64; nothing for any other.
-std::optional<double> speed_of_generation(int generation);
+// Generation 4 is 16 GT/s; nothing for what is none.
+std::optional<double> speed_of_generation(std::optional<int> generation);
 
 // The payload that most hosts set for a card behind a root port; what is assumed where a host does
 // not let the configuration space be read.

@@ -67,7 +67,7 @@ void read_program(const sys::Root& root, Member& member) {
   const pid_t pid = member.process.pid;
   member.process.command = read_command(root, pid, member.stat);
   member.process.network = read_network(root, pid);
-  member.rank = find_rank(root.read(path_of(pid, "environ")).value_or(""));
+  member.rank = host::find_rank(root.read(path_of(pid, "environ")).value_or(""));
 }
 
 int exit_code_of(int status) {

@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/host/launcher.h"
 #include "base/record/entities.h"
 #include "base/sys/root.h"
 #include "capture/job/process.h"
-#include "capture/job/rank.h"
 #include "capture/job/stat_line.h"
 
 namespace chokepoint::capture::job {
 
 struct Member {
   JobProcess process = {};
-  RankFound rank = {};
+  host::RankFound rank = {};
   StatLine stat = {};  // as last seen
   bool is_over = false;
   std::optional<int> exit_code = {};  // as shells say it

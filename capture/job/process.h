@@ -8,16 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/host/launcher.h"
+
 namespace chokepoint::capture::job {
 
-// By RANK, LOCAL_RANK, WORLD_SIZE, or by what srun and mpirun set in their place.
-struct Rank {
-  std::optional<int> rank = {};
-  std::optional<int> local_rank = {};
-  std::optional<int> world_size = {};
-
-  bool operator==(const Rank&) const = default;
-};
+using host::Rank;
 
 struct JobProcess {
   pid_t pid = 0;

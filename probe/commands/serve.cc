@@ -11,6 +11,7 @@
 #include "base/net/socket.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
+#include "probe/collective/launch/rank_service.h"
 #include "probe/latency/service.h"
 #include "probe/path/service.h"
 #include "probe/serve/privileges.h"
@@ -30,6 +31,7 @@ control::Services own_services() {
   services.push_back(std::make_unique<path::PathService>());
   services.push_back(std::make_unique<udp::UdpService>());
   services.push_back(std::make_unique<latency::LatencyService>());
+  services.push_back(std::make_unique<collective::RankService>());
   return services;
 }
 

@@ -9,7 +9,7 @@ an empty one:
   HOST      a fixture of tests/fixtures/hosts, unpacked where $HOST points
   SERVE     flags of a `chokepoint serve` that listens at $PORT before RUN begins, and ends with it
   RUN       a line for sh; `chokepoint` is the built program, $DIR an empty folder, $CAPTURES that
-            of the captures among the fixtures
+            of the captures among the fixtures, $DRIVERS that of made-up libraries of GPU drivers
   EXIT      the exit code (default 0)
   OUT, ERR  a text that must stand in standard output, or error; "-" for nothing at all
   NOT       a text that must not stand in standard output
@@ -124,6 +124,7 @@ def run(case, program, unpack, folder):
 def run_beside(port, case, program, unpack, folder):
     environment = dict(os.environ, DIR=f"{folder}/dir", PORT=str(port or ""),
                        CAPTURES=str(FIXTURES / "captures"),
+                       DRIVERS=str(pathlib.Path(unpack).resolve().parent.parent / "fakes" / "drivers"),
                        PATH=f"{folder}/bin:{os.environ['PATH']}")
     os.makedirs(f"{folder}/dir")
     os.makedirs(f"{folder}/bin")

@@ -44,8 +44,24 @@ int nvmlDeviceGetName(void* /*device*/, char* text, unsigned size) {
   std::snprintf(text, size, "NVIDIA H200");
   return 0;
 }
+// By its address every GPU is there.
+int nvmlDeviceGetHandleByPciBusId_v2(const char* /*address*/, void** device) {
+  return nvmlDeviceGetHandleByIndex_v2(0, device);
+}
+// FAKE_NVML_GENERATIONS: "1,5,4", what is told one time after the other, the last one from then on.
 int nvmlDeviceGetCurrPcieLinkGeneration(void* /*device*/, unsigned* value) {
+  static unsigned told = 0;
   *value = 4;
+  const char* list = std::getenv("FAKE_NVML_GENERATIONS");
+  for (unsigned i = 0; list != nullptr; ++i) {
+    *value = static_cast<unsigned>(std::atoi(list));
+    const char* comma = std::strchr(list, ',');
+    if (comma == nullptr || i == told) {
+      break;
+    }
+    list = comma + 1;
+  }
+  ++told;
   return 0;
 }
 int nvmlDeviceGetMaxPcieLinkGeneration(void* /*device*/, unsigned* value) {
@@ -68,8 +84,13 @@ int nvmlDeviceGetUtilizationRates(void* /*device*/, Utilisation* rates) {
   *rates = {97, 40};
   return 0;
 }
-int nvmlDeviceGetPcieReplayCounter(void* /*device*/, unsigned* /*value*/) {
-  return 3;  // not supported
+// Not supported, unless FAKE_NVML_REPLAYS says how many come between two looks.
+int nvmlDeviceGetPcieReplayCounter(void* /*device*/, unsigned* value) {
+  static unsigned replays = 0;
+  const char* more = std::getenv("FAKE_NVML_REPLAYS");
+  *value = replays;
+  replays += more == nullptr ? 0 : static_cast<unsigned>(std::atoi(more));
+  return more == nullptr ? 3 : 0;
 }
 struct Memory {
   unsigned long long total, free, used;

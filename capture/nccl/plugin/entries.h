@@ -17,6 +17,17 @@ namespace chokepoint::capture::nccl::plugin {
 
 inline constexpr std::size_t kEntries = std::size_t{1} << handle::kPlaceBits;
 
+// A job that runs ahead of its GPU has thousands of Proxies waiting, which begin and end one after
+// the other; Steps and Kernels come and go meanwhile, and have places of their own.
+struct Shelf {
+  std::uint32_t first = 0;
+  std::uint32_t places = 0;
+  std::uint32_t cursor = 0;
+};
+inline constexpr std::uint32_t kBriefEntries = 4'096;
+inline constexpr Shelf kLasting = {.first = 0, .places = kEntries - kBriefEntries};
+inline constexpr Shelf kBrief = {.first = kLasting.places, .places = kBriefEntries};
+
 enum class What : std::uint8_t { Collective, Message, Proxy, Step, Kernel, Foreign };
 enum class Phase : std::uint8_t { Free, Busy, Live, Over };
 
@@ -68,10 +79,11 @@ using Entries = std::array<Entry, kEntries>;
 // are in use. `gone` says of a communicator whether its entries may be taken though they never
 // ended.
 template <typename Gone>
-Entry* take(Entries& entries, std::uint32_t& cursor, What what, EntryState& taken, Gone&& gone) {
+Entry* take(Entries& entries, Shelf& shelf, What what, EntryState& taken, Gone&& gone) {
   constexpr int kTries = 32;
   for (int tries = 0; tries < kTries; ++tries) {
-    Entry& entry = entries[cursor++ % kEntries];
+    Entry& entry = entries[shelf.first + shelf.cursor];
+    shelf.cursor = shelf.cursor + 1 == shelf.places ? 0 : shelf.cursor + 1;
     std::uint64_t word = entry.state.load(std::memory_order_acquire);
     const EntryState state = EntryState::of(word);
     if (state.phase == Phase::Busy ||

@@ -49,6 +49,11 @@ std::uint64_t parent_of(const Descriptor& descriptor, What what, std::uint64_t c
   return 0;
 }
 
+// A Proxy's begin is when its turn comes, which NCCL says later, and a Step's is that of its waits.
+bool begin_is_kept(What what) {
+  return what == What::Collective || what == What::Message || what == What::Kernel;
+}
+
 struct Found {
   Entry* entry = nullptr;
   EntryState state = {};
@@ -88,7 +93,8 @@ Entry* take_entry(Lane& lane, What what, EntryState& state) {
   const auto is_gone = [](std::uint64_t communicator) {
     return process().communicators.find(communicator) == nullptr;
   };
-  return take(*lane.entries.load(kRelaxed), lane.cursor, what, state, is_gone);
+  Shelf& shelf = what == What::Step || what == What::Kernel ? lane.brief : lane.lasting;
+  return take(*lane.entries.load(kRelaxed), shelf, what, state, is_gone);
 }
 
 std::uint64_t handle_of(const Lane& lane, const Entry& entry, const EntryState& state) {
@@ -108,7 +114,7 @@ void* begin_event(const Beginning& beginning, const Descriptor& descriptor) {
     return nullptr;
   }
   const std::uint64_t bits = handle_of(*lane, *entry, state);
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = begin_is_kept(what) ? now_ns() : nearly_now_ns();
   keep_mask(beginning.communicator, lane, now);
   entry->communicator.store(beginning.context, kRelaxed);
   begin({.entry = *entry,

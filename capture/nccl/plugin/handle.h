@@ -2,7 +2,7 @@
 // a table, and which use of that place is meant. Nothing that comes back is ever followed; a number
 // that was not given out, or whose place has another use by now, is nobody's.
 //
-//   63      56 55                      18 17     12 11        0
+//   63      56 55                      20 19     14 13        0
 //   ┌─────────┬──────────────────────────┬─────────┬───────────┐
 //   │  magic  │ which use of the place   │  lane   │  place    │   never a pointer of this
 //   └─────────┴──────────────────────────┴─────────┴───────────┘   machine: bits 63 to 57 differ
@@ -21,9 +21,9 @@ struct Handle {
 
 namespace handle {
 
-inline constexpr std::uint64_t kPlaceBits = 12;
+inline constexpr std::uint64_t kPlaceBits = 14;
 inline constexpr std::uint64_t kLaneBits = 6;
-inline constexpr std::uint64_t kUseBits = 38;
+inline constexpr std::uint64_t kUseBits = 36;
 inline constexpr std::uint64_t kMagicShift = kPlaceBits + kLaneBits + kUseBits;
 inline constexpr std::uint64_t kEntry = 0xa5;
 inline constexpr std::uint64_t kCommunicator = 0xa6;

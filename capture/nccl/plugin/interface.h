@@ -35,6 +35,7 @@ enum class State : int {
   ReceiveWait = 10,
   ReceiveFlushWait = 11,
   ReceiveGpuWait = 12,
+  ProxyInProgress = 19,
   SendPeerWait = 20,
   KernelStop = 22,
 };

@@ -16,7 +16,9 @@ struct alignas(64) Lane {
   std::atomic<Entries*> entries = nullptr;
   std::atomic<Ring*> ring = nullptr;  // null: there was no room
   std::uint32_t number = 0;
-  std::uint32_t cursor = 0;  // its thread's
+  // Its thread's.
+  Shelf lasting = kLasting;
+  Shelf brief = kBrief;
 };
 
 class Lanes {

@@ -127,7 +127,10 @@ void begin(const Moment& moment, const Descriptor& descriptor, std::uint64_t id,
 
 void change(Entry& entry, What what, int state, const StateArguments* arguments) {
   if (what == What::Step) {
-    change_step(entry, state, arguments, now_ns());
+    change_step(entry, state, arguments);
+  } else if (what == What::Proxy && state == static_cast<int>(State::ProxyInProgress)) {
+    // Until then it stood in a queue, behind what the job had enqueued before.
+    entry.begin_ns.store(now_ns(), kRelaxed);
   } else if (what == What::Kernel && state == static_cast<int>(State::KernelStop) &&
              arguments != nullptr) {
     entry.rest.kernel.gpu_end.store(arguments->timer, kRelaxed);

@@ -24,7 +24,7 @@ struct Moment {
 // they were enqueued. `id` is the entry's number, `parent` a handle that was looked at already.
 void begin(const Moment& moment, const Descriptor& descriptor, std::uint64_t id,
            std::uint64_t parent);
-// Of Step and Kernel; anything else has none that matter. `arguments` may be null.
+// Of Proxy, Step and Kernel; anything else has none that matter. `arguments` may be null.
 void change(Entry& entry, What what, int state, const StateArguments* arguments);
 void end(const Moment& moment);
 

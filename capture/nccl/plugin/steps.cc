@@ -1,5 +1,6 @@
 #include "capture/nccl/plugin/steps.h"
 
+#include "capture/nccl/plugin/clocks.h"
 #include "capture/nccl/plugin/process.h"
 
 namespace chokepoint::capture::nccl::plugin {
@@ -75,13 +76,16 @@ void begin_step(Entry& step) {
   step.rest.step.transferred.store(0, kRelaxed);
 }
 
-void change_step(Entry& step, int state, const StateArguments* arguments, std::uint64_t now_ns) {
-  if (!is_wait(state)) {
+void change_step(Entry& step, int state, const StateArguments* arguments) {
+  // While a receiver gives no credit, NCCL says so each time it looks.
+  const auto wait = static_cast<std::uint64_t>(state);
+  if (!is_wait(state) || step.rest.step.wait.load(kRelaxed) == wait) {
     return;
   }
-  end_wait(step, now_ns);
-  step.rest.step.wait.store(static_cast<std::uint64_t>(state), kRelaxed);
-  step.rest.step.since_ns.store(now_ns, kRelaxed);
+  const std::uint64_t now = now_ns();
+  end_wait(step, now);
+  step.rest.step.wait.store(wait, kRelaxed);
+  step.rest.step.since_ns.store(now, kRelaxed);
   if (arguments != nullptr && tells_size(static_cast<State>(state))) {
     step.rest.step.transferred.store(arguments->transferred, kRelaxed);
   }

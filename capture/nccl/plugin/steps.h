@@ -14,7 +14,7 @@
 namespace chokepoint::capture::nccl::plugin {
 
 void begin_step(Entry& step);
-void change_step(Entry& step, int state, const StateArguments* arguments, std::uint64_t now_ns);
+void change_step(Entry& step, int state, const StateArguments* arguments);
 void end_step(Entry& step, std::uint64_t now_ns);
 
 }  // namespace chokepoint::capture::nccl::plugin

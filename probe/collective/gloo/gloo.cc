@@ -1,10 +1,18 @@
 #include "probe/collective/gloo/gloo.h"
 
+#include <cstdlib>
+
 #include "probe/collective/gloo/communicator.h"
 #include "probe/collective/gloo/library.h"
 
 namespace chokepoint::probe::collective {
 namespace {
+
+// As PyTorch is told.
+std::string told_interface() {
+  const char* told = std::getenv("GLOO_SOCKET_IFNAME");
+  return told == nullptr ? "" : told;
+}
 
 Result<std::unique_ptr<Communicator>> open(const std::filesystem::path& module, const Place& place,
                                            Store& store, const BackendOptions& options) {
@@ -25,7 +33,9 @@ Backend gloo_backend() {
             if (!module) {
               return fail(module.error());
             }
-            return open(*module, place, store, options);
+            BackendOptions told = options;
+            told.interface = options.interface.empty() ? told_interface() : options.interface;
+            return open(*module, place, store, told);
           }};
 }
 

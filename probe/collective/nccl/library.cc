@@ -32,7 +32,7 @@ Result<std::shared_ptr<const Library>> Library::open(const std::string& name) {
                 "install libnccl2, or name its folder in LD_LIBRARY_PATH: PyTorch's is "
                 "…/site-packages/nvidia/nccl/lib");
   }
-  const std::shared_ptr<Library> library(new Library(std::move(*opened)));
+  std::shared_ptr<Library> library(new Library(std::move(*opened)));
   int code = 0;
   if (const char* missing = library->functions_.load(library->library_)) {
     return fail(ErrorKind::Unsupported, kOperation, name, fmt::format("it lacks {}", missing),

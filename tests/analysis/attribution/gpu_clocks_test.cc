@@ -150,12 +150,24 @@ TEST_F(GpuClocksTest, OfAGpuThatIsNotTheJobsAreNotTheJobs) {
   EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
 }
 
-TEST_F(GpuClocksTest, WhereNobodyIsKnownToUseOneThoseAtWorkCount) {
+TEST_F(GpuClocksTest, AreHeldAgainstTheirOwnBestWhereNoOthersAreKnown) {
   gpu("b", {.mhz = 1000, .bits = kHot});
-  made_.node("b").events.clear();
-  EXPECT_FALSE(slowest_gpu(made_.node("b"), made_.span()));
-  made_.gauge(made_.node("b"), record::kGpuUtilization, kGpu, 90);
-  EXPECT_EQ(late({0, 30, 0}).verdict.cause, "gpu-throttled") << "against what it could run at";
+  const Diagnosis found = late({0, 30, 0});
+  EXPECT_EQ(found.verdict.cause, "gpu-throttled");
+  EXPECT_EQ(evidence(found.verdict, "it could run at")->value, 1980);
+}
+
+TEST_F(GpuClocksTest, InAContainerNcclTellsThatThoseAtWorkAreTheJobs) {
+  NodeData& b = made_.node("b");
+  gpu("b", {.mhz = 1000, .bits = kHot});
+  b.events.clear();
+  made_.gauge(b, record::kGpuUtilization, kGpu, 90);
+  EXPECT_FALSE(slowest_gpu(b, made_.span())) << "it may be anybody's";
+  b.collectives.push_back({.source = record::CollectiveSource::Nccl});
+  EXPECT_TRUE(slowest_gpu(b, made_.span()));
+  b.series.pop_back();
+  made_.gauge(b, record::kGpuUtilization, kGpu, 1);
+  EXPECT_FALSE(slowest_gpu(b, made_.span()));
 }
 
 TEST_F(GpuClocksTest, LowOnAllAreARemarkOnComputing) {

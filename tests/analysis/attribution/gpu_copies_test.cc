@@ -150,6 +150,18 @@ TEST_F(GpuCopies, OfGpusBehindOnePortAddUp) {
   expect_sound(diagnosis);
 }
 
+TEST_F(GpuCopies, AreHeldAgainstTheDriversWordWhereSysfsShowsNoLink) {
+  gpu("b", 0.6, 40);
+  NodeData& b = made_.node("b");
+  std::erase_if(b.series,
+                [](const SeriesData& series) { return series.row.name == record::kPcieCeiling; });
+  made_.gauge(b, record::kGpuBusyGeneration, kGpu, 4);
+  made_.gauge(b, record::kGpuBusyWidth, kGpu, 8);  // 115 Gb/s
+  const Diagnosis diagnosis = found();
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
+  EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 52, 1);
+}
+
 TEST_F(GpuCopies, WithoutACeilingAreNotJudged) {
   gpu("b", 0.6, 40);
   std::erase_if(made_.node("b").series,

@@ -120,6 +120,15 @@ TEST_F(TimelineOfTwo, CoresAreSharesOfTimeAndTheBusiestCounts) {
   }
 }
 
+TEST_F(TimelineOfTwo, AGpusClockStandsBesideWhatItCouldBe) {
+  made_.gauge(made_.node("a"), record::kGpuClock, "0000:3b:00.0", 1200);
+  made_.gauge(made_.node("a"), record::kGpuMaxClock, "0000:3b:00.0", 1980);
+  const Timeline all = timeline();
+  ASSERT_NE(find(all, "gpu-clock", "clock"), nullptr);
+  EXPECT_THAT(find(all, "gpu-clock", "clock")->values, Each(1200));
+  EXPECT_THAT(find(all, "gpu-clock", "could run at")->values, Each(1980));
+}
+
 TEST_F(TimelineOfTwo, WhatNeverHappenedIsNotDrawn) {
   NodeData& a = made_.node("a");
   made_.counter(a, record::kNicReceiveDrops, "eth0", 0);

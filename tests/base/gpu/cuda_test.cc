@@ -17,7 +17,7 @@ TEST_F(CudaTest, TellsWhichGpuItIs) {
   ASSERT_TRUE(gpu) << describe(gpu.error());
   EXPECT_EQ((*gpu)->name(), "GPU 1 (NVIDIA H200)");
   EXPECT_EQ((*gpu)->model(), "NVIDIA H200");
-  EXPECT_EQ((*gpu)->pci_address(), "0000:4b:00.0");
+  EXPECT_EQ((*gpu)->pci_address(), "0000:b0:00.0");
   EXPECT_EQ((*gpu)->copy_engines(), 2);
   EXPECT_EQ((*gpu)->free_memory(), std::uint64_t{8} << 30);
 }

@@ -96,7 +96,7 @@ int cuDeviceGetName(char* text, int size, int /*device*/) {
   return begin();
 }
 int cuDeviceGetPCIBusId(char* text, int size, int device) {
-  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02X:00.0", 0x3b + (device * 0x10));
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02X:00.0", 0xAF + device);
   return begin();
 }
 int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {

@@ -9,6 +9,7 @@
 //   FAKE_CUDA_FAIL     N: the Nth call from now on fails, once
 //   FAKE_CUDA_FLIP     N: every Nth asynchronous copy to a GPU flips its last byte
 //   FAKE_CUDA_NAP_US   how long each wait for an event really takes: 0
+//   FAKE_CUDA_BUSY     no event that is asked for is ever over
 //
 // Memory of a GPU is the host's, copies are real and at once; the time they take is made up, by a
 // clock of each stream and of each GPU's engines.
@@ -52,6 +53,7 @@ struct State {
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::string fail;
+  double host_us = 0;  // no stream is behind what the host has waited for
   long calls = 0;
   long copies = 0;
 };

@@ -39,7 +39,7 @@ double& engine(int gpu, int direction) {
 // Takes the engine when stream and engine are free, and holds both.
 void spend(Stream& stream, int gpu, int direction, double bytes, double bytes_a_us) {
   double& free_us = engine(gpu, direction);
-  const double start = std::max(stream.now_us, free_us);
+  const double start = std::max({stream.now_us, free_us, state().host_us});
   const bool against = engine(gpu, 1 - direction) > start;
   free_us = stream.now_us = start + bytes / bytes_a_us / (against ? rate("both=", 1) : 1);
 }
@@ -112,16 +112,24 @@ int cuEventRecord(Event* event, Stream* stream) {
     return code;
   }
   const std::lock_guard lock(state().mutex);
+  stream->now_us = std::max(stream->now_us, state().host_us);
   *event = {.recorded = true, .at_us = stream->now_us};
   return 0;
 }
-int cuEventSynchronize(Event* /*event*/) {
+int cuEventSynchronize(Event* event) {
   if (const char* nap = std::getenv("FAKE_CUDA_NAP_US")) {
     usleep(static_cast<useconds_t>(std::atol(nap)));
   }
-  return begin();
+  if (const int code = begin()) {
+    return code;
+  }
+  const std::lock_guard lock(state().mutex);
+  state().host_us = std::max(state().host_us, event->at_us);
+  return 0;
 }
-int cuEventQuery(Event* /*event*/) { return begin(); }
+int cuEventQuery(Event* /*event*/) {
+  return std::getenv("FAKE_CUDA_BUSY") == nullptr ? begin() : 600;
+}
 int cuEventElapsedTime(float* milliseconds, Event* start, Event* end) {
   if (const int code = begin()) {
     return code;

@@ -55,6 +55,7 @@ const formats: Record<string, (value: number) => string> = {
   per_s: (value) => `${digits(value)} /s`,
   factor: (value) => value.toFixed(2),
   change: (value) => `${value > 0 ? "+" : ""}${value.toFixed(1)} %`,
+  MHz: (value) => `${grouped(Math.round(value))} MHz`,
   gts: (value) => `${Number(value.toFixed(2))} GT/s`,
   lanes: (value) => `x${value}`,
   plain: (value) => String(value),

@@ -39,6 +39,7 @@ const groupNames: Record<string, string> = {
   memory: "Memory",
   pcie: "PCIe",
   gpu: "GPU",
+  "gpu-clock": "GPU clock",
   rdma: "RDMA",
 };
 

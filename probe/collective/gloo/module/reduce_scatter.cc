@@ -13,12 +13,12 @@ namespace {
 
 template <class Element>
 Collectively halving(const Work& work, const std::shared_ptr<::gloo::Context>& context) {
-  static const ::gloo::ReductionFunction<Element> kSum(::gloo::SUM, add_to<Element>);
+  static const ::gloo::ReductionFunction<Element> sum(::gloo::SUM, add_to<Element>);
   const auto ranks = static_cast<std::size_t>(context->size);
   const auto count = static_cast<int>(work.input_bytes / sizeof(Element));
   const std::vector<int> shares(ranks, static_cast<int>(work.output_bytes / sizeof(Element)));
   auto algorithm = std::make_shared<::gloo::ReduceScatterHalvingDoubling<Element>>(
-      context, std::vector<Element*>{static_cast<Element*>(work.input)}, count, shares, &kSum);
+      context, std::vector<Element*>{static_cast<Element*>(work.input)}, count, shares, &sum);
   return [work, algorithm](const std::shared_ptr<::gloo::Context>& /*context*/,
                            std::uint32_t /*tag*/) {
     algorithm->run();

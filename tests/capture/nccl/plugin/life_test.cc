@@ -117,6 +117,7 @@ TEST(NcclPlugin, AChannelsWaitsAreSummedUp) {
     usleep(2'000);
     loaded.state(one, State::SendPeerWait, 999);
     usleep(2'000);
+    loaded.state(one, State::SendPeerWait, 999);
     loaded.state(one, State::SendWait, 500);
     usleep(2'000);
     loaded.stop(one);
@@ -168,6 +169,19 @@ TEST(NcclPlugin, AProxyWithoutStepsTellsOfNoWaits) {
   loaded.stop(loaded.start(context, proxy(nullptr, 0, true)));
   EXPECT_EQ(loaded.records(Kind::Proxy)[0][word::kSteps], 0U);
   EXPECT_EQ(loaded.records(Kind::Proxy)[0][word::kFirstData], 0U);
+}
+
+TEST(NcclPlugin, AProxyBeginsWhenItsTurnComes) {
+  Loaded loaded;
+  void* context = loaded.join();
+  void* part = loaded.start(context, proxy(nullptr, 0, true));
+  loaded.start(context, collective(1));
+  const Words whole = loaded.records(Kind::Collective)[0];
+  loaded.state(part, State::ProxyInProgress);
+  loaded.stop(part);
+  const Words record = loaded.records(Kind::Proxy)[0];
+  EXPECT_GE(record[word::kProxyBegin], whole[word::kEnqueued]);
+  EXPECT_LE(record[word::kProxyBegin], record[word::kProxyEnd]);
 }
 
 TEST(NcclPlugin, AProxyForAnotherProcessHasNoParentHere) {

@@ -190,7 +190,8 @@ Descriptor message(const char* function, int peer) {
 
 Descriptor proxy(void* parent, int channel, bool sends) {
   Descriptor descriptor = of_type(plugin::event::kProxy, parent);
-  descriptor.proxy = {.process = getpid(),
+  static const int process = getpid();
+  descriptor.proxy = {.process = process,
                       .channel = static_cast<std::uint8_t>(channel),
                       .peer = 0,
                       .steps = 4,

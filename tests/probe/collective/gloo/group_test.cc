@@ -1,10 +1,7 @@
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -12,6 +9,7 @@
 #include "probe/collective/gloo/gloo.h"
 #include "tests/probe/collective/made/folder_store.h"
 #include "tests/probe/collective/made/made_data.h"
+#include "tests/probe/collective/made/processes.h"
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -30,22 +28,6 @@ const Operation kLarge{.collective = Collective::AllReduce,
                        .type = ElementType::Float32,
                        .bytes = 4'000'000,
                        .ranks = 2};
-
-// A rank in a process of its own, that ends as `part` says.
-template <class Part>
-pid_t elsewhere(const Part& part) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::_Exit(part());
-  }
-  return child;
-}
-
-int status_of(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 TEST(GlooGroup, GoesOnFromSizeToSizeAndFromCollectiveToCollective) {
   const FreshFolder folder;

@@ -1,8 +1,10 @@
-#include "capture/job/rank.h"
+#include "base/host/launcher.h"
 
 #include <gtest/gtest.h>
 
-namespace chokepoint::capture::job {
+#include <map>
+
+namespace chokepoint::host {
 namespace {
 
 using namespace std::string_view_literals;
@@ -33,5 +35,25 @@ TEST(Rank, WhatIsNoNumberIsNoRank) {
   }
 }
 
+TEST(Rank, WhatOneLauncherLeavesOutAnotherMaySay) {
+  EXPECT_EQ(find_rank("PMIX_RANK=3\0SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_NTASKS=4\0"sv).rank,
+            (Rank{.rank = 3, .local_rank = 1, .world_size = 4}));
+  EXPECT_EQ(find_rank("PMIX_RANK=3\0SLURM_PROCID=0\0SLURM_NTASKS=4\0"sv).rank.world_size,
+            std::nullopt)
+      << "a batch script's own task is another";
+}
+
+TEST(Rank, IsTheSameByLookingVariablesUp) {
+  const std::map<std::string, std::string> set{
+      {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "5"}, {"LOCAL_RANK", "1"}};
+  const RankFound found = find_rank([&](const std::string& name) {
+    const auto at = set.find(name);
+    return at == set.end() ? std::nullopt : std::optional(at->second);
+  });
+  EXPECT_EQ(found, find_rank("SLURM_PROCID=0\0SLURM_NTASKS=2\0RANK=5\0LOCAL_RANK=1\0"sv));
+  EXPECT_EQ(found.launcher, "torchrun");
+  EXPECT_EQ(find_rank("SLURM_PROCID=0\0"sv).launcher, "srun");
+}
+
 }  // namespace
-}  // namespace chokepoint::capture::job
+}  // namespace chokepoint::host

@@ -1,0 +1,39 @@
+// What a launcher (torchrun, mpirun, srun) says of a process's rank in its environment. Launchers
+// pass on their own variables to those they launch, so several may be there, and a launcher may
+// look like a rank: what is nearer to the training is believed, and `nearness` tells how near it
+// is. Values; any thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace chokepoint::host {
+
+// By RANK, LOCAL_RANK, WORLD_SIZE, or by what srun and mpirun set in their place.
+struct Rank {
+  std::optional<int> rank = {};
+  std::optional<int> local_rank = {};
+  std::optional<int> world_size = {};
+
+  bool operator==(const Rank&) const = default;
+};
+
+struct RankFound {
+  Rank rank = {};
+  int nearness = 0;  // 0: nothing was said
+  // Who set it: "torchrun", "mpirun", "srun"; empty where nothing was said.
+  std::string_view launcher = {};
+
+  bool operator==(const RankFound&) const = default;
+};
+
+// As /proc/PID/environ has it.
+RankFound find_rank(std::string_view environment);
+
+using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+// This process's own, or made up ones.
+RankFound find_rank(const Variables& variables);
+
+}  // namespace chokepoint::host

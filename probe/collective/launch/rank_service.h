@@ -1,0 +1,51 @@
+// Ranks of a collective as `chokepoint serve` starts them for a client: child processes that run
+// this program's `probe collective`, and nothing else, for as long as the client is there.
+//
+//   client                                              server
+//     Request {kind collective, ranks, first, count, …} ─►
+//     ◄──────────────────────────────────────── Ready {}      they are started
+//     ◄───────────────── Report {rank, code, signal, words} …  one has ended, and not well
+//     Stop {} ────────────────────────────────────────────►    or the client goes: all are ended
+//     ◄─────────────────────────────────────── Result {}
+//
+// The ranks meet where the client is: at the address it comes from, at the port it names. A heavy
+// test. One object for all sessions; serve() runs on a session's thread.
+#pragma once
+
+#include "base/control/service.h"
+#include "probe/collective/launch/rank_options.h"
+#include "probe/collective/launch/seat.h"
+
+namespace chokepoint::probe::collective {
+
+inline constexpr std::string_view kCollectiveKind = "collective";
+inline constexpr int kMostRanksPerHost = 64;
+
+struct RanksWanted {
+  RankOptions options = {};
+  std::string job = {};
+  control::Secret secret = {};
+  std::uint16_t port = 0;  // of the client, where the ranks meet
+  int ranks = 1;           // of the whole job
+  int first = 0;           // of those on this host
+  int count = 1;
+};
+
+control::Json body_of(const RanksWanted& wanted);
+Result<RanksWanted> ranks_wanted_in(const control::Json& body);
+
+class RankService final : public control::Service {
+ public:
+  // What is started; tests have another one.
+  explicit RankService(std::string program = "/proc/self/exe") : program_(std::move(program)) {}
+
+  std::string_view kind() const override { return kCollectiveKind; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
+
+ private:
+  std::string program_;
+};
+
+}  // namespace chokepoint::probe::collective

@@ -1,0 +1,106 @@
+#include "probe/collective/launch/rank_thread.h"
+
+#include <poll.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace chokepoint::probe::collective {
+namespace {
+
+// Before a rank tells of an error of its own: another's may be its cause, and on its way.
+constexpr int kCauseMs = 300;
+
+bool is_closed(int fd, int wait_ms) {
+  pollfd watched{fd, POLLRDHUP, 0};
+  ::poll(&watched, 1, wait_ms);
+  return watched.revents != 0;
+}
+
+}  // namespace
+
+struct RankThread::State {
+  State(Job the_job, MemberOptions the_options)
+      : job(std::move(the_job)), options(std::move(the_options)) {}
+
+  void run() {
+    Result<std::unique_ptr<Member>> joined = Member::join(options);
+    std::optional<Error> failed;
+    bool told = false;
+    if (!joined) {
+      failed = joined.error();
+    } else {
+      {
+        const std::lock_guard lock(mutex);
+        member = std::move(*joined);
+      }
+      const Result<> worked = work(job, *member);
+      if (worked) {
+        member->bye();
+      } else {
+        failed = worked.error();
+        told = is_closed(member->descriptor(), kCauseMs);
+        if (!told) {
+          member->fail(*failed);
+        }
+      }
+    }
+    const std::lock_guard lock(mutex);
+    error = std::move(failed);
+    is_known = told;
+    done = true;
+    changed.notify_all();
+  }
+
+  const Job job;
+  const MemberOptions options;
+  std::thread thread;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  std::unique_ptr<Member> member;
+  std::optional<Error> error;
+  bool is_known = false;
+  bool done = false;
+};
+
+RankThread::RankThread(Job job, MemberOptions options)
+    : state_(std::make_shared<State>(std::move(job), std::move(options))) {
+  state_->thread = std::thread([state = state_] { state->run(); });
+}
+
+RankThread::~RankThread() {
+  if (wait_for({})) {
+    state_->thread.join();
+  } else {
+    state_->thread.detach();
+  }
+}
+
+bool RankThread::wait_for(std::chrono::nanoseconds wait) const {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, wait, [&] { return state_->done; });
+}
+
+bool RankThread::is_over() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->member && is_closed(state_->member->descriptor(), 0);
+}
+
+bool RankThread::has_met() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->member != nullptr;
+}
+
+std::optional<Error> RankThread::error() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->error;
+}
+
+bool RankThread::is_known() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->is_known;
+}
+
+}  // namespace chokepoint::probe::collective

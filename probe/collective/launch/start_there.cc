@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/control/fields.h"
+#include "base/control/wire_error.h"
+#include "probe/collective/launch/children.h"
+#include "probe/collective/launch/started.h"
+
+namespace chokepoint::probe::collective {
+namespace {
+
+using control::Client;
+using control::Json;
+using control::Message;
+using control::Type;
+using net::Patience;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+constexpr seconds kConnect{10};
+constexpr hours kLongestQueue{1};
+constexpr seconds kGoodbye{5};
+constexpr std::size_t kLongestWords = 500;
+
+Result<ChildEnd> end_in(const Json& body) {
+  control::Fields in(body, "rank's end");
+  ChildEnd end{.rank = static_cast<int>(in.integer("rank", 0, INT32_MAX)),
+               .status = {.code = static_cast<int>(in.integer("code", 0, 1024)),
+                          .signal = static_cast<int>(in.integer("signal", 0, 1024))},
+               .words = in.text("words", kLongestWords)};
+  return in.finish(std::move(end));
+}
+
+class There final : public Started {
+ public:
+  ~There() override {
+    // All are told first, so that they end at the same time.
+    for (Client& host : hosts_) {
+      std::ignore = host.channel().send({Type::Stop}, Patience::of(kGoodbye));
+    }
+    for (Client& host : hosts_) {
+      std::ignore = host.channel().expect(Type::Result, Patience::of(kGoodbye));
+      host.bye();
+    }
+  }
+
+  void add(Client host) { hosts_.push_back(std::move(host)); }
+
+  Result<> look(Hub& hub) override {
+    for (Client& host : hosts_) {
+      while (true) {
+        const Result<std::optional<Message>> said = host.channel().poll();
+        if (!said) {
+          return std::unexpected(said.error());
+        }
+        if (!*said) {
+          break;
+        }
+        if (const Result<> heard = hear(**said, host.channel().peer(), hub); !heard) {
+          return heard;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  static Result<> hear(const Message& message, const std::string& peer, Hub& hub) {
+    if (message.type == Type::Failed) {
+      return fail(control::error_in(message.body, peer));
+    }
+    if (message.type != Type::Report) {
+      return {};
+    }
+    const Result<ChildEnd> end = end_in(message.body);
+    if (!end) {
+      return std::unexpected(end.error());
+    }
+    tell(*end, hub);
+    return {};
+  }
+
+  std::vector<Client> hosts_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Started>> start_there(const RanksWanted& wanted,
+                                             const std::vector<control::ClientOptions>& hosts,
+                                             int interrupt, const control::Waiting& waiting) {
+  auto there = std::make_unique<There>();
+  std::multimap<net::Endpoint, std::pair<int, Client>> by_endpoint;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    Result<Client> client = Client::connect(hosts[i], Patience::of(kConnect, interrupt));
+    if (!client) {
+      return std::unexpected(client.error());
+    }
+    const net::Endpoint peer = client->peer();
+    by_endpoint.emplace(peer, std::pair(static_cast<int>(i), std::move(*client)));
+  }
+  for (auto& [endpoint, host] : by_endpoint) {
+    RanksWanted here = wanted;
+    here.first = host.first * wanted.count;
+    const Result<Json> ready = host.second.request(std::string(kCollectiveKind), body_of(here),
+                                                   Patience::of(kLongestQueue, interrupt), waiting);
+    if (!ready) {
+      return std::unexpected(ready.error());
+    }
+    there->add(std::move(host.second));
+  }
+  return there;
+}
+
+}  // namespace chokepoint::probe::collective

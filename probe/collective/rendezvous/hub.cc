@@ -1,0 +1,243 @@
+#include "probe/collective/rendezvous/hub.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+
+namespace chokepoint::probe::collective {
+namespace {
+
+// How soon a wait sees what only its caller can tell.
+constexpr std::chrono::milliseconds kLook{50};
+constexpr std::size_t kMostNamed = 8;
+
+Error told_of(const Failure& failure, const std::map<int, Newcomer>& members) {
+  Error error = failure.error;
+  if (!failure.rank) {
+    return error;
+  }
+  const auto member = members.find(*failure.rank);
+  const std::string who =
+      member == members.end() ? fmt::format("rank {}", *failure.rank) : name_of(member->second);
+  const bool both = !error.operation.empty() && !error.subject.empty();
+  error.subject = error.operation + (both ? ": " : "") + error.subject;
+  error.operation = who;
+  return error;
+}
+
+}  // namespace
+
+std::string list_of(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  const std::size_t named = ranks.size() > kMostNamed + 1 ? kMostNamed : ranks.size();
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool last = i + 1 == ranks.size();
+    text += fmt::format("{}{}", i == 0 ? " " : last ? " and " : ", ", ranks[i]);
+  }
+  return named < ranks.size() ? text + fmt::format(" and {} more", ranks.size() - named) : text;
+}
+
+std::string name_of(const Newcomer& member) {
+  return fmt::format("rank {} on {}", member.rank, member.host);
+}
+
+Hub::Hub(std::string job, int ranks)
+    : job_(std::move(job)), ranks_(ranks), alarm_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void Hub::ring() {
+  const std::uint64_t one = 1;
+  std::ignore = write(alarm_.get(), &one, sizeof(one));
+  changed_.notify_all();
+}
+
+Result<> Hub::enter(const Newcomer& newcomer) {
+  const std::lock_guard lock(mutex_);
+  const auto refuse = [](ErrorKind kind, const std::string& why, const std::string& next = "") {
+    return chokepoint::fail(kind, "", "", why, next);
+  };
+  if (newcomer.job != job_ || newcomer.ranks != ranks_) {
+    return refuse(ErrorKind::NotFound, fmt::format("another job of {} ranks meets here", ranks_));
+  }
+  if (newcomer.rank < 0 || newcomer.rank >= ranks_) {
+    return refuse(ErrorKind::Usage,
+                  fmt::format("there is no rank {} of {}", newcomer.rank, ranks_));
+  }
+  const auto there = members_.find(newcomer.rank);
+  if (there != members_.end()) {
+    return refuse(ErrorKind::Busy, fmt::format("{} is there already", name_of(there->second)),
+                  "does each process have a RANK of its own?");
+  }
+  const auto other = std::ranges::find_if(
+      members_, [&](const auto& each) { return each.second.program != newcomer.program; });
+  if (other != members_.end()) {
+    return refuse(ErrorKind::Unsupported,
+                  fmt::format("{} runs {}, this rank {}", name_of(other->second),
+                              other->second.program, newcomer.program),
+                  "run the same version of chokepoint everywhere");
+  }
+  members_.emplace(newcomer.rank, newcomer);
+  changed_.notify_all();
+  return {};
+}
+
+void Hub::leave(int rank, bool done) {
+  if (done) {
+    const std::lock_guard lock(mutex_);
+    gone_.insert(rank);
+    changed_.notify_all();
+    return;
+  }
+  fail({.rank = rank,
+        .error = {.kind = ErrorKind::Io,
+                  .operation = "",
+                  .subject = "",
+                  .reason = "ended without a word"},
+        .how = Learnt::Vanished});
+}
+
+void Hub::fail(Failure failure) {
+  const std::lock_guard lock(mutex_);
+  // Once all is done ranks may go as they like; and who said why it goes has told all.
+  const bool known = std::ranges::any_of(failures_, [&](const Failure& each) {
+    return each.rank && each.rank == failure.rank && each.how == Learnt::Said;
+  });
+  if (!finished_ && !known) {
+    failures_.push_back(std::move(failure));
+    ring();
+  }
+}
+
+void Hub::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  ring();
+}
+
+std::optional<Error> Hub::cause() const {
+  if (failures_.empty()) {
+    return std::nullopt;
+  }
+  return told_of(*std::ranges::max_element(failures_, {}, &Failure::how), members_);
+}
+
+std::optional<Error> Hub::failure() const {
+  const std::lock_guard lock(mutex_);
+  return cause();
+}
+
+std::vector<Newcomer> Hub::members() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Newcomer> list;
+  for (const auto& [rank, member] : members_) {
+    list.push_back(member);
+  }
+  return list;
+}
+
+bool Hub::has(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return members_.contains(rank);
+}
+
+std::string Hub::missing() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!members_.contains(rank)) {
+      ranks.push_back(rank);
+    }
+  }
+  return list_of(ranks);
+}
+
+template <class Condition>
+Result<> Hub::wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
+                         const StillWanted& wanted, Condition condition) {
+  while (!condition()) {
+    if (const std::optional<Error> failed = cause()) {
+      return chokepoint::fail(*failed);
+    }
+    if (finished_) {
+      return chokepoint::fail(ErrorKind::Interrupted, "wait", "", "the job was ended");
+    }
+    if (Clock::now() >= deadline) {
+      return chokepoint::fail(ErrorKind::Timeout, "wait", "", "nothing came in time");
+    }
+    changed_.wait_until(lock, std::min(deadline, Clock::now() + kLook));
+    if (wanted) {
+      lock.unlock();
+      const Result<> still = wanted();
+      lock.lock();
+      if (!still) {
+        return still;
+      }
+    }
+  }
+  return {};
+}
+
+Result<> Hub::await_all(Clock::time_point deadline, const StillWanted& wanted) {
+  const auto begun = Clock::now();
+  std::unique_lock lock(mutex_);
+  const auto complete = [&] { return members_.size() == static_cast<std::size_t>(ranks_); };
+  Result<> waited = wait_until(lock, deadline, wanted, complete);
+  if (!waited && waited.error().kind == ErrorKind::Timeout && Clock::now() >= deadline) {
+    const auto seconds = std::chrono::round<std::chrono::seconds>(Clock::now() - begun).count();
+    return chokepoint::fail(
+        ErrorKind::Timeout, "", fmt::format("{} of {}", missing(), ranks_),
+        fmt::format("did not come within {} s", seconds),
+        "are they started, and do they reach this host? --timeout waits longer");
+  }
+  return waited;
+}
+
+Result<> Hub::await_gone(Clock::time_point deadline, const StillWanted& wanted) {
+  std::unique_lock lock(mutex_);
+  return wait_until(lock, deadline, wanted,
+                    [&] { return gone_.size() == static_cast<std::size_t>(ranks_); });
+}
+
+Result<> Hub::set(const std::string& key, const std::string& value) {
+  const std::lock_guard lock(mutex_);
+  const auto old = values_.find(key);
+  const std::size_t freed = old == values_.end() ? 0 : key.size() + old->second.size();
+  if (key.size() > kLongestKey || value.size() > kLongestValue ||
+      bytes_ - freed + key.size() + value.size() > kMostBytes) {
+    return chokepoint::fail(ErrorKind::Exhausted, "store", key.substr(0, kLongestKey),
+                            "too large for what ranks tell each other");
+  }
+  bytes_ += key.size() + value.size() - freed;
+  values_[key] = value;
+  changed_.notify_all();
+  return {};
+}
+
+Result<> Hub::wait_for(std::unique_lock<std::mutex>& lock, const std::string& key,
+                       Clock::time_point deadline, const StillWanted& wanted) {
+  Result<> waited = wait_until(lock, deadline, wanted, [&] { return values_.contains(key); });
+  if (!waited && waited.error().kind == ErrorKind::Timeout && waited.error().subject.empty()) {
+    waited.error().subject = key.substr(0, kLongestKey);
+  }
+  return waited;
+}
+
+Result<std::string> Hub::get(const std::string& key, Clock::time_point deadline,
+                             const StillWanted& wanted) {
+  std::unique_lock lock(mutex_);
+  const Result<> waited = wait_for(lock, key, deadline, wanted);
+  return waited ? Result<std::string>(values_.at(key)) : std::unexpected(waited.error());
+}
+
+Result<std::string> Hub::take(const std::string& key, Clock::time_point deadline,
+                              const StillWanted& wanted) {
+  std::unique_lock lock(mutex_);
+  const Result<> waited = wait_for(lock, key, deadline, wanted);
+  if (!waited) {
+    return std::unexpected(waited.error());
+  }
+  auto node = values_.extract(key);
+  bytes_ -= node.key().size() + node.mapped().size();
+  return std::move(node.mapped());
+}
+
+}  // namespace chokepoint::probe::collective

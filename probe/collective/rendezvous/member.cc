@@ -1,0 +1,173 @@
+#include "probe/collective/rendezvous/member.h"
+
+#include <fmt/format.h>
+
+#include "base/control/fields.h"
+#include "base/control/wire_error.h"
+#include "base/net/socket.h"
+#include "probe/collective/hex.h"
+#include "probe/collective/rendezvous/member_service.h"
+
+namespace chokepoint::probe::collective {
+namespace {
+
+using control::Client;
+using control::Json;
+using control::Message;
+using control::Type;
+using net::Patience;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr hours kLongest{20};
+constexpr milliseconds kAgain{100};
+constexpr seconds kSend{10};
+constexpr seconds kLastWords{1};
+// An answer comes this much later than it was due, at most.
+constexpr seconds kLate{10};
+
+// Others meet there, or something else listens: the next port may be the right one.
+bool is_elsewhere(const Error& error) {
+  return error.kind != ErrorKind::Interrupted && error.kind != ErrorKind::Usage &&
+         error.kind != ErrorKind::Permission;
+}
+
+std::string place_of(const MemberOptions& options) {
+  const int first = options.meeting.port;
+  return options.ports > 1 ? fmt::format("{} ports {} to {}", options.meeting.host, first,
+                                         first + options.ports - 1)
+                           : fmt::format("{} port {}", options.meeting.host, first);
+}
+
+class Search {
+ public:
+  Search(const MemberOptions& options)
+      : options_(options), patience_(Patience::of(options.timeout, options.interrupt)) {}
+
+  // A client that was told Ready.
+  Result<Client> run() {
+    while (true) {
+      for (int i = 0; i < options_.ports && options_.meeting.port + i <= UINT16_MAX; ++i) {
+        Result<Client> client = try_port(static_cast<std::uint16_t>(options_.meeting.port + i));
+        if (client || !goes_on_) {
+          return client;
+        }
+        note(client.error());
+      }
+      const Result<> waited =
+          net::wait_for(-1, 0, patience_.at_most(kAgain), "meet", options_.meeting.host);
+      if (!waited && waited.error().kind == ErrorKind::Interrupted) {
+        return std::unexpected(waited.error());
+      }
+      if (patience_.over()) {
+        return nobody();
+      }
+    }
+  }
+
+ private:
+  Result<Client> try_port(std::uint16_t port) {
+    control::ClientOptions wanted;
+    wanted.peer = {options_.meeting.host, port};
+    wanted.key = options_.key;
+    wanted.own = {options_.who.program, options_.who.host};
+    // Many small words, each waited for.
+    wanted.socket.no_delay = true;
+    Result<Client> client = Client::connect(wanted, patience_);
+    if (!client) {
+      goes_on_ = is_elsewhere(client.error());
+      return client;
+    }
+    // From here on it is the meeting that waits for the others, and tells who did not come.
+    const Result<Json> ready =
+        client->request(std::string(kRankKind), body_of(options_.who),
+                        Patience::of(kLongest, options_.interrupt), [](const std::string&) {});
+    if (!ready) {
+      goes_on_ = ready.error().kind == ErrorKind::NotFound;
+      return std::unexpected(ready.error());
+    }
+    return client;
+  }
+
+  // What is wrong at the likeliest port tells more than that others are closed.
+  void note(const Error& error) {
+    if (!last_ || error.kind != ErrorKind::Refused) {
+      last_ = error;
+    }
+  }
+
+  std::unexpected<Error> nobody() const {
+    return fail(ErrorKind::Timeout, "", place_of(options_),
+                fmt::format("no meeting of this job's ranks within {} s; last: {}",
+                            options_.timeout.count(), last_ ? last_->reason : "nothing"),
+                "is rank 0 started there, and does a firewall let these ports pass?");
+  }
+
+  const MemberOptions& options_;
+  Patience patience_;
+  bool goes_on_ = true;
+  std::optional<Error> last_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Member>> Member::join(const MemberOptions& options) {
+  Result<Client> client = Search(options).run();
+  if (!client) {
+    return std::unexpected(client.error());
+  }
+  return std::unique_ptr<Member>(new Member(std::move(*client), options));
+}
+
+Result<> Member::set(const std::string& key, const std::string& value) {
+  return client_.channel().send({Type::Report, {{"key", key}, {"value", to_hex(value)}}},
+                                Patience::of(kSend, options_.interrupt));
+}
+
+Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::nanoseconds wait) {
+  const std::lock_guard lock(reading_);
+  const auto wait_ms = std::chrono::duration_cast<milliseconds>(wait).count();
+  const Result<> sent =
+      client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
+                             Patience::of(kSend, options_.interrupt));
+  const Result<Message> answer =
+      sent ? client_.channel().expect(Type::Note, Patience::of(wait + kLate, options_.interrupt))
+           : std::unexpected(sent.error());
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  control::Fields in(answer->body, "value");
+  const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kLongestValue));
+  const Result<bool> whole = in.finish(value.has_value());
+  if (!whole || !*whole) {
+    return chokepoint::fail(ErrorKind::Malformed, "read message", key, "no hexadecimal digits");
+  }
+  return *value;
+}
+
+Result<std::string> Member::get(const std::string& key) {
+  return ask(key, false, options_.timeout);
+}
+
+Result<std::string> Member::take(const std::string& key) { return ask(key, true, kLongest); }
+
+void Member::fail(const Error& error) {
+  std::ignore = client_.channel().send(control::failed(error), Patience::of(kLastWords));
+}
+
+void Member::bye() { client_.bye(); }
+
+std::optional<Error> Member::last_words() {
+  const std::unique_lock lock(reading_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return std::nullopt;
+  }
+  const Result<Message> message = client_.channel().receive(Patience::of(kLastWords));
+  if (!message || message->type != Type::Failed) {
+    return std::nullopt;
+  }
+  return control::error_in(message->body, "");
+}
+
+}  // namespace chokepoint::probe::collective

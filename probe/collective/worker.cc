@@ -1,0 +1,154 @@
+#include "probe/collective/worker.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "base/math/units.h"
+#include "probe/collective/order.h"
+#include "probe/collective/pattern.h"
+
+namespace chokepoint::probe::collective {
+namespace {
+
+// What a rank has for an operation besides what is held against it.
+constexpr std::uint64_t kCopies = 2;
+
+class Worker {
+ public:
+  Worker(const Job& job, Group& group) : job_(job), group_(group) {}
+
+  Result<> run() {
+    auto opened = job_.open(job_.place, group_, job_.options);
+    if (!opened) {
+      return std::unexpected(opened.error());
+    }
+    communicator_ = std::move(*opened);
+    // The first answer is to no order: it says that this rank is connected.
+    if (const Result<> ready = answer({}); !ready) {
+      return ready;
+    }
+    while (true) {
+      const Result<std::string> text = group_.take(order_key(job_.place.rank));
+      const Result<Order> order = text ? parse_order(*text) : std::unexpected(text.error());
+      if (!order) {
+        return std::unexpected(order.error());
+      }
+      if (order->task == Task::End) {
+        return {};
+      }
+      const Result<Answer> done = perform(*order);
+      const Result<> told = done ? answer(*done) : std::unexpected(done.error());
+      if (!told) {
+        return told;
+      }
+    }
+  }
+
+ private:
+  Result<> answer(const Answer& answer) {
+    return group_.set(answer_key(job_.place.rank), to_text(answer));
+  }
+
+  Result<Answer> perform(const Order& order) {
+    switch (order.task) {
+      case Task::Prepare:
+        return prepare(order.operation);
+      case Task::Check:
+        return check();
+      case Task::Run:
+        return measure(order);
+      case Task::Tell:
+        return Answer{.way = communicator_->way()};
+      case Task::End:
+        break;
+    }
+    return Answer{};
+  }
+
+  Result<Answer> prepare(const Operation& operation) {
+    if (operation.ranks != job_.place.ranks) {
+      return fail(ErrorKind::Malformed, "prepare", "order", "is for another number of ranks");
+    }
+    operation_ = operation;
+    if (const Result<> fits = check_memory(); !fits) {
+      return std::unexpected(fits.error());
+    }
+    const Result<> prepared = communicator_->prepare(operation);
+    const Result<> filled = prepared ? fill() : prepared;
+    return filled ? Result<Answer>(Answer{}) : std::unexpected(filled.error());
+  }
+
+  Result<> check_memory() const {
+    const std::uint64_t wanted = kCopies * (input_bytes(operation_) + output_bytes(operation_));
+    if (job_.memory_bytes == 0 || wanted <= job_.memory_bytes) {
+      return {};
+    }
+    return fail(ErrorKind::Exhausted, "prepare",
+                math::format_bytes(static_cast<double>(operation_.bytes)),
+                fmt::format("its buffers take {}, {} are left for them on this host",
+                            math::format_bytes(static_cast<double>(wanted)),
+                            math::format_bytes(static_cast<double>(job_.memory_bytes))),
+                "ask for a smaller size");
+  }
+
+  Result<std::vector<std::byte>> buffer(std::uint64_t bytes) const {
+    try {
+      return std::vector<std::byte>(bytes);
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorKind::Exhausted, "prepare", math::format_bytes(static_cast<double>(bytes)),
+                  "there is no such memory on this host", "ask for a smaller size");
+    }
+  }
+
+  Result<> fill() {
+    Result<std::vector<std::byte>> input = buffer(input_bytes(operation_));
+    if (!input) {
+      return std::unexpected(input.error());
+    }
+    Pattern(operation_, job_.place.rank).fill_input(*input);
+    return communicator_->write_input(*input);
+  }
+
+  Result<Answer> check() {
+    const Result<> filled = fill();
+    Result<std::vector<double>> times =
+        filled ? communicator_->run(1) : std::unexpected(filled.error());
+    if (!times) {
+      return std::unexpected(times.error());
+    }
+    Result<std::vector<std::byte>> output = buffer(output_bytes(operation_));
+    const Result<> read =
+        output ? communicator_->read_output(*output) : std::unexpected(output.error());
+    if (!read) {
+      return std::unexpected(read.error());
+    }
+    return Answer{.times_us = std::move(*times),
+                  .wrong = Pattern(operation_, job_.place.rank).check_output(*output)};
+  }
+
+  Result<Answer> measure(const Order& order) {
+    const int all = order.lead + order.times;
+    Result<std::vector<double>> times = communicator_->run(all);
+    if (!times) {
+      return std::unexpected(times.error());
+    }
+    if (times->size() != static_cast<std::size_t>(all)) {
+      return fail(ErrorKind::Io, "run", "",
+                  fmt::format("{} iterations were wanted, {} made", all, times->size()));
+    }
+    times->erase(times->begin(), times->begin() + order.lead);
+    return Answer{.times_us = std::move(*times)};
+  }
+
+  const Job& job_;
+  Group& group_;
+  std::unique_ptr<Communicator> communicator_;
+  Operation operation_;
+};
+
+}  // namespace
+
+Result<> work(const Job& job, Group& group) { return Worker(job, group).run(); }
+
+}  // namespace chokepoint::probe::collective

@@ -1,0 +1,124 @@
+#include "probe/pcie/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "probe/pcie/pattern.h"
+#include "probe/pcie/stopwatch.h"
+
+namespace chokepoint::probe::pcie {
+namespace {
+
+constexpr std::uint64_t kToGpu = 1;  // seeds
+constexpr std::uint64_t kFromGpu = 2;
+
+Result<> write_pattern(const gpu::Cuda& gpu, const gpu::Memory& memory, std::uint64_t seed) {
+  std::vector<std::byte> bytes(memory.bytes());
+  fill_pattern(bytes, seed);
+  return gpu.write(memory.address(), bytes);
+}
+
+void note(std::span<const std::byte> bytes, std::uint64_t seed, const std::string& what,
+          Verified& verified) {
+  verified.bytes += bytes.size();
+  if (const auto at = difference(bytes, seed)) {
+    verified.wrong.push_back(fmt::format("{}: byte {} of {} differs", what, *at, bytes.size()));
+  }
+}
+
+struct Ways {
+  Lane to;
+  Lane from;
+};
+
+}  // namespace
+
+Result<> verify(const gpu::Cuda& gpu, const gpu::Memory& memory, std::uint64_t seed,
+                const std::string& what, Verified& verified) {
+  std::vector<std::byte> bytes(memory.bytes());
+  auto done = gpu.read(memory.address(), bytes);
+  if (done) {
+    note(bytes, seed, what, verified);
+  }
+  return done;
+}
+
+Result<Bench> Bench::make(const gpu::Cuda& gpu, std::uint64_t bytes) {
+  auto in = gpu::Memory::allocate(gpu, bytes);
+  if (!in) {
+    return fail(std::move(in.error()));
+  }
+  auto out = gpu::Memory::allocate(gpu, bytes);
+  if (!out) {
+    return fail(std::move(out.error()));
+  }
+  auto first = gpu::Stream::make(gpu);
+  if (!first) {
+    return fail(std::move(first.error()));
+  }
+  auto second = gpu::Stream::make(gpu);
+  if (!second) {
+    return fail(std::move(second.error()));
+  }
+  return Bench(gpu, std::move(*in), std::move(*out), std::move(*first), std::move(*second));
+}
+
+// Nothing of an earlier copy may be taken for what arrives now.
+Result<> Bench::clear(std::span<std::byte> target) const {
+  std::ranges::fill(target, std::byte{0});
+  auto done = first_.fill(in_.address(), 0, in_.bytes() / sizeof(std::uint32_t));
+  return done ? first_.finish() : done;
+}
+
+Result<> Bench::copy(std::span<std::byte> source, std::span<std::byte> target, const Pace& pace,
+                     const std::string& memory, HostCopies& copies, Verified& verified) const {
+  const Ways ways{
+      .to = {.stream = &first_, .copy = [&] { return first_.to_gpu(in_.address(), source); }},
+      .from = {.stream = &second_,
+               .copy = [&] { return second_.from_gpu(target, out_.address()); }}};
+  fill_pattern(source, kToGpu);
+  if (auto done = write_pattern(*gpu_, out_, kFromGpu); !done) {
+    return done;
+  }
+  const auto once = [&](std::span<const Lane> lanes, std::optional<double>& rate,
+                        const std::string& way) -> Result<> {
+    if (auto done = clear(target); !done) {
+      return done;
+    }
+    const auto measured = measure(lanes, source.size(), pace);
+    if (!measured) {
+      return fail(measured.error());
+    }
+    rate = *measured;
+    const bool is_to = lanes.front().stream == &first_;
+    if (is_to) {
+      if (auto done = verify(*gpu_, in_, kToGpu, way + memory, verified); !done) {
+        return done;
+      }
+    }
+    if (!is_to || lanes.size() > 1) {
+      note(target, kFromGpu, way + memory, verified);
+    }
+    return {};
+  };
+  auto done = once(std::array{ways.to}, copies.to_gpu_mbps, "to the GPU from ");
+  if (done) {
+    done = once(std::array{ways.from}, copies.from_gpu_mbps, "from the GPU to ");
+  }
+  if (done) {
+    done = once(std::array{ways.to, ways.from}, copies.both_mbps, "both ways, ");
+  }
+  return done;
+}
+
+Result<double> Bench::two_streams(std::span<std::byte> one, std::span<std::byte> other,
+                                  const Pace& pace) const {
+  const std::array lanes{
+      Lane{.stream = &first_, .copy = [&] { return first_.to_gpu(in_.address(), one); }},
+      Lane{.stream = &second_, .copy = [&] { return second_.to_gpu(out_.address(), other); }}};
+  return measure(lanes, one.size(), pace);
+}
+
+}  // namespace chokepoint::probe::pcie

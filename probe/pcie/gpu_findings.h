@@ -1,0 +1,24 @@
+// What a GPU's copies say of its slot: pcie.link-under-load, pcie.link-steady, pcie.path,
+// pcie.copies, pcie.both-ways, pcie.pageable, pcie.numa, pcie.replays, pcie.errors-under-load,
+// pcie.data, pcie.measured. Pure.
+#pragma once
+
+#include <vector>
+
+#include "base/checks/check.h"
+#include "probe/pcie/device.h"
+#include "probe/pcie/outcome.h"
+
+namespace chokepoint::probe::pcie {
+
+struct Thresholds {
+  std::optional<double> least_percent = {};  // of the ceiling, as somebody asked for it
+};
+
+// `cpus`: that this process may use.
+void judge_gpu(const Device& device, const GpuOutcome& outcome, const std::vector<int>& cpus,
+               const Thresholds& thresholds, checks::Checks& checks);
+
+std::string format_gigabytes(double mbps);  // "55.3 GB/s"
+
+}  // namespace chokepoint::probe::pcie

@@ -1,0 +1,69 @@
+// What copies brought, as values: what could not be measured has no figure. Rates are in 10^6
+// bit/s; "both" is what both ways move together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/host/pci.h"
+#include "base/host/pci_link.h"
+
+namespace chokepoint::probe::pcie {
+
+struct HostCopies {
+  std::optional<double> to_gpu_mbps = {};
+  std::optional<double> from_gpu_mbps = {};
+  std::optional<double> both_mbps = {};
+};
+
+// How a device's links were trained, and what they counted, while copies were under way.
+struct LinkSeen {
+  host::PciLink idle = {};              // before the first copy
+  host::PciLink best = {};              // of all looks under load
+  host::PciLink last = {};              // of the last look under load
+  std::vector<host::PciHop> hops = {};  // as found, each with the best link that was seen
+  int looks = 0;                        // under load; 0: nothing is known but what idled
+  std::optional<std::int64_t> replays_before = {};
+  std::optional<std::int64_t> replays_after = {};
+  std::optional<std::int64_t> errors_before = {};  // of advanced error reporting, over all hops
+  std::optional<std::int64_t> errors_after = {};
+};
+
+struct GpuOutcome {
+  int number = 0;  // CUDA's
+  std::string address = {};
+  std::string name = {};
+  std::optional<int> engines = {};
+  std::uint64_t bytes = 0;  // of a copy
+  std::optional<int> near_node = {};
+  std::optional<int> far_node = {};
+  HostCopies pinned = {};
+  HostCopies pageable = {};
+  HostCopies far = {};                          // pinned, on another NUMA node
+  std::optional<double> two_streams_mbps = {};  // to the GPU, together
+  LinkSeen link = {};
+  std::uint64_t verified_bytes = 0;
+  std::vector<std::string> wrong = {};     // what did not arrive as it was sent
+  std::vector<std::string> problems = {};  // what could not be measured, and why
+};
+
+struct PeerCopies {
+  std::optional<double> there_mbps = {};
+  std::optional<double> back_mbps = {};
+  std::optional<double> both_mbps = {};
+};
+
+struct PeerOutcome {
+  std::string one = {};  // addresses
+  std::string other = {};
+  std::optional<bool> reachable = {};  // may they reach each other's memory?
+  PeerCopies direct = {};
+  PeerCopies staged = {};  // through host memory
+  std::uint64_t verified_bytes = 0;
+  std::vector<std::string> wrong = {};
+  std::vector<std::string> problems = {};
+};
+
+}  // namespace chokepoint::probe::pcie

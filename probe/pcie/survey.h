@@ -1,0 +1,32 @@
+// The whole test: which GPUs are meant, each of them, then each pair. A GPU that fails tells so in
+// its outcome, and the others go on. One thread, and those that watch links.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probe/pcie/gpu_survey.h"
+#include "probe/pcie/outcome.h"
+#include "probe/pcie/pace.h"
+
+namespace chokepoint::probe::pcie {
+
+struct Wishes {
+  std::vector<std::string> gpus = {};  // CUDA's numbers or PCI addresses; empty: all
+  bool peers = true;
+};
+
+struct Measured {
+  std::vector<GpuOutcome> gpus = {};
+  std::vector<PeerOutcome> peers = {};
+  std::optional<Error> problem = {};  // why nothing was measured at all
+  int driver_version = 0;             // CUDA's: 13000
+  std::uint64_t bytes = 0;            // of a copy, as asked for
+  std::vector<int> cpus = {};         // that this process may use
+  bool interrupted = false;
+};
+
+// An error only where a GPU that was asked for by name is not there.
+Result<Measured> survey(const Surroundings& host, const Wishes& wishes, const Pace& pace);
+
+}  // namespace chokepoint::probe::pcie

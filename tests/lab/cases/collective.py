@@ -1,0 +1,75 @@
+"""Collectives by libgloo between hosts: how fast they are, and what holds them back."""
+
+import json
+
+import ranks
+from checks import holds, near, same
+from lab import Way
+
+MIB = 1 << 20
+# Of a frame of 1514 bytes, with time stamps.
+GOODPUT = 1448 / 1514
+
+
+def two_hosts(lab, **how):
+    link = lab.link(lab.host("left"), lab.host("right"), **how)
+    return link, [link.a, link.b]
+
+
+def far_apart(lab, rtt_ms):
+    left, right = lab.host("left"), lab.host("right")
+    link = lab.path(left, right, Way(delay_ms=rtt_ms / 2))
+    for host in (left, right):
+        host.sysctls({"net.ipv4.tcp_rmem": "4096 33554432 67108864",
+                      "net.ipv4.tcp_wmem": "4096 33554432 67108864"})
+    return [link.a, link.b]
+
+
+def only_size(told):
+    same(len(told["sizes"]), 1, "sizes")
+    same(told["sizes"][0]["checked"], True, "data checked")
+    return told["sizes"][0]
+
+
+def test_an_all_reduce_fills_a_link_of_1_gb_per_second(lab):
+    link, ends = two_hosts(lab, rate_mbps=1000)
+    told = ranks.measured(ends, "--bytes", "32M", "--iterations", 6)
+    near(only_size(told)["busbw_mbps"], 1000 * GOODPUT, 0.03, "bus bandwidth")
+    same(told["interface"], link.a.interface, "interface")
+    same(told["transport"], "tcp", "transport")
+    same(told["family"], "ipv4", "family")
+    same(told["local_address"], link.a.ipv4, "address")
+    same(told["sockets_per_peer"], 1, "sockets")
+
+
+def test_every_collective_passes_a_link_and_is_checked(lab):
+    _, ends = two_hosts(lab, rate_mbps=1000)
+    for collective in ("all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-receive"):
+        told = ranks.measured(ends, "--collective", collective, "--bytes", "4M",
+                              "--iterations", 3, "--type", "bf16")
+        size = only_size(told)
+        holds(size["busbw_mbps"] <= 1000 * GOODPUT * 1.1, f"{collective}: {size}")
+
+
+def test_gloo_credits_bound_an_all_reduce_over_15_ms(lab):
+    ends = far_apart(lab, 15)
+    for size_bytes in (MIB, MIB // 4):
+        told = ranks.measured(ends, "--bytes", size_bytes, "--iterations", 30)
+        quickest_us = only_size(told)["time_us"]["min"]
+        credit = 2 * min(MIB, size_bytes / 4) * 8 / 15e3
+        near(size_bytes * 8 / quickest_us, credit, 0.03, f"bus bandwidth of {size_bytes} bytes")
+
+
+def test_a_rank_whose_peer_dies_ends_with_an_error(lab):
+    link, ends = two_hosts(lab, rate_mbps=1000)
+    started = [end.host.start(["chokepoint", "probe", "collective", "--backend", "gloo",
+                               "--interface", end.interface, "--bytes", "64M", "--time", "60",
+                               "--json"], ranks.variables(number, 2, link.a.ipv4))
+               for number, end in enumerate(ends)]
+    began = link.b.counters()["sent_bytes"]
+    started[1].until(lambda: link.b.counters()["sent_bytes"] > began + 32 * MIB, 30, "traffic")
+    started[1].kill()
+    same(started[0].wait(30), 1, started[0].told())
+    holds(started[0].stderr().count("\n") >= 1, "nothing was said")
+    if started[0].stdout():
+        json.loads(started[0].stdout())

@@ -1,0 +1,19 @@
+// `chokepoint` as far as ranks need it, with a backend that needs no library: what it starts is
+// this program again.
+#include "base/cli/dispatch.h"
+#include "probe/commands/probe_collective.h"
+#include "probe/commands/serve.h"
+#include "tests/probe/collective/fakes/store_backend.h"
+
+int main(int argc, char** argv) {
+  using namespace chokepoint;
+  const std::vector<probe::collective::Backend> backends{fakes::store_backend()};
+  const cli::Program program{
+      .name = "chokepoint",
+      .version = "0.1.0",
+      .purpose = "ranks that need no library",
+      .commands = {cli::command<probe::ServeCommand>(),
+                   cli::command<probe::ProbeCollectiveCommand>(backends)},
+  };
+  return cli::dispatch(program, argc, argv);
+}

@@ -1,0 +1,80 @@
+#include "probe/collective/order.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace chokepoint::probe::collective {
+namespace {
+
+TEST(Order, IsReadAsItWasWritten) {
+  const Order prepare{.task = Task::Prepare,
+                      .operation = {.collective = Collective::Broadcast,
+                                    .type = ElementType::BFloat16,
+                                    .bytes = 1'416'000'000,
+                                    .ranks = 8,
+                                    .root = 3}};
+  const auto read = parse_order(to_text(prepare));
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->task, Task::Prepare);
+  EXPECT_EQ(read->operation, prepare.operation);
+  const auto run = parse_order(to_text({.task = Task::Run, .lead = 2, .times = 7}));
+  EXPECT_EQ(run->lead, 2);
+  EXPECT_EQ(run->times, 7);
+  EXPECT_EQ(parse_order(to_text({.task = Task::End}))->task, Task::End);
+}
+
+TEST(Order, NoFigureIsBelievedUnchecked) {
+  for (
+      const std::string text :
+      {"", "{}", "[]", R"({"task":"dance"})", R"({"task":"run"})",
+       R"({"task":"run","lead":0,"times":0})", R"({"task":"run","lead":0,"times":1001})",
+       R"({"task":"run","lead":-1,"times":1})",
+       R"({"task":"prepare","collective":"all-reduce","type":"float32","bytes":0,"ranks":2,"root":0})",
+       R"({"task":"prepare","collective":"all-reduce","type":"float32","bytes":3,"ranks":2,"root":0})",
+       R"({"task":"prepare","collective":"all-reduce","type":"quad","bytes":4,"ranks":2,"root":0})",
+       R"({"task":"prepare","collective":"gossip","type":"float32","bytes":4,"ranks":2,"root":0})",
+       R"({"task":"prepare","collective":"broadcast","type":"float32","bytes":4,"ranks":2,"root":2})",
+       R"({"task":"prepare","collective":"broadcast","type":"float32","bytes":99999999999999,"ranks":2,"root":0})"}) {
+    EXPECT_FALSE(parse_order(text)) << text;
+  }
+}
+
+TEST(Answer, IsReadAsItWasWritten) {
+  const Answer answer{.times_us = {1.5, 2000},
+                      .wrong = Wrong{.rank = 4, .offset_bytes = 12, .wanted = 1, .found = 2},
+                      .way = {.library = "NCCL 2.28.9",
+                              .transport = "socket",
+                              .interface = "eth0",
+                              .channels = 2,
+                              .link_mbps = 10'000,
+                              .better = "use eth1"}};
+  const auto read = parse_answer(to_text(answer), 4);
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->times_us, answer.times_us);
+  EXPECT_EQ(read->wrong, answer.wrong);
+  EXPECT_EQ(read->way.library, "NCCL 2.28.9");
+  EXPECT_EQ(read->way.channels, 2);
+  EXPECT_EQ(read->way.sockets_per_peer, std::nullopt);
+  EXPECT_EQ(read->way.better, "use eth1");
+}
+
+TEST(Answer, WhatIsNoNumberStaysNone) {
+  const Answer answer{
+      .wrong = Wrong{.rank = 0, .wanted = 1, .found = std::numeric_limits<double>::infinity()}};
+  const auto read = parse_answer(to_text(answer), 0);
+  ASSERT_TRUE(read && read->wrong);
+  EXPECT_TRUE(std::isnan(read->wrong->found));
+}
+
+TEST(Answer, NonsenseIsRefused) {
+  for (const std::string text :
+       {"", "{}", R"({"times_ns":{},"way":{}})", R"({"times_ns":[-1],"way":{}})",
+        R"({"times_ns":["1"],"way":{}})", R"({"times_ns":[1],"way":3})",
+        R"({"times_ns":[],"way":{"channels":-1}})", R"({"times_ns":[],"way":{"library":5}})"}) {
+    EXPECT_FALSE(parse_answer(text, 0)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::collective

@@ -1,0 +1,148 @@
+#include "probe/collective/launch/seat.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "probe/collective/launch/slurm_nodes.h"
+
+namespace chokepoint::probe::collective {
+namespace {
+
+using testing::HasSubstr;
+using Variables = std::map<std::string, std::string>;
+
+Result<std::optional<Seat>> find(const Variables& set) {
+  return find_seat(
+      [&](const std::string& name) {
+        const auto at = set.find(name);
+        return at == set.end() ? std::nullopt : std::optional(at->second);
+      },
+      "hubble");
+}
+
+Seat seat(const Variables& set) {
+  const auto found = find(set);
+  EXPECT_TRUE(found && *found) << (found ? "none" : describe(found.error()));
+  return found && *found ? **found : Seat{};
+}
+
+const Variables kTorchrun{{"RANK", "3"},
+                          {"WORLD_SIZE", "4"},
+                          {"LOCAL_RANK", "1"},
+                          {"MASTER_ADDR", "voyager"},
+                          {"MASTER_PORT", "29400"},
+                          {"TORCHELASTIC_RUN_ID", "none"}};
+
+Variables with(Variables set, const Variables& more) {
+  for (const auto& [name, value] : more) {
+    set[name] = value;
+  }
+  return set;
+}
+
+TEST(Seat, IsWhereTorchrunSays) {
+  const Seat found = seat(kTorchrun);
+  EXPECT_EQ(found.place.rank, 3);
+  EXPECT_EQ(found.place.ranks, 4);
+  EXPECT_EQ(found.place.local_rank, 1);
+  EXPECT_EQ(found.place.host, "hubble");
+  EXPECT_EQ(found.meeting.host, "voyager");
+  EXPECT_EQ(found.meeting.port, 29400);
+  EXPECT_EQ(found.launcher, "torchrun");
+  EXPECT_FALSE(found.leads());
+  EXPECT_TRUE(seat(with(kTorchrun, {{"RANK", "0"}})).leads());
+}
+
+TEST(Seat, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
+  EXPECT_EQ(seat(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).meeting.port, 29401);
+  EXPECT_EQ(seat(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).meeting.port, 29400);
+}
+
+TEST(Seat, RanksOfOneJobHaveSomethingInCommon) {
+  EXPECT_EQ(seat(kTorchrun).job, seat(with(kTorchrun, {{"RANK", "0"}})).job);
+  EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "b"}})).job);
+  const Variables slurm{{"SLURM_PROCID", "0"},
+                        {"SLURM_NTASKS", "2"},
+                        {"SLURM_JOB_ID", "17"},
+                        {"SLURM_STEP_ID", "0"},
+                        {"MASTER_ADDR", "a"}};
+  EXPECT_NE(seat(slurm).job, seat(with(slurm, {{"SLURM_STEP_ID", "1"}})).job);
+}
+
+TEST(Seat, SlurmsFirstNodeIsWhereTheyMeet) {
+  const Seat found = seat({{"SLURM_PROCID", "1"},
+                           {"SLURM_NTASKS", "2"},
+                           {"SLURM_LOCALID", "0"},
+                           {"SLURM_STEP_NODELIST", "gpu[007-009,12]"}});
+  EXPECT_EQ(found.meeting.host, "gpu007");
+  EXPECT_EQ(found.launcher, "srun");
+}
+
+TEST(Seat, RanksOfMpirunOnOneHostMeetThere) {
+  const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "1"},
+                           {"OMPI_COMM_WORLD_SIZE", "2"},
+                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  EXPECT_EQ(seat(open_mpi).meeting.host, "127.0.0.1");
+  const auto elsewhere = find(with(open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}}));
+  ASSERT_FALSE(elsewhere);
+  EXPECT_EQ(elsewhere.error().kind, ErrorKind::Usage);
+  EXPECT_THAT(describe(elsewhere.error()), HasSubstr("mpirun -x MASTER_ADDR="));
+  EXPECT_EQ(seat({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}}).meeting.host,
+            "127.0.0.1");
+}
+
+TEST(Seat, NobodyIsNoRank) {
+  const auto found = find({{"PATH", "/bin"}});
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(*found);
+}
+
+TEST(Seat, MistakesAreTold) {
+  EXPECT_THAT(describe(find({{"RANK", "1"}}).error()), HasSubstr("set WORLD_SIZE"));
+  EXPECT_THAT(describe(find(with(kTorchrun, {{"RANK", "4"}})).error()), HasSubstr("rank 4 of 4"));
+  for (const std::string port : {"0", "-1", "x", "70000", "65535", "29500 "}) {
+    EXPECT_THAT(describe(find(with(kTorchrun, {{"MASTER_PORT", port}})).error()),
+                HasSubstr("MASTER_PORT="))
+        << port;
+  }
+  EXPECT_FALSE(find(with(kTorchrun, {{"MASTER_ADDR", ""}})));
+}
+
+TEST(Seat, WhatAChokepointSetsItFindsAgain) {
+  const control::Secret secret = control::random_secret();
+  for (const std::string host : {"10.0.0.1", "fe80::1"}) {
+    const Seat given{.place = {.rank = 2, .ranks = 4, .local_rank = 0},
+                     .launcher = "chokepoint",
+                     .job = "0123456789abcdef",
+                     .meeting = {host, 4711},
+                     .secret = secret};
+    Variables set = kTorchrun;
+    for (const auto& [name, value] : variables_of(given)) {
+      set[name] = value;
+    }
+    const Seat found = seat(set);
+    EXPECT_EQ(found.place.rank, 2);
+    EXPECT_EQ(found.meeting.host, host);
+    EXPECT_EQ(found.meeting.port, 4711);
+    EXPECT_EQ(found.ports, 1);
+    EXPECT_EQ(found.job, given.job);
+    EXPECT_EQ(found.secret, secret);
+    EXPECT_FALSE(found.leads());
+  }
+}
+
+TEST(SlurmNodes, TheFirstOfAListWithBrackets) {
+  EXPECT_EQ(first_node("a"), "a");
+  EXPECT_EQ(first_node("a,b"), "a");
+  EXPECT_EQ(first_node("gpu[007-009,12],login1"), "gpu007");
+  EXPECT_EQ(first_node("gpu[12,14-16]"), "gpu12");
+  EXPECT_EQ(first_node("r[1-2]n[03-04].site"), "r1n03.site");
+  EXPECT_EQ(first_node(""), std::nullopt);
+  EXPECT_EQ(first_node(",b"), std::nullopt);
+  EXPECT_EQ(first_node("gpu[1-2"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::collective
