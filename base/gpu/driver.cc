@@ -53,12 +53,12 @@ std::string_view next_step_of(int code) {
 }  // namespace
 
 Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
-  auto opened = sys::Library::open(library);
+  auto opened = sys::Library::open_for_good(library);
   if (!opened) {
     return fail(ErrorKind::NotFound, "CUDA", library, "the GPU driver is not on this host",
                 "install NVIDIA's driver");
   }
-  const std::shared_ptr<Driver> driver(new Driver(std::move(*opened)));
+  std::shared_ptr<Driver> driver(new Driver(std::move(*opened)));
   if (const char* missing = driver->functions_.load(driver->library_)) {
     return fail(ErrorKind::Unsupported, "CUDA", library,
                 fmt::format("this driver lacks {}", missing), "install a newer driver of NVIDIA");

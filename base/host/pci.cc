@@ -12,28 +12,11 @@ namespace {
 
 constexpr std::string_view kDevices = "/sys/bus/pci/devices/";
 
-// "0000:3b:00.0": a domain of at least four digits, bus, device, function.
-bool is_address(std::string_view text) {
-  constexpr std::string_view kTail = ":xx:xx.x";
-  if (text.size() < 4 + kTail.size()) {
-    return false;
-  }
-  const std::size_t domain = text.size() - kTail.size();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char shape = i < domain ? 'x' : kTail[i - domain];
-    const bool hexadecimal = std::string_view("0123456789abcdef").contains(text[i]);
-    if (shape == 'x' ? !hexadecimal : text[i] != shape) {
-      return false;
-    }
-  }
-  return true;
-}
-
 std::vector<std::string> addresses_in(std::string_view path) {
   std::vector<std::string> addresses;
   for (const auto part : std::views::split(path, '/')) {
     const std::string_view name(part.begin(), part.end());
-    if (is_address(name)) {
+    if (is_pci_address(name)) {
       addresses.emplace_back(name);
     }
   }
@@ -123,6 +106,22 @@ std::optional<double> ceiling_of(const PciHop& hop, int payload_bytes) {
 }
 
 }  // namespace
+
+bool is_pci_address(std::string_view text) {
+  constexpr std::string_view kTail = ":xx:xx.x";
+  if (text.size() < 4 + kTail.size()) {
+    return false;
+  }
+  const std::size_t domain = text.size() - kTail.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char shape = i < domain ? 'x' : kTail[i - domain];
+    const bool hexadecimal = std::string_view("0123456789abcdef").contains(text[i]);
+    if (shape == 'x' ? !hexadecimal : text[i] != shape) {
+      return false;
+    }
+  }
+  return true;
+}
 
 std::optional<std::string> pci_address_in(std::string_view path) {
   std::vector<std::string> addresses = addresses_in(path);

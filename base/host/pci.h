@@ -47,6 +47,9 @@ struct PciDevice {
 std::optional<PciDevice> read_pci_device(const sys::Root& root, std::string_view address);
 void append_facts(const PciDevice& device, Facts& facts);
 
+// "0000:3b:00.0": a domain of at least four digits, bus, device, function.
+bool is_pci_address(std::string_view text);
+
 // The last PCI address in a resolved path of sysfs: the device that "…/0000:00:03.0/virtio2" or
 // "…/0000:3b:00.0/net/eth0" belongs to.
 std::optional<std::string> pci_address_in(std::string_view path);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/host/gpu_state.h"
+#include "base/host/pci.h"
 
 namespace chokepoint::host {
 namespace {
@@ -8,6 +9,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kPath = "/chokepoint/nvml.json";
+constexpr int kNewest = 7;  // generation
+constexpr int kWidest = 32;
 
 std::optional<std::int64_t> number_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -16,9 +19,11 @@ std::optional<std::int64_t> number_of(const Json& object, const char* key) {
              : std::nullopt;
 }
 
-std::optional<int> small_of(const Json& object, const char* key) {
+// Nothing for what no link, no state and no share can be.
+std::optional<int> within(const Json& object, const char* key, int least, int most) {
   const std::optional<std::int64_t> number = number_of(object, key);
-  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+  return number && *number >= least && *number <= most ? std::optional(static_cast<int>(*number))
+                                                       : std::nullopt;
 }
 
 std::optional<std::string> text_of(const Json& object, const char* key) {
@@ -30,12 +35,12 @@ std::optional<std::string> text_of(const Json& object, const char* key) {
 GpuState state_of(const Json& gpu) {
   return {.address = pci_address_of(text_of(gpu, "bus_id").value_or("")),
           .name = text_of(gpu, "name"),
-          .generation = small_of(gpu, "pcie_generation"),
-          .max_generation = small_of(gpu, "pcie_max_generation"),
-          .width = small_of(gpu, "pcie_width"),
-          .max_width = small_of(gpu, "pcie_max_width"),
-          .performance_state = small_of(gpu, "performance_state"),
-          .utilisation_percent = small_of(gpu, "utilization_percent"),
+          .generation = within(gpu, "pcie_generation", 1, kNewest),
+          .max_generation = within(gpu, "pcie_max_generation", 1, kNewest),
+          .width = within(gpu, "pcie_width", 1, kWidest),
+          .max_width = within(gpu, "pcie_max_width", 1, kWidest),
+          .performance_state = within(gpu, "performance_state", 0, 15),
+          .utilisation_percent = within(gpu, "utilization_percent", 0, 100),
           .replays = number_of(gpu, "pcie_replays")};
 }
 
@@ -54,8 +59,9 @@ Result<GpuStates> read_recorded_gpus(const sys::Root& root) {
                    .driver_version = text_of(document, "driver_version"),
                    .gpus = {}};
   for (const Json& gpu : document["gpus"]) {
-    if (gpu.is_object()) {
-      states.gpus.push_back(state_of(gpu));
+    GpuState state = gpu.is_object() ? state_of(gpu) : GpuState();
+    if (is_pci_address(state.address)) {
+      states.gpus.push_back(std::move(state));
     }
   }
   return states;

@@ -5,7 +5,15 @@
 namespace chokepoint::sys {
 
 Result<Library> Library::open(const std::string& name) {
-  void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  return open(name, RTLD_LAZY | RTLD_LOCAL);
+}
+
+Result<Library> Library::open_for_good(const std::string& name) {
+  return open(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+Result<Library> Library::open(const std::string& name, int flags) {
+  void* handle = dlopen(name.c_str(), flags);
   if (handle == nullptr) {
     const char* reason = dlerror();
     return fail(ErrorKind::NotFound, "open library", name, reason == nullptr ? "" : reason);

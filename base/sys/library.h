@@ -14,6 +14,9 @@ class Library {
  public:
   // "libnvidia-ml.so.1", looked for where the loader looks, or a path.
   static Result<Library> open(const std::string& name);
+  // Stays in memory when it is closed, as what has threads of its own must: they may outlive the
+  // last call.
+  static Result<Library> open_for_good(const std::string& name);
 
   // Null where it has no such function. Function is a type such as int(unsigned*).
   template <class Function>
@@ -30,6 +33,7 @@ class Library {
   };
 
   explicit Library(void* handle) : handle_(handle) {}
+  static Result<Library> open(const std::string& name, int flags);
   void* symbol(const char* name) const;
 
   std::unique_ptr<void, Close> handle_;

@@ -27,8 +27,8 @@ std::string gigabytes(const std::optional<double>& mbps) {
 }
 
 const pcie::HostCopies& pinned_of(const GpuOutcome* outcome) {
-  static const pcie::HostCopies kNone;
-  return outcome == nullptr ? kNone : outcome->pinned;
+  static const pcie::HostCopies none;
+  return outcome == nullptr ? none : outcome->pinned;
 }
 
 // CUDA's number where copies were made; else nvidia-smi's, which goes by address.

@@ -76,7 +76,8 @@ Result<> ProbePcieCommand::check() const {
   if (time_ < std::chrono::milliseconds(1) || time_ > std::chrono::hours(1)) {
     return fail(ErrorKind::Usage, "", "--time", "must be from 1 ms to 1 h");
   }
-  if (!(at_least_ >= 0 && at_least_ <= 100)) {
+  const bool is_share = at_least_ >= 0 && at_least_ <= 100;  // which "nan" is not
+  if (!is_share) {
     return fail(ErrorKind::Usage, "", "--at-least", "must be from 0 to 100 percent");
   }
   if (!gpus_.empty() && (no_copies_ || root_ != "/")) {

@@ -12,12 +12,17 @@ def variables(number, ranks, leader):
             "MASTER_ADDR": leader, "MASTER_PORT": str(PORT)}
 
 
-def measured(ends, *options, timeout=100):
-    """One rank at each end of links; what rank 0 printed."""
-    ranks = [end.host.start(["chokepoint", "probe", "collective", "--backend", "gloo",
-                             "--interface", end.interface, "--json", *options],
-                            variables(number, len(ends), ends[0].ipv4))
-             for number, end in enumerate(ends)]
+def measured(ends, *options, variable=None, timeout=100):
+    """One rank at each end of links, which use these links: told so by --interface, or by this
+    variable. What rank 0 printed."""
+    ranks = []
+    for number, end in enumerate(ends):
+        told = [] if variable else ["--interface", end.interface]
+        environment = variables(number, len(ends), ends[0].ipv4)
+        if variable:
+            environment[variable] = end.interface
+        ranks.append(end.host.start(["chokepoint", "probe", "collective", "--backend", "gloo",
+                                     "--json", *told, *options], environment))
     for rank in ranks:
         same(rank.wait(timeout), 0, rank.told())
     return json.loads(ranks[0].stdout())

@@ -9,8 +9,8 @@
 // The writer never waits and never looks at the reader: what is not read in time is overwritten,
 // and the reader counts it by the slots' numbers. A slot's number is odd while it is written, and
 // 2·(n+1) once it holds the ring's record n (n from 0); so a reader that sees the same even number
-// before and after has a whole record. All words are atomics, because the reader is another
-// process: it maps the file read-only and believes none of it.
+// before and after has a whole record. The reader is another process: it reads the file by pread(),
+// since a page that a full tmpfs cannot give would end whoever touches it, and believes none of it.
 //
 // Shared by the plugin, which stands on nothing but the C library, and by the reader: no includes
 // of other folders. x86-64 and other 64-bit little-endian hosts; both sides are of one build, or

@@ -110,6 +110,11 @@ Result<> GlooCommunicator::connect(const std::vector<GlooDevice>& devices, Store
 
 Error GlooCommunicator::failed(std::string_view what, const gloo_module::Text& problem) const {
   const std::string_view words = without_source(problem.words);
+  if (words.find("nable to find address") != std::string_view::npos) {
+    return {ErrorKind::NotFound, std::string(kOperation),
+            std::string(what),   0,
+            std::string(words),  "give that interface an address, or name another one"};
+  }
   const bool timed_out = words.find("imed out") != std::string_view::npos;
   return {timed_out ? ErrorKind::Timeout : ErrorKind::Io,
           std::string(kOperation),

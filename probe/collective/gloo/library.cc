@@ -11,7 +11,8 @@ constexpr std::string_view kOperation = "backend gloo";
 constexpr std::string_view kInstall = "'apt install libgloo0' brings it";
 
 Error unusable(const std::filesystem::path& module, const Error& error) {
-  if (error.reason.find("libgloo.so") != std::string::npos) {
+  // The loader's words begin with what it did not find.
+  if (error.reason.starts_with("libgloo")) {
     return {ErrorKind::NotFound,      std::string(kOperation), "libgloo.so.0", 0,
             "not found on this host", std::string(kInstall)};
   }

@@ -26,7 +26,7 @@ std::string_view next_step_of(Code code) {
 }  // namespace
 
 Result<std::shared_ptr<const Library>> Library::open(const std::string& name) {
-  Result<sys::Library> opened = sys::Library::open(name);
+  Result<sys::Library> opened = sys::Library::open_for_good(name);
   if (!opened) {
     return fail(ErrorKind::NotFound, kOperation, name, "NCCL is not where this host's loader looks",
                 "install libnccl2, or name its folder in LD_LIBRARY_PATH: PyTorch's is "

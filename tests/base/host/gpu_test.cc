@@ -58,8 +58,9 @@ TEST(RecordedGpus, WhatIsNoSuchRecordIsMalformed) {
 
 TEST(RecordedGpus, ValuesOfAnotherKindAreNotKnown) {
   const auto tree = fakes::HostTree::from_text("");
-  tree.write("/chokepoint/nvml.json",
-             R"({"gpus": [1, {"bus_id": 7, "pcie_width": "x16", "pcie_generation": null}]})");
+  tree.write(
+      "/chokepoint/nvml.json",
+      R"({"gpus": [1, {"bus_id": "00000000:3B:00.0", "pcie_width": "x16", "pcie_generation": null}]})");
   const Result<GpuStates> states = read_recorded_gpus(tree.root());
   ASSERT_EQ(states->gpus.size(), 1);
   EXPECT_EQ(states->gpus[0].width, std::nullopt);
@@ -109,6 +110,25 @@ TEST(Gpus, AGpuThatOnlyTheDriverShowsIsThere) {
       read_gpus(fakes::HostTree::from_text("").root(), ask_nvml(CHOKEPOINT_FAKE_NVML));
   ASSERT_EQ(gpus.gpus.size(), 1);
   EXPECT_EQ(gpus.gpus[0].current, (PciLink{16.0, 16}));
+}
+
+TEST(RecordedGpus, WhatNoGpuCanBeIsLeftOut) {
+  const auto tree = fakes::HostTree::from_text(
+      "/chokepoint/nvml.json <<END\n"
+      "{\"gpus\": [{\"bus_id\": \"; rm -rf /\"}, {\"bus_id\": 7}, 5, {\"name\": \"x\"},\n"
+      " {\"bus_id\": \"00000000:3B:00.0\", \"pcie_width\": -5, \"pcie_max_width\": 33,\n"
+      "  \"pcie_generation\": 0, \"pcie_max_generation\": 5000000000,\n"
+      "  \"performance_state\": 32, \"utilization_percent\": 101}]}\n"
+      "END\n");
+  const auto states = read_recorded_gpus(tree.root());
+  ASSERT_TRUE(states);
+  ASSERT_EQ(states->gpus.size(), 1U);
+  const GpuState& gpu = states->gpus.front();
+  EXPECT_EQ(gpu.address, "0000:3b:00.0");
+  for (const auto& value : {gpu.width, gpu.max_width, gpu.generation, gpu.max_generation,
+                            gpu.performance_state, gpu.utilisation_percent}) {
+    EXPECT_EQ(value, std::nullopt);
+  }
 }
 
 }  // namespace

@@ -192,6 +192,14 @@ TEST(GlooLibrary, IsMissedInOneLine) {
   EXPECT_EQ(group.error().kind, ErrorKind::NotFound);
 }
 
+TEST(GlooLibrary, ThatTheModuleNeedsIsToBeInstalled) {
+  FolderStore store("/nonexistent", seconds(1));
+  const auto group = gloo_backend(CHOKEPOINT_NEEDY_MODULE).open({}, store, {});
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error().subject, "libgloo.so.0");
+  EXPECT_NE(group.error().next_step.find("apt install libgloo0"), std::string::npos);
+}
+
 TEST(GlooLibrary, OfAnotherVersionIsNotUsed) {
   FolderStore store("/nonexistent", seconds(1));
   const auto group = gloo_backend("libm.so.6").open({}, store, {});

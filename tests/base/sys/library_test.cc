@@ -1,0 +1,45 @@
+#include "base/sys/library.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace chokepoint::sys {
+namespace {
+
+constexpr const char* kLibrary = CHOKEPOINT_FAKE_NVML;
+
+bool is_in_memory() {
+  void* handle = dlopen(kLibrary, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != nullptr) {
+    dlclose(handle);
+  }
+  return handle != nullptr;
+}
+
+TEST(Library, IsThereUntilItIsClosed) {
+  {
+    const Result<Library> library = Library::open(kLibrary);
+    ASSERT_TRUE(library) << describe(library.error());
+    EXPECT_NE(library->function<int()>("nvmlInit_v2"), nullptr);
+    EXPECT_EQ(library->function<int()>("nvmlNobodyKnows"), nullptr);
+    EXPECT_TRUE(is_in_memory());
+  }
+  EXPECT_FALSE(is_in_memory());
+}
+
+// Or a thread of its own would run where no code is any more.
+TEST(Library, OpenedForGoodStays) {
+  ASSERT_TRUE(Library::open_for_good(kLibrary));
+  EXPECT_TRUE(is_in_memory());
+}
+
+TEST(Library, ThatIsMissingIsNotFound) {
+  const Result<Library> library = Library::open("libnobody-has-this.so.1");
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().kind, ErrorKind::NotFound);
+}
+
+}  // namespace
+}  // namespace chokepoint::sys
