@@ -15,8 +15,13 @@ namespace {
 constexpr double kProcessorsCompute = 0.6;  // of the time in which nothing was under way
 constexpr double kBucketBytes = 25e6;
 
+// Who waits for a GPU's stream spins, and looks as if the processor computed.
 bool has_gpu(const NodeData& node) {
   return !node.find(record::kGpuUtilization).empty() ||
+         std::ranges::any_of(node.collectives,
+                             [](const record::Collective& each) {
+                               return each.source == record::CollectiveSource::Nccl;
+                             }) ||
          std::ranges::any_of(node.events, [](const record::Event& event) {
            return event.kind == record::kGpuProcess;
          });

@@ -57,6 +57,16 @@ TEST_F(Hidden, IsWhatAProcessorsMainThreadWorkedBeyondTheTimeAlone) {
   EXPECT_EQ(hidden(90), 0);
 }
 
+TEST_F(Hidden, AMainThreadThatSpinsForItsGpuComputesNothing) {
+  works(0, 100);
+  works(1, 100);
+  ASSERT_NEAR(hidden(60), 40, 0.1);
+  record::Collective collective = row({.ready_ms = 80, .peer_ms = 80, .end_ms = 100});
+  collective.source = record::CollectiveSource::Nccl;
+  run.add(1, collective);
+  EXPECT_LT(hidden(60), 1);
+}
+
 TEST_F(Hidden, DoesNotTakeOtherThreadsForTheMainOne) {
   works(0, 90, "gloo");
   EXPECT_EQ(hidden(50), 0);

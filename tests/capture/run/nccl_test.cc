@@ -1,0 +1,92 @@
+#include "capture/run/nccl.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+#include "base/record/names.h"
+#include "tests/base/record/record_folder.h"
+#include "tests/capture/nccl/ring_writer.h"
+
+namespace chokepoint::capture::run {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+constexpr const char* kPath = "/opt/lib/libnccl-profiler-chokepoint.so";
+
+class RunNccl : public record::RecordFolder {
+ protected:
+  std::unique_ptr<Nccl> nccl(Options options = {},
+                             const std::optional<std::filesystem::path>& plugin = kPath) {
+    options.runtime_folder = folder_.path();
+    return std::make_unique<Nccl>(options, plugin, clock_, *writer_,
+                                  [this](const record::Collective&) { ++beats_; });
+  }
+
+  std::unique_ptr<record::Writer> writer_ = open_writer();
+  std::atomic<int> beats_ = 0;
+};
+
+TEST_F(RunNccl, GivesTheJobThePluginAndAFolder) {
+  const auto variables = nccl()->environment();
+  EXPECT_THAT(variables, ElementsAre(Pair(kPluginVariable, kPath),
+                                     Pair(nccl::kFolderVariable, HasSubstr("chokepoint-nccl-"))));
+}
+
+TEST_F(RunNccl, HandsOnTheProfilerThatTheJobHadSet) {
+  const auto variables = nccl({.nccl_profiler = "inspector"})->environment();
+  EXPECT_THAT(variables, testing::Contains(Pair(nccl::kNextVariable, "inspector")));
+}
+
+TEST_F(RunNccl, NeverHandsThePluginOnToItself) {
+  EXPECT_EQ(nccl({.nccl_profiler = std::string("/elsewhere/") + kPlugin})->environment().size(),
+            2U);
+}
+
+TEST_F(RunNccl, SaysWhyItSeesNothing) {
+  EXPECT_THAT(nccl({}, std::nullopt)->remarks(), ElementsAre(HasSubstr(kPlugin)));
+  EXPECT_THAT(nccl({.starts_job = false})->remarks(), ElementsAre(HasSubstr("started already")));
+  EXPECT_THAT(nccl({}, std::nullopt)->environment(), IsEmpty());
+  EXPECT_THAT(nccl({.starts_job = false})->environment(), IsEmpty());
+}
+
+TEST_F(RunNccl, IsSilentWhereNobodyWantsIt) {
+  EXPECT_THAT(nccl({.nccl = false})->remarks(), IsEmpty());
+  EXPECT_THAT(nccl({.nccl = false})->environment(), IsEmpty());
+}
+
+TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
+  const auto watched = nccl();
+  const std::filesystem::path folder = watched->environment()[1].second;
+  nccl::RingWriter rings(folder / "1.nccl");
+  watched->begin([] {
+    return std::make_shared<const job::JobProcesses>(
+        job::JobProcesses{{.pid = 4711, .rank = {.rank = 6}}});
+  });
+  rings.push(0, nccl::Kind::Collective, 1, {{nccl::word::kId, 1}, {nccl::word::kFunction, 1}});
+  rings.push(0, nccl::Kind::Proxy, 1, {{nccl::word::kId, 9}});
+  rings.file().header.unkept = 3;
+  watched->end();
+  writer_->close();
+  EXPECT_EQ(beats_, 1);
+  record::Reader reader = open_reader();
+  std::vector<record::Collective> rows;
+  ASSERT_TRUE(reader.each<record::Collective>([&](const auto& row) { rows.push_back(row); }));
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].rank.value(), 6);
+  EXPECT_EQ(rows[0].source, record::CollectiveSource::Nccl);
+  const auto events = *reader.all<record::Event>();
+  ASSERT_EQ(events.size(), 2U);
+  for (const record::Event& event : events) {
+    EXPECT_EQ(event.kind, record::kDropped);
+    EXPECT_EQ(event.subject, "nccl");
+  }
+  EXPECT_THAT(events[0].detail, HasSubstr("\"rows\":3"));
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::run
