@@ -69,8 +69,8 @@ void define(cli::Flags& flags, CollectiveFlags& told) {
       .group("Who takes part")
       .option("local", &told.local, "N", "this many ranks on this host, started here", 0,
               collective::kMostRanksPerHost)
-      .option("hosts", &told.hosts, "HOST,…",
-              "ranks on these hosts, started by the 'chokepoint serve' there: HOST or HOST:PORT")
+      .option("hosts", &told.hosts, "HOSTS",
+              "ranks on these hosts, started by the 'chokepoint serve' there: HOST,HOST:PORT")
       .option("ranks-per-host", &told.ranks_per_host, "N", "with --hosts", 1,
               collective::kMostRanksPerHost)
       .option("port,p", &told.port, "PORT", "with --hosts: their control port", 1, 65535)

@@ -192,7 +192,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::run(cli::Context& context) {
   }
   if (!*seat) {
     return fail(ErrorKind::Usage, "", "", "nobody has said which rank this is",
-                "start it with torchrun, mpirun or srun, or give --local N or --hosts HOST,…");
+                "start it with torchrun, mpirun or srun, or give --local N or --hosts HOST,HOST");
   }
   return take_seat(**seat, signals->descriptor(), context);
 }
