@@ -62,10 +62,11 @@ std::uint64_t Pattern::value(int rank, std::uint64_t index) const {
   return (mixed(place) + number) % ranks < largest_exact(operation_.type) / 2 ? 1 : 0;
 }
 
-std::vector<std::byte> Pattern::period(std::optional<int> source) const {
+std::vector<std::byte> Pattern::period(std::optional<int> source, std::uint64_t elements) const {
   const std::uint64_t size = bytes_of(operation_.type);
-  std::vector<std::byte> bytes(kPeriod * size);
-  for (std::uint64_t i = 0; i < kPeriod; ++i) {
+  const std::uint64_t count = std::min(elements, kPeriod);
+  std::vector<std::byte> bytes(count * size);
+  for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t number = 0;
     for (int rank = source.value_or(0); rank < (source ? *source + 1 : operation_.ranks); ++rank) {
       number += value(rank, i);
@@ -76,8 +77,9 @@ std::vector<std::byte> Pattern::period(std::optional<int> source) const {
 }
 
 void Pattern::fill_input(std::span<std::byte> input) const {
-  const std::vector<std::byte> pattern = period(rank_);
-  walk(0, input.size(), pattern.size(),
+  const std::uint64_t size = bytes_of(operation_.type);
+  const std::vector<std::byte> pattern = period(rank_, input.size() / size);
+  walk(0, input.size(), kPeriod * size,
        [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
          std::memcpy(input.data() + to, pattern.data() + from, bytes);
        });
@@ -117,9 +119,9 @@ std::optional<Wrong> Pattern::check_output(std::span<const std::byte> output) co
   double wanted = 0;
   std::uint64_t start = 0;
   for (const Stretch& stretch : this->output()) {
-    const std::vector<std::byte> pattern = period(stretch.source);
+    const std::vector<std::byte> pattern = period(stretch.source, stretch.first + stretch.count);
     walk(stretch.first * size, std::min(stretch.count * size, output.size() - start),
-         pattern.size(), [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+         kPeriod * size, [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
            const std::byte* here = output.data() + start + to;
            if (at || std::memcmp(here, pattern.data() + from, bytes) == 0) {
              return;

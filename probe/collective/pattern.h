@@ -47,8 +47,8 @@ class Pattern {
   bool sums_up() const;
   std::uint64_t most() const;
   std::uint64_t value(int rank, std::uint64_t index) const;
-  // The elements of one period, as they lie in memory.
-  std::vector<std::byte> period(std::optional<int> source) const;
+  // The elements of one period, as they lie in memory; no more of them than there are.
+  std::vector<std::byte> period(std::optional<int> source, std::uint64_t elements) const;
 
   Operation operation_;
   int rank_;

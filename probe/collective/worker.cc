@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
 #include "base/math/units.h"
@@ -10,9 +11,6 @@
 
 namespace chokepoint::probe::collective {
 namespace {
-
-// What a rank has for an operation besides what is held against it.
-constexpr std::uint64_t kCopies = 2;
 
 class Worker {
  public:
@@ -80,7 +78,10 @@ class Worker {
   }
 
   Result<> check_memory() const {
-    const std::uint64_t wanted = kCopies * (input_bytes(operation_) + output_bytes(operation_));
+    // The library's own two, and what they are filled from or held against.
+    const std::uint64_t input = input_bytes(operation_);
+    const std::uint64_t output = output_bytes(operation_);
+    const std::uint64_t wanted = input + output + std::max(input, output);
     if (job_.memory_bytes == 0 || wanted <= job_.memory_bytes) {
       return {};
     }

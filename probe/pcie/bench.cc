@@ -6,7 +6,6 @@
 #include <array>
 
 #include "probe/pcie/pattern.h"
-#include "probe/pcie/stopwatch.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -27,11 +26,6 @@ void note(std::span<const std::byte> bytes, std::uint64_t seed, const std::strin
     verified.wrong.push_back(fmt::format("{}: byte {} of {} differs", what, *at, bytes.size()));
   }
 }
-
-struct Ways {
-  Lane to;
-  Lane from;
-};
 
 }  // namespace
 
@@ -72,43 +66,40 @@ Result<> Bench::clear(std::span<std::byte> target) const {
   return done ? first_.finish() : done;
 }
 
-Result<> Bench::copy(std::span<std::byte> source, std::span<std::byte> target, const Pace& pace,
-                     const std::string& memory, HostCopies& copies, Verified& verified) const {
-  const Ways ways{
-      .to = {.stream = &first_, .copy = [&] { return first_.to_gpu(in_.address(), source); }},
-      .from = {.stream = &second_,
-               .copy = [&] { return second_.from_gpu(target, out_.address()); }}};
-  fill_pattern(source, kToGpu);
-  if (auto done = write_pattern(*gpu_, out_, kFromGpu); !done) {
+Result<> Bench::once(std::span<const Lane> lanes, const Copied& copied, const Pace& pace,
+                     std::optional<double>& rate, Verified& verified) const {
+  if (auto done = clear(copied.target); !done) {
     return done;
   }
-  const auto once = [&](std::span<const Lane> lanes, std::optional<double>& rate,
-                        const std::string& way) -> Result<> {
-    if (auto done = clear(target); !done) {
-      return done;
-    }
-    const auto measured = measure(lanes, source.size(), pace);
-    if (!measured) {
-      return fail(measured.error());
-    }
-    rate = *measured;
-    const bool is_to = lanes.front().stream == &first_;
-    if (is_to) {
-      if (auto done = verify(*gpu_, in_, kToGpu, way + memory, verified); !done) {
-        return done;
-      }
-    }
-    if (!is_to || lanes.size() > 1) {
-      note(target, kFromGpu, way + memory, verified);
-    }
-    return {};
-  };
-  auto done = once(std::array{ways.to}, copies.to_gpu_mbps, "to the GPU from ");
+  const auto measured = measure(lanes, in_.bytes(), pace);
+  if (!measured) {
+    return fail(measured.error());
+  }
+  rate = *measured;
+  if (copied.from_gpu) {
+    note(copied.target, kFromGpu, copied.what, verified);
+  }
+  return copied.to_gpu ? verify(*gpu_, in_, kToGpu, copied.what, verified) : Result<>();
+}
+
+Result<> Bench::copy(std::span<std::byte> source, std::span<std::byte> target, const Pace& pace,
+                     const std::string& memory, HostCopies& copies, Verified& verified) const {
+  const Lane to{.stream = &first_, .copy = [&] { return first_.to_gpu(in_.address(), source); }};
+  const Lane from{.stream = &second_,
+                  .copy = [&] { return second_.from_gpu(target, out_.address()); }};
+  fill_pattern(source, kToGpu);
+  auto done = write_pattern(*gpu_, out_, kFromGpu);
   if (done) {
-    done = once(std::array{ways.from}, copies.from_gpu_mbps, "from the GPU to ");
+    done = once(std::array{to}, {"to the GPU from " + memory, target, true, false}, pace,
+                copies.to_gpu_mbps, verified);
   }
   if (done) {
-    done = once(std::array{ways.to, ways.from}, copies.both_mbps, "both ways, ");
+    done = once(std::array{from}, {"from the GPU to " + memory, target, false, true}, pace,
+                copies.from_gpu_mbps, verified);
+  }
+  if (done) {
+    done = once(std::array{to, from}, {"both ways, " + memory, target, true, true}, pace,
+                copies.both_mbps, verified);
   }
   return done;
 }

@@ -12,6 +12,7 @@
 #include "base/gpu/stream.h"
 #include "probe/pcie/outcome.h"
 #include "probe/pcie/pace.h"
+#include "probe/pcie/stopwatch.h"
 
 namespace chokepoint::probe::pcie {
 
@@ -46,6 +47,16 @@ class Bench {
         out_(std::move(out)),
         first_(std::move(first)),
         second_(std::move(second)) {}
+
+  // What a measurement copies, so that it can be held against what was sent.
+  struct Copied {
+    std::string what;
+    std::span<std::byte> target;
+    bool to_gpu;
+    bool from_gpu;
+  };
+  Result<> once(std::span<const Lane> lanes, const Copied& copied, const Pace& pace,
+                std::optional<double>& rate, Verified& verified) const;
   Result<> clear(std::span<std::byte> target) const;
 
   const gpu::Cuda* gpu_;

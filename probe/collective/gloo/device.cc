@@ -48,11 +48,24 @@ bool can_bind(const net::Address& address) {
   return net::bind_udp({.address = address}, {}).has_value();
 }
 
+constexpr std::string_view kNotReached =
+    ", by which no other host can be reached; name an interface by --interface or "
+    "GLOO_SOCKET_IFNAME";
+
 GlooDevices loopback(const NameLookup& lookup) {
   return {.devices = {{.address = kLoopback}},
           .remark = "the host's name '" + lookup.name +
-                    "' stands for no address of this host, so that Gloo took loopback, by which no "
-                    "other host can be reached; set GLOO_SOCKET_IFNAME"};
+                    "' stands for no address of this host, so that Gloo took loopback" +
+                    std::string(kNotReached)};
+}
+
+GlooDevices by_name(const net::Address& own, const NameLookup& lookup) {
+  GlooDevices chosen{.devices = {{.address = own.text()}}};
+  if (own.is_loopback()) {
+    chosen.remark =
+        "the host's name '" + lookup.name + "' stands for " + own.text() + std::string(kNotReached);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ Result<GlooDevices> choose_gloo_devices(const std::string& named, const NameLook
     return loopback(lookup);
   }
   const auto own = std::ranges::find_if(*addresses, lookup.is_own);
-  return own == addresses->end() ? loopback(lookup) : GlooDevices{{{.address = own->text()}}};
+  return own == addresses->end() ? loopback(lookup) : by_name(*own, lookup);
 }
 
 NameLookup own_name_lookup() {

@@ -2,10 +2,13 @@
 
 #include <poll.h>
 
+#include <cstdlib>
+
 #include "base/control/fields.h"
-#include "base/sys/host_name.h"
+#include "base/host/addresses.h"
 #include "probe/collective/launch/children.h"
 #include "probe/collective/order.h"
+#include "probe/collective/way/way.h"
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -29,6 +32,21 @@ Seat seat_of(const RanksWanted& wanted, int index, const Session& session) {
           .job = wanted.job,
           .meeting = {peer.text(), wanted.port},
           .secret = wanted.secret};
+}
+
+bool is_steered() {
+  return std::getenv("GLOO_SOCKET_IFNAME") != nullptr ||
+         std::getenv("NCCL_SOCKET_IFNAME") != nullptr;
+}
+
+// Where nobody named an interface: the one by which the client came. Gloo's own choice is the
+// address of the host's name, which on many hosts is loopback.
+RankOptions with_interface(RankOptions options, const Session& session) {
+  const net::Address local = session.local().address.unmapped();
+  if (options.interface.empty() && !local.is_loopback() && !is_steered()) {
+    options.interface = interface_of(local, host::read_addresses(session.surroundings().root));
+  }
+  return options;
 }
 
 Json body_of(const ChildEnd& end) {
@@ -141,7 +159,8 @@ Result<Json> RankService::serve(Session& session, const Json& parameters) {
     return std::unexpected(wanted.error());
   }
   Children children(session.surroundings().clock, true);
-  const std::vector<std::string> command = command_of(program_, wanted->options);
+  const std::vector<std::string> command =
+      command_of(program_, with_interface(wanted->options, session));
   for (int i = 0; i < wanted->count; ++i) {
     if (const Result<> started =
             children.start(command, seat_of(*wanted, i, session), wanted->count);

@@ -44,7 +44,7 @@ std::optional<std::string> first_of_slurm(const Variables& variables) {
 }
 
 Result<std::string> master(const Variables& variables, const Seat& seat) {
-  if (const std::string address = value_of(variables, "MASTER_ADDR"); !address.empty()) {
+  if (std::string address = value_of(variables, "MASTER_ADDR"); !address.empty()) {
     return address;
   }
   if (is_all_local(variables, seat.place.ranks) || seat.place.ranks == 1) {

@@ -76,8 +76,8 @@ class Search {
     wanted.socket.no_delay = true;
     Result<Client> client = Client::connect(wanted, patience_);
     if (!client) {
-      goes_on_ = is_elsewhere(client.error());
-      return client;
+      goes_on_ = is_elsewhere(client.error()) && !is_gone(client.error());
+      return goes_on_ || !is_gone(client.error()) ? std::move(client) : gone();
     }
     // From here on it is the meeting that waits for the others, and tells who did not come.
     const Result<Json> ready =
@@ -90,9 +90,20 @@ class Search {
     return client;
   }
 
-  // What is wrong at the likeliest port tells more than that others are closed.
+  // Who starts a rank opens the one port before.
+  bool is_gone(const Error& error) const {
+    return options_.ports == 1 && error.kind == ErrorKind::Refused;
+  }
+
+  std::unexpected<Error> gone() const {
+    return fail(ErrorKind::Refused, "", place_of(options_), "nobody meets there any more",
+                "has the command ended that started this rank, or does a firewall refuse it?");
+  }
+
+  // What is wrong at the likeliest port tells more than that others are closed; and what ends with
+  // all patience tells nothing.
   void note(const Error& error) {
-    if (!last_ || error.kind != ErrorKind::Refused) {
+    if (!last_ || (error.kind != ErrorKind::Refused && !patience_.over())) {
       last_ = error;
     }
   }

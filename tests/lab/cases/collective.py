@@ -73,6 +73,19 @@ def test_the_data_go_where_gloo_is_told(lab):
     holds(other.a.counters()["sent_bytes"] - before > 3 * MIB, "the data went elsewhere")
 
 
+def test_servers_start_ranks_on_the_way_by_which_they_were_reached(lab):
+    """The hosts' names mean loopback here, as on a fresh Debian."""
+    link, ends = two_hosts(lab, rate_mbps=1000)
+    for end in ends:
+        end.host.serve(["chokepoint", "serve", "--insecure-open"], 5210)
+    told = ends[0].host.json(["chokepoint", "probe", "collective", "--hosts",
+                              f"{link.a.ipv4},{link.b.ipv4}", "--bytes", "1M", "--iterations", 3,
+                              "--json"], timeout=60)
+    only_size(told)
+    same(told["ranks"], 2, "ranks")
+    same(told["interface"], link.a.interface, "interface")
+
+
 def test_a_rank_whose_peer_dies_ends_with_an_error(lab):
     link, ends = two_hosts(lab, rate_mbps=1000)
     started = [end.host.start(["chokepoint", "probe", "collective", "--backend", "gloo",

@@ -168,6 +168,14 @@ TEST_F(MeetingTest, NobodyThereIsToldWithThePorts) {
   EXPECT_THAT(describe(joined.error()), HasSubstr("connection refused"));
 }
 
+TEST_F(MeetingTest, WhoseStarterIsGoneDoesNotWait) {
+  open();
+  MemberOptions wanted = options(0);
+  wanted.timeout = seconds(200);
+  meeting_.reset();
+  EXPECT_EQ(Member::join(wanted).error().kind, ErrorKind::Refused);
+}
+
 TEST_F(MeetingTest, WithoutTheKeyNobodyComesIn) {
   const control::Secret key = control::random_secret();
   open(key);

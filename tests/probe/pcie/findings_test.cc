@@ -12,9 +12,9 @@ using checks::Checks;
 using checks::Status;
 
 constexpr double kGigabyte = 8000;  // a GB/s in 10^6 bit/s
-const host::PciLink kGen5{.speed_gts = 32, .width = 16};
-const host::PciLink kGen4{.speed_gts = 16, .width = 16};
-const host::PciLink kGen1{.speed_gts = 2.5, .width = 16};
+constexpr host::PciLink kGen5{.speed_gts = 32, .width = 16};
+constexpr host::PciLink kGen4{.speed_gts = 16, .width = 16};
+constexpr host::PciLink kGen1{.speed_gts = 2.5, .width = 16};
 
 // A Gen5 GPU below a root port of node 0, and copies that are as good as they get.
 Device gpu() {

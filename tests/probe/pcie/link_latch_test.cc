@@ -12,7 +12,9 @@ namespace chokepoint::probe::pcie {
 namespace {
 
 constexpr const char* kGenerations = "FAKE_NVML_GENERATIONS";
-const std::string kFolder = "/sys/devices/pci0000:3a/0000:3a:00.0/";
+
+// A file of the GPU's root port, or below it.
+std::string at(const std::string& file) { return "/sys/devices/pci0000:3a/0000:3a:00.0/" + file; }
 
 class LinkLatchTest : public testing::Test {
  protected:
@@ -21,7 +23,7 @@ class LinkLatchTest : public testing::Test {
     unsetenv("FAKE_NVML_REPLAYS");
   }
 
-  // Until `enough` holds of what sysfs is to show next; waits no longer than a test may.
+  // For several looks.
   static void wait() { std::this_thread::sleep_for(std::chrono::milliseconds(150)); }
 
   fakes::HostTree tree_ = fakes::HostTree::from_fixture("gpu-gen2-load");
@@ -56,8 +58,8 @@ TEST_F(LinkLatchTest, WhatIsSeenWithoutLoadCountsForNothing) {
 TEST_F(LinkLatchTest, WithoutNvmlSysfsTells) {
   LinkLatch latch(tree_.root(), "0000:3b:00.0", nullptr);
   latch.copying() = true;
-  tree_.write(kFolder + "0000:3b:00.0/current_link_speed", "16.0 GT/s PCIe");
-  tree_.write(kFolder + "current_link_speed", "16.0 GT/s PCIe");
+  tree_.write(at("0000:3b:00.0/current_link_speed"), "16.0 GT/s PCIe");
+  tree_.write(at("current_link_speed"), "16.0 GT/s PCIe");
   wait();
   const LinkSeen seen = latch.stop();
   EXPECT_EQ(seen.idle, (host::PciLink{.speed_gts = 5, .width = 16}));
@@ -71,9 +73,9 @@ TEST_F(LinkLatchTest, CountsReplaysAndErrorsMeanwhile) {
   setenv("FAKE_NVML_REPLAYS", "5", 1);
   const auto nvml = host::NvmlLinks::open(CHOKEPOINT_FAKE_NVML);
   ASSERT_TRUE(nvml);
-  tree_.write(kFolder + "aer_dev_correctable", "RxErr 3\nTOTAL_ERR_COR 3");
+  tree_.write(at("aer_dev_correctable"), "RxErr 3\nTOTAL_ERR_COR 3");
   LinkLatch latch(tree_.root(), "0000:3b:00.0", &*nvml);
-  tree_.write(kFolder + "aer_dev_correctable", "RxErr 10\nTOTAL_ERR_COR 10");
+  tree_.write(at("aer_dev_correctable"), "RxErr 10\nTOTAL_ERR_COR 10");
   const LinkSeen seen = latch.stop();
   EXPECT_EQ(*seen.replays_after - *seen.replays_before, 5);
   EXPECT_EQ(seen.errors_before, 3);

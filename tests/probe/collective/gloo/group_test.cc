@@ -18,16 +18,16 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 Result<std::unique_ptr<Communicator>> open(int rank, int ranks, Store& store,
-                                           BackendOptions options = {.interface = "127.0.0.1",
-                                                                     .timeout = seconds(20)}) {
+                                           const BackendOptions& options = {
+                                               .interface = "127.0.0.1", .timeout = seconds(20)}) {
   const Place place{.rank = rank, .ranks = ranks, .local_rank = rank, .host = "here"};
   return gloo_backend(CHOKEPOINT_GLOO_MODULE).open(place, store, options);
 }
 
-const Operation kLarge{.collective = Collective::AllReduce,
-                       .type = ElementType::Float32,
-                       .bytes = 4'000'000,
-                       .ranks = 2};
+const Operation large{.collective = Collective::AllReduce,
+                      .type = ElementType::Float32,
+                      .bytes = 4'000'000,
+                      .ranks = 2};
 
 TEST(GlooGroup, GoesOnFromSizeToSizeAndFromCollectiveToCollective) {
   const FreshFolder folder;
@@ -60,7 +60,7 @@ TEST(GlooGroup, TellsOfARankThatDies) {
   const pid_t other = elsewhere([&] {
     FolderStore store(folder.path(), seconds(20));
     auto group = open(1, 2, store);
-    if (group && (*group)->prepare(kLarge) && (*group)->run(1)) {
+    if (group && (*group)->prepare(large) && (*group)->run(1)) {
       std::raise(SIGKILL);
     }
     return 1;
@@ -68,7 +68,7 @@ TEST(GlooGroup, TellsOfARankThatDies) {
   FolderStore store(folder.path(), seconds(20));
   auto group = open(0, 2, store);
   ASSERT_TRUE(group) << describe(group.error());
-  ASSERT_TRUE((*group)->prepare(kLarge));
+  ASSERT_TRUE((*group)->prepare(large));
   ASSERT_TRUE((*group)->run(1));
   const auto more = (*group)->run(1000);
   ASSERT_FALSE(more);
@@ -88,7 +88,7 @@ TEST(GlooGroup, WaitsForASilentRankNoLongerThanItMay) {
   FolderStore store(folder.path(), seconds(20));
   auto group = open(0, 2, store, {.interface = "127.0.0.1", .timeout = seconds(1)});
   ASSERT_TRUE(group) << describe(group.error());
-  ASSERT_TRUE((*group)->prepare(kLarge));
+  ASSERT_TRUE((*group)->prepare(large));
   const auto waited = (*group)->run(1);
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().kind, ErrorKind::Timeout) << describe(waited.error());
@@ -158,11 +158,11 @@ TEST(GlooGroup, SaysHowTheDataWent) {
   const pid_t other = elsewhere([&] {
     FolderStore store(folder.path(), seconds(20));
     auto group = open(1, 2, store);
-    return group && (*group)->prepare(kLarge) && (*group)->run(1) ? 0 : 1;
+    return group && (*group)->prepare(large) && (*group)->run(1) ? 0 : 1;
   });
   FolderStore store(folder.path(), seconds(20));
   auto group = open(0, 2, store);
-  ASSERT_TRUE(group && (*group)->prepare(kLarge) && (*group)->run(1));
+  ASSERT_TRUE(group && (*group)->prepare(large) && (*group)->run(1));
   const Way way = (*group)->way();
   EXPECT_EQ(way.library, "libgloo");
   EXPECT_EQ(way.transport, "tcp");

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 net::Address address(std::string_view text) { return net::Address::parse(text).value(); }
 
-NameLookup lookup(std::vector<net::Address> addresses, const std::string& own) {
+NameLookup lookup(const std::vector<net::Address>& addresses, const std::string& own) {
   return {.name = "node1",
           .addresses = [addresses] { return addresses; },
           .is_own = [own](const net::Address& each) { return each.text() == own; }};
@@ -56,6 +56,14 @@ TEST(GlooDevices, AreLoopbackWithARemarkWhereTheNameLeadsNowhere) {
   EXPECT_EQ(chosen->devices[0].address, "127.0.0.1");
   EXPECT_THAT(chosen->remark, HasSubstr("'node1'"));
   EXPECT_THAT(chosen->remark, HasSubstr("GLOO_SOCKET_IFNAME"));
+}
+
+TEST(GlooDevices, WarnOfANameThatMeansLoopback) {
+  const auto chosen = choose_gloo_devices("", lookup({address("127.0.1.1")}, "127.0.1.1"));
+  ASSERT_TRUE(chosen);
+  ASSERT_EQ(chosen->devices.size(), 1U);
+  EXPECT_EQ(chosen->devices[0].address, "127.0.1.1");
+  EXPECT_THAT(chosen->remark, HasSubstr("'node1' stands for 127.0.1.1"));
 }
 
 TEST(Hex, CarriesEveryByte) {

@@ -11,7 +11,7 @@ std::uint16_t half_of(int number) {
   if (number == 0) {
     return 0;
   }
-  const int exponent = std::bit_width(static_cast<unsigned>(number)) - 1;
+  const int exponent = static_cast<int>(std::bit_width(static_cast<unsigned>(number))) - 1;
   const int fraction = (number - (1 << exponent)) << (10 - exponent);
   return static_cast<std::uint16_t>(((exponent + 15) << 10) | fraction);
 }

@@ -29,14 +29,15 @@ class Nccl : public testing::Test {
     setenv("TMPDIR", folder_.path().c_str(), 1);
     setenv("FAKE_CUDA_GPUS", "4", 1);
   }
-  ~Nccl() override {
+  void TearDown() override {
     for (const char* name : {"FAKE_NCCL", "FAKE_NCCL_FAILS", "FAKE_CUDA", "FAKE_CUDA_GPUS",
                              "FAKE_CUDA_BUSY", "TMPDIR"}) {
       unsetenv(name);
     }
   }
 
-  Result<std::unique_ptr<Communicator>> open(int rank, int ranks, BackendOptions options = {}) {
+  Result<std::unique_ptr<Communicator>> open(int rank, int ranks,
+                                             const BackendOptions& options = {}) {
     const Place place{.rank = rank, .ranks = ranks, .local_rank = rank, .host = "here"};
     return nccl_backend({.nccl = CHOKEPOINT_FAKE_NCCL, .cuda = CHOKEPOINT_FAKE_CUDA})
         .open(place, store_, options);
@@ -59,7 +60,7 @@ class Nccl : public testing::Test {
   static Error none(const std::string& why) { return {ErrorKind::Io, "", "", 0, why}; }
 
   // Of a lone rank's run.
-  Error failure_of(BackendOptions options) {
+  Error failure_of(const BackendOptions& options) {
     auto group = open(0, 1, options);
     const Operation operation{.bytes = 64};
     if (!group || !(*group)->prepare(operation)) return none("not begun");

@@ -43,12 +43,12 @@ HostNetwork made_host(const std::vector<MadeNic>& nics) {
   return host;
 }
 
-const MadeNic kLoopback{"lo", NicKind::Loopback, {}, "127.0.0.1"};
-const MadeNic kSlow{"eno1", NicKind::Physical, 1000, "10.0.0.1"};
-const MadeNic kFast{"ens3", NicKind::Physical, 100000, "10.1.0.1"};
+const MadeNic loopback{"lo", NicKind::Loopback, {}, "127.0.0.1"};
+const MadeNic slow{"eno1", NicKind::Physical, 1000, "10.0.0.1"};
+const MadeNic fast{"ens3", NicKind::Physical, 100000, "10.1.0.1"};
 
 TEST(Way, IsThatOfMostConnections) {
-  const HostNetwork host = made_host({kLoopback, kSlow, kFast});
+  const HostNetwork host = made_host({loopback, slow, fast});
   const Way way =
       way_of_sockets({connection("10.0.0.1", "10.0.0.2"), connection("10.1.0.1", "10.1.0.2"),
                       connection("10.1.0.1", "10.1.0.3")},
@@ -60,7 +60,7 @@ TEST(Way, IsThatOfMostConnections) {
 }
 
 TEST(Way, IsNotKnownWithoutAConnection) {
-  const Way way = way_of_sockets({}, 1, made_host({kSlow}), gloo_hints());
+  const Way way = way_of_sockets({}, 1, made_host({slow}), gloo_hints());
   EXPECT_EQ(way.transport, "");
   EXPECT_EQ(way.sockets_per_peer, std::nullopt);
   EXPECT_EQ(way.link_mbps, std::nullopt);
@@ -68,7 +68,7 @@ TEST(Way, IsNotKnownWithoutAConnection) {
 
 TEST(Way, IsLoopbackWhereThePeerIsThisHostByAnyAddress) {
   const Way way = way_of_sockets({connection("10.0.0.1", "10.0.0.1")}, 2,
-                                 made_host({kLoopback, kSlow, kFast}), gloo_hints());
+                                 made_host({loopback, slow, fast}), gloo_hints());
   EXPECT_EQ(way.interface, "lo");
   EXPECT_EQ(way.better, "");
 }
@@ -82,7 +82,7 @@ TEST(Way, HasTheFamilyOfItsAddresses) {
 }
 
 TEST(BetterWay, IsAFasterInterface) {
-  const HostNetwork host = made_host({kLoopback, kSlow, kFast});
+  const HostNetwork host = made_host({loopback, slow, fast});
   EXPECT_THAT(better_than("eno1", host, gloo_hints()),
               AllOf(HasSubstr("ens3 at 100000 Mb/s"), HasSubstr("GLOO_SOCKET_IFNAME=ens3 ")));
   EXPECT_THAT(better_than("eno1", host, nccl_hints()), HasSubstr("NCCL_SOCKET_IFNAME==ens3 "));
@@ -96,20 +96,20 @@ TEST(BetterWay, IsNoneThatIsDownOrHasNoAddressOrIsNoHardware) {
                                MadeNic{"ens3", NicKind::Physical, {}, "10.1.0.1"},
                                MadeNic{"tap0", NicKind::Virtual, 100000, "10.1.0.1"},
                                MadeNic{"veth0", NicKind::Veth, 100000, "10.1.0.1"}}) {
-    EXPECT_EQ(better_than("eno1", made_host({kLoopback, kSlow, other}), gloo_hints()), "");
+    EXPECT_EQ(better_than("eno1", made_host({loopback, slow, other}), gloo_hints()), "");
   }
 }
 
 TEST(BetterWay, IsAPortInsteadOfABridge) {
   const HostNetwork host =
-      made_host({{"docker0", NicKind::Bridge, 10000, "172.17.0.1"}, kLoopback, kSlow});
+      made_host({{"docker0", NicKind::Bridge, 10000, "172.17.0.1"}, loopback, slow});
   EXPECT_THAT(better_than("docker0", host, gloo_hints()),
               AllOf(HasSubstr("docker0 is a bridge"), HasSubstr("GLOO_SOCKET_IFNAME=eno1 ")));
 }
 
 TEST(BetterWay, IsNotSoughtForWhatIsUnknown) {
-  EXPECT_EQ(better_than("gone0", made_host({kSlow}), gloo_hints()), "");
-  const HostNetwork host = made_host({{"ens1", NicKind::Physical, {}, "10.0.0.1"}, kFast});
+  EXPECT_EQ(better_than("gone0", made_host({slow}), gloo_hints()), "");
+  const HostNetwork host = made_host({{"ens1", NicKind::Physical, {}, "10.0.0.1"}, fast});
   EXPECT_EQ(better_than("ens1", host, gloo_hints()), "");
 }
 
