@@ -52,6 +52,14 @@ void add_ranks(const Scene& scene, Diagnosis& diagnosis) {
   std::ranges::sort(diagnosis.ranks, {}, &RankFigures::rank);
 }
 
+bool has_nccl(const RunData& run) {
+  return std::ranges::any_of(run.nodes, [](const NodeData& node) {
+    return std::ranges::any_of(node.collectives, [](const record::Collective& each) {
+      return each.source == record::CollectiveSource::Nccl;
+    });
+  });
+}
+
 Scene scene_of(const RunData& run, const DiagnoseOptions& options, const Inquiry& inquiry) {
   return {.run = run,
           .options = options,
@@ -82,6 +90,11 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   if (inquiry.phases.source != PhaseSource::Library) {
     diagnosis.missing.emplace_back(
         "the library's messages were not seen: a rank that comes late may look like computing");
+  }
+  if (inquiry.phases.source != PhaseSource::Library && has_nccl(run)) {
+    diagnosis.missing.emplace_back(
+        "NCCL told of too few whole steps when its ranks came: CHOKEPOINT_NCCL_WINDOW=all in the "
+        "job's environment has it tell of all");
   }
   inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
   const Scene scene = scene_of(run, options, inquiry);

@@ -73,8 +73,9 @@ constexpr std::int64_t kNoConnection = std::int64_t{1} << 40U;  // none of the r
 
 std::int64_t ranks_of_message(const record::Collective& row) {
   const std::int64_t ranks = row.number >> kRanksAbove;
-  const auto [low, high] = std::minmax(ranks / kMostRanks, ranks % kMostRanks);
-  return kNoConnection + low * kMostRanks + high;
+  const std::int64_t from = ranks / kMostRanks;
+  const std::int64_t to = ranks % kMostRanks;
+  return kNoConnection + std::min(from, to) * kMostRanks + std::max(from, to);
 }
 
 Exchange exchange_of(const record::Collective& row, std::size_t place, const Clocks& clocks,

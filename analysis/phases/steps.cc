@@ -82,7 +82,8 @@ std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const 
 }
 
 // NCCL tells for a share of the time when a rank came to a collective: these steps stand for all.
-std::vector<Span> those_told(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
+std::vector<Span> those_told(const std::vector<Span>& steps, const RunData& run,
+                             const Clocks& clocks) {
   const Spans untold = untold_arrivals(run, clocks);
   std::vector<Span> told = steps;
   std::erase_if(told, [&](const Span& step) { return covered_ns(untold, step) > 0; });
@@ -121,7 +122,7 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   const std::int64_t until_ns = known_until_ns(run, clocks);
   std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });
   line.settled = those_read(std::move(line.settled), run, clocks);
-  line.settled = those_told(std::move(line.settled), run, clocks);
+  line.settled = those_told(line.settled, run, clocks);
   return line;
 }
 

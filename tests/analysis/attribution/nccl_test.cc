@@ -7,6 +7,10 @@
 namespace chokepoint::analysis {
 namespace {
 
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
 class NcclJob : public testing::Test {
  protected:
   NcclJob() {
@@ -57,6 +61,20 @@ TEST_F(NcclJob, AFullLinkIsNamedWithWhatNcclWaitedFor) {
                   testing::Field(&Evidence::what, testing::HasSubstr("for the network")),
                   testing::Field(&Evidence::value, testing::Optional(testing::DoubleNear(80, 0.1))),
                   testing::Field(&Evidence::from, testing::HasSubstr("network_wait_ns")))));
+}
+
+TEST_F(NcclJob, WhereTooFewArrivalsAreToldItSaysWhatWouldHelp) {
+  made_.way(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 3, .mbps = 300});
+  exchange(3, {0, 40});
+  EXPECT_THAT(found().missing, Not(Contains(HasSubstr("CHOKEPOINT_NCCL_WINDOW"))));
+  for (NodeData& node : made_.data.nodes) {
+    for (record::Collective& row : node.collectives) {
+      row.own_ready_ns = {};
+    }
+  }
+  const Diagnosis diagnosis = found();
+  EXPECT_THAT(diagnosis.missing, Contains(HasSubstr("CHOKEPOINT_NCCL_WINDOW")));
+  EXPECT_NE(diagnosis.verdict.verdict, VerdictClass::Straggler);
 }
 
 TEST_F(NcclJob, WithoutWaitsNothingIsSaidOfThem) {
