@@ -77,7 +77,7 @@ std::string head_of(const CollectiveMeasured& measured) {
 void print_fit(const cli::Context& context, const Outcome& outcome) {
   const collective::Fit fitted = fit_of(outcome);
   if (fitted.alpha_us && fitted.beta_mbps) {
-    fmt::print(context.out, "latency {}, and {} of the size a second\n", time_of(*fitted.alpha_us),
+    fmt::print(context.out, "fitted: {} and the size at {}\n", time_of(*fitted.alpha_us),
                rate_of(fitted.beta_mbps));
   }
 }
