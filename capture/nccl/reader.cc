@@ -33,6 +33,7 @@ struct Reader::Process {
   Rows rows = {};
   std::uint64_t operations = 0;
   FileState state = FileState::Unready;
+  std::optional<std::int64_t> rank = {};  // as last known: what it did is told after its end, too
 };
 
 Reader::Reader(fs::path folder, See see, RankOf rank_of)
@@ -68,7 +69,7 @@ void Reader::open(const fs::path& path) {
   owner->assembly = Assembly(
       [this, owner](const Operation& operation, const Membership* member, const GpuClock& clock) {
         ++owner->operations;
-        see_(owner->rows.row_of(operation, member, clock, rank_of_(owner->file.process())));
+        see_(owner->rows.row_of(operation, member, clock, owner->rank));
       });
   processes_.emplace(identity, std::move(process));
 }
@@ -76,6 +77,9 @@ void Reader::open(const fs::path& path) {
 void Reader::read(Process& process, std::int64_t now_ns) {
   process.state = process.file.read(
       [&process, now_ns](const Entry& entry) { process.assembly.take(entry, now_ns); });
+  if (const auto rank = rank_of_(process.file.process()); rank) {
+    process.rank = rank;
+  }
   process.assembly.settle(now_ns);
 }
 

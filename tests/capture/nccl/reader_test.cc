@@ -15,9 +15,11 @@ class ReaderTest : public testing::Test {
 
   record::PrivateFolder folder_ = std::move(*record::PrivateFolder::make());
   std::vector<record::Collective> rows_;
+  bool is_alive_ = true;
   Reader reader_{folder_.path(), [this](const record::Collective& row) { rows_.push_back(row); },
-                 [](std::uint64_t process) -> std::optional<std::int64_t> {
-                   return process == 4711 ? std::optional<std::int64_t>(5) : std::nullopt;
+                 [this](std::uint64_t process) -> std::optional<std::int64_t> {
+                   return process == 4711 && is_alive_ ? std::optional<std::int64_t>(5)
+                                                       : std::nullopt;
                  }};
 };
 
@@ -54,6 +56,18 @@ TEST_F(ReaderTest, WhatIsOpenAtTheEndIsGiven) {
   exchange(writer, 7);
   reader_.finish(400 * kMs);
   EXPECT_EQ(rows_.size(), 1U);
+}
+
+TEST_F(ReaderTest, WhatEndedProcessesDidHasTheirRank) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  exchange(writer, 7);
+  tick(400);
+  ASSERT_TRUE(rows_.empty());
+  is_alive_ = false;
+  reader_.finish(500 * kMs);
+  ASSERT_EQ(rows_.size(), 1U);
+  EXPECT_EQ(rows_[0].rank, 5);
 }
 
 TEST_F(ReaderTest, TellsOfAPluginOfAnotherBuild) {
