@@ -73,9 +73,8 @@ std::optional<std::int64_t> by_host(const std::optional<std::int64_t>& gpu_ns,
 }
 
 Extent extent_of(const Operation& operation, const GpuClock& clock) {
-  Extent extent{
-      .ready_ns = by_host(operation.kernel_begin_ns, clock, operation.touched_ns),
-      .end_ns = by_host(operation.kernel_end_ns, clock, operation.touched_ns)};
+  Extent extent{.ready_ns = by_host(operation.kernel_begin_ns, clock, operation.touched_ns),
+                .end_ns = by_host(operation.kernel_end_ns, clock, operation.touched_ns)};
   if (!extent.ready_ns) {
     extent.ready_ns = ready_by_data(operation);
   }

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/record/private_folder.h"
+#include "capture/nccl/folder.h"
 #include "tests/capture/nccl/made_entries.h"
 #include "tests/capture/nccl/ring_writer.h"
 
@@ -13,7 +13,7 @@ class ReaderTest : public testing::Test {
  protected:
   void tick(std::int64_t at_ms) { reader_.tick(at_ms * kMs); }
 
-  record::PrivateFolder folder_ = std::move(*record::PrivateFolder::make());
+  Folder folder_ = std::move(*Folder::make(testing::TempDir()));
   std::vector<record::Collective> rows_;
   bool is_alive_ = true;
   Reader reader_{folder_.path(), [this](const record::Collective& row) { rows_.push_back(row); },
@@ -68,6 +68,29 @@ TEST_F(ReaderTest, WhatEndedProcessesDidHasTheirRank) {
   reader_.finish(500 * kMs);
   ASSERT_EQ(rows_.size(), 1U);
   EXPECT_EQ(rows_[0].rank, 5);
+}
+
+TEST_F(ReaderTest, FilesOfEndedProcessesAreReadAndTakenAway) {
+  const std::filesystem::path file = folder_.path() / "4711.nccl";
+  exchange(*std::make_unique<RingWriter>(file), 7);
+  tick(400);
+  EXPECT_TRUE(std::filesystem::exists(file));  // it had news
+  tick(700);
+  EXPECT_EQ(rows_.size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(reader_.figures().processes, 1U);
+  EXPECT_EQ(reader_.figures().operations, 1U);
+}
+
+TEST_F(ReaderTest, FilesOfLivingProcessesStay) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  for (int at_ms = 400; at_ms < 10'000; at_ms += 300) {
+    tick(at_ms);
+  }
+  exchange(writer, 7);
+  reader_.finish(11'000 * kMs);
+  EXPECT_EQ(rows_.size(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "4711.nccl"));
 }
 
 TEST_F(ReaderTest, TellsOfAPluginOfAnotherBuild) {
