@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 namespace chokepoint::capture::nccl {
 namespace {
@@ -63,6 +63,7 @@ void Assembly::take(const Entry& entry, std::int64_t now_ns) {
     case Kind::Kernel:
       return take_kernel(entry, now_ns);
     case Kind::Left:
+      return note_left(entry.communicator());
     case Kind::Window:
       return;
   }
@@ -71,17 +72,35 @@ void Assembly::take(const Entry& entry, std::int64_t now_ns) {
 
 void Assembly::take_member(const Entry& entry) {
   const std::uint64_t ranks = entry.at(word::kRanks);
-  const bool has_room =
-      members_.size() < limits_.communicators || members_.contains(entry.communicator());
-  if (ranks > kMostRanks || entry.at(word::kRank) >= ranks || entry.at(word::kNodes) > ranks ||
-      !has_room) {
+  if (ranks > kMostRanks || entry.at(word::kRank) >= ranks || entry.at(word::kNodes) > ranks) {
     ++senseless_;
     return;
+  }
+  std::erase(left_, entry.communicator());  // the numbers come round again
+  if (!members_.contains(entry.communicator())) {
+    make_room_for_member();
+    if (members_.size() >= limits_.communicators) {
+      ++senseless_;
+      return;
+    }
   }
   members_[entry.communicator()] = {.hash = entry.at(word::kHash),
                                     .rank = static_cast<std::int64_t>(entry.at(word::kRank)),
                                     .ranks = static_cast<std::int64_t>(ranks),
                                     .nodes = static_cast<std::int64_t>(entry.at(word::kNodes))};
+}
+
+void Assembly::note_left(std::uint16_t communicator) {
+  if (members_.contains(communicator) && std::ranges::count(left_, communicator) == 0) {
+    left_.push_back(communicator);
+  }
+}
+
+void Assembly::make_room_for_member() {
+  if (members_.size() >= limits_.communicators && !left_.empty()) {
+    members_.erase(left_.front());
+    left_.pop_front();
+  }
 }
 
 Operation* Assembly::opened(std::uint64_t id, std::int64_t now_ns) {
@@ -94,7 +113,7 @@ Operation* Assembly::opened(std::uint64_t id, std::int64_t now_ns) {
     return &found->second;
   }
   if (open_.size() >= limits_.open) {
-    settle(now_ns, true);
+    give_oldest();
   }
   return &open_.emplace(id, Operation{.id = id, .touched_ns = now_ns}).first->second;
 }
@@ -191,13 +210,17 @@ bool Assembly::is_over(const Operation& operation, std::int64_t now_ns) const {
   return is_whole && quiet_ns >= limits_.quiet_ns;
 }
 
-void Assembly::settle(std::int64_t now_ns, bool all) {
+void Assembly::note_moved() {
   for (const auto& [id, operation] : open_) {
     if (operation.is_named && has_parts(operation) && operation.enqueued_ns) {
       std::int64_t& moved_ns = moved_[operation.communicator];
       moved_ns = std::max(moved_ns, *operation.enqueued_ns);
     }
   }
+}
+
+void Assembly::settle(std::int64_t now_ns, bool all) {
+  note_moved();
   std::vector<Operation> over;
   for (auto place = open_.begin(); place != open_.end();) {
     if (all || is_over(place->second, now_ns)) {
@@ -207,6 +230,29 @@ void Assembly::settle(std::int64_t now_ns, bool all) {
       ++place;
     }
   }
+  give_in_order(over);
+}
+
+// Of the newest ones the most is still to come.
+void Assembly::give_oldest() {
+  note_moved();
+  const auto age = [](const Operation& operation) {
+    return std::tuple(operation.touched_ns, operation.enqueued_ns.value_or(0), operation.id);
+  };
+  std::vector<Operation> over;
+  for (const auto& [id, operation] : open_) {
+    over.push_back(operation);
+  }
+  const auto half = static_cast<std::ptrdiff_t>((over.size() + 1) / 2);
+  std::ranges::nth_element(over, over.begin() + half - 1, {}, age);
+  over.erase(over.begin() + half, over.end());
+  for (const Operation& operation : over) {
+    open_.erase(operation.id);
+  }
+  give_in_order(over);
+}
+
+void Assembly::give_in_order(std::vector<Operation>& over) {
   std::ranges::sort(over, {}, [](const Operation& operation) {
     return std::pair(operation.enqueued_ns.value_or(0), operation.id);
   });

@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <unordered_map>
+#include <vector>
 
 #include "capture/nccl/entry.h"
 #include "capture/nccl/gpu_clock.h"
@@ -52,15 +54,21 @@ class Assembly {
   Operation* part_of(const Entry& entry, std::int64_t now_ns);
   Operation* opened(std::uint64_t id, std::int64_t now_ns);
   void take_member(const Entry& entry);
+  void note_left(std::uint16_t communicator);
+  void make_room_for_member();
   void take_head(const Entry& entry, std::int64_t now_ns);
   void take_proxy(const Entry& entry, std::int64_t now_ns);
   void take_kernel(const Entry& entry, std::int64_t now_ns);
   bool is_over(const Operation& operation, std::int64_t now_ns) const;
+  void note_moved();
+  void give_oldest();
+  void give_in_order(std::vector<Operation>& over);
   void give(const Operation& operation);
 
   See see_;
   AssemblyLimits limits_;
   std::map<std::uint16_t, Membership> members_;
+  std::deque<std::uint16_t> left_;  // of these, finalised: they make room, the longest gone first
   std::map<std::uint16_t, GpuClock> clocks_;  // of each communicator, as a process may have GPUs
   // Of each communicator, when the newest one that has moved data was asked for.
   std::map<std::uint16_t, std::int64_t> moved_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace chokepoint::capture::nccl {
 namespace {
@@ -26,13 +27,26 @@ void add(Figures& sum, const Figures& more) {
 }  // namespace
 
 struct Reader::Process {
-  Process(sys::Descriptor descriptor, Assembly::See see)
-      : file(std::move(descriptor)), assembly(std::move(see)) {}
+  Process(fs::path where, sys::Descriptor descriptor)
+      : path(std::move(where)), file(std::move(descriptor)), assembly(nullptr) {}
+
+  Figures figures() const {
+    return {.processes = state == FileState::Good ? 1U : 0U,
+            .operations = operations,
+            .overwritten = file.overwritten(),
+            .unkept = file.unkept(),
+            .orphans = assembly.orphans(),
+            .foreign_version =
+                state == FileState::Foreign ? std::optional(file.version()) : std::nullopt};
+  }
+
+  fs::path path;
   RingFile file;
   Assembly assembly;
   Rows rows = {};
   std::uint64_t operations = 0;
   FileState state = FileState::Unready;
+  std::optional<std::int64_t> rank = {};  // as last known: what it did is told after its end, too
 };
 
 Reader::Reader(fs::path folder, See see, RankOf rank_of)
@@ -60,15 +74,15 @@ void Reader::open(const fs::path& path) {
     return;
   }
   const Identity identity{status.st_dev, status.st_ino};
-  if (processes_.contains(identity)) {
+  if (processes_.contains(identity) || left_.contains(identity)) {
     return;
   }
-  auto process = std::make_unique<Process>(std::move(file), nullptr);
+  auto process = std::make_unique<Process>(path, std::move(file));
   Process* const owner = process.get();
   owner->assembly = Assembly(
       [this, owner](const Operation& operation, const Membership* member, const GpuClock& clock) {
         ++owner->operations;
-        see_(owner->rows.row_of(operation, member, clock, rank_of_(owner->file.process())));
+        see_(owner->rows.row_of(operation, member, clock, owner->rank));
       });
   processes_.emplace(identity, std::move(process));
 }
@@ -76,16 +90,40 @@ void Reader::open(const fs::path& path) {
 void Reader::read(Process& process, std::int64_t now_ns) {
   process.state = process.file.read(
       [&process, now_ns](const Entry& entry) { process.assembly.take(entry, now_ns); });
+  if (const auto rank = rank_of_(process.file.process()); rank) {
+    process.rank = rank;
+  }
   process.assembly.settle(now_ns);
 }
 
 void Reader::tick(std::int64_t now_ns) {
-  if (now_ns - looked_ns_ >= kLookNs) {
+  const bool is_time_to_look = now_ns - looked_ns_ >= kLookNs;
+  if (is_time_to_look) {
     looked_ns_ = now_ns;
     look_for_files();
   }
   for (auto& [identity, process] : processes_) {
     read(*process, now_ns);
+  }
+  if (is_time_to_look) {
+    take_leave(now_ns);
+  }
+}
+
+void Reader::take_leave(std::int64_t now_ns) {
+  for (auto place = processes_.begin(); place != processes_.end();) {
+    auto& [identity, process] = *place;
+    if (process->file.had_news() || !process->file.is_left_alone() || left_.size() >= kMostFiles) {
+      ++place;
+      continue;
+    }
+    read(*process, now_ns);
+    process->assembly.settle(now_ns, true);
+    add(past_, process->figures());
+    if (::unlink(process->path.c_str()) != 0) {
+      left_.insert(identity);
+    }
+    place = processes_.erase(place);
   }
 }
 
@@ -98,16 +136,9 @@ void Reader::finish(std::int64_t now_ns) {
 }
 
 Figures Reader::figures() const {
-  Figures sum;
+  Figures sum = past_;
   for (const auto& [identity, process] : processes_) {
-    add(sum, {.processes = process->state == FileState::Good ? 1U : 0U,
-              .operations = process->operations,
-              .overwritten = process->file.overwritten(),
-              .unkept = process->file.unkept(),
-              .orphans = process->assembly.orphans(),
-              .foreign_version = process->state == FileState::Foreign
-                                     ? std::optional(process->file.version())
-                                     : std::nullopt});
+    add(sum, process->figures());
   }
   return sum;
 }

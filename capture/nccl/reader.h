@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -50,11 +51,14 @@ class Reader {
   void look_for_files();
   void open(const std::filesystem::path& path);
   void read(Process& process, std::int64_t now_ns);
+  void take_leave(std::int64_t now_ns);
 
   std::filesystem::path folder_;
   See see_;
   RankOf rank_of_;
   std::map<Identity, std::unique_ptr<Process>> processes_;
+  std::set<Identity> left_ = {};  // that could not be taken away
+  Figures past_ = {};             // of those that ended
   std::int64_t looked_ns_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "capture/nccl/ring_file.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,7 +42,6 @@ FileState RingFile::read_header() {
   process_ = words[2];
   table_ = words[3];
   unkept_ = words[4];
-  is_stopped_ = words[6] != 0;
   if (version_ != kLayoutVersion) {
     return FileState::Foreign;
   }
@@ -67,6 +68,14 @@ FileState RingFile::read(const See& see) {
     }
   }
   return state;
+}
+
+// A lease to read is only given while nobody has the file open for writing. Given back at once; who
+// opens the file in between makes the kernel send a signal, and one that is ignored will do.
+bool RingFile::is_left_alone() const {
+  return ::fcntl(file_.get(), F_SETSIG, SIGURG) == 0 &&
+         ::fcntl(file_.get(), F_SETLEASE, F_RDLCK) == 0 &&
+         ::fcntl(file_.get(), F_SETLEASE, F_UNLCK) == 0;
 }
 
 void RingFile::read_ring(std::size_t ring, std::uint64_t written, const See& see) {

@@ -35,7 +35,9 @@ class RingFile {
   std::uint64_t version() const { return version_; }
   std::uint64_t process() const { return process_; }
   std::uint64_t table() const { return table_; }
-  bool is_stopped() const { return is_stopped_; }
+  // Nobody can write to it any more: a process that has mapped it does until it ends, whatever PID
+  // namespace it is in. False where the file system cannot tell.
+  bool is_left_alone() const;
   bool had_news() const { return had_news_; }  // in the last read()
   std::uint64_t overwritten() const { return overwritten_; }
   std::uint64_t unkept() const { return unkept_; }  // as the writer says
@@ -54,7 +56,6 @@ class RingFile {
   std::uint64_t table_ = 0;
   std::uint64_t overwritten_ = 0;
   std::uint64_t unkept_ = 0;
-  bool is_stopped_ = false;
   bool had_news_ = false;
   std::array<std::uint64_t, kRings> next_ = {};  // the record to read next, of each ring
   Bytes first_ = {};

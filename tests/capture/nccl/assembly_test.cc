@@ -25,7 +25,7 @@ class AssemblyTest : public testing::Test {
                        seen_.push_back(operation);
                        member_ = member == nullptr ? std::nullopt : std::optional(*member);
                      },
-                     {.open = 8}};
+                     {.open = 8, .communicators = 4}};
 };
 
 TEST_F(AssemblyTest, PutsPartsTogetherWhateverTheirOrder) {
@@ -91,6 +91,29 @@ TEST_F(AssemblyTest, MemoryIsBoundedAndNothingIsLostByIt) {
   }
   assembly_.settle(300 * kMs, true);
   EXPECT_EQ(seen_.size(), 100U);
+}
+
+TEST_F(AssemblyTest, WhereThereIsNoRoomTheNewestOnesKeepTheirPlaces) {
+  for (std::uint64_t id = 1; id <= 9; ++id) {
+    take(head({.id = id, .enqueued_ms = static_cast<std::int64_t>(id)}), 200);
+  }
+  EXPECT_THAT(ids(), ElementsAre(1, 2, 3, 4));
+  take(proxy({.id = 8, .begin_ms = 5, .end_ms = 9}), 210);
+  assembly_.settle(300 * kMs, true);
+  EXPECT_EQ(assembly_.orphans(), 0U);
+  EXPECT_EQ(seen_.at(7).proxies, 1);
+}
+
+TEST_F(AssemblyTest, CommunicatorsThatLeftMakeRoomForOthers) {
+  for (std::uint64_t number = 1; number <= 40; ++number) {
+    Entry one = joined(number, 0, 2);
+    one.words[0] = entry(Kind::Communicator, number).words[0];
+    take(one, 10);
+    take(entry(Kind::Left, number), 10);
+  }
+  EXPECT_EQ(assembly_.members().size(), 4U);
+  EXPECT_TRUE(assembly_.members().contains(40));
+  EXPECT_EQ(assembly_.senseless(), 0U);
 }
 
 TEST_F(AssemblyTest, MessagesOfOneGroupAreOverEachByItself) {

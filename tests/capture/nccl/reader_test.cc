@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/record/private_folder.h"
+#include "capture/nccl/folder.h"
 #include "tests/capture/nccl/made_entries.h"
 #include "tests/capture/nccl/ring_writer.h"
 
@@ -13,11 +13,13 @@ class ReaderTest : public testing::Test {
  protected:
   void tick(std::int64_t at_ms) { reader_.tick(at_ms * kMs); }
 
-  record::PrivateFolder folder_ = std::move(*record::PrivateFolder::make());
+  Folder folder_ = std::move(*Folder::make(testing::TempDir()));
   std::vector<record::Collective> rows_;
+  bool is_alive_ = true;
   Reader reader_{folder_.path(), [this](const record::Collective& row) { rows_.push_back(row); },
-                 [](std::uint64_t process) -> std::optional<std::int64_t> {
-                   return process == 4711 ? std::optional<std::int64_t>(5) : std::nullopt;
+                 [this](std::uint64_t process) -> std::optional<std::int64_t> {
+                   return process == 4711 && is_alive_ ? std::optional<std::int64_t>(5)
+                                                       : std::nullopt;
                  }};
 };
 
@@ -54,6 +56,41 @@ TEST_F(ReaderTest, WhatIsOpenAtTheEndIsGiven) {
   exchange(writer, 7);
   reader_.finish(400 * kMs);
   EXPECT_EQ(rows_.size(), 1U);
+}
+
+TEST_F(ReaderTest, WhatEndedProcessesDidHasTheirRank) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  exchange(writer, 7);
+  tick(400);
+  ASSERT_TRUE(rows_.empty());
+  is_alive_ = false;
+  reader_.finish(500 * kMs);
+  ASSERT_EQ(rows_.size(), 1U);
+  EXPECT_EQ(rows_[0].rank, 5);
+}
+
+TEST_F(ReaderTest, FilesOfEndedProcessesAreReadAndTakenAway) {
+  const std::filesystem::path file = folder_.path() / "4711.nccl";
+  exchange(*std::make_unique<RingWriter>(file), 7);
+  tick(400);
+  EXPECT_TRUE(std::filesystem::exists(file));  // it had news
+  tick(700);
+  EXPECT_EQ(rows_.size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(reader_.figures().processes, 1U);
+  EXPECT_EQ(reader_.figures().operations, 1U);
+}
+
+TEST_F(ReaderTest, FilesOfLivingProcessesStay) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  for (int at_ms = 400; at_ms < 10'000; at_ms += 300) {
+    tick(at_ms);
+  }
+  exchange(writer, 7);
+  reader_.finish(11'000 * kMs);
+  EXPECT_EQ(rows_.size(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "4711.nccl"));
 }
 
 TEST_F(ReaderTest, TellsOfAPluginOfAnotherBuild) {
