@@ -37,7 +37,9 @@ import json, torch
 print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda,
                   "nccl": ".".join(str(part) for part in torch.cuda.nccl.version()),
                   "gpu": torch.cuda.get_device_name(0),
-                  "gpus": torch.cuda.device_count()}))
+                  "gpus": torch.cuda.device_count(),
+                  "nccl_library": next((line.split()[-1] for line in open("/proc/self/maps")
+                                        if "/libnccl.so" in line), None)}))
 """
 
 
@@ -55,10 +57,26 @@ def torch_facts(session):
     return session.shared["torch"]
 
 
+def nccl_folder(session):
+    """A folder with PyTorch's NCCL alone, which lies where no loader looks; nothing where it has
+    none of its own. Its own folder may be the system's, whose other libraries are not meant."""
+    try:
+        library = torch_facts(session).get("nccl_library")
+    except Skipped:
+        return None
+    if not library:
+        return None
+    folder = session.work / "nccl"
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "libnccl.so.2").symlink_to(library)
+    return folder
+
+
 def facts(session):
     version = session.run("version", [session.chokepoint, "--version"]).strip()
     if shutil.which("nvidia-smi"):
-        session.run("nvidia-smi", ["nvidia-smi", "-q"])
+        session.run("nvidia-smi", ["nvidia-smi", "-q"], fine=range(256))
     doctor = session.ask("doctor", ["doctor", "--json"], fine=(0, 3))
     torch = torch_facts(session)
     driver = driver_version()

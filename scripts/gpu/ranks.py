@@ -1,9 +1,11 @@
 """Ranks that share the one GPU. NCCL refuses that of one host, so each claims a host of its own, and
 then has to take the network: sockets. For function, not for speed."""
 
+import os
 import time
 
 import hosts
+import machine
 
 PORT = 29517
 TELLING_S = 5
@@ -14,12 +16,22 @@ def environment(rank, count, interface="lo", address="127.0.0.1"):
             "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": address, "MASTER_PORT": str(PORT),
             "CUDA_VISIBLE_DEVICES": "0", "NCCL_HOSTID": f"gpu-check-{rank}",
             "NCCL_NET": "Socket", "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1",
-            "NCCL_SOCKET_IFNAME": f"={interface}", "GLOO_SOCKET_IFNAME": interface,
-            # NCCL would write on standard output, among the documents.
-            "NCCL_DEBUG": "WARN"}
+            "NCCL_SOCKET_IFNAME": f"={interface}", "GLOO_SOCKET_IFNAME": interface}
 
 
-def start(session, name, count, command, between=None):
+def told_by_nccl(file):
+    """NCCL would write on standard output, among the documents. chokepoint sees to that by itself
+    where nothing is set, and reads there which way the data went."""
+    return {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,ENV,NET", "NCCL_DEBUG_FILE": str(file)}
+
+
+def with_nccl(session):
+    """Where the loader looks, and PyTorch's NCCL before it."""
+    places = [machine.nccl_folder(session), os.environ.get("LD_LIBRARY_PATH")]
+    return {"LD_LIBRARY_PATH": ":".join(str(place) for place in places if place)}
+
+
+def start(session, name, count, command, between=None, log=True):
     """The same command as each rank; `command` may be a function of the rank. Rank 0 comes first."""
     programs = []
     for rank in range(count):
@@ -29,7 +41,9 @@ def start(session, name, count, command, between=None):
             variables = environment(rank, count, hosts.INTERFACE, hosts.ADDRESSES[0])
         else:
             variables = environment(rank, count)
-        variables["NCCL_DEBUG_FILE"] = str(session.folder / f"{name}-{rank}.nccl")
+        variables |= with_nccl(session)
+        if log:
+            variables |= told_by_nccl(session.folder / f"{name}-{rank}.nccl")
         programs.append(session.start(f"{name}-{rank}", words, variables))
     return programs
 
@@ -46,9 +60,9 @@ def settle(session, programs):
         time.sleep(0.1)
 
 
-def run(session, name, count, command, between=None):
-    """What rank 0 printed."""
-    programs = start(session, name, count, command, between)
+def run(session, name, count, command, between=None, log=True):
+    """What rank 0 printed. `log`: what NCCL says is kept."""
+    programs = start(session, name, count, command, between, log)
     settle(session, programs)
     failed = [each for each in programs if each.process.poll()]
     failed.sort(key=lambda each: not each.complaint())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: gpu_check_test.py CUDA NVML CHOKEPOINT
+"""usage: gpu_check_test.py CUDA NVML NCCL CHOKEPOINT
 
 scripts/gpu-check without a GPU, and with made-up drivers (CUDA, NVML), PyTorch and answers.
 """
@@ -21,13 +21,16 @@ sys.path.insert(0, str(TREE / "scripts/gpu"))
 import outcome  # noqa: E402
 import programs  # noqa: E402
 
-CUDA, NVML, CHOKEPOINT = (sys.argv.pop(1) for _ in range(3))
+CUDA, NVML, NCCL, CHOKEPOINT = (sys.argv.pop(1) for _ in range(4))
 
 # PyTorch's part, by what it is asked to run.
 PYTHON = """
 import json, os, pathlib, sys, time
 name = pathlib.Path(sys.argv[1]).name
 if name == "torch_copies.py":
+    time.sleep(float(os.environ.get("COPYING_S", 0)))
+    pathlib.Path(__file__).with_name("busy").touch()
+    time.sleep(float(os.environ.get("COPYING_S", 0)))
     print(json.dumps({way + "_mbps": 400e3 for way in ("host_to_device", "device_to_host", "both_ways")}))
 elif name == "torch_load.py":
     time.sleep(3)
@@ -37,7 +40,8 @@ elif name == "torch_train.py":
 elif os.environ.get("NO_TORCH"):
     sys.exit("ModuleNotFoundError: No module named 'torch'")
 else:
-    print(json.dumps({"torch": "2.11", "cuda": "13.0", "nccl": "2.28.9", "gpu": "H200", "gpus": 1}))
+    print(json.dumps({"torch": "2.11", "cuda": "13.0", "nccl": "2.28.9", "gpu": "H200", "gpus": 1,
+                      "nccl_library": os.environ.get("TORCHS_NCCL")}))
 """
 
 # chokepoint's part; says of a copy what $SPEED says, of a collective what its ranks are.
@@ -52,7 +56,7 @@ if words[:2] == ["probe", "pcie"]:
                       "both_ways_mbps": speed}]}))
 elif words[:2] == ["probe", "collective"]:
     assert os.environ["NCCL_HOSTID"] == "gpu-check-" + os.environ["RANK"]
-    assert os.environ["NCCL_DEBUG_FILE"]
+    assert ("NCCL_DEBUG_FILE" in os.environ) == (os.environ["WORLD_SIZE"] != "2")
     assert words[words.index("--backend") + 1] == "nccl"
     if os.environ["RANK"] == os.environ.get("BAD_RANK"):
         sys.exit("chokepoint: probe collective: no such NCCL")
@@ -68,6 +72,13 @@ elif words == ["--version"]:
 elif words[0] == "doctor":
     print(json.dumps({"schema": "chokepoint.doctor/1", "verdict": "PASS"}))
     sys.exit(3)
+"""
+
+
+# An idle link is slow.
+SMI = """
+import pathlib
+print("5, 16" if pathlib.Path(__file__).with_name("busy").exists() else "1, 16")
 """
 
 
@@ -141,13 +152,28 @@ class GpuCheck(unittest.TestCase):
         self.assertRegex(done.stdout, r"FAIL  pcie.copies .*byte 7 differs")
 
     def test_ranks_are_hosts_of_their_own_and_their_data_count(self):
-        self.assertRegex(self.check("nccl.loopback").stdout, r"PASS .*4 ranks busbw 9.00 Gb/s")
+        self.assertRegex(self.check("nccl.loopback").stdout, r"PASS .*4 ranks busbw 9.00 Gb/s.*2 ranks busbw")
         self.assertIn("other data", self.check("nccl.loopback", SPOILT="1").stdout)
+
+    def test_pytorchs_nccl_is_found_where_no_loader_looks(self):
+        self.link("libcuda.so.1", CUDA)
+        done = self.check("nccl.loopback", chokepoint=CHOKEPOINT, TORCHS_NCCL=NCCL,
+                          FAKE_NCCL=str(self.folder), FAKE_NCCL_FAILS="init")
+        self.assertRegex(done.stdout, r"FAIL  nccl.loopback .*socket progress: connection closed")
+
+    def test_a_link_that_rises_late_is_waited_for(self):
+        self.program("nvidia-smi", SMI)
+        done = self.check("pcie.link", COPYING_S="3")
+        self.assertRegex(done.stdout, r"the driver under load: 32 GT/s x16")
+
+    def test_a_driver_that_tells_of_no_link_is_no_failure(self):
+        self.program("nvidia-smi", "print('[N/A], [N/A]')")
+        self.assertRegex(self.check("pcie.link").stdout, r"SKIP  pcie.link .*of no link: \[N/A\]")
 
     def test_a_rank_that_fails_is_the_one_that_is_told_of(self):
         began = time.monotonic()
         done = self.check("nccl.loopback", BAD_RANK="1")
-        self.assertRegex(done.stdout, r"FAIL .*ranks-2-1 ended with 1: .*no such NCCL")
+        self.assertRegex(done.stdout, r"FAIL .*ranks-4-1 ended with 1: .*no such NCCL")
         self.assertLess(time.monotonic() - began, 30)
 
     def test_where_no_host_can_be_made_its_checks_skip(self):
