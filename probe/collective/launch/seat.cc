@@ -78,7 +78,7 @@ Result<std::uint16_t> port(const Variables& variables) {
   return static_cast<std::uint16_t>(*number + (agent ? 1 : 0));
 }
 
-std::string job_of(const Variables& variables) {
+std::string name_of_job(const Variables& variables) {
   if (const std::string run = value_of(variables, "TORCHELASTIC_RUN_ID"); !run.empty()) {
     return "torchrun " + run;
   }
@@ -87,6 +87,13 @@ std::string job_of(const Variables& variables) {
   }
   const std::string job = value_of(variables, "SLURM_JOB_ID");
   return job.empty() ? "" : fmt::format("slurm {}.{}", job, value_of(variables, "SLURM_STEP_ID"));
+}
+
+// With the port: torchrun calls every job "none" that was given no name, and others look for theirs
+// on ports where this one meets.
+std::string job_of(const Variables& variables, std::uint16_t port) {
+  const std::string name = name_of_job(variables);
+  return fmt::format("{}{}port {}", name, name.empty() ? "" : ", ", port);
 }
 
 Result<Seat> seat_of(const Variables& variables, const host::RankFound& found,
@@ -131,7 +138,7 @@ Result<> meet_rank_0(const Variables& variables, Seat& seat) {
   }
   seat.meeting = {*address, *first};
   seat.ports = kPorts;
-  seat.job = job_of(variables);
+  seat.job = job_of(variables, *first);
   return {};
 }
 

@@ -155,6 +155,36 @@ TEST_F(MeetingTest, TheNextPortIsTriedWhereAnotherJobMeets) {
   EXPECT_FALSE(coming.get());
 }
 
+TEST_F(MeetingTest, TheNextPortIsTriedWhereOthersHaveAKey) {
+  open(control::random_secret());
+  Hub other("j", kRanks);
+  const auto elsewhere = Meeting::open({.own = {"chokepoint 1", "hubble"},
+                                        .key = {},
+                                        .loopback = true,
+                                        .first_port = meeting_->port()},
+                                       other, clock_);
+  ASSERT_TRUE(elsewhere) << describe(elsewhere.error());
+  MemberOptions wanted = options(0);
+  wanted.ports = kPorts;
+  auto coming = std::async(std::launch::async, [&] { return Member::join(wanted); });
+  while (other.members().empty() &&
+         coming.wait_for(milliseconds(10)) != std::future_status::ready) {
+  }
+  EXPECT_EQ(other.members().size(), 1U);
+  other.finish();
+  EXPECT_FALSE(coming.get());
+}
+
+TEST_F(MeetingTest, AWrongKeyIsToldWhereNobodyElseIs) {
+  open(control::random_secret());
+  MemberOptions wanted = options(0);
+  wanted.ports = kPorts;
+  wanted.timeout = seconds(1);
+  const auto joined = Member::join(wanted);
+  ASSERT_FALSE(joined);
+  EXPECT_THAT(describe(joined.error()), HasSubstr("key"));
+}
+
 TEST_F(MeetingTest, NobodyThereIsToldWithThePorts) {
   open();
   MemberOptions wanted = options(0);

@@ -63,6 +63,7 @@ TEST(Seat, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
 TEST(Seat, RanksOfOneJobHaveSomethingInCommon) {
   EXPECT_EQ(seat(kTorchrun).job, seat(with(kTorchrun, {{"RANK", "0"}})).job);
   EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "b"}})).job);
+  EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"MASTER_PORT", "29405"}})).job);
   const Variables slurm{{"SLURM_PROCID", "0"},
                         {"SLURM_NTASKS", "2"},
                         {"SLURM_JOB_ID", "17"},
