@@ -30,8 +30,8 @@ constexpr seconds kLate{10};
 // Others meet there, who may have a key, or something else listens: the next port may be the right
 // one, where there is one.
 bool is_elsewhere(const Error& error, int ports) {
-  return error.kind != ErrorKind::Interrupted && error.kind != ErrorKind::Usage &&
-         (error.kind != ErrorKind::Permission || ports > 1);
+  const bool wrong_key = error.kind == ErrorKind::Usage || error.kind == ErrorKind::Permission;
+  return error.kind != ErrorKind::Interrupted && (!wrong_key || ports > 1);
 }
 
 std::string place_of(const MemberOptions& options) {
