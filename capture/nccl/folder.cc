@@ -81,9 +81,19 @@ Result<Folder> Folder::make_in(const fs::path& below) {
   return fail(std::move(error));
 }
 
-Result<Folder> Folder::make(const fs::path& below) {
-  Result<Folder> folder = make_in("/dev/shm");
-  return folder ? std::move(folder) : make_in(below);
+Result<Folder> Folder::make(const fs::path& below, const fs::path& memory,
+                            std::uint64_t least_left) {
+  std::error_code error;
+  const fs::space_info space = fs::space(memory, error);
+  if (!error && space.available >= least_left) {
+    if (Result<Folder> folder = make_in(memory); folder) {
+      return folder;
+    }
+  }
+  // The plugin takes no folder that depends on where the job stands.
+  const fs::path whole = fs::absolute(below, error);
+  Result<Folder> folder = make_in(error ? below : whole);
+  return folder || below == "/tmp" ? std::move(folder) : make_in("/tmp");
 }
 
 Folder::~Folder() {

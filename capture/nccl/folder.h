@@ -3,6 +3,7 @@
 // One thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -13,8 +14,13 @@ namespace chokepoint::capture::nccl {
 
 class Folder {
  public:
-  // In /dev/shm, else below `below`.
-  static Result<Folder> make(const std::filesystem::path& below);
+  // In memory, where at least so much of that is left for the job; else below `below`, else in
+  // /tmp. A container may have no more than 64 MB of it, and a job whose own libraries find none
+  // left dies.
+  static constexpr std::uint64_t kLeastLeft = std::uint64_t{256} << 20U;
+  static Result<Folder> make(const std::filesystem::path& below,
+                             const std::filesystem::path& memory = "/dev/shm",
+                             std::uint64_t least_left = kLeastLeft);
   static Result<Folder> make_in(const std::filesystem::path& below);
   Folder(Folder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}

@@ -42,6 +42,20 @@ TEST_F(FolderTest, TakesAwayWhatAKilledRunLeftAndNothingThatIsHeld) {
   EXPECT_NE(first->path(), second->path());
 }
 
+TEST_F(FolderTest, WhatMemoryIsLeftIsTheJobs) {
+  const fs::path memory = below_.path() / "memory";
+  const fs::path other = below_.path() / "other";
+  fs::create_directory(memory);
+  fs::create_directory(other);
+  EXPECT_EQ(Folder::make(other, memory, 1)->path().parent_path(), memory);
+  EXPECT_EQ(Folder::make(other, memory, ~std::uint64_t{0})->path().parent_path(), other);
+  EXPECT_EQ(Folder::make(other, memory / "not there")->path().parent_path(), other);
+  EXPECT_EQ(Folder::make(other / "not there", memory / "not there")->path().parent_path(), "/tmp");
+  const auto whole = Folder::make(fs::relative(other), memory / "not there");
+  EXPECT_TRUE(whole->path().is_absolute());
+  EXPECT_EQ(fs::canonical(whole->path().parent_path()), fs::canonical(other));
+}
+
 TEST_F(FolderTest, WhereNothingCanBeMadeItSaysWhatToDo) {
   const auto folder = Folder::make_in(below_.path() / "not there");
   ASSERT_FALSE(folder);
