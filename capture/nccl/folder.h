@@ -12,6 +12,11 @@
 
 namespace chokepoint::capture::nccl {
 
+// Whether a file system of this type (statfs(2)) gives what it has reserved for a mapped file
+// however full it is. Those that write a block anew elsewhere may have no room for the second time
+// and end the process that writes; of what lies on another host or in another program nobody knows.
+bool keeps_reserved_room(std::uint64_t type);
+
 class Folder {
  public:
   // In memory, where at least so much of that is left for the job; else below `below`, else in

@@ -1,6 +1,7 @@
 #include "capture/nccl/folder.h"
 
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -54,6 +55,17 @@ TEST_F(FolderTest, WhatMemoryIsLeftIsTheJobs) {
   const auto whole = Folder::make(fs::relative(other), memory / "not there");
   EXPECT_TRUE(whole->path().is_absolute());
   EXPECT_EQ(fs::canonical(whole->path().parent_path()), fs::canonical(other));
+}
+
+TEST(FolderPlace, IsNoFileSystemThatMayRefuseWhatItReserved) {
+  for (const std::uint32_t type :
+       std::initializer_list<std::uint32_t>{TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC}) {
+    EXPECT_TRUE(keeps_reserved_room(type)) << type;
+  }
+  for (const std::uint32_t type :
+       std::initializer_list<std::uint32_t>{BTRFS_SUPER_MAGIC, NFS_SUPER_MAGIC, FUSE_SUPER_MAGIC}) {
+    EXPECT_FALSE(keeps_reserved_room(type)) << type;
+  }
 }
 
 TEST_F(FolderTest, WhereNothingCanBeMadeItSaysWhatToDo) {
