@@ -86,11 +86,13 @@ void Nccl::begin(Processes processes) {
 }
 
 // Of what says nothing of its end, rows of minutes come at once. The writer needs a moment for
-// them, and the rings hold what comes meanwhile; a disk that takes nothing is not waited for long.
+// them, and the rings hold what comes meanwhile; at the end nothing comes, and only a disk that
+// takes nothing is not waited for.
 void Nccl::keep(const record::Collective& row) {
   for (; naps_ > 0 && producer_->is_full<record::Collective>(); --naps_) {
     std::this_thread::sleep_for(kNap);
   }
+  naps_ = is_over_ && naps_ > 0 ? kNapsAtEnd : naps_;
   producer_->push(row);
   on_collective_(nccl::beat_of(row));
 }
@@ -116,6 +118,7 @@ void Nccl::end() {
     return;
   }
   ticker_->stop();
+  is_over_ = true;
   naps_ = kNapsAtEnd;
   reader_->finish(clock_.monotonic_ns());
   keep_losses(reader_->figures());

@@ -59,6 +59,7 @@ class Nccl {
   std::optional<record::Producer> producer_;
   std::unique_ptr<nccl::Reader> reader_;
   std::int64_t began_ns_ = 0;
+  bool is_over_ = false;
   int naps_ = 0;              // that may still be taken until the writer has room
   mutable std::mutex mutex_;  // remarks_
   std::vector<std::string> remarks_;

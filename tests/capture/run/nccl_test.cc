@@ -89,7 +89,7 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
 }
 
 TEST_F(RunNccl, LosesNothingWhereMoreComesAtOnceThanTheWritersQueueHolds) {
-  constexpr std::size_t kRings = 10;
+  constexpr std::size_t kRings = 7;
   constexpr std::size_t kEach = 4'000;
   const auto watched = nccl();
   {
