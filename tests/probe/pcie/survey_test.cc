@@ -80,7 +80,7 @@ TEST_F(SurveyTest, MemoryIsTakenOnTheNodeThatIsMeant) {
 }
 
 TEST_F(SurveyTest, OneGpuIsMeantByNumberOrAddress) {
-  for (const char* name : {"1", "0000:b0:00.0"}) {
+  for (const char* name : {"1", "0000:b0:00.0", "00000000:B0:00.0", "b0:00.0"}) {
     const auto measured = survey(host_, {.gpus = {name}}, pace_);
     ASSERT_TRUE(measured);
     ASSERT_EQ(measured->gpus.size(), 1U);
@@ -93,6 +93,19 @@ TEST_F(SurveyTest, AGpuThatIsNotThereIsAnError) {
   EXPECT_EQ(gpu::error_of(survey(host_, {.gpus = {"0", "7"}}, pace_)),
             "GPU 7: no such GPU; 'nvidia-smi -L' lists this host's GPUs; CUDA_VISIBLE_DEVICES may "
             "hide some");
+}
+
+TEST_F(SurveyTest, AGpuThatFailsToOpenHidesNoneThatIsNotThere) {
+  set("FAKE_CUDA_FAIL", "6");  // GPU 0's context
+  EXPECT_FALSE(survey(host_, {.gpus = {"0", "7"}}, pace_));
+}
+
+TEST_F(SurveyTest, AGpuThatNobodyAskedForStaysClosed) {
+  set("FAKE_CUDA_FAIL", "4");  // the first that is opened
+  const auto measured = survey(host_, {.gpus = {"1"}, .peers = false}, pace_);
+  ASSERT_TRUE(measured);
+  ASSERT_EQ(measured->gpus.size(), 1U);
+  EXPECT_THAT(measured->gpus[0].problems, testing::Not(IsEmpty()));
 }
 
 TEST_F(SurveyTest, WithoutADriverNothingIsMeasuredAndTheReasonKept) {
