@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/gpu/pinned.h"
+#include "base/host/memory_room.h"
 #include "probe/pcie/bench.h"
 #include "probe/pcie/link_latch.h"
 
@@ -128,7 +129,7 @@ std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::ui
   if (const auto free = gpu.free_memory()) {
     bytes = std::min(bytes, *free / 3);
   }
-  if (const auto available = host::read_memory(root).available_bytes) {
+  if (const auto available = host::memory_room(root)) {
     bytes = std::min(bytes, static_cast<std::uint64_t>(*available) / 8);
   }
   return std::max(bytes / kPage * kPage, kPage);

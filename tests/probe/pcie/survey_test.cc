@@ -218,6 +218,12 @@ TEST(FittingBytes, AreNoMoreThanTheGpuAndTheHostHaveRoomFor) {
   const auto tree = fakes::HostTree::from_text("/proc/meminfo = MemAvailable: 8192 kB\n");
   EXPECT_EQ(fitting_bytes(**gpu, tree.root(), 512 << 20), std::uint64_t{1} << 20);
   EXPECT_EQ(fitting_bytes(**gpu, tree.root(), 5000), 4096U);
+  const auto container = fakes::HostTree::from_text(
+      "/proc/meminfo = MemAvailable: 8192 kB\n"
+      "/proc/self/cgroup = 0::/\n"
+      "/sys/fs/cgroup/memory.max = 4194304\n"
+      "/sys/fs/cgroup/memory.current = 0\n");
+  EXPECT_EQ(fitting_bytes(**gpu, container.root(), 512 << 20), std::uint64_t{512} << 10);
   const auto unknown = fakes::HostTree::from_text("/proc/empty/\n");
   EXPECT_EQ(fitting_bytes(**gpu, unknown.root(), std::uint64_t{64} << 30),
             (std::uint64_t{8} << 30) / 3 / 4096 * 4096);
