@@ -46,17 +46,20 @@ std::vector<cli::Cell> row_of(const SizeResult& size) {
           checked_of(size)};
 }
 
-// "4 ranks on 2 hosts, gloo over tcp, eth0 (ipv4)"
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// "all-reduce of float32 by gloo, 4 ranks on 2 hosts, libgloo, tcp, eth0, ipv4, 1 socket a peer"
 std::string head_of(const CollectiveMeasured& measured) {
   const Outcome& outcome = measured.outcome;
   std::set<std::string> hosts;
   for (const collective::Newcomer& member : outcome.members) {
     hosts.insert(member.host);
   }
-  std::string text =
-      fmt::format("{} of {} by {}, {} ranks on {} host{}", name_of(measured.plan.collective),
-                  name_of(measured.plan.type), measured.backend, outcome.members.size(),
-                  hosts.size(), hosts.size() == 1 ? "" : "s");
+  std::string text = fmt::format(
+      "{} of {} by {}, {} on {}", name_of(measured.plan.collective), name_of(measured.plan.type),
+      measured.backend, counted(outcome.members.size(), "rank"), counted(hosts.size(), "host"));
   if (outcome.ways.empty()) {
     return text;
   }
@@ -65,11 +68,10 @@ std::string head_of(const CollectiveMeasured& measured) {
     text += each.empty() ? "" : ", " + cli::printable(each);
   }
   if (way.channels) {
-    text += fmt::format(", {} channel{}", *way.channels, *way.channels == 1 ? "" : "s");
+    text += ", " + counted(static_cast<std::size_t>(*way.channels), "channel");
   }
   if (way.sockets_per_peer) {
-    text += fmt::format(", {} socket{} a peer", *way.sockets_per_peer,
-                        *way.sockets_per_peer == 1 ? "" : "s");
+    text += ", " + counted(static_cast<std::size_t>(*way.sockets_per_peer), "socket") + " a peer";
   }
   return text;
 }
