@@ -1,5 +1,7 @@
 #include "base/host/memory_room.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -92,6 +94,17 @@ void look_at_line(const sys::Root& root, std::string_view line,
   }
 }
 
+// "Node 0 MemFree: 123 kB": free, and files that the kernel gives up when asked.
+std::optional<std::int64_t> room_in_line(const std::string& line) {
+  constexpr std::array<std::string_view, 3> kRoom = {"MemFree", "Active(file)", "Inactive(file)"};
+  constexpr std::int64_t kKibibyte = 1024;
+  const std::vector<std::string> words = words_of(line, " \t:");
+  const auto kibibytes = words.size() >= 4 && std::ranges::count(kRoom, words[2]) > 0
+                             ? number_of(words[3])
+                             : std::nullopt;
+  return kibibytes ? std::optional(*kibibytes * kKibibyte) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> memory_room(const sys::Root& root) {
@@ -102,6 +115,17 @@ std::optional<std::int64_t> memory_room(const sys::Root& root) {
     }
   }
   return least;
+}
+
+std::optional<std::int64_t> memory_room_of_node(const sys::Root& root, int node) {
+  const auto meminfo = root.read(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
+  std::optional<std::int64_t> sum;
+  for (const std::string& line : lines_of(meminfo.value_or(""))) {
+    if (const auto room = room_in_line(line)) {
+      sum = sum.value_or(0) + *room;
+    }
+  }
+  return sum;
 }
 
 }  // namespace chokepoint::host

@@ -13,4 +13,7 @@ namespace chokepoint::host {
 // where the kernel tells of neither.
 std::optional<std::int64_t> memory_room(const sys::Root& root);
 
+// Of one NUMA node, for what is bound to it: the kernel ends processes rather than take another's.
+std::optional<std::int64_t> memory_room_of_node(const sys::Root& root, int node);
+
 }  // namespace chokepoint::host

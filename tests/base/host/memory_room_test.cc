@@ -58,5 +58,19 @@ TEST(MemoryRoom, IsNoneWhereAllIsTakenAndLinesThatAreNoneAreLeftOut) {
   EXPECT_FALSE(room_of("/proc/self/cgroup = nonsense:\n"));
 }
 
+TEST(MemoryRoom, OfANodeIsWhatIsFreeThereAndFiles) {
+  const auto tree = fakes::HostTree::from_text(
+      "/sys/devices/system/node/node1/meminfo = Node 1 MemFree: 1024 kB\n");
+  tree.write("/sys/devices/system/node/node0/meminfo",
+             "Node 0 MemTotal:       65536 kB\n"
+             "Node 0 MemFree:        1024 kB\n"
+             "Node 0 Active(anon):   40960 kB\n"
+             "Node 0 Active(file):   2048 kB\n"
+             "Node 0 Inactive(file): 1024 kB\n");
+  EXPECT_EQ(memory_room_of_node(tree.root(), 0), 4 * kMebi);
+  EXPECT_EQ(memory_room_of_node(tree.root(), 1), kMebi);
+  EXPECT_FALSE(memory_room_of_node(tree.root(), 2));
+}
+
 }  // namespace
 }  // namespace chokepoint::host

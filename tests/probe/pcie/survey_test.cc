@@ -224,6 +224,10 @@ TEST(FittingBytes, AreNoMoreThanTheGpuAndTheHostHaveRoomFor) {
       "/sys/fs/cgroup/memory.max = 4194304\n"
       "/sys/fs/cgroup/memory.current = 0\n");
   EXPECT_EQ(fitting_bytes(**gpu, container.root(), 512 << 20), std::uint64_t{512} << 10);
+  const auto full = fakes::HostTree::from_text(
+      "/sys/devices/system/node/node1/meminfo = Node 1 MemFree: 1024 kB\n");
+  EXPECT_EQ(fitting_bytes(**gpu, full.root(), 512 << 20, {0, 1}), std::uint64_t{256} << 10);
+  EXPECT_EQ(fitting_bytes(**gpu, full.root(), 512 << 20, {0}), std::uint64_t{512} << 20);
   const auto unknown = fakes::HostTree::from_text("/proc/empty/\n");
   EXPECT_EQ(fitting_bytes(**gpu, unknown.root(), std::uint64_t{64} << 30),
             (std::uint64_t{8} << 30) / 3 / 4096 * 4096);
