@@ -15,6 +15,22 @@ constexpr double kSlower = 0.05;      // than the others' clock
 constexpr double kFarBelowMax = 0.1;
 constexpr double kExplains = 0.5;  // of the lateness
 
+// A record may hold any number; what no driver would tell says nothing.
+std::uint64_t bits_of(double value) {
+  constexpr double kMost = 0x1p53;
+  return value >= 0 && value < kMost ? static_cast<std::uint64_t>(value) : 0;
+}
+
+// What it lost to being slowed down: of a model whose clocks are lower, no more than that it is
+// below its own best.
+double slower_by(const GpuClocks& own, std::optional<double> others_mhz) {
+  if (!others_mhz || *others_mhz <= 0) {
+    return own.below_max();
+  }
+  const double than_others = 1 - *own.clock_mhz / *others_mhz;
+  return own.max_mhz ? std::min(than_others, own.below_max()) : than_others;
+}
+
 // Adds up what was told of a GPU while it worked.
 class Sum {
  public:
@@ -22,7 +38,7 @@ class Sum {
       : clock_(node.find(record::kGpuClock, gpu)), found_{.gpu = gpu} {}
 
   void add(const Held& held) {
-    const auto bits = static_cast<std::uint64_t>(held.value);
+    const auto bits = bits_of(held.value);
     if ((bits & host::kGpuIsIdle) != 0) {
       return;
     }
@@ -140,7 +156,7 @@ void explain_by_clocks(const Scene& scene, std::size_t place, Verdict& verdict) 
     return;
   }
   const std::optional<double> others_mhz = clock_of_others(scene, place);
-  const double slower = others_mhz ? 1 - *own->clock_mhz / *others_mhz : own->below_max();
+  const double slower = slower_by(*own, others_mhz);
   const double late_ms = scene.phases.late_ms[place];
   const double explained_ms = slower * (scene.phases.computing_ms + late_ms);
   if (slower < (others_mhz ? kSlower : kFarBelowMax) || explained_ms < kExplains * late_ms) {

@@ -7,14 +7,10 @@
 #include <cctype>
 #include <utility>
 
+#include "base/gpu/codes.h"
+
 namespace chokepoint::gpu {
 namespace {
-
-constexpr int kSynchroniseCopies = 6;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-constexpr int kDmaBufDescriptor = 1;   // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
-constexpr int kCopyEngines = 40;       // CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT
-constexpr int kAlreadyEnabled = 704;   // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-constexpr int kNotEnabled = 705;       // CUDA_ERROR_PEER_ACCESS_NOT_ENABLED
 
 std::string gpus_words(int count) {
   return count == 1 ? std::string("this host has GPU 0 only")

@@ -2,16 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/gpu/codes.h"
+
 namespace chokepoint::gpu {
 namespace {
-
-constexpr int kInvalidValue = 1;
-constexpr int kOutOfMemory = 2;
-constexpr int kNoDevice = 100;
-constexpr int kInvalidDevice = 101;
-constexpr int kPeerAccessUnsupported = 217;
-constexpr int kNotPermitted = 800;
-constexpr int kNotSupported = 801;
 
 constexpr std::string_view kListGpus =
     "'nvidia-smi -L' lists this host's GPUs; CUDA_VISIBLE_DEVICES may hide some";

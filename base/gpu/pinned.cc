@@ -2,12 +2,9 @@
 
 #include <utility>
 
+#include "base/gpu/codes.h"
+
 namespace chokepoint::gpu {
-namespace {
-
-constexpr unsigned kForEveryGpu = 1;  // CU_MEMHOSTREGISTER_PORTABLE
-
-}  // namespace
 
 Result<PinnedMemory> PinnedMemory::pin(const Cuda& gpu, sys::Pages pages) {
   auto done = gpu.use();

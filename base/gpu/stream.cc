@@ -2,11 +2,10 @@
 
 #include <utility>
 
+#include "base/gpu/codes.h"
+
 namespace chokepoint::gpu {
 namespace {
-
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING: never waits for the default stream
-constexpr int kNotReady = 600;        // CUDA_ERROR_NOT_READY
 
 // Calls `function` with the GPU's context current.
 template <class Function>

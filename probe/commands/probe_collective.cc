@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/cli/utf8.h"
-#include "base/host/memory.h"
+#include "base/host/memory_room.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 
@@ -52,7 +52,7 @@ bool is_readable(int fd) {
 
 // Of what this host has left, this rank's part; the system keeps some.
 std::uint64_t memory_for(int local_ranks, const cli::Context& context) {
-  const std::optional<std::int64_t> available = host::read_memory(context.root).available_bytes;
+  const std::optional<std::int64_t> available = host::memory_room(context.root);
   return available
              ? static_cast<std::uint64_t>(*available) / 10 * 9 / static_cast<unsigned>(local_ranks)
              : 0;

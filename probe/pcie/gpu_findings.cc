@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/host/words.h"
+#include "base/sys/pages.h"
 #include "probe/pcie/ceiling.h"
 
 namespace chokepoint::probe::pcie {
@@ -78,7 +79,7 @@ class Judge {
                                format_gigabytes(ceiling->mbps), describe(ceiling->hop.current),
                                ceiling->hop.address, ceiling->payload_bytes,
                                ceiling->payload_is_known ? "" : " assumed");
-    if (share < least) {
+    if (share < least && !spends_its_time_on_beginning(outcome_.bytes, check)) {
       const bool grave = thresholds.least_percent || share < kCriticalPercent;
       check.status = grave ? Status::Critical : Status::Warning;
       check.why =
@@ -100,7 +101,7 @@ class Judge {
     check.found = fmt::format("{} both ways, {} one way", format_gigabytes(*pinned.both_mbps),
                               format_gigabytes(one_way));
     check.wanted = fmt::format("{} or more", format_gigabytes(one_way * kUsualGain));
-    if (gain < kUsualGain) {
+    if (gain < kUsualGain && !spends_its_time_on_beginning(outcome_.bytes, check)) {
       const bool single = outcome_.engines == 1;
       check.status = gain < kCriticalGain ? Status::Critical
                      : single             ? Status::Info
@@ -256,6 +257,19 @@ class Judge {
 };
 
 }  // namespace
+
+bool spends_its_time_on_beginning(std::uint64_t bytes, Check& check) {
+  constexpr std::uint64_t kTelling = std::uint64_t{16} << 20;
+  if (bytes == 0 || bytes >= kTelling) {
+    return false;
+  }
+  check.status = Status::Unknown;
+  check.why = fmt::format("copies of {} spend too much of their time on beginning to tell",
+                          sys::size_words(bytes));
+  check.next_step =
+      "larger --bytes; where those were asked for, memory that is free on GPU and host";
+  return true;
+}
 
 std::string format_gigabytes(double mbps) { return fmt::format("{:.1f} GB/s", mbps / 8000); }
 

@@ -19,6 +19,9 @@ struct Thresholds {
 void judge_gpu(const Device& device, const GpuOutcome& outcome, const std::vector<int>& cpus,
                const Thresholds& thresholds, checks::Checks& checks);
 
+// Are copies of so few bytes no measure of a link? Says so in the check. 0 is not known.
+bool spends_its_time_on_beginning(std::uint64_t bytes, checks::Check& check);
+
 std::string format_gigabytes(double mbps);  // "55.3 GB/s"
 
 }  // namespace chokepoint::probe::pcie

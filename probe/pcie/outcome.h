@@ -58,6 +58,7 @@ struct PeerCopies {
 struct PeerOutcome {
   std::string one = {};  // addresses
   std::string other = {};
+  std::uint64_t bytes = 0;             // of a copy
   std::optional<bool> reachable = {};  // may they reach each other's memory?
   PeerCopies direct = {};
   PeerCopies staged = {};  // through host memory

@@ -46,6 +46,11 @@ Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) 
   check.found = fmt::format("{} there, {} back, {} both ways", format_gigabytes(there),
                             format_gigabytes(back), format_gigabytes(both));
   const double slower = std::min(there, back);
+  const bool is_slow = both < std::max(there, back) * kLeastGain ||
+                       (ceiling_mbps && slower < *ceiling_mbps * kLeastShare);
+  if (is_slow && spends_its_time_on_beginning(outcome.bytes, check)) {
+    return check;
+  }
   if (both < std::max(there, back) * kLeastGain) {
     check.status =
         both < std::max(there, back) * kCriticalGain ? Status::Critical : Status::Warning;

@@ -129,7 +129,8 @@ void copy_both_manners(const Pair& pair, const Pace& pace, PeerOutcome& outcome,
 
 PeerOutcome survey_peers(const gpu::Cuda& one, const gpu::Cuda& other, const Pace& pace) {
   PeerOutcome outcome{.one = one.pci_address().value_or(one.name()),
-                      .other = other.pci_address().value_or(other.name())};
+                      .other = other.pci_address().value_or(other.name()),
+                      .bytes = pace.bytes};
   const auto there = one.can_reach(other);
   const auto back = other.can_reach(one);
   if (there && back) {

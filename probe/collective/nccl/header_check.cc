@@ -2,12 +2,18 @@
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 #include <nccl.h>
 
-#include <type_traits>
-
+#include "base/sys/signature.h"
 #include "probe/collective/nccl/interface.h"
+
+template <>
+struct chokepoint::sys::Plain<ncclUniqueId> {
+  using Type = chokepoint::probe::collective::nccl::UniqueId;
+};
 
 namespace chokepoint::probe::collective::nccl {
 namespace {
+
+using sys::kAlike;
 
 static_assert(kSuccess == ncclSuccess && kSystemError == ncclSystemError);
 static_assert(kInvalidUsage == ncclInvalidUsage && kRemoteError == ncclRemoteError);
@@ -16,36 +22,6 @@ static_assert(kUint8 == ncclUint8 && kInt32 == ncclInt32 && kInt64 == ncclInt64)
 static_assert(kFloat16 == ncclFloat16 && kFloat32 == ncclFloat32 && kFloat64 == ncclFloat64);
 static_assert(kBFloat16 == ncclBfloat16 && kSum == ncclSum);
 static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId));
-
-// The same but for the names of enumerations and handles.
-template <class Own>
-struct Plain {
-  using Type = Own;
-};
-template <class Own>
-  requires std::is_enum_v<Own>
-struct Plain<Own> {
-  using Type = int;
-};
-template <class Own>
-  requires std::is_pointer_v<Own>
-struct Plain<Own> {
-  using Type = void*;
-};
-template <>
-struct Plain<ncclUniqueId> {
-  using Type = UniqueId;
-};
-
-template <class Function>
-struct Shape;
-template <class Told, class... Given>
-struct Shape<Told (*)(Given...)> {
-  using Type = typename Plain<Told>::Type (*)(typename Plain<Given>::Type...);
-};
-
-template <class Own, class Theirs>
-constexpr bool kAlike = std::is_same_v<typename Shape<Own>::Type, typename Shape<Theirs>::Type>;
 
 static_assert(kAlike<decltype(Functions::version), decltype(&ncclGetVersion)>);
 static_assert(kAlike<decltype(Functions::unique_id), decltype(&ncclGetUniqueId)>);

@@ -24,6 +24,7 @@ constexpr double kHot = 0x8 | 0x40;
 struct Clocks {
   double mhz = 1980;
   double bits = 0;
+  double max_mhz = 1980;
 };
 
 // Three hosts with a GPU each, which compute for 80 of every 100 ms and exchange for the rest.
@@ -41,7 +42,7 @@ class GpuClocksTest : public testing::Test {
     NodeData& own = made_.node(node);
     own.events.push_back({.kind = std::string(record::kGpuProcess), .subject = address});
     made_.gauge(own, record::kGpuClock, address, clocks.mhz);
-    made_.gauge(own, record::kGpuMaxClock, address, 1980);
+    made_.gauge(own, record::kGpuMaxClock, address, clocks.max_mhz);
     made_.gauge(own, record::kGpuThrottle, address, clocks.bits);
   }
   Diagnosis late(const std::vector<double>& late_ms) {
@@ -112,6 +113,23 @@ TEST_F(GpuClocksTest, AsLowAsTheOthersHoldNobodyUp) {
     gpu(node, {.mhz = 1400, .bits = kPowerCap});
   }
   EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
+}
+
+TEST_F(GpuClocksTest, OfAModelWithLowerOnesAreNotThrottled) {
+  gpu("a", {});
+  gpu("b", {.mhz = 1400, .bits = kPowerCap, .max_mhz = 1410});
+  gpu("c", {});
+  EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
+}
+
+TEST_F(GpuClocksTest, WithReasonsThatNoDriverTellsAreNotThrottled) {
+  for (const double bits : {-4.0, 1e300}) {
+    made_.data.nodes[1].series.clear();
+    gpu("b", {.mhz = 1100, .bits = bits});
+    const auto clocks = slowest_gpu(made_.node("b"), made_.span());
+    ASSERT_TRUE(clocks);
+    EXPECT_EQ(clocks->slowed_percent, 0) << bits;
+  }
 }
 
 TEST_F(GpuClocksTest, ALittleLowerDoNotExplainALongWait) {

@@ -1,8 +1,8 @@
-"""usage: overhead [--pairs N] [--steps N] [--rate-mbps R] [--out FILE] CHOKEPOINT [trainer|ddp]…
+"""usage: overhead [--pairs N] [--steps N] [--rate-mbps R] [--out FILE] CHOKEPOINT [trainer|ddp|nccl]…
 
-What watching costs a job: two ranks that train by Gloo, a host each, with and without `chokepoint
-run` on both, in turn. Prints the ratio of their step times, and what the watcher took of a core and
-of memory; FILE gets the document with every trial.
+What watching costs a job: two ranks, a host each, with and without `chokepoint run` on both, in turn.
+They train by Gloo, or (nccl) call the profiler plugin as NCCL would. Prints the ratio of their step
+times, and what the watcher took of a core and of memory; FILE gets the document with every trial.
 """
 
 import argparse

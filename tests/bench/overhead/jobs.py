@@ -11,7 +11,7 @@ PORT = 29500
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def trainer(folder, address, steps):
+def trainer(folder, addresses, steps):
     """Exchanges 8 MB a step, which fills a link of 1 Gb/s for 64 ms, and sleeps in place of
     computing: what watching takes of the processors is not taken from the job's own."""
     program = TREE / "build/release/scripts/train/trainer/lab_trainer"
@@ -21,15 +21,27 @@ def trainer(folder, address, steps):
             "--compute-ms", 60, "--steps", steps], {}
 
 
-def ddp(folder, address, steps):
+def ddp(folder, addresses, steps):
     """PyTorch's own, 8 MB of gradients, computing on the processors that watching shares."""
     for python in ("python3", "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import torch.distributed"], check=False,
                           capture_output=True).returncode == 0:
             return [python, "-B", TREE / "scripts/train/ddp.py", "--width", 1024, "--depth", 2,
                     "--batch", 32, "--steps", steps], \
-                {"MASTER_ADDR": address, "MASTER_PORT": str(PORT)}
+                {"MASTER_ADDR": addresses[0], "MASTER_PORT": str(PORT)}
     raise Skipped("needs python3-torch")
 
 
-JOBS = {"trainer": trainer, "ddp": ddp}
+def nccl(folder, addresses, steps):
+    """What calls the plugin as NCCL would, around transfers of its own: 40 collectives of 200 KB a
+    step, with kernels and the network's steps told all the time."""
+    program = TREE / "build/release/tests/lab/nccl/lab_nccl"
+    if not os.access(program, os.X_OK):
+        raise Skipped("needs the stand-in for NCCL: ninja -C build/release lab_nccl")
+    start = f'set -- {" ".join(addresses)} {addresses[0]}; shift "$RANK"; ' \
+        f'exec {program} "$RANK" "$WORLD_SIZE" "$1" "$2" --tell 1 --steps {steps} ' \
+        '--buckets 40 --bytes 200000 --compute-ms 60'
+    return ["sh", "-c", start], {"CHOKEPOINT_NCCL_WINDOW": "all"}
+
+
+JOBS = {"trainer": trainer, "ddp": ddp, "nccl": nccl}

@@ -31,7 +31,7 @@ class Stage:
         self.played += 1
         folder = self.folder / f"trial-{self.played}"
         (folder / "meet").mkdir(parents=True)
-        words, environment = job(folder / "meet", self.link.a.ipv4, steps)
+        words, environment = job(folder / "meet", [self.link.a.ipv4, self.link.b.ipv4], steps)
         ranks = [self.start(number, words, environment, folder if is_watched else None)
                  for number in range(len(self.hosts))]
         watchers = {host.name: Watcher(host, self.program) for host in self.hosts}

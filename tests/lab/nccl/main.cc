@@ -1,5 +1,5 @@
 // usage: lab_nccl RANK RANKS OWN_ADDRESS NEXT_ADDRESS [--steps N] [--buckets N] [--bytes N]
-//                 [--compute-ms N] [--late-ms N] [--port N]
+//                 [--compute-ms N] [--late-ms N] [--port N] [--tell 1: how long each step took]
 //
 // Stands in for a job on NCCL over sockets, on a host without a GPU: a rank of a ring all-reduce
 // over real connections, whose "GPU" computes by sleeping and has a clock of its own. It calls the
@@ -11,6 +11,7 @@
 //   proxy     moves data, and tells the profiler
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -29,9 +30,9 @@ struct Asked {
   int ranks = 2;
   std::string own = {};
   std::string next = {};
-  std::map<std::string, long> numbers = {{"--steps", 100},     {"--buckets", 5},
-                                         {"--bytes", 500'000}, {"--compute-ms", 50},
-                                         {"--late-ms", 0},     {"--port", 5'000}};
+  std::map<std::string, long> numbers = {
+      {"--steps", 100}, {"--buckets", 5},  {"--bytes", 500'000}, {"--compute-ms", 50},
+      {"--late-ms", 0}, {"--port", 5'000}, {"--tell", 0}};
   long operator[](const char* name) const { return numbers.at(name); }
   int port_of(int of_rank) const { return static_cast<int>(numbers.at("--port")) + of_rank; }
 };
@@ -60,6 +61,7 @@ class Rank {
     std::thread proxy([this] { move_all(); });
     std::uint64_t sequence = 0;
     for (long step = 0; step < asked_["--steps"]; ++step) {
+      const auto began = std::chrono::steady_clock::now();
       Operations operations;
       for (long bucket = 0; bucket < asked_["--buckets"]; ++bucket) {
         operations.push_back(asked_for(sequence++));
@@ -69,6 +71,12 @@ class Rank {
       stream(operations);
       compute.join();
       board_.wait([&] { return queue_.empty(); });
+      if (asked_["--tell"] != 0) {
+        const std::chrono::duration<double, std::milli> took =
+            std::chrono::steady_clock::now() - began;
+        std::printf("step %ld time %.3fms\n", step, took.count());
+        std::fflush(stdout);
+      }
     }
     board_.set([this] { is_over_ = true; });
     proxy.join();

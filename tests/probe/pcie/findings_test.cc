@@ -124,6 +124,15 @@ TEST_F(GpuFindings, CopiesFarBelowTheLinkAreFound) {
   EXPECT_EQ(slow.found, "20.0 GB/s from the GPU, 35 %");
 }
 
+TEST_F(GpuFindings, SmallCopiesAreNoMeasureOfALink) {
+  outcome_.pinned = {5 * kGigabyte, 5 * kGigabyte, 6 * kGigabyte};
+  outcome_.bytes = 64 << 10;
+  EXPECT_EQ(check("pcie.copies").status, Status::Unknown);
+  EXPECT_EQ(check("pcie.both-ways").status, Status::Unknown);
+  outcome_.pinned = outcome().pinned;
+  EXPECT_EQ(check("pcie.copies").status, Status::Pass);
+}
+
 TEST_F(GpuFindings, AThresholdThatWasAskedForDecides) {
   EXPECT_EQ(check("pcie.copies", {.least_percent = 97}).status, Status::Critical);
   EXPECT_EQ(check("pcie.copies", {.least_percent = 90}).status, Status::Pass);

@@ -61,6 +61,12 @@ TEST(PeerFindings, GpusThatDoNotReachEachOtherAreAWarning) {
   EXPECT_EQ(check.found, "not directly; 20.0 GB/s through host memory");
 }
 
+TEST(PeerFindings, SmallCopiesAreNoMeasure) {
+  PeerOutcome small = outcome(5, 5, 5);
+  small.bytes = 4096;
+  EXPECT_EQ(judged(small).status, Status::Unknown);
+}
+
 TEST(PeerFindings, NothingMeasuredIsNotJudged) {
   EXPECT_EQ(judged({.one = "a", .other = "b", .reachable = true}).id, "none");
 }
