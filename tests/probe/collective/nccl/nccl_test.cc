@@ -39,7 +39,7 @@ class Nccl : public testing::Test {
 
   Result<std::unique_ptr<Communicator>> open(int rank, int ranks,
                                              const BackendOptions& options = {}) {
-    const Place place{.rank = rank, .ranks = ranks, .local_rank = rank, .host = "here"};
+    const Place place{.rank = rank, .ranks = ranks, .local_rank = rank, .host = host_};
     return nccl_backend({.nccl = CHOKEPOINT_FAKE_NCCL, .cuda = CHOKEPOINT_FAKE_CUDA})
         .open(place, store_, options);
   }
@@ -70,6 +70,7 @@ class Nccl : public testing::Test {
     return times ? none("no failure") : times.error();
   }
 
+  std::string host_ = "here";
   FreshFolder folder_;
   FolderStore store_{folder_.path(), seconds(20)};
 };
@@ -143,6 +144,18 @@ TEST_F(Nccl, MakesRanksOfOneGpuLookLikeThoseOfSeveralHosts) {
   };
   const pid_t other = elsewhere([&] { return shares(1) ? 0 : 1; });
   EXPECT_TRUE(shares(0));
+  EXPECT_EQ(status_of(other), 0);
+}
+
+TEST_F(Nccl, KnowsAGpuThatContainersOfOneHostShare) {
+  setenv("FAKE_CUDA_GPUS", "1", 1);
+  const auto shares = [&](const std::string& container, int rank) {
+    host_ = container;
+    const auto group = open(rank, 2);
+    return group && (*group)->way().better.find("share a GPU") != std::string::npos;
+  };
+  const pid_t other = elsewhere([&] { return shares("b", 1) ? 0 : 1; });
+  EXPECT_TRUE(shares("a", 0));
   EXPECT_EQ(status_of(other), 0);
 }
 
