@@ -260,7 +260,7 @@ TEST(RankService, StartsNothingButRanks) {
        {with("backend", "gloo --json"), with("interface", "-x"), with("interface", "a b"),
         with("algorithm", "$(id)"), with("algorithm", std::string(65, 'a')), with("count", 65),
         with("count", 3), with("port", 0), with("first", 1), with("secret", "beef"),
-        with("timeout_s", 999'999), with("gpu", "0;")}) {
+        with("timeout_s", 999'999), with("gpu", "0;"), with("share", true)}) {
     EXPECT_FALSE(service.check(bad, {})) << bad;
   }
   EXPECT_FALSE(service.check(body_of(good), {.streams = 1}));
