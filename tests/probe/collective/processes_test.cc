@@ -85,7 +85,7 @@ class Processes : public testing::Test {
   std::filesystem::path folder_;
 };
 
-const int kPort = 20'000 + getpid() % 20'000;
+int own_port() { return 20'000 + getpid() % 20'000; }
 
 TEST_F(Processes, StartThemselvesAndOneDocumentIsPrinted) {
   sys::Process job = start("job", {"--local", "3", "--bytes", "64,1K", "--iterations", "3",
@@ -107,7 +107,7 @@ TEST_F(Processes, RanksOfALauncherMeetAtRank0WhichAlonePrints) {
   std::vector<sys::Process> ranks;
   for (int i = 2; i >= 0; --i) {
     ranks.push_back(
-        start(std::to_string(i), {"--bytes", "64", "--iterations", "2"}, rank(i, 3, kPort)));
+        start(std::to_string(i), {"--bytes", "64", "--iterations", "2"}, rank(i, 3, own_port())));
   }
   for (sys::Process& each : ranks) {
     EXPECT_EQ(each.wait()->code, 0);
@@ -119,8 +119,8 @@ TEST_F(Processes, RanksOfALauncherMeetAtRank0WhichAlonePrints) {
 }
 
 TEST_F(Processes, RanksThatDoNotComeAreNamed) {
-  sys::Process first = start("0", {"--timeout", "1"}, rank(0, 4, kPort + 100));
-  sys::Process third = start("2", {"--timeout", "20"}, rank(2, 4, kPort + 100));
+  sys::Process first = start("0", {"--timeout", "1"}, rank(0, 4, own_port() + 100));
+  sys::Process third = start("2", {"--timeout", "20"}, rank(2, 4, own_port() + 100));
   EXPECT_EQ(first.wait()->code, 1);
   EXPECT_EQ(third.wait()->code, 1);
   EXPECT_THAT(text("0.err"), HasSubstr("ranks 1 and 3 of 4: did not come within 1 s"));
@@ -187,7 +187,7 @@ TEST_F(Processes, RanksEndWithWhoLeadsThem) {
 
 TEST_F(Processes, RanksWhoseLeaderIsKilledSaySo) {
   for (const std::string trouble : {"none", "hang"}) {
-    const int port = kPort + 200;
+    const int port = own_port() + 200;
     const std::vector<std::string> wanted{"--bytes", "64", "--time", "60", "--algorithm", trouble};
     sys::Process first = start("0" + trouble, wanted, rank(0, 2, port));
     sys::Process second = start("1" + trouble, wanted, rank(1, 2, port));
@@ -200,8 +200,8 @@ TEST_F(Processes, RanksWhoseLeaderIsKilledSaySo) {
 }
 
 TEST_F(Processes, RanksWhoseLeaderIsInterruptedAreSilent) {
-  sys::Process first = start("0", {"--bytes", "64", "--time", "60"}, rank(0, 2, kPort + 300));
-  sys::Process second = start("1", {"--bytes", "64", "--time", "60"}, rank(1, 2, kPort + 300));
+  sys::Process first = start("0", {"--bytes", "64", "--time", "60"}, rank(0, 2, own_port() + 300));
+  sys::Process second = start("1", {"--bytes", "64", "--time", "60"}, rank(1, 2, own_port() + 300));
   std::this_thread::sleep_for(milliseconds(2000));
   ASSERT_TRUE(first.signal(SIGINT));
   EXPECT_EQ(first.wait()->code, 130);
