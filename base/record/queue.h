@@ -77,6 +77,11 @@ class Queue {
     return true;
   }
 
+  template <class Row>
+  bool has_room() const {
+    return words_.write_available() >= std::tuple_size_v<decltype(packed(Row{}))>;
+  }
+
   // Appends whole rows while they fit into `most` words; gives their number.
   std::size_t drain(Words& out, std::size_t most) {
     std::size_t rows = 0;

@@ -59,6 +59,13 @@ class Producer {
     return false;
   }
 
+  // Whether a push would be refused just now and may not be in a moment: for who can wait.
+  template <class Row>
+  bool is_full() const {
+    return !channel_->is_sealed.load(std::memory_order_relaxed) &&
+           !channel_->queue.template has_room<Row>();
+  }
+
  private:
   std::shared_ptr<Channel> channel_;
 };

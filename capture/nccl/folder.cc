@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
 
@@ -61,7 +64,36 @@ bool is_still_there(const fs::path& folder, const sys::Descriptor& lock) {
          by_name.st_ino == by_lock.st_ino && by_name.st_dev == by_lock.st_dev;
 }
 
+bool is_safe_to_map(const fs::path& folder) {
+  struct statfs status{};
+  return ::statfs(folder.c_str(), &status) != 0 ||  // is told of when nothing can be made there
+         keeps_reserved_room(static_cast<std::uint32_t>(status.f_type));
+}
+
+Result<Folder> make_on_disk(const fs::path& below) {
+  if (!is_safe_to_map(below)) {
+    return fail(ErrorKind::Unsupported, "watch NCCL", below.string(),
+                "a full file system of this type would end the job",
+                "set TMPDIR to a folder in memory or on ext4 or xfs");
+  }
+  return Folder::make_in(below);
+}
+
 }  // namespace
+
+bool keeps_reserved_room(std::uint64_t type) {
+  constexpr std::array<std::uint64_t, 8> kNot{
+      0x9123683e,  // btrfs
+      0x2fc12fc1,  // zfs
+      0xca451a4e,  // bcachefs
+      0x65735546,  // fuse
+      0x6969,      // nfs
+      0xff534d42,  // cifs
+      0x0bd00bd0,  // lustre
+      0x47504653,  // gpfs
+  };
+  return std::ranges::count(kNot, type) == 0;
+}
 
 Result<Folder> Folder::make_in(const fs::path& below) {
   remove_left_overs(below);
@@ -81,9 +113,19 @@ Result<Folder> Folder::make_in(const fs::path& below) {
   return fail(std::move(error));
 }
 
-Result<Folder> Folder::make(const fs::path& below) {
-  Result<Folder> folder = make_in("/dev/shm");
-  return folder ? std::move(folder) : make_in(below);
+Result<Folder> Folder::make(const fs::path& below, const fs::path& memory,
+                            std::uint64_t least_left) {
+  std::error_code error;
+  const fs::space_info space = fs::space(memory, error);
+  if (!error && space.available >= least_left) {
+    if (Result<Folder> folder = make_in(memory); folder) {
+      return folder;
+    }
+  }
+  // The plugin takes no folder that depends on where the job stands.
+  const fs::path whole = fs::absolute(below, error);
+  Result<Folder> folder = make_on_disk(error ? below : whole);
+  return folder || below == "/tmp" ? std::move(folder) : make_on_disk("/tmp");
 }
 
 Folder::~Folder() {

@@ -3,6 +3,7 @@
 // One thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -11,10 +12,20 @@
 
 namespace chokepoint::capture::nccl {
 
+// Whether a file system of this type (statfs(2)) gives what it has reserved for a mapped file
+// however full it is. Those that write a block anew elsewhere may have no room for the second time
+// and end the process that writes; of what lies on another host or in another program nobody knows.
+bool keeps_reserved_room(std::uint64_t type);
+
 class Folder {
  public:
-  // In /dev/shm, else below `below`.
-  static Result<Folder> make(const std::filesystem::path& below);
+  // In memory, where at least so much of that is left for the job; else below `below`, else in
+  // /tmp. A container may have no more than 64 MB of it, and a job whose own libraries find none
+  // left dies.
+  static constexpr std::uint64_t kLeastLeft = std::uint64_t{256} << 20U;
+  static Result<Folder> make(const std::filesystem::path& below,
+                             const std::filesystem::path& memory = "/dev/shm",
+                             std::uint64_t least_left = kLeastLeft);
   static Result<Folder> make_in(const std::filesystem::path& below);
   Folder(Folder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}

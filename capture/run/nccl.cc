@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +16,9 @@ namespace {
 // A ring of 4096 records is full after half a second of 8,000 a second.
 constexpr std::int64_t kBusyNs = 50'000'000;
 constexpr std::int64_t kIdleNs = 250'000'000;  // as long as nobody has loaded the plugin
+constexpr std::chrono::milliseconds kNap{10};
+constexpr int kNaps = 30;  // less than a ring lasts
+constexpr int kNapsAtEnd = 500;
 constexpr const char* kSubject = "nccl";
 
 std::optional<std::int64_t> rank_of(const job::JobProcesses& processes, std::uint64_t pid) {
@@ -75,16 +80,25 @@ void Nccl::begin(Processes processes) {
   began_ns_ = clock_.monotonic_ns();
   producer_.emplace(writer_.producer("nccl"));
   reader_ = std::make_unique<nccl::Reader>(
-      folder_->path(),
-      [this](const record::Collective& row) {
-        producer_->push(row);
-        on_collective_(nccl::beat_of(row));
-      },
+      folder_->path(), [this](const record::Collective& row) { keep(row); },
       [processes = std::move(processes)](std::uint64_t pid) { return rank_of(*processes(), pid); });
   ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });
 }
 
+// Of what says nothing of its end, rows of minutes come at once. The writer needs a moment for
+// them, and the rings hold what comes meanwhile; at the end nothing comes, and only a disk that
+// takes nothing is not waited for.
+void Nccl::keep(const record::Collective& row) {
+  for (; naps_ > 0 && producer_->is_full<record::Collective>(); --naps_) {
+    std::this_thread::sleep_for(kNap);
+  }
+  naps_ = is_over_ && naps_ > 0 ? kNapsAtEnd : naps_;
+  producer_->push(row);
+  on_collective_(nccl::beat_of(row));
+}
+
 std::int64_t Nccl::look() {
+  naps_ = kNaps;
   const std::int64_t now_ns = clock_.monotonic_ns();
   reader_->tick(now_ns);
   const nccl::Figures figures = reader_->figures();
@@ -104,6 +118,8 @@ void Nccl::end() {
     return;
   }
   ticker_->stop();
+  is_over_ = true;
+  naps_ = kNapsAtEnd;
   reader_->finish(clock_.monotonic_ns());
   keep_losses(reader_->figures());
 }

@@ -46,6 +46,7 @@ class Nccl {
 
  private:
   std::int64_t look();
+  void keep(const record::Collective& row);
   void keep_losses(const nccl::Figures& figures);
   void keep_loss(const std::string& reason, std::uint64_t rows);
 
@@ -58,6 +59,8 @@ class Nccl {
   std::optional<record::Producer> producer_;
   std::unique_ptr<nccl::Reader> reader_;
   std::int64_t began_ns_ = 0;
+  bool is_over_ = false;
+  int naps_ = 0;              // that may still be taken until the writer has room
   mutable std::mutex mutex_;  // remarks_
   std::vector<std::string> remarks_;
   std::unique_ptr<Ticker> ticker_;

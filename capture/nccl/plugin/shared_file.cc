@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +30,13 @@ bool is_private(const char* folder) {
                           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   close(descriptor);
   return is_private;
+}
+
+// Past this limit (`ulimit -f`) the kernel sends a signal that ends the job, before it says no.
+bool may_be_whole() {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= sizeof(File));
 }
 
 // A job's signals may interrupt it; that is no reason to go without.
@@ -86,7 +94,7 @@ bool SharedFile::open(const char* folder, int table) {
   const int length = snprintf(path_.data(), path_.size(), "%s/%d-%llx%s", folder, getpid(),
                               static_cast<unsigned long long>(wall_ns()), kFileSuffix);
   return length > 0 && static_cast<std::size_t>(length) < path_.size() && is_private(folder) &&
-         create(table);
+         may_be_whole() && create(table);
 }
 
 Ring* SharedFile::reserve(std::size_t ring) {

@@ -1,6 +1,7 @@
 #include "capture/nccl/folder.h"
 
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -40,6 +41,31 @@ TEST_F(FolderTest, TakesAwayWhatAKilledRunLeftAndNothingThatIsHeld) {
   const auto second = Folder::make_in(below_.path());
   EXPECT_TRUE(fs::exists(first->path()));
   EXPECT_NE(first->path(), second->path());
+}
+
+TEST_F(FolderTest, WhatMemoryIsLeftIsTheJobs) {
+  const fs::path memory = below_.path() / "memory";
+  const fs::path other = below_.path() / "other";
+  fs::create_directory(memory);
+  fs::create_directory(other);
+  EXPECT_EQ(Folder::make(other, memory, 1)->path().parent_path(), memory);
+  EXPECT_EQ(Folder::make(other, memory, ~std::uint64_t{0})->path().parent_path(), other);
+  EXPECT_EQ(Folder::make(other, memory / "not there")->path().parent_path(), other);
+  EXPECT_EQ(Folder::make(other / "not there", memory / "not there")->path().parent_path(), "/tmp");
+  const auto whole = Folder::make(fs::relative(other), memory / "not there");
+  EXPECT_TRUE(whole->path().is_absolute());
+  EXPECT_EQ(fs::canonical(whole->path().parent_path()), fs::canonical(other));
+}
+
+TEST(FolderPlace, IsNoFileSystemThatMayRefuseWhatItReserved) {
+  for (const std::uint32_t type :
+       std::initializer_list<std::uint32_t>{TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC}) {
+    EXPECT_TRUE(keeps_reserved_room(type)) << type;
+  }
+  for (const std::uint32_t type :
+       std::initializer_list<std::uint32_t>{BTRFS_SUPER_MAGIC, NFS_SUPER_MAGIC, FUSE_SUPER_MAGIC}) {
+    EXPECT_FALSE(keeps_reserved_room(type)) << type;
+  }
 }
 
 TEST_F(FolderTest, WhereNothingCanBeMadeItSaysWhatToDo) {

@@ -88,5 +88,24 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
   EXPECT_THAT(events[0].detail, HasSubstr("\"rows\":3"));
 }
 
+TEST_F(RunNccl, LosesNothingWhereMoreComesAtOnceThanTheWritersQueueHolds) {
+  constexpr std::size_t kRings = 7;
+  constexpr std::size_t kEach = 4'000;
+  const auto watched = nccl();
+  {
+    nccl::RingWriter rings(std::filesystem::path(watched->environment()[1].second) / "1.nccl");
+    for (std::size_t ring = 0; ring < kRings; ++ring) {
+      for (std::size_t each = 1; each <= kEach; ++each) {
+        rings.push(ring, nccl::Kind::Collective, 1,
+                   {{nccl::word::kId, ring * kEach + each}, {nccl::word::kFunction, 1}});
+      }
+    }
+  }
+  watched->begin([] { return std::make_shared<const job::JobProcesses>(); });
+  watched->end();
+  EXPECT_EQ(writer_->close().dropped, 0U);
+  EXPECT_EQ(beats_, static_cast<int>(kRings * kEach));
+}
+
 }  // namespace
 }  // namespace chokepoint::capture::run

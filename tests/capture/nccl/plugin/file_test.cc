@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +102,19 @@ class Tiny {
   fs::path folder_;
   bool is_there_ = false;
 };
+
+// Made too large, it would not be refused only: the kernel's signal ends the process.
+TEST(NcclPluginFile, NorWhereFilesMayNotBeSoLarge) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit less{.rlim_cur = 1'000'000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+  {
+    Loaded loaded;
+    expect_nothing(loaded);
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+}
 
 TEST(NcclPluginFile, AFullFileSystemCostsTheRecordsNotTheJob) {
   const Tiny tiny(64);
