@@ -87,6 +87,18 @@ void pair_ends(std::vector<PciHop>& path) {
   }
 }
 
+// Behind a hypervisor's port the guest's payload reaches no card: what the host has set counts.
+void leave_out_payloads(const sys::Root& root, std::vector<PciHop>& path) {
+  const bool any_emulated = std::ranges::any_of(path, [&](const PciHop& hop) {
+    return is_emulated(root, fmt::format("{}{}/", kDevices, hop.address));
+  });
+  if (any_emulated) {
+    for (PciHop& hop : path) {
+      hop.payload_bytes.reset();
+    }
+  }
+}
+
 std::vector<PciHop> read_path(const sys::Root& root, const std::string& folder) {
   const std::optional<std::string> physical = root.resolve(folder + "/physfn");
   const std::optional<std::string> real = physical ? physical : root.resolve(folder);
@@ -95,6 +107,7 @@ std::vector<PciHop> read_path(const sys::Root& root, const std::string& folder) 
     path.push_back(read_hop(root, address));
   }
   pair_ends(path);
+  leave_out_payloads(root, path);
   return path;
 }
 

@@ -19,6 +19,7 @@ using control::Json;
 constexpr std::array<std::string_view, 5> kTasks{"prepare", "check", "run", "tell", "end"};
 constexpr std::size_t kLongestName = 32;
 constexpr std::size_t kLongestText = 500;
+constexpr std::int64_t kMany = 1'000'000;
 constexpr double kNsPerUs = 1000;
 constexpr double kLongestNs = 1e15;
 
@@ -80,16 +81,23 @@ Result<std::optional<Wrong>> wrong_in(const Json& body, int rank) {
                           .found = number_in(*at, "found")}));
 }
 
+// What a library's log says is no reason to fail.
+std::string shortened(const std::string& text) { return text.substr(0, kLongestText); }
+
+std::optional<int> believable(const std::optional<int>& count) {
+  return count && *count >= 0 && *count <= kMany ? count : std::nullopt;
+}
+
 Json way_body(const Way& way) {
-  return {{"library", way.library},
-          {"transport", way.transport},
-          {"interface", way.interface},
-          {"family", way.family},
-          {"local_address", way.local_address},
-          {"channels", control::or_null(way.channels)},
-          {"sockets_per_peer", control::or_null(way.sockets_per_peer)},
+  return {{"library", shortened(way.library)},
+          {"transport", shortened(way.transport)},
+          {"interface", shortened(way.interface)},
+          {"family", shortened(way.family)},
+          {"local_address", shortened(way.local_address)},
+          {"channels", control::or_null(believable(way.channels))},
+          {"sockets_per_peer", control::or_null(believable(way.sockets_per_peer))},
           {"link_mbps", control::or_null(way.link_mbps)},
-          {"better", way.better}};
+          {"better", shortened(way.better)}};
 }
 
 std::optional<int> small(const std::optional<std::int64_t>& value) {
@@ -97,9 +105,9 @@ std::optional<int> small(const std::optional<std::int64_t>& value) {
 }
 
 Result<Way> way_in(const Json& body) {
-  constexpr std::int64_t kMany = 1'000'000;
   Fields in(body, "way");
-  const auto text = [&](const char* name) { return in.text_or(name, kLongestText, ""); };
+  // Each byte that is no UTF-8 comes as three.
+  const auto text = [&](const char* name) { return in.text_or(name, 3 * kLongestText, ""); };
   Way way{.library = text("library"),
           .transport = text("transport"),
           .interface = text("interface"),

@@ -150,6 +150,13 @@ class Worker {
 
 }  // namespace
 
-Result<> work(const Job& job, Group& group) { return Worker(job, group).run(); }
+Result<> work(const Job& job, Group& group, const OnFailure& on_failure) {
+  Worker worker(job, group);
+  Result<> worked = worker.run();
+  if (!worked && on_failure) {
+    on_failure(worked.error());
+  }
+  return worked;
+}
 
 }  // namespace chokepoint::probe::collective

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "probe/collective/backend.h"
 #include "probe/collective/group.h"
@@ -17,7 +18,10 @@ struct Job {
   std::uint64_t memory_bytes = 0;  // what its buffers may take; 0: as much as asked for
 };
 
-// Returns once it was told to end. An error is this rank's own, or what the group told it.
-Result<> work(const Job& job, Group& group);
+using OnFailure = std::function<void(const Error&)>;
+
+// Returns once it was told to end. An error is this rank's own, or what the group told it; it is
+// told before the backend is closed, which may wait for ranks that wait for this one.
+Result<> work(const Job& job, Group& group, const OnFailure& on_failure = {});
 
 }  // namespace chokepoint::probe::collective

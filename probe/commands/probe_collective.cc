@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/cli/utf8.h"
-#include "base/host/memory.h"
+#include "base/host/memory_room.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 
@@ -46,12 +46,11 @@ bool is_readable(int fd) {
 }
 
 // Of what this host has left, this rank's part; the system keeps some.
-std::uint64_t memory_for(const cli::Context& context) {
-  const std::optional<std::int64_t> available = host::read_memory(context.root).available_bytes;
-  const int local =
-      std::max(1, std::atoi(context.environment("LOCAL_WORLD_SIZE").value_or("1").c_str()));
-  return available ? static_cast<std::uint64_t>(*available) / 10 * 9 / static_cast<unsigned>(local)
-                   : 0;
+std::uint64_t memory_for(int local_ranks, const cli::Context& context) {
+  const std::optional<std::int64_t> available = host::memory_room(context.root);
+  return available
+             ? static_cast<std::uint64_t>(*available) / 10 * 9 / static_cast<unsigned>(local_ranks)
+             : 0;
 }
 
 void tell(const cli::Context& context, const collective::SizeResult& size) {
@@ -112,7 +111,7 @@ Result<Job> ProbeCollectiveCommand::job_of(const Seat& seat, const cli::Context&
                          .timeout = options->timeout,
                          .gpu = options->gpu,
                          .algorithm = options->algorithm},
-             .memory_bytes = memory_for(context)};
+             .memory_bytes = memory_for(seat.local_ranks, context)};
 }
 
 Result<MemberOptions> ProbeCollectiveCommand::member_of(const Seat& seat, int interrupt,

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/gpu/pinned.h"
+#include "base/host/memory_room.h"
 #include "probe/pcie/bench.h"
 #include "probe/pcie/link_latch.h"
 
@@ -123,13 +124,19 @@ std::optional<Node> far_from(const std::vector<Node>& nodes, const Node* near) {
 
 }  // namespace
 
-std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::uint64_t wanted) {
+std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::uint64_t wanted,
+                            const std::vector<int>& nodes) {
   std::uint64_t bytes = wanted;
   if (const auto free = gpu.free_memory()) {
     bytes = std::min(bytes, *free / 3);
   }
-  if (const auto available = host::read_memory(root).available_bytes) {
+  if (const auto available = host::memory_room(root)) {
     bytes = std::min(bytes, static_cast<std::uint64_t>(*available) / 8);
+  }
+  for (const int node : nodes) {
+    if (const auto room = host::memory_room_of_node(root, node)) {
+      bytes = std::min(bytes, static_cast<std::uint64_t>(*room) / 4);
+    }
   }
   return std::max(bytes / kPage * kPage, kPage);
 }
@@ -148,7 +155,13 @@ GpuOutcome survey_gpu(const gpu::Cuda& gpu, const Surroundings& host, const Pace
   LinkLatch latch(host.root, outcome.address, nvml);
   Pace own = pace;
   own.copying = &latch.copying();
-  own.bytes = outcome.bytes = fitting_bytes(gpu, host.root, pace.bytes);
+  std::vector<int> used;
+  for (const auto& number : {outcome.near_node, outcome.far_node}) {
+    if (number) {
+      used.push_back(*number);
+    }
+  }
+  own.bytes = outcome.bytes = fitting_bytes(gpu, host.root, pace.bytes, used);
   {
     std::optional<OnCpus> moved;
     if (near != nullptr) {

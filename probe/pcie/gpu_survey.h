@@ -30,7 +30,8 @@ GpuOutcome survey_gpu(const gpu::Cuda& gpu, const Surroundings& host, const Pace
                       const host::NvmlLinks* nvml, const std::vector<Node>& nodes,
                       const std::optional<int>& node);
 
-// The largest copy up to `wanted` for which the GPU and the host have room.
-std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::uint64_t wanted);
+// The largest copy up to `wanted` for which the GPU, the host and these NUMA nodes have room.
+std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::uint64_t wanted,
+                            const std::vector<int>& nodes = {});
 
 }  // namespace chokepoint::probe::pcie

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/host/words.h"
+#include "base/host/gpu_state.h"
 #include "probe/pcie/peer_survey.h"
 
 namespace chokepoint::probe::pcie {
@@ -13,15 +13,38 @@ namespace {
 
 using Gpus = std::vector<std::unique_ptr<gpu::Cuda>>;
 
+bool is_address(std::string_view name) { return name.contains(':'); }
+
+// As sysfs has it; nvidia-smi says "00000000:3B:00.0", and lspci "3b:00.0".
+std::string address_of(const std::string& name) {
+  const bool has_domain = std::ranges::count(name, ':') > 1;
+  return host::pci_address_of(has_domain ? name : "0000:" + name);
+}
+
 bool is_wanted(const gpu::Cuda& gpu, const std::vector<std::string>& wanted) {
   return wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& name) {
-           return name == std::to_string(gpu.number()) || name == gpu.pci_address();
+           return is_address(name) ? address_of(name) == gpu.pci_address()
+                                   : name == std::to_string(gpu.number());
          });
 }
 
-std::optional<Error> missing(const Gpus& gpus, const std::vector<std::string>& wanted) {
+// A GPU that nobody asked for stays as it is: to open one takes memory of it, and wakes it up.
+bool may_be_wanted(int number, const std::vector<std::string>& wanted) {
+  return wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& name) {
+           return is_address(name) || name == std::to_string(number);
+         });
+}
+
+bool has_failed(const Measured& measured, const std::string& name) {
+  return std::ranges::any_of(
+      measured.gpus, [&](const GpuOutcome& gpu) { return name == std::to_string(gpu.number); });
+}
+
+std::optional<Error> missing(const Gpus& gpus, const std::vector<std::string>& wanted,
+                             const Measured& measured) {
   for (const std::string& name : wanted) {
-    if (std::ranges::none_of(gpus, [&](const auto& gpu) { return is_wanted(*gpu, {name}); })) {
+    if (!has_failed(measured, name) &&
+        std::ranges::none_of(gpus, [&](const auto& gpu) { return is_wanted(*gpu, {name}); })) {
       return Error{.kind = ErrorKind::NotFound,
                    .operation = "",
                    .subject = "GPU " + name,
@@ -39,6 +62,9 @@ Gpus open_gpus(const std::shared_ptr<const gpu::Driver>& driver,
                const std::vector<std::string>& wanted, Measured& measured) {
   Gpus gpus;
   for (int number = 0; number < driver->gpus(); ++number) {
+    if (!may_be_wanted(number, wanted)) {
+      continue;
+    }
     auto gpu = gpu::Cuda::open(driver, number);
     if (gpu && is_wanted(**gpu, wanted)) {
       gpus.push_back(std::move(*gpu));
@@ -100,7 +126,7 @@ Result<Measured> survey(const Surroundings& host, const Wishes& wishes, const Pa
   }
   measured.driver_version = (*driver)->version();
   const Gpus gpus = open_gpus(*driver, wishes.gpus, measured);
-  if (auto lacking = measured.gpus.empty() ? missing(gpus, wishes.gpus) : std::nullopt) {
+  if (auto lacking = missing(gpus, wishes.gpus, measured)) {
     return fail(std::move(*lacking));
   }
   survey_each(gpus, host, pace, measured);

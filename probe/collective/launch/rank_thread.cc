@@ -35,15 +35,15 @@ struct RankThread::State {
         const std::lock_guard lock(mutex);
         member = std::move(*joined);
       }
-      const Result<> worked = work(job, *member);
-      if (worked) {
-        member->bye();
-      } else {
-        failed = worked.error();
+      const Result<> worked = work(job, *member, [&](const Error& own) {
+        failed = own;
         told = is_closed(member->descriptor(), kCauseMs);
         if (!told) {
-          member->fail(*failed);
+          member->fail(own);
         }
+      });
+      if (worked) {
+        member->bye();
       }
     }
     const std::lock_guard lock(mutex);

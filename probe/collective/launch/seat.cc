@@ -27,11 +27,16 @@ std::optional<int> number_in(const Variables& variables, const char* name) {
   return whole ? std::optional(number) : std::nullopt;
 }
 
-// All ranks are on this host.
-bool is_all_local(const Variables& variables, int ranks) {
-  return number_in(variables, "OMPI_COMM_WORLD_LOCAL_SIZE") == ranks ||
-         number_in(variables, "MPI_LOCALNRANKS") == ranks ||
-         number_in(variables, "LOCAL_WORLD_SIZE") == ranks;
+// How many of the ranks are on this host, as far as the launcher says.
+std::optional<int> local_ranks(const Variables& variables, std::string_view launcher) {
+  for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                           "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const std::optional<int> number = number_in(variables, name); number && *number > 0) {
+      return number;
+    }
+  }
+  return launcher == "srun" ? most_tasks(value_of(variables, "SLURM_STEP_TASKS_PER_NODE"))
+                            : std::nullopt;
 }
 
 std::optional<std::string> first_of_slurm(const Variables& variables) {
@@ -47,7 +52,7 @@ Result<std::string> master(const Variables& variables, const Seat& seat) {
   if (std::string address = value_of(variables, "MASTER_ADDR"); !address.empty()) {
     return address;
   }
-  if (is_all_local(variables, seat.place.ranks) || seat.place.ranks == 1) {
+  if (seat.local_ranks == seat.place.ranks) {
     return "127.0.0.1";
   }
   if (const std::optional<std::string> node = first_of_slurm(variables)) {
@@ -73,7 +78,7 @@ Result<std::uint16_t> port(const Variables& variables) {
   return static_cast<std::uint16_t>(*number + (agent ? 1 : 0));
 }
 
-std::string job_of(const Variables& variables) {
+std::string name_of_job(const Variables& variables) {
   if (const std::string run = value_of(variables, "TORCHELASTIC_RUN_ID"); !run.empty()) {
     return "torchrun " + run;
   }
@@ -84,7 +89,15 @@ std::string job_of(const Variables& variables) {
   return job.empty() ? "" : fmt::format("slurm {}.{}", job, value_of(variables, "SLURM_STEP_ID"));
 }
 
-Result<Seat> seat_of(const host::RankFound& found, const std::string& host) {
+// With the port: torchrun calls every job "none" that was given no name, and others look for theirs
+// on ports where this one meets.
+std::string job_of(const Variables& variables, std::uint16_t port) {
+  const std::string name = name_of_job(variables);
+  return fmt::format("{}{}port {}", name, name.empty() ? "" : ", ", port);
+}
+
+Result<Seat> seat_of(const Variables& variables, const host::RankFound& found,
+                     const std::string& host) {
   Seat seat;
   seat.launcher = found.launcher;
   if (!found.rank.world_size) {
@@ -100,6 +113,7 @@ Result<Seat> seat_of(const host::RankFound& found, const std::string& host) {
   seat.place.ranks = ranks;
   seat.place.local_rank = found.rank.local_rank.value_or(0);
   seat.place.host = host;
+  seat.local_ranks = ranks == 1 ? 1 : local_ranks(variables, found.launcher).value_or(1);
   return seat;
 }
 
@@ -124,7 +138,7 @@ Result<> meet_rank_0(const Variables& variables, Seat& seat) {
   }
   seat.meeting = {*address, *first};
   seat.ports = kPorts;
-  seat.job = job_of(variables);
+  seat.job = job_of(variables, *first);
   return {};
 }
 
@@ -135,7 +149,7 @@ Result<std::optional<Seat>> find_seat(const Variables& variables, const std::str
   if (!found.rank.rank) {
     return std::nullopt;
   }
-  Result<Seat> seat = seat_of(found, host);
+  Result<Seat> seat = seat_of(variables, found, host);
   if (!seat) {
     return std::unexpected(seat.error());
   }

@@ -21,6 +21,7 @@ namespace chokepoint::probe::collective {
 
 struct Seat {
   Place place = {};
+  int local_ranks = 1;        // on this host, itself among them; 1 where nobody says
   std::string launcher = {};  // "torchrun", "mpirun", "srun", "chokepoint"
   std::string job = {};       // the same for all ranks of the job; may be empty
   net::HostPort meeting = {};

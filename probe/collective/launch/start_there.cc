@@ -22,7 +22,8 @@ using std::chrono::seconds;
 constexpr seconds kConnect{10};
 constexpr hours kLongestQueue{1};
 constexpr seconds kGoodbye{5};
-constexpr std::size_t kLongestWords = 500;
+// Of a last line: bytes that are no UTF-8 come as three each.
+constexpr std::size_t kLongestWords = 1500;
 
 Result<ChildEnd> end_in(const Json& body) {
   control::Fields in(body, "rank's end");
@@ -85,22 +86,42 @@ class There final : public Started {
   std::vector<Client> hosts_;
 };
 
+// By the servers' own names, then by address: a host calls itself by another address than others
+// do, and the order has to be the same from everywhere.
+using InTurn = std::map<std::pair<std::string, net::Endpoint>, std::pair<int, Client>>;
+
+Result<InTurn> connect_to(const std::vector<control::ClientOptions>& hosts, int interrupt) {
+  InTurn in_turn;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    Result<Client> client = Client::connect(hosts[i], Patience::of(kConnect, interrupt));
+    if (!client) {
+      return std::unexpected(client.error());
+    }
+    std::pair place(client->admittance().server.host, client->peer());
+    const auto [at, is_new] =
+        in_turn.try_emplace(std::move(place), static_cast<int>(i), std::move(*client));
+    if (!is_new) {
+      // It would wait for its own turn to end.
+      return fail(ErrorKind::Usage, "", "--hosts",
+                  fmt::format("{} is the same server as {}", hosts[i].peer.host,
+                              hosts[static_cast<std::size_t>(at->second.first)].peer.host),
+                  "--ranks-per-host has several ranks on each");
+    }
+  }
+  return in_turn;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Started>> start_there(const RanksWanted& wanted,
                                              const std::vector<control::ClientOptions>& hosts,
                                              int interrupt, const control::Waiting& waiting) {
   auto there = std::make_unique<There>();
-  std::multimap<net::Endpoint, std::pair<int, Client>> by_endpoint;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    Result<Client> client = Client::connect(hosts[i], Patience::of(kConnect, interrupt));
-    if (!client) {
-      return std::unexpected(client.error());
-    }
-    const net::Endpoint peer = client->peer();
-    by_endpoint.emplace(peer, std::pair(static_cast<int>(i), std::move(*client)));
+  Result<InTurn> connected = connect_to(hosts, interrupt);
+  if (!connected) {
+    return std::unexpected(connected.error());
   }
-  for (auto& [endpoint, host] : by_endpoint) {
+  for (auto& [place, host] : *connected) {
     RanksWanted here = wanted;
     here.first = host.first * wanted.count;
     const Result<Json> ready = host.second.request(std::string(kCollectiveKind), body_of(here),

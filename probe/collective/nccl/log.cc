@@ -6,10 +6,14 @@
 namespace chokepoint::probe::collective::nccl {
 namespace {
 
+// What NCCL counts here is far below.
+constexpr int kMost = 10'000;
+
 std::optional<int> number_at(std::string_view text) {
   int number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc() ? std::optional(number) : std::nullopt;
+  const bool sound = problem == std::errc() && number >= 0 && number <= kMost;
+  return sound ? std::optional(number) : std::nullopt;
 }
 
 // What stands behind these words; nothing where they do not occur.

@@ -59,6 +59,10 @@ Result<> Hub::enter(const Newcomer& newcomer) {
   if (newcomer.job != job_ || newcomer.ranks != ranks_) {
     return refuse(ErrorKind::NotFound, fmt::format("another job of {} ranks meets here", ranks_));
   }
+  // Of the same name, then, as two jobs are that nobody named: the newcomer's meets elsewhere.
+  if (members_.size() == static_cast<std::size_t>(ranks_)) {
+    return refuse(ErrorKind::NotFound, fmt::format("all {} ranks have come already", ranks_));
+  }
   if (newcomer.rank < 0 || newcomer.rank >= ranks_) {
     return refuse(ErrorKind::Usage,
                   fmt::format("there is no rank {} of {}", newcomer.rank, ranks_));

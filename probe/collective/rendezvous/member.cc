@@ -27,10 +27,11 @@ constexpr seconds kLastWords{1};
 // An answer comes this much later than it was due, at most.
 constexpr seconds kLate{10};
 
-// Others meet there, or something else listens: the next port may be the right one.
-bool is_elsewhere(const Error& error) {
-  return error.kind != ErrorKind::Interrupted && error.kind != ErrorKind::Usage &&
-         error.kind != ErrorKind::Permission;
+// Others meet there, who may have a key, or something else listens: the next port may be the right
+// one, where there is one.
+bool is_elsewhere(const Error& error, int ports) {
+  const bool wrong_key = error.kind == ErrorKind::Usage || error.kind == ErrorKind::Permission;
+  return error.kind != ErrorKind::Interrupted && (!wrong_key || ports > 1);
 }
 
 std::string place_of(const MemberOptions& options) {
@@ -76,7 +77,7 @@ class Search {
     wanted.socket.no_delay = true;
     Result<Client> client = Client::connect(wanted, patience_);
     if (!client) {
-      goes_on_ = is_elsewhere(client.error()) && !is_gone(client.error());
+      goes_on_ = is_elsewhere(client.error(), options_.ports) && !is_gone(client.error());
       return goes_on_ || !is_gone(client.error()) ? std::move(client) : gone();
     }
     // From here on it is the meeting that waits for the others, and tells who did not come.

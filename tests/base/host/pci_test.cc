@@ -49,17 +49,21 @@ TEST(Pci, TheNarrowestHopIsFoundAboveTheCard) {
   EXPECT_EQ(device->path.front().errors.correctable, 4711);
 }
 
-TEST(Pci, ThePayloadIsTheSmallestOfThePath) {
-  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
+// A configuration space whose device control says a payload of 128 bytes, 256 and so on.
+std::string config_with_payload(int power) {
   std::string config(256, '\0');
   config[0x06] = 0x10;
   config[0x34] = 0x40;
   config[0x40] = 0x10;
+  config[0x48] = static_cast<char>(power << 5);
+  return config;
+}
+
+TEST(Pci, ThePayloadIsTheSmallestOfThePath) {
+  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
   const std::string folder = "/sys/devices/pci0000:00/0000:00:02.0/";
-  config[0x48] = 0x20;
-  tree.write(folder + "config", config);
-  config[0x48] = 0x00;
-  tree.write(folder + "0000:03:00.0/config", config);
+  tree.write(folder + "config", config_with_payload(1));
+  tree.write(folder + "0000:03:00.0/config", config_with_payload(0));
   const auto device = read_pci_device(tree.root(), "0000:03:00.0");
   ASSERT_TRUE(device);
   EXPECT_EQ(payload_of(*device), 128);
@@ -102,6 +106,15 @@ TEST(Pci, AHypervisorsPortTellsNothingOfTheHardware) {
   ASSERT_TRUE(device);
   EXPECT_EQ(narrowest_hop(*device)->address, "0000:03:00.0");
   EXPECT_EQ(device->path.back().possible, (PciLink{.speed_gts = 16, .width = 16}));
+}
+
+TEST(Pci, BehindAHypervisorsPortThePayloadIsNotKnown) {
+  const auto tree = fakes::HostTree::from_fixture("e810-gen3-x8");
+  const std::string folder = "/sys/devices/pci0000:00/0000:00:02.0/";
+  tree.write(folder + "0000:03:00.0/config", config_with_payload(0));
+  ASSERT_EQ(payload_of(*read_pci_device(tree.root(), "0000:03:00.0")), 128);
+  tree.write(folder + "vendor", "0x1b36\n");
+  EXPECT_FALSE(payload_of(*read_pci_device(tree.root(), "0000:03:00.0")));
 }
 
 TEST(Pci, FindsTheDeviceInAResolvedPath) {

@@ -140,6 +140,37 @@ TEST_F(Conduct, WhoWantsItToEndIsHeard) {
   EXPECT_EQ(done.error().kind, ErrorKind::Interrupted);
 }
 
+// Closed, it waits for the other ranks: NCCL does among those of a host.
+class Unprepared final : public Communicator {
+ public:
+  explicit Unprepared(std::vector<std::string>& events) : events_(events) {}
+  ~Unprepared() override { events_.emplace_back("closed"); }
+  Result<> prepare(const Operation& /*operation*/) override {
+    return fail(ErrorKind::Exhausted, "prepare", "gpu 1", "out of memory");
+  }
+  Result<> write_input(std::span<const std::byte> /*bytes*/) override { return {}; }
+  Result<std::vector<double>> run(int /*times*/) override { return std::vector<double>(); }
+  Result<> read_output(std::span<std::byte> /*bytes*/) const override { return {}; }
+  Way way() const override { return {}; }
+
+ private:
+  std::vector<std::string>& events_;
+};
+
+TEST(Work, AFailureIsToldBeforeTheLibraryIsClosed) {
+  Hub hub("j", 1);
+  Near near(hub);
+  const Operation operation{.bytes = 4};
+  ASSERT_TRUE(hub.set(order_key(0), to_text({.task = Task::Prepare, .operation = operation})));
+  std::vector<std::string> events;
+  const Job job{.open = [&](const Place&, Store&,
+                            const BackendOptions&) -> Result<std::unique_ptr<Communicator>> {
+    return std::make_unique<Unprepared>(events);
+  }};
+  EXPECT_FALSE(work(job, near, [&](const Error& error) { events.push_back(error.reason); }));
+  EXPECT_THAT(events, testing::ElementsAre("out of memory", "closed"));
+}
+
 TEST(Outcome, BandwidthIsOfTheMeanTime) {
   const SizeResult size{.operation = {.bytes = 1'000'000, .ranks = 4}, .times_us = {500, 1500}};
   EXPECT_DOUBLE_EQ(algbw_mbps(size).value(), 8000);

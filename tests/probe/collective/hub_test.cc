@@ -61,6 +61,13 @@ TEST(Hub, TakesEachRankOnceAndOnlyOfItsJob) {
   EXPECT_EQ(hub.members(), std::vector{rank_of(1)});
 }
 
+TEST(Hub, WhereAllHaveComeAnotherJobMeets) {
+  Hub hub("j", 2);
+  EXPECT_TRUE(hub.enter(rank_of(0, 2)));
+  EXPECT_TRUE(hub.enter(rank_of(1, 2)));
+  EXPECT_EQ(hub.enter(rank_of(1, 2)).error().kind, ErrorKind::NotFound);
+}
+
 TEST(Hub, AValueWaitsForWhoWantsIt) {
   Hub hub("j", 1);
   auto waiting = std::async(std::launch::async, [&] { return hub.get("a", in(seconds(20)), {}); });

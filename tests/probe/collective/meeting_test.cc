@@ -155,6 +155,45 @@ TEST_F(MeetingTest, TheNextPortIsTriedWhereAnotherJobMeets) {
   EXPECT_FALSE(coming.get());
 }
 
+TEST_F(MeetingTest, TheNextPortIsTriedWhereOthersHaveAnotherKeyOrNone) {
+  using Key = std::optional<control::Secret>;
+  const Key own = control::random_secret();
+  for (const auto& [theirs, mine] : {std::pair(own, Key()), std::pair(Key(), own),
+                                     std::pair(Key(control::random_secret()), own)}) {
+    Hub first("j", kRanks);
+    Hub second("j", kRanks);
+    MeetingOptions opened{.own = {"chokepoint 1", "hubble"}, .key = theirs, .loopback = true};
+    const auto there = Meeting::open(opened, first, clock_);
+    ASSERT_TRUE(there) << describe(there.error());
+    opened.key = mine;
+    opened.first_port = (*there)->port();
+    const auto beside = Meeting::open(opened, second, clock_);
+    ASSERT_TRUE(beside) << describe(beside.error());
+    MemberOptions wanted{.meeting = {"127.0.0.1", (*there)->port()},
+                         .ports = kPorts,
+                         .key = mine,
+                         .who = {.job = "j", .ranks = kRanks, .program = "chokepoint 1"},
+                         .timeout = seconds(5)};
+    auto coming = std::async(std::launch::async, [&] { return Member::join(wanted); });
+    while (second.members().empty() &&
+           coming.wait_for(milliseconds(10)) != std::future_status::ready) {
+    }
+    EXPECT_EQ(second.members().size(), 1U);
+    second.finish();
+    EXPECT_FALSE(coming.get());
+  }
+}
+
+TEST_F(MeetingTest, AWrongKeyIsToldWhereNobodyElseIs) {
+  open(control::random_secret());
+  MemberOptions wanted = options(0);
+  wanted.ports = kPorts;
+  wanted.timeout = seconds(1);
+  const auto joined = Member::join(wanted);
+  ASSERT_FALSE(joined);
+  EXPECT_THAT(describe(joined.error()), HasSubstr("key"));
+}
+
 TEST_F(MeetingTest, NobodyThereIsToldWithThePorts) {
   open();
   MemberOptions wanted = options(0);

@@ -67,6 +67,18 @@ TEST(Answer, WhatIsNoNumberStaysNone) {
   EXPECT_TRUE(std::isnan(read->wrong->found));
 }
 
+TEST(Answer, WhatALibraryCallsItselfIsNoFailure) {
+  const Answer answer{.way = {.library = std::string(10'000, 'x'),
+                              .interface = std::string(400, '\xff'),
+                              .channels = -3,
+                              .sockets_per_peer = 2'000'000'000}};
+  const auto read = parse_answer(to_text(answer), 0);
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->way.library.size(), 500U);
+  EXPECT_EQ(read->way.channels, std::nullopt);
+  EXPECT_EQ(read->way.sockets_per_peer, std::nullopt);
+}
+
 TEST(Answer, NonsenseIsRefused) {
   for (const std::string text :
        {"", "{}", R"({"times_ns":{},"way":{}})", R"({"times_ns":[-1],"way":{}})",

@@ -63,6 +63,7 @@ TEST(Seat, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
 TEST(Seat, RanksOfOneJobHaveSomethingInCommon) {
   EXPECT_EQ(seat(kTorchrun).job, seat(with(kTorchrun, {{"RANK", "0"}})).job);
   EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "b"}})).job);
+  EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"MASTER_PORT", "29405"}})).job);
   const Variables slurm{{"SLURM_PROCID", "0"},
                         {"SLURM_NTASKS", "2"},
                         {"SLURM_JOB_ID", "17"},
@@ -91,6 +92,25 @@ TEST(Seat, RanksOfMpirunOnOneHostMeetThere) {
   EXPECT_THAT(describe(elsewhere.error()), HasSubstr("mpirun -x MASTER_ADDR="));
   EXPECT_EQ(seat({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}}).meeting.host,
             "127.0.0.1");
+}
+
+TEST(Seat, RanksOfOneHostAreCountedWhateverStartedThem) {
+  EXPECT_EQ(seat(kTorchrun).local_ranks, 1) << "nobody says";
+  EXPECT_EQ(seat(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "2"}})).local_ranks, 2);
+  const Variables here{{"MASTER_ADDR", "a"}};
+  EXPECT_EQ(seat(with(here, {{"OMPI_COMM_WORLD_RANK", "1"},
+                             {"OMPI_COMM_WORLD_SIZE", "16"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}}))
+                .local_ranks,
+            8);
+  EXPECT_EQ(seat(with(here, {{"PMI_RANK", "0"}, {"PMI_SIZE", "8"}, {"MPI_LOCALNRANKS", "4"}}))
+                .local_ranks,
+            4);
+  EXPECT_EQ(seat(with(here, {{"SLURM_PROCID", "0"},
+                             {"SLURM_NTASKS", "11"},
+                             {"SLURM_STEP_TASKS_PER_NODE", "2(x3),5"}}))
+                .local_ranks,
+            5);
 }
 
 TEST(Seat, NobodyIsNoRank) {
@@ -130,6 +150,14 @@ TEST(Seat, WhatAChokepointSetsItFindsAgain) {
     EXPECT_EQ(found.job, given.job);
     EXPECT_EQ(found.secret, secret);
     EXPECT_FALSE(found.leads());
+  }
+}
+
+TEST(SlurmNodes, TheMostTasksOfAHost) {
+  EXPECT_EQ(most_tasks("2(x3),5"), 5);
+  EXPECT_EQ(most_tasks("8"), 8);
+  for (const std::string_view odd : {"", "x", "-2", "0", "3x", "99999999999", "2,,"}) {
+    EXPECT_EQ(most_tasks(odd), std::nullopt) << odd;
   }
 }
 

@@ -80,7 +80,7 @@ TEST_F(SurveyTest, MemoryIsTakenOnTheNodeThatIsMeant) {
 }
 
 TEST_F(SurveyTest, OneGpuIsMeantByNumberOrAddress) {
-  for (const char* name : {"1", "0000:b0:00.0"}) {
+  for (const char* name : {"1", "0000:b0:00.0", "00000000:B0:00.0", "b0:00.0"}) {
     const auto measured = survey(host_, {.gpus = {name}}, pace_);
     ASSERT_TRUE(measured);
     ASSERT_EQ(measured->gpus.size(), 1U);
@@ -93,6 +93,19 @@ TEST_F(SurveyTest, AGpuThatIsNotThereIsAnError) {
   EXPECT_EQ(gpu::error_of(survey(host_, {.gpus = {"0", "7"}}, pace_)),
             "GPU 7: no such GPU; 'nvidia-smi -L' lists this host's GPUs; CUDA_VISIBLE_DEVICES may "
             "hide some");
+}
+
+TEST_F(SurveyTest, AGpuThatFailsToOpenHidesNoneThatIsNotThere) {
+  set("FAKE_CUDA_FAIL", "6");  // GPU 0's context
+  EXPECT_FALSE(survey(host_, {.gpus = {"0", "7"}}, pace_));
+}
+
+TEST_F(SurveyTest, AGpuThatNobodyAskedForStaysClosed) {
+  set("FAKE_CUDA_FAIL", "4");  // the first that is opened
+  const auto measured = survey(host_, {.gpus = {"1"}, .peers = false}, pace_);
+  ASSERT_TRUE(measured);
+  ASSERT_EQ(measured->gpus.size(), 1U);
+  EXPECT_THAT(measured->gpus[0].problems, testing::Not(IsEmpty()));
 }
 
 TEST_F(SurveyTest, WithoutADriverNothingIsMeasuredAndTheReasonKept) {
@@ -205,6 +218,16 @@ TEST(FittingBytes, AreNoMoreThanTheGpuAndTheHostHaveRoomFor) {
   const auto tree = fakes::HostTree::from_text("/proc/meminfo = MemAvailable: 8192 kB\n");
   EXPECT_EQ(fitting_bytes(**gpu, tree.root(), 512 << 20), std::uint64_t{1} << 20);
   EXPECT_EQ(fitting_bytes(**gpu, tree.root(), 5000), 4096U);
+  const auto container = fakes::HostTree::from_text(
+      "/proc/meminfo = MemAvailable: 8192 kB\n"
+      "/proc/self/cgroup = 0::/\n"
+      "/sys/fs/cgroup/memory.max = 4194304\n"
+      "/sys/fs/cgroup/memory.current = 0\n");
+  EXPECT_EQ(fitting_bytes(**gpu, container.root(), 512 << 20), std::uint64_t{512} << 10);
+  const auto full = fakes::HostTree::from_text(
+      "/sys/devices/system/node/node1/meminfo = Node 1 MemFree: 1024 kB\n");
+  EXPECT_EQ(fitting_bytes(**gpu, full.root(), 512 << 20, {0, 1}), std::uint64_t{256} << 10);
+  EXPECT_EQ(fitting_bytes(**gpu, full.root(), 512 << 20, {0}), std::uint64_t{512} << 20);
   const auto unknown = fakes::HostTree::from_text("/proc/empty/\n");
   EXPECT_EQ(fitting_bytes(**gpu, unknown.root(), std::uint64_t{64} << 30),
             (std::uint64_t{8} << 30) / 3 / 4096 * 4096);

@@ -46,6 +46,15 @@ TEST(NcclLog, TellsOfInfinibandAndOfGpuDirect) {
   EXPECT_TRUE(facts.gpu_direct);
 }
 
+TEST(NcclLog, BelievesNoCountThatCannotBe) {
+  const LogFacts facts = read_log(
+      "NCCL INFO -4 coll channels\n"
+      "NCCL INFO NET/Socket: Using 2000000000 threads and -2 sockets per thread\n");
+  EXPECT_EQ(facts.channels, std::nullopt);
+  EXPECT_EQ(facts.socket_threads, std::nullopt);
+  EXPECT_EQ(facts.sockets_per_thread, std::nullopt);
+}
+
 TEST(NcclLog, TellsNothingOfWhatIsNoLog) {
   for (const char* text :
        {"", "\n\n", " : Using [0]", "NET/Socket : Using [0]", "NET/IB : Using [0][[[]]]9]",
