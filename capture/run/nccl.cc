@@ -126,7 +126,7 @@ void Nccl::end() {
 
 void Nccl::keep_losses(const nccl::Figures& figures) {
   keep_loss("records overwritten before they were read", figures.overwritten);
-  keep_loss("more threads than the plugin has rings", figures.unkept);
+  keep_loss("no room in the plugin: its rings, its tables, its file system", figures.unkept);
   keep_loss("parts of collectives that are not known", figures.orphans);
 }
 

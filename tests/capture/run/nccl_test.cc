@@ -86,6 +86,7 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
     EXPECT_EQ(event.subject, "nccl");
   }
   EXPECT_THAT(events[0].detail, HasSubstr("\"rows\":3"));
+  EXPECT_THAT(events[0].detail, HasSubstr("no room in the plugin"));
 }
 
 TEST_F(RunNccl, LosesNothingWhereMoreComesAtOnceThanTheWritersQueueHolds) {
