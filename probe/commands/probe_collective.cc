@@ -21,6 +21,7 @@ using collective::MemberOptions;
 using collective::Plan;
 using collective::RankThread;
 using collective::Started;
+using collective::without_a_word;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -39,10 +40,14 @@ bool is_readable(int fd) {
 }
 
 // A rank whose library hangs cannot be ended but with its process.
-[[noreturn]] void leave(cli::ExitCode code, const cli::Context& context) {
+[[noreturn]] void leave(const Result<cli::ExitCode>& result, const cli::Context& context) {
+  if (!result) {
+    fmt::print(context.err, "chokepoint: probe collective: {}\n",
+               cli::printable(describe(result.error())));
+  }
   context.out << std::flush;
   context.err << std::flush;
-  _exit(static_cast<int>(code));
+  _exit(static_cast<int>(result.value_or(cli::ExitCode::Failed)));
 }
 
 // Of what this host has left, this rank's part; the system keeps some.
@@ -249,7 +254,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const Seat& seat, int in
     RankThread rank(*job, *member);
     const Result<cli::ExitCode> followed = follow(seat, rank, interrupt);
     if (!rank.wait_for({})) {
-      leave(followed.value_or(cli::ExitCode::Failed), context);
+      leave(followed, context);
     }
     return followed;
   }
@@ -274,11 +279,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const Seat& seat, R
       measured_of(leader.lead(plan), plan, seat.place.ranks, seat.launcher);
   const Result<cli::ExitCode> shown = show(measured, context);
   if (!rank.wait_for(kGrace)) {
-    if (!shown) {
-      fmt::print(context.err, "chokepoint: probe collective: {}\n",
-                 cli::printable(describe(shown.error())));
-    }
-    leave(shown.value_or(cli::ExitCode::Failed), context);
+    leave(shown, context);
   }
   return shown;
 }
@@ -287,7 +288,11 @@ Result<cli::ExitCode> ProbeCollectiveCommand::follow(const Seat& seat, RankThrea
                                                      int interrupt) const {
   while (!rank.wait_for(kLook)) {
     if ((rank.is_over() || is_readable(interrupt)) && !rank.wait_for(kGrace)) {
-      return is_readable(interrupt) ? cli::ExitCode::Interrupted : cli::ExitCode::Failed;
+      if (is_readable(interrupt)) {
+        return cli::ExitCode::Interrupted;
+      }
+      const bool is_told = seat.launcher == "chokepoint" || rank.has_heard_why();
+      return is_told ? Result<cli::ExitCode>(cli::ExitCode::Failed) : fail(without_a_word());
     }
   }
   const std::optional<Error> error = rank.error();

@@ -63,8 +63,10 @@ Led Leader::lead(const Plan& plan) {
   led.interrupted = !done && done.error().kind == ErrorKind::Interrupted;
   if (!done && !led.interrupted) {
     led.failure = cause_of(done.error());
+  }
+  if (!done) {
     // Those that wait hear of what only this side knows.
-    hub_.fail({.rank = {}, .error = *led.failure});
+    hub_.fail({.rank = {}, .error = led.failure.value_or(done.error())});
   }
   meeting_.reset();
   started_.reset();

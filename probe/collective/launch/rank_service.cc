@@ -40,12 +40,17 @@ bool is_steered() {
 }
 
 // Where nobody named an interface: the one by which the client came. Gloo's own choice is the
-// address of the host's name, which on many hosts is loopback.
+// address of the host's name, which on many hosts is loopback; of an interface it would take the
+// first address, which others may not reach. NCCL knows interfaces only, and link-local addresses
+// mean nothing without theirs.
 RankOptions with_interface(RankOptions options, const Session& session) {
   const net::Address local = session.local().address.unmapped();
-  if (options.interface.empty() && !local.is_loopback() && !is_steered()) {
-    options.interface = interface_of(local, host::read_addresses(session.surroundings().root));
+  if (!options.interface.empty() || local.is_loopback() || is_steered()) {
+    return options;
   }
+  options.interface = options.backend == "gloo" && !local.is_link_local()
+                          ? local.text()
+                          : interface_of(local, host::read_addresses(session.surroundings().root));
   return options;
 }
 

@@ -20,6 +20,14 @@ bool is_closed(int fd, int wait_ms) {
 
 }  // namespace
 
+Error without_a_word() {
+  return {.kind = ErrorKind::Io,
+          .operation = "",
+          .subject = "",
+          .reason = "who led the ranks ended without a word",
+          .next_step = "what became of rank 0?"};
+}
+
 struct RankThread::State {
   State(Job the_job, MemberOptions the_options)
       : job(std::move(the_job)), options(std::move(the_options)) {}
@@ -36,11 +44,12 @@ struct RankThread::State {
         member = std::move(*joined);
       }
       const Result<> worked = work(job, *member, [&](const Error& own) {
-        failed = own;
-        told = is_closed(member->descriptor(), kCauseMs);
-        if (!told) {
+        const bool over = is_closed(member->descriptor(), kCauseMs);
+        if (!over) {
           member->fail(own);
         }
+        told = over && member->last_words();
+        failed = over && !told ? without_a_word() : own;
       });
       if (worked) {
         member->bye();
@@ -96,6 +105,11 @@ bool RankThread::has_met() const {
 std::optional<Error> RankThread::error() const {
   const std::lock_guard lock(state_->mutex);
   return state_->error;
+}
+
+bool RankThread::has_heard_why() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->member && state_->member->last_words();
 }
 
 bool RankThread::is_known() const {

@@ -11,6 +11,9 @@
 
 namespace chokepoint::probe::collective {
 
+// Of a meeting that is over, and nobody said why.
+Error without_a_word();
+
 class RankThread {
  public:
   // Joins the meeting, works, and tells the group where it fails.
@@ -32,6 +35,8 @@ class RankThread {
   std::optional<Error> error() const;
   // Whether others have heard of that error, or told it.
   bool is_known() const;
+  // Where the meeting is over: whether somebody said why.
+  bool has_heard_why() const;
 
  private:
   struct State;

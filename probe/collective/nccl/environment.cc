@@ -1,16 +1,15 @@
 #include "probe/collective/nccl/environment.h"
 
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <system_error>
-#include <utility>
 
 namespace chokepoint::probe::collective::nccl {
 namespace {
-
-constexpr const char* kLogName = "log";
 
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
@@ -31,34 +30,29 @@ Result<LogFile> LogFile::start() {
     set_unless_set("NCCL_DEBUG_FILE", "/dev/stderr");
     return log;
   }
-  std::error_code ignored;
-  std::string folder =
-      (std::filesystem::temp_directory_path(ignored) / "chokepoint-nccl.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) {
-    return fail(from_errno(errno, "backend nccl", folder));
+  const int memory = memfd_create("nccl-log", MFD_CLOEXEC);
+  if (memory < 0) {
+    return fail(from_errno(errno, "backend nccl", "NCCL's log"));
   }
-  log.folder_ = folder;
+  log.descriptor_ = memory;
   set_unless_set("NCCL_DEBUG_SUBSYS", "INIT,NET");
   setenv("NCCL_DEBUG", "INFO", 1);
-  setenv("NCCL_DEBUG_FILE", (log.folder_ / kLogName).c_str(), 1);
+  setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", memory).c_str(), 1);
   return log;
 }
 
-LogFile::LogFile(LogFile&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-
-LogFile::~LogFile() {
-  if (!folder_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-}
-
 std::string LogFile::text() const {
-  if (folder_.empty()) {
-    return {};
+  std::string text;
+  std::array<char, 4096> piece{};
+  while (descriptor_) {
+    const ssize_t got =
+        pread(*descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
+    if (got <= 0) {
+      break;
+    }
+    text.append(piece.data(), static_cast<std::size_t>(got));
   }
-  std::ifstream file(folder_ / kLogName);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return text;
 }
 
 void use_interface(const std::string& named) {

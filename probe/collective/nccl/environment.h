@@ -2,29 +2,25 @@
 // has set already. One thread, before others are started.
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::collective::nccl {
 
-// NCCL's log in a private file for as long as this lives, unless the user has a log of their own.
-// That one goes to standard error where it had no place: standard output is for results.
+// NCCL's log in memory, so that nothing is left where the process is killed, unless the user has a
+// log of their own. That one goes to standard error where it had no place: standard output is for
+// results. Its descriptor stays open: NCCL opens the file by that number, whenever it pleases.
 class LogFile {
  public:
   static Result<LogFile> start();
-  LogFile(LogFile&& other) noexcept;
-  LogFile& operator=(LogFile&&) = delete;
-  ~LogFile();
 
   // Empty where the log is the user's.
   std::string text() const;
 
  private:
-  LogFile() = default;
-
-  std::filesystem::path folder_;
+  std::optional<int> descriptor_ = {};
 };
 
 // `named` as this program takes it: exact names, with commas between; "^…" and "=…" as NCCL does.

@@ -8,6 +8,7 @@
 
 #include "base/gpu/cuda.h"
 #include "base/sys/late.h"
+#include "base/sys/root.h"
 #include "probe/collective/hex.h"
 #include "probe/collective/nccl/communicator.h"
 #include "probe/collective/nccl/environment.h"
@@ -38,8 +39,10 @@ Result<std::unique_ptr<gpu::Cuda>> open_gpu(const nccl::Library& library, const 
   return cuda ? std::move(cuda) : fail(without_gpu(library, cuda.error()));
 }
 
+// Hosts may have one name, and the containers of a host several: what booted is one host.
 std::string seat_of(const Place& place, const gpu::Cuda& cuda) {
-  return place.host + " " + cuda.pci_address().value_or(std::to_string(cuda.number()));
+  return sys::Root().text("/proc/sys/kernel/random/boot_id").value_or(place.host) + " " +
+         cuda.pci_address().value_or(std::to_string(cuda.number()));
 }
 
 std::string key_of(int rank) { return fmt::format("nccl/gpu/{}", rank); }

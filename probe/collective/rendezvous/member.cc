@@ -144,10 +144,18 @@ Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::
       client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
                              Patience::of(kSend, options_.interrupt));
   const Result<Message> answer =
-      sent ? client_.channel().expect(Type::Note, Patience::of(wait + kLate, options_.interrupt))
+      sent ? client_.channel().receive(Patience::of(wait + kLate, options_.interrupt))
            : std::unexpected(sent.error());
   if (!answer) {
     return std::unexpected(answer.error());
+  }
+  if (answer->type == Type::Failed) {
+    heard_ = control::error_in(answer->body, client_.channel().peer());
+    return chokepoint::fail(*heard_);
+  }
+  if (answer->type != Type::Note) {
+    return chokepoint::fail(ErrorKind::Malformed, "receive", client_.channel().peer(),
+                            "another message came than a value");
   }
   control::Fields in(answer->body, "value");
   const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kLongestValue));
@@ -172,14 +180,15 @@ void Member::bye() { client_.bye(); }
 
 std::optional<Error> Member::last_words() {
   const std::unique_lock lock(reading_, std::try_to_lock);
-  if (!lock.owns_lock()) {
-    return std::nullopt;
+  if (!lock.owns_lock() || heard_) {
+    return lock.owns_lock() ? heard_ : std::nullopt;
   }
   const Result<Message> message = client_.channel().receive(Patience::of(kLastWords));
   if (!message || message->type != Type::Failed) {
     return std::nullopt;
   }
-  return control::error_in(message->body, "");
+  heard_ = control::error_in(message->body, "");
+  return heard_;
 }
 
 }  // namespace chokepoint::probe::collective

@@ -39,7 +39,8 @@ class Member final : public Group {
 
   // Readable (POLLRDHUP) once the meeting is over for this rank; nothing is read from it.
   int descriptor() const { return client_.channel().descriptor(); }
-  // Why it is over, once it is: another rank's failure.
+  // Why it is over, once it is: another rank's failure. Nothing where who led has just gone, or
+  // while the other thread waits for an answer.
   std::optional<Error> last_words();
 
  private:
@@ -50,6 +51,7 @@ class Member final : public Group {
   mutable control::Client client_;
   MemberOptions options_;
   std::mutex reading_;
+  std::optional<Error> heard_ = {};
 };
 
 }  // namespace chokepoint::probe::collective

@@ -86,6 +86,21 @@ def test_servers_start_ranks_on_the_way_by_which_they_were_reached(lab):
     same(told["interface"], link.a.interface, "interface")
 
 
+def test_servers_start_ranks_of_the_family_by_which_they_were_reached(lab):
+    """The interface's IPv4 addresses come first, and reach nobody."""
+    link, ends = two_hosts(lab)
+    for number, end in enumerate(ends):
+        end.host.ip("address", "flush", "dev", end.interface, "to", f"{end.ipv4}/32")
+        end.host.ip("address", "add", f"192.0.2.{number + 1}/32", "dev", end.interface)
+        end.host.serve(["chokepoint", "serve", "--insecure-open"], 5210)
+    told = ends[0].host.json(["chokepoint", "probe", "collective", "--hosts",
+                              f"[{link.a.ipv6}],[{link.b.ipv6}]", "--bytes", "64K",
+                              "--iterations", 3, "--timeout", 10, "--json"], timeout=60)
+    only_size(told)
+    same(told["family"], "ipv6", "family")
+    same(told["local_address"], link.a.ipv6, "address")
+
+
 def test_a_rank_whose_peer_dies_ends_with_an_error(lab):
     link, ends = two_hosts(lab, rate_mbps=1000)
     started = [end.host.start(["chokepoint", "probe", "collective", "--backend", "gloo",

@@ -183,6 +183,30 @@ TEST_F(Processes, RanksEndWithWhoLeadsThem) {
   EXPECT_TRUE(ends(ranks[1]));
 }
 
+TEST_F(Processes, RanksWhoseLeaderIsKilledSaySo) {
+  for (const std::string trouble : {"none", "hang"}) {
+    const int port = kPort + 200;
+    const std::vector<std::string> wanted{"--bytes", "64", "--time", "60", "--algorithm", trouble};
+    sys::Process first = start("0" + trouble, wanted, rank(0, 2, port));
+    sys::Process second = start("1" + trouble, wanted, rank(1, 2, port));
+    std::this_thread::sleep_for(milliseconds(2000));
+    kill(first.pid(), SIGKILL);
+    std::ignore = first.wait();
+    EXPECT_EQ(second.wait()->code, 1);
+    EXPECT_THAT(text("1" + trouble + ".err"), HasSubstr("ended without a word")) << trouble;
+  }
+}
+
+TEST_F(Processes, RanksWhoseLeaderIsInterruptedAreSilent) {
+  sys::Process first = start("0", {"--bytes", "64", "--time", "60"}, rank(0, 2, kPort + 300));
+  sys::Process second = start("1", {"--bytes", "64", "--time", "60"}, rank(1, 2, kPort + 300));
+  std::this_thread::sleep_for(milliseconds(2000));
+  ASSERT_TRUE(first.signal(SIGINT));
+  EXPECT_EQ(first.wait()->code, 130);
+  EXPECT_EQ(second.wait()->code, 1);
+  EXPECT_EQ(text("1.err"), "");
+}
+
 control::Services rank_service() {
   control::Services services;
   services.push_back(std::make_unique<RankService>(CHOKEPOINT_RANKS));

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "probe/collective/operation.h"
 
@@ -55,6 +56,17 @@ decltype(auto) with_element(ElementType type, Function&& function) {
   return function(float{});
 }
 
+// Whole numbers wrap: what is added up in place again and again outgrows any type.
+template <class Element>
+Element sum_of(Element a, Element b) {
+  if constexpr (std::is_integral_v<Element>) {
+    using Bits = std::make_unsigned_t<Element>;
+    return static_cast<Element>(static_cast<Bits>(a) + static_cast<Bits>(b));
+  } else {
+    return static_cast<Element>(a + b);
+  }
+}
+
 // In the shapes of libgloo's newer collectives, and of its older ones.
 template <class Element>
 void add(void* to, const void* a, const void* b, std::size_t count) {
@@ -62,7 +74,7 @@ void add(void* to, const void* a, const void* b, std::size_t count) {
   const auto* left = static_cast<const Element*>(a);
   const auto* right = static_cast<const Element*>(b);
   for (std::size_t at = 0; at < count; ++at) {
-    sums[at] = static_cast<Element>(left[at] + right[at]);
+    sums[at] = sum_of(left[at], right[at]);
   }
 }
 

@@ -122,6 +122,28 @@ TEST(GlooAlgorithm, IsTheOneThatWasNamed) {
   expect_right(operation_of(Collective::ReduceScatter, ElementType::Int32, 3, 4000), "all-reduce");
 }
 
+TEST(GlooAllReduce, OfWholeNumbersAgainAndAgainWraps) {
+  const FreshFolder folder;
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      FolderStore store(folder.path(), seconds(30));
+      auto group = gloo_backend(CHOKEPOINT_GLOO_MODULE)
+                       .open({.rank = rank, .ranks = 2, .host = "here"}, store,
+                             {.interface = "127.0.0.1", .timeout = seconds(30)});
+      ASSERT_TRUE(group) << describe(group.error());
+      const Operation operation{.type = ElementType::Int32, .bytes = 4, .ranks = 2};
+      std::vector<std::byte> one(4);
+      one[0] = std::byte{1};
+      ASSERT_TRUE((*group)->prepare(operation));
+      ASSERT_TRUE((*group)->write_input(one));
+      ASSERT_TRUE((*group)->run(33));
+      ASSERT_TRUE((*group)->read_output(one));
+      EXPECT_EQ(one, std::vector<std::byte>(4)) << "2 to the power of 33";
+    });
+  }
+}
+
 TEST(GlooReduceScatter, KnowsRanksThatAreNoPowerOfTwo) {
   for (const int ranks : {5, 6, 7}) {
     expect_right(operation_of(Collective::ReduceScatter, ElementType::Float32, ranks, 4000));
