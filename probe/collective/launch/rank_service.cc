@@ -151,6 +151,10 @@ Result<RanksWanted> ranks_wanted_in(const Json& body) {
 
 Result<control::Weight> RankService::check(const Json& parameters,
                                            const control::Limits& limits) const {
+  // Ranks are given the host's memory as if nobody else were.
+  if (parameters.contains("share")) {
+    return fail(ErrorKind::Usage, "", "ranks", "share no host with other tests");
+  }
   const Result<RanksWanted> wanted = ranks_wanted_in(parameters);
   const Result<> granted =
       wanted ? control::check_streams(limits, wanted->count) : std::unexpected(wanted.error());
