@@ -3,6 +3,8 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 
+// An older one lacks some of it.
+#if CUDA_VERSION >= 11070
 #include "base/gpu/codes.h"
 #include "base/gpu/functions.h"
 #include "base/sys/signature.h"
@@ -69,4 +71,5 @@ static_assert(kAlike<decltype(Functions::export_range), decltype(&cuMemGetHandle
 
 }  // namespace
 }  // namespace chokepoint::gpu
+#endif
 #endif

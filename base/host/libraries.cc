@@ -20,7 +20,8 @@ std::string version_text(int major, int minor, int patch) {
 
 // "…/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2" below a Python environment's folder.
 std::vector<std::string> in_environment(const sys::Root& root, const char* variable) {
-  const char* folder = std::getenv(variable);
+  // A program with capabilities of its own must not run what its caller's environment names.
+  const char* folder = secure_getenv(variable);
   std::vector<std::string> paths;
   if (folder == nullptr) {
     return paths;
@@ -47,17 +48,6 @@ std::optional<int> ask(const sys::Library& library, const char* function) {
   auto* get = library.function<GetVersion>(function);
   int code = 0;
   return get != nullptr && get(&code) == 0 ? std::optional(code) : std::nullopt;
-}
-
-std::optional<FoundLibrary> find_nccl(const sys::Root& root) {
-  for (const std::string& path : nccl_paths(root)) {
-    if (const Result<sys::Library> library = sys::Library::open(path)) {
-      const std::optional<int> code = ask(*library, "ncclGetVersion");
-      return FoundLibrary{.version = code ? std::optional(nccl_version_text(*code)) : std::nullopt,
-                          .path = library->path_of("ncclGetVersion").value_or(path)};
-    }
-  }
-  return std::nullopt;
 }
 
 std::optional<FoundLibrary> find_cuda() {
@@ -89,6 +79,17 @@ std::optional<FoundLibrary> find_verbs(const sys::Root& root) {
 }
 
 }  // namespace
+
+std::optional<FoundLibrary> find_nccl(const sys::Root& root) {
+  for (const std::string& path : nccl_paths(root)) {
+    if (const Result<sys::Library> library = sys::Library::open(path)) {
+      const std::optional<int> code = ask(*library, "ncclGetVersion");
+      return FoundLibrary{.version = code ? std::optional(nccl_version_text(*code)) : std::nullopt,
+                          .path = library->path_of("ncclGetVersion").value_or(path)};
+    }
+  }
+  return std::nullopt;
+}
 
 Libraries read_libraries(const sys::Root& root) {
   return {.nccl = find_nccl(root), .cuda = find_cuda(), .verbs = find_verbs(root)};

@@ -25,6 +25,8 @@ struct Libraries {
 };
 
 Libraries read_libraries(const sys::Root& root);
+// That of the Python environment this process is in, which PyTorch uses, before the loader's own.
+std::optional<FoundLibrary> find_nccl(const sys::Root& root);
 void append_facts(const Libraries& libraries, Facts& facts);
 
 // Is the module loaded that lets RDMA devices reach GPU memory? Nothing where that is not known.

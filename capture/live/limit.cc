@@ -23,10 +23,11 @@ std::string with_share(std::string_view what, double percent) {
   return fmt::format("{} {:.0f} %", what, percent);
 }
 
-// A thread that only computes may well be busy all the time.
+// A thread that only computes may well be busy all the time, and so is NCCL's that asks the network
+// again and again; those that move its data over sockets sleep while there is none.
 bool communicates(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name.find("gloo") != std::string::npos || name.find("nccl") != std::string::npos;
+  return name.find("gloo") != std::string::npos || name.find("nccl sock") != std::string::npos;
 }
 
 std::string limit_of_host(const counter::Figures& counters) {

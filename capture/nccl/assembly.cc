@@ -84,6 +84,11 @@ void Assembly::take_member(const Entry& entry) {
       return;
     }
   }
+  is_of_several_ranks_ |= std::ranges::any_of(members_, [&](const auto& each) {
+    const auto& [number, other] = each;
+    return number != entry.communicator() && other.hash == entry.at(word::kHash) &&
+           static_cast<std::uint64_t>(other.rank) != entry.at(word::kRank);
+  });
   members_[entry.communicator()] = {.hash = entry.at(word::kHash),
                                     .rank = static_cast<std::int64_t>(entry.at(word::kRank)),
                                     .ranks = static_cast<std::int64_t>(ranks),

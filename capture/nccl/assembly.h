@@ -46,6 +46,8 @@ class Assembly {
   std::size_t open() const { return open_.size(); }
   std::uint64_t orphans() const { return orphans_; }  // parts of what was told before, or never
   std::uint64_t senseless() const { return senseless_; }
+  // One process with several GPUs is as many ranks of one communicator.
+  bool is_of_several_ranks() const { return is_of_several_ranks_; }
   const std::map<std::uint16_t, Membership>& members() const { return members_; }
 
  private:
@@ -73,6 +75,7 @@ class Assembly {
   // Of each communicator, when the newest one that has moved data was asked for.
   std::map<std::uint16_t, std::int64_t> moved_;
   Open open_;
+  bool is_of_several_ranks_ = false;
   std::uint64_t orphans_ = 0;
   std::uint64_t senseless_ = 0;
 };

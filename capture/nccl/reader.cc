@@ -82,7 +82,8 @@ void Reader::open(const fs::path& path) {
   owner->assembly = Assembly(
       [this, owner](const Operation& operation, const Membership* member, const GpuClock& clock) {
         ++owner->operations;
-        see_(owner->rows.row_of(operation, member, clock, owner->rank));
+        const bool has_one = !owner->assembly.is_of_several_ranks();
+        see_(owner->rows.row_of(operation, member, clock, has_one ? owner->rank : std::nullopt));
       });
   processes_.emplace(identity, std::move(process));
 }

@@ -25,7 +25,7 @@ struct Figures {
   std::uint64_t processes = 0;
   std::uint64_t operations = 0;
   std::uint64_t overwritten = 0;  // records, before they were read
-  std::uint64_t unkept = 0;       // by the plugin: more threads than rings
+  std::uint64_t unkept = 0;       // by the plugin: no ring, table or memory was free
   std::uint64_t orphans = 0;      // parts of what is not known, or was given away before
   std::optional<std::uint64_t> foreign_version = {};  // of a plugin of another build
 };

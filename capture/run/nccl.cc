@@ -21,6 +21,11 @@ constexpr int kNaps = 30;  // less than a ring lasts
 constexpr int kNapsAtEnd = 500;
 constexpr const char* kSubject = "nccl";
 
+// Of whatever build: by its path, or by the name from which NCCL makes the library's.
+bool is_ours(const std::string& profiler) {
+  return profiler == "chokepoint" || std::filesystem::path(profiler).filename() == kPlugin;
+}
+
 std::optional<std::int64_t> rank_of(const job::JobProcesses& processes, std::uint64_t pid) {
   const auto found = std::ranges::find_if(processes, [pid](const job::JobProcess& process) {
     return static_cast<std::uint64_t>(process.pid) == pid;
@@ -54,7 +59,7 @@ Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& p
   folder_.emplace(std::move(*folder));
   plugin_ = *plugin;
   // Somebody's who watches a job that watches: it would pass everything on to itself.
-  if (std::filesystem::path(options.nccl_profiler).filename() != kPlugin) {
+  if (!is_ours(options.nccl_profiler)) {
     next_ = options.nccl_profiler;
   }
 }
@@ -126,7 +131,7 @@ void Nccl::end() {
 
 void Nccl::keep_losses(const nccl::Figures& figures) {
   keep_loss("records overwritten before they were read", figures.overwritten);
-  keep_loss("more threads than the plugin has rings", figures.unkept);
+  keep_loss("no room in the plugin: its rings, its tables, its file system", figures.unkept);
   keep_loss("parts of collectives that are not known", figures.orphans);
 }
 

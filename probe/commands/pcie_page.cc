@@ -148,9 +148,10 @@ void print_copies(const cli::Context& context, const PcieShown& shown) {
     const auto on = [](const std::optional<int>& node) {
       return node ? fmt::format(", node {}", *node) : std::string();
     };
-    add_copies(table, gpu, "pinned" + on(outcome.near_node), outcome.pinned);
+    const std::optional<int> near = outcome.anywhere ? std::nullopt : outcome.near_node;
+    add_copies(table, gpu, "pinned" + on(near), outcome.pinned);
     add_copies(table, gpu, "pinned" + on(outcome.far_node) + ", far", outcome.far);
-    add_copies(table, gpu, "pageable" + on(outcome.near_node), outcome.pageable);
+    add_copies(table, gpu, "pageable" + on(near), outcome.pageable);
     if (outcome.two_streams_mbps) {
       table.add({gpu,
                  fmt::format("pinned, two streams; {} copy engines",

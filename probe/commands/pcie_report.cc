@@ -57,6 +57,7 @@ void add_outcome(Json& body, const GpuOutcome& outcome,
   body["host_to_device_percent"] = share_of(outcome.pinned.to_gpu_mbps, ceiling);
   body["device_to_host_percent"] = share_of(outcome.pinned.from_gpu_mbps, ceiling);
   body["pageable"] = copies_body(outcome.pageable);
+  body["near_memory"] = outcome.near_node ? Json(!outcome.anywhere) : Json();
   body["numa_far"] = copies_body(outcome.far);
   body["numa_far"]["node"] = or_null(outcome.far_node);
   body["copy_engines"] = or_null(outcome.engines);

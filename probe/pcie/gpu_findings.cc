@@ -137,7 +137,7 @@ class Judge {
       return;
     }
     const auto beside = std::ranges::count_if(cpus, is_near);
-    const auto near_mbps = outcome_.pinned.to_gpu_mbps;
+    const auto near_mbps = outcome_.anywhere ? std::nullopt : outcome_.pinned.to_gpu_mbps;
     const auto far_mbps = outcome_.far.to_gpu_mbps;
     const bool costs = !near_mbps || !far_mbps || *far_mbps < *near_mbps * kFarShare;
     Check check = begin("pcie.numa", "memory of the GPU's own NUMA node is nearer to it");

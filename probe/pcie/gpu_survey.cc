@@ -52,8 +52,24 @@ class GpuSurvey {
     }
   }
 
-  Result<gpu::PinnedMemory> pin(const std::optional<Node>& node) const {
+  // Of the node that is meant. A container may allow neither its memory nor its processors: the
+  // GPU's own link is worth measuring all the same, another node's memory is not.
+  Result<sys::Pages> take(const std::optional<Node>& node) {
+    if (!node || (outcome_.anywhere && node->number == outcome_.near_node)) {
+      return host_.take_pages(pace_.bytes, std::nullopt);
+    }
     auto pages = host_.take_pages(pace_.bytes, node);
+    if (pages || node->number != outcome_.near_node) {
+      return pages;
+    }
+    outcome_.problems.push_back(
+        fmt::format("memory of the GPU's own NUMA node: {}", describe(pages.error())));
+    outcome_.anywhere = true;
+    return host_.take_pages(pace_.bytes, std::nullopt);
+  }
+
+  Result<gpu::PinnedMemory> pin(const std::optional<Node>& node) {
+    auto pages = take(node);
     return pages ? gpu::PinnedMemory::pin(gpu_, std::move(*pages)) : fail(std::move(pages.error()));
   }
 
@@ -87,11 +103,11 @@ class GpuSurvey {
     if (pace_.stopped()) {
       return {};
     }
-    const auto source = host_.take_pages(pace_.bytes, node);
+    const auto source = take(node);
     if (!source) {
       return fail(source.error());
     }
-    const auto target = host_.take_pages(pace_.bytes, node);
+    const auto target = take(node);
     if (!target) {
       return fail(target.error());
     }

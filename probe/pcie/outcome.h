@@ -39,6 +39,7 @@ struct GpuOutcome {
   std::uint64_t bytes = 0;  // of a copy
   std::optional<int> near_node = {};
   std::optional<int> far_node = {};
+  bool anywhere = false;  // "near" memory is wherever the kernel put it: its node's cannot be had
   HostCopies pinned = {};
   HostCopies pageable = {};
   HostCopies far = {};                          // pinned, on another NUMA node

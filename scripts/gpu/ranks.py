@@ -16,6 +16,8 @@ def environment(rank, count, interface="lo", address="127.0.0.1"):
             "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": address, "MASTER_PORT": str(PORT),
             "CUDA_VISIBLE_DEVICES": "0", "NCCL_HOSTID": f"gpu-check-{rank}",
             "NCCL_NET": "Socket", "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1",
+            # Nor by NVLink between "hosts", which one GPU with itself would be.
+            "NCCL_MNNVL_ENABLE": "0",
             "NCCL_SOCKET_IFNAME": f"={interface}", "GLOO_SOCKET_IFNAME": interface}
 
 

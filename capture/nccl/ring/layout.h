@@ -57,7 +57,7 @@ struct alignas(64) Header {
   Word version;
   Word process;  // its id, as it sees itself
   Word table;    // of NCCL's profiler interface: 4, 5, 6
-  Word unkept;   // records for which no ring was free
+  Word unkept;   // records for which no ring or table had room
   Word refused;  // callbacks that made no sense, and were let pass
   Word stopped;  // 1: its last communicator is gone
   Word reserved;

@@ -2,6 +2,8 @@
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 #include <nccl.h>
 
+// An older one lacks some of it.
+#if NCCL_VERSION_CODE >= 21300
 #include "base/sys/signature.h"
 #include "probe/collective/nccl/interface.h"
 
@@ -41,4 +43,5 @@ static_assert(kAlike<decltype(Functions::group_end), decltype(&ncclGroupEnd)>);
 
 }  // namespace
 }  // namespace chokepoint::probe::collective::nccl
+#endif
 #endif

@@ -23,14 +23,23 @@ std::string_view next_step_of(Code code) {
   }
 }
 
+Result<sys::Library> open_anywhere(const std::string& name) {
+  Result<sys::Library> opened = sys::Library::open_for_good(name);
+  if (opened || name.contains('/')) {
+    return opened;
+  }
+  const std::optional<host::FoundLibrary> found = host::find_nccl(sys::Root("/"));
+  return found ? sys::Library::open_for_good(found->path) : std::move(opened);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Library>> Library::open(const std::string& name) {
-  Result<sys::Library> opened = sys::Library::open_for_good(name);
+  Result<sys::Library> opened = open_anywhere(name);
   if (!opened) {
     return fail(ErrorKind::NotFound, kOperation, name, "NCCL is not where this host's loader looks",
-                "install libnccl2, or name its folder in LD_LIBRARY_PATH: PyTorch's is "
-                "…/site-packages/nvidia/nccl/lib");
+                "install libnccl2, activate PyTorch's environment, or name its folder in "
+                "LD_LIBRARY_PATH: PyTorch's is …/site-packages/nvidia/nccl/lib");
   }
   std::shared_ptr<Library> library(new Library(std::move(*opened)));
   int code = 0;

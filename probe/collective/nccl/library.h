@@ -13,7 +13,8 @@ namespace chokepoint::probe::collective::nccl {
 
 class Library {
  public:
-  // `name`: "libnccl.so.2", or a path.
+  // `name`: "libnccl.so.2", or a path. Where the loader knows of no such name: the one that lies in
+  // the Python environment, or where NCCL is usually put.
   static Result<std::shared_ptr<const Library>> open(const std::string& name);
 
   const std::string& version() const { return version_; }  // "NCCL 2.28.9"

@@ -93,6 +93,10 @@ TEST(Limit, IsAThreadOfTheLibraryButNotOneThatComputes) {
   figures.counters.busiest_thread = "gloo_tcp_loop";
   figures.counters.busiest_thread_percent = 98;
   EXPECT_EQ(limit_of(figures), "a thread (gloo_tcp_loop 98 %)");
+  figures.counters.busiest_thread = "NCCL SockS 0 1";
+  EXPECT_EQ(limit_of(figures), "a thread (NCCL SockS 0 1 98 %)");
+  figures.counters.busiest_thread = "NCCL Progress 0";
+  EXPECT_EQ(limit_of(figures), "receive window 61 %");
   figures.counters.busiest_thread = "python3";
   EXPECT_EQ(limit_of(figures), "receive window 61 %");
 }

@@ -23,14 +23,14 @@ class ReaderTest : public testing::Test {
                  }};
 };
 
-void exchange(RingWriter& writer, std::uint64_t id) {
-  writer.push(0, Kind::Collective, 1,
+void exchange(RingWriter& writer, std::uint64_t id, std::uint64_t communicator = 1) {
+  writer.push(0, Kind::Collective, communicator,
               {{word::kId, id},
                {word::kFunction, 1},
                {word::kEnqueued, ns(300)},
                {word::kChannels, 1},
                {word::kPeer, kNone}});
-  writer.push(1, Kind::Proxy, 1,
+  writer.push(1, Kind::Proxy, communicator,
               {{word::kId, id}, {word::kProxyBegin, ns(310)}, {word::kProxyEnd, ns(320)}});
 }
 
@@ -49,6 +49,20 @@ TEST_F(ReaderTest, FollowsProcessesThatComeAndTellsTheirRanks) {
   EXPECT_EQ(rows_[0].rank.value() + rows_[1].rank.value(), 5 + 1);
   EXPECT_EQ(reader_.figures().processes, 2U);
   EXPECT_EQ(reader_.figures().operations, 2U);
+}
+
+TEST_F(ReaderTest, AProcessWithSeveralGpusIsSeveralRanks) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  for (const std::uint64_t rank : {0U, 1U}) {
+    writer.push(0, Kind::Communicator, rank + 1,
+                {{word::kHash, 1}, {word::kRank, rank}, {word::kRanks, 2}});
+  }
+  exchange(writer, 7, 1);
+  exchange(writer, 8, 2);
+  reader_.finish(400 * kMs);
+  ASSERT_EQ(rows_.size(), 2U);
+  EXPECT_EQ(rows_[0].rank, 0);
+  EXPECT_EQ(rows_[1].rank, 1);
 }
 
 TEST_F(ReaderTest, WhatIsOpenAtTheEndIsGiven) {

@@ -43,8 +43,9 @@ TEST_F(RunNccl, HandsOnTheProfilerThatTheJobHadSet) {
 }
 
 TEST_F(RunNccl, NeverHandsThePluginOnToItself) {
-  EXPECT_EQ(nccl({.nccl_profiler = std::string("/elsewhere/") + kPlugin})->environment().size(),
-            2U);
+  for (const std::string& own : {std::string("/elsewhere/") + kPlugin, std::string("chokepoint")}) {
+    EXPECT_EQ(nccl({.nccl_profiler = own})->environment().size(), 2U) << own;
+  }
 }
 
 TEST_F(RunNccl, SaysWhyItSeesNothing) {
@@ -86,6 +87,7 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
     EXPECT_EQ(event.subject, "nccl");
   }
   EXPECT_THAT(events[0].detail, HasSubstr("\"rows\":3"));
+  EXPECT_THAT(events[0].detail, HasSubstr("no room in the plugin"));
 }
 
 TEST_F(RunNccl, LosesNothingWhereMoreComesAtOnceThanTheWritersQueueHolds) {

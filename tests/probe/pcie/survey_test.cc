@@ -143,6 +143,26 @@ TEST_F(SurveyTest, MemoryThatCannotBeHadIsAProblemOfThatMeasurementAlone) {
               ElementsAre("far memory: allocate memory: NUMA node 1: cannot allocate memory"));
 }
 
+TEST_F(SurveyTest, WhereTheOwnNodesMemoryCannotBeHadOtherIsCopied) {
+  host_.take_pages = [](std::uint64_t bytes, const std::optional<Node>& node) {
+    return node ? Result<sys::Pages>(fail(ErrorKind::Permission, "allocate memory", "NUMA node",
+                                          "operation not permitted"))
+                : sys::Pages::map(bytes, {});
+  };
+  const auto measured = survey(host_, {.gpus = {"0"}}, pace_);
+  ASSERT_TRUE(measured);
+  const GpuOutcome& gpu = measured->gpus[0];
+  EXPECT_TRUE(gpu.anywhere);
+  EXPECT_TRUE(gpu.pinned.both_mbps);
+  EXPECT_TRUE(gpu.pageable.both_mbps);
+  EXPECT_FALSE(gpu.far.to_gpu_mbps);
+  EXPECT_THAT(
+      gpu.problems,
+      ElementsAre("memory of the GPU's own NUMA node: allocate memory: NUMA node: operation "
+                  "not permitted",
+                  "far memory: allocate memory: NUMA node: operation not permitted"));
+}
+
 TEST_F(SurveyTest, NoMemoryOnAGpuIsAProblemOfItAndNoError) {
   set("FAKE_CUDA", "memory");
   const auto measured = survey(host_, {}, pace_);

@@ -28,7 +28,7 @@ export function accountingSection(report: Ref, range: TimeRange): HTMLElement {
   if (!accounting.isKnown) {
     return section(
       text,
-      note("Not measured: no steps of this run are known, so there is nothing to account for."),
+      note("Not measured: too little is known of the steps of this run, so there is nothing to account for."),
     );
   }
   const shares = sharesOf(accounting);

@@ -12,7 +12,7 @@ const isWell = (verdict: Ref): boolean => verdict.at("class").text === "compute"
 function cost(verdict: Ref, steps: Ref): Child {
   const lost = verdict.at("lost_ms_per_step");
   if (lost.number === null) {
-    return h("p", "cost", "What it costs was not measured: no steps of this run are known.");
+    return h("p", "cost", "What it costs was not measured: too little is known of the steps of this run.");
   }
   if (lost.number === 0) {
     return null;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "tests/probe/collective/made/folder_store.h"
@@ -188,6 +189,20 @@ TEST_F(Nccl, IsMissedInOneLine) {
   const auto group = nccl_backend({.nccl = "/nonexistent/libnccl.so.2"}).open({}, store_, {});
   ASSERT_FALSE(group);
   EXPECT_THAT(group.error().next_step, HasSubstr("LD_LIBRARY_PATH"));
+}
+
+TEST_F(Nccl, OfThePythonEnvironmentIsTakenWhereTheLoaderKnowsNone) {
+  const auto lies = folder_.path() / "lib/python3.12/site-packages/nvidia/nccl/lib";
+  std::filesystem::create_directories(lies);
+  std::filesystem::create_symlink(CHOKEPOINT_FAKE_NCCL, lies / "libnccl.so.2");
+  setenv("VIRTUAL_ENV", folder_.path().c_str(), 1);
+  setenv("FAKE_NCCL_FAILS", "init", 1);
+  const Place place{.rank = 0, .ranks = 1, .local_rank = 0, .host = "here"};
+  const auto group = nccl_backend({.nccl = "libnccl-of-nowhere.so.2", .cuda = CHOKEPOINT_FAKE_CUDA})
+                         .open(place, store_, {});
+  unsetenv("VIRTUAL_ENV");
+  ASSERT_FALSE(group);
+  EXPECT_THAT(group.error().reason, HasSubstr("connection closed"));
 }
 
 TEST_F(Nccl, OfAnotherKindIsNotUsed) {
