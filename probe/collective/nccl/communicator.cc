@@ -31,12 +31,11 @@ Result<std::optional<gpu::Memory>> allocate(const gpu::Cuda& cuda, std::uint64_t
 }  // namespace
 
 Group::Group(Members members, LogFile log, ConnectionsSince connections)
-    : members_(std::move(members)), log_(std::move(log)), connections_(std::move(connections)) {}
+    : members_(std::move(members)), log_(log), connections_(std::move(connections)) {}
 
 Result<std::unique_ptr<Communicator>> Group::make(Members members, LogFile log,
                                                   ConnectionsSince connections) {
-  std::unique_ptr<Group> group(
-      new Group(std::move(members), std::move(log), std::move(connections)));
+  std::unique_ptr<Group> group(new Group(std::move(members), log, std::move(connections)));
   Result<gpu::Stream> stream = gpu::Stream::make(*group->members_.cuda);
   if (!stream) {
     return fail(std::move(stream.error()));

@@ -152,7 +152,7 @@ Result<std::unique_ptr<Communicator>> open(const NcclLibraries& names, const Pla
                             .place = place,
                             .timeout = options.timeout,
                             .shares_gpu = *shared},
-                           std::move(*log), std::move(connections));
+                           *log, std::move(connections));
 }
 
 }  // namespace

@@ -28,12 +28,14 @@ Seat seat(const Variables& set) {
   return found && *found ? **found : Seat{};
 }
 
-const Variables kTorchrun{{"RANK", "3"},
-                          {"WORLD_SIZE", "4"},
-                          {"LOCAL_RANK", "1"},
-                          {"MASTER_ADDR", "voyager"},
-                          {"MASTER_PORT", "29400"},
-                          {"TORCHELASTIC_RUN_ID", "none"}};
+Variables torchrun() {
+  return {{"RANK", "3"},
+          {"WORLD_SIZE", "4"},
+          {"LOCAL_RANK", "1"},
+          {"MASTER_ADDR", "voyager"},
+          {"MASTER_PORT", "29400"},
+          {"TORCHELASTIC_RUN_ID", "none"}};
+}
 
 Variables with(Variables set, const Variables& more) {
   for (const auto& [name, value] : more) {
@@ -43,7 +45,7 @@ Variables with(Variables set, const Variables& more) {
 }
 
 TEST(Seat, IsWhereTorchrunSays) {
-  const Seat found = seat(kTorchrun);
+  const Seat found = seat(torchrun());
   EXPECT_EQ(found.place.rank, 3);
   EXPECT_EQ(found.place.ranks, 4);
   EXPECT_EQ(found.place.local_rank, 1);
@@ -52,18 +54,19 @@ TEST(Seat, IsWhereTorchrunSays) {
   EXPECT_EQ(found.meeting.port, 29400);
   EXPECT_EQ(found.launcher, "torchrun");
   EXPECT_FALSE(found.leads());
-  EXPECT_TRUE(seat(with(kTorchrun, {{"RANK", "0"}})).leads());
+  EXPECT_TRUE(seat(with(torchrun(), {{"RANK", "0"}})).leads());
 }
 
 TEST(Seat, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
-  EXPECT_EQ(seat(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).meeting.port, 29401);
-  EXPECT_EQ(seat(with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).meeting.port, 29400);
+  EXPECT_EQ(seat(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).meeting.port, 29401);
+  EXPECT_EQ(seat(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).meeting.port,
+            29400);
 }
 
 TEST(Seat, RanksOfOneJobHaveSomethingInCommon) {
-  EXPECT_EQ(seat(kTorchrun).job, seat(with(kTorchrun, {{"RANK", "0"}})).job);
-  EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "b"}})).job);
-  EXPECT_NE(seat(kTorchrun).job, seat(with(kTorchrun, {{"MASTER_PORT", "29405"}})).job);
+  EXPECT_EQ(seat(torchrun()).job, seat(with(torchrun(), {{"RANK", "0"}})).job);
+  EXPECT_NE(seat(torchrun()).job, seat(with(torchrun(), {{"TORCHELASTIC_RUN_ID", "b"}})).job);
+  EXPECT_NE(seat(torchrun()).job, seat(with(torchrun(), {{"MASTER_PORT", "29405"}})).job);
   const Variables slurm{{"SLURM_PROCID", "0"},
                         {"SLURM_NTASKS", "2"},
                         {"SLURM_JOB_ID", "17"},
@@ -95,8 +98,8 @@ TEST(Seat, RanksOfMpirunOnOneHostMeetThere) {
 }
 
 TEST(Seat, RanksOfOneHostAreCountedWhateverStartedThem) {
-  EXPECT_EQ(seat(kTorchrun).local_ranks, 1) << "nobody says";
-  EXPECT_EQ(seat(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "2"}})).local_ranks, 2);
+  EXPECT_EQ(seat(torchrun()).local_ranks, 1) << "nobody says";
+  EXPECT_EQ(seat(with(torchrun(), {{"LOCAL_WORLD_SIZE", "2"}})).local_ranks, 2);
   const Variables here{{"MASTER_ADDR", "a"}};
   EXPECT_EQ(seat(with(here, {{"OMPI_COMM_WORLD_RANK", "1"},
                              {"OMPI_COMM_WORLD_SIZE", "16"},
@@ -121,13 +124,13 @@ TEST(Seat, NobodyIsNoRank) {
 
 TEST(Seat, MistakesAreTold) {
   EXPECT_THAT(describe(find({{"RANK", "1"}}).error()), HasSubstr("set WORLD_SIZE"));
-  EXPECT_THAT(describe(find(with(kTorchrun, {{"RANK", "4"}})).error()), HasSubstr("rank 4 of 4"));
+  EXPECT_THAT(describe(find(with(torchrun(), {{"RANK", "4"}})).error()), HasSubstr("rank 4 of 4"));
   for (const std::string port : {"0", "-1", "x", "70000", "65535", "29500 "}) {
-    EXPECT_THAT(describe(find(with(kTorchrun, {{"MASTER_PORT", port}})).error()),
+    EXPECT_THAT(describe(find(with(torchrun(), {{"MASTER_PORT", port}})).error()),
                 HasSubstr("MASTER_PORT="))
         << port;
   }
-  EXPECT_FALSE(find(with(kTorchrun, {{"MASTER_ADDR", ""}})));
+  EXPECT_FALSE(find(with(torchrun(), {{"MASTER_ADDR", ""}})));
 }
 
 TEST(Seat, WhatAChokepointSetsItFindsAgain) {
@@ -138,7 +141,7 @@ TEST(Seat, WhatAChokepointSetsItFindsAgain) {
                      .job = "0123456789abcdef",
                      .meeting = {host, 4711},
                      .secret = secret};
-    Variables set = kTorchrun;
+    Variables set = torchrun();
     for (const auto& [name, value] : variables_of(given)) {
       set[name] = value;
     }
