@@ -121,11 +121,11 @@ class Tree {
     await([&] { return running().empty(); }, patience, clock);
   }
 
-  // Zombies that are this process's own children; another's stay its own.
-  void reap() const {
-    for (const pid_t member : members_) {
-      waitpid(member, nullptr, WNOHANG);
-    }
+  // Zombies that are this process's own children; another's stay its own. A process shows as one as
+  // soon as its first thread is gone, and is to be had once the last one is.
+  void reap(const Clock& clock) const {
+    const auto is_left = [](pid_t member) { return waitpid(member, nullptr, WNOHANG) == 0; };
+    await([&] { return std::ranges::count_if(members_, is_left) == 0; }, kPatience, clock);
   }
 
  private:
@@ -170,7 +170,7 @@ std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& roo
   const std::vector<pid_t> victims = tree.running();
   signal_all(victims, SIGKILL);
   tree.await_end(kPatience, clock);
-  tree.reap();
+  tree.reap(clock);
   return victims.size();
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -104,6 +105,25 @@ TEST(Process, EndsAWholeTreeWithThoseThatLeftItsSession) {
   EXPECT_GE(end_tree(process->pid(), 100ms, Root(), SystemClock()), 1U);
   EXPECT_EQ(kill(stubborn, 0), -1);
   EXPECT_TRUE(descendants(getpid(), Root()).empty());
+}
+
+TEST(Process, OfManyThreadsLeavesNoZombie) {
+  for (int round = 0; round < 20; ++round) {
+    Pipe pipe;
+    const pid_t child = fork();
+    if (child == 0) {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 200; ++i) {
+        threads.emplace_back([] { pause(); });
+      }
+      std::ignore = write(pipe.out.get(), "there\n", 6);
+      pause();
+      _exit(0);
+    }
+    ASSERT_EQ(pipe.read_line(), "there");
+    end_tree(child, 0ms, Root(), SystemClock());
+    EXPECT_EQ(waitpid(child, nullptr, WNOHANG), -1) << "it was there to be reaped";
+  }
 }
 
 TEST(Signals, WhileHeldThreadsAreBornDeafAndStaySo) {
