@@ -5,12 +5,10 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "base/cli/utf8.h"
-#include "base/host/memory_room.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
+#include "probe/commands/collective_options.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -30,10 +28,6 @@ constexpr milliseconds kLook{100};
 constexpr seconds kGrace{5};
 constexpr std::size_t kJobDigits = 16;
 
-control::Identity identity(const cli::Context& context) {
-  return {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)};
-}
-
 bool is_readable(int fd) {
   pollfd watched{fd, POLLIN, 0};
   return ::poll(&watched, 1, 0) > 0;
@@ -48,24 +42,6 @@ bool is_readable(int fd) {
   context.out << std::flush;
   context.err << std::flush;
   _exit(static_cast<int>(result.value_or(cli::ExitCode::Failed)));
-}
-
-// Of what this host has left, this rank's part; the system keeps some.
-std::uint64_t memory_for(int local_ranks, const cli::Context& context) {
-  const std::optional<std::int64_t> available = host::memory_room(context.root);
-  return available
-             ? static_cast<std::uint64_t>(*available) / 10 * 9 / static_cast<unsigned>(local_ranks)
-             : 0;
-}
-
-void tell(const cli::Context& context, const collective::SizeResult& size) {
-  if (context.err_terminal.interactive && !context.quiet) {
-    const auto rate = busbw_mbps(size);
-    fmt::print(context.err, "{:>10}  {}\n",
-               math::format_bytes(static_cast<double>(size.operation.bytes)),
-               rate ? math::format_rate(*rate * 1e6) : "-");
-    context.err << std::flush;
-  }
 }
 
 }  // namespace
@@ -93,86 +69,6 @@ cli::Summary ProbeCollectiveCommand::summary() const {
 void ProbeCollectiveCommand::define(cli::Flags& flags) {
   probe::define(flags, told_);
   baseline::define(flags, baseline_);
-}
-
-Result<const collective::Backend*> ProbeCollectiveCommand::backend() const {
-  const auto found = std::ranges::find(backends_, told_.backend, &collective::Backend::name);
-  if (found == backends_.end()) {
-    return fail(ErrorKind::Unsupported, "", told_.backend, "this build does not have it",
-                "see 'chokepoint doctor' for what it was built with");
-  }
-  return &*found;
-}
-
-Result<Job> ProbeCollectiveCommand::job_of(const Seat& seat, const cli::Context& context) const {
-  const Result<const collective::Backend*> library = backend();
-  const Result<collective::RankOptions> options = rank_options_of(told_);
-  if (!library || !options) {
-    return std::unexpected(library ? options.error() : library.error());
-  }
-  return Job{.place = seat.place,
-             .open = (*library)->open,
-             .options = {.interface = options->interface,
-                         .timeout = options->timeout,
-                         .gpu = options->gpu,
-                         .algorithm = options->algorithm},
-             .memory_bytes = memory_for(seat.local_ranks, context)};
-}
-
-Result<MemberOptions> ProbeCollectiveCommand::member_of(const Seat& seat, int interrupt,
-                                                        const cli::Context& context) const {
-  MemberOptions options{.meeting = seat.meeting,
-                        .ports = seat.ports,
-                        .key = seat.secret,
-                        .who = {.job = seat.job,
-                                .rank = seat.place.rank,
-                                .ranks = seat.place.ranks,
-                                .host = seat.place.host,
-                                .program = identity(context).program},
-                        .timeout = std::chrono::ceil<seconds>(told_.timeout),
-                        .interrupt = interrupt};
-  if (!seat.secret && !told_.key_file.empty()) {
-    const Result<control::Secret> key = control::read_key(told_.key_file);
-    if (!key) {
-      return std::unexpected(key.error());
-    }
-    options.key = *key;
-  }
-  return options;
-}
-
-Result<std::vector<control::ClientOptions>> ProbeCollectiveCommand::servers(
-    const std::vector<std::string>& hosts, const cli::Context& context) const {
-  control::ClientOptions common;
-  common.own = identity(context);
-  if (!told_.key_file.empty()) {
-    const Result<control::Secret> key = control::read_key(told_.key_file);
-    if (!key) {
-      return std::unexpected(key.error());
-    }
-    common.key = *key;
-  }
-  std::vector<control::ClientOptions> servers;
-  for (const std::string& text : hosts) {
-    const Result<net::HostPort> host =
-        net::parse_host_port(text, static_cast<std::uint16_t>(told_.port));
-    if (!host) {
-      return std::unexpected(host.error());
-    }
-    servers.push_back(common);
-    servers.back().peer = *host;
-  }
-  return servers;
-}
-
-collective::LeaderOptions ProbeCollectiveCommand::leader_options(
-    int ranks, int interrupt, const cli::Context& context) const {
-  return {.job = {},
-          .ranks = ranks,
-          .meeting = {.own = identity(context)},
-          .timeout = std::chrono::ceil<seconds>(told_.timeout),
-          .interrupt = interrupt,
-          .on_size = [&context](const collective::SizeResult& size) { tell(context, size); }};
 }
 
 Result<cli::ExitCode> ProbeCollectiveCommand::run(cli::Context& context) {
@@ -211,7 +107,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
   if (!plan || !options) {
     return std::unexpected(plan ? options.error() : plan.error());
   }
-  const auto servers_there = servers(hosts, context);
+  const auto servers_there = server_options(told_, hosts, context);
   if (!servers_there) {
     return std::unexpected(servers_there.error());
   }
@@ -220,7 +116,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
                                  .secret = control::random_secret(),
                                  .ranks = ranks,
                                  .count = each};
-  collective::LeaderOptions leading = leader_options(ranks, interrupt, context);
+  collective::LeaderOptions leading = leader_options(told_, ranks, interrupt, context);
   leading.job = wanted.job;
   leading.meeting.key = wanted.secret;
   leading.meeting.loopback = hosts.empty();
@@ -245,8 +141,8 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
 Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const Seat& seat, int interrupt,
                                                         const cli::Context& context) const {
   const Result<Plan> plan = plan_of(told_, seat.place.ranks);
-  const Result<Job> job = job_of(seat, context);
-  Result<MemberOptions> member = member_of(seat, interrupt, context);
+  const Result<Job> job = job_of(told_, backends_, seat, context);
+  Result<MemberOptions> member = member_options(told_, seat, interrupt, context);
   if (!plan || !job || !member) {
     return std::unexpected(!plan ? plan.error() : !job ? job.error() : member.error());
   }
@@ -258,7 +154,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const Seat& seat, int in
     }
     return followed;
   }
-  collective::LeaderOptions leading = leader_options(seat.place.ranks, interrupt, context);
+  collective::LeaderOptions leading = leader_options(told_, seat.place.ranks, interrupt, context);
   leading.job = seat.job;
   leading.meeting.key = member->key;
   leading.meeting.first_port = seat.meeting.port;

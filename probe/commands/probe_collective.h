@@ -3,7 +3,6 @@
 // prints, all others are silent unless they fail.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,13 +30,6 @@ class ProbeCollectiveCommand final : public cli::Command {
   using Leader = collective::Leader;
   using Seat = collective::Seat;
 
-  Result<const collective::Backend*> backend() const;
-  Result<collective::Job> job_of(const Seat& seat, const cli::Context& context) const;
-  Result<collective::MemberOptions> member_of(const Seat& seat, int interrupt,
-                                              const cli::Context& context) const;
-  Result<std::vector<control::ClientOptions>> servers(const std::vector<std::string>& hosts,
-                                                      const cli::Context& context) const;
-
   Result<cli::ExitCode> start_and_lead(const std::vector<std::string>& hosts, int interrupt,
                                        const cli::Context& context) const;
   Result<cli::ExitCode> take_seat(const Seat& seat, int interrupt,
@@ -47,8 +39,6 @@ class ProbeCollectiveCommand final : public cli::Command {
                                        const cli::Context& context) const;
   Result<cli::ExitCode> follow(const Seat& seat, collective::RankThread& rank, int interrupt) const;
 
-  collective::LeaderOptions leader_options(int ranks, int interrupt,
-                                           const cli::Context& context) const;
   CollectiveMeasured measured_of(collective::Led led, const collective::Plan& plan, int ranks,
                                  std::string launcher) const;
   Result<cli::ExitCode> show(const CollectiveMeasured& measured, const cli::Context& context) const;
