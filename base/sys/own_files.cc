@@ -8,7 +8,7 @@ std::optional<std::filesystem::path> own_library(const std::filesystem::path& pr
                                                  std::string_view name) {
   const std::filesystem::path folder = program.parent_path();
   for (const std::filesystem::path& lib : {folder.parent_path() / "lib", folder / "lib"}) {
-    const std::filesystem::path path = lib / "chokepoint" / name;
+    std::filesystem::path path = lib / "chokepoint" / name;
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored)) {
       return path;
