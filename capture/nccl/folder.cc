@@ -107,6 +107,9 @@ Result<Folder> Folder::make_in(const fs::path& below) {
     if (lock && is_still_there(name, lock)) {
       return Folder(name, std::move(lock));
     }
+    const int reason = errno;
+    ::rmdir(name.c_str());
+    errno = reason;
   }
   Error error = from_errno(errno, "watch NCCL", below.string());
   error.next_step = "set TMPDIR to a folder that can be written to";

@@ -93,12 +93,15 @@ def test_no_room_at_all(lab):
 
 def test_a_folder_without_locks(lab):
     """As on an NFS without a lock daemon: one writer, no shared memory, a whole record."""
-    environment = {"LD_PRELOAD": preload(), "LAB_NO_LOCKS": "1"}
+    memory = lab.folder / "memory"
+    memory.mkdir()
+    environment = {"LD_PRELOAD": preload(), "LAB_NO_LOCKS": "1", "TMPDIR": str(memory)}
     run = Watched(lab.host("left"), ["sleep", "1.5"], lab.folder / "run",
                   environment=environment).wait()
     with run.record() as record:
         holds(record.is_sound() and record.is_complete(), "the record is not complete")
         holds(record.value("SELECT count(*) FROM counter_sample") > 0, "no counters")
+    same([*memory.iterdir()], [], "folders for NCCL's plugin that nobody can hold")
 
 
 def test_a_clock_that_steps(lab):
