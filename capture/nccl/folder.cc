@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <string>
 
+#include "base/sys/named_folders.h"
 #include "capture/nccl/ring/layout.h"
 
 namespace chokepoint::capture::nccl {
@@ -20,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "chokepoint-nccl-";
-constexpr int kMostLooked = 4'096;  // entries of a crowded folder
 constexpr int kMostTries = 8;
 
 sys::Descriptor locked(const fs::path& folder) {
@@ -43,18 +43,13 @@ void take_away(const fs::path& folder) {
 }
 
 void remove_left_overs(const fs::path& below) {
-  std::error_code error;
-  int looked = 0;
-  for (fs::directory_iterator at(below, fs::directory_options::skip_permission_denied, error), end;
-       !error && at != end && looked < kMostLooked; at.increment(error), ++looked) {
-    if (at->path().filename().string().starts_with(kPrefix)) {
-      struct stat status{};
-      const bool is_own = ::lstat(at->path().c_str(), &status) == 0 && status.st_uid == ::geteuid();
-      if (const sys::Descriptor lock = is_own ? locked(at->path()) : sys::Descriptor(); lock) {
-        take_away(at->path());
-      }
+  sys::for_each_named(below, kPrefix, [](const fs::path& folder) {
+    struct stat status{};
+    const bool is_own = ::lstat(folder.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    if (const sys::Descriptor lock = is_own ? locked(folder) : sys::Descriptor(); lock) {
+      take_away(folder);
     }
-  }
+  });
 }
 
 bool is_still_there(const fs::path& folder, const sys::Descriptor& lock) {

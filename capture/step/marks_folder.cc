@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/named_folders.h"
 #include "capture/step/socket_address.h"
 
 namespace chokepoint::capture::step {
@@ -15,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "chokepoint-marks-";
-constexpr int kMostLooked = 4'096;  // entries of a crowded /tmp
 
 // Only what is bound and has nobody at its other end: a socket that is just being made has no file.
 bool is_left_over(const fs::path& folder) {
@@ -31,14 +31,11 @@ void take_away(const fs::path& folder) {
 }
 
 void remove_left_overs(const fs::path& below) {
-  std::error_code error;
-  int looked = 0;
-  for (fs::directory_iterator at(below, fs::directory_options::skip_permission_denied, error), end;
-       !error && at != end && looked < kMostLooked; at.increment(error), ++looked) {
-    if (at->path().filename().string().starts_with(kPrefix) && is_left_over(at->path())) {
-      take_away(at->path());
+  sys::for_each_named(below, kPrefix, [](const fs::path& folder) {
+    if (is_left_over(folder)) {
+      take_away(folder);
     }
-  }
+  });
 }
 
 Result<fs::path> made(const fs::path& below) {
