@@ -62,7 +62,6 @@ void find_streams(Finder& finder, Functions& to) {
   finder.find("cuEventElapsedTime", to.elapsed);
   finder.find("cuMemcpyHtoDAsync_v2", to.to_gpu_later);
   finder.find("cuMemcpyDtoHAsync_v2", to.from_gpu_later);
-  finder.find("cuMemcpyDtoDAsync_v2", to.within_gpu_later);
   finder.find("cuMemcpyPeerAsync", to.to_peer_later);
   finder.find("cuMemsetD32Async", to.fill_later);
 }

@@ -51,7 +51,6 @@ struct Functions {
   Code (*elapsed)(float*, EventHandle, EventHandle);
   Code (*to_gpu_later)(Address, const void*, std::size_t, StreamHandle);
   Code (*from_gpu_later)(void*, Address, std::size_t, StreamHandle);
-  Code (*within_gpu_later)(Address, Address, std::size_t, StreamHandle);
   Code (*to_peer_later)(Address, ContextHandle, Address, ContextHandle, std::size_t, StreamHandle);
   Code (*fill_later)(Address, unsigned, std::size_t, StreamHandle);
   Code (*export_range)(void*, Address, std::size_t, int, unsigned long long);  // may be missing

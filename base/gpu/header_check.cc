@@ -64,7 +64,6 @@ static_assert(kAlike<decltype(Functions::query_event), decltype(&cuEventQuery)>)
 static_assert(kAlike<decltype(Functions::elapsed), decltype(&cuEventElapsedTime)>);
 static_assert(kAlike<decltype(Functions::to_gpu_later), decltype(&cuMemcpyHtoDAsync)>);
 static_assert(kAlike<decltype(Functions::from_gpu_later), decltype(&cuMemcpyDtoHAsync)>);
-static_assert(kAlike<decltype(Functions::within_gpu_later), decltype(&cuMemcpyDtoDAsync)>);
 static_assert(kAlike<decltype(Functions::to_peer_later), decltype(&cuMemcpyPeerAsync)>);
 static_assert(kAlike<decltype(Functions::fill_later), decltype(&cuMemsetD32Async)>);
 static_assert(kAlike<decltype(Functions::export_range), decltype(&cuMemGetHandleForAddressRange)>);

@@ -85,12 +85,6 @@ Result<> Stream::from_gpu(std::span<std::byte> to, Address from) const {
   });
 }
 
-Result<> Stream::within_gpu(Address to, Address from, std::uint64_t bytes) const {
-  return call(*gpu_, "copy within it", [&](const Functions& cuda) {
-    return cuda.within_gpu_later(to, from, bytes, handle_);
-  });
-}
-
 Result<> Stream::between(const Cuda& target, Address to, const Cuda& source, Address from,
                          std::uint64_t bytes) const {
   return call(*gpu_, "copy between GPUs", [&](const Functions& cuda) {

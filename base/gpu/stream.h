@@ -42,7 +42,6 @@ class Stream {
   // Host memory that is not pinned is copied through the driver's own, and the call waits for that.
   Result<> to_gpu(Address to, std::span<const std::byte> bytes) const;
   Result<> from_gpu(std::span<std::byte> to, Address from) const;
-  Result<> within_gpu(Address to, Address from, std::uint64_t bytes) const;
   // From this stream's GPU to another, or from another to this one. Through host memory unless one
   // of the two reaches the other (Cuda::reach).
   Result<> between(const Cuda& target, Address to, const Cuda& source, Address from,

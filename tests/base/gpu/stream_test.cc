@@ -47,18 +47,16 @@ TEST_F(StreamTest, CopiesThereAndBackAndTellsHowLongItTook) {
   EXPECT_EQ(std::memcmp(out.data(), in.data(), kBytes), 0);
 }
 
-TEST_F(StreamTest, FillsAndCopiesWithinAGpu) {
+TEST_F(StreamTest, FillsMemory) {
   const auto gpu = open();
   ASSERT_TRUE(gpu);
   const auto stream = Stream::make(**gpu);
   const auto one = Memory::allocate(**gpu, 4096);
-  const auto other = Memory::allocate(**gpu, 4096);
-  ASSERT_TRUE(stream && one && other);
+  ASSERT_TRUE(stream && one);
   ASSERT_TRUE(stream->fill(one->address(), 0x01020304, 1024));
-  ASSERT_TRUE(stream->within_gpu(other->address(), one->address(), 4096));
   ASSERT_TRUE(stream->finish());
   std::array<std::byte, 4> last{};
-  ASSERT_TRUE((*gpu)->read(other->address() + 4092, last));
+  ASSERT_TRUE((*gpu)->read(one->address() + 4092, last));
   EXPECT_EQ(last, (std::array{std::byte{4}, std::byte{3}, std::byte{2}, std::byte{1}}));
 }
 

@@ -3,8 +3,8 @@
 //   FAKE_CUDA          what it lacks: "gpus", "memory", "dmabuf", "peers"
 //   FAKE_CUDA_GPUS     how many GPUs: 1
 //   FAKE_CUDA_ENGINES  copies at the same time on each GPU: 2
-//   FAKE_CUDA_RATES    MB/s: "to=50000,from=50000,pageable=5000,far=30000,peer=40000,staged=6000,
-//                      inside=2000000", and both=1.0, the share of its rate that a copy keeps while
+//   FAKE_CUDA_RATES    MB/s: "to=50000,from=50000,pageable=5000,far=30000,peer=40000,staged=6000",
+//                      and both=1.0, the share of its rate that a copy keeps while
 //                      one runs the other way
 //   FAKE_CUDA_FAIL     N: the Nth call from now on fails, once
 //   FAKE_CUDA_FLIP     N: every Nth asynchronous copy to a GPU flips its last byte

@@ -167,16 +167,6 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, S
                    fake_cuda::host_rate(host, fake_cuda::kAway));
   return 0;
 }
-int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes,
-                         Stream* stream) {
-  if (const int code = usable(stream)) {
-    return code;
-  }
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  const std::lock_guard lock(state().mutex);
-  stream->now_us += static_cast<double>(bytes) / fake_cuda::rate("inside=", 2e6);
-  return 0;
-}
 int cuMemcpyPeerAsync(unsigned long long to, fake_cuda::Gpu* target, unsigned long long from,
                       fake_cuda::Gpu* source, std::size_t bytes, Stream* stream) {
   if (const int code = usable(stream)) {
