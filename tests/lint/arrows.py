@@ -26,8 +26,19 @@ ARROWS = {
     "capture": ["base"],
     "rdma": ["base"],
     "analysis": ["base"],
-    "main.cc": ["base", "probe", "capture", "rdma", "analysis"],
-    "tests": ["base", "probe", "capture", "rdma", "analysis"],
+    "preflight": ["base"],
+    "preflight/result": ["base"],
+    "preflight/task": ["base"],
+    "preflight/plan": ["base", "preflight/result"],
+    "preflight/agent": ["base", "preflight/result", "preflight/task"],
+    "preflight/agents": ["base", "preflight/result", "preflight/task"],
+    "preflight/lead": ["base", "preflight/result", "preflight/task", "preflight/plan",
+                       "preflight/agents"],
+    "preflight/judge": ["base", "preflight/result"],
+    "preflight/report": ["base", "preflight/result", "preflight/judge"],
+    "preflight/launch": ["base"],
+    "main.cc": ["base", "probe", "capture", "rdma", "analysis", "preflight"],
+    "tests": ["base", "probe", "capture", "rdma", "analysis", "preflight"],
 }
 
 # Foreign headers that one folder alone may include; tests may include anything.

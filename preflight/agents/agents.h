@@ -1,0 +1,67 @@
+// The agents on all hosts, as whoever leads a preflight sees them: they are asked, and events come
+// back in whatever order things happen. Behind it are connections (crew.h), or made-up hosts.
+// One thread.
+//
+//   coordinator                                        agent: the `preflight` service of serve
+//     Request {kind preflight, parameters {}} ──────────►
+//     ◄──────────────────────────────────── Ready {facts}     or Failed: another preflight is on
+//     here Begin {task, kind, …} ────────────────────────────►     one at a time
+//     ◄─────────────────────── Report {task, document}        or Report {task, error {…}}
+//     Note {task} ──────────────────────────────────────►     give this task up
+//     Stop {} ──────────────────────────────────────────►
+//     ◄─────────────────────────────────────── Result {}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/control/message.h"
+#include "base/net/patience.h"
+#include "base/sys/error.h"
+#include "preflight/result/host_facts.h"
+#include "preflight/result/measured.h"
+#include "preflight/task/task.h"
+
+namespace chokepoint::preflight {
+
+using TaskNumber = std::uint32_t;
+
+// The agent has let the coordinator in.
+struct Came {
+  HostIndex host = 0;
+  std::string address = {};
+  std::string program = {};
+  HostFacts facts = {};
+};
+
+// It has not, or the connection has ended. Nothing more comes from this host.
+struct Went {
+  HostIndex host = 0;
+  Presence presence = Presence::Lost;
+  Error error = {};
+};
+
+struct Answered {
+  HostIndex host = 0;
+  TaskNumber task = 0;
+  Result<control::Json> document = {};
+};
+
+using Event = std::variant<Came, Went, Answered>;
+
+class Agents {
+ public:
+  virtual ~Agents() = default;
+
+  // The agent works on one task at a time; a host that went is answered for by Went alone.
+  virtual void ask(HostIndex host, TaskNumber number, const Task& task) = 0;
+  // The answer is no longer wanted; none comes.
+  virtual void give_up(HostIndex host, TaskNumber number) = 0;
+  // What happens next; nothing where the patience is over before. Interrupted where the user wants
+  // it to end.
+  virtual Result<std::optional<Event>> next(const net::Patience& patience) = 0;
+};
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,135 @@
+// All that a preflight measured, before anybody judged it: the hosts, the pairs, all at once.
+// Whoever leads the preflight fills it; the judgement, the document and the page read it. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/checks/check.h"
+#include "base/sys/error.h"
+#include "preflight/result/figures.h"
+#include "preflight/result/host_facts.h"
+
+namespace chokepoint::preflight {
+
+// How far a host took part. One that was lost keeps what was measured until then.
+enum class Presence : std::uint8_t {
+  Unresolved,   // its name leads nowhere
+  Unreachable,  // no route, no answer
+  NoAgent,      // the host is up, and no agent listens
+  Refused,      // the agent does not let this preflight in: another key, another preflight
+  Strange,      // what answers there speaks no, or another, protocol
+  Lost,         // was there, and went in the midst of it
+  Present,
+};
+
+// What one host got when it looked up another's name.
+struct NameAnswer {
+  HostIndex asked = 0;
+  std::vector<std::string> addresses = {};
+  std::optional<Error> error = {};
+};
+
+struct HostResult {
+  std::string name = {};     // as it was given
+  std::string address = {};  // where its agent was reached; tests of pairs go there
+  Presence presence = Presence::Present;
+  std::optional<Error> error = {};  // why it is not present
+  std::string lost_during = {};     // what was under way then, in words; empty unless Lost
+  std::string program = {};         // "chokepoint 0.1.0"
+  std::optional<HostFacts> facts = {};
+  checks::Checks doctor = {};
+  std::vector<NameAnswer> names = {};
+};
+
+// What the sender's kernel held a TCP flow to; probe tcp's `limit`.
+enum class TcpLimit : std::uint8_t {
+  Unknown,
+  Network,
+  ReceiveWindow,
+  SendBuffer,
+  SenderCpu,
+  ReceiverCpu,
+  Application,
+};
+
+// One direction between two hosts.
+struct WayResult {
+  Figure tcp_mbps = {};               // while the other pairs of its round were at it
+  Figure alone_mbps = {};             // again, with nothing else on; only where it was suspected
+  Figure together_mbps = {};          // its share with everything at once; only where it took part
+  Figure retransmitted_percent = {};  // of the TCP test's segments
+  Figure window_share = {};           // of its time the flow waited for the receiver's window
+  Figure send_buffer_share = {};
+  Figure largest_window_bytes = {};
+  Figure sender_cpu_percent = {};  // the busiest core
+  Figure receiver_cpu_percent = {};
+  TcpLimit limit = TcpLimit::Unknown;
+  std::uint32_t packets = 0;     // of UDP at a low rate, nothing else on
+  std::uint32_t lost = 0;        // of these, by the network; what the hosts dropped is not counted
+  Figure mtu_bytes = {};         // the largest packet that passes whole
+  Figure black_hole_bytes = {};  // from this size on packets vanish without a word
+  Figure hops = {};
+  Figure rdma_mbps = {};
+};
+
+enum class FamilyState : std::uint8_t { Unknown, Absent, Works, Fails };
+
+struct PairResult {
+  HostIndex a = 0;
+  HostIndex b = 0;
+  WayResult there = {};  // from a to b
+  WayResult back = {};
+  Figure rtt_ms = {};  // idle: the median, and of a hundred the slowest but one
+  Figure rtt_p99_ms = {};
+  Figure rtt_min_ms = {};
+  Figure clock_offset_ms = {};  // b's clock less a's
+  Figure clock_uncertainty_ms = {};
+  FamilyState ipv4 = FamilyState::Unknown;
+  FamilyState ipv6 = FamilyState::Unknown;
+  Figure rdma_latency_us = {};
+};
+
+// A test of a pair that came to nothing, though both hosts are there.
+struct Trouble {
+  HostIndex a = 0;
+  HostIndex b = 0;
+  std::string test = {};  // "tcp", "path"
+  Error error = {};
+};
+
+// Many pairs at once across a cut through the cluster.
+struct CutResult {
+  std::vector<HostIndex> left = {};
+  std::vector<HostIndex> right = {};
+  std::vector<std::pair<HostIndex, HostIndex>> ways = {};  // who sent to whom at the same time
+  double together_mbps = 0;                                // all ways, while all were on
+  std::optional<double> alone_mbps = {};  // the same ways, one after the other, added up
+};
+
+struct CollectiveResult {
+  std::string backend = {};
+  int ranks = 0;
+  std::int64_t bytes = 0;
+  std::optional<double> bus_mbps = {};
+  std::optional<double> time_us = {};
+  std::optional<Error> error = {};
+};
+
+struct Measured {
+  std::string plan = {};    // "quick", "default", "thorough"
+  bool is_sampled = false;  // not every pair was tested
+  bool was_interrupted = false;
+  double duration_s = 0;
+  std::string program = {};  // the coordinator's: "chokepoint 0.1.0"
+  std::vector<HostResult> hosts = {};
+  std::vector<PairResult> pairs = {};  // by a, then b; a < b
+  std::vector<Trouble> troubles = {};
+  std::vector<CutResult> cuts = {};
+  std::optional<CollectiveResult> collective = {};
+};
+
+}  // namespace chokepoint::preflight
