@@ -50,6 +50,7 @@ class Expectations {
 
   Reach reach_of(const Way& way) const { return scene_.is_wan(way) ? kWan : kLan; }
   void learn_from_peers();
+  void learn_from_before();
   Expectation by_peers(const Way& way) const;
   Expectation by_baseline(const Way& way) const;
   Expectation by_hardware(const Way& way) const;
@@ -58,6 +59,7 @@ class Expectations {
   const Earlier& earlier_;
   std::vector<Expectation> hosts_;
   std::array<Peers, 2> peers_ = {};
+  double baseline_share_ = 1;  // of the last time's: what runs vary is no fault
 };
 
 // "of gpu3's port eth0", "that 7 hosts reach with others"
