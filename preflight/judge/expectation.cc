@@ -11,8 +11,9 @@ namespace chokepoint::preflight {
 namespace {
 
 constexpr std::size_t kEnoughPeers = 4;
-constexpr double kAgreeing = 0.75;  // of the hosts
-constexpr double kAlike = 0.3;      // from the median
+constexpr double kAgreeing = 0.75;     // of the hosts
+constexpr double kAlike = 0.3;         // from the median
+constexpr double kGuessedShare = 0.7;  // two flows on one link get half each
 constexpr std::size_t kEnoughShares = 6;
 constexpr double kSigmas = 4;
 constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
@@ -164,6 +165,15 @@ double Expectations::least(const Way& way, const Expectation& expectation) const
       return expectation.mbps * baseline_share_;
   }
   return expectation.mbps * limits.link_share;
+}
+
+double Expectations::least_in_round(const Expectation& expectation) const {
+  const double share = is_guessed(expectation) ? kGuessedShare : scene_.limits().link_share;
+  return share * expectation.mbps;
+}
+
+bool is_guessed(const Expectation& expectation) {
+  return expectation.basis == Basis::Peers || expectation.basis == Basis::Few;
 }
 
 std::string words_for(const Expectation& expectation, const Scene& scene) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "preflight/judge/suspects.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {
@@ -238,6 +239,45 @@ TEST(Loss, ExplainsWhatItSlowsDown) {
   cluster.all_of(2, Cluster::slower(3));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.loss: gpu2 eth0"));
 }
+
+// One machine plays all hosts: rates are what its processors make of them, and far faster alone.
+class OneMachine : public testing::TestWithParam<std::size_t> {
+ protected:
+  Cluster made(std::uint64_t seed) const {
+    Cluster cluster({.hosts = GetParam(), .speed_mbps = std::nullopt, .noise = 0.5, .seed = seed});
+    cluster.each([](HostIndex, HostIndex, WayResult& way) {
+      way.sender_cpu_percent = way.receiver_cpu_percent = 97;
+    });
+    for (const auto& [from, to] : suspects(cluster.measured(), {}, 2 * GetParam())) {
+      cluster.way(from, to, [](WayResult& way) { way.alone_mbps = 30'000; });
+    }
+    CutResult cut{.together_mbps = 21'000,
+                  .alone_mbps = 30'000.0 * static_cast<double>(GetParam() / 2)};
+    for (HostIndex host = 0; host + 1 < GetParam(); host += 2) {
+      cut.ways.emplace_back(host, host + 1);
+    }
+    cluster.measured().cuts.push_back(cut);
+    return cluster;
+  }
+};
+
+TEST_P(OneMachine, IsWellInTwentyRuns) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_THAT(troubles_of(made(seed)), IsEmpty()) << "seed " << seed;
+  }
+}
+
+TEST_P(OneMachine, StillNamesTheSlowPort) {
+  for (std::uint64_t seed = 21; seed <= 40; ++seed) {
+    Cluster cluster = made(seed);
+    cluster.sending(1, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 95; });
+    EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu1 eth0, sending"))
+        << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfHosts, OneMachine, testing::Values(3, 4, 8),
+                         [](const auto& one) { return fmt::format("Of{}", one.param); });
 
 }  // namespace
 }  // namespace chokepoint::preflight

@@ -91,6 +91,19 @@ TEST(Uplink, IsNamedWhereNoPortTellsItsRate) {
             Place::Uplink);
 }
 
+// Two flows on one link get half each, and no port tells what full speed is.
+TEST(Uplink, OfTwoToOneWhereNoPortTellsItsRate) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .seed = seed});
+    cluster.share_uplink(2, 2);
+    repeat_alone(cluster);
+    cluster.measured().cuts.push_back(made_cut(4, 9400, 18'800));
+    EXPECT_THAT(troubles_of(cluster),
+                ElementsAre("uplink.oversubscribed: between gpu0, gpu1 and gpu2, gpu3"))
+        << "seed " << seed;
+  }
+}
+
 TEST(Uplink, OfFourHosts) {
   Cluster cluster({.hosts = 4});
   cluster.share_uplink(2, 2);
