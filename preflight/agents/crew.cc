@@ -135,7 +135,7 @@ void Crew::ask(HostIndex host, TaskNumber number, const Task& task) {
                                                    "its agent is at another task, or not ready")});
     return;
   }
-  link.deadline = Clock::now() + longest(task) + options_.beyond_task;
+  link.deadline = Clock::now() + options_.longest(task) + options_.beyond_task;
   say(host, link.talk->begin(number, task));
 }
 
