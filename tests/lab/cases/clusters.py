@@ -108,3 +108,13 @@ def test_a_host_that_is_gone_still_sees_its_link(lab):
     holds(cluster.named("host2").listens(PORT), "the agent ended")
     state = cluster.named("host2").run(["cat", "/sys/class/net/eth0/operstate"]).stdout().strip()
     same(state, "up", "host2's link")
+
+
+def test_a_probe_s_words_pass_where_large_packets_vanish(lab):
+    """With so many streams the server's answer is larger than what passes."""
+    cluster = Cluster(lab, 2).serve()
+    cluster_faults.black_hole(cluster, "host2")
+    told = cluster.named("host1").json(
+        ["chokepoint", "probe", "udp", "host2", "--receive", "--streams", "16", "--bytes", "1000",
+         "--rate", "10M", "--time", "0.5", "--json", "--quiet", "--key-file", cluster.key])
+    same(told["lost"], 0, "packets lost")
