@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/net/address.h"
 #include "preflight/lead/addresses.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
