@@ -4,12 +4,12 @@
 #include <exception>
 #include <iostream>
 
-#include "analysis/page/page.h"
+#include "base/page/page.h"
 
 namespace {
 
-using chokepoint::analysis::html_of;
 using chokepoint::cli::Json;
+using chokepoint::page::html_of;
 
 constexpr int kSkipped = 77;
 

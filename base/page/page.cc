@@ -1,14 +1,14 @@
-#include "analysis/page/page.h"
+#include "base/page/page.h"
 
 #include <fmt/format.h>
 #include <sodium.h>
 
 #include <array>
 
-#include "analysis/page/bundle.h"
-#include "analysis/page/escape.h"
+#include "base/page/bundle.h"
+#include "base/page/escape.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 namespace {
 
 // As a policy names an element: by what stands in it.
@@ -60,4 +60,4 @@ Result<std::string> html_of(const Page& page) {
   return head(page) + body(page);
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page

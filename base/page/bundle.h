@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 
 std::string_view page_script();
 std::string_view page_style();
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page

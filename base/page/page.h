@@ -9,7 +9,7 @@
 #include "base/cli/document.h"
 #include "base/sys/error.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 
 struct Page {
   std::string title = {};
@@ -22,4 +22,4 @@ struct Page {
 // Unsupported where this was built without the bundle.
 Result<std::string> html_of(const Page& page);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page

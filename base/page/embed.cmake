@@ -7,12 +7,12 @@ foreach(part SCRIPT STYLE)
     message(FATAL_ERROR "${${part}} holds what would end it")
   endif()
 endforeach()
-file(WRITE ${OUTPUT}.new "#include \"analysis/page/bundle.h\"
+file(WRITE ${OUTPUT}.new "#include \"base/page/bundle.h\"
 
 // Longer than every compiler must take; ours do.
 #pragma GCC diagnostic ignored \"-Woverlength-strings\"
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 
 std::string_view page_script() {
   return R\"chokepoint(${SCRIPT_TEXT})chokepoint\";
@@ -22,6 +22,6 @@ std::string_view page_style() {
   return R\"chokepoint(${STYLE_TEXT})chokepoint\";
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page
 ")
 file(COPY_FILE ${OUTPUT}.new ${OUTPUT} ONLY_IF_DIFFERENT)

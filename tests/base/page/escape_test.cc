@@ -1,9 +1,9 @@
-#include "analysis/page/escape.h"
+#include "base/page/escape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 namespace {
 
 using testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST(ScriptJson, ReplacesWhatIsNoUtf8) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page

@@ -6,7 +6,7 @@
 
 #include "base/cli/document.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 
 // Text where HTML shows text: markup becomes what it looks like. Bytes that are no UTF-8 and
 // control characters that HTML forbids become U+FFFD.
@@ -16,4 +16,4 @@ std::string html_text(std::string_view text);
 // no U+2028 or U+2029, which older scripts take for ends of lines.
 std::string script_json(const cli::Json& document);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page

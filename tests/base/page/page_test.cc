@@ -1,11 +1,11 @@
-#include "analysis/page/page.h"
+#include "base/page/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/page/bundle.h"
+#include "base/page/bundle.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 namespace {
 
 using testing::EndsWith;
@@ -74,4 +74,4 @@ TEST_F(PageTest, IsSmallWithoutADocument) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page

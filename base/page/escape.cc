@@ -1,8 +1,8 @@
-#include "analysis/page/escape.h"
+#include "base/page/escape.h"
 
 #include "base/cli/utf8.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::page {
 namespace {
 
 bool is_forbidden(char byte) {
@@ -81,4 +81,4 @@ std::string script_json(const cli::Json& document) {
   return json;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::page
