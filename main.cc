@@ -9,6 +9,7 @@
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
+#include "preflight/agent/service.h"
 #include "probe/collective/gloo/gloo.h"
 #include "probe/collective/nccl/nccl.h"
 #include "probe/commands/doctor.h"
@@ -32,6 +33,10 @@ std::unique_ptr<control::Service> rdma_service() {
   return std::make_unique<rdma::session::RdmaService>(rdma::verbs::live_library);
 }
 
+std::unique_ptr<control::Service> preflight_service() {
+  return std::make_unique<preflight::PreflightService>();
+}
+
 cli::CommandFactory rdma_test(rdma::Verb verb) {
   return cli::command<rdma::RdmaTestCommand>(verb,
                                              rdma::session::OpenLibrary(rdma::verbs::live_library));
@@ -51,7 +56,8 @@ int main(int argc, char** argv) {
       .commands =
           {
               cli::command<probe::DoctorCommand>(),
-              cli::command<probe::ServeCommand>(std::vector<probe::ServiceFactory>{rdma_service}),
+              cli::command<probe::ServeCommand>(
+                  std::vector<probe::ServiceFactory>{rdma_service, preflight_service}),
               cli::command<probe::ProbeTcpCommand>(),
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),

@@ -18,6 +18,8 @@ using std::chrono::seconds;
 // A host that is up answers its SYN at once, one far away within a second.
 constexpr seconds kOneAddress{5};
 constexpr seconds kGoodbye{1};
+// What is said must get through also where larger packets vanish: every path of IPv6 carries this.
+constexpr int kSegmentBytes = 1220;
 
 Result<std::vector<net::Address>> resolve(const ClientOptions& options, const Patience& patience) {
   sys::Late<Result<std::vector<net::Address>>> late(
@@ -47,10 +49,12 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Patience& p
   if (!addresses) {
     return std::unexpected(addresses.error());
   }
+  net::SocketOptions socket = options.socket;
+  socket.mss = kSegmentBytes;
   std::optional<Error> first;
   for (const net::Address& address : *addresses) {
     const net::Endpoint peer{address, options.peer.port};
-    Result<sys::Descriptor> fd = net::connect(peer, options.socket, patience.at_most(kOneAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, socket, patience.at_most(kOneAddress));
     if (fd) {
       return Connected{std::move(*fd), peer};
     }

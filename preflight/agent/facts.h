@@ -1,0 +1,16 @@
+// What this host is made of, as far as a preflight holds measurements against it. Reads below the
+// given root, and asks the running kernel where that is live.
+#pragma once
+
+#include "base/host/network.h"
+#include "base/sys/root.h"
+#include "preflight/result/host_facts.h"
+
+namespace chokepoint::preflight {
+
+HostFacts read_facts(const sys::Root& root);
+
+// Of the hardware; nothing where a driver makes a speed up, as virtio's and veth's do.
+std::optional<double> real_speed_mbps(const host::Network& network, const host::Nic& nic);
+
+}  // namespace chokepoint::preflight
