@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "preflight/report/expectation.h"
+#include "preflight/report/yardstick.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -13,15 +13,15 @@ constexpr std::size_t kEnough = 12;  // where not all find room, so many that su
 
 // How many ways from or to each host stand out. A host that sends badly has all of its ways here,
 // each of its receivers one.
-std::vector<std::size_t> poor_ways(const Measured& measured, const Expectation& expectation) {
+std::vector<std::size_t> poor_ways(const Measured& measured, const Yardstick& yardstick) {
   std::vector<std::size_t> poor(measured.hosts.size());
   const auto note = [&](HostIndex a, HostIndex b, bool is_poor) {
     poor[a] += is_poor ? 1 : 0;
     poor[b] += is_poor ? 1 : 0;
   };
   for (const PairResult& pair : measured.pairs) {
-    note(pair.a, pair.b, expectation.share(pair.a, pair.b, pair.there).value_or(1) < kFairShare);
-    note(pair.a, pair.b, expectation.share(pair.b, pair.a, pair.back).value_or(1) < kFairShare);
+    note(pair.a, pair.b, yardstick.share(pair.a, pair.b, pair.there).value_or(1) < kFairShare);
+    note(pair.a, pair.b, yardstick.share(pair.b, pair.a, pair.back).value_or(1) < kFairShare);
   }
   for (const Trouble& trouble : measured.troubles) {
     note(trouble.a, trouble.b, true);
@@ -87,11 +87,11 @@ void fail(HeatCell* cell) {
 }  // namespace
 
 HeatMap heat_map(const Measured& measured, std::size_t most) {
-  const Expectation expectation(measured);
+  const Yardstick yardstick(measured);
   HeatMap map{.hosts = hosts_seen(measured)};
   if (map.hosts.size() > most) {
     map.left_out = map.hosts.size();
-    keep_worst(map.hosts, most, poor_ways(measured, expectation));
+    keep_worst(map.hosts, most, poor_ways(measured, yardstick));
     map.left_out -= map.hosts.size();
   }
   map.cells.resize(map.hosts.size() * map.hosts.size());
@@ -101,9 +101,9 @@ HeatMap heat_map(const Measured& measured, std::size_t most) {
   }
   for (const PairResult& pair : measured.pairs) {
     fill(cell_of(map, places, pair.a, pair.b), pair.there,
-         expectation.share(pair.a, pair.b, pair.there));
+         yardstick.share(pair.a, pair.b, pair.there));
     fill(cell_of(map, places, pair.b, pair.a), pair.back,
-         expectation.share(pair.b, pair.a, pair.back));
+         yardstick.share(pair.b, pair.a, pair.back));
   }
   for (const Trouble& trouble : measured.troubles) {
     fail(cell_of(map, places, trouble.a, trouble.b));

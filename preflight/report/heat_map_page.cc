@@ -7,8 +7,8 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/cli/utf8.h"
-#include "preflight/report/expectation.h"
 #include "preflight/report/heat_map.h"
+#include "preflight/report/yardstick.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -197,7 +197,7 @@ void print_heat_map(const cli::Context& context, const Measured& measured) {
   if (map.left_out > 0) {
     fmt::print(context.out, "… and {} hosts more, of which no more ways stand out\n", map.left_out);
   }
-  print_legend(context, look, Expectation(measured).is_by_links());
+  print_legend(context, look, Yardstick(measured).is_by_links());
   context.out << '\n';
 }
 
