@@ -95,17 +95,21 @@ std::string Guest::hear(const Message& message) {
     case Type::Begin:
       return begin(message);
     case Type::Note:
-      if (number_ && message.body.value("task", std::uint32_t{0}) == *number_ &&
-          way_ != Way::NeverAnswers) {
-        due_.reset();
-        number_.reset();
-      }
-      return {};
+      return give_up(message);
     case Type::Stop:
       return control::encode({Type::Result});
     default:
       return leave({});
   }
+}
+
+std::string Guest::give_up(const Message& message) {
+  const bool is_it = number_ && message.body.value("task", std::uint32_t{0}) == *number_;
+  if (!is_it || way_ == Way::NeverAnswers || way_ == Way::HalfAnswer) {
+    return {};
+  }
+  due_.reset();
+  return report(*std::exchange(number_, std::nullopt), R"("error":{"reason":"given up"})");
 }
 
 std::string Guest::welcome(const Message& hello) {

@@ -48,6 +48,7 @@ class Guest {
   std::string admit(const control::Message& proof);
   std::string request();
   std::string begin(const control::Message& message);
+  std::string give_up(const control::Message& note);
   std::string answer_wrongly(std::uint32_t number);
   std::string right_answer(std::uint32_t number, int together) const;
   std::string leave(std::string last_words);
