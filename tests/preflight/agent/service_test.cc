@@ -93,14 +93,17 @@ TEST_F(ServiceTest, AWrongTaskIsAnsweredAndTheNextOneDone) {
   EXPECT_EQ(report(client)["task"], 3);
 }
 
-TEST_F(ServiceTest, ATaskThatIsGivenUpIsEndedAndNotAnswered) {
+TEST_F(ServiceTest, ATaskThatIsGivenUpIsEndedAndReportedSo) {
   Client client = coordinator();
   begin(client, 1, "waits");
   ASSERT_TRUE(fakes::awaits_descendants(3));
   say(client, Type::Note, {{"task", 1}});
+  const Json given_up = report(client);
+  EXPECT_EQ(given_up["task"], 1);
+  EXPECT_EQ(given_up["error"]["reason"], "given up");
+  EXPECT_TRUE(fakes::own_descendants().empty());
   begin(client, 2, "fine");
   EXPECT_EQ(report(client)["task"], 2);
-  EXPECT_TRUE(fakes::awaits_none());
   // Of one that has ended nothing is to be given up.
   say(client, Type::Note, {{"task", 2}});
   begin(client, 3, "fine");

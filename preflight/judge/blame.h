@@ -1,0 +1,53 @@
+// Who is to blame for what ways suffer: the smallest explanation. A host's port, if nearly all it
+// sends, receives or both suffers; what two groups share, if their members are well among
+// themselves; a pair or a way, where that is all. What is explained accuses nobody else. Pure; time
+// and memory are linear in the ways, but for hosts at fault times hosts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "preflight/judge/finding.h"
+#include "preflight/judge/scene.h"
+
+namespace chokepoint::preflight {
+
+// A way that was tested. What suffers has lost something: packets, or all of them where it is yes
+// or no.
+struct Tested {
+  WayIndex way = 0;
+  HostIndex from = 0;
+  HostIndex to = 0;
+  double sent = 1;
+  double lost = 0;
+};
+
+// Several ways together.
+struct Part {
+  std::size_t ways = 0;
+  std::size_t suffering = 0;
+  double sent = 0;
+  double lost = 0;
+};
+
+struct Blame {
+  Place place = Place::Way;  // Cluster, Uplink, Port, Pair or Way
+  std::vector<HostIndex> hosts = {};
+  std::vector<HostIndex> others = {};  // Uplink: the other group
+  bool sends = false;                  // Port: what it sends suffers
+  bool receives = false;
+  std::vector<WayIndex> ways = {};  // that suffer by it
+};
+
+// Is it more than chance, with this probability of being wrong?
+using Significance = std::function<bool(const Part&, double false_alarm)>;
+
+std::vector<Blame> blame(std::size_t hosts, std::span<const Tested> tested,
+                         const Significance& significance, double false_alarm);
+
+// The same where a way suffers or does not.
+std::vector<Blame> blame(std::size_t hosts, std::span<const Tested> tested);
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,167 @@
+#include "preflight/judge/expectation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/math/statistics.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+constexpr std::size_t kEnoughPeers = 4;
+constexpr double kAgreeing = 0.75;  // of the hosts
+constexpr double kAlike = 0.3;      // from the median
+
+void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex whose) {
+  if (mbps && *mbps > 0 && (to.basis == Basis::Nothing || *mbps < to.mbps)) {
+    to = {basis, *mbps, whose};
+  }
+}
+
+Expectation least_of(const Scene& scene, HostIndex host) {
+  Expectation result;
+  if (const InterfaceFacts* interface = scene.interface(host)) {
+    lower(result, Basis::Port, interface->speed_mbps, host);
+    lower(result, Basis::Slot, interface->pci_mbps, host);
+  }
+  lower(result, Basis::Limits, link_rate_of(scene.limits(), scene.name(host)), host);
+  return result;
+}
+
+std::optional<double> typical_of(const std::vector<float>& best) {
+  std::vector<double> reached;
+  std::ranges::copy_if(best, std::back_inserter(reached), [](float rate) { return rate > 0; });
+  const std::optional<double> median = math::median(reached);
+  if (reached.size() < kEnoughPeers || !median) {
+    return std::nullopt;
+  }
+  const auto alike = std::ranges::count_if(
+      reached, [&](double rate) { return std::abs(rate - *median) <= kAlike * *median; });
+  const bool agree = static_cast<double>(alike) >= kAgreeing * static_cast<double>(reached.size());
+  return agree ? median : std::nullopt;
+}
+
+}  // namespace
+
+Expectations::Expectations(const Scene& scene, const Earlier& earlier)
+    : scene_(scene), earlier_(earlier) {
+  hosts_.reserve(scene.hosts());
+  for (HostIndex host = 0; host < scene.hosts(); ++host) {
+    hosts_.push_back(least_of(scene, host));
+  }
+  learn_from_peers();
+}
+
+// By rates of rounds alone: a repeat with nothing else on must not make the others look slow.
+void Expectations::learn_from_peers() {
+  for (Peers& peers : peers_) {
+    peers.best.resize(scene_.hosts());
+  }
+  for (const Way& way : scene_.ways()) {
+    Peers& peers = peers_.at(reach_of(way));
+    const float rate = way.result->tcp_mbps.value_or(0);
+    for (const HostIndex host : {way.from, way.to}) {
+      peers.best[host] = std::max(peers.best[host], rate);
+    }
+    peers.most = std::max<double>(peers.most, rate);
+  }
+  for (Peers& peers : peers_) {
+    peers.typical = typical_of(peers.best);
+    peers.hosts = static_cast<std::size_t>(
+        std::ranges::count_if(peers.best, [](float rate) { return rate > 0; }));
+  }
+}
+
+Expectation Expectations::of_host(HostIndex host) const { return hosts_[host]; }
+
+Expectation Expectations::by_hardware(const Way& way) const {
+  if (scene_.is_wan(way)) {
+    return scene_.limits().wan_rate_mbps
+               ? Expectation{Basis::Limits, *scene_.limits().wan_rate_mbps, way.from}
+               : Expectation{};
+  }
+  Expectation result = hosts_[way.from];
+  const Expectation& other = hosts_[way.to];
+  lower(result, other.basis, other.mbps, way.to);
+  return result;
+}
+
+Expectation Expectations::by_baseline(const Way& way) const {
+  const WayResult* then = earlier_.way(way);
+  const Figure rate = then == nullptr ? Figure() : rate_of(*then);
+  return rate && *rate > 0 ? Expectation{Basis::Baseline, *rate, way.from} : Expectation{};
+}
+
+Expectation Expectations::by_peers(const Way& way) const {
+  const Peers& peers = peers_.at(reach_of(way));
+  if (peers.most <= 0) {
+    return {};
+  }
+  if (!peers.typical || reach_of(way) == kWan) {
+    return {Basis::Few, peers.most, way.from};
+  }
+  const double ends = std::min(peers.best[way.from], peers.best[way.to]);
+  return {Basis::Peers, std::max(ends, *peers.typical), way.from};
+}
+
+// One end alone says little of a link: the other may be slower and not know it.
+Expectation Expectations::of(const Way& way) const {
+  const bool both_known = scene_.is_wan(way) || (hosts_[way.from].basis != Basis::Nothing &&
+                                                 hosts_[way.to].basis != Basis::Nothing);
+  const Expectation hardware = both_known ? by_hardware(way) : Expectation{};
+  if (hardware.basis != Basis::Nothing) {
+    return hardware;
+  }
+  const Expectation baseline = by_baseline(way);
+  Expectation result = baseline.basis != Basis::Nothing ? baseline : by_peers(way);
+  const Expectation one_end = scene_.is_wan(way) ? Expectation{} : by_hardware(way);
+  if (one_end.basis != Basis::Nothing && one_end.mbps < result.mbps) {
+    result = one_end;
+  }
+  return result;
+}
+
+double Expectations::least(const Way& way, const Expectation& expectation) const {
+  const Limits& limits = scene_.limits();
+  switch (expectation.basis) {
+    case Basis::Nothing:
+      return 0;
+    case Basis::Peers:
+      // What was not tested again alone may have met others on its way.
+      return expectation.mbps *
+             (way.result->alone_mbps ? limits.link_peer_share : limits.link_few_share);
+    case Basis::Few:
+      return expectation.mbps * limits.link_few_share;
+    case Basis::Port:
+    case Basis::Slot:
+    case Basis::Limits:
+    case Basis::Baseline:
+      break;
+  }
+  return expectation.mbps * limits.link_share;
+}
+
+std::string words_for(const Expectation& expectation, const Scene& scene) {
+  const std::string& whose = scene.name(expectation.whose);
+  switch (expectation.basis) {
+    case Basis::Nothing:
+      return "";
+    case Basis::Port:
+      return fmt::format("of {}'s port", whose);
+    case Basis::Slot:
+      return fmt::format("of {}'s PCIe slot", whose);
+    case Basis::Limits:
+      return "by the limits";
+    case Basis::Baseline:
+      return "the last time";
+    case Basis::Peers:
+      return "that most hosts reach with others; no port tells its rate";
+    case Basis::Few:
+      return "the best that was reached; no port tells its rate";
+  }
+  return "";
+}
+
+}  // namespace chokepoint::preflight

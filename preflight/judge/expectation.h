@@ -1,0 +1,66 @@
+// What a way should carry, and how that is known. Hardware comes first, then what the limits say,
+// then the last time; what other hosts reach counts only where nobody knows better, because among
+// few hosts the most may be wrong. Points into what it was given.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "preflight/judge/earlier.h"
+#include "preflight/judge/scene.h"
+
+namespace chokepoint::preflight {
+
+enum class Basis : std::uint8_t {
+  Nothing,
+  Port,      // the slower port's rate
+  Slot,      // the narrower PCIe slot
+  Limits,    // the file of limits
+  Baseline,  // the last time
+  Peers,     // what most hosts reach with others
+  Few,       // the best that any reached, where hosts are too few or too different to agree
+};
+
+struct Expectation {
+  Basis basis = Basis::Nothing;
+  double mbps = 0;
+  HostIndex whose = 0;  // of Port, Slot, Limits: the host that sets it
+};
+
+class Expectations {
+ public:
+  Expectations(const Scene& scene, const Earlier& earlier);
+
+  Expectation of(const Way& way) const;
+  // The least that passes; 0 where nothing is known.
+  double least(const Way& way, const Expectation& expectation) const;
+  // What the host's port, slot and limits allow, whichever is least.
+  Expectation of_host(HostIndex host) const;
+
+ private:
+  enum Reach : std::uint8_t { kLan, kWan };
+
+  struct Peers {
+    std::vector<float> best = {};  // of each host, either way, in its round; 0: none
+    std::optional<double> typical = {};
+    double most = 0;
+    std::size_t hosts = 0;
+  };
+
+  Reach reach_of(const Way& way) const { return scene_.is_wan(way) ? kWan : kLan; }
+  void learn_from_peers();
+  Expectation by_peers(const Way& way) const;
+  Expectation by_baseline(const Way& way) const;
+  Expectation by_hardware(const Way& way) const;
+
+  const Scene& scene_;
+  const Earlier& earlier_;
+  std::vector<Expectation> hosts_;
+  std::array<Peers, 2> peers_ = {};
+};
+
+// "of gpu3's port eth0", "that 7 hosts reach with others"
+std::string words_for(const Expectation& expectation, const Scene& scene);
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,101 @@
+#include "preflight/judge/loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "preflight/judge/blame.h"
+#include "preflight/judge/chance.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+// Fewer than this tell of no rate, however unlikely they are: a hiccup loses one or two.
+constexpr double kFewestLost = 3;
+
+std::vector<Tested> tested_in(const Scene& scene) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < scene.ways().size(); ++index) {
+    const Way& way = scene.ways()[index];
+    if (way.result->packets > 0) {
+      tested.push_back({index, way.from, way.to, static_cast<double>(way.result->packets),
+                        static_cast<double>(std::min(way.result->lost, way.result->packets))});
+    }
+  }
+  return tested;
+}
+
+struct Count {
+  double sent = 0;
+  double lost = 0;
+  double percent() const { return sent > 0 ? 100 * lost / sent : 0; }
+};
+
+Count count_of(const Scene& scene, const std::vector<WayIndex>& ways) {
+  Count count;
+  for (const WayIndex way : ways) {
+    count.sent += scene.ways()[way].result->packets;
+    count.lost += scene.ways()[way].result->lost;
+  }
+  return count;
+}
+
+void add_evidence(const Scene& scene, const std::vector<WayIndex>& ways, Finding& finding) {
+  constexpr std::size_t kShown = 4;
+  for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
+    const Way& way = scene.ways()[index];
+    finding.evidence.push_back({"lost " + words_for(scene, way),
+                                static_cast<double>(way.result->lost),
+                                fmt::format("of {} packets", way.result->packets), "probe udp"});
+  }
+}
+
+void report(Desk& desk, const Blame& blame) {
+  const Limits& limits = desk.scene.limits();
+  const Count count = count_of(desk.scene, blame.ways);
+  Finding finding = finding_of(
+      desk.scene, blame, "link.loss",
+      count.percent() >= limits.loss_critical_percent ? Status::Critical : Status::Warning);
+  finding.check.found = fmt::format("{:.3g} %: {} of {} packets on {}", count.percent(), count.lost,
+                                    count.sent, counted(blame.ways.size(), "way", "ways"));
+  finding.check.wanted = fmt::format("{} % at most, with nothing else on", limits.loss_percent);
+  add_evidence(desk.scene, blame.ways, finding);
+  desk.explain(blame.ways);
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_passed(Desk& desk, const std::vector<Tested>& tested) {
+  Count all;
+  for (const Tested& way : tested) {
+    all.sent += way.sent;
+    all.lost += way.lost;
+  }
+  Finding finding;
+  finding.check = {.id = "link.loss", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found = fmt::format("{} of {} packets lost on {}", all.lost, all.sent,
+                                    counted(tested.size(), "way", "ways"));
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judge_loss(Desk& desk) {
+  const Limits& limits = desk.scene.limits();
+  const std::vector<Tested> tested = tested_in(desk.scene);
+  const auto is_more = [&](const Part& part, double false_alarm) {
+    return part.lost >= kFewestLost &&
+           chance_of_at_least(part.lost, part.sent * limits.loss_percent / 100) < false_alarm;
+  };
+  const auto blamed = blame(desk.scene.hosts(), tested, is_more, limits.loss_false_alarm);
+  for (const Blame& one : blamed) {
+    report(desk, one);
+  }
+  if (blamed.empty() && !tested.empty()) {
+    report_passed(desk, tested);
+  }
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,11 @@
+// host.present, host.version: who took part, who did not and why, and with which program. Pure.
+#pragma once
+
+#include "preflight/judge/desk.h"
+
+namespace chokepoint::preflight {
+
+void judge_presence(Desk& desk);
+void judge_versions(Desk& desk);
+
+}  // namespace chokepoint::preflight

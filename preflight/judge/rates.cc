@@ -1,0 +1,165 @@
+#include "preflight/judge/rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/math/statistics.h"
+#include "preflight/judge/blame.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+// Of each way's, beside it: what it should carry, and how it does.
+struct Rates {
+  std::vector<Expectation> expected = {};
+  std::vector<double> least = {};
+  std::vector<Speed> speed = {};
+};
+
+Rates rates_of(const Desk& desk) {
+  Rates rates;
+  for (const Way& way : desk.scene.ways()) {
+    rates.expected.push_back(desk.expectations.of(way));
+    rates.least.push_back(desk.expectations.least(way, rates.expected.back()));
+    rates.speed.push_back(speed_of(*way.result, rates.least.back()));
+  }
+  return rates;
+}
+
+bool is_slow(Speed speed) { return speed == Speed::Slow || speed == Speed::Suspected; }
+
+std::vector<Tested> tested_in(const Desk& desk, const Rates& rates) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Way& way = desk.scene.ways()[index];
+    if (rates.speed[index] != Speed::Unknown && !desk.explained[index]) {
+      tested.push_back({index, way.from, way.to, 1, is_slow(rates.speed[index]) ? 1.0 : 0.0});
+    }
+  }
+  return tested;
+}
+
+struct Summary {
+  double slowest = 0;
+  double fastest = 0;
+  double median = 0;
+  WayIndex worst = 0;
+};
+
+Summary summary_of(const Desk& desk, const std::vector<WayIndex>& ways) {
+  std::vector<double> rates;
+  Summary summary;
+  for (const WayIndex way : ways) {
+    const double rate = rate_of(*desk.scene.ways()[way].result).value_or(0);
+    if (rates.empty() || rate < summary.slowest) {
+      summary.slowest = rate;
+      summary.worst = way;
+    }
+    summary.fastest = std::max(summary.fastest, rate);
+    rates.push_back(rate);
+  }
+  summary.median = math::median(rates).value_or(0);
+  return summary;
+}
+
+bool is_one_way(const Blame& blame) {
+  return blame.place == Place::Way ||
+         ((blame.place == Place::Port || blame.place == Place::Uplink) &&
+          blame.sends != blame.receives);
+}
+
+std::string test_again(const Desk& desk, WayIndex index) {
+  const Way& way = desk.scene.ways()[index];
+  return on_host(
+      desk.scene.name(way.from),
+      fmt::format("chokepoint probe tcp {}", shell_word(desk.scene.host(way.to).address)));
+}
+
+void add_evidence(const Desk& desk, const std::vector<WayIndex>& ways, Finding& finding) {
+  constexpr std::size_t kShown = 4;
+  for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
+    const Way& way = desk.scene.ways()[index];
+    const WayResult& result = *way.result;
+    if (result.tcp_mbps) {
+      finding.evidence.push_back({"throughput " + words_for(desk.scene, way), *result.tcp_mbps,
+                                  "Mb/s", "probe tcp, others of its round at it"});
+    }
+    if (result.alone_mbps) {
+      finding.evidence.push_back({"throughput " + words_for(desk.scene, way), *result.alone_mbps,
+                                  "Mb/s", "probe tcp, nothing else on"});
+    }
+  }
+}
+
+Status status_of(const Desk& desk, double rate, const Expectation& expected) {
+  return rate < desk.scene.limits().link_critical_share * expected.mbps ? Status::Critical
+                                                                        : Status::Warning;
+}
+
+std::string found_words(const Summary& summary, std::size_t ways) {
+  if (ways == 1) {
+    return rate_words(summary.slowest);
+  }
+  return fmt::format("{} on {} ways, {} to {}", rate_words(summary.median), ways,
+                     rate_words(summary.slowest), rate_words(summary.fastest));
+}
+
+void report(Desk& desk, const Rates& rates, const Blame& blame) {
+  const Summary summary = summary_of(desk, blame.ways);
+  const Expectation& expected = rates.expected[summary.worst];
+  Finding finding = finding_of(desk.scene, blame, is_one_way(blame) ? "link.oneway" : "link.rate",
+                               status_of(desk, summary.median, expected));
+  finding.check.found = found_words(summary, blame.ways.size());
+  finding.check.wanted = fmt::format("{} at least: {} {}", rate_words(rates.least[summary.worst]),
+                                     rate_words(expected.mbps), words_for(expected, desk.scene));
+  finding.check.next_step += "; measure it again: " + test_again(desk, summary.worst);
+  add_evidence(desk, blame.ways, finding);
+  desk.explain(blame.ways);
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_passed(Desk& desk, const Rates& rates) {
+  std::size_t known = 0;
+  std::size_t well = 0;
+  for (const Speed speed : rates.speed) {
+    known += speed != Speed::Unknown ? 1 : 0;
+    well += speed == Speed::Well || speed == Speed::Shared ? 1 : 0;
+  }
+  if (well == 0) {
+    return;
+  }
+  Finding finding;
+  finding.check = {.id = "link.rate", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found =
+      fmt::format("{} of {} reach their rate", counted(well, "way", "ways"), known);
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+Speed speed_of(const WayResult& way, double least) {
+  const Figure rate = rate_of(way);
+  if (!rate || least <= 0) {
+    return Speed::Unknown;
+  }
+  if (*rate < least) {
+    return way.alone_mbps ? Speed::Slow : Speed::Suspected;
+  }
+  return way.tcp_mbps.value_or(*rate) < least ? Speed::Shared : Speed::Well;
+}
+
+void judge_rates(Desk& desk) {
+  const Rates rates = rates_of(desk);
+  const std::vector<Tested> tested = tested_in(desk, rates);
+  for (const Blame& one : blame(desk.scene.hosts(), tested)) {
+    report(desk, rates, one);
+  }
+  report_passed(desk, rates);
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,46 @@
+#include "preflight/judge/scene.h"
+
+#include <algorithm>
+
+namespace chokepoint::preflight {
+
+const InterfaceFacts* interface_of(const HostResult& host) {
+  if (!host.facts || host.address.empty()) {
+    return nullptr;
+  }
+  for (const InterfaceFacts& one : host.facts->interfaces) {
+    if (std::ranges::find(one.addresses, host.address) != one.addresses.end()) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+Figure rate_of(const WayResult& way) { return way.alone_mbps ? way.alone_mbps : way.tcp_mbps; }
+
+Scene::Scene(const Measured& measured, const Limits& limits)
+    : measured_(measured), limits_(limits) {
+  interfaces_.reserve(measured.hosts.size());
+  for (const HostResult& host : measured.hosts) {
+    interfaces_.push_back(interface_of(host));
+  }
+  ways_.reserve(2 * measured.pairs.size());
+  for (const PairResult& pair : measured.pairs) {
+    if (pair.a >= measured.hosts.size() || pair.b >= measured.hosts.size() || pair.a == pair.b) {
+      continue;
+    }
+    ways_.push_back({pair.a, pair.b, &pair.there, &pair});
+    ways_.push_back({pair.b, pair.a, &pair.back, &pair});
+  }
+}
+
+std::string Scene::interface_name(HostIndex host) const {
+  return interfaces_[host] == nullptr ? "" : interfaces_[host]->name;
+}
+
+bool Scene::is_wan(const Way& way) const {
+  const Figure rtt = way.pair->rtt_min_ms ? way.pair->rtt_min_ms : way.pair->rtt_ms;
+  return rtt && *rtt >= limits_.wan_rtt_ms;
+}
+
+}  // namespace chokepoint::preflight

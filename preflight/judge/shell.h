@@ -1,0 +1,16 @@
+// Commands that a person copies into a shell, with names in them that other hosts told. Pure
+// functions.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace chokepoint::preflight {
+
+// One word to a shell, whatever it holds.
+std::string shell_word(const std::string& word);
+
+// The command as it is run on that host, from here: ssh gpu3 'ethtool -S eth0 | grep crc'.
+std::string on_host(const std::string& host, const std::string& command);
+
+}  // namespace chokepoint::preflight

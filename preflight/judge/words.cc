@@ -1,0 +1,146 @@
+#include "preflight/judge/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/math/units.h"
+#include "preflight/judge/shell.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+constexpr std::size_t kNamed = 4;
+constexpr std::size_t kMostWays = 10'000;
+
+std::string port_of(const Scene& scene, HostIndex host) {
+  const std::string interface = scene.interface_name(host);
+  return interface.empty() ? scene.name(host) : scene.name(host) + " " + interface;
+}
+
+std::string direction_of(const Blame& blame) {
+  if (blame.sends && blame.receives) {
+    return "";
+  }
+  return blame.sends ? ", sending" : ", receiving";
+}
+
+std::string look_at(const Scene& scene, HostIndex host) {
+  const std::string interface = scene.interface_name(host);
+  if (interface.empty()) {
+    return on_host(scene.name(host), "ip -s link");
+  }
+  const std::string name = interface.starts_with('-') ? "INTERFACE" : shell_word(interface);
+  return on_host(
+      scene.name(host),
+      fmt::format("ethtool {0}; ethtool -S {0} | grep -iE 'err|crc|drop|disc|pause'", name));
+}
+
+}  // namespace
+
+std::string names_of(const Scene& scene, std::span<const HostIndex> hosts) {
+  std::string text;
+  const std::size_t named = hosts.size() <= kNamed + 1 ? hosts.size() : kNamed;
+  for (std::size_t index = 0; index < named; ++index) {
+    text += (index == 0 ? "" : ", ") + scene.name(hosts[index]);
+  }
+  return named == hosts.size() ? text : fmt::format("{} and {} more", text, hosts.size() - named);
+}
+
+std::string words_for(const Scene& scene, const Way& way) {
+  return fmt::format("from {} to {}", scene.name(way.from), scene.name(way.to));
+}
+
+std::string rate_words(double mbps) { return math::format_rate(mbps * 1e6); }
+
+std::string counted(std::size_t number, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+std::string subject_of(const Scene& scene, const Blame& blame) {
+  switch (blame.place) {
+    case Place::Port:
+      return port_of(scene, blame.hosts[0]) + direction_of(blame);
+    case Place::Uplink:
+      return fmt::format("between {} and {}", names_of(scene, blame.hosts),
+                         names_of(scene, blame.others));
+    case Place::Pair:
+      return fmt::format("between {} and {}", scene.name(blame.hosts[0]),
+                         scene.name(blame.hosts[1]));
+    case Place::Way:
+      return fmt::format("from {} to {}", scene.name(blame.hosts[0]), scene.name(blame.hosts[1]));
+    case Place::Host:
+    case Place::Name:
+    case Place::Slot:
+      return names_of(scene, blame.hosts);
+    case Place::Cluster:
+      break;
+  }
+  return "cluster";
+}
+
+std::string reason_for(const Scene& scene, const Blame& blame) {
+  switch (blame.place) {
+    case Place::Port:
+      return fmt::format(
+          "{} suffers, and the other hosts do not among themselves: its port, its cable or the "
+          "switch's port",
+          blame.sends && blame.receives ? "all it sends and receives"
+          : blame.sends                 ? "all it sends"
+                                        : "all it receives");
+    case Place::Uplink:
+      return "within each of the two groups all is well: what they share between them is it";
+    case Place::Pair:
+    case Place::Way:
+      return scene.hosts() == 2
+                 ? "two hosts alone cannot tell at which end it is: the cable, either port"
+                 : "both hosts are well with others: the cable between them where there is one, or "
+                   "the way that the network takes for these two";
+    case Place::Cluster:
+      return "every host suffers: what all have in common, as the switch, its configuration or a "
+             "setting of all hosts";
+    case Place::Host:
+    case Place::Name:
+    case Place::Slot:
+      break;
+  }
+  return "";
+}
+
+std::string look_at_ports(const Scene& scene, const Blame& blame) {
+  switch (blame.place) {
+    case Place::Port:
+      return look_at(scene, blame.hosts[0]) +
+             "; swap its cable, then the switch's port: the fault goes where it belongs";
+    case Place::Pair:
+    case Place::Way:
+      return fmt::format("{}; {}; swap the cable: the end whose counters grow has it",
+                         look_at(scene, blame.hosts[0]), look_at(scene, blame.hosts[1]));
+    case Place::Uplink:
+      return "look at the links between the switches of both groups: their rates, how many are up, "
+             "their counters";
+    case Place::Cluster:
+    case Place::Host:
+    case Place::Name:
+    case Place::Slot:
+      break;
+  }
+  return "look at the switch: its ports' rates and counters";
+}
+
+Finding finding_of(const Scene& scene, const Blame& blame, std::string id, checks::Status status) {
+  Finding finding;
+  finding.check.id = std::move(id);
+  finding.check.status = status;
+  finding.check.subject = subject_of(scene, blame);
+  finding.check.why = reason_for(scene, blame);
+  finding.check.next_step = look_at_ports(scene, blame);
+  finding.place = blame.place;
+  finding.hosts = blame.hosts;
+  for (const WayIndex way : std::span(blame.ways).first(std::min(blame.ways.size(), kMostWays))) {
+    finding.ways.emplace_back(scene.ways()[way].from, scene.ways()[way].to);
+  }
+  return finding;
+}
+
+}  // namespace chokepoint::preflight
