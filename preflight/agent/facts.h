@@ -9,6 +9,8 @@
 namespace chokepoint::preflight {
 
 HostFacts read_facts(const sys::Root& root);
+// With interfaces that were read before.
+HostFacts facts_of(const sys::Root& root, const host::Network& network);
 
 // Of the hardware; nothing where a driver makes a speed up, as virtio's and veth's do.
 std::optional<double> real_speed_mbps(const host::Network& network, const host::Nic& nic);
