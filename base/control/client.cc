@@ -47,10 +47,12 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Patience& p
   if (!addresses) {
     return std::unexpected(addresses.error());
   }
+  net::SocketOptions socket = options.socket;
+  socket.mss = kSegmentBytes;
   std::optional<Error> first;
   for (const net::Address& address : *addresses) {
     const net::Endpoint peer{address, options.peer.port};
-    Result<sys::Descriptor> fd = net::connect(peer, options.socket, patience.at_most(kOneAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, socket, patience.at_most(kOneAddress));
     if (fd) {
       return Connected{std::move(*fd), peer};
     }
