@@ -7,7 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/checks/page.h"
 #include "base/cli/output.h"
 #include "base/cli/progress.h"
 #include "base/cli/utf8.h"
@@ -21,6 +20,7 @@
 #include "preflight/judge/judge.h"
 #include "preflight/judge/suspects.h"
 #include "preflight/report/document.h"
+#include "preflight/report/page.h"
 #include "preflight/report/reading.h"
 
 namespace chokepoint::preflight {
@@ -309,11 +309,7 @@ Result<cli::ExitCode> PreflightCommand::show(const Prepared& prepared, const Mea
   if (context.json) {
     cli::print(context, document);
   } else if (is_tested) {
-    checks::Checks checks;
-    for (const Finding& finding : judgement.findings) {
-      checks.push_back(finding.check);
-    }
-    checks::print_page(context, checks, all_);
+    print_page(context, measured, judgement, all_);
   } else {
     tell_absent(measured, context);
   }
