@@ -24,7 +24,7 @@ std::string name_of(const Session& session) {
 
 Result<control::Weight> PreflightService::check(const Json& /*parameters*/,
                                                 const control::Limits& /*limits*/) const {
-  return control::Weight::Light;
+  return control::Weight::None;
 }
 
 Result<Json> PreflightService::serve(Session& session, const Json& /*parameters*/) {
