@@ -47,6 +47,9 @@ const factors: Record<string, number> = {
   ns: 1e-6,
 };
 
+// Times are read back as milliseconds.
+const thousandths: Record<string, number> = { s: 1e-3, us: 1e3 };
+
 function readBack(shown: Shown): number | null {
   const parts = /^(-?[\d,.]+) ?(\S*)/.exec(shown.text);
   if (!parts || shown.text.includes(" min") || ["lanes", "factor", "change"].includes(shown.unit)) {
@@ -55,9 +58,7 @@ function readBack(shown: Shown): number | null {
   const factor =
     shown.unit === "share"
       ? 0.01
-      : shown.unit === "s"
-        ? 1e-3 * (factors[parts[2] ?? ""] ?? 1)
-        : (factors[parts[2] ?? ""] ?? 1);
+      : (thousandths[shown.unit] ?? 1) * (factors[parts[2] ?? ""] ?? 1);
   return Number((parts[1] ?? "").replaceAll(",", "")) * factor;
 }
 
