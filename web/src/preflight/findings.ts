@@ -107,7 +107,7 @@ function passed({ document }: Scene): Child {
       { title: "Found", isWide: true, cell: (row) => said(row.at("found")) },
     ],
   });
-  return rows.length === 0 ? null : folded(`${rows.length} checks passed`, table.element);
+  return rows.length === 0 ? null : folded(`${rows.length} check${rows.length === 1 ? "" : "s"} passed`, table.element);
 }
 
 export function findingsSection(scene: Scene): HTMLElement {

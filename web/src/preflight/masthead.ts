@@ -16,7 +16,7 @@ export function masthead({ document, mesh }: Scene): HTMLElement {
     "masthead",
     h("h1", {}, `Preflight of ${mesh.hosts.length} host${mesh.hosts.length === 1 ? "" : "s"}`),
     facts([
-      ["Ended", made === null ? "not known" : date(made)],
+      ["Made", made === null ? "not known" : date(made)],
       ["Took", shown(document.at("duration_s"), "s")],
       ["Plan", said(document.at("plan"))],
       ["Pairs tested", shown(document.at("pairs", "count"), "count")],
