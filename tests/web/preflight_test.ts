@@ -78,13 +78,13 @@ test("a finding shows its ways, and a way its finding", async () => {
   const show = page.locator("#findings .show").first();
   await show.click();
   assert.equal(await show.getAttribute("aria-pressed"), "true");
-  const held = page.locator("#map td.held");
+  const held = page.locator("#map td.picked");
   assert.equal(await held.count(), 1);
   assert.equal(await held.getAttribute("title"), "gpu2 to gpu0");
   await show.click();
   assert.equal(await held.count(), 0);
   await page.locator("#map tbody tr").nth(3).locator("td").nth(1).click();
-  assert.match((await page.locator(".finding.held").innerText()) ?? "", /mtu\.host/);
+  assert.match((await page.locator(".finding.picked").innerText()) ?? "", /mtu\.host/);
   assert.equal(await held.count(), 6);
 });
 
@@ -98,7 +98,7 @@ test("the keyboard walks from way to way, and each says its figures", async () =
   assert.match(await figures.innerText(), /gpu2 to gpu0[^]*Throughput, beside others\s+941 Mb\/s/);
   assert.equal(await figures.getAttribute("aria-live"), "polite");
   await page.keyboard.press("Enter");
-  assert.match(await page.locator(".finding.held").innerText(), /throughput\.way/);
+  assert.match(await page.locator(".finding.picked").innerText(), /throughput\.way/);
 });
 
 test("who is not there is said with the reason", async () => {
@@ -107,6 +107,8 @@ test("who is not there is said with the reason", async () => {
   assert.match(await row.innerText(), /not reached[^]*no route to host/);
   assert.equal(await page.locator("#map tbody tr").count(), 7);
   assert.match(await page.locator("#together").innerText(), /gpu4 to gpu7[^]*20\.3 Gb\/s of 37\.6/);
+  const absent = page.locator(".finding", { hasText: "host.absent" });
+  assert.equal(await absent.locator(".show").count(), 0, "there is nothing to show of it");
   assert.match(await page.locator("#remarks").innerText(), /path between gpu2 and gpu5/);
 });
 
