@@ -44,6 +44,8 @@ struct HostFacts {
   std::string congestion_control = {};
   std::optional<std::int64_t> cpus = {};
   std::optional<std::int64_t> gpus = {};
+  // Its time of day less its monotonic clock, to compare hosts whose monotonic clocks were compared.
+  std::optional<double> wall_less_monotonic_ms = {};
   bool has_gloo = false;  // 'probe collective --backend gloo' would work
 
   bool operator==(const HostFacts&) const = default;

@@ -9,6 +9,7 @@
 
 #include "base/control/key.h"
 #include "base/net/socket.h"
+#include "base/sys/descriptor_limit.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 #include "probe/collective/launch/rank_service.h"
@@ -235,7 +236,7 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
   if (!opened) {
     return std::unexpected(opened.error());
   }
-  serve::raise_descriptor_limit();
+  sys::raise_descriptor_limit();  // every stream is one
   const control::Surroundings surroundings{
       .clock = context.clock, .root = context.root, .limits = limits(), .stop = stop, .key = key};
   control::Services services = own_services();
