@@ -18,8 +18,6 @@ using std::chrono::seconds;
 // A host that is up answers its SYN at once, one far away within a second.
 constexpr seconds kOneAddress{5};
 constexpr seconds kGoodbye{1};
-// What is said must get through also where larger packets vanish: every path of IPv6 carries this.
-constexpr int kSegmentBytes = 1220;
 
 Result<std::vector<net::Address>> resolve(const ClientOptions& options, const Patience& patience) {
   sys::Late<Result<std::vector<net::Address>>> late(

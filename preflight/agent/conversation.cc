@@ -106,11 +106,13 @@ Result<> Conversation::hear(const Message& message) {
     return std::unexpected(given_up.error());
   }
   // It may have ended in the meantime.
-  if (job_ && *given_up == number_) {
-    job_.reset();
-    idle_since_ = Clock::now();
+  if (!job_ || *given_up != number_) {
+    return {};
   }
-  return {};
+  job_.reset();
+  idle_since_ = Clock::now();
+  // Nobody waits for this, but for a sign that this host is still there.
+  return report(number_, fail(ErrorKind::Refused, "", "", "given up"));
 }
 
 Result<> Conversation::begin(const Json& body) {

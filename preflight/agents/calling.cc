@@ -18,6 +18,15 @@ Presence presence_of(const Error& error) {
   return error.kind == ErrorKind::Refused ? Presence::NoAgent : Presence::Unreachable;
 }
 
+Ending unresolved(const Result<std::vector<net::Address>>& addresses, const std::string& name) {
+  return {.presence = Presence::Unresolved,
+          .error = addresses ? Error{.kind = ErrorKind::NotFound,
+                                     .operation = "resolve",
+                                     .subject = name,
+                                     .reason = "the name has no address"}
+                             : addresses.error()};
+}
+
 bool may_come_up(const Error& error) {
   return error.kind == ErrorKind::Refused || error.kind == ErrorKind::Unreachable ||
          error.kind == ErrorKind::Timeout;
@@ -55,8 +64,8 @@ void Crew::resolved() {
     if (link.state != State::Resolving) {
       continue;
     }
-    if (!answer.addresses) {
-      end(answer.host, {.presence = Presence::Unresolved, .error = answer.addresses.error()});
+    if (!answer.addresses || answer.addresses->empty()) {
+      end(answer.host, unresolved(answer.addresses, options_.hosts[answer.host].host));
       continue;
     }
     link.addresses = std::move(*answer.addresses);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/control/channel.h"
 #include "base/net/patience.h"
 #include "base/sys/descriptor_limit.h"
 
@@ -20,6 +21,7 @@ constexpr std::chrono::milliseconds kLook{100};
 
 Result<std::unique_ptr<Crew>> Crew::make(CrewOptions options) {
   sys::raise_descriptor_limit();
+  options.socket.mss = control::kSegmentBytes;
   Result<Lookups> lookups = Lookups::make(options.resolve, options.family);
   if (!lookups) {
     return std::unexpected(lookups.error());
@@ -135,7 +137,7 @@ void Crew::ask(HostIndex host, TaskNumber number, const Task& task) {
                                                    "its agent is at another task, or not ready")});
     return;
   }
-  link.deadline = Clock::now() + longest(task) + options_.beyond_task;
+  link.deadline = Clock::now() + options_.longest(task) + options_.beyond_task;
   say(host, link.talk->begin(number, task));
 }
 

@@ -14,6 +14,7 @@
 #include "base/net/resolve.h"
 #include "base/net/socket_options.h"
 #include "base/sys/error.h"
+#include "preflight/task/task.h"
 
 namespace chokepoint::preflight {
 
@@ -44,7 +45,9 @@ struct CrewOptions {
   std::size_t most_opening = 512;                            // connections, at once
   std::size_t most_document = std::size_t{4} * 1024 * 1024;  // of an answer, in bytes
 
+  // How else than by the system, and what else than preflight/task says: for tests.
   Resolve resolve = net::resolve;
+  std::function<Milliseconds(const Task&)> longest = preflight::longest;
 };
 
 }  // namespace chokepoint::preflight

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/control/advice.h"
@@ -218,6 +219,9 @@ Ending Talk::closed() const {
 }
 
 Ending Talk::failed(Error error) const {
+  if (handshake_ && error.code == ECONNRESET) {
+    return closed();
+  }
   if (error.next_step.empty()) {
     error.next_step = "is the host up, and its link?";
   }

@@ -64,8 +64,7 @@ void take_lines(std::string& text, bool is_all, Said said) {
 
 }  // namespace
 
-Result<> Children::start_held(Who who, std::vector<std::string> command,
-                              const std::string& first_line) {
+Result<> Children::start_held(Who who, sys::Spawn spawn, const std::string& first_line) {
   Result<Pipe> held = make_pipe();
   if (!held) {
     return std::unexpected(held.error());
@@ -75,15 +74,13 @@ Result<> Children::start_held(Who who, std::vector<std::string> command,
   if (write(held->write.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     return fail(from_errno(errno, "launch", "a pipe"));
   }
-  return start(who, {.command = std::move(command), .in = held->read.get()},
-               std::move(held->write));
+  spawn.in = held->read.get();
+  return add(who, std::move(spawn), std::move(held->write));
 }
 
-Result<> Children::start_reading(Who who, std::vector<std::string> command, int input) {
-  return start(who, {.command = std::move(command), .in = input}, {});
-}
+Result<> Children::start(Who who, sys::Spawn spawn) { return add(who, std::move(spawn), {}); }
 
-Result<> Children::start(Who who, sys::Spawn spawn, sys::Descriptor held) {
+Result<> Children::add(Who who, sys::Spawn spawn, sys::Descriptor held) {
   Result<Pipe> told = make_pipe();
   if (!told) {
     return std::unexpected(told.error());

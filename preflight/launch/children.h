@@ -31,9 +31,9 @@ class Children {
   Children& operator=(const Children&) = delete;
 
   // Held by a pipe that has this line in it.
-  Result<> start_held(Who who, std::vector<std::string> command, const std::string& first_line);
-  // Reads this descriptor to its end.
-  Result<> start_reading(Who who, std::vector<std::string> command, int input);
+  Result<> start_held(Who who, sys::Spawn spawn, const std::string& first_line);
+  // With the standard input that is given.
+  Result<> start(Who who, sys::Spawn spawn);
 
   // Until one of them has said something or ended, one of `others` is readable, or the time is
   // over; then the listener is told all there is.
@@ -50,7 +50,7 @@ class Children {
     std::string unfinished = {};  // line
   };
 
-  Result<> start(Who who, sys::Spawn spawn, sys::Descriptor held);
+  Result<> add(Who who, sys::Spawn spawn, sys::Descriptor held);
   std::vector<Who> await(const std::vector<int>& others, int timeout_ms) const;
   void look_at(Who who, const Listener& listener);
   bool await_ends(int timeout_ms, const sys::Clock& clock);

@@ -6,8 +6,9 @@
 
 #include "preflight/launch/attended.h"
 #include "preflight/launch/copy.h"
+#include "preflight/launch/hosts.h"
 #include "preflight/launch/names.h"
-#include "preflight/launch/ssh.h"
+#include "preflight/launch/way.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -63,10 +64,8 @@ Result<std::unique_ptr<Launch>> launch(Launcher launcher, const LaunchWanted& wa
     return std::unexpected(program.error());
   }
   raise_descriptor_limit();
-  if (launcher == Launcher::Ssh) {
-    return Attended::start(std::make_unique<SshWork>(wanted, *program, clock, root), wanted, clock);
-  }
-  return fail(ErrorKind::Unsupported, "launch", "", "not by this launcher yet", "--launch ssh");
+  return Attended::start(
+      std::make_unique<HostsWork>(way_of(launcher), wanted, *program, clock, root), wanted, clock);
 }
 
 }  // namespace chokepoint::preflight

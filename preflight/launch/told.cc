@@ -10,7 +10,6 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kMostLines = 16;
 constexpr std::size_t kLongest = 300;
 
 struct Known {
@@ -31,6 +30,9 @@ constexpr std::array kKnown{
     Known{"timed out", ErrorKind::Timeout, "is it up, and is there a way to it?"},
     Known{"No route to host", ErrorKind::Unreachable, "is it up, and is there a way to it?"},
     Known{"Network is unreachable", ErrorKind::Unreachable, "is there a way to it?"},
+    Known{"Task launch for", ErrorKind::Unreachable, "'scontrol show node {}'"},
+    Known{"Unable to create step", ErrorKind::Unreachable,
+          "is it in this job? 'scontrol show node {}'"},
 };
 
 const Known* known_in(std::string_view line) {
@@ -63,14 +65,20 @@ std::string_view without_speaker(std::string_view line) {
 }  // namespace
 
 void Told::add(std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(" \t\r");
+  const std::size_t begin = line.find_first_not_of(" \t\r-");
   if (begin == std::string_view::npos) {
     return;
   }
   line = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-  lines_.push_back(cli::printable(line.substr(0, kLongest)));
-  if (lines_.size() > kMostLines) {
-    lines_.pop_front();
+  last_ = cli::printable(line.substr(0, kLongest));
+  if (first_.empty()) {
+    first_ = last_;
+  }
+  if (known_.empty() && known_in(last_) != nullptr) {
+    known_ = last_;
+  }
+  if (last_.starts_with("chokepoint: ")) {
+    own_ = last_;
   }
 }
 
@@ -80,15 +88,13 @@ Error Told::why(std::string_view program, const std::string& host,
               .operation = std::string(program),
               .subject = host,
               .reason = fmt::format("the agent ended, exit status {}", status.code)};
-  if (lines_.empty()) {
+  if (last_.empty()) {
     return error;
   }
-  const auto telling = std::ranges::find_if(
-      lines_.rbegin(), lines_.rend(),
-      [](const std::string& line) { return known_in(line) || line.starts_with("chokepoint: "); });
-  const std::string& line = telling == lines_.rend() ? lines_.back() : *telling;
-  error.reason = without_speaker(line);
-  if (const Known* known = known_in(line)) {
+  const std::string& words = program == "ssh" ? last_ : first_;
+  const std::string& telling = !known_.empty() ? known_ : !own_.empty() ? own_ : words;
+  error.reason = without_speaker(telling);
+  if (const Known* known = known_in(telling)) {
     error.kind = known->kind;
     error.next_step = with_host(known->next_step, host);
   }

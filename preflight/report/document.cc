@@ -2,12 +2,12 @@
 
 #include "base/checks/page.h"
 #include "base/control/bodies.h"
-#include "preflight/report/expectation.h"
 #include "preflight/report/json_parts.h"
 #include "preflight/report/name_answers.h"
 #include "preflight/report/pair_columns.h"
 #include "preflight/report/sentence.h"
 #include "preflight/report/words.h"
+#include "preflight/report/yardstick.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -87,8 +87,7 @@ Json document_of(const cli::Context& context, const Measured& measured,
   document["checks"] = list_body(judgement.findings, json_of_finding);
   document["hosts"] = list_body(measured.hosts, json_of_host);
   document["names"] = json_of_names(measured.hosts);
-  document["expected_from"] =
-      Expectation(measured).is_by_links() ? "link speeds" : "the fastest way";
+  document["expected_from"] = Yardstick(measured).is_by_links() ? "link speeds" : "the fastest way";
   document["pairs"] = json_of_pairs(measured);
   document["troubles"] = list_body(measured.troubles, json_of_trouble);
   document["cuts"] = list_body(measured.cuts, json_of_cut);

@@ -1,9 +1,9 @@
 #include "preflight/report/pair_columns.h"
 
 #include "preflight/report/columns.h"
-#include "preflight/report/expectation.h"
 #include "preflight/report/figure_json.h"
 #include "preflight/report/words.h"
+#include "preflight/report/yardstick.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -32,8 +32,8 @@ Figure loss_percent(const WayResult& way) {
              : Figure(kPercent * static_cast<float>(way.lost) / static_cast<float>(way.packets));
 }
 
-Json json_of_ways(const Measured& measured, const Expectation& expectation,
-                  WayResult PairResult::* way, bool is_there) {
+Json json_of_ways(const Measured& measured, const Yardstick& yardstick, WayResult PairResult::* way,
+                  bool is_there) {
   const Pairs& pairs = measured.pairs;
   Json json = Json::object();
   for (const auto& each : kWayColumns) {
@@ -41,8 +41,8 @@ Json json_of_ways(const Measured& measured, const Expectation& expectation,
         column(pairs, [&](const PairResult& pair) { return json_of(pair.*way.*each.figure); });
   }
   json["expected_share"] = column(pairs, [&](const PairResult& pair) {
-    return json_of_share(is_there ? expectation.share(pair.a, pair.b, pair.*way)
-                                  : expectation.share(pair.b, pair.a, pair.*way));
+    return json_of_share(is_there ? yardstick.share(pair.a, pair.b, pair.*way)
+                                  : yardstick.share(pair.b, pair.a, pair.*way));
   });
   json["loss_percent"] =
       column(pairs, [&](const PairResult& pair) { return json_of(loss_percent(pair.*way)); });
@@ -62,7 +62,7 @@ Json json_of_ways(const Measured& measured, const Expectation& expectation,
 
 Json json_of_pairs(const Measured& measured) {
   const Pairs& pairs = measured.pairs;
-  const Expectation expectation(measured);
+  const Yardstick yardstick(measured);
   Json json = {{"count", pairs.size()}, {"a", Json::array()}, {"b", Json::array()}};
   for (const PairResult& pair : pairs) {
     json["a"].push_back(pair.a);
@@ -76,8 +76,8 @@ Json json_of_pairs(const Measured& measured) {
       column(pairs, [](const PairResult& pair) { return word_or_null(name_of(pair.ipv4)); });
   json["ipv6"] =
       column(pairs, [](const PairResult& pair) { return word_or_null(name_of(pair.ipv6)); });
-  json["there"] = json_of_ways(measured, expectation, &PairResult::there, true);
-  json["back"] = json_of_ways(measured, expectation, &PairResult::back, false);
+  json["there"] = json_of_ways(measured, yardstick, &PairResult::there, true);
+  json["back"] = json_of_ways(measured, yardstick, &PairResult::back, false);
   return json;
 }
 

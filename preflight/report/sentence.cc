@@ -48,7 +48,7 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement) {
     const auto worst = std::ranges::max_element(
         judgement.findings, {}, [](const Finding& finding) { return finding.check.status; });
     text += told(worst->check);
-    text += count == 1 ? "" : fmt::format(" (and {} more)", counted(count - 1, "finding"));
+    text += count == 1 ? "" : fmt::format(" (and {})", counted(count - 1, "more finding"));
   }
   text += measured.was_interrupted ? "; interrupted, so not all was measured" : "";
   return cli::printable(text);

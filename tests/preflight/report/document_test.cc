@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "preflight/report/expectation.h"
 #include "preflight/report/sentence.h"
+#include "preflight/report/yardstick.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 
@@ -91,7 +91,7 @@ TEST(Sentence, NamesTheWorstAndCountsTheRest) {
   const MadeCluster cluster = made_cluster_named("four");
   EXPECT_EQ(sentence_of(cluster.measured, cluster.judgement),
             "4 hosts, 6 pairs: gpu2 to gpu0: 944 Mb/s, alone as beside the others; 9.41 Gb/s back; "
-            "wanted 10 Gb/s of both links (and 1 finding more)");
+            "wanted 10 Gb/s of both links (and 1 more finding)");
 }
 
 TEST(Sentence, SaysWhenNothingIsWrongAndWhenNotAllWasMeasured) {
@@ -105,18 +105,25 @@ TEST(Sentence, SaysWhenNothingIsWrongAndWhenNotAllWasMeasured) {
             "was measured");
 }
 
-TEST(Expectation, IsTheSlowerOfBothLinksAndSlots) {
+TEST(Yardstick, IsTheSlowerOfBothLinksAndSlots) {
   MadeCluster cluster = made_cluster(3);
   auto& slot = cluster.measured.hosts[1].facts->interfaces[1];
   slot.pci_mbps = 4000;
-  cluster.measured.hosts[2].facts.reset();
-  const Expectation expectation(cluster.measured);
-  EXPECT_TRUE(expectation.is_by_links());
-  EXPECT_EQ(expectation.mbps(0, 1), 4000);
-  EXPECT_EQ(expectation.mbps(2, 0), 10000);
+  const Yardstick yardstick(cluster.measured);
+  EXPECT_TRUE(yardstick.is_by_links());
+  EXPECT_EQ(yardstick.mbps(0, 1), 4000);
 }
 
-TEST(Expectation, WithoutLinksIsTheFastestWay) {
+TEST(Yardstick, OneKnownLinkIsABoundAlone) {
+  MadeCluster cluster = made_cluster(3);
+  cluster.measured.hosts[2].facts.reset();
+  way_of(cluster, 0, 1).tcp_mbps = 20000;
+  EXPECT_EQ(Yardstick(cluster.measured).mbps(2, 0), 10000);
+  way_of(cluster, 0, 1).tcp_mbps = 9600;
+  EXPECT_EQ(Yardstick(cluster.measured).mbps(2, 0), 9600);
+}
+
+TEST(Yardstick, WithoutLinksIsTheFastestWay) {
   MadeCluster cluster = made_cluster(3);
   for (HostResult& host : cluster.measured.hosts) {
     host.facts->interfaces[1].speed_mbps.reset();
@@ -124,20 +131,20 @@ TEST(Expectation, WithoutLinksIsTheFastestWay) {
   }
   way_of(cluster, 2, 0).tcp_mbps = 20000;
   way_of(cluster, 1, 0).tcp_mbps = 5000;
-  const Expectation expectation(cluster.measured);
-  EXPECT_FALSE(expectation.is_by_links());
-  EXPECT_EQ(expectation.mbps(0, 1), 20000);
-  EXPECT_EQ(expectation.share(1, 0, way_of(cluster, 1, 0)), 0.25F);
+  const Yardstick yardstick(cluster.measured);
+  EXPECT_FALSE(yardstick.is_by_links());
+  EXPECT_EQ(yardstick.mbps(0, 1), 20000);
+  EXPECT_EQ(yardstick.share(1, 0, way_of(cluster, 1, 0)), 0.25F);
 }
 
-TEST(Expectation, KnowsNothingWhereNothingWasMeasured) {
+TEST(Yardstick, KnowsNothingWhereNothingWasMeasured) {
   MadeCluster cluster = made_cluster(2);
   cluster.measured.hosts.front().facts.reset();
   cluster.measured.hosts.back().facts.reset();
   cluster.measured.pairs = {{.a = 0, .b = 1}};
-  const Expectation expectation(cluster.measured);
-  EXPECT_EQ(expectation.mbps(0, 1), std::nullopt);
-  EXPECT_EQ(expectation.share(0, 1, {.tcp_mbps = 1}), std::nullopt);
+  const Yardstick yardstick(cluster.measured);
+  EXPECT_EQ(yardstick.mbps(0, 1), std::nullopt);
+  EXPECT_EQ(yardstick.share(0, 1, {.tcp_mbps = 1}), std::nullopt);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "preflight/report/expectation.h"
+#include "preflight/report/yardstick.h"
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ Figure throughput_mbps(const WayResult& way) {
   return way.alone_mbps ? way.alone_mbps : way.tcp_mbps;
 }
 
-Expectation::Expectation(const Measured& measured) {
+Yardstick::Yardstick(const Measured& measured) {
   for (const HostResult& host : measured.hosts) {
     links_.push_back(link_mbps(host));
     by_links_ = by_links_ || links_.back().has_value();
@@ -45,12 +45,13 @@ Expectation::Expectation(const Measured& measured) {
   }
 }
 
-std::optional<double> Expectation::mbps(HostIndex from, HostIndex to) const {
+std::optional<double> Yardstick::mbps(HostIndex from, HostIndex to) const {
   const std::optional<double> link = lesser(links_.at(from), links_.at(to));
-  return link ? link : fastest_;
+  const bool both_known = links_.at(from) && links_.at(to);
+  return both_known ? link : lesser(link, fastest_);
 }
 
-Figure Expectation::share(HostIndex from, HostIndex to, const WayResult& way) const {
+Figure Yardstick::share(HostIndex from, HostIndex to, const WayResult& way) const {
   const Figure reached = throughput_mbps(way);
   const std::optional<double> most = mbps(from, to);
   if (!reached || !most || *most <= 0) {

@@ -1,4 +1,4 @@
-#include "preflight/launch/ssh.h"
+#include "preflight/launch/hosts.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -22,13 +22,15 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class Ssh : public testing::Test {
+class Hosts : public testing::Test {
  protected:
   std::unique_ptr<Launch> launch(LaunchWanted wanted, const fs::path& own = "/nowhere/chokepoint") {
     wanted.port = 5210;
     wanted.key = "the key";
     wanted.tell = [this](const std::string& words) { told_.push_back(words); };
-    return Attended::start(std::make_unique<SshWork>(wanted, own, clock_, root_), wanted, clock_)
+    return Attended::start(
+               std::make_unique<HostsWork>(way_of(Launcher::Ssh), wanted, own, clock_, root_),
+               wanted, clock_)
         .value();
   }
 
@@ -50,7 +52,7 @@ class Ssh : public testing::Test {
   std::vector<std::string> told_;
 };
 
-TEST_F(Ssh, AgentsHaveTheKeyFromStandardInputAndGoWithTheLaunch) {
+TEST_F(Hosts, AgentsHaveTheKeyFromStandardInputAndGoWithTheLaunch) {
   for (const char* name : {"a", "b"}) {
     hosts_.add(name, kAgent);
   }
@@ -67,7 +69,7 @@ TEST_F(Ssh, AgentsHaveTheKeyFromStandardInputAndGoWithTheLaunch) {
   EXPECT_TRUE(goes("b"));
 }
 
-TEST_F(Ssh, AHostThatRefusesIsToldByItsLastWords) {
+TEST_F(Hosts, AHostThatRefusesIsToldByItsLastWords) {
   hosts_.add("b", kAgent);
   const auto launched = launch({.hosts = {"mallory", "b"}});
   const Error error = trouble(*launched, 0);
@@ -78,7 +80,7 @@ TEST_F(Ssh, AHostThatRefusesIsToldByItsLastWords) {
   EXPECT_TRUE(begins("b"));
 }
 
-TEST_F(Ssh, WhatAnAgentSaidBeforeItEndedIsKept) {
+TEST_F(Hosts, WhatAnAgentSaidBeforeItEndedIsKept) {
   hosts_.add("a", kAgent);
   hosts_.touch("a/broken");
   const auto launched = launch({.hosts = {"a"}});
@@ -86,7 +88,7 @@ TEST_F(Ssh, WhatAnAgentSaidBeforeItEndedIsKept) {
             "ssh: a: serve: port 5210: in use; is it there twice?");
 }
 
-TEST_F(Ssh, AProgramThatIsNamedIsTheOne) {
+TEST_F(Hosts, AProgramThatIsNamedIsTheOne) {
   hosts_.add("a", kOld);
   made::program(hosts_.at("it's here/chokepoint"), kAgent);
   const auto launched =
@@ -95,7 +97,7 @@ TEST_F(Ssh, AProgramThatIsNamedIsTheOne) {
   EXPECT_THAT(text_of(hosts_.at("a/begun")), HasSubstr("it's here/chokepoint serve --leash"));
 }
 
-TEST_F(Ssh, WhereNoneIsAndNoneCanBeCopiedItIsSaidWhatToDo) {
+TEST_F(Hosts, WhereNoneIsAndNoneCanBeCopiedItIsSaidWhatToDo) {
   hosts_.add("none");
   hosts_.add("old", kOld);
   const auto launched = launch({.hosts = {"none", "old"}});
@@ -104,7 +106,7 @@ TEST_F(Ssh, WhereNoneIsAndNoneCanBeCopiedItIsSaidWhatToDo) {
   }
 }
 
-TEST_F(Ssh, ThisInstallationIsCopiedOnceToWhereNoneIs) {
+TEST_F(Hosts, ThisInstallationIsCopiedOnceToWhereNoneIs) {
   hosts_.add("none");
   hosts_.add("old", kOld);
   const fs::path own = hosts_.installation();
@@ -124,7 +126,7 @@ TEST_F(Ssh, ThisInstallationIsCopiedOnceToWhereNoneIs) {
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(Ssh, AnotherContentIsAnotherCopy) {
+TEST_F(Hosts, AnotherContentIsAnotherCopy) {
   hosts_.add("none");
   const fs::path own = hosts_.installation();
   auto launched = launch({.hosts = {"none"}}, own);
@@ -138,7 +140,7 @@ TEST_F(Ssh, AnotherContentIsAnotherCopy) {
   EXPECT_EQ(std::distance(begin(copies), end(copies)), 2);
 }
 
-TEST_F(Ssh, ATarballThatIsNoneIsToldAndLeavesNothing) {
+TEST_F(Hosts, ATarballThatIsNoneIsToldAndLeavesNothing) {
   hosts_.add("none");
   hosts_.touch("empty.tar.gz");
   const auto launched = launch({.hosts = {"none"}, .tarball = hosts_.at("empty.tar.gz").string()});
@@ -146,7 +148,7 @@ TEST_F(Ssh, ATarballThatIsNoneIsToldAndLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(hosts_.at("none/.cache/chokepoint/agents")));
 }
 
-TEST_F(Ssh, WhatIsStuckIsEndedWithTheLaunch) {
+TEST_F(Hosts, WhatIsStuckIsEndedWithTheLaunch) {
   hosts_.add("a");
   hosts_.touch("a/stuck");
   auto launched = launch({.hosts = {"a"}});
@@ -157,7 +159,7 @@ TEST_F(Ssh, WhatIsStuckIsEndedWithTheLaunch) {
   EXPECT_NE(kill(sleeper, 0), 0);
 }
 
-TEST_F(Ssh, ManyHostsAllStart) {
+TEST_F(Hosts, ManyHostsAllStart) {
   std::vector<std::string> names;
   for (int i = 0; i < 150; ++i) {
     names.push_back(fmt::format("n{}", i));

@@ -1,4 +1,5 @@
-// An ssh for each host. A host without chokepoint is given a copy, and tried once more:
+// An agent for each host, by ssh, srun or mpirun. A host without chokepoint is given a copy where
+// the way there carries one, and tried once more:
 //
 //   waiting ─► starting ─► up ─► ended
 //      ▲           │
@@ -9,22 +10,24 @@
 
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/sys/root.h"
 #include "preflight/launch/attended.h"
 #include "preflight/launch/copy.h"
-#include "preflight/launch/script.h"
 #include "preflight/launch/told.h"
+#include "preflight/launch/way.h"
 
 namespace chokepoint::preflight {
 
-class SshWork final : public Work {
+class HostsWork final : public Work {
  public:
   // `own_program` is started on this host itself, and copied to others where that is possible.
-  SshWork(const LaunchWanted& wanted, const std::filesystem::path& own_program,
-          const sys::Clock& clock, const sys::Root& root);
+  HostsWork(Way way, const LaunchWanted& wanted, std::filesystem::path own_program,
+            const sys::Clock& clock, const sys::Root& root);
 
   void begin(Children& children) override;
   void said(Children::Who who, std::string_view line) override;
@@ -46,19 +49,21 @@ class SshWork final : public Work {
     std::optional<Error> trouble = {};
   };
 
+  Words programs() const;
   Result<> start(std::size_t number, Children& children);
   Result<> start_agent(std::size_t number, Children& children);
   Result<> start_copy(std::size_t number, Children& children);
   void give_up_slow_ones();
-  void copy_next(std::size_t number);
+  void found_absent(std::size_t number);
+  Error absent(const Host& host) const;
   void wait_again(std::size_t number);
-  void end(Host& host, Error why);
-  Words ssh(const Host& host, const Words& there) const;
+  static void end(Host& host, Error why);
 
+  Way way_;
   LaunchWanted wanted_;
   std::filesystem::path own_program_;
   const sys::Clock& clock_;
-  Result<Copy> copy_;
+  std::optional<Copy> copy_;
   std::vector<Host> hosts_;
   std::deque<std::size_t> waiting_;
   std::size_t under_way_ = 0;

@@ -1,7 +1,7 @@
 // What a way between two hosts should carry, so that what it carried can be shown as a share of it:
-// what the slower of both hosts' links and slots gives. Where no link's speed is known (made-up
-// interfaces have none), the fastest way that was measured. The judgement has its own limits; this
-// is what pictures are coloured by. Values and pure functions.
+// what the slower of both hosts' links and slots gives. Where a link's speed is not known (made-up
+// interfaces have none), the fastest way that was measured, unless the other link gives less. The
+// judgement has its own limits; this is what pictures are coloured by. Values and pure functions.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ std::optional<double> link_mbps(const HostResult& host);
 // What the way reached: alone, where it was measured so, else beside the other pairs of its round.
 Figure throughput_mbps(const WayResult& way);
 
-class Expectation {
+class Yardstick {
  public:
-  explicit Expectation(const Measured& measured);
+  explicit Yardstick(const Measured& measured);
 
   std::optional<double> mbps(HostIndex from, HostIndex to) const;
   Figure share(HostIndex from, HostIndex to, const WayResult& way) const;
