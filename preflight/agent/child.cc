@@ -23,6 +23,7 @@ constexpr std::size_t kLongestLine = 400;
 // As the contract has them.
 constexpr int kUsage = 2;
 constexpr int kFound = 3;
+constexpr int kInterrupted = 130;
 
 struct Pipe {
   sys::Descriptor read;
@@ -60,19 +61,15 @@ Result<sys::Descriptor> input_of(const std::string& key) {
   return std::move(pipe->read);
 }
 
-// What has come by now; of more than `most` the rest stays where it is.
-void read_into(sys::Descriptor& from, std::string& text, std::size_t most) {
+// True where something came. What has ended is closed.
+bool read_piece(sys::Descriptor& from, std::string& text) {
   std::array<char, 16384> piece{};
-  while (from && text.size() <= most) {
-    const ssize_t got = read(from.get(), piece.data(), piece.size());
-    if (got < 0) {
-      return;
-    }
-    if (got == 0) {
-      from.reset();
-    }
-    text.append(piece.data(), static_cast<std::size_t>(got));
+  const ssize_t got = from ? read(from.get(), piece.data(), piece.size()) : -1;
+  if (got == 0) {
+    from.reset();
   }
+  text.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return got > 0;
 }
 
 std::string last_line(std::string text, std::string_view command) {
@@ -132,20 +129,18 @@ std::unexpected<Error> Child::failed(ErrorKind kind, const std::string& reason) 
   return fail(kind, command_name(task_.kind), task_.peer, reason);
 }
 
-void Child::read_words() {
-  std::size_t before = 0;
-  do {
-    before = words_.size();
-    read_into(err_, words_, 2 * kMostWords);
+void Child::read_streams() {
+  while (document_.size() <= kMostDocument && read_piece(out_, document_)) {
+  }
+  while (read_piece(err_, words_)) {
     words_.erase(0, words_.size() - std::min(words_.size(), kMostWords));
-  } while (err_ && words_.size() > before);
+  }
 }
 
 Result<std::optional<Json>> Child::look() {
   // Asked first: what it wrote before its end is then read whole.
   const Result<std::optional<sys::ExitStatus>> status = process_.poll();
-  read_into(out_, document_, kMostDocument);
-  read_words();
+  read_streams();
   if (!status) {
     return std::unexpected(status.error());
   }
@@ -172,6 +167,9 @@ Result<Json> Child::answer(const sys::ExitStatus& status) const {
   const std::string said = last_line(words_, command_name(task_.kind));
   if (status.signal != 0) {
     return failed(ErrorKind::Io, fmt::format("was ended by signal {}", status.signal));
+  }
+  if (status.code == kInterrupted) {
+    return failed(ErrorKind::Io, "was interrupted on that host");
   }
   const bool is_done = status.code == 0 || status.code == kFound;
   if (!is_done && !said.empty()) {

@@ -34,7 +34,7 @@ class Child final : public Job {
  private:
   Child(const Task& task, const ChildOptions& options, const sys::Clock& clock,
         sys::Process process, sys::Descriptor out, sys::Descriptor err);
-  void read_words();
+  void read_streams();
   Result<control::Json> answer(const sys::ExitStatus& status) const;
   std::unexpected<Error> failed(ErrorKind kind, const std::string& reason) const;
 

@@ -2,8 +2,8 @@
 // one task after the other as a child process that runs this program again, and nothing else
 // (preflight/task). agents.h draws what is said.
 //
-// One coordinator at a time. A light test: what it starts takes turns of its own on the hosts that
-// it is tested against. When the coordinator goes or the server stops, what runs is ended. One
+// One coordinator at a time. It takes no turn: what it starts takes those of the hosts that it is
+// tested against, even where serve is --exclusive. When the coordinator goes or the server stops, what runs is ended. One
 // object for all sessions; serve() runs on a session's thread.
 #pragma once
 

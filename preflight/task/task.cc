@@ -109,15 +109,18 @@ Result<Task> read(const Json& body) {
             .streams = static_cast<int>(in.integer("streams", 1, kMostStreams)),
             .rate_bits_per_s = in.number("rate_bits_per_s", 0, kFastest),
             .bytes = in.integer("bytes", 0, kMostBytes)};
+  Result<Task> finished = in.finish(std::move(task));
+  if (!finished) {
+    return finished;
+  }
+  if (!kind) {
+    return fail(ErrorKind::Malformed, "read message", "task 'kind'", "there is no such task");
+  }
   Result<std::vector<std::string>> hosts = hosts_in(body);
   if (!hosts) {
     return std::unexpected(hosts.error());
   }
-  task.hosts = std::move(*hosts);
-  const Result<Task> finished = in.finish(std::move(task));
-  if (finished && !kind) {
-    return fail(ErrorKind::Malformed, "read message", "task 'kind'", "there is no such task");
-  }
+  finished->hosts = std::move(*hosts);
   return finished;
 }
 
