@@ -10,6 +10,7 @@
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
 #include "preflight/agent/service.h"
+#include "preflight/commands/preflight.h"
 #include "probe/collective/gloo/gloo.h"
 #include "probe/collective/nccl/nccl.h"
 #include "probe/commands/doctor.h"
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
               rdma_test(rdma::Verb::Send),
               rdma_test(rdma::Verb::Atomic),
               cli::command<rdma::DevicesCommand>(),
+              cli::command<preflight::PreflightCommand>(),
               cli::command<capture::RunCommand>(),
               cli::command<capture::CaptureCommand>(),
               cli::command<capture::MarkCommand>(),

@@ -95,6 +95,14 @@ std::optional<double> real_speed_mbps(const host::Network& network, const host::
   return speed_below(network, nic, kMostStoreys);
 }
 
+// Between two readings of one clock the other one's is in the middle.
+double wall_less_monotonic_ms(const sys::Clock& clock) {
+  const std::int64_t before = clock.monotonic_ns();
+  const std::int64_t wall = clock.wall_ns();
+  const std::int64_t after = clock.monotonic_ns();
+  return static_cast<double>(wall - before - (after - before) / 2) / 1e6;
+}
+
 HostFacts read_facts(const sys::Root& root) { return facts_of(root, host::read_network(root)); }
 
 HostFacts facts_of(const sys::Root& root, const host::Network& network) {

@@ -33,7 +33,9 @@ Result<Json> PreflightService::serve(Session& session, const Json& /*parameters*
     return std::unexpected(place.error());
   }
   Conversation conversation(session, program_);
-  return conversation.hold(read_facts(session.surroundings().root));
+  HostFacts facts = read_facts(session.surroundings().root);
+  facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.surroundings().clock);
+  return conversation.hold(facts);
 }
 
 }  // namespace chokepoint::preflight

@@ -20,7 +20,7 @@
 #include "preflight/judge/judge.h"
 #include "preflight/judge/suspects.h"
 #include "preflight/report/document.h"
-#include "preflight/report/html.h"
+#include "preflight/report/drain_list.h"
 #include "preflight/report/page.h"
 #include "preflight/report/reading.h"
 
@@ -43,7 +43,7 @@ Launcher launcher_named(const std::string& name) {
                             : Launcher::None;
 }
 
-Result<std::string> text_of_file(const std::string& path) {
+Result<Measured> measured_in_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -51,7 +51,7 @@ Result<std::string> text_of_file(const std::string& path) {
     return fail(ErrorKind::Usage, "", "--baseline " + path, "cannot be read",
                 "give what 'chokepoint preflight --keep FILE' wrote");
   }
-  return text.str();
+  return measured_in_text(text.str());
 }
 
 Result<> write_file(const std::string& file, const std::string& content) {
@@ -149,8 +149,9 @@ void PreflightCommand::define(cli::Flags& flags) {
       .option("baseline", &baseline_file_, "FILE", "what got worse since this (--keep's file)")
       .toggle("strict", &strict_, "exit code 3 on warnings, too")
       .group("What to show")
+      .toggle("drain-list", &drain_list_,
+              "for a scheduler: only the hosts at fault, a line each with the reason")
       .toggle("all,a", &all_, "every finding in full, and what passed")
-      .option("output,o", &output_, "FILE", "the same as a page for a browser")
       .option("keep", &keep_, "FILE", "the document, for a later --baseline");
   baseline::define(flags, record_);
 }
@@ -196,7 +197,7 @@ Result<PreflightCommand::Prepared> PreflightCommand::prepare(const cli::Context&
   fine = fine ? take(prepared.hosts, wanted_hosts(hosts_, context.environment)) : fine;
   fine = fine ? take(prepared.key, key()) : fine;
   if (fine && !baseline_file_.empty()) {
-    fine = take(prepared.before, text_of_file(baseline_file_).and_then(measured_in_text));
+    fine = take(prepared.before, measured_in_file(baseline_file_));
   }
   return fine ? Result<Prepared>(std::move(prepared)) : std::unexpected(fine.error());
 }
@@ -282,20 +283,11 @@ Result<cli::ExitCode> PreflightCommand::conduct(const Prepared& prepared,
   return show(prepared, led.measured, context);
 }
 
-Result<> PreflightCommand::write(const Measured& measured, const Judgement& judgement,
+Result<> PreflightCommand::write(const Measured& /*measured*/, const Judgement& /*judgement*/,
                                  const cli::Json& document, const cli::Context& context) const {
   if (!keep_.empty()) {
     const std::string text = document.dump(2, ' ', false, cli::Json::error_handler_t::replace);
     if (Result<> written = write_file(keep_, text + "\n"); !written) {
-      return written;
-    }
-  }
-  if (!output_.empty()) {
-    const Result<std::string> html = html_of(context, measured, judgement);
-    if (!html) {
-      return std::unexpected(html.error());
-    }
-    if (Result<> written = write_file(output_, *html); !written) {
       return written;
     }
   }
@@ -319,6 +311,8 @@ Result<cli::ExitCode> PreflightCommand::show(const Prepared& prepared, const Mea
   const bool is_tested = !measured.pairs.empty();
   if (context.json) {
     cli::print(context, document);
+  } else if (drain_list_) {
+    context.out << drain_list(measured, judgement);
   } else if (is_tested) {
     print_page(context, measured, judgement, all_);
   } else {

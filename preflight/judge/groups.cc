@@ -6,6 +6,7 @@
 
 #include "preflight/judge/earlier.h"
 #include "preflight/judge/expectation.h"
+#include "preflight/judge/find_groups.h"
 #include "preflight/judge/scene.h"
 
 namespace chokepoint::preflight {
@@ -91,7 +92,11 @@ bool are_groups(const std::vector<Tie>& ties, const std::vector<double>& place) 
 std::optional<Groups> find_groups(const Measured& measured, const Limits& limits) {
   const Scene scene(measured, limits);
   const Earlier none(scene, nullptr);
-  const std::vector<Tie> ties = ties_of(scene, Expectations(scene, none));
+  return find_groups(scene, Expectations(scene, none));
+}
+
+std::optional<Groups> find_groups(const Scene& scene, const Expectations& expectations) {
+  const std::vector<Tie> ties = ties_of(scene, expectations);
   const std::vector<double> place = pull_apart(scene.hosts(), ties);
   Groups groups;
   std::vector<bool> tested(scene.hosts());

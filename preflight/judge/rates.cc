@@ -14,31 +14,13 @@ namespace {
 
 using checks::Status;
 
-// Of each way's, beside it: what it should carry, and how it does.
-struct Rates {
-  std::vector<Expectation> expected = {};
-  std::vector<double> least = {};
-  std::vector<Speed> speed = {};
-};
-
-Rates rates_of(const Desk& desk) {
-  Rates rates;
-  for (const Way& way : desk.scene.ways()) {
-    rates.expected.push_back(desk.expectations.of(way));
-    rates.least.push_back(desk.expectations.least(way, rates.expected.back()));
-    rates.speed.push_back(speed_of(*way.result, rates.least.back()));
-  }
-  return rates;
-}
-
-bool is_slow(Speed speed) { return speed == Speed::Slow || speed == Speed::Suspected; }
-
-std::vector<Tested> tested_in(const Desk& desk, const Rates& rates) {
+std::vector<Tested> tested_in(const Desk& desk) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
-    if (rates.speed[index] != Speed::Unknown && !desk.explained[index]) {
-      tested.push_back({index, way.from, way.to, 1, is_slow(rates.speed[index]) ? 1.0 : 0.0});
+    if (desk.speeds.speed[index] != Speed::Unknown && !desk.explained[index]) {
+      tested.push_back(
+          {index, way.from, way.to, 1, desk.speeds.speed[index] == Speed::Slow ? 1.0 : 0.0});
     }
   }
   return tested;
@@ -109,24 +91,25 @@ std::string found_words(const Summary& summary, std::size_t ways) {
                      rate_words(summary.slowest), rate_words(summary.fastest));
 }
 
-void report(Desk& desk, const Rates& rates, const Blame& blame) {
+void report(Desk& desk, const Blame& blame) {
   const Summary summary = summary_of(desk, blame.ways);
-  const Expectation& expected = rates.expected[summary.worst];
+  const Expectation& expected = desk.speeds.expected[summary.worst];
   Finding finding = finding_of(desk.scene, blame, is_one_way(blame) ? "link.oneway" : "link.rate",
                                status_of(desk, summary.median, expected));
   finding.check.found = found_words(summary, blame.ways.size());
-  finding.check.wanted = fmt::format("{} at least: {} {}", rate_words(rates.least[summary.worst]),
-                                     rate_words(expected.mbps), words_for(expected, desk.scene));
+  finding.check.wanted =
+      fmt::format("{} at least: {} {}", rate_words(desk.speeds.least[summary.worst]),
+                  rate_words(expected.mbps), words_for(expected, desk.scene));
   finding.check.next_step += "; measure it again: " + test_again(desk, summary.worst);
   add_evidence(desk, blame.ways, finding);
   desk.explain(blame.ways);
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk, const Rates& rates) {
+void report_passed(Desk& desk) {
   std::size_t known = 0;
   std::size_t well = 0;
-  for (const Speed speed : rates.speed) {
+  for (const Speed speed : desk.speeds.speed) {
     known += speed != Speed::Unknown ? 1 : 0;
     well += speed == Speed::Well || speed == Speed::Shared ? 1 : 0;
   }
@@ -142,24 +125,12 @@ void report_passed(Desk& desk, const Rates& rates) {
 
 }  // namespace
 
-Speed speed_of(const WayResult& way, double least) {
-  const Figure rate = rate_of(way);
-  if (!rate || least <= 0) {
-    return Speed::Unknown;
-  }
-  if (*rate < least) {
-    return way.alone_mbps ? Speed::Slow : Speed::Suspected;
-  }
-  return way.tcp_mbps.value_or(*rate) < least ? Speed::Shared : Speed::Well;
-}
-
 void judge_rates(Desk& desk) {
-  const Rates rates = rates_of(desk);
-  const std::vector<Tested> tested = tested_in(desk, rates);
+  const std::vector<Tested> tested = tested_in(desk);
   for (const Blame& one : blame(desk.scene.hosts(), tested)) {
-    report(desk, rates, one);
+    report(desk, one);
   }
-  report_passed(desk, rates);
+  report_passed(desk);
 }
 
 }  // namespace chokepoint::preflight

@@ -15,7 +15,8 @@ constexpr std::size_t kLongestAddress = 128;
 constexpr int kMostPort = 255;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr std::int64_t kMostDevices = 1 << 20;
-constexpr double kFastest = 1e9;  // a petabit a second, in Mb/s
+constexpr double kFurthestMs = 1e13;  // some three hundred years
+constexpr double kFastest = 1e9;      // a petabit a second, in Mb/s
 
 Json json_of(const InterfaceFacts& facts) {
   return {{"name", facts.name},
@@ -97,6 +98,7 @@ Json json_of(const HostFacts& facts) {
           {"congestion_control", facts.congestion_control},
           {"cpus", or_null(facts.cpus)},
           {"gpus", or_null(facts.gpus)},
+          {"wall_less_monotonic_ms", or_null(facts.wall_less_monotonic_ms)},
           {"has_gloo", facts.has_gloo}};
 }
 
@@ -114,6 +116,8 @@ Result<HostFacts> host_facts_in(const Json& json) {
                   .congestion_control = in.text("congestion_control", kLongestName),
                   .cpus = in.maybe_integer("cpus", 0, kMostDevices),
                   .gpus = in.maybe_integer("gpus", 0, kMostDevices),
+                  .wall_less_monotonic_ms =
+                      in.maybe_number("wall_less_monotonic_ms", -kFurthestMs, kFurthestMs),
                   .has_gloo = in.boolean("has_gloo")};
   Result<std::vector<InterfaceFacts>> interfaces =
       control::list_in<InterfaceFacts>(json, "interfaces", interface_in);

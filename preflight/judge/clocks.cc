@@ -1,0 +1,159 @@
+#include "preflight/judge/clocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/math/statistics.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+struct Step {
+  HostIndex to = 0;
+  double offset_ms = 0;  // its clock less the other's
+  double uncertainty_ms = 0;
+};
+
+using Steps = std::vector<std::vector<Step>>;
+
+Steps steps_of(const Scene& scene) {
+  Steps steps(scene.hosts());
+  for (std::size_t index = 0; index < scene.ways().size(); index += 2) {
+    const Way& way = scene.ways()[index];
+    if (way.pair->clock_offset_ms) {
+      const double offset = *way.pair->clock_offset_ms;
+      const double uncertainty = way.pair->clock_uncertainty_ms.value_or(0);
+      steps[way.from].push_back({way.to, offset, uncertainty});
+      steps[way.to].push_back({way.from, -offset, uncertainty});
+    }
+  }
+  return steps;
+}
+
+// Breadth first, so that few measurements stand between a host and the one with most of them.
+std::vector<HostIndex> walk(const Steps& steps, HostIndex start,
+                            std::vector<std::optional<HostClock>>& clocks) {
+  std::vector<HostIndex> reached = {start};
+  clocks[start] = HostClock{};
+  for (std::size_t at = 0; at < reached.size(); ++at) {
+    for (const Step& step : steps[reached[at]]) {
+      if (!clocks[step.to]) {
+        clocks[step.to] = {clocks[reached[at]]->offset_ms + step.offset_ms,
+                           clocks[reached[at]]->uncertainty_ms + step.uncertainty_ms};
+        reached.push_back(step.to);
+      }
+    }
+  }
+  return reached;
+}
+
+void center(const std::vector<HostIndex>& joined, std::vector<std::optional<HostClock>>& clocks) {
+  std::vector<double> offsets;
+  offsets.reserve(joined.size());
+  for (const HostIndex host : joined) {
+    offsets.push_back(clocks[host]->offset_ms);
+  }
+  const double middle = math::median(offsets).value_or(0);
+  for (const HostIndex host : joined) {
+    clocks[host]->offset_ms -= middle;
+    clocks[host]->joined = joined.size();
+  }
+}
+
+bool is_off(const Limits& limits, const HostClock& clock) {
+  // Of two hosts each lies half as far from the middle as from the other.
+  const double apart = std::abs(clock.offset_ms) * (clock.joined == 2 ? 2 : 1);
+  return apart > limits.clock_offset_ms + clock.uncertainty_ms;
+}
+
+// The two that only each other's clocks were held against.
+std::vector<HostIndex> joined_with(const Scene& scene, HostIndex host) {
+  for (const Way& way : scene.ways()) {
+    if (way.from == host && way.pair->clock_offset_ms) {
+      return {host, way.to};
+    }
+  }
+  return {host};
+}
+
+void report(Desk& desk, HostIndex host, const HostClock& clock) {
+  const Limits& limits = desk.scene.limits();
+  const bool two = clock.joined == 2;
+  const double apart = clock.offset_ms * (two ? 2 : 1);
+  Finding finding;
+  finding.place = Place::Host;
+  finding.hosts = {host};
+  if (two) {
+    finding.hosts = joined_with(desk.scene, host);
+  }
+  finding.check = {
+      .id = "clock.offset",
+      .status = std::abs(apart) >= limits.clock_critical_ms ? Status::Critical : Status::Warning,
+      .subject = names_of(desk.scene, finding.hosts),
+      .found = fmt::format("{:+.1f} ms from {}", apart,
+                           two ? "the other host's" : "the median of the hosts' clocks"),
+      .wanted = fmt::format("{} ms at most", limits.clock_offset_ms),
+      .why = two ? "records are laid side by side by clocks; two hosts cannot tell whose is right"
+                 : "records are laid side by side by clocks, and certificates have dates",
+      .next_step = on_host(desk.scene.name(host), "timedatectl; chronyc tracking")};
+  finding.evidence = {{"clock of " + desk.scene.name(host), apart, "ms", "probe udp"},
+                      {"uncertainty of it", clock.uncertainty_ms, "ms", "probe udp"}};
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::vector<std::optional<HostClock>> clocks_of(const Scene& scene) {
+  const Steps steps = steps_of(scene);
+  std::vector<HostIndex> order(scene.hosts());
+  for (HostIndex host = 0; host < order.size(); ++host) {
+    order[host] = host;
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](HostIndex host) { return steps[host].size(); });
+  std::vector<std::optional<HostClock>> clocks(scene.hosts());
+  for (const HostIndex host : order) {
+    if (!clocks[host] && !steps[host].empty()) {
+      center(walk(steps, host, clocks), clocks);
+    }
+  }
+  return clocks;
+}
+
+void judge_clocks(Desk& desk) {
+  const auto clocks = clocks_of(desk.scene);
+  double most = 0;
+  std::size_t known = 0;
+  bool all_well = true;
+  std::vector<bool> told(clocks.size());
+  for (HostIndex host = 0; host < clocks.size(); ++host) {
+    if (!clocks[host]) {
+      continue;
+    }
+    ++known;
+    most = std::max(most, std::abs(clocks[host]->offset_ms));
+    if (is_off(desk.scene.limits(), *clocks[host]) && !told[host]) {
+      report(desk, host, *clocks[host]);
+      all_well = false;
+      for (const HostIndex one : desk.findings.back().hosts) {
+        told[one] = true;
+      }
+    }
+  }
+  if (all_well && known > 0) {
+    Finding finding;
+    finding.check = {.id = "clock.offset", .status = Status::Pass, .subject = "cluster"};
+    finding.check.found =
+        fmt::format("{} within {:.2g} ms of the median", counted(known, "clock", "clocks"), most);
+    desk.findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,14 @@
+// find_groups for who has laid out the measurements already.
+#pragma once
+
+#include <optional>
+
+#include "preflight/judge/expectation.h"
+#include "preflight/judge/groups.h"
+#include "preflight/judge/scene.h"
+
+namespace chokepoint::preflight {
+
+std::optional<Groups> find_groups(const Scene& scene, const Expectations& expectations);
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,210 @@
+#include "preflight/judge/hardware.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/math/units.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+// Hosts with the same two figures are one finding.
+using Figures = std::pair<double, double>;
+using HostsBy = std::map<Figures, std::vector<HostIndex>>;
+
+std::string subject_for(const Scene& scene, const std::vector<HostIndex>& hosts) {
+  return names_of(scene, hosts) +
+         (hosts.size() == 1 ? " " + scene.interface_name(hosts[0]) : std::string());
+}
+
+std::string and_the_others(const Scene& scene, const std::vector<HostIndex>& hosts) {
+  return hosts.size() == 1 ? "" : "; the same on " + names_of(scene, std::span(hosts).subspan(1));
+}
+
+void report_port(Desk& desk, const Figures& figures, const std::vector<HostIndex>& hosts) {
+  const auto& [has, wants] = figures;
+  Finding finding;
+  finding.place = Place::Port;
+  finding.hosts = hosts;
+  finding.check = {
+      .id = "port.speed",
+      .status = Status::Critical,
+      .subject = subject_for(desk.scene, hosts),
+      .found = rate_words(has),
+      .wanted = rate_words(wants) + ", by the limits",
+      .why =
+          "the port came up slower than it should: its other end, a cable with broken pairs, or "
+          "a setting",
+      .next_step = on_host(desk.scene.name(hosts[0]),
+                           "ethtool " + shell_word(desk.scene.interface_name(hosts[0]))) +
+                   and_the_others(desk.scene, hosts)};
+  finding.evidence.push_back({"rate of the port", has, "Mb/s", "facts"});
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_slot(Desk& desk, const Figures& figures, const std::vector<HostIndex>& hosts) {
+  const auto& [carries, asked] = figures;
+  const bool critical = carries < desk.scene.limits().slot_share * asked;
+  Finding finding;
+  finding.place = Place::Slot;
+  finding.hosts = hosts;
+  finding.check = {
+      .id = "pci.slot",
+      .status = critical ? Status::Critical : Status::Warning,
+      .subject = subject_for(desk.scene, hosts),
+      .found = rate_words(carries) + " through its PCIe slot",
+      .wanted = rate_words(asked) + " of the port",
+      .why = "data cannot leave or enter the host faster than its slot carries it",
+      .next_step = on_host(desk.scene.name(hosts[0]), "chokepoint probe pcie; chokepoint doctor") +
+                   and_the_others(desk.scene, hosts)};
+  finding.evidence.push_back({"what the slot carries", carries, "Mb/s", "facts"});
+  finding.evidence.push_back({"rate of the port", asked, "Mb/s", "facts"});
+  desk.findings.push_back(std::move(finding));
+}
+
+std::optional<double> fastest_rdma(const HostResult& host) {
+  std::optional<double> fastest;
+  if (host.facts) {
+    for (const RdmaPortFacts& port : host.facts->rdma) {
+      if (port.is_active && port.speed_mbps) {
+        fastest = std::max(fastest.value_or(0), *port.speed_mbps);
+      }
+    }
+  }
+  return fastest;
+}
+
+std::optional<double> rdma_expected(const Scene& scene, const Way& way) {
+  const auto from = fastest_rdma(scene.host(way.from));
+  const auto to = fastest_rdma(scene.host(way.to));
+  return from && to ? std::optional(std::min(*from, *to)) : std::nullopt;
+}
+
+void report_rdma(Desk& desk, const Blame& blame) {
+  const Way& way = desk.scene.ways()[blame.ways[0]];
+  const double expected = rdma_expected(desk.scene, way).value_or(0);
+  const double rate = *way.result->rdma_mbps;
+  Finding finding =
+      finding_of(desk.scene, blame, "rdma.rate",
+                 rate < desk.scene.limits().link_critical_share * expected ? Status::Critical
+                                                                           : Status::Warning);
+  finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(desk.scene, way));
+  finding.check.wanted =
+      fmt::format("{} at least: {} of the ports",
+                  rate_words(desk.scene.limits().rdma_share * expected), rate_words(expected));
+  finding.check.next_step =
+      on_host(desk.scene.name(way.from),
+              "chokepoint rdma write bw " + shell_word(desk.scene.host(way.to).address)) +
+      " shows retransmissions and what both ports counted";
+  finding.evidence.push_back(
+      {"RDMA write " + words_for(desk.scene, way), rate, "Mb/s", "rdma write bw"});
+  desk.findings.push_back(std::move(finding));
+}
+
+void pass(Desk& desk, std::string id, std::string found) {
+  Finding finding;
+  finding.check = {.id = std::move(id), .status = Status::Pass, .subject = "cluster"};
+  finding.check.found = std::move(found);
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judge_ports(Desk& desk) {
+  HostsBy slow;
+  for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
+    const InterfaceFacts* interface = desk.scene.interface(host);
+    const auto wanted = link_rate_of(desk.scene.limits(), desk.scene.name(host));
+    if (interface != nullptr && interface->speed_mbps && wanted &&
+        *interface->speed_mbps < desk.scene.limits().link_share * *wanted) {
+      slow[{*interface->speed_mbps, *wanted}].push_back(host);
+    }
+  }
+  for (const auto& [figures, hosts] : slow) {
+    report_port(desk, figures, hosts);
+  }
+}
+
+void judge_slots(Desk& desk) {
+  HostsBy narrow;
+  std::size_t known = 0;
+  for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
+    const InterfaceFacts* interface = desk.scene.interface(host);
+    if (interface != nullptr && interface->speed_mbps && interface->pci_mbps) {
+      ++known;
+      if (*interface->pci_mbps < *interface->speed_mbps) {
+        narrow[{*interface->pci_mbps, *interface->speed_mbps}].push_back(host);
+      }
+    }
+  }
+  for (const auto& [figures, hosts] : narrow) {
+    report_slot(desk, figures, hosts);
+  }
+  if (narrow.empty() && known > 0) {
+    pass(desk, "pci.slot", counted(known, "slot carries", "slots carry") + " what the port can");
+  }
+}
+
+void judge_rdma(Desk& desk) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Way& way = desk.scene.ways()[index];
+    const auto expected = rdma_expected(desk.scene, way);
+    if (way.result->rdma_mbps && expected) {
+      const bool slow = *way.result->rdma_mbps < desk.scene.limits().rdma_share * *expected;
+      tested.push_back({index, way.from, way.to, 1, slow ? 1.0 : 0.0});
+    }
+  }
+  const auto blamed = blame(desk.scene.hosts(), tested);
+  for (const Blame& one : blamed) {
+    report_rdma(desk, one);
+  }
+  if (blamed.empty() && !tested.empty()) {
+    pass(desk, "rdma.rate",
+         counted(tested.size(), "way reaches its rate", "ways reach their rate"));
+  }
+}
+
+void judge_collective(Desk& desk) {
+  const auto& collective = desk.scene.measured().collective;
+  if (!collective) {
+    return;
+  }
+  const auto& wanted = desk.scene.limits().collective_mbps;
+  Finding finding;
+  finding.check = {.id = "collective.rate", .status = Status::Pass, .subject = "cluster"};
+  checks::Check& check = finding.check;
+  if (collective->error || !collective->bus_mbps) {
+    check.status = Status::Critical;
+    check.found = fmt::format(
+        "{} over {} came to nothing", collective->backend,
+        counted(static_cast<std::size_t>(std::max(collective->ranks, 0)), "rank", "ranks"));
+    check.wanted = "a result";
+    check.why = collective->error ? describe(*collective->error) : "no figure came of it";
+    check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
+                      " shows what happens";
+  } else {
+    check.found =
+        fmt::format("{} bus bandwidth, {} of {} over {} ranks", rate_words(*collective->bus_mbps),
+                    math::format_bytes(static_cast<double>(collective->bytes)), collective->backend,
+                    collective->ranks);
+    finding.evidence.push_back(
+        {"bus bandwidth", *collective->bus_mbps, "Mb/s", "probe collective"});
+    if (wanted && *collective->bus_mbps < *wanted) {
+      check.status = Status::Warning;
+      check.wanted = rate_words(*wanted) + " by the limits";
+      check.why = "the collective is what training waits for";
+      check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
+                        " tells it by size";
+    }
+  }
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace chokepoint::preflight

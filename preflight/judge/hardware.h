@@ -1,0 +1,14 @@
+// port.speed, pci.slot, rdma.rate, collective.rate: what ports, slots and adapters give, and what a
+// collective over all made of it. Pure.
+#pragma once
+
+#include "preflight/judge/desk.h"
+
+namespace chokepoint::preflight {
+
+void judge_ports(Desk& desk);
+void judge_slots(Desk& desk);
+void judge_rdma(Desk& desk);
+void judge_collective(Desk& desk);
+
+}  // namespace chokepoint::preflight

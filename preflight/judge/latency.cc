@@ -1,0 +1,94 @@
+#include "preflight/judge/latency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/math/statistics.h"
+#include "preflight/judge/blame.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+bool is_long(const Scene& scene, const PairResult& pair) {
+  const Limits& limits = scene.limits();
+  return *pair.rtt_ms > limits.latency_lan_ms ||
+         (limits.latency_p99_ms && pair.rtt_p99_ms && *pair.rtt_p99_ms > *limits.latency_p99_ms);
+}
+
+std::vector<Tested> tested_in(const Scene& scene) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < scene.ways().size(); ++index) {
+    const Way& way = scene.ways()[index];
+    if (way.pair->rtt_ms && !scene.is_wan(way)) {
+      tested.push_back({index, way.from, way.to, 1, is_long(scene, *way.pair) ? 1.0 : 0.0});
+    }
+  }
+  return tested;
+}
+
+double median_of(const Scene& scene, const std::vector<WayIndex>& ways) {
+  std::vector<double> times;
+  times.reserve(ways.size());
+  for (const WayIndex way : ways) {
+    times.push_back(*scene.ways()[way].pair->rtt_ms);
+  }
+  return math::median(times).value_or(0);
+}
+
+std::string wanted_words(const Limits& limits) {
+  std::string text = fmt::format("{} ms at most in a local network", limits.latency_lan_ms);
+  if (limits.latency_p99_ms) {
+    text += fmt::format(", {} ms of the slowest but one of a hundred", *limits.latency_p99_ms);
+  }
+  return text;
+}
+
+void report(Desk& desk, const Blame& blame) {
+  const Way& way = desk.scene.ways()[blame.ways[0]];
+  Finding finding = finding_of(desk.scene, blame, "link.latency", Status::Warning);
+  finding.check.found =
+      fmt::format("{:.3g} ms on {}, the median of them", median_of(desk.scene, blame.ways),
+                  counted(blame.ways.size() / 2, "pair", "pairs"));
+  finding.check.wanted = wanted_words(desk.scene.limits());
+  finding.check.next_step =
+      on_host(desk.scene.name(way.from),
+              "chokepoint probe latency " + shell_word(desk.scene.host(way.to).address)) +
+      "; look for power saving, interrupt moderation, a queue that never "
+      "empties";
+  finding.evidence.push_back(
+      {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_passed(Desk& desk, const std::vector<Tested>& tested) {
+  std::vector<WayIndex> ways;
+  ways.reserve(tested.size());
+  for (const Tested& one : tested) {
+    ways.push_back(one.way);
+  }
+  Finding finding;
+  finding.check = {.id = "link.latency", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found = fmt::format("{:.3g} ms, the median of {}", median_of(desk.scene, ways),
+                                    counted(tested.size() / 2, "pair", "pairs"));
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judge_latency(Desk& desk) {
+  const std::vector<Tested> tested = tested_in(desk.scene);
+  const auto blamed = blame(desk.scene.hosts(), tested);
+  for (const Blame& one : blamed) {
+    report(desk, one);
+  }
+  if (blamed.empty() && !tested.empty()) {
+    report_passed(desk, tested);
+  }
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,82 @@
+#include "preflight/judge/speeds.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+// What repeats alone have shown of a host's one direction.
+struct Shown {
+  std::uint32_t slow = 0;
+  std::uint32_t shared = 0;
+};
+
+Speed shown_by(const WayResult& way, double least) {
+  const Figure rate = rate_of(way);
+  if (!rate || least <= 0) {
+    return Speed::Unknown;
+  }
+  if (*rate < least) {
+    return Speed::Slow;
+  }
+  return way.tcp_mbps.value_or(*rate) < least ? Speed::Shared : Speed::Well;
+}
+
+void count(Shown& shown, Speed speed) {
+  shown.slow += speed == Speed::Slow ? 1 : 0;
+  shown.shared += speed == Speed::Shared ? 1 : 0;
+}
+
+class Guess {
+ public:
+  explicit Guess(std::size_t hosts) : out_(hosts), in_(hosts) {}
+
+  void learn(const Way& way, Speed speed) {
+    count(out_[way.from], speed);
+    count(in_[way.to], speed);
+    count(all_, speed);
+  }
+
+  // Of a way that was slow in its round alone.
+  Speed of(const Way& way) const {
+    const std::uint32_t slow = out_[way.from].slow + in_[way.to].slow;
+    const std::uint32_t shared = out_[way.from].shared + in_[way.to].shared;
+    if (slow + shared > 0) {
+      return shared > slow ? Speed::Shared : Speed::Slow;
+    }
+    return all_.shared > all_.slow ? Speed::Shared : Speed::Slow;
+  }
+
+ private:
+  std::vector<Shown> out_;
+  std::vector<Shown> in_;
+  Shown all_ = {};
+};
+
+}  // namespace
+
+Speeds speeds_of(const Scene& scene, const Expectations& expectations) {
+  Speeds speeds;
+  Guess guess(scene.hosts());
+  for (const Way& way : scene.ways()) {
+    speeds.expected.push_back(expectations.of(way));
+    speeds.least.push_back(expectations.least(way, speeds.expected.back()));
+    speeds.speed.push_back(shown_by(*way.result, speeds.least.back()));
+    if (way.result->alone_mbps) {
+      guess.learn(way, speeds.speed.back());
+    }
+  }
+  for (std::size_t index = 0; index < scene.ways().size(); ++index) {
+    const Way& way = scene.ways()[index];
+    if (speeds.speed[index] == Speed::Slow && !way.result->alone_mbps) {
+      speeds.speed[index] = guess.of(way);
+    }
+  }
+  return speeds;
+}
+
+bool is_bound_by_processor(const Scene& scene, const WayResult& way) {
+  const auto most = static_cast<float>(scene.limits().cpu_percent);
+  return way.limit == TcpLimit::SenderCpu || way.limit == TcpLimit::ReceiverCpu ||
+         way.sender_cpu_percent.value_or(0) >= most || way.receiver_cpu_percent.value_or(0) >= most;
+}
+
+}  // namespace chokepoint::preflight

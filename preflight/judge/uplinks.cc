@@ -1,0 +1,225 @@
+#include "preflight/judge/uplinks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "preflight/judge/find_groups.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+constexpr double kManyShared = 0.25;  // of all ways: more than a few unlucky ones
+
+std::vector<std::uint8_t> sides_of(std::size_t hosts, const Groups& groups) {
+  std::vector<std::uint8_t> sides(hosts);
+  for (const HostIndex host : groups.first) {
+    sides[host] = 1;
+  }
+  for (const HostIndex host : groups.second) {
+    sides[host] = 2;
+  }
+  return sides;
+}
+
+// Ways between the groups that are slow, and whether that is only while others are at it.
+struct Crossing {
+  std::vector<WayIndex> slow = {};
+  std::size_t shared = 0;
+  std::size_t alone = 0;  // slow then, too
+};
+
+Crossing crossing_of(const Desk& desk, const Groups& groups) {
+  const std::vector<std::uint8_t> sides = sides_of(desk.scene.hosts(), groups);
+  Crossing crossing;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Way& way = desk.scene.ways()[index];
+    const Speed speed = desk.speeds.speed[index];
+    if ((sides[way.from] | sides[way.to]) != 3 || desk.explained[index]) {
+      continue;
+    }
+    if (speed == Speed::Slow || speed == Speed::Shared) {
+      crossing.slow.push_back(index);
+      (speed == Speed::Slow ? crossing.alone : crossing.shared) += 1;
+    }
+  }
+  return crossing;
+}
+
+bool crosses(const CutResult& cut, const Groups& groups, std::size_t hosts) {
+  const std::vector<std::uint8_t> sides = sides_of(hosts, groups);
+  return std::ranges::all_of(cut.ways, [&](const auto& way) {
+    return way.first < hosts && way.second < hosts && (sides[way.first] | sides[way.second]) == 3;
+  });
+}
+
+// What the ways of a cut should carry all at once: each what it should alone, and no host more than
+// its port.
+std::optional<double> asked_of(const Desk& desk, const CutResult& cut) {
+  if (cut.alone_mbps) {
+    return cut.alone_mbps;
+  }
+  double sum = 0;
+  for (const auto& [from, to] : cut.ways) {
+    if (from >= desk.scene.hosts() || to >= desk.scene.hosts()) {
+      return std::nullopt;
+    }
+    const Expectation sends = desk.expectations.of_host(from);
+    const Expectation receives = desk.expectations.of_host(to);
+    if (sends.basis == Basis::Nothing || receives.basis == Basis::Nothing) {
+      return std::nullopt;
+    }
+    sum += std::min(sends.mbps, receives.mbps);
+  }
+  return sum;
+}
+
+bool falls_short(const Desk& desk, const CutResult& cut) {
+  const std::optional<double> asked = asked_of(desk, cut);
+  return asked && cut.together_mbps < desk.scene.limits().uplink_share * *asked;
+}
+
+Status status_of(const Desk& desk, double carried, double asked) {
+  return carried < desk.scene.limits().link_critical_share * asked ? Status::Critical
+                                                                   : Status::Warning;
+}
+
+void add_cut(const Desk& desk, const CutResult& cut, Finding& finding) {
+  const double asked = asked_of(desk, cut).value_or(0);
+  finding.check.status = status_of(desk, cut.together_mbps, asked);
+  finding.check.found = fmt::format("{} while {} at it", rate_words(cut.together_mbps),
+                                    counted(cut.ways.size(), "pair is", "pairs are"));
+  finding.check.wanted =
+      fmt::format("{} at least: alone they carry {}",
+                  rate_words(desk.scene.limits().uplink_share * asked), rate_words(asked));
+  finding.evidence.push_back(
+      {"all pairs across at the same time", cut.together_mbps, "Mb/s", "probe tcp"});
+  finding.evidence.push_back(
+      {"the same, one after the other", asked, "Mb/s", cut.alone_mbps ? "probe tcp" : "facts"});
+}
+
+void add_rounds(const Desk& desk, const Crossing& crossing, Finding& finding) {
+  double sum = 0;
+  double wanted = 0;
+  for (const WayIndex way : crossing.slow) {
+    sum += desk.scene.ways()[way].result->tcp_mbps.value_or(0);
+    wanted += desk.speeds.expected[way].mbps;
+  }
+  const auto ways = static_cast<double>(crossing.slow.size());
+  finding.check.status = status_of(desk, sum, wanted);
+  finding.check.found = fmt::format("{} a way on the average of {} ways, while others are at it",
+                                    rate_words(sum / ways), crossing.slow.size());
+  finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / ways));
+}
+
+void report(Desk& desk, const Groups& groups, const Crossing& crossing, const CutResult* cut) {
+  const Blame blame{.place = Place::Uplink,
+                    .hosts = groups.first,
+                    .others = groups.second,
+                    .ways = crossing.slow};
+  Finding finding = finding_of(desk.scene, blame, "uplink.oversubscribed", Status::Warning);
+  if (cut != nullptr) {
+    add_cut(desk, *cut, finding);
+  } else {
+    add_rounds(desk, crossing, finding);
+  }
+  finding.check.why =
+      "within each of the two groups and one pair at a time all is well: what they share between "
+      "them carries less than they ask for together";
+  desk.explain(crossing.slow);
+  desk.findings.push_back(std::move(finding));
+}
+
+// Cuts that fall short though the rounds show no groups: everybody shares something.
+void judge_other_cuts(Desk& desk) {
+  const CutResult* worst = nullptr;
+  for (const CutResult& cut : desk.scene.measured().cuts) {
+    if (!cut.ways.empty() && falls_short(desk, cut) &&
+        (worst == nullptr || cut.together_mbps * *asked_of(desk, *worst) <
+                                 worst->together_mbps * *asked_of(desk, cut))) {
+      worst = &cut;
+    }
+  }
+  if (worst == nullptr) {
+    return;
+  }
+  const Blame blame{.place = Place::Cluster};
+  Finding finding = finding_of(desk.scene, blame, "uplink.oversubscribed", Status::Warning);
+  add_cut(desk, *worst, finding);
+  finding.check.why =
+      "each pair is well alone: something that all share carries less than they ask for together";
+  if (desk.is_short_of_processors) {
+    finding.check.status = Status::Info;
+    finding.check.why =
+        "the hosts' processors were busy throughout: it may be they, not the network";
+  }
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_passed(Desk& desk) {
+  const auto& cuts = desk.scene.measured().cuts;
+  if (cuts.empty() || cuts[0].together_mbps <= 0 || !asked_of(desk, cuts[0])) {
+    return;
+  }
+  Finding finding;
+  finding.check = {.id = "uplink.oversubscribed", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found = fmt::format("{} over {} at once", rate_words(cuts[0].together_mbps),
+                                    counted(cuts[0].ways.size(), "pair", "pairs"));
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judge_uplinks(Desk& desk) {
+  const auto groups = find_groups(desk.scene, desk.expectations);
+  const auto& cuts = desk.scene.measured().cuts;
+  const std::size_t before = desk.findings.size();
+  if (groups) {
+    const Crossing crossing = crossing_of(desk, *groups);
+    const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
+      return !one.ways.empty() && crosses(one, *groups, desk.scene.hosts());
+    });
+    const bool shown = cut == cuts.end() || falls_short(desk, *cut);
+    const bool only_shared = crossing.shared > crossing.alone;
+    if (!crossing.slow.empty() && shown && only_shared) {
+      report(desk, *groups, crossing, cut == cuts.end() ? nullptr : &*cut);
+    }
+  }
+  if (desk.findings.size() == before) {
+    judge_other_cuts(desk);
+  }
+  if (desk.findings.size() == before) {
+    report_passed(desk);
+  }
+}
+
+void judge_sharing(Desk& desk) {
+  Blame blame{.place = Place::Cluster};
+  std::size_t known = 0;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Speed speed = desk.speeds.speed[index];
+    known += speed != Speed::Unknown ? 1 : 0;
+    if (speed == Speed::Shared && !desk.explained[index] &&
+        !is_bound_by_processor(desk.scene, *desk.scene.ways()[index].result)) {
+      blame.ways.push_back(index);
+    }
+  }
+  if (blame.ways.empty() || desk.has("uplink.oversubscribed", Status::Info)) {
+    return;
+  }
+  const bool many =
+      static_cast<double>(blame.ways.size()) > kManyShared * static_cast<double>(known);
+  Finding finding =
+      finding_of(desk.scene, blame, "link.shared", many ? Status::Warning : Status::Info);
+  finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",
+                                    counted(blame.ways.size(), "way", "ways"), known);
+  finding.check.wanted = "the same while other pairs are at it";
+  finding.check.why = "no two groups of hosts explain it: the switch itself, or a busy host";
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,13 @@
+// uplink.oversubscribed, link.shared: what is well alone and slow while others are at it. Pure.
+#pragma once
+
+#include "preflight/judge/desk.h"
+
+namespace chokepoint::preflight {
+
+void judge_uplinks(Desk& desk);
+
+// After all that has a better reason.
+void judge_sharing(Desk& desk);
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,232 @@
+#include "preflight/judge/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/math/units.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+// Of a buffer the kernel makes so much window, as doctor reckons it.
+constexpr double kReceiveShare = 0.5;
+constexpr double kSendShare = 2.0 / 3;
+// The rate may lie so far from what the buffer allows and still be its doing.
+constexpr double kNear = 1.5;
+constexpr double kFar = 6;
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kAmple = 64 * kMiB;
+
+struct Side {
+  const char* sysctl = "";
+  const char* least = "";  // its first two values, as Linux sets them
+  double share = 0;
+  bool receives = false;
+};
+
+constexpr Side kReceive = {"net.ipv4.tcp_rmem", "4096 131072", kReceiveShare, true};
+constexpr Side kSend = {"net.ipv4.tcp_wmem", "4096 16384", kSendShare, false};
+
+// What one host's buffer of one kind holds back.
+struct Held {
+  std::optional<double> bytes = {};
+  double needed = 0;
+  std::vector<WayIndex> ways = {};
+};
+
+struct HeldHost {
+  Held receive = {};
+  Held send = {};
+};
+
+// Hosts whose buffers are alike are one finding.
+using Alike = std::pair<std::optional<double>, std::optional<double>>;
+
+struct HeldHosts {
+  std::vector<HostIndex> hosts = {};
+  HeldHost held = {};
+};
+
+std::optional<double> alike(const Held& held) {
+  return held.ways.empty() ? std::nullopt : std::optional(held.bytes.value_or(0));
+}
+
+void merge(const Held& from, Held& to) {
+  to.bytes = from.ways.empty() ? to.bytes : from.bytes;
+  to.needed = std::max(to.needed, from.needed);
+  to.ways.insert(to.ways.end(), from.ways.begin(), from.ways.end());
+}
+
+class Windows {
+ public:
+  explicit Windows(Desk& desk) : desk_(desk) {}
+
+  void run();
+
+ private:
+  std::optional<double> target_of(const Way& way) const;
+  void look_at(WayIndex index, const Way& way);
+  void look_at(WayIndex index, const Way& way, const Side& side, Figure waited, HostIndex owner);
+  std::optional<double> buffer_of(HostIndex host, const Side& side) const;
+  void report(const HeldHosts& held);
+  void report_passed();
+
+  Desk& desk_;
+  std::map<HostIndex, HeldHost> held_ = {};
+  std::size_t looked_at_ = 0;
+};
+
+// What the flow could have reached with buffers enough. Ports promise nothing over a WAN, but a
+// buffer that keeps a flow from filling them is too small all the same.
+std::optional<double> Windows::target_of(const Way& way) const {
+  Expectation expected = desk_.expectations.of(way);
+  if (desk_.scene.is_wan(way) && !desk_.scene.limits().wan_rate_mbps) {
+    const Expectation from = desk_.expectations.of_host(way.from);
+    const Expectation to = desk_.expectations.of_host(way.to);
+    if (from.basis != Basis::Nothing && to.basis != Basis::Nothing) {
+      return std::min(from.mbps, to.mbps);
+    }
+  }
+  return expected.mbps > 0 ? std::optional(expected.mbps) : std::nullopt;
+}
+
+std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const {
+  const auto& facts = desk_.scene.host(host).facts;
+  if (!facts) {
+    return std::nullopt;
+  }
+  const auto bytes = side.receives ? facts->receive_buffer_bytes : facts->send_buffer_bytes;
+  return bytes && *bytes > 0 ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+}
+
+void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure waited,
+                      HostIndex owner) {
+  const double rate = *rate_of(*way.result);
+  const double rtt_s = *way.pair->rtt_ms / 1e3;
+  const std::optional<double> target = target_of(way);
+  const std::optional<double> buffer = buffer_of(owner, side);
+  const double allowed = buffer ? *buffer * side.share * 8 / 1e6 / rtt_s : 0;
+  if (!waited || *waited < desk_.scene.limits().window_share) {
+    return;
+  }
+  if (target && rate >= desk_.scene.limits().link_share * *target) {
+    return;
+  }
+  // A buffer that allows for more was not drained: that is another matter.
+  if (buffer &&
+      (rate > kNear * allowed || (target && allowed >= *target) || allowed > 4 * kNear * rate)) {
+    return;
+  }
+  Held& held = side.receives ? held_[owner].receive : held_[owner].send;
+  held.bytes = buffer;
+  const double needed =
+      target ? *target * 1e6 / 8 * rtt_s / side.share : std::max(kAmple, 2 * buffer.value_or(0));
+  held.needed = std::max(held.needed, needed);
+  held.ways.push_back(index);
+}
+
+void Windows::look_at(WayIndex index, const Way& way) {
+  if (!rate_of(*way.result) || !way.pair->rtt_ms || *way.pair->rtt_ms <= 0) {
+    return;
+  }
+  ++looked_at_;
+  look_at(index, way, kReceive, way.result->window_share, way.to);
+  look_at(index, way, kSend, way.result->send_buffer_share, way.from);
+}
+
+std::string setting(const Side& side, double needed) {
+  return fmt::format("{}='{} {:.0f}'", side.sysctl, side.least, std::ceil(needed / kMiB) * kMiB);
+}
+
+std::string bytes_words(const std::optional<double>& bytes) {
+  return bytes ? math::format_bytes(*bytes) : "not known";
+}
+
+void add(const Desk& desk, const Side& side, const Held& held, Finding& finding) {
+  if (held.ways.empty()) {
+    return;
+  }
+  const Way& way = desk.scene.ways()[held.ways[0]];
+  checks::Check& check = finding.check;
+  const bool first = check.found.empty();
+  check.subject += fmt::format("{}{}", first ? " " : ", ", side.sysctl);
+  check.found += fmt::format("{}{} at most, {} {}", first ? "" : "; ", bytes_words(held.bytes),
+                             rate_words(*rate_of(*way.result)), words_for(desk.scene, way));
+  check.wanted += fmt::format("{}{}", first ? "" : "; ", math::format_bytes(held.needed));
+  check.next_step += (first ? "sysctl -w " : " ") + setting(side, held.needed);
+  const Figure waited = side.receives ? way.result->window_share : way.result->send_buffer_share;
+  finding.evidence.push_back(
+      {fmt::format("time spent waiting for the {} {}", side.receives ? "window" : "send buffer",
+                   words_for(desk.scene, way)),
+       100.0 * waited.value_or(0), "%", "probe tcp"});
+  finding.evidence.push_back(
+      {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
+  if (held.bytes) {
+    finding.evidence.push_back({side.sysctl, *held.bytes, "bytes", "facts"});
+  }
+  for (const WayIndex index : held.ways) {
+    finding.ways.emplace_back(desk.scene.ways()[index].from, desk.scene.ways()[index].to);
+  }
+}
+
+void Windows::report(const HeldHosts& together) {
+  const HeldHost& held = together.held;
+  Finding finding;
+  finding.place = Place::Host;
+  finding.hosts = together.hosts;
+  finding.check.id = "path.window";
+  finding.check.status = Status::Critical;
+  finding.check.subject = names_of(desk_.scene, together.hosts);
+  add(desk_, kReceive, held.receive, finding);
+  add(desk_, kSend, held.send, finding);
+  finding.check.why = "a flow carries at most one window a round trip, and this buffer bounds it";
+  finding.check.next_step = on_host(desk_.scene.name(together.hosts[0]), finding.check.next_step);
+  if (together.hosts.size() > 1) {
+    finding.check.next_step +=
+        "; the same on " + names_of(desk_.scene, std::span(together.hosts).subspan(1));
+  }
+  finding.check.next_step += "; for good: the same in /etc/sysctl.d";
+  desk_.explain(held.receive.ways);
+  desk_.explain(held.send.ways);
+  desk_.findings.push_back(std::move(finding));
+}
+
+void Windows::report_passed() {
+  Finding finding;
+  finding.check = {.id = "path.window", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found =
+      fmt::format("no buffer holds back any of {}", counted(looked_at_, "way", "ways"));
+  desk_.findings.push_back(std::move(finding));
+}
+
+void Windows::run() {
+  for (WayIndex index = 0; index < desk_.scene.ways().size(); ++index) {
+    look_at(index, desk_.scene.ways()[index]);
+  }
+  std::map<Alike, HeldHosts> together;
+  for (const auto& [host, held] : held_) {
+    HeldHosts& all = together[{alike(held.receive), alike(held.send)}];
+    all.hosts.push_back(host);
+    merge(held.receive, all.held.receive);
+    merge(held.send, all.held.send);
+  }
+  for (const auto& [key, held] : together) {
+    report(held);
+  }
+  if (held_.empty() && looked_at_ > 0) {
+    report_passed();
+  }
+}
+
+}  // namespace
+
+void judge_windows(Desk& desk) { Windows(desk).run(); }
+
+}  // namespace chokepoint::preflight
