@@ -9,6 +9,8 @@
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
+#include "preflight/agent/service.h"
+#include "preflight/commands/preflight.h"
 #include "probe/collective/gloo/gloo.h"
 #include "probe/collective/nccl/nccl.h"
 #include "probe/commands/doctor.h"
@@ -32,6 +34,10 @@ std::unique_ptr<control::Service> rdma_service() {
   return std::make_unique<rdma::session::RdmaService>(rdma::verbs::live_library);
 }
 
+std::unique_ptr<control::Service> preflight_service() {
+  return std::make_unique<preflight::PreflightService>();
+}
+
 cli::CommandFactory rdma_test(rdma::Verb verb) {
   return cli::command<rdma::RdmaTestCommand>(verb,
                                              rdma::session::OpenLibrary(rdma::verbs::live_library));
@@ -51,7 +57,8 @@ int main(int argc, char** argv) {
       .commands =
           {
               cli::command<probe::DoctorCommand>(),
-              cli::command<probe::ServeCommand>(std::vector<probe::ServiceFactory>{rdma_service}),
+              cli::command<probe::ServeCommand>(
+                  std::vector<probe::ServiceFactory>{rdma_service, preflight_service}),
               cli::command<probe::ProbeTcpCommand>(),
               cli::command<probe::ProbeUdpCommand>(),
               cli::command<probe::ProbeLatencyCommand>(),
@@ -63,6 +70,7 @@ int main(int argc, char** argv) {
               rdma_test(rdma::Verb::Send),
               rdma_test(rdma::Verb::Atomic),
               cli::command<rdma::DevicesCommand>(),
+              cli::command<preflight::PreflightCommand>(),
               cli::command<capture::RunCommand>(),
               cli::command<capture::CaptureCommand>(),
               cli::command<capture::MarkCommand>(),

@@ -9,9 +9,9 @@
 #include "analysis/commands/compare_flags.h"
 #include "analysis/commands/compare_runs.h"
 #include "analysis/commands/written_file.h"
-#include "analysis/page/page.h"
 #include "base/cli/progress.h"
 #include "base/cli/utf8.h"
+#include "base/page/page.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -169,10 +169,10 @@ Result<std::string> CompareCommand::written(const cli::Context& context, Form fo
       break;
     case Form::Html: {
       print_page(out, plain, shown);
-      return html_of({.title = "Runs side by side",
-                      .view = "comparison",
-                      .document = document_of(context, shown),
-                      .plain_text = out.str()});
+      return page::html_of({.title = "Runs side by side",
+                            .view = "comparison",
+                            .document = document_of(context, shown),
+                            .plain_text = out.str()});
     }
     case Form::Text:
       print_page(out, file_.empty() ? context.out_terminal : plain, shown);

@@ -10,7 +10,7 @@
 #include "analysis/commands/report_views.h"
 #include "analysis/commands/study.h"
 #include "analysis/commands/written_file.h"
-#include "analysis/page/page.h"
+#include "base/page/page.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -49,10 +49,10 @@ Result<std::string> rendered(const cli::Context& context, const Report& report,
   if (format == "json") {
     return json_text(document);
   }
-  return html_of({.title = report.diagnosis.run + " · chokepoint",
-                  .view = "report",
-                  .document = std::move(document),
-                  .plain_text = text_of(report, plain_terminal())});
+  return page::html_of({.title = report.diagnosis.run + " · chokepoint",
+                        .view = "report",
+                        .document = std::move(document),
+                        .plain_text = text_of(report, plain_terminal())});
 }
 
 std::string ending_of(const std::string& format) {

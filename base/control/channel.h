@@ -18,6 +18,9 @@ namespace chokepoint::control {
 // than others who wait for their turn have patience.
 inline constexpr std::chrono::seconds kSilence{9};
 
+// What is said must get through also where larger packets vanish: every path of IPv6 carries this.
+inline constexpr int kSegmentBytes = 1220;
+
 class Channel {
  public:
   // `peer` is how errors call the other side.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/control/advice.h"
 #include "base/control/wire_error.h"
 #include "base/net/liveness.h"
 #include "base/net/resolve.h"
@@ -36,30 +37,6 @@ Result<std::vector<net::Address>> resolve(const ClientOptions& options, const Pa
               "give an address, or mend /etc/resolv.conf");
 }
 
-std::string advice_for(const Error& error, const net::Endpoint& peer) {
-  switch (error.kind) {
-    case ErrorKind::Refused:
-      return "is 'chokepoint serve' running there?";
-    case ErrorKind::Timeout:
-      return fmt::format("is the host up, and does a firewall let TCP port {} pass?", peer.port);
-    case ErrorKind::Unreachable:
-      return fmt::format("'ip route get {}' shows where it would go", peer.address.text());
-    default:
-      return error.next_step;
-  }
-}
-
-Error with_advice(Error error, const net::Endpoint& peer) {
-  // What this side asked of its own socket says so itself.
-  if (error.operation != "connect") {
-    return error;
-  }
-  error.operation.clear();
-  error.subject = fmt::format("{} port {}", peer.address.text(), peer.port);
-  error.next_step = advice_for(error, peer);
-  return error;
-}
-
 struct Connected {
   sys::Descriptor fd;
   net::Endpoint peer;
@@ -70,10 +47,12 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Patience& p
   if (!addresses) {
     return std::unexpected(addresses.error());
   }
+  net::SocketOptions socket = options.socket;
+  socket.mss = kSegmentBytes;
   std::optional<Error> first;
   for (const net::Address& address : *addresses) {
     const net::Endpoint peer{address, options.peer.port};
-    Result<sys::Descriptor> fd = net::connect(peer, options.socket, patience.at_most(kOneAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, socket, patience.at_most(kOneAddress));
     if (fd) {
       return Connected{std::move(*fd), peer};
     }
@@ -105,16 +84,6 @@ Result<Admittance> shake_hands(Channel& channel, ClientHandshake& handshake,
   }
   const Result<Message> answer = channel.expect(Type::Admitted, patience);
   return answer ? handshake.admitted(*answer) : std::unexpected(answer.error());
-}
-
-Error explained(Error error) {
-  if (error.kind == ErrorKind::Malformed) {
-    error.next_step = "does another program listen on that port? give chokepoint's with --port";
-  } else if (error.kind == ErrorKind::Timeout) {
-    error.reason = "it took the connection and said nothing";
-    error.next_step = "is it 'chokepoint serve' that listens there?";
-  }
-  return error;
 }
 
 }  // namespace

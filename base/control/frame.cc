@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 constexpr unsigned char kMagic0 = 'C';
 constexpr unsigned char kMagic1 = 'K';
 constexpr unsigned char kFraming = 1;
+constexpr std::size_t kFirstRoom = std::size_t{16} * 1024;
 
 constexpr std::array<std::pair<Type, std::string_view>, 16> kNames{{
     {Type::Hello, "hello"},
@@ -42,6 +44,28 @@ std::optional<Type> type_of(unsigned number) {
 
 std::unexpected<Error> malformed(std::string_view reason) {
   return fail(ErrorKind::Malformed, "read message", "", reason);
+}
+
+// Brackets in strings do not count.
+bool nested_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepestBody) {
+        return true;
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -84,7 +108,11 @@ Result<std::optional<Message>> FrameReader::took(std::size_t count) {
       return std::unexpected(read.error());
     }
   }
-  if (!in_body_ || have_ < body_.size()) {
+  if (!in_body_) {
+    return std::nullopt;
+  }
+  if (have_ < length_) {
+    make_room();
     return std::nullopt;
   }
   in_body_ = false;
@@ -111,15 +139,25 @@ Result<> FrameReader::read_header() {
                                  length, most_body_));
   }
   type_ = *type;
-  body_.assign(length, '\0');
+  length_ = length;
   have_ = 0;
   in_body_ = true;
+  make_room();
   return {};
 }
 
+void FrameReader::make_room() {
+  if (have_ == body_.size()) {
+    body_.resize(std::min(length_, have_ + std::max(have_, kFirstRoom)));
+  }
+}
+
 Result<Message> FrameReader::read_body() {
-  Json body = Json::parse(body_, nullptr, false);
-  body_.clear();
+  const std::string text = std::exchange(body_, {});
+  if (nested_too_deep(text)) {
+    return malformed(fmt::format("the body of a {} is nested too deep", name_of(type_)));
+  }
+  Json body = Json::parse(text, nullptr, false);
   if (!body.is_object()) {
     return malformed(fmt::format("the body of a {} is not a JSON object", name_of(type_)));
   }

@@ -1,6 +1,7 @@
 // Messages to bytes and back. FrameReader takes bytes as they come and never asks for more than the
-// frame at hand needs, so that what follows on the connection stays unread. Malformed bytes are an
-// error, after which the reader is of no more use. No I/O; one thread.
+// frame at hand needs, so that what follows on the connection stays unread. A long body costs
+// memory only as its bytes come, not when it is announced. Malformed bytes are an error, after
+// which the reader is of no more use. No I/O; one thread.
 #pragma once
 
 #include <array>
@@ -15,6 +16,8 @@
 namespace chokepoint::control {
 
 inline constexpr std::size_t kHeaderBytes = 8;
+// Lists and objects in one another. What walks through a body may call itself for each.
+inline constexpr int kDeepestBody = 64;
 
 std::string encode(const Message& message);
 
@@ -32,6 +35,7 @@ class FrameReader {
 
  private:
   Result<> read_header();
+  void make_room();
   Result<Message> read_body();
 
   std::size_t most_body_;
@@ -39,7 +43,8 @@ class FrameReader {
   std::size_t have_ = 0;  // of the header, then of the body
   bool in_body_ = false;
   Type type_ = Type::Bye;
-  std::string body_;
+  std::size_t length_ = 0;  // of the whole body
+  std::string body_;        // what has come of it, and room for what is wanted next
 };
 
 }  // namespace chokepoint::control

@@ -15,6 +15,8 @@ constexpr std::string_view kClientLabel = "chokepoint client 1";
 constexpr std::string_view kServerLabel = "chokepoint server 1";
 constexpr std::string_view kSessionLabel = "chokepoint session 1";
 constexpr std::string_view kAttachLabel = "chokepoint attach 1";
+constexpr std::int64_t kNewestVersion = 1'000'000;
+constexpr std::string_view kSameVersion = "run the same version of chokepoint at both ends";
 
 std::string said(const Json& body) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -45,7 +47,7 @@ std::unexpected<Error> wrong_version(std::int64_t oldest, std::int64_t newest) {
   return fail(oldest > kVersion ? ErrorKind::Newer : ErrorKind::Unsupported, "handshake", "",
               fmt::format("the client speaks versions {} to {} of the protocol, this server {}",
                           oldest, newest, kVersion),
-              "run the same version of chokepoint at both ends");
+              kSameVersion);
 }
 
 }  // namespace
@@ -69,12 +71,19 @@ Result<Message> ClientHandshake::proof(const Message& welcome) {
     return unexpected_message(welcome, Type::Welcome);
   }
   Fields in(welcome.body, "welcome");
-  in.integer("version", kVersion, kVersion);
+  const std::int64_t version = in.integer("version", 1, kNewestVersion);
   in.text("nonce", kHexSecret);
   const bool wants_key = in.boolean("key");
   server_ = {.program = in.text("program", kLongestName), .host = in.text("host", kLongestName)};
   if (const Result<bool> read = in.finish(true); !read) {
     return std::unexpected(read.error());
+  }
+  if (version != kVersion) {
+    return fail(version > kVersion ? ErrorKind::Newer : ErrorKind::Unsupported, "handshake",
+                server_.host,
+                fmt::format("the server speaks version {} of the protocol, this client {}", version,
+                            kVersion),
+                kSameVersion);
   }
   if (wants_key != key_.has_value()) {
     return wants_key ? fail(ErrorKind::Permission, "handshake", server_.host,
@@ -121,8 +130,8 @@ Result<Message> ServerHandshake::welcome(const Message& hello) {
     return unexpected_message(hello, Type::Hello);
   }
   Fields in(hello.body, "hello");
-  const std::int64_t oldest = in.integer("oldest", 1, 1'000'000);
-  const std::int64_t newest = in.integer("newest", oldest, 1'000'000);
+  const std::int64_t oldest = in.integer("oldest", 1, kNewestVersion);
+  const std::int64_t newest = in.integer("newest", oldest, kNewestVersion);
   in.text("nonce", kHexSecret);
   client_ = {.program = in.text("program", kLongestName), .host = in.text("host", kLongestName)};
   if (const Result<bool> read = in.finish(true); !read) {

@@ -4,7 +4,9 @@
 #include <sodium.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <mutex>
 
 #include "base/sys/descriptor.h"
 
@@ -32,41 +34,116 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
+sys::Descriptor open_key(const std::string& path) {
+  return sys::Descriptor(path == kStandardInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+// What has no name in the file system is nobody else's to read.
+bool is_readable_by_all(const struct stat& about, const std::string& path) {
+  return (path != kStandardInput || S_ISREG(about.st_mode)) &&
+         (about.st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
+
+// To its end, or to what is more than any key has: a pipe gives it piece by piece.
+Result<std::string> read_all(int fd, const std::string& path) {
+  std::string content(kLongestKey + 1, '\0');
+  std::size_t have = 0;
+  while (have < content.size()) {
+    const ssize_t got = read(fd, content.data() + have, content.size() - have);
+    if (got < 0 && errno != EINTR) {
+      return fail(from_errno(errno, "read key", path));
+    }
+    if (got == 0) {
+      break;
+    }
+    have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  content.resize(have);
+  return content;
+}
+
+// A pipe gives what it has once, and a command may connect more than once. Any thread.
+class Memory {
+ public:
+  std::optional<std::string> of(const struct stat& input) {
+    const std::lock_guard lock(mutex_);
+    return input.st_dev == device_ && input.st_ino == inode_ ? content_ : std::nullopt;
+  }
+  void keep(const struct stat& input, const std::string& content) {
+    const std::lock_guard lock(mutex_);
+    device_ = input.st_dev;
+    inode_ = input.st_ino;
+    content_ = content;
+  }
+
+ private:
+  std::mutex mutex_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::optional<std::string> content_;
+};
+
+Result<std::string> read_stream(int fd, const struct stat& about, const std::string& path) {
+  static Memory memory;
+  if (const std::optional<std::string> known = memory.of(about)) {
+    return *known;
+  }
+  Result<std::string> content = read_all(fd, path);
+  if (content) {
+    memory.keep(about, *content);
+  }
+  return content;
+}
+
 Result<std::string> read_private(const std::string& path) {
-  const sys::Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const sys::Descriptor fd = open_key(path);
   struct stat about{};
   if (!fd || fstat(fd.get(), &about) < 0) {
     return fail(from_errno(errno, "read key", path));
   }
-  if ((about.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+  if (is_readable_by_all(about, path)) {
     return fail(ErrorKind::Usage, "read key", path, "everybody can read or change it",
                 "chmod 600 " + path);
   }
-  std::string content(kLongestKey + 1, '\0');
-  const ssize_t got = read(fd.get(), content.data(), content.size());
-  if (got < 0) {
-    return fail(from_errno(errno, "read key", path));
+  if (path == kStandardInput && lseek(fd.get(), 0, SEEK_SET) < 0) {
+    return read_stream(fd.get(), about, path);
   }
-  content.resize(static_cast<std::size_t>(got));
-  return content;
+  return read_all(fd.get(), path);
 }
 
 }  // namespace
 
-Result<Secret> read_key(const std::string& path) {
-  ready();
+Result<std::string> key_text_in(std::string_view content, std::string_view subject) {
+  const std::string_view key = trimmed(content);
+  if (key.size() < kShortestKey || key.size() > kLongestKey) {
+    return fail(ErrorKind::Usage, "read key", subject, "a key has 16 to 4096 bytes");
+  }
+  return std::string(key);
+}
+
+Result<std::string> read_key_text(const std::string& path) {
   const Result<std::string> content = read_private(path);
   if (!content) {
     return std::unexpected(content.error());
   }
-  const std::string_view key = trimmed(*content);
-  if (key.size() < kShortestKey || key.size() > kLongestKey) {
-    return fail(ErrorKind::Usage, "read key", path, "a key has 16 to 4096 bytes",
-                "head -c 32 /dev/urandom | base64 > " + path);
+  Result<std::string> key = key_text_in(*content, path);
+  if (!key && path != kStandardInput) {
+    key.error().next_step = "head -c 32 /dev/urandom | base64 > " + path;
   }
+  return key;
+}
+
+Secret secret_of(std::string_view key) {
+  ready();
   Secret secret{};
   crypto_hash_sha256(secret.data(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
   return secret;
+}
+
+Result<Secret> read_key(const std::string& path) {
+  const Result<std::string> key = read_key_text(path);
+  return key ? Result<Secret>(secret_of(*key)) : std::unexpected(key.error());
 }
 
 Secret random_secret() {

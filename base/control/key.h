@@ -18,9 +18,17 @@ namespace chokepoint::control {
 using Secret = std::array<std::uint8_t, 32>;  // of crypto_auth_hmacsha256
 using Mac = std::array<std::uint8_t, 32>;
 
-// The file's content without white space at its ends, of any length from 16 bytes on, hashed.
-// Others must not be able to read the file.
+// The path by which a key comes through standard input, be that a file, a pipe or a socket.
+inline constexpr std::string_view kStandardInput = "/dev/stdin";
+
+// The file's content without white space at its ends, of any length from 16 bytes on. Others must
+// not be able to read the file.
+Result<std::string> read_key_text(const std::string& path);
+// Such a text, hashed.
+Secret secret_of(std::string_view key);
 Result<Secret> read_key(const std::string& path);
+// The same rules for a key that is no file's: what is said of it names `subject`.
+Result<std::string> key_text_in(std::string_view content, std::string_view subject);
 
 Secret random_secret();
 std::string random_id();  // 32 hexadecimal digits

@@ -14,7 +14,8 @@
 namespace chokepoint::control {
 
 // Whether a test disturbs others: a heavy one fills the path, a light one needs next to nothing.
-enum class Weight { Light, Heavy };
+// None: it is no test itself, and takes no turn.
+enum class Weight { None, Light, Heavy };
 
 class Service {
  public:

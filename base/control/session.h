@@ -27,6 +27,9 @@ struct Surroundings {
   sys::Root root;
   Limits limits;
   int stop = -1;  // readable once the server shall end
+  // The key that clients must have, as its file held it: for what a service starts in its turn.
+  // Empty without one.
+  std::string key = {};
 };
 
 class Session {

@@ -140,6 +140,16 @@ Address Address::unmapped() const {
   return v4(four);
 }
 
+Address Address::network(int prefix) const {
+  Address network = *this;
+  network.scope_ = 0;
+  for (int bit = std::max(prefix, 0); bit < static_cast<int>(bytes_.size()) * 8; ++bit) {
+    auto& byte = network.bytes_.at(static_cast<std::size_t>(bit / 8));
+    byte = static_cast<std::uint8_t>(byte & ~(0x80U >> (bit % 8)));
+  }
+  return network;
+}
+
 Result<Endpoint> Endpoint::from_socket(const sockaddr_storage& socket) {
   if (socket.ss_family == AF_INET) {
     sockaddr_in four{};

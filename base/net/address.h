@@ -38,6 +38,8 @@ class Address {
   bool is_v4_mapped() const;
   // The IPv4 address inside such a one; any other as it is.
   Address unmapped() const;
+  // What is left of it with all bits behind the first `prefix` cleared; without a scope.
+  Address network(int prefix) const;
 
   // In network order; IPv4 fills the first four.
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }

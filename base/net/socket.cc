@@ -115,9 +115,7 @@ Result<std::optional<Descriptor>> accept(int listener) {
   return fail(from_errno(errno, "accept", "listening socket"));
 }
 
-Result<Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
-                           const Patience& patience) {
-  const std::string subject = peer.text();
+Result<Descriptor> start_connect(const Endpoint& peer, const SocketOptions& options) {
   Result<Descriptor> fd = open(peer, SOCK_STREAM, "connect");
   if (!fd) {
     return fd;
@@ -125,8 +123,20 @@ Result<Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
   Result<> done = apply(options, fd->get(), peer.address.family());
   done = done ? bind_source(fd->get(), options) : done;
   done = done ? start_connecting(fd->get(), peer) : done;
-  done = done ? wait_for(fd->get(), POLLOUT, patience, "connect", subject) : done;
   if (!done) {
+    return std::unexpected(done.error());
+  }
+  return fd;
+}
+
+Result<Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
+                           const Patience& patience) {
+  const std::string subject = peer.text();
+  Result<Descriptor> fd = start_connect(peer, options);
+  if (!fd) {
+    return fd;
+  }
+  if (const Result<> done = wait_for(fd->get(), POLLOUT, patience, "connect", subject); !done) {
     return std::unexpected(done.error());
   }
   if (const int code = pending_error(fd->get()); code != 0) {

@@ -26,6 +26,8 @@ Result<std::optional<sys::Descriptor>> accept(int listener);
 
 Result<sys::Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
                                 const Patience& patience);
+// The same without waiting: once the socket can be written to, pending_error() tells how it went.
+Result<sys::Descriptor> start_connect(const Endpoint& peer, const SocketOptions& options);
 
 // A UDP socket bound to `local` (port 0: any); `connect_udp` makes it speak to one peer only.
 Result<sys::Descriptor> bind_udp(const Endpoint& local, const SocketOptions& options);

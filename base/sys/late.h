@@ -21,7 +21,7 @@ class Late {
     std::thread(std::move(task)).detach();
   }
 
-  // Once. Nothing where it is not done by then.
+  // Nothing where it is not done by then; it may be asked again, until it has given its result.
   std::optional<T> by(std::chrono::steady_clock::time_point deadline) {
     if (result_.wait_until(deadline) != std::future_status::ready) {
       return std::nullopt;

@@ -7,7 +7,8 @@
 //     ◄──────────────────────────────────── Ready {facts}     or Failed: another preflight is on
 //     here Begin {task, kind, …} ────────────────────────────►     one at a time
 //     ◄─────────────────────── Report {task, document}        or Report {task, error {…}}
-//     Note {task} ──────────────────────────────────────►     give this task up
+//     Note {task} ──────────────────────────────────────►     give this task up; a Report says that
+//                                                             it has, where it had not answered
 //     Stop {} ──────────────────────────────────────────►
 //     ◄─────────────────────────────────────── Result {}
 #pragma once

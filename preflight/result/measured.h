@@ -123,6 +123,7 @@ struct Measured {
   std::string plan = {};    // "quick", "default", "thorough"
   bool is_sampled = false;  // not every pair was tested
   bool was_interrupted = false;
+  std::vector<std::string> left_out = {};  // what was not tested, and why, in words
   double duration_s = 0;
   std::string program = {};  // the coordinator's: "chokepoint 0.1.0"
   std::vector<HostResult> hosts = {};

@@ -16,6 +16,7 @@ using path::FamilyOutcome;
 using path::HostFacts;
 
 constexpr std::chrono::milliseconds kTick{200};
+constexpr std::chrono::seconds kConnect{10};
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 // Both at once: they are two paths.
@@ -133,10 +134,10 @@ Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int int
   }
   PathFindings found{.host = *host, .parameters = options.parameters};
   const Connect connect_over = [&](net::Family family) {
-    control::PeerFlags flags = peer_;
-    flags.ipv4 = family == net::Family::Ipv4;
-    flags.ipv6 = !flags.ipv4;
-    return connect(flags, context, interrupt);
+    // With the key that was read: it may have come from a pipe, which gives it but once.
+    control::ClientOptions over = *peer;
+    over.family = over.socket.source ? over.family : family;
+    return control::Client::connect(over, net::Patience::of(kConnect, interrupt));
   };
   look_at_both(found, options, connect_over, context, until_ns);
   note_trace(found.ipv4, found.host.ipv4);

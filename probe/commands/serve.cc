@@ -9,11 +9,13 @@
 
 #include "base/control/key.h"
 #include "base/net/socket.h"
+#include "base/sys/descriptor_limit.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 #include "probe/collective/launch/rank_service.h"
 #include "probe/latency/service.h"
 #include "probe/path/service.h"
+#include "probe/serve/leash.h"
 #include "probe/serve/privileges.h"
 #include "probe/serve/ready.h"
 #include "probe/serve/server.h"
@@ -48,11 +50,13 @@ cli::Summary ServeCommand::summary() const {
       .name = "serve",
       .purpose = "the peer for probes",
       .description =
-          "Answers 'chokepoint probe' and 'chokepoint rdma' from other hosts, many of them at "
-          "once, until it is "
-          "interrupted. Tests that fill the path queue, one after the other.\n\n"
+          "Answers 'chokepoint probe', 'chokepoint rdma' and 'chokepoint preflight' from other "
+          "hosts, many of them at once, until it is interrupted. Tests that fill the path queue, "
+          "one after the other.\n\n"
           "With --key-file only who has the same key may test. Without a key it listens on "
-          "loopback alone, unless --insecure-open lets everybody in who reaches the port.",
+          "loopback alone, unless --insecure-open lets everybody in who reaches the port. With "
+          "--leash the key comes by standard input, and the end of that is the server's: so "
+          "'chokepoint preflight' starts it on other hosts for as long as it lasts.",
       .examples = {{"chokepoint serve --key-file /etc/chokepoint.key", "for whoever has the key"},
                    {"chokepoint serve --insecure-open", "on a network of one's own"},
                    {"head -c 32 /dev/urandom | base64 > chokepoint.key; chmod 600 "
@@ -67,6 +71,8 @@ void ServeCommand::define(cli::Flags& flags) {
       .option("bind", &bind_, "ADDRESS", "listen on this address only; may be given again")
       .option("key-file", &key_file_, "FILE", "the key that clients must have")
       .toggle("insecure-open", &insecure_open_, "let everybody in, without a key")
+      .toggle("leash", &leash_,
+              "the key is standard input's first line, and the server ends with that input")
       .option("user", &user_, "NAME", "become this user once the port is open")
       .group("What to grant")
       .toggle(
@@ -153,19 +159,30 @@ control::Limits ServeCommand::limits() const {
   return limits;
 }
 
-Result<serve::ServerOptions> ServeCommand::server_options(const cli::Context& context) const {
+Result<> ServeCommand::check_flags() const {
+  if (leash_ && (insecure_open_ || !key_file_.empty())) {
+    return fail(ErrorKind::Usage, "", insecure_open_ ? "--insecure-open" : "--key-file",
+                "with --leash the key comes by standard input", "leave one of them out");
+  }
+  return {};
+}
+
+Result<std::string> ServeCommand::read_key(int interrupt) const {
+  if (leash_) {
+    return serve::read_leash(STDIN_FILENO, interrupt);
+  }
+  return key_file_.empty() ? Result<std::string>("") : control::read_key_text(key_file_);
+}
+
+serve::ServerOptions ServeCommand::server_options(const cli::Context& context,
+                                                  const std::string& key) const {
   serve::ServerOptions options{
       .own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
       .most_clients = static_cast<std::size_t>(most_clients_),
       .exclusive = exclusive_};
-  if (key_file_.empty()) {
-    return options;
+  if (!key.empty()) {
+    options.key = control::secret_of(key);
   }
-  const Result<control::Secret> key = control::read_key(key_file_);
-  if (!key) {
-    return std::unexpected(key.error());
-  }
-  options.key = *key;
   return options;
 }
 
@@ -185,14 +202,29 @@ Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const
 }
 
 Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
-  Result<serve::ServerOptions> options = server_options(context);
-  if (!options) {
-    return std::unexpected(options.error());
+  if (const Result<> checked = check_flags(); !checked) {
+    return std::unexpected(checked.error());
   }
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
+  // On a leash a terminal that goes is no reason to leave anything behind.
+  const Result<sys::Signals> signals = leash_ ? sys::Signals::watch({SIGINT, SIGTERM, SIGHUP})
+                                              : sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
   }
+  const Result<std::string> key = read_key(signals->descriptor());
+  if (!key) {
+    return std::unexpected(key.error());
+  }
+  if (!leash_) {
+    return serve(*key, signals->descriptor(), context);
+  }
+  const Result<std::unique_ptr<serve::Leash>> leash =
+      serve::Leash::hold(STDIN_FILENO, signals->descriptor());
+  return leash ? serve(*key, (*leash)->over(), context) : std::unexpected(leash.error());
+}
+
+Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
+                                          const cli::Context& context) const {
   std::mutex one_line_at_a_time;
   const Log log = [&](const std::string& line) {
     const std::lock_guard lock(one_line_at_a_time);
@@ -204,16 +236,14 @@ Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
   if (!opened) {
     return std::unexpected(opened.error());
   }
-  serve::raise_descriptor_limit();
-  const control::Surroundings surroundings{.clock = context.clock,
-                                           .root = context.root,
-                                           .limits = limits(),
-                                           .stop = signals->descriptor()};
+  sys::raise_descriptor_limit();  // every stream is one
+  const control::Surroundings surroundings{
+      .clock = context.clock, .root = context.root, .limits = limits(), .stop = stop, .key = key};
   control::Services services = own_services();
   for (const ServiceFactory& make : others_) {
     services.push_back(make());
   }
-  serve::Server server(std::move(*options), surroundings, services, log);
+  serve::Server server(server_options(context, key), surroundings, services, log);
   opened->foreign.start(surroundings.limits, context.root, log);
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
   const Result<> ran = server.run(std::move(opened->listeners));

@@ -12,6 +12,7 @@
 #include "base/net/address.h"
 #include "base/sys/descriptor.h"
 #include "probe/commands/foreign_servers.h"
+#include "probe/serve/leash.h"
 #include "probe/serve/server.h"
 
 namespace chokepoint::probe {
@@ -35,19 +36,24 @@ class ServeCommand final : public cli::Command {
     ForeignServers foreign;
   };
 
-  bool open_to_all() const { return insecure_open_ || !key_file_.empty(); }
+  bool open_to_all() const { return insecure_open_ || leash_ || !key_file_.empty(); }
+  Result<> check_flags() const;
+  // Empty where clients need none.
+  Result<std::string> read_key(int interrupt) const;
   Result<std::vector<net::Endpoint>> endpoints() const;
   Result<std::vector<sys::Descriptor>> listen_all(const cli::Context& context) const;
   control::Limits limits() const;
   Result<ForeignServers> open_foreign(const Log& log) const;
   Result<Open> open(const cli::Context& context, const Log& log) const;
-  Result<serve::ServerOptions> server_options(const cli::Context& context) const;
+  serve::ServerOptions server_options(const cli::Context& context, const std::string& key) const;
+  Result<cli::ExitCode> serve(const std::string& key, int stop, const cli::Context& context) const;
 
   std::vector<ServiceFactory> others_;
   std::int64_t port_ = control::kPort;
   std::vector<std::string> bind_;
   std::string key_file_;
   bool insecure_open_ = false;
+  bool leash_ = false;
   bool exclusive_ = false;
   std::int64_t most_clients_ = 32;
   std::int64_t most_streams_ = 128;

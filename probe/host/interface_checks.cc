@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <vector>
 
@@ -143,17 +142,7 @@ std::optional<std::string> subnet_of(const net::InterfaceAddress& interface) {
   if (interface.address.is_link_local() || interface.prefix <= 0 || interface.prefix >= bits) {
     return std::nullopt;
   }
-  auto bytes = interface.address.bytes();
-  for (int bit = interface.prefix; bit < bits; ++bit) {
-    auto& byte = bytes.at(static_cast<std::size_t>(bit / 8));
-    byte = static_cast<std::uint8_t>(byte & ~(0x80U >> (bit % 8)));
-  }
-  in_addr v4{};
-  in6_addr v6{};
-  std::memcpy(&v4, bytes.data(), sizeof(v4));
-  std::memcpy(&v6, bytes.data(), sizeof(v6));
-  const net::Address network = ipv4 ? net::Address::v4(v4) : net::Address::v6(v6, 0);
-  return fmt::format("{}/{}", network.text(), interface.prefix);
+  return fmt::format("{}/{}", interface.address.network(interface.prefix).text(), interface.prefix);
 }
 
 using Subnets = std::map<std::string, std::vector<const host::Nic*>>;

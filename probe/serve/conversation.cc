@@ -101,6 +101,9 @@ Result<Json> perform(Session& session, const Services& services, Turnstile& turn
   if (!weight) {
     return std::unexpected(weight.error());
   }
+  if (*weight == control::Weight::None) {
+    return (*service)->serve(session, asked.parameters);
+  }
   Turnstile::Turn turn(turnstile,
                        {.weight = *weight,
                         .share = asked.share,

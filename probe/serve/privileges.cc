@@ -2,7 +2,6 @@
 
 #include <grp.h>
 #include <pwd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,14 +30,6 @@ Result<> become(const std::string& user) {
     return fail(std::move(error));
   }
   return {};
-}
-
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
 }
 
 }  // namespace chokepoint::probe::serve

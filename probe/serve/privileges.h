@@ -1,4 +1,4 @@
-// What a server does to its own process before it talks to strangers. Call before any thread.
+// What a server may do, given up before it talks to strangers. Call before any thread.
 #pragma once
 
 #include <string>
@@ -9,8 +9,5 @@ namespace chokepoint::probe::serve {
 
 // Becomes this user with its groups, for good; nothing where the name is empty.
 Result<> become(const std::string& user);
-
-// As many descriptors as the system lets this process have: every stream is one.
-void raise_descriptor_limit();
 
 }  // namespace chokepoint::probe::serve

@@ -69,10 +69,14 @@ class Lab:
     def wire(self, a, b, there=Way(), back=None, seed=1):
         """A link with delay, loss and a queue of its own from a to b and back (the same where only
         one is given)."""
+        return self.cable(a, b, there, back, seed).address()
+
+    def cable(self, a, b, there=Way(), back=None, seed=1):
+        """A wire without addresses, for the ports of switches."""
         wire = wires.Wire(wires.program(), len(self.links) + 1, a, b, there, back or there, seed)
         self.wires.append(wire)
         self.links.append(wire)
-        return wire.address()
+        return wire
 
     def path(self, a, b, there=Way(), back=None):
         """A wire for whom the way it is made does not matter: by the kernel's netem where there is

@@ -18,6 +18,7 @@ ARROWS = {
     "base/host": ["base/sys", "base/math", "base/net"],
     "base/gpu": ["base/sys"],
     "base/cli": ["base/sys", "base/math", "base/net"],
+    "base/page": ["base/sys", "base/cli"],
     "base/checks": ["base/sys", "base/math", "base/net", "base/host", "base/cli"],
     "base/record": ["base/sys", "base/math", "base/host"],
     "base/control": ["base/sys", "base/math", "base/net", "base/cli"],

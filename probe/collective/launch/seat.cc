@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/host/host_list.h"
 #include "probe/collective/launch/slurm_nodes.h"
 #include "probe/collective/order.h"
 #include "probe/collective/rendezvous/meeting.h"
@@ -41,7 +42,7 @@ std::optional<int> local_ranks(const Variables& variables, std::string_view laun
 
 std::optional<std::string> first_of_slurm(const Variables& variables) {
   for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
-    if (const std::optional<std::string> node = first_node(value_of(variables, name))) {
+    if (const std::optional<std::string> node = host::first_host(value_of(variables, name))) {
       return node;
     }
   }

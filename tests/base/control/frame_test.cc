@@ -102,6 +102,33 @@ TEST(Frame, ABodyThatIsNoObjectIsMalformed) {
   }
 }
 
+TEST(Frame, ALongBodyTakesRoomOnlyAsItComes) {
+  FrameReader reader(kMostFromServer);
+  ASSERT_TRUE(feed(reader, header(1, kMostFromServer)));
+  EXPECT_LT(reader.wanted().size(), std::size_t{64} * 1024);
+}
+
+TEST(Frame, ALongBodyComesWhole) {
+  const std::string text(1'000'000, 'x');
+  FrameReader reader(kMostFromServer);
+  const auto message = feed(reader, encode({Type::Report, {{"text", text}}}), 7777);
+  ASSERT_TRUE(message && *message);
+  EXPECT_EQ((*message)->body["text"], text);
+}
+
+TEST(Frame, ABodyNestedTooDeepIsMalformed) {
+  const auto nested = [](int depth) {
+    return R"({"a\"[":)" + std::string(static_cast<std::size_t>(depth - 1), '[') + R"("[[[[")" +
+           std::string(static_cast<std::size_t>(depth - 1), ']') + "}";
+  };
+  for (const int depth : {kDeepestBody, kDeepestBody + 1}) {
+    FrameReader reader(kMostFromStranger);
+    const std::string body = nested(depth);
+    const auto message = feed(reader, header(1, static_cast<std::uint32_t>(body.size())) + body);
+    EXPECT_EQ(message.has_value(), depth == kDeepestBody);
+  }
+}
+
 TEST(Frame, ATypeNobodyKnowsIsMalformed) {
   FrameReader reader(kMostFromStranger);
   EXPECT_FALSE(feed(reader, header(200, 2) + "{}"));

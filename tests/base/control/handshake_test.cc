@@ -117,6 +117,20 @@ TEST(Handshake, AClientFromTheFutureLearnsWhatTheServerSpeaks) {
   EXPECT_THAT(welcome.error().reason, HasSubstr("versions 2 to 3"));
 }
 
+TEST(Handshake, AServerFromTheFutureIsSaidToBeOne) {
+  ClientHandshake client(voyager, std::nullopt);
+  ServerHandshake server(hubble, std::nullopt);
+  const Met met = meet(client, server, [](Message message) {
+    if (message.type == Type::Welcome) {
+      message.body["version"] = 2;
+    }
+    return message;
+  });
+  ASSERT_FALSE(met.admittance);
+  EXPECT_EQ(met.admittance.error().kind, ErrorKind::Newer);
+  EXPECT_THAT(met.admittance.error().reason, HasSubstr("the server speaks version 2"));
+}
+
 TEST(Handshake, AnAttachmentProvesItsSessionAndItsNumber) {
   const Result<Attachment> read = read_attach(attach("s", key(1), 3));
   ASSERT_TRUE(read);

@@ -67,6 +67,18 @@ struct Typed {
   std::uint16_t port;
 };
 
+TEST(Address, ItsNetworkIsWhatThePrefixLeaves) {
+  EXPECT_EQ(address("10.1.2.3").network(24), address("10.1.2.0"));
+  EXPECT_EQ(address("10.1.2.3").network(9), address("10.0.0.0"));
+  EXPECT_EQ(address("10.1.2.3").network(32), address("10.1.2.3"));
+  EXPECT_EQ(address("10.1.2.3").network(0), address("0.0.0.0"));
+  EXPECT_EQ(address("2001:db8:1:2::5").network(48), address("2001:db8:1::"));
+  EXPECT_EQ(address("fe80::1%lo").network(64), address("fe80::"));
+  // A prefix that is none leaves what a sound one at that end would.
+  EXPECT_EQ(address("10.1.2.3").network(-1), address("0.0.0.0"));
+  EXPECT_EQ(address("10.1.2.3").network(999), address("10.1.2.3"));
+}
+
 TEST(HostPort, AsPeopleTypeIt) {
   for (const auto& [text, host, port] :
        {Typed{"voyager", "voyager", 5210}, Typed{"voyager:80", "voyager", 80},

@@ -164,16 +164,5 @@ TEST(SlurmNodes, TheMostTasksOfAHost) {
   }
 }
 
-TEST(SlurmNodes, TheFirstOfAListWithBrackets) {
-  EXPECT_EQ(first_node("a"), "a");
-  EXPECT_EQ(first_node("a,b"), "a");
-  EXPECT_EQ(first_node("gpu[007-009,12],login1"), "gpu007");
-  EXPECT_EQ(first_node("gpu[12,14-16]"), "gpu12");
-  EXPECT_EQ(first_node("r[1-2]n[03-04].site"), "r1n03.site");
-  EXPECT_EQ(first_node(""), std::nullopt);
-  EXPECT_EQ(first_node(",b"), std::nullopt);
-  EXPECT_EQ(first_node("gpu[1-2"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace chokepoint::probe::collective

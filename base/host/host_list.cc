@@ -1,0 +1,220 @@
+#include "base/host/host_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/host/words.h"
+
+namespace chokepoint::host {
+namespace {
+
+constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kMostDigits = 9;
+constexpr std::string_view kDigits = "0123456789";
+
+std::unexpected<Error> no_list(std::string_view part, std::string_view why) {
+  constexpr std::size_t kShown = 64;
+  return fail(ErrorKind::Usage, "", fmt::format("'{}'", part.substr(0, kShown)), why,
+              "write hosts as in gpu[001-016,20],login1");
+}
+
+std::unexpected<Error> too_many(std::string_view part) {
+  return no_list(part, fmt::format("more than {} hosts", kMostListedHosts));
+}
+
+bool is_foreign(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.size() <= kMostDigits &&
+         text.find_first_not_of(kDigits) == std::string_view::npos;
+}
+
+// Up to the comma that is in no bracket.
+std::string_view first_item(std::string_view list) {
+  bool inside = false;
+  const auto end = std::ranges::find_if(list, [&](char c) {
+    inside = c == '[' || (inside && c != ']');
+    return c == ',' && !inside;
+  });
+  return list.substr(0, static_cast<std::size_t>(end - list.begin()));
+}
+
+// "007-009" or "12", onto the values.
+Result<> append_range(std::string_view range, std::vector<std::string>& values) {
+  const std::string_view first = range.substr(0, range.find('-'));
+  const std::string_view last =
+      first.size() == range.size() ? first : range.substr(first.size() + 1);
+  if (!is_digits(first) || !is_digits(last)) {
+    return no_list(range, "neither a number nor a range of numbers");
+  }
+  const std::int64_t from = number_of(first).value_or(0);
+  const std::int64_t to = number_of(last).value_or(0);
+  if (to < from) {
+    return no_list(range, "a range counts upwards");
+  }
+  if (static_cast<std::size_t>(to - from) + values.size() >= kMostListedHosts) {
+    return too_many(range);
+  }
+  for (std::int64_t number = from; number <= to; ++number) {
+    values.push_back(fmt::format("{:0{}}", number, first.size()));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> values_of(std::string_view inside) {
+  std::vector<std::string> values;
+  for (std::size_t at = 0; at <= inside.size();) {
+    const std::size_t end = std::min(inside.find(',', at), inside.size());
+    if (const Result<> appended = append_range(inside.substr(at, end - at), values); !appended) {
+      return std::unexpected(appended.error());
+    }
+    at = end + 1;
+  }
+  return values;
+}
+
+// Each name with each value after it.
+std::vector<std::string> combined(const std::vector<std::string>& names,
+                                  const std::vector<std::string>& values) {
+  std::vector<std::string> all;
+  all.reserve(names.size() * values.size());
+  for (const std::string& name : names) {
+    for (const std::string& value : values) {
+      all.push_back(name + value);
+    }
+  }
+  return all;
+}
+
+// The next part of an item: letters as they stand, or what a bracket holds.
+Result<std::vector<std::string>> take_part(std::string_view& rest, std::string_view item) {
+  if (rest.front() != '[') {
+    const std::string_view letters = rest.substr(0, rest.find('['));
+    rest.remove_prefix(letters.size());
+    return std::vector{std::string(letters)};
+  }
+  const std::size_t close = rest.find(']');
+  if (close == std::string_view::npos) {
+    return no_list(item, "a bracket is not closed");
+  }
+  const std::string_view inside = rest.substr(1, close - 1);
+  rest.remove_prefix(close + 1);
+  return values_of(inside);
+}
+
+Result<std::vector<std::string>> names_of(std::string_view item) {
+  if (item.empty()) {
+    return no_list(item, "a host without a name");
+  }
+  if (std::ranges::any_of(item, is_foreign)) {
+    return no_list("", "a space or control character in a host's name");
+  }
+  std::vector<std::string> names{""};
+  for (std::string_view rest = item; !rest.empty();) {
+    const Result<std::vector<std::string>> values = take_part(rest, item);
+    if (!values) {
+      return std::unexpected(values.error());
+    }
+    if (names.size() * values->size() > kMostListedHosts) {
+      return too_many(item);
+    }
+    if (names.front().size() + values->front().size() > kLongestName) {
+      return no_list(item, fmt::format("a name of more than {} characters", kLongestName));
+    }
+    names = combined(names, *values);
+  }
+  if (names.front().find(']') != std::string::npos) {
+    return no_list(item, "a bracket is closed that was not opened");
+  }
+  return names;
+}
+
+// A name about its last number.
+struct Split {
+  std::string_view before;
+  std::string_view number;
+  std::string_view after;
+};
+
+Split split(std::string_view name) {
+  const std::size_t last = name.find_last_of(kDigits);
+  if (last == std::string_view::npos) {
+    return {name, "", ""};
+  }
+  const std::size_t letter = name.substr(0, last).find_last_not_of(kDigits);
+  const std::size_t first = letter == std::string_view::npos ? 0 : letter + 1;
+  if (last + 1 - first > kMostDigits) {
+    return {name, "", ""};
+  }
+  return {name.substr(0, first), name.substr(first, last + 1 - first), name.substr(last + 1)};
+}
+
+bool are_alike(const Split& a, const Split& b) {
+  return !a.number.empty() && !b.number.empty() && a.before == b.before && a.after == b.after;
+}
+
+bool follows(std::string_view number, std::string_view first, std::size_t steps) {
+  const std::int64_t wanted = number_of(first).value_or(0) + static_cast<std::int64_t>(steps);
+  return fmt::format("{:0{}}", wanted, first.size()) == number;
+}
+
+// What a bracket around these numbers holds.
+std::string ranges_of(const std::vector<std::string_view>& numbers) {
+  std::string text;
+  for (std::size_t first = 0; first < numbers.size();) {
+    std::size_t next = first + 1;
+    while (next < numbers.size() && follows(numbers[next], numbers[first], next - first)) {
+      ++next;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[first]);
+    text += next - first > 1 ? fmt::format("-{}", numbers[next - 1]) : "";
+    first = next;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> hosts_of(std::string_view list) {
+  std::vector<std::string> hosts;
+  for (bool is_more = true; is_more;) {
+    const std::string_view item = first_item(list);
+    const Result<std::vector<std::string>> names = names_of(item);
+    if (!names) {
+      return std::unexpected(names.error());
+    }
+    if (hosts.size() + names->size() > kMostListedHosts) {
+      return too_many(item);
+    }
+    hosts.insert(hosts.end(), names->begin(), names->end());
+    is_more = item.size() < list.size();
+    list.remove_prefix(item.size() + (is_more ? 1 : 0));
+  }
+  return hosts;
+}
+
+std::optional<std::string> first_host(std::string_view list) {
+  const Result<std::vector<std::string>> hosts = hosts_of(list);
+  return hosts ? std::optional(hosts->front()) : std::nullopt;
+}
+
+std::string list_of_hosts(const std::vector<std::string>& hosts) {
+  std::string list;
+  for (std::size_t first = 0; first < hosts.size();) {
+    const Split pattern = split(hosts[first]);
+    std::vector<std::string_view> numbers{pattern.number};
+    std::size_t next = first + 1;
+    for (; next < hosts.size() && are_alike(pattern, split(hosts[next])); ++next) {
+      numbers.push_back(split(hosts[next]).number);
+    }
+    list += list.empty() ? "" : ",";
+    list += numbers.size() == 1
+                ? hosts[first]
+                : fmt::format("{}[{}]{}", pattern.before, ranges_of(numbers), pattern.after);
+    first = next;
+  }
+  return list;
+}
+
+}  // namespace chokepoint::host

@@ -1,0 +1,41 @@
+#include "preflight/agent/service.h"
+
+#include <fmt/format.h>
+
+#include "base/cli/utf8.h"
+#include "preflight/agent/conversation.h"
+#include "preflight/agent/facts.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using control::Json;
+using control::Session;
+
+// A coordinator that is started again at once finds its former self leaving.
+constexpr std::chrono::milliseconds kLeaving{2500};
+
+std::string name_of(const Session& session) {
+  return fmt::format("{} ({})", cli::printable(session.client().host),
+                     session.peer().address.unmapped().text());
+}
+
+}  // namespace
+
+Result<control::Weight> PreflightService::check(const Json& /*parameters*/,
+                                                const control::Limits& /*limits*/) const {
+  return control::Weight::None;
+}
+
+Result<Json> PreflightService::serve(Session& session, const Json& /*parameters*/) {
+  const Result<Floor::Place> place = floor_.take(name_of(session), kLeaving);
+  if (!place) {
+    return std::unexpected(place.error());
+  }
+  Conversation conversation(session, program_);
+  HostFacts facts = read_facts(session.surroundings().root);
+  facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.surroundings().clock);
+  return conversation.hold(facts);
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,109 @@
+// Connections to the agents of all hosts from one thread, however many there are:
+//
+//   Resolving ─► Queued ─► Opening ─► Talking ─► Gone           each host for itself
+//                  ▲  └◄─ next address ─┘│            (talk.h: what is said)
+//                  └──── Waiting ◄───────┘            nothing listens yet, and may soon
+//
+// epoll tells which connections have something; deadlines are looked at ten times a second. Owns
+// sockets and conversations. What a host sends or leaves undone costs that host's own place: at
+// most one answer of `most_document` bytes as far as it has come, and one unfinished task. Events
+// wait in here until next() takes them; nothing is read meanwhile. A quiet agent takes some 700
+// bytes here, and its socket's in the kernel. One thread; that of next().
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/net/address.h"
+#include "base/sys/descriptor.h"
+#include "preflight/agents/agents.h"
+#include "preflight/agents/lookups.h"
+#include "preflight/agents/options.h"
+#include "preflight/agents/talk.h"
+
+namespace chokepoint::preflight {
+
+class Crew final : public Agents {
+ public:
+  // Nobody is called yet: next() does. Raises the limit of descriptors.
+  static Result<std::unique_ptr<Crew>> make(CrewOptions options);
+  ~Crew() override;
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  void ask(HostIndex host, TaskNumber number, const Task& task) override;
+  void give_up(HostIndex host, TaskNumber number) override;
+  Result<std::optional<Event>> next(const net::Patience& patience) override;
+
+ private:
+  using Clock = net::Patience::Clock;
+  enum class State : std::uint8_t { Resolving, Queued, Opening, Waiting, Talking, Gone };
+
+  struct Link {
+    State state = State::Queued;
+    bool is_opening = false;  // counted among those who are
+    bool waits_to_send = false;
+    std::uint16_t tried = 0;  // of its addresses
+    sys::Descriptor fd = {};
+    Clock::time_point deadline = Clock::time_point::max();  // of what it is at
+    Clock::time_point speak_by = Clock::time_point::max();  // after it was given up for lateness
+    std::vector<net::Address> addresses = {};
+    std::unique_ptr<Error> trouble = {};  // with the first address that failed
+    std::unique_ptr<Talk> talk = {};
+    std::string outgoing = {};  // what the socket did not take yet
+  };
+
+  Crew(CrewOptions options, Lookups lookups, sys::Descriptor epoll);
+
+  void call_all();
+  void call_next();
+  void resolve(HostIndex host);
+  void resolved();
+  void open(HostIndex host);
+  void open_failed(HostIndex host, Error error);
+  void opened(HostIndex host);
+
+  Result<bool> wait(const net::Patience& patience);
+  void handle(const epoll_event& event);
+  void handle(HostIndex host, std::uint32_t events);
+  void hear(HostIndex host);
+  bool take(HostIndex host, std::size_t count);
+  void say(HostIndex host, std::string bytes);
+  void flush(HostIndex host);
+  void watch(HostIndex host, std::uint32_t events, int operation) const;
+
+  void look_at_deadlines(Clock::time_point now);
+  void too_late(HostIndex host, Clock::time_point now);
+  void task_is_late(HostIndex host, Clock::time_point now);
+
+  void no_longer_opening(Link& link);
+  void end(HostIndex host, Ending ending);
+  net::Endpoint endpoint(HostIndex host) const;
+  int interrupt_of(const net::Patience& patience) const;
+
+  CrewOptions options_;
+  Lookups lookups_;
+  sys::Descriptor epoll_;
+  std::vector<Link> links_;
+  std::deque<HostIndex> queue_;  // to be called as soon as fewer are being opened
+  std::size_t opening_ = 0;
+  bool called_ = false;
+  Clock::time_point give_up_calling_{};  // where nothing listens
+  Clock::time_point next_look_{};
+
+  static constexpr std::size_t kBatch = 256;
+  std::array<epoll_event, kBatch> batch_{};
+  std::size_t batch_size_ = 0;
+  std::size_t batch_at_ = 0;
+  std::deque<Event> events_;
+};
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,257 @@
+#include "preflight/agents/talk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/control/advice.h"
+#include "base/control/fields.h"
+#include "base/control/wire_error.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using control::Json;
+using control::Message;
+using control::Type;
+
+constexpr std::string_view kSameVersion = "run the same version of chokepoint at both ends";
+constexpr std::size_t kMostFacts = std::size_t{1024} * 1024;
+constexpr std::size_t kMostGivenUp = 8;
+
+// What a server that takes the connection and says no makes of its host.
+Presence presence_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Malformed:
+    case ErrorKind::Newer:
+    case ErrorKind::Unsupported:
+    case ErrorKind::Timeout:
+    case ErrorKind::Io:
+      return Presence::Strange;
+    default:
+      return Presence::Refused;
+  }
+}
+
+const Json& part(const Json& body, const char* name) {
+  static const Json nothing;
+  const auto at = body.find(name);
+  return at == body.end() ? nothing : *at;
+}
+
+}  // namespace
+
+Talk::Talk(const CrewOptions& options, HostIndex host, std::string address, std::string peer)
+    : options_(options),
+      host_(host),
+      address_(std::move(address)),
+      peer_(std::move(peer)),
+      handshake_(std::make_unique<control::ClientHandshake>(options.own, options.key)) {}
+
+std::string Talk::hello() { return control::encode(handshake_->hello()); }
+
+std::expected<Talk::Step, Ending> Talk::took(std::size_t count) {
+  Result<std::optional<Message>> message = reader_.took(count);
+  if (!message) {
+    return std::unexpected(handshake_ ? of_handshake(std::move(message.error()))
+                                      : strange(std::move(message.error().reason)));
+  }
+  if (!*message) {
+    return Step{};
+  }
+  std::expected<Step, Ending> step = hear(std::move(**message));
+  if (step) {
+    step->heard = true;
+  }
+  return step;
+}
+
+std::expected<Talk::Step, Ending> Talk::hear(Message message) {
+  if (message.type == Type::Refused || message.type == Type::Failed) {
+    return std::unexpected(refused(message.body));
+  }
+  switch (stage_) {
+    case Stage::Greeting:
+      return welcomed(message);
+    case Stage::Proving:
+      return admitted(message);
+    case Stage::Requesting:
+      return ready(message);
+    case Stage::Idle:
+    case Stage::Working:
+      return report(std::move(message));
+  }
+  std::unreachable();
+}
+
+std::expected<Talk::Step, Ending> Talk::welcomed(const Message& message) {
+  const Result<Message> proof = handshake_->proof(message);
+  if (!proof) {
+    return std::unexpected(of_handshake(proof.error()));
+  }
+  stage_ = Stage::Proving;
+  return Step{.say = control::encode(*proof)};
+}
+
+std::expected<Talk::Step, Ending> Talk::admitted(const Message& message) {
+  Result<control::Admittance> admittance = handshake_->admitted(message);
+  if (!admittance) {
+    return std::unexpected(of_handshake(admittance.error()));
+  }
+  program_ = std::move(admittance->server.program);
+  handshake_.reset();
+  reader_.allow(kMostFacts);
+  stage_ = Stage::Requesting;
+  return Step{.say = control::encode(
+                  {Type::Request, {{"kind", "preflight"}, {"parameters", Json::object()}}})};
+}
+
+std::expected<Talk::Step, Ending> Talk::ready(const Message& message) {
+  if (message.type == Type::Queued) {
+    waits_for_ = control::error_in(message.body, peer_);
+    return Step{};
+  }
+  if (message.type != Type::Ready) {
+    return std::unexpected(
+        strange(fmt::format("a {} came where a ready was expected", name_of(message.type))));
+  }
+  Result<HostFacts> facts = host_facts_in(part(message.body, "facts"));
+  if (!facts) {
+    return std::unexpected(strange(describe(facts.error())));
+  }
+  reader_.allow(options_.most_document);
+  waits_for_.reset();
+  stage_ = Stage::Idle;
+  return Step{.event = Came{.host = host_,
+                            .address = address_,
+                            .program = std::exchange(program_, {}),
+                            .facts = std::move(*facts)}};
+}
+
+std::expected<Talk::Step, Ending> Talk::report(Message message) {
+  if (message.type != Type::Report) {
+    return std::unexpected(
+        strange(fmt::format("a {} came where a report was expected", name_of(message.type))));
+  }
+  control::Fields in(message.body, "report");
+  const Result<TaskNumber> number =
+      in.finish(static_cast<TaskNumber>(in.integer("task", 0, UINT32_MAX)));
+  if (!number) {
+    return std::unexpected(strange(number.error().reason));
+  }
+  if (was_given_up(*number)) {
+    return Step{};
+  }
+  if (!task_ || *task_ != *number) {
+    return std::unexpected(strange("it answered what it had not been asked"));
+  }
+  const auto error = message.body.find("error");
+  const auto document = message.body.find("document");
+  Answered answered{.host = host_, .task = *number};
+  if (error != message.body.end() && error->is_object()) {
+    answered.document = std::unexpected(control::error_in(*error, peer_));
+  } else if (document != message.body.end() && document->is_object()) {
+    answered.document = std::move(*document);
+  } else {
+    return std::unexpected(strange("a report has neither a document nor an error"));
+  }
+  task_.reset();
+  stage_ = Stage::Idle;
+  return Step{.event = std::move(answered)};
+}
+
+std::string Talk::begin(TaskNumber number, const Task& task) {
+  Json body = body_of(task);
+  body["task"] = number;
+  task_ = number;
+  stage_ = Stage::Working;
+  return control::encode({Type::Begin, std::move(body)});
+}
+
+std::string Talk::give_up(TaskNumber number) {
+  if (task_ != number) {
+    return {};
+  }
+  if (given_up_.size() == kMostGivenUp) {
+    given_up_.erase(given_up_.begin());
+  }
+  given_up_.push_back(number);
+  task_.reset();
+  stage_ = Stage::Idle;
+  return control::encode({Type::Note, {{"task", number}}});
+}
+
+bool Talk::was_given_up(TaskNumber number) { return std::erase(given_up_, number) > 0; }
+
+Ending Talk::silent() const {
+  if (stage_ == Stage::Greeting || stage_ == Stage::Proving) {
+    return of_handshake(
+        {.kind = ErrorKind::Timeout, .operation = "", .subject = peer_, .reason = ""});
+  }
+  if (waits_for_) {
+    return {.presence = Presence::Refused, .error = *waits_for_};
+  }
+  return {.presence = Presence::Lost,
+          .error = {.kind = ErrorKind::Timeout,
+                    .operation = "wait",
+                    .subject = peer_,
+                    .reason = "its agent says nothing any more",
+                    .next_step = "is the host overloaded? 'chokepoint doctor' there tells"}};
+}
+
+Ending Talk::closed() const {
+  if (handshake_) {
+    return {.presence = Presence::Strange,
+            .error = {.kind = ErrorKind::Refused,
+                      .operation = "",
+                      .subject = peer_,
+                      .reason = "it took the connection and closed it without a word",
+                      .next_step = "is it 'chokepoint serve' that listens there?"}};
+  }
+  return {.presence = Presence::Lost,
+          .error = {.kind = ErrorKind::Refused,
+                    .operation = "",
+                    .subject = peer_,
+                    .reason = "its agent closed the connection",
+                    .next_step = "does 'chokepoint serve' still run there? its log says more"}};
+}
+
+Ending Talk::failed(Error error) const {
+  if (handshake_ && error.code == ECONNRESET) {
+    return closed();
+  }
+  if (error.next_step.empty()) {
+    error.next_step = "is the host up, and its link?";
+  }
+  return {.presence = Presence::Lost, .error = std::move(error)};
+}
+
+Ending Talk::of_handshake(Error error) const {
+  error.subject = peer_;
+  return {.presence = presence_of(error.kind), .error = control::explained(std::move(error))};
+}
+
+Ending Talk::refused(const Json& body) const {
+  Error error = control::error_in(body, peer_);
+  if (stage_ == Stage::Idle || stage_ == Stage::Working) {
+    return {.presence = Presence::Lost, .error = std::move(error)};
+  }
+  const Presence presence = presence_of(error.kind);
+  if (presence == Presence::Strange && error.next_step.empty()) {
+    error.next_step = kSameVersion;
+  }
+  return {.presence = presence, .error = std::move(error)};
+}
+
+Ending Talk::strange(std::string reason) const {
+  return {.presence = Presence::Strange,
+          .error = {.kind = ErrorKind::Malformed,
+                    .operation = "",
+                    .subject = peer_,
+                    .reason = std::move(reason),
+                    .next_step = std::string(kSameVersion)}};
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,145 @@
+#include "preflight/commands/hosts.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "base/host/host_list.h"
+#include "base/net/address.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using lead::HostWanted;
+using Hosts = std::vector<HostWanted>;
+
+constexpr std::size_t kLargestFile = 16 << 20;
+
+Result<> add(Hosts& all, const std::string& word, std::uint16_t port) {
+  Result<Hosts> more = hosts_in(word, port);
+  if (!more) {
+    return std::unexpected(more.error());
+  }
+  std::ranges::move(*more, std::back_inserter(all));
+  return {};
+}
+
+Result<std::string> content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string content(kLargestFile + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!file.is_open() || file.bad()) {
+    return fail(ErrorKind::Usage, "", "--hosts-file " + path, "cannot be read",
+                "give a file with a host on each line");
+  }
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  if (content.size() > kLargestFile) {
+    return fail(ErrorKind::Usage, "", "--hosts-file " + path, "is no list of hosts");
+  }
+  return content;
+}
+
+// A host on each line, as mpirun's files have it: what follows the name ("slots=4") and comments
+// are left alone.
+Result<Hosts> hosts_in_file(const std::string& path, std::uint16_t port) {
+  const Result<std::string> content = content_of(path);
+  if (!content) {
+    return std::unexpected(content.error());
+  }
+  Hosts all;
+  std::istringstream lines(*content);
+  for (std::string line; std::getline(lines, line);) {
+    std::string word;
+    std::istringstream words(line.substr(0, line.find('#')));
+    if (words >> word) {
+      if (const Result<> added = add(all, word, port); !added) {
+        return std::unexpected(added.error());
+      }
+    }
+  }
+  return all;
+}
+
+Result<Hosts> given_hosts(const HostFlags& flags, const cli::Environment& environment) {
+  const auto port = static_cast<std::uint16_t>(flags.port);
+  Hosts all;
+  for (const std::string& word : flags.hosts) {
+    if (const Result<> added = add(all, word, port); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  if (!flags.file.empty()) {
+    Result<Hosts> more = hosts_in_file(flags.file, port);
+    if (!more) {
+      return more;
+    }
+    std::ranges::move(*more, std::back_inserter(all));
+  }
+  if (!flags.hosts.empty() || !flags.file.empty()) {
+    return all;
+  }
+  const auto job = environment("SLURM_JOB_NODELIST");
+  return job ? hosts_in(*job, port) : all;
+}
+
+std::optional<std::string> named_twice(const Hosts& hosts) {
+  std::set<std::pair<std::string, std::uint16_t>> seen;
+  for (const HostWanted& host : hosts) {
+    if (!seen.emplace(host.name, host.port).second) {
+      return host.name;
+    }
+  }
+  return std::nullopt;
+}
+
+// "name:5211" or "gpu[01-16]:5211", not an address of IPv6.
+std::optional<net::HostPort> with_port(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  if (colon == std::string::npos || word.find(':') != colon) {
+    return std::nullopt;
+  }
+  const Result<net::HostPort> tail = net::parse_host_port("x" + word.substr(colon), 0);
+  return tail ? std::optional(net::HostPort{word.substr(0, colon), tail->port}) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Hosts> hosts_in(const std::string& word, std::uint16_t port) {
+  const Result<net::HostPort> plain = net::parse_host_port(word, port);
+  if (plain && net::Address::parse(plain->host)) {
+    return Hosts{{.name = plain->host, .port = plain->port}};
+  }
+  const std::optional<net::HostPort> split = with_port(word);
+  const Result<std::vector<std::string>> names = host::hosts_of(split ? split->host : word);
+  if (!names) {
+    return std::unexpected(names.error());
+  }
+  Hosts hosts;
+  for (const std::string& name : *names) {
+    hosts.push_back({.name = name, .port = split ? split->port : port});
+  }
+  return hosts;
+}
+
+Result<Hosts> wanted_hosts(const HostFlags& flags, const cli::Environment& environment) {
+  Result<Hosts> hosts = given_hosts(flags, environment);
+  if (!hosts) {
+    return hosts;
+  }
+  if (hosts->empty()) {
+    return fail(ErrorKind::Usage, "", "HOST", "is missing",
+                "name two hosts or more, give --hosts-file, or run it inside a Slurm job");
+  }
+  if (hosts->size() == 1) {
+    return fail(ErrorKind::Usage, "", hosts->front().name, "is one host alone",
+                "name another one; 'chokepoint doctor' looks at one host");
+  }
+  if (const std::optional<std::string> twice = named_twice(*hosts)) {
+    return fail(ErrorKind::Usage, "", *twice, "is named twice", "name each host once");
+  }
+  return hosts;
+}
+
+}  // namespace chokepoint::preflight

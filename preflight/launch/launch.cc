@@ -1,0 +1,71 @@
+#include "preflight/launch/launch.h"
+
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "preflight/launch/attended.h"
+#include "preflight/launch/copy.h"
+#include "preflight/launch/hosts.h"
+#include "preflight/launch/names.h"
+#include "preflight/launch/way.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+Result<> check(const LaunchWanted& wanted) {
+  if (wanted.key.empty() || wanted.key.find('\n') != std::string::npos) {
+    return fail(ErrorKind::Usage, "", "the key", "one line is handed to the agents",
+                "head -c 32 /dev/urandom | base64 makes one");
+  }
+  if (!wanted.tarball.empty()) {
+    if (const Result<Copy> copy = Copy::of_file(wanted.tarball, wanted.version); !copy) {
+      return std::unexpected(copy.error());
+    }
+  }
+  return check_names(wanted.hosts);
+}
+
+Result<std::filesystem::path> own_program() {
+  std::error_code code;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code) {
+    return fail(from_errno(code.value(), "find", "this program"));
+  }
+  return path;
+}
+
+// Three for each host.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+class Nothing final : public Launch {
+ public:
+  std::optional<Error> trouble(std::size_t) override { return {}; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Launch>> launch(Launcher launcher, const LaunchWanted& wanted,
+                                       const sys::Clock& clock, const sys::Root& root) {
+  if (launcher == Launcher::None) {
+    return std::make_unique<Nothing>();
+  }
+  if (const Result<> checked = check(wanted); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const Result<std::filesystem::path> program = own_program();
+  if (!program) {
+    return std::unexpected(program.error());
+  }
+  raise_descriptor_limit();
+  return Attended::start(
+      std::make_unique<HostsWork>(way_of(launcher), wanted, *program, clock, root), wanted, clock);
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "preflight/lead/phases.h"
+#include "preflight/lead/readings.h"
+#include "preflight/lead/step.h"
+
+namespace chokepoint::preflight::lead {
+namespace {
+
+using control::Json;
+using plan::Pair;
+
+constexpr std::size_t kMostCuts = 3;
+constexpr std::size_t kLeastHostsForCut = 4;
+
+// What a way reaches by itself, as far as that is known.
+Figure alone(const WayResult& way) {
+  return way.alone_mbps && way.tcp_mbps ? std::max(way.alone_mbps, way.tcp_mbps)
+         : way.alone_mbps               ? way.alone_mbps
+                                        : way.tcp_mbps;
+}
+
+bool is_known(Course& course, const Pair& pair) {
+  const PairResult* result = course.pair(pair.first, pair.second);
+  return result != nullptr && alone(result->there) && alone(result->back);
+}
+
+std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> hosts) {
+  std::erase_if(hosts, [&](HostIndex host) { return !course.is_present(host); });
+  return hosts;
+}
+
+// Each host once, and in one group only, whoever made the cut.
+plan::Cut clean(const Course& course, const plan::Cut& cut) {
+  plan::Cut made{.left = present_of(course, cut.left), .right = present_of(course, cut.right)};
+  std::set<HostIndex> seen;
+  for (std::vector<HostIndex>* group : {&made.left, &made.right}) {
+    std::erase_if(*group, [&](HostIndex host) { return !seen.insert(host).second; });
+  }
+  return made;
+}
+
+std::vector<plan::Cut> wanted_cuts(const Course& course, const Advisers& advisers) {
+  std::vector<plan::Cut> cuts;
+  if (advisers.cuts) {
+    cuts = advisers.cuts(course.measured);
+  }
+  if (cuts.empty()) {
+    cuts.push_back(plan::halves(course.present()));
+  }
+  cuts.resize(std::min(cuts.size(), kMostCuts));
+  return cuts;
+}
+
+// A pair's two ways while all others were on as well.
+struct Both {
+  Pair pair = {};
+  WayResult there = {};
+  WayResult back = {};
+};
+
+Job both_ways(Course& course, Both& both) {
+  Task task = task_to(course, TaskKind::Tcp, both.pair.second, course.wanted.effort.cut);
+  task.receives = true;
+  return {.host = both.pair.first,
+          .peer = both.pair.second,
+          .task = std::move(task),
+          .keep = [&both](const Json& document) {
+            return read_together(document, both.there, both.back);
+          }};
+}
+
+void add_way(Course& course, HostIndex from, HostIndex to, float mbps, CutResult& result) {
+  result.ways.emplace_back(from, to);
+  result.together_mbps += static_cast<double>(mbps);
+  WayResult* way = course.way(from, to);
+  const Figure by_itself = way == nullptr ? std::nullopt : alone(*way);
+  if (way != nullptr) {
+    way->together_mbps = mbps;
+  }
+  if (by_itself && result.alone_mbps) {
+    *result.alone_mbps += static_cast<double>(*by_itself);
+  } else {
+    result.alone_mbps.reset();
+  }
+}
+
+void load(Course& course, const plan::Cut& cut) {
+  std::vector<Both> all;
+  for (const Pair& pair :
+       plan::across(cut, [&](const Pair& each) { return is_known(course, each); })) {
+    all.push_back({.pair = pair});
+  }
+  std::vector<Job> jobs;
+  jobs.reserve(all.size());
+  for (Both& both : all) {
+    jobs.push_back(both_ways(course, both));
+  }
+  run_step(course, fmt::format("everything at once, {} pairs across", all.size()),
+           course.wanted.effort.cut + plan::kTaskCost, std::move(jobs));
+  CutResult result{.left = cut.left, .right = cut.right, .alone_mbps = 0.0};
+  for (const Both& both : all) {
+    if (both.there.together_mbps && both.back.together_mbps) {
+      add_way(course, both.pair.first, both.pair.second, *both.there.together_mbps, result);
+      add_way(course, both.pair.second, both.pair.first, *both.back.together_mbps, result);
+    }
+  }
+  if (!result.ways.empty()) {
+    course.measured.cuts.push_back(std::move(result));
+  }
+}
+
+}  // namespace
+
+void test_again(Course& course, const Advisers& advisers) {
+  if (!advisers.suspects || course.is_over()) {
+    return;
+  }
+  std::vector<Pair> ways = advisers.suspects(course.measured);
+  const std::size_t all = ways.size();
+  const std::size_t most = course.wanted.effort.most_suspects;
+  if (all > most) {
+    course.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
+                                 all - most, all));
+    ways.resize(most);
+  }
+  const std::chrono::milliseconds each = course.wanted.effort.again + plan::kTaskCost;
+  course.expect_more(each * static_cast<std::int64_t>(ways.size()));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto [from, to] = ways[i];
+    WayResult* way = course.way(from, to);
+    if (way == nullptr) {
+      continue;
+    }
+    std::vector<Job> job{
+        {.host = from,
+         .peer = to,
+         .task = task_to(course, TaskKind::Tcp, to, course.wanted.effort.again),
+         .keep = [way](const Json& document) { return read_alone(document, *way); }}};
+    if (!run_step(course, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()), each,
+                  std::move(job))) {
+      course.leave_out(fmt::format("{} of {} suspect ways were not tested again, for want of time",
+                                   ways.size() - i, ways.size()));
+      return;
+    }
+  }
+}
+
+void load_cuts(Course& course, const Advisers& advisers) {
+  if (course.is_over() || course.present().size() < kLeastHostsForCut) {
+    return;
+  }
+  for (const plan::Cut& cut : wanted_cuts(course, advisers)) {
+    if (!course.has_time_for(course.wanted.effort.cut + plan::kTaskCost)) {
+      course.leave_out("everything at once, for want of time (--time-limit)");
+      return;
+    }
+    load(course, clean(course, cut));
+  }
+}
+
+void run_collective(Course& course) {
+  const auto has_gloo = [&](HostIndex host) {
+    const auto& facts = course.measured.hosts[host].facts;
+    return facts && facts->has_gloo;
+  };
+  std::vector<HostIndex> ranks = course.present();
+  const std::size_t all = ranks.size();
+  std::erase_if(ranks, [&](HostIndex host) { return !has_gloo(host); });
+  if (course.is_over() || all < 2) {
+    return;
+  }
+  if (ranks.size() < all) {
+    course.leave_out(fmt::format("{} of {} hosts in the collective: they have no libgloo",
+                                 all - ranks.size(), all));
+  }
+  if (ranks.size() > kMostHostsInTask) {
+    course.leave_out(fmt::format("{} of {} hosts in the collective: it has {} at most",
+                                 ranks.size() - kMostHostsInTask, ranks.size(), kMostHostsInTask));
+    ranks.resize(kMostHostsInTask);
+  }
+  if (ranks.size() < 2) {
+    return;
+  }
+  const plan::Effort& effort = course.wanted.effort;
+  Task task{.kind = TaskKind::Collective,
+            .port = course.wanted.hosts[ranks.front()].port,
+            .time = effort.collective,
+            .bytes = effort.collective_bytes};
+  for (const HostIndex host : ranks) {
+    task.hosts.push_back(course.measured.hosts[host].address);
+  }
+  CollectiveResult result{.backend = "gloo", .ranks = static_cast<int>(ranks.size())};
+  std::vector<Job> job{
+      {.host = ranks.front(),
+       .task = std::move(task),
+       .keep = [&result](const Json& document) { return read_collective(document, result); },
+       .failed = [&result](const Error& error) { result.error = error; }}};
+  if (!run_step(course, fmt::format("a collective over {} hosts", ranks.size()),
+                effort.collective + 10 * plan::kTaskCost, std::move(job))) {
+    if (!course.is_over()) {
+      course.leave_out("the collective, for want of time (--time-limit)");
+    }
+    return;
+  }
+  if (result.error || result.bus_mbps) {
+    course.measured.collective = std::move(result);
+  }
+}
+
+}  // namespace chokepoint::preflight::lead

@@ -1,0 +1,44 @@
+// What agents' documents say, as figures: each reader fills its part of what was measured, or tells
+// that the document is malformed and fills nothing. Pure functions.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/control/message.h"
+#include "base/sys/error.h"
+#include "preflight/result/measured.h"
+
+namespace chokepoint::preflight::lead {
+
+// chokepoint.probe.tcp/1 of one direction.
+Result<> read_tcp(const control::Json& document, WayResult& way);
+// The same, with nothing else on: its throughput alone.
+Result<> read_alone(const control::Json& document, WayResult& way);
+// chokepoint.probe.tcp/1 of both directions at once, as one of many pairs.
+Result<> read_together(const control::Json& document, WayResult& sent, WayResult& received);
+
+// chokepoint.probe.udp/1 of both directions; asked by pair.a.
+Result<> read_loss(const control::Json& document, PairResult& pair);
+// From the same: b's monotonic clock less a's, which says nothing by itself: each counts from when
+// its host was started.
+std::optional<double> monotonic_offset_ms(const control::Json& document);
+// chokepoint.probe.latency/1
+Result<> read_latency(const control::Json& document, PairResult& pair);
+// chokepoint.probe.path/1, asked by pair.a.
+Result<> read_path(const control::Json& document, PairResult& pair);
+
+// chokepoint.rdma/1
+Result<> read_rdma_bandwidth(const control::Json& document, WayResult& way);
+Result<> read_rdma_latency(const control::Json& document, PairResult& pair);
+
+// chokepoint.collective/1
+Result<> read_collective(const control::Json& document, CollectiveResult& result);
+
+// chokepoint.doctor/1
+Result<> read_doctor(const control::Json& document, HostResult& host);
+// chokepoint.names/1, in the order in which `asked` was.
+Result<> read_names(const control::Json& document, const std::vector<HostIndex>& asked,
+                    HostResult& host);
+
+}  // namespace chokepoint::preflight::lead

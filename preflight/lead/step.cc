@@ -1,0 +1,203 @@
+#include "preflight/lead/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace chokepoint::preflight::lead {
+namespace {
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+// Beside what the agent itself gives a task: the way there and back, through a coordinator with
+// thousands of them.
+constexpr std::chrono::milliseconds kGrace{5000};
+constexpr int kMostSilences = 2;
+
+Error silent(const std::string& name) {
+  return {.kind = ErrorKind::Timeout,
+          .operation = "preflight",
+          .subject = name,
+          .reason = "its agent did not answer",
+          .next_step = "look at the host, and at what 'chokepoint serve' wrote there"};
+}
+
+}  // namespace
+
+std::string words_of(const Course& course, const Job& job) {
+  const std::string test(name_of(job.task.kind));
+  if (!job.peer) {
+    return test;
+  }
+  const bool both = job.task.sends == job.task.receives;
+  return fmt::format("{} {} {} {} {}", test, both ? "between" : "from",
+                     course.name_of(job.task.sends ? job.host : *job.peer), both ? "and" : "to",
+                     course.name_of(job.task.sends ? *job.peer : job.host));
+}
+
+Step::Step(Course& course, std::vector<Job> jobs)
+    : course_(course), jobs_(std::move(jobs)), queues_(course.measured.hosts.size()) {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    queues_[jobs_[i].host].jobs.push_back(i);
+  }
+}
+
+void Step::run() {
+  look_at_ns_ = std::numeric_limits<std::int64_t>::max();
+  for (HostIndex host = 0; host < queues_.size(); ++host) {
+    begin_next(host);
+  }
+  while (running_ > 0) {
+    const std::int64_t until = std::min(look_at_ns_, course_.deadline_ns());
+    const std::optional<Event> event = course_.next(until);
+    if (course_.is_over() || course_.clock.monotonic_ns() >= course_.deadline_ns()) {
+      give_up_all();
+      return;
+    }
+    if (event) {
+      handle(*event);
+    }
+    end_overdue(course_.clock.monotonic_ns());
+  }
+}
+
+void Step::begin_next(HostIndex host) {
+  Queue& queue = queues_[host];
+  while (!queue.running && queue.next < queue.jobs.size()) {
+    const std::size_t place = queue.jobs[queue.next++];
+    const Job& job = jobs_[place];
+    if (!course_.is_present(host) || (job.peer && !course_.is_present(*job.peer))) {
+      ++ended_;
+      continue;
+    }
+    const std::int64_t bound = (longest(job.task) + kGrace).count() * kNsPerMs;
+    const Running begun{.number = course_.next_number(),
+                        .job = place,
+                        .until_ns = course_.clock.monotonic_ns() + bound};
+    queue.running = begun;
+    look_at_ns_ = std::min(look_at_ns_, begun.until_ns);
+    ++running_;
+    course_.agents.ask(host, begun.number, job.task);
+  }
+}
+
+void Step::handle(const Event& event) {
+  std::visit([this](const auto& each) { on(each); }, event);
+}
+
+// Too late: who is there was decided, and the rounds are made.
+void Step::on(const Came& /*came*/) {}
+
+void Step::on(const Went& went) {
+  if (course_.is_present(went.host)) {
+    drop(went.host, Presence::Lost, went.error);
+  }
+}
+
+void Step::on(const Answered& answered) {
+  if (answered.host >= queues_.size()) {
+    return;
+  }
+  const std::optional<Running> running = queues_[answered.host].running;
+  if (!running || running->number != answered.task) {
+    return;
+  }
+  course_.silences[answered.host] = 0;
+  finished(answered.host);
+  keep(jobs_[running->job], answered);
+  begin_next(answered.host);
+}
+
+void Step::keep(const Job& job, const Answered& answered) {
+  std::optional<Error> error;
+  if (!answered.document) {
+    error = answered.document.error();
+  } else if (const Result<> kept = job.keep(*answered.document); !kept) {
+    error = kept.error();
+  }
+  if (error && job.failed) {
+    job.failed(*error);
+  } else if (error) {
+    const HostIndex peer = job.peer.value_or(job.host);
+    course_.trouble(job.host, peer, std::string(name_of(job.task.kind)), std::move(*error));
+  }
+}
+
+void Step::end_overdue(std::int64_t now) {
+  if (now < look_at_ns_) {
+    return;
+  }
+  look_at_ns_ = std::numeric_limits<std::int64_t>::max();
+  for (HostIndex host = 0; host < queues_.size(); ++host) {
+    if (queues_[host].running && now >= queues_[host].running->until_ns) {
+      overdue(host);
+    }
+    if (queues_[host].running) {
+      look_at_ns_ = std::min(look_at_ns_, queues_[host].running->until_ns);
+    }
+  }
+}
+
+void Step::overdue(HostIndex host) {
+  if (++course_.silences[host] >= kMostSilences) {
+    drop(host, Presence::Lost, silent(course_.name_of(host)));
+    return;
+  }
+  const Running running = *queues_[host].running;
+  course_.agents.give_up(host, running.number);
+  finished(host);
+  keep(jobs_[running.job], {.host = host,
+                            .task = running.number,
+                            .document = std::unexpected(silent(course_.name_of(host)))});
+  begin_next(host);
+}
+
+void Step::drop(HostIndex host, Presence presence, Error error) {
+  course_.lose(host, presence, std::move(error), under_way_at(host));
+  if (queues_[host].running) {
+    course_.agents.give_up(host, queues_[host].running->number);
+    finished(host);
+  }
+  begin_next(host);
+  give_up_with(host);
+}
+
+void Step::give_up_with(HostIndex peer) {
+  for (HostIndex host = 0; host < queues_.size(); ++host) {
+    const std::optional<Running> running = queues_[host].running;
+    if (running && jobs_[running->job].peer == peer) {
+      course_.agents.give_up(host, running->number);
+      finished(host);
+      begin_next(host);
+    }
+  }
+}
+
+void Step::give_up_all() {
+  for (HostIndex host = 0; host < queues_.size(); ++host) {
+    if (queues_[host].running) {
+      course_.agents.give_up(host, queues_[host].running->number);
+      finished(host);
+    }
+  }
+}
+
+void Step::finished(HostIndex host) {
+  queues_[host].running.reset();
+  --running_;
+  ++ended_;
+  course_.tell(static_cast<double>(ended_) / static_cast<double>(jobs_.size()));
+}
+
+// Its own task, or the one in which it is the peer.
+std::string Step::under_way_at(HostIndex host) const {
+  for (HostIndex each = 0; each < queues_.size(); ++each) {
+    const std::optional<Running>& running = queues_[each].running;
+    if (running && (each == host || jobs_[running->job].peer == host)) {
+      return words_of(course_, jobs_[running->job]);
+    }
+  }
+  return course_.doing();
+}
+
+}  // namespace chokepoint::preflight::lead

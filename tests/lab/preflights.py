@@ -1,0 +1,115 @@
+"""A preflight of a cluster: run, read, and held against what is wrong there."""
+
+import dataclasses
+import json
+import time
+
+from kernel import Failed
+
+# This machine's clock, buffers and processors are no part of the test.
+LIMITS = """
+[link]
+{rate}
+
+[doctor]
+take = "nothing"
+"""
+SERIOUS = ("WARNING", "CRITICAL")
+START_SECONDS = 5  # beyond the announced: the program's own start, on a machine that others use
+
+
+@dataclasses.dataclass
+class Told:
+    status: int
+    document: dict
+    progress: str
+    seconds: float
+
+    def serious(self):
+        """Findings, with hosts by name."""
+        names = [host["name"] for host in self.document["hosts"]]
+        return [{**check, "hosts": [names[host] for host in check["hosts"]]}
+                for check in self.document["checks"] if check["status"] in SERIOUS]
+
+    def ways(self):
+        """{(from, to): {figure: value}} of all pairs, the pair's own figures included."""
+        names = [host["name"] for host in self.document["hosts"]]
+        pairs = self.document["pairs"]
+        found = {}
+        for place in range(pairs["count"]):
+            a, b = names[pairs["a"][place]], names[pairs["b"][place]]
+            of_pair = {name: values[place] for name, values in pairs.items()
+                       if isinstance(values, list) and values}
+            for way, side in (((a, b), "there"), ((b, a), "back")):
+                found[way] = of_pair | {name: values[place] for name, values in pairs[side].items()
+                                        if values}
+        return found
+
+    def text(self):
+        lines = [f"{check['status']} {check['id']} {check['subject']}: {check['found']}"
+                 f" (wanted {check['wanted']}) {check['why']}" for check in self.serious()]
+        return "\n".join([f"exit status {self.status} after {self.seconds:.1f} s", *lines])
+
+
+def limits_file(cluster, knows_rates):
+    """`knows_rates`: what the cables carry stands in it, as NICs of the lab do not know."""
+    file = cluster.lab.folder / "limits.toml"
+    file.write_text(LIMITS.format(rate=f"rate_mbps = {cluster.rate_mbps}" if knows_rates else ""))
+    return file
+
+
+def words(cluster, *more, knows_rates=False):
+    return ["chokepoint", "preflight", "--json", "--strict", "--key-file", cluster.key,
+            "--limits", limits_file(cluster, knows_rates), *more, *cluster.names]
+
+
+def start(cluster, *more, on=None, **how):
+    return (on or cluster.head).start(words(cluster, *more, **how))
+
+
+def finish(process, began, timeout=100):
+    status = process.wait(timeout)
+    seconds = time.monotonic() - began
+    try:
+        return Told(status, json.loads(process.stdout()), process.stderr(), seconds)
+    except ValueError as error:
+        raise Failed(f"no JSON document ({error}): {process.told()}") from None
+
+
+def run(cluster, *more, midway=None, after=0, **how):
+    """`midway` is called so many seconds after the start, and by its return the hosts are other."""
+    began = time.monotonic()
+    process = start(cluster, *more, **how)
+    if midway:
+        time.sleep(after)
+        midway()
+    return finish(process, began)
+
+
+def complaints(told, truth, cluster):
+    """What is not as it should be, a line each; nothing where all is right."""
+    serious = told.serious()
+    wanted_status = 3 if truth.hosts else 0
+    if told.status != wanted_status:
+        yield f"exit status {told.status} instead of {wanted_status}"
+    if truth.hosts and not any(check["id"] in truth.ids and set(check["hosts"]) <= set(truth.hosts)
+                               and check["hosts"] for check in serious):
+        yield f"no {' or '.join(truth.ids)} of {', '.join(truth.hosts)}"
+    for check in serious:
+        beyond = set(check["hosts"]) - set(truth.hosts) - set(truth.may)
+        if beyond or not truth.hosts or not check["hosts"]:
+            yield f"{check['id']} of {check['subject']}: {check['found']}"
+    yield from not_measured(told, truth, cluster)
+
+
+def not_measured(told, truth, cluster):
+    ways = told.ways()
+    well = [name for name in cluster.names if name not in truth.lost]
+    for sender in well:
+        for receiver in well:
+            if sender != receiver:
+                figures = ways.get((sender, receiver), {})
+                lacking = [name for name in ("rtt_ms", "udp_packets", "tcp_mbps")
+                           if figures.get(name) is None]
+                if lacking:
+                    yield f"no {', '.join(lacking)} from {sender} to {receiver}"

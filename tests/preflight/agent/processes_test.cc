@@ -1,0 +1,239 @@
+// Real servers, and the tests that they start: this program itself, on loopback.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <fstream>
+
+#include "base/control/client.h"
+#include "base/net/socket.h"
+#include "preflight/agent/service.h"
+#include "preflight/result/host_facts.h"
+#include "preflight/task/task.h"
+#include "tests/preflight/agent/made_program.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using control::Client;
+using control::Json;
+using control::Message;
+using control::Type;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kKey = "0123456789abcdef0123";
+
+// One that was free a moment ago.
+std::uint16_t free_port() {
+  const net::Endpoint any{net::Address::parse("127.0.0.1").value(), 0};
+  const sys::Descriptor listener = std::move(net::listen(any, 1, {}).value());
+  return net::local_endpoint(listener.get())->port;
+}
+
+bool ends(pid_t pid) {
+  for (int i = 0; i < 400 && kill(pid, 0) == 0; ++i) {
+    std::this_thread::sleep_for(milliseconds(25));
+  }
+  return kill(pid, 0) != 0;
+}
+
+class Processes : public testing::Test {
+ protected:
+  void TearDown() override {
+    if (server_ && server_->poll().value() == std::nullopt) {
+      std::ignore = server_->signal(SIGTERM);
+      std::ignore = server_->wait();
+    }
+  }
+
+  // What it is to read from standard input is written there, and it stays open.
+  void serve(std::vector<std::string> flags, const std::string& input = "") {
+    std::array<int, 2> fds{};
+    ASSERT_EQ(pipe2(fds.data(), O_CLOEXEC), 0);
+    const sys::Descriptor in(fds[0]);
+    input_.reset(fds[1]);
+    ASSERT_EQ(write(fds[1], input.data(), input.size()), std::ssize(input));
+    const sys::Descriptor out(open(out_.path().c_str(), O_WRONLY | O_CLOEXEC));
+    std::vector<std::string> command{CHOKEPOINT_PROGRAM, "serve", "--quiet",
+                                     "--port=" + std::to_string(port_)};
+    command.insert(command.end(), flags.begin(), flags.end());
+    server_ = std::move(
+        sys::Process::start({.command = command, .in = in.get(), .out = out.get()}).value());
+  }
+
+  Result<Client> connect(std::optional<control::Secret> key) const {
+    const control::ClientOptions options{
+        .peer = {"127.0.0.1", port_}, .key = key, .own = {"chokepoint test", "login1"}};
+    for (int i = 0; i < 400; ++i) {
+      Result<Client> client = Client::connect(options, soon());
+      if (client || client.error().kind != ErrorKind::Refused || key.has_value() != had_key_) {
+        return client;
+      }
+      std::this_thread::sleep_for(milliseconds(25));
+    }
+    return Client::connect(options, soon());
+  }
+  Client coordinator(const std::string& key = "") {
+    had_key_ = !key.empty();
+    Client client = std::move(
+        connect(had_key_ ? std::optional(control::secret_of(key)) : std::nullopt).value());
+    EXPECT_TRUE(client.request(std::string(kPreflightKind), Json::object(), soon(),
+                               [](const std::string&) {}));
+    return client;
+  }
+  static net::Patience soon() { return net::Patience::of(seconds(60)); }
+  static void begin(Client& client, const Task& task) {
+    Json body = body_of(task);
+    body["task"] = 1;
+    ASSERT_TRUE(client.channel().send({Type::Begin, std::move(body)}, soon()));
+  }
+  static Json done(Client& client, const Task& task) {
+    begin(client, task);
+    const Result<Message> said = client.channel().expect(Type::Report, soon());
+    return said ? said->body : Json{{"none", describe(said.error())}};
+  }
+  Task to_itself(TaskKind kind) const {
+    return {.kind = kind,
+            .peer = "127.0.0.1",
+            .port = port_,
+            .time = milliseconds(200),
+            .receives = true,
+            .rate_bits_per_s = 1e6};
+  }
+  // A test that takes its time, and the process that is at it.
+  pid_t begin_a_long_one(Client& client) {
+    Task task = to_itself(TaskKind::Tcp);
+    task.time = seconds(60);
+    begin(client, task);
+    std::vector<pid_t> below;
+    for (int i = 0; i < 400 && below.empty(); ++i) {
+      std::this_thread::sleep_for(milliseconds(25));
+      below = sys::descendants(server_->pid(), sys::Root("/"));
+    }
+    EXPECT_EQ(below.size(), 1U);
+    return below.empty() ? -1 : below.front();
+  }
+  static std::string content(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fakes::TemporaryFile out_{""};
+  std::uint16_t port_ = free_port();
+  bool had_key_ = false;
+  std::optional<sys::Process> server_;
+  sys::Descriptor input_;
+};
+
+TEST_F(Processes, EveryTestIsDone) {
+  serve({});
+  Client client = coordinator();
+  const auto schema = [&](TaskKind kind) {
+    const Json report = done(client, to_itself(kind));
+    return report.contains("document") ? report["document"]["schema"].get<std::string>()
+                                       : report.dump();
+  };
+  EXPECT_EQ(schema(TaskKind::Doctor), "chokepoint.doctor/1");
+  EXPECT_EQ(schema(TaskKind::Latency), "chokepoint.probe.latency/1");
+  EXPECT_EQ(schema(TaskKind::Loss), "chokepoint.probe.udp/1");
+  EXPECT_EQ(schema(TaskKind::Path), "chokepoint.probe.path/1");
+  EXPECT_EQ(schema(TaskKind::Tcp), "chokepoint.probe.tcp/1");
+  // Where there is no device, and where there is one: it is asked for as its command wants it.
+  for (const TaskKind kind : {TaskKind::RdmaLatency, TaskKind::RdmaBandwidth}) {
+    EXPECT_THAT(done(client, to_itself(kind)).dump(), Not(HasSubstr("--help")));
+  }
+}
+
+TEST_F(Processes, ACollectiveIsLedWhereThereIsGloo) {
+  serve({});
+  had_key_ = false;
+  Client client = std::move(connect(std::nullopt).value());
+  const Result<Json> ready = client.request(std::string(kPreflightKind), Json::object(), soon(),
+                                            [](const std::string&) {});
+  if (!host_facts_in(ready.value()["facts"]).value().has_gloo) {
+    GTEST_SKIP() << "built without Gloo";
+  }
+  Task task = to_itself(TaskKind::Collective);
+  task.hosts = {"127.0.0.1"};
+  task.bytes = 65536;
+  EXPECT_EQ(done(client, task)["document"]["schema"], "chokepoint.collective/1");
+}
+
+TEST_F(Processes, WhatFailsIsToldInItsOwnWords) {
+  serve({});
+  Client client = coordinator();
+  Task task = to_itself(TaskKind::Tcp);
+  task.port = free_port();
+  const Json error = done(client, task)["error"];
+  EXPECT_EQ(error["operation"], "probe tcp");
+  EXPECT_THAT(error["reason"].get<std::string>(), HasSubstr("connection refused"));
+}
+
+TEST_F(Processes, TestsProveTheServersKey) {
+  const fakes::TemporaryFile key(std::string(kKey) + "\n");
+  serve({"--key-file", key.path()});
+  Client client = coordinator(kKey);
+  // It is read once, so it may be out of reach by now.
+  unlink(key.path().c_str());
+  // Some of them connect more than once.
+  for (const TaskKind kind : {TaskKind::Latency, TaskKind::Loss, TaskKind::Path, TaskKind::Tcp}) {
+    EXPECT_TRUE(done(client, to_itself(kind)).contains("document")) << name_of(kind);
+  }
+  const Json path = done(client, to_itself(TaskKind::Path))["document"];
+  EXPECT_THAT(path.dump(), Not(HasSubstr("a key has 16"))) << path;
+  const pid_t child = begin_a_long_one(client);
+  const std::string folder = "/proc/" + std::to_string(child);
+  EXPECT_THAT(content(folder + "/cmdline"), HasSubstr("--key-file=/dev/stdin"));
+  EXPECT_THAT(content(folder + "/cmdline") + content(folder + "/environ"), Not(HasSubstr(kKey)));
+}
+
+TEST_F(Processes, WhatAServerStartedEndsWithItsCoordinator) {
+  serve({});
+  pid_t child = -1;
+  {
+    Client client = coordinator();
+    child = begin_a_long_one(client);
+  }
+  EXPECT_TRUE(ends(child));
+}
+
+TEST_F(Processes, OnALeashTheKeyIsTheFirstLine) {
+  serve({"--leash"}, std::string(kKey) + "\n");
+  Client client = coordinator(kKey);
+  EXPECT_EQ(done(client, to_itself(TaskKind::Tcp))["document"]["schema"], "chokepoint.probe.tcp/1");
+  const Result<Client> stranger = connect(control::secret_of("another key, as long"));
+  EXPECT_FALSE(stranger);
+  EXPECT_EQ(content(out_.path()), "");
+}
+
+TEST_F(Processes, OnALeashItEndsWithItsInputAndAllThatItStarted) {
+  serve({"--leash"}, std::string(kKey) + "\n");
+  Client client = coordinator(kKey);
+  const pid_t child = begin_a_long_one(client);
+  input_.reset();
+  EXPECT_EQ(server_->wait()->code, 0);
+  EXPECT_TRUE(ends(child));
+  EXPECT_EQ(content(out_.path()), "");
+}
+
+TEST_F(Processes, OnALeashATerminalThatGoesEndsItInOrder) {
+  serve({"--leash"}, std::string(kKey) + "\n");
+  Client client = coordinator(kKey);
+  const pid_t child = begin_a_long_one(client);
+  ASSERT_TRUE(server_->signal(SIGHUP));
+  EXPECT_EQ(server_->wait()->code, 0);
+  EXPECT_TRUE(ends(child));
+}
+
+TEST_F(Processes, OnALeashWithoutAKeyThereIsNoServer) {
+  serve({"--leash"}, "short\n");
+  EXPECT_EQ(server_->wait()->code, 2);
+}
+
+}  // namespace
+}  // namespace chokepoint::preflight

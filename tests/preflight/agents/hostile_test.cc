@@ -1,0 +1,148 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/preflight/agents/leader.h"
+#include "tests/preflight/crowd/crowd.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using crowd::Crowd;
+using crowd::CrowdOptions;
+using crowd::Way;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+struct Case {
+  Way way = Way::Good;
+  Presence presence = Presence::Strange;
+  std::string says = {};
+};
+
+std::vector<Case> cases() {
+  return {{Way::Silent, Presence::Strange, "it took the connection and said nothing"},
+          {Way::Closes, Presence::Strange, "closed it without a word"},
+          {Way::Http, Presence::Strange, "does another program listen"},
+          {Way::Garbage, Presence::Strange, "does another program listen"},
+          {Way::HugeLength, Presence::Strange, "at most 4096"},
+          {Way::HalfFrame, Presence::Strange, "it took the connection and said nothing"},
+          {Way::WrongFraming, Presence::Strange, "framing 2 is not known"},
+          {Way::DeepWelcome, Presence::Strange, "nested too deep"},
+          {Way::OtherVersion, Presence::Strange, "the server speaks version 2"},
+          {Way::OldVersion, Presence::Strange, "same version of chokepoint"},
+          {Way::Impostor, Presence::Refused, "key"},
+          {Way::Busy, Presence::Refused, "another preflight is on"},
+          {Way::NoSuchService, Presence::Strange, "same version of chokepoint"},
+          {Way::NeverReady, Presence::Lost, "says nothing any more"},
+          {Way::QueuesForEver, Presence::Refused, "many are ahead"},
+          {Way::StrangeFacts, Presence::Strange, "same version of chokepoint"},
+          {Way::Hidden, Presence::Lost, "closed the connection"},
+          {Way::NeverAnswers, Presence::Lost, "says nothing any more"},
+          {Way::NeverReads, Presence::Lost, "says nothing any more"},
+          {Way::Dies, Presence::Lost, "does 'chokepoint serve' still run there?"},
+          {Way::HalfAnswer, Presence::Lost, "says nothing any more"},
+          {Way::WrongTask, Presence::Strange, "what it had not been asked"},
+          {Way::AnswersTwice, Presence::Strange, "what it had not been asked"},
+          {Way::Unasked, Presence::Strange, "what it had not been asked"},
+          {Way::DeepAnswer, Presence::Strange, "nested too deep"},
+          {Way::LargeAnswer, Presence::Strange, "at most"},
+          {Way::NoObject, Presence::Strange, "not a JSON object"},
+          {Way::InvalidText, Presence::Strange, "not a JSON object"},
+          {Way::NeitherNor, Presence::Strange, "neither a document nor an error"},
+          {Way::ErrorOfWrongType, Presence::Strange, "neither a document nor an error"},
+          {Way::WrongMessage, Presence::Strange, "a result came"},
+          {Way::Floods, Presence::Strange, "what it had not been asked"}};
+}
+
+// Short where a hostile agent alone is waited for; a good one answers at once.
+CrewOptions options_for(const Crowd& crowd) {
+  CrewOptions options = impatient(crowd.hosts());
+  options.handshake = milliseconds(1500);
+  options.getting_ready = milliseconds(1500);
+  options.beyond_task = milliseconds(0);
+  options.giving_up = milliseconds(500);
+  return options;
+}
+
+class Hostile : public testing::TestWithParam<Case> {};
+
+TEST_P(Hostile, IsAloneInIt) {
+  const Result<std::unique_ptr<Crowd>> crowd =
+      Crowd::start({.hosts = 3, .ways = {{1, GetParam().way}}});
+  ASSERT_TRUE(crowd);
+  CrewOptions options = options_for(**crowd);
+  options.longest = [](const Task&) { return milliseconds(1500); };
+  const Story story = lead(std::move(options), 5, seconds(30));
+  EXPECT_EQ(story.all_answered(5), (std::set<HostIndex>{0, 2}));
+  ASSERT_EQ(story.went.size(), 1U);
+  ASSERT_TRUE(story.went.contains(1));
+  EXPECT_EQ(story.went.at(1).presence, GetParam().presence);
+  EXPECT_THAT(describe(story.went.at(1).error), HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Hostile, testing::ValuesIn(cases()), [](const auto& each) {
+  std::string name(name_of(each.param.way));
+  std::erase(name, '-');
+  return name;
+});
+
+TEST(Hostile, EveryWayIsTried) {
+  std::set<Way> tried{Way::Good, Way::ByteByByte, Way::UglyWords};
+  for (const Case& each : cases()) {
+    tried.insert(each.way);
+  }
+  EXPECT_EQ(tried.size(), static_cast<std::size_t>(Way::Last));
+}
+
+TEST(Hostile, AByteAtATimeIsStillAnAgent) {
+  const auto crowd = Crowd::start({.hosts = 2, .ways = {{0, Way::ByteByByte}}});
+  ASSERT_TRUE(crowd);
+  const Story story = lead(impatient((*crowd)->hosts()), 1, seconds(60));
+  EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0, 1}));
+}
+
+TEST(Hostile, UglyWordsArriveAsTheyAre) {
+  const auto crowd = Crowd::start({.hosts = 1, .ways = {{0, Way::UglyWords}}});
+  ASSERT_TRUE(crowd);
+  const Story story = lead(impatient((*crowd)->hosts()), 1, seconds(20));
+  ASSERT_TRUE(story.came.contains(0));
+  EXPECT_EQ(story.came.at(0).program, crowd::ugly_words());
+  ASSERT_EQ(story.answers.at(0).size(), 1U);
+  ASSERT_FALSE(story.answers.at(0)[0]);
+  EXPECT_EQ(story.answers.at(0)[0].error().reason, crowd::ugly_words());
+}
+
+void among(HostIndex hosts, int times) {
+  CrowdOptions options{.hosts = hosts};
+  std::map<HostIndex, Presence> wanted;
+  HostIndex host = 3;
+  while (host < hosts) {
+    for (const Case& each : cases()) {
+      if (host < hosts) {
+        options.ways[host] = each.way;
+        wanted[host] = each.presence;
+      }
+      host += 7;
+    }
+  }
+  const auto crowd = Crowd::start(std::move(options));
+  ASSERT_TRUE(crowd);
+  CrewOptions wanted_of = options_for(**crowd);
+  wanted_of.longest = [](const Task&) { return milliseconds(4000); };
+  wanted_of.handshake = milliseconds(5000);
+  wanted_of.giving_up = milliseconds(2000);
+  const Story story = lead(std::move(wanted_of), times, seconds(120));
+  EXPECT_EQ(story.all_answered(static_cast<std::size_t>(times)).size(), hosts - wanted.size());
+  ASSERT_EQ(story.went.size(), wanted.size());
+  for (const auto& [each, presence] : wanted) {
+    ASSERT_TRUE(story.went.contains(each));
+    EXPECT_EQ(story.went.at(each).presence, presence) << each;
+  }
+}
+
+TEST(Hostile, SomeAmongAHundred) { among(100, 5); }
+TEST(Hostile, SomeAmongAThousand) { among(1000, 5); }
+
+}  // namespace
+}  // namespace chokepoint::preflight

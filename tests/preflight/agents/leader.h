@@ -1,0 +1,97 @@
+// Leads made-up rounds through a crew, as simply as can be: every host that comes is asked so many
+// times, one task after the other, and what happens is kept.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "preflight/agents/crew.h"
+
+namespace chokepoint::preflight {
+
+inline constexpr std::chrono::milliseconds kShort{300};
+
+// Patience of tests: nothing is waited for longer than it has to be.
+inline CrewOptions impatient(std::vector<net::HostPort> hosts) {
+  CrewOptions options{.hosts = std::move(hosts)};
+  options.own = {.program = "chokepoint 0.1.0", .host = "coordinator"};
+  return options;
+}
+
+inline Task latency(const std::string& peer) {
+  return {.kind = TaskKind::Latency, .peer = peer, .time = std::chrono::milliseconds(10)};
+}
+
+struct Story {
+  std::map<HostIndex, Came> came = {};
+  std::map<HostIndex, Went> went = {};
+  std::map<HostIndex, std::vector<Result<control::Json>>> answers = {};
+
+  std::set<HostIndex> all_answered(std::size_t times) const {
+    std::set<HostIndex> hosts;
+    for (const auto& [host, list] : answers) {
+      const bool good = std::ranges::all_of(list, [](const auto& each) { return bool(each); });
+      if (good && list.size() == times) {
+        hosts.insert(host);
+      }
+    }
+    return hosts;
+  }
+};
+
+class Leader {
+ public:
+  Leader(Crew& crew, std::size_t hosts, int times) : crew_(crew), open_(hosts), times_(times) {}
+
+  // Until every host has answered all or is gone.
+  Story lead(std::chrono::seconds most) {
+    const net::Patience patience = net::Patience::of(most);
+    while (open_ > 0) {
+      const Result<std::optional<Event>> event = crew_.next(patience);
+      if (!event || !*event) {
+        break;
+      }
+      std::visit([&](const auto& each) { happened(each); }, **event);
+    }
+    return std::move(story_);
+  }
+
+ private:
+  void ask(HostIndex host) { crew_.ask(host, next_++, latency("127.1.0.1")); }
+
+  void happened(const Came& came) {
+    story_.came[came.host] = came;
+    ask(came.host);
+  }
+  void happened(const Went& went) {
+    story_.went[went.host] = went;
+    const auto answers = story_.answers.find(went.host);
+    const bool was_done = answers != story_.answers.end() &&
+                          answers->second.size() >= static_cast<std::size_t>(times_);
+    open_ -= was_done ? 0 : 1;
+  }
+  void happened(const Answered& answered) {
+    auto& answers = story_.answers[answered.host];
+    answers.push_back(answered.document);
+    if (answers.size() < static_cast<std::size_t>(times_)) {
+      ask(answered.host);
+    } else if (answers.size() == static_cast<std::size_t>(times_)) {
+      --open_;
+    }
+  }
+
+  Crew& crew_;
+  std::size_t open_;
+  int times_;
+  TaskNumber next_ = 1;
+  Story story_;
+};
+
+inline Story lead(CrewOptions options, int times, std::chrono::seconds most) {
+  const std::size_t hosts = options.hosts.size();
+  Result<std::unique_ptr<Crew>> crew = Crew::make(std::move(options));
+  return crew ? Leader(**crew, hosts, times).lead(most) : Story{};
+}
+
+}  // namespace chokepoint::preflight

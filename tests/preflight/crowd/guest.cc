@@ -1,0 +1,244 @@
+#include "tests/preflight/crowd/guest.h"
+
+#include <fmt/format.h>
+
+#include "base/control/wire_error.h"
+#include "tests/preflight/crowd/answers.h"
+
+namespace chokepoint::preflight::crowd {
+namespace {
+
+using control::Json;
+using control::Message;
+using control::Type;
+using std::chrono::milliseconds;
+
+constexpr int kFarTooDeep = 100'000;
+constexpr std::uint32_t kLarge = 3'000'000;
+constexpr std::uint32_t kTooLarge = 64'000'000;
+
+control::Identity identity(HostIndex host, Way way) {
+  return way == Way::UglyWords ? control::Identity{ugly_words(), ugly_words()}
+                               : control::Identity{"chokepoint 0.1.0", name_of_host(host)};
+}
+
+std::optional<control::Secret> key_of(const Guest::Setting& setting, Way way) {
+  return way == Way::Impostor ? control::Secret{1, 2, 3} : setting.key;
+}
+
+std::string report(std::uint32_t number, std::string_view rest) {
+  return frame(Type::Report, fmt::format(R"({{"task":{},{}}})", number, rest));
+}
+
+Error refusal(ErrorKind kind, std::string reason) {
+  return {.kind = kind, .operation = "", .subject = "", .reason = std::move(reason)};
+}
+
+}  // namespace
+
+Guest::Guest(const Setting& setting, HostIndex host, Way way)
+    : setting_(setting),
+      host_(host),
+      way_(way),
+      handshake_(identity(host, way), key_of(setting, way)) {}
+
+std::string Guest::leave(std::string last_words) {
+  is_over_ = true;
+  return last_words;
+}
+
+std::string Guest::greeting() {
+  switch (way_) {
+    case Way::Closes:
+      return leave({});
+    case Way::Http:
+      return leave("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    case Way::Garbage:
+      due_ = Clock::now();
+      return std::string(1000, '\xff');
+    case Way::HugeLength:
+      return frame_of_length(Type::Welcome, 0xfffffff0U);
+    case Way::HalfFrame:
+      return frame_of_length(Type::Welcome, 300) + R"({"version":1,"non)";
+    case Way::WrongFraming:
+      return frame_of_length(Type::Welcome, 2, 2) + "{}";
+    case Way::DeepWelcome:
+      return frame(Type::Welcome, nested(2000));
+    case Way::OldVersion:
+      return leave(encode(control::refused(
+          refusal(ErrorKind::Newer, "the client speaks versions 1 to 1 of the protocol"))));
+    default:
+      return {};
+  }
+}
+
+std::string Guest::took(std::size_t count) {
+  const Result<std::optional<Message>> message = reader_.took(count);
+  if (!message) {
+    return leave({});
+  }
+  return *message ? hear(**message) : std::string();
+}
+
+std::string Guest::hear(const Message& message) {
+  if (way_ == Way::Silent || way_ == Way::HalfFrame) {
+    return {};
+  }
+  ++heard_;
+  switch (message.type) {
+    case Type::Hello:
+      return welcome(message);
+    case Type::Proof:
+      return admit(message);
+    case Type::Request:
+      return request();
+    case Type::Begin:
+      return begin(message);
+    case Type::Note:
+      return give_up(message);
+    case Type::Stop:
+      return control::encode({Type::Result});
+    default:
+      return leave({});
+  }
+}
+
+std::string Guest::give_up(const Message& message) {
+  const bool is_it = number_ && message.body.value("task", std::uint32_t{0}) == *number_;
+  if (!is_it || way_ == Way::NeverAnswers || way_ == Way::HalfAnswer) {
+    return {};
+  }
+  due_.reset();
+  return report(*std::exchange(number_, std::nullopt), R"("error":{"reason":"given up"})");
+}
+
+std::string Guest::welcome(const Message& hello) {
+  Result<Message> answer = handshake_.welcome(hello);
+  if (!answer) {
+    return leave(encode(control::refused(answer.error())));
+  }
+  if (way_ == Way::OtherVersion) {
+    answer->body["version"] = 2;
+  }
+  return encode(*answer);
+}
+
+std::string Guest::admit(const Message& proof) {
+  const Result<> checked = handshake_.check(proof);
+  if (!checked && way_ != Way::Impostor) {
+    return leave(encode(control::refused(checked.error())));
+  }
+  return encode(handshake_.admit("0123456789abcdef0123456789abcdef", "127.0.0.1", {}));
+}
+
+std::string Guest::request() {
+  const std::string good = control::encode({Type::Ready, ready_body(setting_.network, host_)});
+  switch (way_) {
+    case Way::Busy:
+      return encode(control::failed(refusal(ErrorKind::Busy, "another preflight is on")));
+    case Way::NoSuchService:
+      return encode(
+          control::failed(refusal(ErrorKind::Unsupported, "this server offers no such test")));
+    case Way::NeverReady:
+      return {};
+    case Way::QueuesForEver:
+      due_ = Clock::now();
+      return {};
+    case Way::StrangeFacts:
+      return frame(Type::Ready, R"({"facts":{"host":7,"interfaces":"none"}})");
+    case Way::Hidden:
+      return leave({});
+    case Way::Unasked:
+      return good + report(1, R"("document":{})");
+    case Way::NeverReads:
+      reads_ = false;
+      return good;
+    default:
+      return good;
+  }
+}
+
+std::string Guest::begin(const Message& message) {
+  number_ = message.body.value("task", std::uint32_t{0});
+  const Result<Task> task = task_in(message.body);
+  if (!task) {
+    return frame(Type::Report,
+                 Json{{"task", *number_}, {"error", control::body_of(task.error())}}.dump());
+  }
+  task_ = *task;
+  if (way_ == Way::Good || way_ == Way::ByteByByte) {
+    due_ = Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(setting_.time_factor * task_.time);
+    return {};
+  }
+  return answer_wrongly(*number_);
+}
+
+std::string Guest::answer_wrongly(std::uint32_t number) {
+  const std::string good = right_answer(number, 1);
+  switch (way_) {
+    case Way::Dies:
+      return leave({});
+    case Way::HalfAnswer:
+      return frame_of_length(Type::Report, kLarge) + std::string(kLarge / 10, ' ');
+    case Way::WrongTask:
+      return right_answer(number + 1, 1);
+    case Way::AnswersTwice:
+      return good + good;
+    case Way::DeepAnswer:
+      return report(number, R"("document":)" + nested(kFarTooDeep));
+    case Way::LargeAnswer:
+      return frame_of_length(Type::Report, kTooLarge);
+    case Way::NoObject:
+      return frame(Type::Report, "[]");
+    case Way::InvalidText:
+      return report(number, "\"document\":{\"a\":\"\xff\xfe\"}");
+    case Way::NeitherNor:
+      return report(number, R"("documents":{})");
+    case Way::ErrorOfWrongType:
+      return report(number, R"("error":[1,2,3])");
+    case Way::WrongMessage:
+      return frame(Type::Result, "{}");
+    case Way::Floods:
+      due_ = Clock::now();
+      return good;
+    case Way::UglyWords:
+      return frame(
+          Type::Report,
+          Json{{"task", number}, {"error", control::body_of(refusal(ErrorKind::Io, ugly_words()))}}
+              .dump());
+    default:
+      return {};
+  }
+}
+
+std::string Guest::right_answer(std::uint32_t number, int together) const {
+  return report(number,
+                R"("document":)" + answer(setting_.network, host_, task_, together, number));
+}
+
+bool Guest::is_crossing() const {
+  return number_ && task_.kind == TaskKind::Tcp &&
+         crosses(setting_.network, host_, host_at(task_.peer));
+}
+
+std::string Guest::tick(int together) {
+  switch (way_) {
+    case Way::Garbage:
+      due_ = Clock::now() + milliseconds(1);
+      return std::string(1000, '\xff');
+    case Way::QueuesForEver:
+      due_ = Clock::now() + milliseconds(1);
+      return control::encode(
+          {Type::Queued, control::body_of(refusal(ErrorKind::Busy, "many are ahead"))});
+    case Way::Floods:
+      due_ = Clock::now() + milliseconds(1);
+      return number_ ? right_answer(*number_, together) : std::string();
+    default:
+      due_.reset();
+      return number_ ? right_answer(*std::exchange(number_, std::nullopt), together)
+                     : std::string();
+  }
+}
+
+}  // namespace chokepoint::preflight::crowd

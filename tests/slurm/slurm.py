@@ -1,0 +1,142 @@
+"""Slurm on a cluster of the lab: Debian's own slurmctld on head, a slurmd on each host, and munged.
+
+    slurm = Slurm(Cluster(lab, 3))
+    slurm.start()
+    slurm.run(["srun", "-N", "3", "hostname"])
+
+Everything is root's, and nothing of it is the machine's: sockets, keys, state and logs lie in the
+lab's folder. Hosts share the machine's files, so that one munged is enough.
+"""
+
+import os
+import secrets
+import shutil
+
+from checks import soon
+from kernel import Failed
+
+CONTROLLER_PORT, NODE_PORT = 6817, 6818
+READY_SECONDS = 30
+CPUS = 4
+
+# No cgroups, no accounting, and nothing waited for that a test has no need of. What the machine has
+# is not what the nodes are to have.
+CONFIGURATION = """
+ClusterName=lab
+SlurmctldHost=head({head})
+SlurmUser=root
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
+MpiDefault=none
+ReturnToService=0
+JobRequeue=1
+KillWait=2
+MessageTimeout=5
+FirstJobId=100
+NodeName={names} CPUs={cpus} State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=5 State=UP
+"""
+
+
+class Slurm:
+    def __init__(self, cluster, more=()):
+        """`more`: further lines of slurm.conf."""
+        cluster.lab.needs("slurmctld", "slurmd", "munged", "srun", "sbatch", "scontrol")
+        self.cluster, self.head = cluster, cluster.head
+        self.folder = cluster.lab.folder / "slurm"
+        (self.folder / "state").mkdir(parents=True)
+        for host in cluster.hosts:
+            (self.folder / "spool" / host.name).mkdir(parents=True)
+        # Nothing is asked of cgroups, but without a version slurmd goes looking for one.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        self.configuration = self.folder / "slurm.conf"
+        self.configuration.write_text(CONFIGURATION.format(
+            head=cluster.address("head"), folder=self.folder, names=",".join(cluster.names),
+            controller_port=CONTROLLER_PORT, node_port=NODE_PORT, cpus=CPUS)
+            + "".join(f"{line}\n" for line in more))
+        for host in [self.head, *cluster.hosts]:
+            host.environment["SLURM_CONF"] = str(self.configuration)
+
+    def start(self):
+        self.start_munge()
+        self.controller = self.head.serve(["slurmctld", "-D"], CONTROLLER_PORT)
+        self.nodes = {host.name: host.serve(["slurmd", "-D"], NODE_PORT)
+                      for host in self.cluster.hosts}
+        for name in self.nodes:
+            soon(lambda: self.state(name) == "IDLE", READY_SECONDS, f"{name} idle")
+        return self
+
+    def start_munge(self):
+        key = self.folder / "munge.key"
+        key.touch(mode=0o600)
+        key.write_bytes(secrets.token_bytes(128))
+        socket = self.folder / "munge.socket"
+        munged = self.head.start(
+            ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={socket}",
+             f"--pid-file={self.folder}/munge.pid", f"--log-file={self.folder}/munge.log",
+             f"--seed-file={self.folder}/munge.seed"])
+        munged.until(socket.exists, READY_SECONDS, "socket of munged")
+
+    def run(self, words, timeout=60, **how):
+        """What a user runs on the controller's host."""
+        return self.head.run(words, timeout, **how)
+
+    def node(self, name):
+        """What the controller knows of a node: 'scontrol show node', as a dictionary."""
+        told = self.run(["scontrol", "--oneliner", "show", "node", name]).stdout()
+        return fields_of(told)
+
+    def state(self, name):
+        return self.node(name)["State"]
+
+    def reason(self, name):
+        return self.node(name).get("Reason", "")
+
+    def job(self, number):
+        return fields_of(self.run(["scontrol", "--oneliner", "show", "job", number]).stdout())
+
+    def submit(self, words, folder):
+        """sbatch in this folder; the job's number."""
+        told = self.run(["sbatch", "--parsable", "--chdir", folder, *words]).stdout()
+        return int(told.strip().split(";")[0])
+
+    def await_job(self, number, state="COMPLETED", seconds=60):
+        end = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
+        soon(lambda: self.job(number)["JobState"] in end, seconds, f"end of job {number}")
+        found = self.job(number)
+        if found["JobState"] != state:
+            raise Failed(f"job {number} is {found['JobState']}: {found}")
+        return found
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text()
+
+
+def fields_of(line):
+    """'Name=value …': a value ends where the next name begins."""
+    fields, name = {}, None
+    for word in line.split():
+        head, equals, rest = word.partition("=")
+        if equals and head[:1].isupper() and head.replace("_", "").replace(":", "").isalnum():
+            name = head
+            fields[name] = rest
+        elif name:
+            fields[name] += f" {word}"
+    return fields
