@@ -115,6 +115,24 @@ TEST(Names, ThatOneHostSeesDifferently) {
   EXPECT_THAT(troubles_of(cluster), ElementsAre("name.differs: name gpu3 on gpu6"));
 }
 
+TEST(Names, ThatIsAnothersOnOneHost) {
+  Cluster cluster({.hosts = 4});
+  cluster.look_up_names();
+  cluster.host(1).names[3].addresses = {made_address(2)};
+  const Judgement judgement = judge(cluster.measured(), {}, nullptr);
+  EXPECT_THAT(troubles_of(judgement), ElementsAre("name.differs: name gpu3 on gpu1"));
+  EXPECT_THAT(judgement.findings.front().hosts, ElementsAre(1));
+}
+
+TEST(Names, ThatIsLoopbackOnAnotherHost) {
+  Cluster cluster({.hosts = 4});
+  cluster.look_up_names();
+  cluster.host(1).names[3].addresses = {"127.0.0.1"};
+  const Judgement judgement = judge(cluster.measured(), {}, nullptr);
+  EXPECT_THAT(troubles_of(judgement), ElementsAre("name.loopback: name gpu3 on gpu1"));
+  EXPECT_THAT(judgement.findings.front().hosts, ElementsAre(1));
+}
+
 TEST(Clocks, OfOneHost) {
   Cluster cluster({.hosts = 8});
   cluster.shift_clock(6, 900);
