@@ -104,6 +104,17 @@ TEST(Windows, OfOneSmallBufferWhereNoPortTellsItsRate) {
               ElementsAre("path.window: gpu1 net.ipv4.tcp_rmem, net.ipv4.tcp_wmem"));
 }
 
+// As a kernel gave it: four times the window that the buffer stands for.
+TEST(Windows, OfABufferThatLetsMoreThroughThanItStandsFor) {
+  Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
+  give_small_buffers(cluster, 3);
+  cluster.host_facts(3).receive_buffer_bytes = cluster.host_facts(3).send_buffer_bytes = 39'477;
+  cluster.receiving(3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 30; });
+  cluster.sending(3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 40; });
+  EXPECT_THAT(troubles_of(cluster),
+              ElementsAre("path.window: gpu3 net.ipv4.tcp_rmem, net.ipv4.tcp_wmem"));
+}
+
 TEST(Windows, OfTwoHosts) {
   Cluster cluster({.hosts = 2, .speed_mbps = std::nullopt, .rtt_ms = 15});
   give_small_buffers(cluster, 0);
@@ -196,6 +207,12 @@ TEST(Latency, OfOneHost) {
     }
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.latency: gpu2 eth0"));
+}
+
+TEST(Latency, OfOnePairAmongManyAccusesNobody) {
+  Cluster cluster({.hosts = 8});
+  cluster.measured().pairs[3].rtt_ms = 12;
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
 TEST(Families, OfOneHost) {
