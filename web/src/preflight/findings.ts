@@ -44,7 +44,8 @@ function evidence(finding: Ref): Child {
 
 function showButton(scene: Scene, index: number): Child {
   const held = scene.held[index];
-  if (!held || (held.ways.size === 0 && held.hosts.size === 0) || scene.mesh.shown.length === 0) {
+  const isShown = held?.hasWays || scene.mesh.shown.some((host) => held?.hosts.has(host));
+  if (!isShown) {
     return null;
   }
   const button = h("button", { class: "show", attributes: { type: "button" } }, "Show in the map");
@@ -92,7 +93,7 @@ function article(scene: Scene, finding: Ref, index: number): HTMLElement {
     step === null ? null : command(step),
     evidence(finding),
   );
-  scene.picks.follow(() => element.classList.toggle("held", scene.picks.finding === index));
+  scene.picks.follow(() => element.classList.toggle("picked", scene.picks.finding === index));
   return element;
 }
 
@@ -107,7 +108,7 @@ function passed({ document }: Scene): Child {
       { title: "Found", isWide: true, cell: (row) => said(row.at("found")) },
     ],
   });
-  return rows.length === 0 ? null : folded(`${rows.length} checks passed`, table.element);
+  return rows.length === 0 ? null : folded(`${rows.length} check${rows.length === 1 ? "" : "s"} passed`, table.element);
 }
 
 export function findingsSection(scene: Scene): HTMLElement {

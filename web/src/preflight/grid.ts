@@ -14,7 +14,7 @@ export interface Grid {
 }
 
 const largestSquare = 22;
-const letters = 12; // pixels that a name needs
+const letters = 13; // pixels that a name needs
 
 export function gridOf(hosts: number, width: number): Grid {
   const margin = 76;

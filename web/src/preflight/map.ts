@@ -10,7 +10,7 @@ import { readout } from "./readout";
 import type { Scene } from "./scene";
 
 const mostInTable = 16;
-const widest = 820;
+const widest = 620; // leaves room for the figures beside it
 
 export function legend(scale: Scale): HTMLElement {
   const items = Array.from({ length: grades }, (_, grade) => scale.labels[grade] ?? "").map(

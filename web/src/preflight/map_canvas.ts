@@ -12,28 +12,38 @@ import type { Scene } from "./scene";
 const none = 255;
 const own = 254;
 
-interface Painting {
-  readonly scene: Scene;
-  readonly grid: Grid;
+interface Squares {
   readonly worst: Uint8Array; // by row, by column: a grade, `none` or `own`
+  readonly ways: Int32Array; // which one that is: places of row and column among those shown
 }
 
-function worstOf(scene: Scene, metric: Metric, scale: Scale, grid: Grid): Uint8Array {
+interface Painting extends Squares {
+  readonly scene: Scene;
+  readonly grid: Grid;
+  readonly base: HTMLCanvasElement; // all but the cursor, which moves often
+  painted: string; // what the base was painted for
+}
+
+function squaresOf(scene: Scene, metric: Metric, scale: Scale, grid: Grid): Squares {
   const { mesh } = scene;
   const worst = new Uint8Array(grid.lines ** 2).fill(none);
+  const ways = new Int32Array(grid.lines ** 2).fill(-1);
+  const count = mesh.shown.length;
   mesh.shown.forEach((from, row) => {
     mesh.shown.forEach((to, column) => {
       const at = grid.lineOf(row) * grid.lines + grid.lineOf(column);
       const value = from === to ? null : mesh.value(metric, from, to);
-      if (value !== null) {
-        const known = worst[at] ?? none;
-        worst[at] = Math.max(known >= grades ? 0 : known, scale.grade(value));
+      const grade = value === null ? -1 : scale.grade(value);
+      const known = worst[at] ?? none;
+      if (grade > (known < grades ? known : -1)) {
+        worst[at] = grade;
+        ways[at] = row * count + column;
       } else if (from === to && grid.each === 1) {
         worst[at] = own;
       }
     });
   });
-  return worst;
+  return { worst, ways };
 }
 
 function colours(): (grade: number) => string {
@@ -60,7 +70,7 @@ function paintSquares(context: CanvasRenderingContext2D, { grid, worst }: Painti
 
 function paintNames(context: CanvasRenderingContext2D, { scene, grid }: Painting): void {
   context.fillStyle = colourOf("--muted");
-  context.font = `${Math.min(grid.square, 12)}px system-ui, sans-serif`;
+  context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
   for (let line = 0; line < grid.lines; line += grid.namesEvery) {
     const name = scene.mesh.names[scene.mesh.shown[line * grid.each] ?? 0] ?? "";
@@ -117,29 +127,55 @@ function paintCursor(context: CanvasRenderingContext2D, { scene, grid }: Paintin
   context.strokeRect(grid.start(column ?? 0) - 1, grid.start(row ?? 0) - 1, side + 1, side + 1);
 }
 
-function paint(canvas: HTMLCanvasElement, painting: Painting): void {
-  const { size } = painting.grid;
+function sized(canvas: HTMLCanvasElement, size: number): CanvasRenderingContext2D | null {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(size * ratio);
   canvas.height = Math.round(size * ratio);
   const context = canvas.getContext("2d");
+  context?.scale(ratio, ratio);
+  return context;
+}
+
+function paintBase(painting: Painting): void {
+  const wanted = `${document.documentElement.dataset.theme} ${painting.scene.picks.finding}`;
+  const context = wanted === painting.painted ? null : sized(painting.base, painting.grid.size);
   if (context) {
-    context.scale(ratio, ratio);
+    painting.painted = wanted;
     paintSquares(context, painting);
     paintNames(context, painting);
     paintHeld(context, painting);
+  }
+}
+
+function paint(canvas: HTMLCanvasElement, painting: Painting): void {
+  paintBase(painting);
+  const { size } = painting.grid;
+  const context = sized(canvas, size);
+  if (context) {
+    context.drawImage(painting.base, 0, 0, size, size);
     paintCursor(context, painting);
   }
 }
 
-// The way under a point of the canvas, which may be drawn smaller than it is.
-function wayAt(canvas: HTMLCanvasElement, { scene, grid }: Painting, x: number, y: number) {
+// The way under a point of the canvas, which may be drawn smaller than it is; the worst of a square.
+function wayAt(
+  canvas: HTMLCanvasElement,
+  painting: Painting,
+  event: MouseEvent,
+): WayPlace | null {
+  const { scene, grid, ways } = painting;
+  const { shown } = scene.mesh;
   const box = canvas.getBoundingClientRect();
   const line = (at: number, whole: number) => grid.lineAt((at / whole) * grid.size);
-  const [row, column] = [line(y - box.top, box.height), line(x - box.left, box.width)];
-  const from = row === null ? undefined : scene.mesh.shown[row * grid.each];
-  const to = column === null ? undefined : scene.mesh.shown[column * grid.each];
-  return from === undefined || to === undefined ? null : { from, to };
+  const row = line(event.clientY - box.top, box.height);
+  const column = line(event.clientX - box.left, box.width);
+  if (row === null || column === null) {
+    return null;
+  }
+  const worst = ways[row * grid.lines + column] ?? -1;
+  const from = worst < 0 ? row * grid.each : Math.floor(worst / shown.length);
+  const to = worst < 0 ? column * grid.each : worst % shown.length;
+  return { from: shown[from] ?? 0, to: shown[to] ?? 0 };
 }
 
 function stepped(scene: Scene, key: string): WayPlace | null {
@@ -166,7 +202,7 @@ function steer(
   choose: (way: WayPlace) => void,
 ): void {
   const { picks } = painting.scene;
-  const under = (event: MouseEvent) => wayAt(canvas, painting, event.clientX, event.clientY);
+  const under = (event: MouseEvent) => wayAt(canvas, painting, event);
   canvas.addEventListener("mousemove", (event) => {
     const way = under(event);
     if (way) {
@@ -198,7 +234,8 @@ export function mapCanvas(
   width: number,
 ): Drawing {
   const grid = gridOf(scene.mesh.shown.length, width);
-  const painting = { scene, grid, worst: worstOf(scene, metric, scale, grid) };
+  const squares = squaresOf(scene, metric, scale, grid);
+  const painting = { scene, grid, ...squares, base: h("canvas"), painted: "" };
   const words =
     grid.each > 1
       ? `each square the worst of ${grid.each} by ${grid.each} hosts`

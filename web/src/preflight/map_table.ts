@@ -53,7 +53,7 @@ function mark(scene: Scene, squares: readonly (readonly Square[])[]): void {
   const held = scene.picks.finding === null ? null : (scene.held[scene.picks.finding] as Held);
   const { way } = scene.picks;
   for (const { element, way: at } of squares.flat()) {
-    element.classList.toggle("held", held !== null && holds(scene.mesh, held, at));
+    element.classList.toggle("picked", held !== null && holds(scene.mesh, held, at));
     element.classList.toggle("faded", held !== null && !holds(scene.mesh, held, at));
     element.classList.toggle("read", at.from === way?.from && at.to === way?.to);
   }
