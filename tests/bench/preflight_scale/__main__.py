@@ -9,11 +9,10 @@ path is looked at, and doctor on each host.
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
+import sys
 import tempfile
-import time
 
 
 def sizes(text):
@@ -47,17 +46,24 @@ class Crowd:
         self.process.wait()
 
 
-def timed(command, out):
+# In a process of its own: the largest memory of one that was just forked is its parent's.
+MEASURED = """
+import json, os, resource, subprocess, sys, time
+start = time.monotonic()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(json.dumps({"status": os.waitstatus_to_exitcode(status), "wall_s": time.monotonic() - start,
+                  "user_s": usage.ru_utime, "system_s": usage.ru_stime,
+                  "peak_mb": usage.ru_maxrss * 1024 / 1e6}))
+"""
+
+
+def timed(command):
     """Its exit code, and what it took, from its start to its end."""
-    start = time.monotonic()
-    process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    return os.waitstatus_to_exitcode(status), {
-        "wall_s": time.monotonic() - start,
-        "user_s": usage.ru_utime,
-        "system_s": usage.ru_stime,
-        "peak_mb": usage.ru_maxrss / 1000,  # kibibytes, nearly
-    }
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURED, *command], check=True,
+                          capture_output=True, text=True)
+    took = json.loads(done.stdout)
+    return took.pop("status"), took
 
 
 def results_in(document):
@@ -72,9 +78,8 @@ def measure(asked, hosts, flags, folder):
     with Crowd(asked.crowd, hosts) as crowd:
         names.write_bytes(crowd.hosts)
         command = [asked.chokepoint, "preflight", "--hosts-file", str(names), "--seed", "1", *flags]
-        status, took = timed([*command, "--quiet"], subprocess.DEVNULL)
-        kept_status, kept_took = timed([*command, "--quiet", "--keep", str(kept)],
-                                       subprocess.DEVNULL)
+        status, took = timed([*command, "--quiet"])
+        kept_status, kept_took = timed([*command, "--quiet", "--keep", str(kept)])
     assert status == 3 and kept_status == 3, f"exit codes {status}, {kept_status}: 3 was expected"
     document = json.loads(kept.read_text())
     results = results_in(document)
