@@ -142,9 +142,9 @@ std::string collective(const Measured& measured) {
   }
   const CollectiveResult& result = *measured.collective;
   std::string text =
-      fmt::format("{}, {}, {}", result.backend,
-                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank"),
-                  math::format_bytes(static_cast<double>(result.bytes)));
+      fmt::format("{}, {}", result.backend,
+                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank"));
+  text += result.bytes > 0 ? ", " + math::format_bytes(static_cast<double>(result.bytes)) : "";
   if (result.error) {
     return text + ": " + describe(*result.error);
   }
