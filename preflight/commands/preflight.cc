@@ -20,6 +20,7 @@
 #include "preflight/judge/judge.h"
 #include "preflight/judge/suspects.h"
 #include "preflight/report/document.h"
+#include "preflight/report/drain_list.h"
 #include "preflight/report/page.h"
 #include "preflight/report/reading.h"
 
@@ -148,6 +149,8 @@ void PreflightCommand::define(cli::Flags& flags) {
       .option("baseline", &baseline_file_, "FILE", "what got worse since this (--keep's file)")
       .toggle("strict", &strict_, "exit code 3 on warnings, too")
       .group("What to show")
+      .toggle("drain-list", &drain_list_,
+              "for a scheduler: only the hosts at fault, a line each with the reason")
       .toggle("all,a", &all_, "every finding in full, and what passed")
       .option("keep", &keep_, "FILE", "the document, for a later --baseline");
   baseline::define(flags, record_);
@@ -308,6 +311,8 @@ Result<cli::ExitCode> PreflightCommand::show(const Prepared& prepared, const Mea
   const bool is_tested = !measured.pairs.empty();
   if (context.json) {
     cli::print(context, document);
+  } else if (drain_list_) {
+    context.out << drain_list(measured, judgement);
   } else if (is_tested) {
     print_page(context, measured, judgement, all_);
   } else {

@@ -66,6 +66,7 @@ class PreflightCommand final : public cli::Command {
   bool print_limits_ = false;
   std::string baseline_file_ = {};
   bool strict_ = false;
+  bool drain_list_ = false;
   bool all_ = false;
   std::string output_ = {};
   std::string keep_ = {};
