@@ -103,6 +103,8 @@ void PreflightCommand::define(cli::Flags& flags) {
       .option("baseline", &baseline_file_, "FILE", "what got worse since this (--keep's file)")
       .toggle("strict", &showing_.strict, "exit code 3 on warnings, too")
       .group("What to show")
+      .toggle("drain-list", &showing_.drain_list,
+              "for a scheduler: only the hosts at fault, a line each with the reason")
       .toggle("all,a", &showing_.all, "every finding in full, and what passed")
       .option("output,o", &showing_.output, "FILE", "the same as a page for a browser")
       .option("keep", &showing_.keep, "FILE", "the document, for a later --baseline");

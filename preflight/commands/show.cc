@@ -10,6 +10,7 @@
 #include "base/cli/utf8.h"
 #include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
+#include "preflight/report/drain_list.h"
 #include "preflight/report/html.h"
 #include "preflight/report/page.h"
 
@@ -84,6 +85,8 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
   const cli::Json document = document_of(context, measured, judgement);
   if (context.json) {
     cli::print(context, document);
+  } else if (showing.drain_list) {
+    context.out << drain_list(measured, judgement);
   } else if (measured.pairs.empty()) {
     tell_absent(measured, context);
   } else {

@@ -16,6 +16,7 @@ struct Showing {
   Limits limits = {};
   std::optional<Measured> before = {};
   bool strict = false;
+  bool drain_list = false;
   bool all = false;
   std::string output = {};  // the page; empty: none
   std::string keep = {};    // the document; empty: none

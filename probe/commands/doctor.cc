@@ -1,6 +1,9 @@
 #include "probe/commands/doctor.h"
 
+#include <fmt/ostream.h>
+
 #include "base/checks/page.h"
+#include "base/checks/summary.h"
 #include "base/host/inventory.h"
 #include "probe/commands/doctor_report.h"
 #include "probe/host/examine.h"
@@ -21,12 +24,15 @@ cli::Summary DoctorCommand::summary() const {
           .examples = {
               {"chokepoint doctor", "what is wrong with this host, and how to mend it"},
               {"chokepoint doctor --record runs/a", "keep the answer beside the run that follows"},
-              {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"}}};
+              {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"},
+              {"chokepoint doctor --summary", "why a scheduler should not use this host"}}};
 }
 
 void DoctorCommand::define(cli::Flags& flags) {
   flags.group("What to show")
       .toggle("all,a", &all_, "every check in full, and those that passed")
+      .toggle("summary", &summary_,
+              "one line with what is CRITICAL (--strict: or a WARNING), none where nothing is")
       .toggle("strict", &strict_, "exit code 3 on warnings, too")
       .toggle("exit-code", &exit_code_,
               "exit code 3 when a check is CRITICAL: so it is without this, too, unlike diagnose")
@@ -45,9 +51,13 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   }
   const host::Inventory inventory = host::read_inventory(context.root);
   const Checks checks = examine(inventory);
+  const Status limit = strict_ ? Status::Warning : Status::Critical;
   const cli::Json document = document_of(context, checks);
   if (context.json) {
     cli::print(context, document);
+  } else if (summary_) {
+    const std::string line = checks::summary(checks, limit);
+    fmt::print(context.out, "{}{}", line, line.empty() ? "" : "\n");
   } else {
     checks::print_page(context, checks, all_);
   }
@@ -56,7 +66,6 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   if (const Result<> kept = keep(baseline_, finding, context); !kept) {
     return std::unexpected(kept.error());
   }
-  const Status limit = strict_ ? Status::Warning : Status::Critical;
   return worst(checks) >= limit ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
 

@@ -18,6 +18,7 @@ class DoctorCommand final : public cli::Command {
   std::string root_ = "/";
   baseline::Flags baseline_;
   bool all_ = false;
+  bool summary_ = false;
   bool strict_ = false;
   bool exit_code_ = false;  // taken for the sake of scripts that give it to every command
 };

@@ -138,6 +138,12 @@ test("a thousand hosts are drawn, with less than the document holds", async () =
   assert.deepEqual(complaints, []);
 });
 
+test("what was not tested is said", async () => {
+  const { page } = await pageOf("full");
+  const remarks = await page.locator("#remarks").innerText();
+  assert.match(remarks, /takes a sample[^]*interrupted[^]*Left out: the collective/);
+});
+
 test("nobody there leaves no map, and says so", async () => {
   const { page, complaints } = await pageOf("empty");
   assert.match(await page.locator("#map").innerText(), /No two hosts were tested/);

@@ -27,7 +27,7 @@ Error mistake(const HostFlags& flags) {
 
 TEST(WantedHosts, names_addresses_ports_and_lists) {
   EXPECT_EQ(words_of(wanted_hosts({.hosts = {"a", "b:5211", "10.0.0.3", "10.0.0.4:5212", "fd00::1",
-                                             "[fd00::2]:5213", "gpu[08-10]:5214,x"}},
+                                             "[fd00::2]:5213", "gpu[08-10],x:5214"}},
                                   kNothing)),
             (Texts{"a 5210", "b 5211", "10.0.0.3 5210", "10.0.0.4 5212", "fd00::1 5210",
                    "fd00::2 5213", "gpu08 5214", "gpu09 5214", "gpu10 5214", "x 5214"}));

@@ -142,7 +142,7 @@ void FakeAgents::ask(HostIndex host, TaskNumber number, const Task& task) {
     interrupted_ = true;
   } else if (goes && goes(last)) {
     gone.insert(host);
-    plan(at, Went{.host = host, .error = {.kind = ErrorKind::Io, .reason = "gone"}});
+    plan(at, Went{.host = host, .error = {ErrorKind::Io, "", "", 0, "gone"}});
   } else if (!silent || !silent(last)) {
     std::optional<Result<Json>> own = answer ? answer(last) : std::nullopt;
     plan(at, Answered{.host = host,
@@ -173,7 +173,7 @@ Result<std::optional<Event>> FakeAgents::next(const net::Patience& patience) {
       } else if (at->second != Presence::Lost) {
         plan(clock.monotonic_ns(), Went{.host = host,
                                         .presence = at->second,
-                                        .error = {.kind = ErrorKind::Refused, .reason = "no"}});
+                                        .error = {ErrorKind::Refused, "", "", 0, "no"}});
       }
     }
   }

@@ -212,7 +212,8 @@ TEST(Readings, anything_may_stand_anywhere) {
                                Json(INT64_MIN)};
   for (const char* name : {"tcp", "tcp_both", "udp", "latency", "path", "collective"}) {
     const Json real = document(name);
-    for (const auto& [place, was] : real.flatten().items()) {
+    const Json flat = real.flatten();
+    for (const auto& [place, was] : flat.items()) {
       for (const Json& lie : lies) {
         Json said = real;
         said[Json::json_pointer(place)] = lie;

@@ -56,11 +56,12 @@ export function remarksSection({ document, mesh }: Scene): HTMLElement {
     document.at("sampled").isTrue ? ["Not every pair was tested: the plan takes a sample."] : null,
     document.at("interrupted").isTrue ? ["It was interrupted before its end."] : null,
   ].filter((each) => each !== null);
-  const all = [...told, ...troubles];
+  const leftOut = document.at("left_out").items.map((each) => ["Left out: ", said(each)]);
+  const all = [...told, ...leftOut, ...troubles];
   return section(
     { id: "remarks", title: "To know" },
     all.length > 0
       ? list("ul", all, "missing")
-      : note("All that was planned was measured."),
+      : note("Nothing beside what stands above."),
   );
 }
