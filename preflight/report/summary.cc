@@ -18,7 +18,9 @@ constexpr double kBitsPerMbit = 1e6;
 constexpr std::size_t kMostMtus = 4;
 
 std::string ms(double value) {
-  return math::format_duration(std::chrono::nanoseconds(std::llround(value * kNsPerMs)));
+  constexpr double kLongest = 9e18;  // a document that is read may tell of more
+  const double ns = std::clamp(value * kNsPerMs, -kLongest, kLongest);
+  return math::format_duration(std::chrono::nanoseconds(std::llround(ns)));
 }
 
 std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
