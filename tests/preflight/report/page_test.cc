@@ -153,6 +153,22 @@ TEST(Summary, SaysNothingOfWhatWasNotMeasured) {
   EXPECT_THAT(summary_of(Measured{}), ElementsAre());
 }
 
+TEST(Summary, ACollectiveThatFailedSaysWhy) {
+  Measured measured;
+  measured.collective =
+      CollectiveResult{.backend = "gloo",
+                       .ranks = 3,
+                       .error = Error{ErrorKind::Timeout, "collective", "gpu1", 0, "no answer"}};
+  EXPECT_THAT(summary_of(measured),
+              ElementsAre(Pair("all-reduce", "gloo, 3 ranks: collective: gpu1: no answer")));
+}
+
+TEST(Summary, NoFigureIsTooLargeToBeTold) {
+  MadeCluster cluster = made_cluster(2);
+  cluster.measured.pairs[0].rtt_ms = cluster.measured.pairs[0].clock_offset_ms = 1e15F;
+  EXPECT_THAT(summary_of(cluster.measured)[0].second, Not(HasSubstr("-")));
+}
+
 TEST(Summary, HostsThatStandTogetherAreToldTogether) {
   const MadeCluster cluster = made_cluster(9);
   EXPECT_EQ(hosts_in_words(cluster.measured, {8, 0, 1, 2, 4, 5}), "gpu0 to gpu2, gpu4, gpu5, gpu8");
