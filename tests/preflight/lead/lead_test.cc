@@ -88,6 +88,27 @@ TEST(Lead, loss_is_looked_for_at_a_rate_that_fills_no_port) {
   }
 }
 
+TEST(Lead, a_slow_round_trip_is_looked_at_twice) {
+  for (const bool stays : {false, true}) {
+    FakeAgents agents(4);
+    std::size_t seen = 0;
+    agents.answer = [&](const Asked& asked) -> std::optional<Result<control::Json>> {
+      if (asked.task.kind != TaskKind::Latency || asked.host != 0 ||
+          asked.task.peer != FakeAgents::address(3) || (++seen > 1 && !stays)) {
+        return std::nullopt;
+      }
+      control::Json slow = document_for(asked.task);
+      slow["idle_ms"]["median"] = 30.0;
+      return slow;
+    };
+    const Measured measured = led(agents, wanted_of(4));
+    EXPECT_EQ(seen, 2U);
+    EXPECT_FLOAT_EQ(measured.pairs[2].rtt_ms.value(), stays ? 30.0F : 0.2F);
+    EXPECT_EQ(agents.count(TaskKind::Latency), 7U);
+    EXPECT_EQ(agents.faults, 0U);
+  }
+}
+
 TEST(Lead, suspects_are_tested_again_alone) {
   FakeAgents agents(6);
   const Measured measured = led(
