@@ -267,7 +267,7 @@ Result<cli::ExitCode> PreflightCommand::conduct(const Prepared& prepared,
         context.err, "{}\n",
         describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit)));
   }
-  LaunchedAgents agents(**crew, **launched);
+  LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
   lead::Led led;
   {
     cli::Progress bar(context, "preflight", kSteps);
