@@ -53,6 +53,9 @@ InterfaceFacts facts_of(const host::Network& network, const host::Nic& nic) {
     facts.pci_mbps = ceiling_mbps(*nic.pci);
   }
   for (const net::InterfaceAddress& own : nic.settings.addresses) {
+    if (facts.addresses.size() == kMostAddresses) {
+      break;
+    }
     facts.addresses.push_back(own.address.text());
     facts.networks.push_back(
         fmt::format("{}/{}", own.address.network(own.prefix).text(), own.prefix));
@@ -60,8 +63,16 @@ InterfaceFacts facts_of(const host::Network& network, const host::Nic& nic) {
   return facts;
 }
 
+// A host of many containers has an end of a veth for each, which tells nobody anything.
+bool is_telling(const host::Nic& nic) {
+  return is_port(nic) || has_members(nic) || !nic.settings.addresses.empty();
+}
+
 void add_ports(const host::RdmaDevice& device, HostFacts& facts) {
   for (const host::RdmaPort& port : device.ports) {
+    if (facts.rdma.size() == kMostRdmaPorts) {
+      return;
+    }
     const bool is_hardware = device.pci.has_value();
     facts.rdma.push_back(
         {.device = device.name,
@@ -92,8 +103,9 @@ double wall_less_monotonic_ms(const sys::Clock& clock) {
   return static_cast<double>(wall - before - (after - before) / 2) / 1e6;
 }
 
-HostFacts read_facts(const sys::Root& root) {
-  const host::Network network = host::read_network(root);
+HostFacts read_facts(const sys::Root& root) { return facts_of(root, host::read_network(root)); }
+
+HostFacts facts_of(const sys::Root& root, const host::Network& network) {
   const host::Sysctls sysctls = host::read_sysctls(root);
   HostFacts facts{
       .host = sys::host_name(root),
@@ -104,7 +116,9 @@ HostFacts read_facts(const sys::Root& root) {
       .gpus = count_gpus(root),
       .has_gloo = sys::own_library(kGlooModule).has_value()};
   for (const host::Nic& nic : network.nics) {
-    facts.interfaces.push_back(facts_of(network, nic));
+    if (is_telling(nic) && facts.interfaces.size() < kMostInterfaces) {
+      facts.interfaces.push_back(facts_of(network, nic));
+    }
   }
   for (const host::RdmaDevice& device : host::read_rdma(root)) {
     add_ports(device, facts);

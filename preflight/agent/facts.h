@@ -10,6 +10,8 @@
 namespace chokepoint::preflight {
 
 HostFacts read_facts(const sys::Root& root);
+// With interfaces that were read before.
+HostFacts facts_of(const sys::Root& root, const host::Network& network);
 
 // What the time of day is ahead of the monotonic clock.
 double wall_less_monotonic_ms(const sys::Clock& clock);

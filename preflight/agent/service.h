@@ -3,8 +3,8 @@
 // (preflight/task). agents.h draws what is said.
 //
 // One coordinator at a time. It takes no turn: what it starts takes those of the hosts that it is
-// tested against, even where serve is --exclusive. When the coordinator goes or the server stops, what runs is ended. One
-// object for all sessions; serve() runs on a session's thread.
+// tested against, even where serve is --exclusive. When the coordinator goes or the server stops,
+// what runs is ended. One object for all sessions; serve() runs on a session's thread.
 #pragma once
 
 #include <string>

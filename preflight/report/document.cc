@@ -74,6 +74,7 @@ void add_head(Json& document, const Measured& measured) {
   document["sampled"] = measured.is_sampled;
   document["interrupted"] = measured.was_interrupted;
   document["duration_s"] = measured.duration_s;
+  document["left_out"] = measured.left_out;
 }
 
 }  // namespace

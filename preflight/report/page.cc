@@ -88,6 +88,16 @@ void print_troubles(const cli::Context& context, const Measured& measured, bool 
   context.out << '\n';
 }
 
+void print_left_out(const cli::Context& context, const Measured& measured) {
+  const int width = std::min(context.out_terminal.width, kWidestPage);
+  for (const std::string& what : measured.left_out) {
+    const std::string lines = cli::wrapped(cli::printable(what), width, kLabel);
+    fmt::print(context.out, "{:<{}}{}", "left out", kLabel,
+               lines.substr(static_cast<std::size_t>(kLabel)));
+  }
+  context.out << (measured.left_out.empty() ? "" : "\n");
+}
+
 void print_summary(const cli::Context& context, const Measured& measured) {
   const int width = std::min(context.out_terminal.width, kWidestPage);
   for (const auto& [label, text] : summary_of(measured)) {
@@ -106,6 +116,7 @@ void print_page(const cli::Context& context, const Measured& measured, const Jud
   context.out << '\n';
   print_heat_map(context, measured);
   print_summary(context, measured);
+  print_left_out(context, measured);
   print_absent(context, measured);
   print_troubles(context, measured, all);
 }

@@ -18,7 +18,7 @@ using control::Fields;
 
 constexpr double kMostMbps = 1e12;
 constexpr std::size_t kLongestText = 1024;
-constexpr const char* kNextStep = "keep a new baseline: 'chokepoint preflight HOST… --json > FILE'";
+constexpr const char* kNextStep = "keep a new baseline: 'chokepoint preflight HOST… --keep FILE'";
 
 Result<> check_schema(const Json& document) {
   constexpr std::string_view kFamily = "chokepoint.preflight/";
@@ -128,7 +128,7 @@ Result<Measured> parts_in(const Json& document, Measured measured) {
                                                    : pairs_in(*pairs, measured.hosts.size()),
                            measured.pairs, failed);
   const std::size_t hosts = measured.hosts.size();
-  if (is_read &&
+  if (is_read && put(texts_in(document, "left_out"), measured.left_out, failed) &&
       put(each_in<Trouble>(document, "troubles",
                            [&](const Json& each) { return trouble_in(each, hosts); }),
           measured.troubles, failed) &&

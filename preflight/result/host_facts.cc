@@ -9,9 +9,6 @@ namespace {
 using cli::Json;
 using control::or_null;
 
-constexpr std::size_t kMostInterfaces = 4096;  // a host of many containers has a veth for each
-constexpr std::size_t kMostAddresses = 1024;   // of one interface
-constexpr std::size_t kMostRdmaPorts = 1024;
 constexpr std::size_t kLongestHost = 255;
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestAddress = 128;

@@ -12,6 +12,11 @@
 
 namespace chokepoint::preflight {
 
+// More are not told, and not taken.
+inline constexpr std::size_t kMostInterfaces = 1024;
+inline constexpr std::size_t kMostAddresses = 256;  // of one interface
+inline constexpr std::size_t kMostRdmaPorts = 1024;
+
 struct InterfaceFacts {
   std::string name = {};
   std::vector<std::string> addresses = {};  // without prefix lengths
@@ -44,7 +49,8 @@ struct HostFacts {
   std::string congestion_control = {};
   std::optional<std::int64_t> cpus = {};
   std::optional<std::int64_t> gpus = {};
-  // Its time of day less its monotonic clock, to compare hosts whose monotonic clocks were compared.
+  // Its time of day less its monotonic clock, to compare hosts whose monotonic clocks were
+  // compared.
   std::optional<double> wall_less_monotonic_ms = {};
   bool has_gloo = false;  // 'probe collective --backend gloo' would work
 

@@ -6,6 +6,9 @@
 #include "base/control/frame.h"
 #include "base/control/handshake.h"
 #include "base/control/wire_error.h"
+#include "preflight/result/host_facts.h"
+#include "preflight/task/command.h"
+#include "preflight/task/task.h"
 #include "probe/path/exchange.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"
@@ -15,7 +18,21 @@ namespace {
 using namespace chokepoint;
 using namespace chokepoint::probe;
 
+// What a coordinator and an agent of a preflight say: no word of a task becomes a flag.
+void understand_preflight(const control::Json& body) {
+  if (const auto task = preflight::task_in(body)) {
+    const auto again = preflight::task_in(preflight::body_of(*task));
+    if (!again || *again != *task || task->peer.starts_with('-')) std::abort();
+    std::ignore = preflight::command_of(*task, "chokepoint", true);
+    if (preflight::longest(*task) <= task->time / 2) std::abort();
+  }
+  if (const auto facts = preflight::host_facts_in(body)) {
+    if (preflight::host_facts_in(preflight::json_of(*facts)) != *facts) std::abort();
+  }
+}
+
 void understand(const control::Message& message) {
+  understand_preflight(message.body);
   control::ServerHandshake server({"fuzz", "here"}, std::nullopt);
   std::ignore = server.welcome(message);
   std::ignore = server.check(message);

@@ -59,7 +59,7 @@ def limits_file(cluster, knows_rates):
 
 
 def words(cluster, *more, knows_rates=False):
-    return ["chokepoint", "preflight", "--json", "--key-file", cluster.key,
+    return ["chokepoint", "preflight", "--json", "--strict", "--key-file", cluster.key,
             "--limits", limits_file(cluster, knows_rates), *more, *cluster.names]
 
 

@@ -1,6 +1,7 @@
 // Which part of the bundle draws a page, by the name of its view.
 import { drawComparison } from "./comparison/view";
 import type { Ref } from "./document/ref";
+import { drawPreflight } from "./preflight/view";
 import { drawReport } from "./report/view";
 
 export type View = (document: Ref, ready: () => void) => void;
@@ -8,4 +9,5 @@ export type View = (document: Ref, ready: () => void) => void;
 export const views: Readonly<Record<string, View>> = {
   report: drawReport,
   comparison: drawComparison,
+  preflight: drawPreflight,
 };

@@ -12,12 +12,12 @@ namespace {
 
 using host::NicKind;
 
-HostFacts facts_of(const std::string& fixture) {
+HostFacts facts_of_fixture(const std::string& fixture) {
   return read_facts(fakes::HostTree::from_fixture(fixture).root());
 }
 
 TEST(Facts, OfAHostWithACard) {
-  const HostFacts facts = facts_of("e810-gen3-x8");
+  const HostFacts facts = facts_of_fixture("e810-gen3-x8");
   const auto port = std::ranges::find(facts.interfaces, "enp3s0np0", &InterfaceFacts::name);
   ASSERT_NE(port, facts.interfaces.end());
   EXPECT_TRUE(port->is_port);
@@ -51,16 +51,33 @@ TEST(Facts, WhatAHostDoesNotShowIsNotKnown) {
 TEST(Facts, TravelWhateverTheHost) {
   for (const char* fixture : {"bond-and-rails", "rdma-mlx5", "rdma-rxe", "dual-stack-loopback-name",
                               "pcie-vm", "container-bare", "gpu-x8-idle"}) {
-    const HostFacts facts = facts_of(fixture);
+    const HostFacts facts = facts_of_fixture(fixture);
     EXPECT_EQ(host_facts_in(json_of(facts)).value(), facts) << fixture;
   }
 }
 
+TEST(Facts, OfAHostOfManyContainersStayWithinBounds) {
+  host::Network network;
+  for (int i = 0; i < 3000; ++i) {
+    network.nics.push_back({.name = "veth" + std::to_string(i), .kind = NicKind::Veth});
+  }
+  host::Nic loopback{.name = "lo", .kind = NicKind::Loopback};
+  const net::InterfaceAddress own{net::Address::parse("10.0.0.1").value(), 32};
+  loopback.settings.addresses.assign(2000, own);
+  network.nics.push_back(loopback);
+  const HostFacts facts = facts_of(fakes::HostTree::from_text("").root(), network);
+  ASSERT_EQ(facts.interfaces.size(), 1U);
+  EXPECT_EQ(facts.interfaces[0].networks.at(255), "10.0.0.1/32");
+  EXPECT_TRUE(host_facts_in(json_of(facts)));
+  network.nics.insert(network.nics.end(), 3000, loopback);
+  EXPECT_TRUE(host_facts_in(json_of(facts_of(fakes::HostTree::from_text("").root(), network))));
+}
+
 TEST(Facts, AnRdmaPortInSoftwareHasNoSpeedOfItsOwn) {
-  const HostFacts software = facts_of("rdma-rxe");
+  const HostFacts software = facts_of_fixture("rdma-rxe");
   ASSERT_FALSE(software.rdma.empty());
   EXPECT_EQ(software.rdma[0].speed_mbps, std::nullopt);
-  const HostFacts hardware = facts_of("rdma-mlx5");
+  const HostFacts hardware = facts_of_fixture("rdma-mlx5");
   ASSERT_FALSE(hardware.rdma.empty());
   EXPECT_GT(hardware.rdma[0].speed_mbps.value(), 0);
   EXPECT_FALSE(hardware.rdma[0].device.empty());

@@ -32,6 +32,7 @@ struct Round {
   HostIndex peer;
   const Task& task;
   int together;
+  std::uint32_t flow;
 };
 
 Gaps common(const Round& round) {
@@ -45,18 +46,35 @@ double slowed_by_loss(double mbps, double loss_percent) {
   return loss_percent > 0 ? std::min(mbps, mbps / (1 + 10 * loss_percent)) : mbps;
 }
 
-std::string tcp(const Round& round) {
-  const bool sends = round.task.sends;
+std::string tcp_way(const Round& round, bool sends) {
   const WayFigures figures = way(round.network, sends ? round.host : round.peer,
-                                 sends ? round.peer : round.host, round.together);
+                                 sends ? round.peer : round.host, round.together, round.flow);
   const double payload = 0.94 + kSpread * luck(round.host, round.peer) / 2;
   const double mbps = payload * slowed_by_loss(figures.mbps, figures.loss_percent);
   Gaps gaps = common(round);
-  gaps.emplace_back("direction", sends ? "send" : "receive");
   gaps.emplace_back("mbps", number(mbps));
   gaps.emplace_back("bytes", fmt::format("{:.0f}", mbps * 125'000));
   gaps.emplace_back("retransmits", figures.loss_percent > 0 ? "50" : "0");
-  return forms().tcp.filled(gaps);
+  return forms().tcp_way.filled(gaps);
+}
+
+std::string_view direction_of(const Task& task) {
+  if (task.sends && task.receives) {
+    return "both";
+  }
+  return task.sends ? "send" : "receive";
+}
+
+std::string tcp(const Round& round) {
+  Gaps gaps = common(round);
+  gaps.emplace_back("direction", direction_of(round.task));
+  std::string text = forms().tcp.filled(gaps);
+  text.back() = ',';
+  if (round.task.sends != round.task.receives) {
+    return text + tcp_way(round, round.task.sends).substr(1);
+  }
+  return text + R"("send":)" + tcp_way(round, true) + R"(,"receive":)" + tcp_way(round, false) +
+         "}";
 }
 
 void add_loss(Gaps& gaps, const Round& round, bool sends) {
@@ -146,8 +164,9 @@ Json ready_body(const Network& network, HostIndex host) {
   return {{"facts", json_of(facts)}};
 }
 
-std::string answer(const Network& network, HostIndex host, const Task& task, int together) {
-  const Round round{network, host, host_at(task.peer), task, together};
+std::string answer(const Network& network, HostIndex host, const Task& task, int together,
+                   std::uint32_t flow) {
+  const Round round{network, host, host_at(task.peer), task, together, flow};
   switch (task.kind) {
     case TaskKind::Latency:
       return forms().latency.filled(common(round));

@@ -17,7 +17,8 @@ HostIndex host_at(std::string_view address);
 
 // The body of Ready: {"facts": …}.
 control::Json ready_body(const Network& network, HostIndex host);
-// The document, as text. `together` as way() has it.
-std::string answer(const Network& network, HostIndex host, const Task& task, int together);
+// The document, as text. `together` and `flow` as way() has them.
+std::string answer(const Network& network, HostIndex host, const Task& task, int together,
+                   std::uint32_t flow);
 
 }  // namespace chokepoint::preflight::crowd

@@ -62,7 +62,8 @@ const Forms& forms() {
                            .latency = Form(content("latency")),
                            .udp = Form(content("udp")),
                            .path = Form(content("path")),
-                           .tcp = Form(content("tcp"))};
+                           .tcp = Form(content("tcp")),
+                           .tcp_way = Form(content("tcp_way"))};
   return forms;
 }
 

@@ -213,7 +213,8 @@ std::string Guest::answer_wrongly(std::uint32_t number) {
 }
 
 std::string Guest::right_answer(std::uint32_t number, int together) const {
-  return report(number, R"("document":)" + answer(setting_.network, host_, task_, together));
+  return report(number,
+                R"("document":)" + answer(setting_.network, host_, task_, together, number));
 }
 
 bool Guest::is_crossing() const {

@@ -49,7 +49,7 @@ TEST(Sample, its_seed_decides) {
 
 // Records are compared between machines: the choice may not depend on their libraries.
 TEST(Sample, is_the_same_everywhere) {
-  EXPECT_EQ(Sample(6, 1, 1).round(0), (Round{{2, 4}, {1, 3}, {0, 5}}));
+  EXPECT_EQ(Sample(6, 1, 1).round(0), (Round{{2, 3}, {0, 1}, {4, 5}}));
 }
 
 TEST(Sample, no_pair_is_likelier_than_another) {

@@ -87,6 +87,7 @@ MadeCluster hostile() {
        .b = 1,
        .test = kHostileText,
        .error = {ErrorKind::Io, kHostileText, kHostileText, 0, kHostileText}});
+  cluster.measured.left_out = {kHostileText};
   cluster.measured.collective->backend = kHostileText;
   return cluster;
 }
@@ -119,6 +120,7 @@ MadeCluster full_cluster() {
   MadeCluster cluster = eight();
   Measured& measured = cluster.measured;
   measured.is_sampled = measured.was_interrupted = true;
+  measured.left_out = {"the collective: the time limit of 20 s"};
   measured.hosts[2].presence = Presence::Lost;
   measured.hosts[2].lost_during = "throughput to gpu4";
   measured.hosts[2].error = Error{.kind = ErrorKind::Timeout,

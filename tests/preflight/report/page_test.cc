@@ -89,6 +89,10 @@ TEST(PreflightPage, WhoIsNotThereIsNamedWithTheReason) {
   EXPECT_THAT(page("clean"), Not(HasSubstr("not there")));
 }
 
+TEST(PreflightPage, WhatWasNotTestedIsSaid) {
+  EXPECT_THAT(page("full"), HasSubstr("\nleft out    the collective: the time limit of 20 s\n"));
+}
+
 TEST(PreflightPage, WithoutAnyPairThereIsNoMap) {
   const std::string text = page("empty");
   EXPECT_THAT(text, AllOf(HasSubstr("unresolved"), HasSubstr("refused"),

@@ -53,6 +53,7 @@ TEST(Reading, GivesBackAllThatWasMeasured) {
   EXPECT_EQ(read->cuts[0].ways, cluster.measured.cuts[0].ways);
   EXPECT_EQ(read->troubles[0].error.reason, "no answer in 10 s");
   EXPECT_EQ(read->collective->bus_mbps, 8900);
+  EXPECT_EQ(read->left_out, cluster.measured.left_out);
   EXPECT_TRUE(read->was_interrupted && read->is_sampled);
 }
 
@@ -77,7 +78,7 @@ TEST(Reading, SaysWhatIsNoSuchDocument) {
   EXPECT_THAT(complaint({{"schema", "chokepoint.tcp/1"}}),
               HasSubstr("wanted chokepoint.preflight/1, and this is 'chokepoint.tcp/1'"));
   EXPECT_THAT(complaint({{"schema", "chokepoint.preflight/one"}}), HasSubstr("wanted"));
-  EXPECT_THAT(complaint({{"schema", 1}}), HasSubstr("--json > FILE"));
+  EXPECT_THAT(complaint({{"schema", 1}}), HasSubstr("--keep FILE"));
 }
 
 TEST(Reading, TellsANewerDocumentFromABrokenOne) {

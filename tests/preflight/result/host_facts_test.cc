@@ -94,9 +94,11 @@ TEST(HostFacts, WrongTypesAndBoundsAreNamed) {
 }
 
 TEST(HostFacts, NoHostHasSoMany) {
-  EXPECT_FALSE(host_facts_in(with("interfaces", Json(Json::array_t(4097, Json::object())))));
-  EXPECT_FALSE(host_facts_in(with("rdma", Json(Json::array_t(1025, Json::object())))));
-  const Json many(Json::array_t(1025, "10.0.0.1"));
+  EXPECT_FALSE(
+      host_facts_in(with("interfaces", Json(Json::array_t(kMostInterfaces + 1, Json::object())))));
+  EXPECT_FALSE(
+      host_facts_in(with("rdma", Json(Json::array_t(kMostRdmaPorts + 1, Json::object())))));
+  const Json many(Json::array_t(kMostAddresses + 1, "10.0.0.1"));
   Json json = with_interface("addresses", many);
   json["interfaces"][0]["networks"] = many;
   EXPECT_FALSE(host_facts_in(json));

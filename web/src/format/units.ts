@@ -45,6 +45,7 @@ const formats: Record<string, (value: number) => string> = {
   mbps: (value) => zero("Mb/s")(value, (some) => scaled(some, bits)),
   bytes: (value) => scaled(value, bytes),
   ms: (value) => zero("ms")(value, (some) => scaled(some, milliseconds)),
+  us: (value) => zero("µs")(value, (some) => scaled(some / 1e3, milliseconds)),
   // Of a step: all in one unit, so that they can be compared and summed by eye.
   step_ms: (value) => `${digits(value)} ms`,
   s: duration,

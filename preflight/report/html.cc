@@ -1,0 +1,132 @@
+#include "preflight/report/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <sstream>
+
+#include "base/page/page.h"
+#include "preflight/report/document.h"
+#include "preflight/report/page.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using cli::Json;
+
+constexpr std::array kNotDrawn{"retransmitted_percent",
+                               "window_share",
+                               "send_buffer_share",
+                               "largest_window_bytes",
+                               "sender_cpu_percent",
+                               "receiver_cpu_percent",
+                               "udp_packets",
+                               "udp_lost",
+                               "tcp_limit",
+                               "rtt_min_ms",
+                               "clock_uncertainty_ms",
+                               "ipv4",
+                               "ipv6"};
+
+double at_three_digits(double value) {
+  if (value == 0) {
+    return 0;
+  }
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 2);
+  return std::round(value / unit) * unit;
+}
+
+// Few digits in the file, too: 0.0813, not 0.08130000000000001.
+Json rounded(const Json& value) {
+  constexpr double kWhole = 1e6;
+  if (!value.is_number()) {
+    return value;
+  }
+  const double number = at_three_digits(value.get<double>());
+  if (std::abs(number) >= 100 || number == 0) {
+    return std::abs(number) < kWhole * kWhole ? Json(static_cast<std::int64_t>(number))
+                                              : Json(number);
+  }
+  return std::round(number * kWhole) / kWhole;
+}
+
+void shorten(Json& lists) {
+  for (auto& [name, list] : lists.items()) {
+    if (!list.is_array() || name == "a" || name == "b") {
+      continue;
+    }
+    std::ranges::transform(list, list.begin(), rounded);
+    const bool is_one =
+        !list.empty() && list.front().is_number() &&
+        std::ranges::all_of(list, [&](const Json& value) { return value == list.front(); });
+    if (is_one) {
+      list = Json(list.front());
+    }
+  }
+}
+
+void drop(Json& lists) {
+  for (const char* name : kNotDrawn) {
+    lists.erase(name);
+  }
+}
+
+void drop_passed(Json& document) {
+  for (Json& host : document["hosts"]) {
+    Json wrong = Json::array();
+    for (Json& check : host["doctor"]) {
+      if (check["status"] != "PASS") {
+        wrong.push_back(std::move(check));
+      }
+    }
+    host["doctor"] = std::move(wrong);
+  }
+}
+
+std::string text_of(const cli::Context& context, const Measured& measured,
+                    const Judgement& judgement) {
+  constexpr int kWidth = 110;
+  std::ostringstream out;
+  const cli::Context quiet{.out = out,
+                           .err = context.err,
+                           .clock = context.clock,
+                           .root = context.root,
+                           .environment = context.environment,
+                           .out_terminal = {.width = kWidth},
+                           .err_terminal = {},
+                           .version = context.version};
+  print_page(quiet, measured, judgement, false);
+  return out.str();
+}
+
+}  // namespace
+
+void reduce(Json& document) {
+  document["reduced"] = true;
+  document.erase("names");
+  drop_passed(document);
+  Json& pairs = document["pairs"];
+  drop(pairs);
+  shorten(pairs);
+  for (const char* way : {"there", "back"}) {
+    drop(pairs[way]);
+    shorten(pairs[way]);
+  }
+}
+
+Result<std::string> html_of(const cli::Context& context, const Measured& measured,
+                            const Judgement& judgement) {
+  Json document = document_of(context, measured, judgement);
+  if (measured.pairs.size() > kMostPairsInFull) {
+    reduce(document);
+  }
+  return page::html_of(
+      {.title = fmt::format("Preflight of {} hosts · chokepoint", measured.hosts.size()),
+       .view = "preflight",
+       .document = std::move(document),
+       .plain_text = text_of(context, measured, judgement)});
+}
+
+}  // namespace chokepoint::preflight
