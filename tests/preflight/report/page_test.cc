@@ -58,7 +58,7 @@ TEST(PreflightPage, FindingsStandBeforeTheMapWithTheirCommands) {
 }
 
 TEST(PreflightPage, NumbersSayWithoutColourWhatIsSlow) {
-  EXPECT_THAT(page("two"), AllOf(HasSubstr("gpu0     -  0.94!\n"), HasSubstr("gpu1  9.45     - \n"),
+  EXPECT_THAT(page("two"), AllOf(HasSubstr("gpu0     -  0.94!\n"), HasSubstr("gpu1  9.45     -\n"),
                                  HasSubstr("* below 80 %, ! below 50 % of what both links give")));
 }
 
