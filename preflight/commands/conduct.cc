@@ -95,7 +95,7 @@ Result<Measured> conduct(Conduct conduct, const cli::Context& context) {
   const lead::Wanted& wanted = conduct.wanted;
   tell(context,
        describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit)));
-  LaunchedAgents agents(**crew, **launched);
+  LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
   lead::Led led = lead_all(conduct, agents, context);
   if (led.broken) {
     tell(context, describe(*led.broken));

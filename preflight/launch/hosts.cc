@@ -149,13 +149,12 @@ void HostsWork::wait_again(std::size_t number) {
 }
 
 Error HostsWork::absent(const Host& host) const {
-  Error error{.kind = ErrorKind::NotFound,
+  Error error{.kind = ErrorKind::Unsupported,
               .operation = way_.program,
               .subject = host.name,
               .reason = "no chokepoint there that knows 'serve --leash'",
               .next_step = "install it there, or name it by --program PATH"};
   if (copy_) {
-    error.kind = ErrorKind::Unsupported;
     error.reason +=
         fmt::format(", and this one is made for {}, not for {}", own_machine(), host.machine);
   } else if (way_.can_copy) {
