@@ -16,6 +16,7 @@
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
 #include "preflight/commands/launched_agents.h"
+#include "preflight/commands/names_here.h"
 #include "preflight/judge/groups.h"
 #include "preflight/judge/judge.h"
 #include "preflight/judge/suspects.h"
@@ -249,6 +250,10 @@ Result<cli::ExitCode> PreflightCommand::conduct(const Prepared& prepared,
       .own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
       .interrupt = signals->descriptor(),
       .appear = wanted.arrival - kArrival};
+  options.resolve = [own = options.own.host](const std::string& name,
+                                             std::optional<net::Family> only) {
+    return resolve_here(name, only, own);
+  };
   for (const lead::HostWanted& host : prepared.hosts) {
     options.hosts.push_back({host.name, host.port});
   }
