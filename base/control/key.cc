@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 
 #include "base/sys/descriptor.h"
 
@@ -62,6 +63,39 @@ Result<std::string> read_all(int fd, const std::string& path) {
   return content;
 }
 
+// A pipe gives what it has once, and a command may connect more than once. Any thread.
+class Memory {
+ public:
+  std::optional<std::string> of(const struct stat& input) {
+    const std::lock_guard lock(mutex_);
+    return input.st_dev == device_ && input.st_ino == inode_ ? content_ : std::nullopt;
+  }
+  void keep(const struct stat& input, const std::string& content) {
+    const std::lock_guard lock(mutex_);
+    device_ = input.st_dev;
+    inode_ = input.st_ino;
+    content_ = content;
+  }
+
+ private:
+  std::mutex mutex_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::optional<std::string> content_;
+};
+
+Result<std::string> read_stream(int fd, const struct stat& about, const std::string& path) {
+  static Memory memory;
+  if (const std::optional<std::string> known = memory.of(about)) {
+    return *known;
+  }
+  Result<std::string> content = read_all(fd, path);
+  if (content) {
+    memory.keep(about, *content);
+  }
+  return content;
+}
+
 Result<std::string> read_private(const std::string& path) {
   const sys::Descriptor fd = open_key(path);
   struct stat about{};
@@ -71,6 +105,9 @@ Result<std::string> read_private(const std::string& path) {
   if (is_readable_by_all(about, path)) {
     return fail(ErrorKind::Usage, "read key", path, "everybody can read or change it",
                 "chmod 600 " + path);
+  }
+  if (path == kStandardInput && lseek(fd.get(), 0, SEEK_SET) < 0) {
+    return read_stream(fd.get(), about, path);
   }
   return read_all(fd.get(), path);
 }

@@ -73,7 +73,7 @@ bool read_piece(sys::Descriptor& from, std::string& text) {
 }
 
 std::string last_line(std::string text, std::string_view command) {
-  text.erase(text.find_last_not_of("\n") + 1);
+  text.erase(text.find_last_not_of('\n') + 1);
   text.erase(0, text.rfind('\n') + 1);
   for (const std::string& start :
        {fmt::format("chokepoint: {}: ", command), std::string("chokepoint: ")}) {

@@ -30,7 +30,7 @@ std::string told(const checks::Check& check) {
     text += ": " + check.found;
   }
   if (!check.wanted.empty()) {
-    text += "; wanted " + check.wanted;
+    text += " (wanted: " + check.wanted + ")";
   }
   return text;
 }
@@ -48,7 +48,7 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement) {
     const auto worst = std::ranges::max_element(
         judgement.findings, {}, [](const Finding& finding) { return finding.check.status; });
     text += told(worst->check);
-    text += count == 1 ? "" : fmt::format(" (and {})", counted(count - 1, "more finding"));
+    text += count == 1 ? "" : "; " + counted(count - 1, "more finding");
   }
   text += measured.was_interrupted ? "; interrupted, so not all was measured" : "";
   return cli::printable(text);

@@ -8,7 +8,7 @@
 
 namespace chokepoint::preflight {
 
-// "4 hosts, 6 pairs: gpu3: 94.1 Mb/s; wanted 1 Gb/s (and 2 more findings)", without line ends.
+// "4 hosts, 6 pairs: gpu3: 94.1 Mb/s (wanted: 1 Gb/s); 2 more findings", without line ends.
 std::string sentence_of(const Measured& measured, const Judgement& judgement);
 
 }  // namespace chokepoint::preflight

@@ -73,6 +73,8 @@ TEST(Key, ComesThroughStandardInputPieceByPiece) {
     close(fds[1]);
   });
   EXPECT_EQ(read_key(std::string(kStandardInput)).value(), secret_of("0123456789abcdef"));
+  // Who connects again has it still.
+  EXPECT_EQ(read_key(std::string(kStandardInput)).value(), secret_of("0123456789abcdef"));
   writer.join();
   close(fds[0]);
 }
@@ -95,6 +97,7 @@ TEST(Key, AFileBehindStandardInputIsLookedAtAsAnyOther) {
   ASSERT_EQ(chmod(file.path().c_str(), 0644), 0);
   EXPECT_THAT(read_key(std::string(kStandardInput)).error().reason, HasSubstr("everybody"));
   ASSERT_EQ(chmod(file.path().c_str(), 0600), 0);
+  EXPECT_TRUE(read_key(std::string(kStandardInput)));
   EXPECT_TRUE(read_key(std::string(kStandardInput)));
 }
 

@@ -90,8 +90,8 @@ TEST(PreflightDocument, FewDigitsTellAFigure) {
 TEST(Sentence, NamesTheWorstAndCountsTheRest) {
   const MadeCluster cluster = made_cluster_named("four");
   EXPECT_EQ(sentence_of(cluster.measured, cluster.judgement),
-            "4 hosts, 6 pairs: gpu2 to gpu0: 944 Mb/s, alone as beside the others; 9.41 Gb/s back; "
-            "wanted 10 Gb/s of both links (and 1 more finding)");
+            "4 hosts, 6 pairs: gpu2 to gpu0: 944 Mb/s, alone as beside the others; 9.41 Gb/s back "
+            "(wanted: 10 Gb/s of both links); 1 more finding");
 }
 
 TEST(Sentence, SaysWhenNothingIsWrongAndWhenNotAllWasMeasured) {

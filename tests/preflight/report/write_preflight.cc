@@ -1,4 +1,4 @@
-// usage: write_preflight KIND json|html|text|all
+// usage: write_preflight KIND json|html|judged|text|all
 //
 // What is told of a made cluster, for the tests that open its page in a browser and for who wants
 // to look at it.
@@ -9,6 +9,7 @@
 #include <iostream>
 #include <optional>
 
+#include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
 #include "preflight/report/html.h"
 #include "preflight/report/page.h"
@@ -33,10 +34,13 @@ int write(const std::string& kind, const std::string& form) {
                              .environment = environment,
                              .out_terminal = cli::terminal_of(STDOUT_FILENO, environment),
                              .err_terminal = {}};
-  const preflight::MadeCluster cluster = preflight::made_cluster_named(kind);
+  preflight::MadeCluster cluster = preflight::made_cluster_named(kind);
+  if (form == "judged") {
+    cluster.judgement = preflight::judge(cluster.measured, preflight::Limits(), nullptr);
+  }
   if (form == "json") {
     cli::print(context, preflight::document_of(context, cluster.measured, cluster.judgement));
-  } else if (form == "html") {
+  } else if (form == "html" || form == "judged") {
     const Result<std::string> html =
         preflight::html_of(context, cluster.measured, cluster.judgement);
     std::cout << (html ? *html : describe(html.error()));
@@ -54,7 +58,7 @@ int main(int argc, char** argv) {
     if (argc == 3) {
       return write(argv[1], argv[2]);
     }
-    std::cerr << "usage: write_preflight KIND json|html|text|all\n";
+    std::cerr << "usage: write_preflight KIND json|html|judged|text|all\n";
   } catch (const std::exception& error) {
     std::cerr << "write_preflight: " << error.what() << '\n';
   }

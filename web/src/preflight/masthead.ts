@@ -62,6 +62,6 @@ export function remarksSection({ document, mesh }: Scene): HTMLElement {
     { id: "remarks", title: "To know" },
     all.length > 0
       ? list("ul", all, "missing")
-      : note("All that was planned was measured."),
+      : note("Nothing beside what stands above."),
   );
 }
