@@ -135,6 +135,9 @@ void HostsWork::said(Children::Who who, std::string_view line) {
     host.machine = line.substr(kAbsent.size());
   } else {
     host.told.add(line);
+    if (host.stage == Stage::Starting && host.told.is_over()) {
+      host.trouble = host.told.why(way_.program, host.name, {});
+    }
   }
 }
 

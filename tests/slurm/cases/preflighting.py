@@ -79,3 +79,14 @@ def test_without_agents_the_job_begins_and_nobody_is_drained(lab):
     slurm.start()
     slurm.await_job(submitted(slurm), seconds=100)
     same([name for name in cluster.names if "DRAIN" in slurm.state(name)], [], "drained")
+
+
+def test_a_node_that_slurm_lost_is_told_by_name(lab):
+    slurm = Slurm(Cluster(lab, 3)).start()
+    slurm.nodes["host3"].kill()
+    done = slurm.run(["salloc", "--quiet", "--nodes=3", "chokepoint", "preflight", "--quick",
+                      "--json", "--launch", "slurm"], timeout=100, status=None)
+    hosts = {host["name"]: host for host in json.loads(done.stdout())["hosts"]}
+    same([hosts[name]["presence"] for name in slurm.cluster.names],
+         ["present", "present", "unreachable"], "presence")
+    holds("failed on node host3" in hosts["host3"]["error"]["reason"], hosts["host3"]["error"])
