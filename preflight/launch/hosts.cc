@@ -135,6 +135,9 @@ void HostsWork::said(Children::Who who, std::string_view line) {
     host.machine = line.substr(kAbsent.size());
   } else {
     host.told.add(line);
+    if (host.stage == Stage::Starting && host.told.is_over()) {
+      host.trouble = host.told.why(way_.program, host.name, {});
+    }
   }
 }
 
@@ -149,13 +152,12 @@ void HostsWork::wait_again(std::size_t number) {
 }
 
 Error HostsWork::absent(const Host& host) const {
-  Error error{.kind = ErrorKind::NotFound,
+  Error error{.kind = ErrorKind::Unsupported,
               .operation = way_.program,
               .subject = host.name,
               .reason = "no chokepoint there that knows 'serve --leash'",
               .next_step = "install it there, or name it by --program PATH"};
   if (copy_) {
-    error.kind = ErrorKind::Unsupported;
     error.reason +=
         fmt::format(", and this one is made for {}, not for {}", own_machine(), host.machine);
   } else if (way_.can_copy) {

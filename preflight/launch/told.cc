@@ -52,6 +52,13 @@ std::string with_host(std::string_view text, std::string_view host) {
   return all;
 }
 
+// srun goes on for half a minute after it has said so; ssh may speak of a way that it does not
+// take.
+bool is_final(std::string_view line) {
+  return line.find("Task launch for") != line.npos ||
+         line.find("Unable to create step") != line.npos;
+}
+
 // Who speaks is said anyway: "ssh: connect to host …".
 std::string_view without_speaker(std::string_view line) {
   for (const std::string_view speaker : {"ssh: ", "chokepoint: ", "srun: error: ", "srun: "}) {
@@ -81,6 +88,8 @@ void Told::add(std::string_view line) {
     own_ = last_;
   }
 }
+
+bool Told::is_over() const { return is_final(known_); }
 
 Error Told::why(std::string_view program, const std::string& host,
                 const sys::ExitStatus& status) const {

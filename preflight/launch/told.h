@@ -12,6 +12,9 @@ namespace chokepoint::preflight {
 class Told {
  public:
   void add(std::string_view line);
+  // No agent comes after these words, though who said them has not ended yet.
+  bool is_over() const;
+
   // `program` is who was started here: "ssh", "srun". Known words first, with a next step, then
   // chokepoint's; else the last of ssh's, whose hosts greet, and the first of others, who explain
   // at length. The exit status where nothing was said.

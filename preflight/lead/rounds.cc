@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "preflight/lead/addresses.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"
@@ -19,6 +20,8 @@ constexpr double kLossShare = 0.05;
 constexpr double kLeastLossRate = 100e3;
 // A path that is silent is given up then.
 constexpr milliseconds kPathPatience{6000};
+// Whether a connection comes about at all.
+constexpr milliseconds kFamilyTime{50};
 
 std::optional<double> port_mbps(const HostResult& host) {
   if (!host.facts) {
@@ -86,6 +89,30 @@ Job path_job(Course& course, PairResult& pair) {
           .keep = [&pair](const Json& document) { return read_path(document, pair); }};
 }
 
+// A peer that refuses has answered: its agent listens to the other family alone.
+void keep_family(const std::string& address, const Error* error, PairResult& pair) {
+  const bool is_ipv6 = address.find(':') != std::string::npos;
+  FamilyState& state = is_ipv6 ? pair.ipv6 : pair.ipv4;
+  if (error == nullptr) {
+    state = FamilyState::Works;
+  } else if (describe(*error).find("refused") == std::string::npos) {
+    state = FamilyState::Fails;
+  }
+}
+
+Job family_job(Course& course, PairResult& pair, const std::string& address) {
+  Task task = task_to(course, TaskKind::Latency, pair.b, kFamilyTime);
+  task.peer = address;
+  return {.host = pair.a,
+          .peer = pair.b,
+          .task = std::move(task),
+          .keep = [&pair, address](const Json& /*document*/) -> Result<> {
+            keep_family(address, nullptr, pair);
+            return {};
+          },
+          .failed = [&pair, address](const Error& error) { keep_family(address, &error, pair); }};
+}
+
 Job tcp_job(Course& course, HostIndex from, HostIndex to) {
   return {.host = from,
           .peer = to,
@@ -107,6 +134,10 @@ std::vector<Job> quiet_jobs(Course& course, const plan::Round& round, bool with_
     jobs.push_back(loss_job(course, pair));
     if (with_path) {
       jobs.push_back(path_job(course, pair));
+      const std::vector<HostResult>& hosts = course.measured.hosts;
+      if (const auto address = other_family_address(hosts[a], hosts[b])) {
+        jobs.push_back(family_job(course, pair, *address));
+      }
     }
   }
   return jobs;

@@ -8,19 +8,20 @@ Everything is root's, and nothing of it is the machine's: sockets, keys, state a
 lab's folder. Hosts share the machine's files, so that one munged is enough.
 """
 
-import os
+import pathlib
 import secrets
-import shutil
 
 from checks import soon
 from kernel import Failed
 
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "slurm"
 CONTROLLER_PORT, NODE_PORT = 6817, 6818
 READY_SECONDS = 30
 CPUS = 4
 
-# No cgroups, no accounting, and nothing waited for that a test has no need of. What the machine has
-# is not what the nodes are to have.
+# No cgroups, no accounting, and nothing waited for that a test has no need of: a job that is queued
+# again waits for its credentials to expire, two minutes by default. What the machine has is not what
+# the nodes are to have.
 CONFIGURATION = """
 ClusterName=lab
 SlurmctldHost=head({head})
@@ -28,7 +29,7 @@ SlurmUser=root
 SlurmctldPort={controller_port}
 SlurmdPort={node_port}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
@@ -56,10 +57,9 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=5 State=UP
 
 
 class Slurm:
-    def __init__(self, cluster, more=()):
-        """`more`: further lines of slurm.conf."""
+    def __init__(self, cluster):
         cluster.lab.needs("slurmctld", "slurmd", "munged", "srun", "sbatch", "scontrol")
-        self.cluster, self.head = cluster, cluster.head
+        self.lab, self.cluster, self.head = cluster.lab, cluster, cluster.head
         self.folder = cluster.lab.folder / "slurm"
         (self.folder / "state").mkdir(parents=True)
         for host in cluster.hosts:
@@ -69,10 +69,26 @@ class Slurm:
         self.configuration = self.folder / "slurm.conf"
         self.configuration.write_text(CONFIGURATION.format(
             head=cluster.address("head"), folder=self.folder, names=",".join(cluster.names),
-            controller_port=CONTROLLER_PORT, node_port=NODE_PORT, cpus=CPUS)
-            + "".join(f"{line}\n" for line in more))
+            controller_port=CONTROLLER_PORT, node_port=NODE_PORT, cpus=CPUS))
         for host in [self.head, *cluster.hosts]:
             host.environment["SLURM_CONF"] = str(self.configuration)
+
+    def configure(self, *lines):
+        """Further lines of slurm.conf, before the start."""
+        with open(self.configuration, "a", encoding="ascii") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def script(self, name, settings=()):
+        """One of scripts/slurm as slurm.conf names it: with settings of its own, lines of bash."""
+        file = self.folder / "settings"
+        file.write_text("".join(f"{line}\n" for line in [
+            f"export SLURM_CONF={self.configuration}", f"PATH={':'.join(self.lab.programs)}:$PATH",
+            *settings]))
+        wrapper = self.folder / name
+        wrapper.write_text(f'#!/bin/sh\nexport CHOKEPOINT_SLURM={file}\n'
+                           f'exec {SCRIPTS / name} "$@"\n')
+        wrapper.chmod(0o755)
+        return wrapper
 
     def start(self):
         self.start_munge()
@@ -80,7 +96,7 @@ class Slurm:
         self.nodes = {host.name: host.serve(["slurmd", "-D"], NODE_PORT)
                       for host in self.cluster.hosts}
         for name in self.nodes:
-            soon(lambda: self.state(name) == "IDLE", READY_SECONDS, f"{name} idle")
+            soon(lambda: self.state(name).startswith("IDLE"), READY_SECONDS, f"{name} idle")
         return self
 
     def start_munge(self):

@@ -24,6 +24,14 @@ TEST(Told, KnownWordsCountMoreThanLaterOnesAndHaveANextStep) {
   EXPECT_EQ(why({"chokepoint: serve: no", "Connection to gpu1 closed."}), "ssh: gpu1: serve: no");
 }
 
+TEST(Told, SomeWordsAreTheLast) {
+  Told told;
+  told.add("srun: Job 100 step creation temporarily disabled, retrying");
+  EXPECT_FALSE(told.is_over());
+  told.add("srun: error: Task launch for StepId=100.0 failed on node gpu1: Communication failure");
+  EXPECT_TRUE(told.is_over());
+}
+
 TEST(Told, SilenceLeavesTheExitStatus) {
   EXPECT_EQ(why({}), "ssh: gpu1: the agent ended, exit status 255");
 }

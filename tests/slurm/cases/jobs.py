@@ -1,0 +1,61 @@
+"""The example of a job, and the report that the epilog makes of it."""
+
+from checks import holds, same, soon
+from cluster import Cluster
+from slurm import SCRIPTS, Slurm
+
+REPORT_SECONDS = 60
+# Ranks that meet and hand each other what they have, as training does.
+TRAINING = """
+import os, socket, struct, sys, time
+rank, port = int(os.environ["RANK"]), int(os.environ["MASTER_PORT"])
+address = (os.environ["MASTER_ADDR"], port)
+assert os.environ["WORLD_SIZE"] == "2"
+if rank == 0:
+    door = socket.create_server(address)
+    peer = door.accept()[0]
+else:
+    for _ in range(200):
+        try:
+            peer = socket.create_connection(address)
+            break
+        except OSError:
+            time.sleep(0.05)
+for step in range(20):
+    peer.sendall(bytes(100_000))
+    left = 100_000
+    while left:
+        left -= len(peer.recv(left))
+    print(f"step {step} loss 0.5 time 50ms", flush=True)
+    time.sleep(0.05)
+"""
+
+
+def test_the_example_leaves_a_record_and_the_epilog_a_report(lab):
+    slurm = Slurm(Cluster(lab, 3))
+    slurm.configure(f"EpilogSlurmctld={slurm.script('epilog')}")
+    slurm.start()
+    folder = slurm.folder / "job"
+    folder.mkdir()
+    (folder / "train.py").write_text(TRAINING)
+    number = slurm.submit([SCRIPTS / "job.sbatch", "train.py"], folder)
+    slurm.await_job(number, seconds=60)
+    records = folder / f"chokepoint-{number}"
+    same(sorted(file.stem for file in records.glob("*.db")), ["host1", "host2"], "records")
+    told = (folder / f"slurm-{number}.out").read_text()
+    holds("step 19" in told, told)
+    report = records / "report.html"
+    soon(report.exists, REPORT_SECONDS, "report")
+    soon(lambda: "</html>" in report.read_text(), REPORT_SECONDS, "whole report")
+
+
+def test_a_job_without_a_record_is_left_alone(lab):
+    slurm = Slurm(Cluster(lab, 2))
+    slurm.configure(f"EpilogSlurmctld={slurm.script('epilog')}")
+    slurm.start()
+    folder = slurm.folder / "job"
+    folder.mkdir()
+    number = slurm.submit(["--wrap", "true"], folder)
+    slurm.await_job(number)
+    soon(lambda: slurm.node("host1")["State"] == "IDLE", 30, "idle")
+    same([file.name for file in folder.iterdir()], [f"slurm-{number}.out"], "files")
