@@ -64,6 +64,15 @@ void merge(const Held& from, Held& to) {
   to.ways.insert(to.ways.end(), from.ways.begin(), from.ways.end());
 }
 
+// What the kernel makes of a buffer: the window that was seen, where it is larger than reckoned;
+// and a sender's buffer takes one more whole chunk while there is any room.
+double window_of(double buffer, const Side& side, const WayResult& way) {
+  constexpr double kChunk = 65536;
+  return side.receives ? std::max(buffer * side.share,
+                                  static_cast<double>(way.largest_window_bytes.value_or(0)))
+                       : buffer * side.share + kChunk;
+}
+
 class Windows {
  public:
   explicit Windows(Desk& desk) : desk_(desk) {}
@@ -114,7 +123,7 @@ void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure w
   const double rtt_s = *way.pair->rtt_ms / 1e3;
   const std::optional<double> target = target_of(way);
   const std::optional<double> buffer = buffer_of(owner, side);
-  const double allowed = buffer ? *buffer * side.share * 8 / 1e6 / rtt_s : 0;
+  const double allowed = buffer ? window_of(*buffer, side, *way.result) * 8 / 1e6 / rtt_s : 0;
   if (!waited || *waited < desk_.scene.limits().window_share) {
     return;
   }
