@@ -100,7 +100,8 @@ double wall_less_monotonic_ms(const sys::Clock& clock) {
   const std::int64_t before = clock.monotonic_ns();
   const std::int64_t wall = clock.wall_ns();
   const std::int64_t after = clock.monotonic_ns();
-  return static_cast<double>(wall - before - (after - before) / 2) / 1e6;
+  const std::int64_t half = (after - before) / 2;
+  return static_cast<double>(wall - before - half) / 1e6;
 }
 
 HostFacts read_facts(const sys::Root& root) { return facts_of(root, host::read_network(root)); }

@@ -94,14 +94,23 @@ std::optional<std::string> named_twice(const Hosts& hosts) {
   return std::nullopt;
 }
 
-// "name:5211" or "gpu[01-16]:5211", not an address of IPv6.
-std::optional<net::HostPort> with_port(const std::string& word) {
-  const std::size_t colon = word.rfind(':');
-  if (colon == std::string::npos || word.find(':') != colon) {
-    return std::nullopt;
+struct ListWithPort {
+  std::string list;
+  std::uint16_t port = 0;
+};
+
+// "name:5211" or "gpu[01-16]:5211": the port is that of all of them.
+Result<ListWithPort> split(const std::string& word, std::uint16_t port) {
+  const std::size_t colon = word.find(':');
+  if (colon == std::string::npos) {
+    return ListWithPort{.list = word, .port = port};
   }
-  const Result<net::HostPort> tail = net::parse_host_port("x" + word.substr(colon), 0);
-  return tail ? std::optional(net::HostPort{word.substr(0, colon), tail->port}) : std::nullopt;
+  // The list in front may hold brackets, in which a port is none.
+  const Result<net::HostPort> tail = net::parse_host_port("x" + word.substr(colon), port);
+  if (!tail || tail->host != "x") {
+    return fail(ErrorKind::Usage, "", word, "is no host and port", "give HOST or HOST:PORT");
+  }
+  return ListWithPort{.list = word.substr(0, colon), .port = tail->port};
 }
 
 }  // namespace
@@ -111,14 +120,17 @@ Result<Hosts> hosts_in(const std::string& word, std::uint16_t port) {
   if (plain && net::Address::parse(plain->host)) {
     return Hosts{{.name = plain->host, .port = plain->port}};
   }
-  const std::optional<net::HostPort> split = with_port(word);
-  const Result<std::vector<std::string>> names = host::hosts_of(split ? split->host : word);
+  const Result<ListWithPort> parts = split(word, port);
+  if (!parts) {
+    return std::unexpected(parts.error());
+  }
+  const Result<std::vector<std::string>> names = host::hosts_of(parts->list);
   if (!names) {
     return std::unexpected(names.error());
   }
   Hosts hosts;
   for (const std::string& name : *names) {
-    hosts.push_back({.name = name, .port = split ? split->port : port});
+    hosts.push_back({.name = name, .port = parts->port});
   }
   return hosts;
 }

@@ -1,27 +1,9 @@
 #include "preflight/commands/preflight.h"
 
-#include <fmt/format.h>
-#include <fmt/ostream.h>
-
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
-#include "base/cli/output.h"
-#include "base/cli/progress.h"
-#include "base/cli/utf8.h"
 #include "base/control/key.h"
-#include "base/math/units.h"
-#include "base/sys/host_name.h"
-#include "base/sys/signals.h"
-#include "preflight/agents/crew.h"
-#include "preflight/commands/launched_agents.h"
-#include "preflight/judge/groups.h"
-#include "preflight/judge/judge.h"
-#include "preflight/judge/suspects.h"
-#include "preflight/report/document.h"
-#include "preflight/report/drain_list.h"
-#include "preflight/report/page.h"
 #include "preflight/report/reading.h"
 
 namespace chokepoint::preflight {
@@ -32,7 +14,6 @@ using std::chrono::seconds;
 
 constexpr seconds kLaunchTime{60};  // to reach a host, copy what is missing, and start it
 constexpr seconds kArrival{75};     // beyond the longest that calls may take by themselves
-constexpr std::uint64_t kSteps = 1000;
 
 milliseconds in_ms(std::chrono::nanoseconds time) { return std::chrono::ceil<milliseconds>(time); }
 
@@ -54,40 +35,13 @@ Result<Measured> measured_in_file(const std::string& path) {
   return measured_in_text(text.str());
 }
 
-Result<> write_file(const std::string& file, const std::string& content) {
-  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
-  if (!output) {
-    return fail(output.error());
-  }
-  (*output)->write(content);
-  return (*output)->finish();
-}
-
-lead::Advisers advisers(const Limits& limits, std::size_t most) {
-  return {.suspects = [&limits,
-                       most](const Measured& measured) { return suspects(measured, limits, most); },
-          .cuts =
-              [&limits](const Measured& measured) {
-                std::vector<plan::Cut> cuts;
-                if (const auto groups = find_groups(measured, limits)) {
-                  cuts.push_back({.left = groups->first, .right = groups->second});
-                }
-                return cuts;
-              }};
-}
-
-std::size_t present_in(const Measured& measured) {
-  return static_cast<std::size_t>(
-      std::ranges::count(measured.hosts, Presence::Present, &HostResult::presence));
-}
-
-// Each on a line of its own, so that no host's reason hides another's.
-void tell_absent(const Measured& measured, const cli::Context& context) {
-  for (const HostResult& host : measured.hosts) {
-    if (host.error && !context.quiet) {
-      fmt::print(context.err, "{}: {}\n", cli::printable(host.name),
-                 cli::printable(describe(*host.error)));
-    }
+// The first mistake is told; what comes after it is not looked at.
+template <class T>
+void take(T& to, Result<T> from, Result<>& fine) {
+  if (fine && !from) {
+    fine = std::unexpected(std::move(from.error()));
+  } else if (fine) {
+    to = std::move(*from);
   }
 }
 
@@ -147,13 +101,14 @@ void PreflightCommand::define(cli::Flags& flags) {
       .option("limits", &limits_file_, "FILE", "what the cluster should be, in TOML")
       .toggle("print-limits", &print_limits_, "print the limits as such a file, and end")
       .option("baseline", &baseline_file_, "FILE", "what got worse since this (--keep's file)")
-      .toggle("strict", &strict_, "exit code 3 on warnings, too")
+      .toggle("strict", &showing_.strict, "exit code 3 on warnings, too")
       .group("What to show")
-      .toggle("drain-list", &drain_list_,
+      .toggle("drain-list", &showing_.drain_list,
               "for a scheduler: only the hosts at fault, a line each with the reason")
-      .toggle("all,a", &all_, "every finding in full, and what passed")
-      .option("keep", &keep_, "FILE", "the document, for a later --baseline");
-  baseline::define(flags, record_);
+      .toggle("all,a", &showing_.all, "every finding in full, and what passed")
+      .option("output,o", &showing_.output, "FILE", "the same as a page for a browser")
+      .option("keep", &showing_.keep, "FILE", "the document, for a later --baseline");
+  baseline::define(flags, showing_.record);
 }
 
 Result<Limits> PreflightCommand::limits() const {
@@ -179,155 +134,41 @@ Result<std::string> PreflightCommand::key() const {
   return key_file_.empty() ? std::string() : control::read_key_text(key_file_);
 }
 
-Result<PreflightCommand::Prepared> PreflightCommand::prepare(const cli::Context& context) const {
-  Prepared prepared;
-  if (time_limit_.count() < 0 || wait_.count() < 0) {
-    return fail(ErrorKind::Usage, "", time_limit_.count() < 0 ? "--time-limit" : "--wait",
-                "must not be less than 0");
-  }
-  const auto take = [](auto& to, auto from) -> Result<> {
-    if (!from) {
-      return std::unexpected(from.error());
+Result<> PreflightCommand::check_times() const {
+  for (const auto& [name, time] : {std::pair("--time-limit", time_limit_), {"--wait", wait_}}) {
+    if (time.count() < 0) {
+      return fail(ErrorKind::Usage, "", name, "must not be less than 0");
     }
-    to = std::move(*from);
-    return {};
-  };
-  Result<> fine = take(prepared.effort, effort());
-  fine = fine ? take(prepared.limits, limits()) : fine;
-  fine = fine ? take(prepared.hosts, wanted_hosts(hosts_, context.environment)) : fine;
-  fine = fine ? take(prepared.key, key()) : fine;
+  }
+  return {};
+}
+
+Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
+  Conduct made;
+  made.launcher = launcher_named(launcher_);
+  made.port = static_cast<std::uint16_t>(hosts_.port);
+  made.program = program_;
+  made.tarball = tarball_;
+  made.appear = launcher_ == "none" ? in_ms(wait_) : milliseconds(kLaunchTime);
+  Result<> fine = check_times();
+  take(made.wanted.effort, effort(), fine);
+  take(made.limits, limits(), fine);
+  take(made.wanted.hosts, wanted_hosts(hosts_, context.environment), fine);
+  take(made.key, key(), fine);
   if (fine && !baseline_file_.empty()) {
-    fine = take(prepared.before, measured_in_file(baseline_file_));
+    take(showing_.before.emplace(), measured_in_file(baseline_file_), fine);
   }
-  return fine ? Result<Prepared>(std::move(prepared)) : std::unexpected(fine.error());
-}
-
-lead::Wanted PreflightCommand::wanted(const Prepared& prepared, const cli::Context& context) const {
-  const milliseconds appear = launcher_ == "none" ? in_ms(wait_) : milliseconds(kLaunchTime);
-  return {.hosts = prepared.hosts,
-          .effort = prepared.effort,
-          .seed = seed_ != 0 ? static_cast<std::uint64_t>(seed_)
-                             : static_cast<std::uint64_t>(context.clock.wall_ns()),
-          .limit = in_ms(time_limit_),
-          .arrival = kArrival + appear,
-          .program = "chokepoint " + context.version};
-}
-
-Result<std::unique_ptr<Launch>> PreflightCommand::launch_agents(const Prepared& prepared,
-                                                                int interrupt,
-                                                                const cli::Context& context) const {
-  LaunchWanted wanted{.port = static_cast<std::uint16_t>(hosts_.port),
-                      .key = prepared.key,
-                      .program = program_,
-                      .tarball = tarball_,
-                      .version = context.version,
-                      .interrupt = interrupt,
-                      .tell = [&](const std::string& words) {
-                        if (!context.quiet) {
-                          fmt::print(context.err, "{}\n", cli::printable(words));
-                        }
-                      }};
-  for (const lead::HostWanted& host : prepared.hosts) {
-    wanted.hosts.push_back(host.name);
-  }
-  return launch(launcher_named(launcher_), wanted, context.clock, context.root);
-}
-
-Result<cli::ExitCode> PreflightCommand::conduct(const Prepared& prepared,
-                                                cli::Context& context) const {
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
-  Result<std::unique_ptr<Launch>> launched =
-      launch_agents(prepared, signals->descriptor(), context);
-  if (!launched) {
-    return std::unexpected(launched.error());
-  }
-  const lead::Wanted wanted = this->wanted(prepared, context);
-  CrewOptions options{
-      .own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
-      .interrupt = signals->descriptor(),
-      .appear = wanted.arrival - kArrival};
-  for (const lead::HostWanted& host : prepared.hosts) {
-    options.hosts.push_back({host.name, host.port});
+  if (!fine) {
+    return std::unexpected(fine.error());
   }
   if (ipv4_ != ipv6_) {
-    options.family = ipv4_ ? net::Family::Ipv4 : net::Family::Ipv6;
+    made.family = ipv4_ ? net::Family::Ipv4 : net::Family::Ipv6;
   }
-  if (!prepared.key.empty()) {
-    options.key = control::secret_of(prepared.key);
-  }
-  const Result<std::unique_ptr<Crew>> crew = Crew::make(std::move(options));
-  if (!crew) {
-    return std::unexpected(crew.error());
-  }
-  if (!context.quiet) {
-    fmt::print(
-        context.err, "{}\n",
-        describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit)));
-  }
-  LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
-  lead::Led led;
-  {
-    cli::Progress bar(context, "preflight", kSteps);
-    led = lead::lead(agents, wanted, advisers(prepared.limits, wanted.effort.most_suspects),
-                     context.clock, [&](const lead::Progress& progress) {
-                       bar.update(static_cast<std::uint64_t>(progress.share * kSteps),
-                                  cli::printable(progress.doing));
-                     });
-  }
-  if (led.broken) {
-    fmt::print(context.err, "{}\n", cli::printable(describe(*led.broken)));
-  }
-  return show(prepared, led.measured, context);
-}
-
-Result<> PreflightCommand::write(const Measured& /*measured*/, const Judgement& /*judgement*/,
-                                 const cli::Json& document, const cli::Context& context) const {
-  if (!keep_.empty()) {
-    const std::string text = document.dump(2, ' ', false, cli::Json::error_handler_t::replace);
-    if (Result<> written = write_file(keep_, text + "\n"); !written) {
-      return written;
-    }
-  }
-  return keep(record_, {.kind = "preflight", .document = document}, context);
-}
-
-cli::ExitCode PreflightCommand::exit_code(const Measured& measured,
-                                          const Judgement& judgement) const {
-  if (measured.was_interrupted) {
-    return cli::ExitCode::Interrupted;
-  }
-  const checks::Status least = strict_ ? checks::Status::Warning : checks::Status::Critical;
-  return judgement.verdict >= least ? cli::ExitCode::Found : cli::ExitCode::Done;
-}
-
-Result<cli::ExitCode> PreflightCommand::show(const Prepared& prepared, const Measured& measured,
-                                             const cli::Context& context) const {
-  const Judgement judgement =
-      judge(measured, prepared.limits, prepared.before ? &*prepared.before : nullptr);
-  const cli::Json document = document_of(context, measured, judgement);
-  const bool is_tested = !measured.pairs.empty();
-  if (context.json) {
-    cli::print(context, document);
-  } else if (drain_list_) {
-    context.out << drain_list(measured, judgement);
-  } else if (is_tested) {
-    print_page(context, measured, judgement, all_);
-  } else {
-    tell_absent(measured, context);
-  }
-  if (const Result<> written = write(measured, judgement, document, context); !written) {
-    return std::unexpected(written.error());
-  }
-  if (!is_tested && !measured.was_interrupted) {
-    return fail(ErrorKind::Unreachable, "",
-                fmt::format("{} of {} hosts", present_in(measured), measured.hosts.size()),
-                "can be tested, and it takes two",
-                "is 'chokepoint serve' running there? --launch ssh starts it");
-  }
-  return exit_code(measured, judgement);
+  made.wanted.seed = static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns());
+  made.wanted.limit = in_ms(time_limit_);
+  made.wanted.arrival = kArrival + made.appear;
+  made.wanted.program = "chokepoint " + context.version;
+  return made;
 }
 
 Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
@@ -339,8 +180,13 @@ Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
     context.out << limits_text(*printed);
     return cli::ExitCode::Done;
   }
-  const Result<Prepared> prepared = prepare(context);
-  return prepared ? conduct(*prepared, context) : std::unexpected(prepared.error());
+  Result<Conduct> prepared = prepare(context);
+  if (!prepared) {
+    return std::unexpected(prepared.error());
+  }
+  showing_.limits = prepared->limits;
+  const Result<Measured> measured = conduct(std::move(*prepared), context);
+  return measured ? show(showing_, *measured, context) : std::unexpected(measured.error());
 }
 
 }  // namespace chokepoint::preflight

@@ -5,18 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
+#include "preflight/commands/conduct.h"
 #include "preflight/commands/hosts.h"
-#include "preflight/judge/finding.h"
-#include "preflight/judge/limits.h"
-#include "preflight/launch/launch.h"
-#include "preflight/lead/lead.h"
+#include "preflight/commands/show.h"
 
 namespace chokepoint::preflight {
 
@@ -28,27 +22,11 @@ class PreflightCommand final : public cli::Command {
 
  private:
   // All that can be wrong with what the user said is found before anything is started.
-  struct Prepared {
-    std::vector<lead::HostWanted> hosts = {};
-    plan::Effort effort = {};
-    Limits limits = {};
-    std::optional<Measured> before = {};
-    std::string key = {};  // as a key file holds it; empty without one
-  };
-  Result<Prepared> prepare(const cli::Context& context) const;
+  Result<Conduct> prepare(const cli::Context& context);
+  Result<> check_times() const;
   Result<Limits> limits() const;
   Result<plan::Effort> effort() const;
   Result<std::string> key() const;
-  lead::Wanted wanted(const Prepared& prepared, const cli::Context& context) const;
-
-  Result<cli::ExitCode> conduct(const Prepared& prepared, cli::Context& context) const;
-  Result<std::unique_ptr<Launch>> launch_agents(const Prepared& prepared, int interrupt,
-                                                const cli::Context& context) const;
-  Result<cli::ExitCode> show(const Prepared& prepared, const Measured& measured,
-                             const cli::Context& context) const;
-  Result<> write(const Measured& measured, const Judgement& judgement, const cli::Json& document,
-                 const cli::Context& context) const;
-  cli::ExitCode exit_code(const Measured& measured, const Judgement& judgement) const;
 
   HostFlags hosts_;
   bool quick_ = false;
@@ -65,12 +43,7 @@ class PreflightCommand final : public cli::Command {
   std::string limits_file_ = {};
   bool print_limits_ = false;
   std::string baseline_file_ = {};
-  bool strict_ = false;
-  bool drain_list_ = false;
-  bool all_ = false;
-  std::string output_ = {};
-  std::string keep_ = {};
-  baseline::Flags record_;
+  Showing showing_;
 };
 
 }  // namespace chokepoint::preflight

@@ -9,21 +9,27 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr double kNearlyAll = 0.75;  // of a port's ways, of those that chance lets suffer
+constexpr double kNearlyAll = 0.7;  // of a port's ways, of those that chance lets suffer
 constexpr double kMost = 0.5;
 constexpr double kWhole = 0.9;  // of a cluster's, or of two groups'
 constexpr double kLooseAlarm = 0.01;
+constexpr double kRestAlarm = 0.1;
 constexpr std::size_t kFewestForGroups = 4;  // ways between them
+constexpr std::size_t kMostGroups = 16;
 
-// As many as would suffer if the loss were spread evenly: with few packets not all ways get some.
-double expected_to_suffer(const Part& part) {
-  return static_cast<double>(part.ways) *
-         (1 - std::exp(-part.lost / static_cast<double>(part.ways)));
+// How many ways bear the loss, as if those that do had the same: one bad way among strays is one.
+double bearing(const Part& part) {
+  return part.lost_squared > 0 ? part.lost * part.lost / part.lost_squared : 0;
+}
+
+// The same where chance (Poisson) shares out evenly.
+double bearing_evenly(const Part& part) {
+  const double mean = part.lost / static_cast<double>(part.ways);
+  return static_cast<double>(part.ways) * mean / (mean + 1);
 }
 
 bool is_spread(const Part& part, double share) {
-  return part.suffering >= 2 &&
-         static_cast<double>(part.suffering) >= share * expected_to_suffer(part);
+  return part.suffering > 0 && bearing(part) >= share * bearing_evenly(part);
 }
 
 class Search {
@@ -39,12 +45,16 @@ class Search {
   std::vector<Blame> run();
 
  private:
-  bool is_port(const Part& part) const {
-    return is_spread(part, kNearlyAll) && significance_(part, false_alarm_);
+  bool is_port(HostIndex host, bool sends) const {
+    const Part& part = sends ? book_.out(host) : book_.in(host);
+    return part.suffering >= 2 && is_spread(part, kNearlyAll) &&
+           significance_(part, false_alarm_) &&
+           significance_(book_.without_worst(host, sends), kRestAlarm);
   }
   bool is_likely(const Part& part) const {
     return is_spread(part, kMost) && significance_(part, kLooseAlarm);
   }
+  bool suffer_without_worst() const;
   bool blame_all();
   void blame_groups();
   void blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest);
@@ -58,9 +68,27 @@ class Search {
   std::vector<Blame> found_ = {};
 };
 
+// Without the host that suffers most the others must suffer as well.
+bool Search::suffer_without_worst() const {
+  HostIndex worst = 0;
+  double most = -1;
+  for (const HostIndex host : book_.suffering_hosts()) {
+    const double lost = book_.out(host).lost + book_.in(host).lost;
+    if (lost > most) {
+      most = lost;
+      worst = host;
+    }
+  }
+  const Part& all = book_.all();
+  const Part rest = book_.among_others(worst);
+  return rest.ways > 0 && significance_(rest, kLooseAlarm) &&
+         rest.lost * all.sent >= kMost * all.lost * rest.sent;
+}
+
 bool Search::blame_all() {
   const Part all = book_.all();
-  if (book_.hosts_tested() < 3 || !is_spread(all, kWhole) || !significance_(all, false_alarm_)) {
+  if (book_.hosts_tested() < 3 || !is_spread(all, kWhole) || !significance_(all, false_alarm_) ||
+      !suffer_without_worst()) {
     return false;
   }
   found_.push_back({.place = Place::Cluster, .ways = book_.take_all()});
@@ -90,6 +118,9 @@ void Search::blame_groups() {
   std::vector<std::vector<HostIndex>> groups = book_.groups();
   std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
   std::ranges::stable_sort(groups, {}, &std::vector<HostIndex>::size);
+  if (groups.size() > kMostGroups) {
+    return;
+  }
   while (groups.size() >= 2) {
     std::vector<HostIndex> rest;
     for (std::size_t index = 1; index < groups.size(); ++index) {
@@ -105,8 +136,8 @@ bool Search::blame_worst_port() {
   std::optional<HostIndex> worst;
   double most = 0;
   for (const HostIndex host : book_.suffering_hosts()) {
-    const double lost = (is_port(book_.out(host)) ? book_.out(host).lost : 0) +
-                        (is_port(book_.in(host)) ? book_.in(host).lost : 0);
+    const double lost = (is_port(host, true) ? book_.out(host).lost : 0) +
+                        (is_port(host, false) ? book_.in(host).lost : 0);
     if (lost > most) {
       most = lost;
       worst = host;
@@ -115,18 +146,19 @@ bool Search::blame_worst_port() {
   if (!worst) {
     return false;
   }
-  const Part& out = book_.out(*worst);
-  const Part& in = book_.in(*worst);
   Blame one{.place = Place::Port, .hosts = {*worst}};
-  one.sends = is_port(out) || is_likely(out);
-  one.receives = is_port(in) || is_likely(in);
+  one.sends = is_port(*worst, true) || is_likely(book_.out(*worst));
+  one.receives = is_port(*worst, false) || is_likely(book_.in(*worst));
   one.ways = book_.take(*worst, one.sends, one.receives);
   found_.push_back(std::move(one));
   return true;
 }
 
 void Search::blame_pair(const WaysBook::PairParts& pair) {
-  const Part both = {2, 2, pair.there.sent + pair.back.sent, pair.there.lost + pair.back.lost};
+  const Part both = {.ways = 2,
+                     .suffering = 2,
+                     .sent = pair.there.sent + pair.back.sent,
+                     .lost = pair.there.lost + pair.back.lost};
   if (pair.there.lost > 0 && pair.back.lost > 0 && significance_(both, false_alarm_)) {
     found_.push_back({.place = Place::Pair,
                       .hosts = {std::min(pair.a, pair.b), std::max(pair.a, pair.b)},

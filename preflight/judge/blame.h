@@ -30,6 +30,7 @@ struct Part {
   std::size_t suffering = 0;
   double sent = 0;
   double lost = 0;
+  double lost_squared = 0;  // each way's, added up: how evenly they lose
 };
 
 struct Blame {

@@ -15,6 +15,7 @@ void add(Part& part, const Tested& way) {
   part.suffering += way.lost > 0 ? 1 : 0;
   part.sent += way.sent;
   part.lost += way.lost;
+  part.lost_squared += way.lost * way.lost;
 }
 
 void subtract(Part& part, const Tested& way) {
@@ -22,6 +23,7 @@ void subtract(Part& part, const Tested& way) {
   part.suffering -= way.lost > 0 ? 1 : 0;
   part.sent -= way.sent;
   part.lost -= way.lost;
+  part.lost_squared -= way.lost * way.lost;
 }
 
 std::uint64_t pair_of(const Tested& way) {
@@ -159,6 +161,33 @@ void WaysBook::take_way(std::size_t index, std::vector<WayIndex>& suffering) {
   if (way.lost > 0) {
     suffering.push_back(way.way);
   }
+}
+
+Part WaysBook::without_worst(HostIndex host, bool sends) const {
+  Part part = sends ? out_[host] : in_[host];
+  const Tested* worst = nullptr;
+  for (std::uint32_t place = first_[host]; place < first_[host + 1]; ++place) {
+    const Tested& way = tested_[at_[place]];
+    if (!taken_[at_[place]] && (way.from == host) == sends &&
+        (worst == nullptr || way.lost > worst->lost)) {
+      worst = &way;
+    }
+  }
+  if (worst != nullptr) {
+    subtract(part, *worst);
+  }
+  return part;
+}
+
+Part WaysBook::among_others(HostIndex host) const {
+  Part part;
+  for (std::size_t index = 0; index < tested_.size(); ++index) {
+    const Tested& way = tested_[index];
+    if (!taken_[index] && way.from != host && way.to != host) {
+      add(part, way);
+    }
+  }
+  return part;
 }
 
 std::vector<WayIndex> WaysBook::take(HostIndex host, bool sends, bool receives) {

@@ -30,6 +30,10 @@ class WaysBook {
   const Part& all() const { return all_; }
   const Part& out(HostIndex host) const { return out_[host]; }
   const Part& in(HostIndex host) const { return in_[host]; }
+  // What it sends or receives, but for the way that suffers most.
+  Part without_worst(HostIndex host, bool sends) const;
+  // All ways that neither begin nor end at this host.
+  Part among_others(HostIndex host) const;
   // With a way that suffers, in order.
   std::vector<HostIndex> suffering_hosts() const;
   std::vector<PairParts> suffering_pairs() const;

@@ -11,8 +11,12 @@ namespace chokepoint::preflight {
 namespace {
 
 constexpr std::size_t kEnoughPeers = 4;
-constexpr double kAgreeing = 0.75;  // of the hosts
-constexpr double kAlike = 0.3;      // from the median
+constexpr double kAgreeing = 0.75;     // of the hosts
+constexpr double kAlike = 0.3;         // from the median
+constexpr double kGuessedShare = 0.7;  // two flows on one link get half each
+constexpr std::size_t kEnoughShares = 6;
+constexpr double kSigmas = 4;
+constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
 
 void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex whose) {
   if (mbps && *mbps > 0 && (to.basis == Basis::Nothing || *mbps < to.mbps)) {
@@ -52,6 +56,7 @@ Expectations::Expectations(const Scene& scene, const Earlier& earlier)
     hosts_.push_back(least_of(scene, host));
   }
   learn_from_peers();
+  learn_from_before();
 }
 
 // By rates of rounds alone: a repeat with nothing else on must not make the others look slow.
@@ -71,6 +76,24 @@ void Expectations::learn_from_peers() {
     peers.typical = typical_of(peers.best);
     peers.hosts = static_cast<std::size_t>(
         std::ranges::count_if(peers.best, [](float rate) { return rate > 0; }));
+  }
+}
+
+void Expectations::learn_from_before() {
+  baseline_share_ = scene_.limits().link_share;
+  std::vector<double> shares;
+  for (const Way& way : scene_.ways()) {
+    const Figure now = rate_of(*way.result);
+    const Expectation before = by_baseline(way);
+    if (now && before.mbps > 0) {
+      shares.push_back(*now / before.mbps);
+    }
+  }
+  if (shares.size() >= kEnoughShares) {
+    const double spread = kDeviation * math::median_absolute_deviation(shares).value_or(0);
+    baseline_share_ =
+        std::clamp(1 - kSigmas * spread, std::min(scene_.limits().link_few_share, baseline_share_),
+                   baseline_share_);
   }
 }
 
@@ -137,10 +160,20 @@ double Expectations::least(const Way& way, const Expectation& expectation) const
     case Basis::Port:
     case Basis::Slot:
     case Basis::Limits:
-    case Basis::Baseline:
       break;
+    case Basis::Baseline:
+      return expectation.mbps * baseline_share_;
   }
   return expectation.mbps * limits.link_share;
+}
+
+double Expectations::least_in_round(const Expectation& expectation) const {
+  const double share = is_guessed(expectation) ? kGuessedShare : scene_.limits().link_share;
+  return share * expectation.mbps;
+}
+
+bool is_guessed(const Expectation& expectation) {
+  return expectation.basis == Basis::Peers || expectation.basis == Basis::Few;
 }
 
 std::string words_for(const Expectation& expectation, const Scene& scene) {

@@ -35,6 +35,8 @@ class Expectations {
   Expectation of(const Way& way) const;
   // The least that passes; 0 where nothing is known.
   double least(const Way& way, const Expectation& expectation) const;
+  // What is full speed while others are at it: below, a way is worth a test alone.
+  double least_in_round(const Expectation& expectation) const;
   // What the host's port, slot and limits allow, whichever is least.
   Expectation of_host(HostIndex host) const;
 
@@ -50,6 +52,7 @@ class Expectations {
 
   Reach reach_of(const Way& way) const { return scene_.is_wan(way) ? kWan : kLan; }
   void learn_from_peers();
+  void learn_from_before();
   Expectation by_peers(const Way& way) const;
   Expectation by_baseline(const Way& way) const;
   Expectation by_hardware(const Way& way) const;
@@ -58,7 +61,11 @@ class Expectations {
   const Earlier& earlier_;
   std::vector<Expectation> hosts_;
   std::array<Peers, 2> peers_ = {};
+  double baseline_share_ = 1;  // of the last time's: what runs vary is no fault
 };
+
+// By what other hosts reach alone.
+bool is_guessed(const Expectation& expectation);
 
 // "of gpu3's port eth0", "that 7 hosts reach with others"
 std::string words_for(const Expectation& expectation, const Scene& scene);

@@ -24,15 +24,13 @@ struct Tie {
 
 // A way in its round: at full speed or slow.
 std::vector<Tie> ties_of(const Scene& scene, const Expectations& expectations) {
-  const Limits& limits = scene.limits();
   std::vector<Tie> ties;
   for (const Way& way : scene.ways()) {
     const Expectation expected = expectations.of(way);
     if (!way.result->tcp_mbps || expected.mbps <= 0) {
       continue;
     }
-    const bool guessed = expected.basis == Basis::Peers || expected.basis == Basis::Few;
-    const double least = expected.mbps * (guessed ? limits.link_peer_share : limits.link_share);
+    const double least = expectations.least_in_round(expected);
     ties.push_back({way.from, way.to, *way.result->tcp_mbps < least ? -1.0F : 1.0F});
   }
   return ties;

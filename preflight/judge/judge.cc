@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "preflight/judge/baseline.h"
 #include "preflight/judge/clocks.h"
 #include "preflight/judge/desk.h"
+#include "preflight/judge/doctors.h"
 #include "preflight/judge/hardware.h"
 #include "preflight/judge/latency.h"
 #include "preflight/judge/loss.h"
@@ -43,6 +45,8 @@ Judgement judge(const Measured& measured, const Limits& limits, const Measured* 
   judge_sharing(desk);
   judge_rdma(desk);
   judge_collective(desk);
+  judge_doctors(desk);
+  judge_baseline(desk);
   std::ranges::stable_sort(desk.findings, std::greater<>(),
                            [](const Finding& one) { return one.check.status; });
   Judgement judgement{.findings = std::move(desk.findings)};

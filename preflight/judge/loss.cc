@@ -13,9 +13,6 @@ namespace {
 
 using checks::Status;
 
-// Fewer than this tell of no rate, however unlikely they are: a hiccup loses one or two.
-constexpr double kFewestLost = 3;
-
 std::vector<Tested> tested_in(const Scene& scene) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
@@ -86,8 +83,8 @@ void judge_loss(Desk& desk) {
   const Limits& limits = desk.scene.limits();
   const std::vector<Tested> tested = tested_in(desk.scene);
   const auto is_more = [&](const Part& part, double false_alarm) {
-    return part.lost >= kFewestLost &&
-           chance_of_at_least(part.lost, part.sent * limits.loss_percent / 100) < false_alarm;
+    const double expected = part.sent * limits.loss_percent / 100;
+    return part.lost > 0 && chance_of_at_least(part.lost, expected) < false_alarm;
   };
   const auto blamed = blame(desk.scene.hosts(), tested, is_more, limits.loss_false_alarm);
   for (const Blame& one : blamed) {

@@ -79,12 +79,14 @@ class Names {
 
 void Names::report(const Kind& kind, const Blame& blame) {
   const LookedUp& look = looks_[blame.ways[0]];
+  // Wrong for one who asks, and right for the others: it is the one who asks.
+  const bool by_one = blame.place == Place::Way || (blame.place == Place::Port && !blame.receives);
   const std::string& asked = scene_.name(look.asked);
   Finding finding;
   finding.place = Place::Name;
-  finding.hosts = blame.hosts;
+  finding.hosts = by_one ? std::vector{look.asker} : blame.hosts;
   finding.check = {
-      .id = kind.id,
+      .id = by_one && look.wrong == Wrong::Elsewhere ? kDiffers.id : kind.id,
       .status = kind.status,
       .subject = subject_of_names(scene_, blame),
       .found =

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 
 #include "preflight/judge/shell.h"
 #include "preflight/judge/words.h"
@@ -91,6 +91,10 @@ Bound bound_hosts(const Desk& desk) {
       bound.busiest = std::max(bound.busiest, loads[host].busiest);
     }
   }
+  // Both ends of a way may have been busy.
+  std::ranges::sort(bound.ways);
+  const auto again = std::ranges::unique(bound.ways);
+  bound.ways.erase(again.begin(), again.end());
   return bound;
 }
 

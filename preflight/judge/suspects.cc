@@ -17,7 +17,6 @@ struct Suspect {
 };
 
 std::vector<Suspect> slow_ways(const Scene& scene, const Expectations& expectations) {
-  const Limits& limits = scene.limits();
   std::vector<Suspect> slow;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
@@ -26,12 +25,8 @@ std::vector<Suspect> slow_ways(const Scene& scene, const Expectations& expectati
     if (!rate || way.result->alone_mbps || expected.mbps <= 0) {
       continue;
     }
-    const double share = *rate / expected.mbps;
-    const double wanted = expected.basis == Basis::Few     ? limits.link_few_share
-                          : expected.basis == Basis::Peers ? limits.link_peer_share
-                                                           : limits.link_share;
-    if (share < wanted) {
-      slow.push_back({share, index});
+    if (*rate < expectations.least_in_round(expected)) {
+      slow.push_back({*rate / expected.mbps, index});
     }
   }
   return slow;

@@ -26,11 +26,11 @@ std::vector<std::uint8_t> sides_of(std::size_t hosts, const Groups& groups) {
   return sides;
 }
 
-// Ways between the groups that are slow, and whether that is only while others are at it.
+// Ways between the groups that were slow in their round, and what repeats alone said of them.
 struct Crossing {
   std::vector<WayIndex> slow = {};
-  std::size_t shared = 0;
-  std::size_t alone = 0;  // slow then, too
+  std::size_t well_alone = 0;
+  std::size_t slow_alone = 0;
 };
 
 Crossing crossing_of(const Desk& desk, const Groups& groups) {
@@ -38,13 +38,14 @@ Crossing crossing_of(const Desk& desk, const Groups& groups) {
   Crossing crossing;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
-    const Speed speed = desk.speeds.speed[index];
-    if ((sides[way.from] | sides[way.to]) != 3 || desk.explained[index]) {
+    const double least = desk.expectations.least_in_round(desk.speeds.expected[index]);
+    if ((sides[way.from] | sides[way.to]) != 3 || desk.explained[index] ||
+        way.result->tcp_mbps.value_or(0) >= least || !way.result->tcp_mbps) {
       continue;
     }
-    if (speed == Speed::Slow || speed == Speed::Shared) {
-      crossing.slow.push_back(index);
-      (speed == Speed::Slow ? crossing.alone : crossing.shared) += 1;
+    crossing.slow.push_back(index);
+    if (way.result->alone_mbps) {
+      ++(*way.result->alone_mbps < least ? crossing.slow_alone : crossing.well_alone);
     }
   }
   return crossing;
@@ -116,6 +117,21 @@ void add_rounds(const Desk& desk, const Crossing& crossing, Finding& finding) {
   finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / ways));
 }
 
+// As on one machine that plays all hosts.
+void doubt(const Desk& desk, Finding& finding) {
+  if (desk.is_short_of_processors) {
+    finding.check.status = Status::Info;
+    finding.check.why =
+        "the hosts' processors were busy throughout: it may be they, not the network";
+  }
+}
+
+bool is_rate_known(const Desk& desk) {
+  return std::ranges::none_of(desk.speeds.expected, [](const Expectation& one) {
+    return one.basis == Basis::Nothing || is_guessed(one);
+  });
+}
+
 void report(Desk& desk, const Groups& groups, const Crossing& crossing, const CutResult* cut) {
   const Blame blame{.place = Place::Uplink,
                     .hosts = groups.first,
@@ -130,6 +146,7 @@ void report(Desk& desk, const Groups& groups, const Crossing& crossing, const Cu
   finding.check.why =
       "within each of the two groups and one pair at a time all is well: what they share between "
       "them carries less than they ask for together";
+  doubt(desk, finding);
   desk.explain(crossing.slow);
   desk.findings.push_back(std::move(finding));
 }
@@ -152,10 +169,9 @@ void judge_other_cuts(Desk& desk) {
   add_cut(desk, *worst, finding);
   finding.check.why =
       "each pair is well alone: something that all share carries less than they ask for together";
-  if (desk.is_short_of_processors) {
+  doubt(desk, finding);
+  if (!is_rate_known(desk)) {
     finding.check.status = Status::Info;
-    finding.check.why =
-        "the hosts' processors were busy throughout: it may be they, not the network";
   }
   desk.findings.push_back(std::move(finding));
 }
@@ -183,9 +199,9 @@ void judge_uplinks(Desk& desk) {
     const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
       return !one.ways.empty() && crosses(one, *groups, desk.scene.hosts());
     });
-    const bool shown = cut == cuts.end() || falls_short(desk, *cut);
-    const bool only_shared = crossing.shared > crossing.alone;
-    if (!crossing.slow.empty() && shown && only_shared) {
+    const bool cut_shows = cut != cuts.end() && falls_short(desk, *cut);
+    const bool shown = cut != cuts.end() ? cut_shows : crossing.well_alone > 0;
+    if (!crossing.slow.empty() && shown && crossing.well_alone >= crossing.slow_alone) {
       report(desk, *groups, crossing, cut == cuts.end() ? nullptr : &*cut);
     }
   }
@@ -211,8 +227,8 @@ void judge_sharing(Desk& desk) {
   if (blame.ways.empty() || desk.has("uplink.oversubscribed", Status::Info)) {
     return;
   }
-  const bool many =
-      static_cast<double>(blame.ways.size()) > kManyShared * static_cast<double>(known);
+  const bool many = is_rate_known(desk) && static_cast<double>(blame.ways.size()) >
+                                               kManyShared * static_cast<double>(known);
   Finding finding =
       finding_of(desk.scene, blame, "link.shared", many ? Status::Warning : Status::Info);
   finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",

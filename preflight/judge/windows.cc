@@ -86,7 +86,7 @@ class Windows {
 // What the flow could have reached with buffers enough. Ports promise nothing over a WAN, but a
 // buffer that keeps a flow from filling them is too small all the same.
 std::optional<double> Windows::target_of(const Way& way) const {
-  Expectation expected = desk_.expectations.of(way);
+  const Expectation expected = desk_.expectations.of(way);
   if (desk_.scene.is_wan(way) && !desk_.scene.limits().wan_rate_mbps) {
     const Expectation from = desk_.expectations.of_host(way.from);
     const Expectation to = desk_.expectations.of_host(way.to);
@@ -94,7 +94,9 @@ std::optional<double> Windows::target_of(const Way& way) const {
       return std::min(from.mbps, to.mbps);
     }
   }
-  return expected.mbps > 0 ? std::optional(expected.mbps) : std::nullopt;
+  // The best of a few is no target: it may be held back itself.
+  return expected.mbps > 0 && expected.basis != Basis::Few ? std::optional(expected.mbps)
+                                                           : std::nullopt;
 }
 
 std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const {

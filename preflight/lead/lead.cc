@@ -37,6 +37,7 @@ void run_all(Course& course, const Advisers& advisers) {
   course.measured.is_sampled = rounds.schedule.is_sampled();
   prepare_pairs(course, rounds);
   run_quiet(course, rounds);
+  repeat_slow_trips(course);
   run_bulk(course, rounds);
   test_again(course, advisers);
   load_cuts(course, advisers);

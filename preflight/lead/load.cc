@@ -115,40 +115,6 @@ void load(Course& course, const plan::Cut& cut) {
 
 }  // namespace
 
-void test_again(Course& course, const Advisers& advisers) {
-  if (!advisers.suspects || course.is_over()) {
-    return;
-  }
-  std::vector<Pair> ways = advisers.suspects(course.measured);
-  const std::size_t all = ways.size();
-  const std::size_t most = course.wanted.effort.most_suspects;
-  if (all > most) {
-    course.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
-                                 all - most, all));
-    ways.resize(most);
-  }
-  const std::chrono::milliseconds each = course.wanted.effort.again + plan::kTaskCost;
-  course.expect_more(each * static_cast<std::int64_t>(ways.size()));
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const auto [from, to] = ways[i];
-    WayResult* way = course.way(from, to);
-    if (way == nullptr) {
-      continue;
-    }
-    std::vector<Job> job{
-        {.host = from,
-         .peer = to,
-         .task = task_to(course, TaskKind::Tcp, to, course.wanted.effort.again),
-         .keep = [way](const Json& document) { return read_alone(document, *way); }}};
-    if (!run_step(course, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()), each,
-                  std::move(job))) {
-      course.leave_out(fmt::format("{} of {} suspect ways were not tested again, for want of time",
-                                   ways.size() - i, ways.size()));
-      return;
-    }
-  }
-}
-
 void load_cuts(Course& course, const Advisers& advisers) {
   if (course.is_over() || course.present().size() < kLeastHostsForCut) {
     return;

@@ -23,6 +23,8 @@ struct Rounds {
 void prepare_pairs(Course& course, const Rounds& rounds);
 
 void run_quiet(Course& course, const Rounds& rounds);
+// Hosts have moments in which they are slow; a fault stays. The faster of both counts.
+void repeat_slow_trips(Course& course);
 void run_bulk(Course& course, const Rounds& rounds);
 void test_again(Course& course, const Advisers& advisers);
 void load_cuts(Course& course, const Advisers& advisers);

@@ -49,24 +49,26 @@ void Step::run() {
   }
   while (running_ > 0) {
     const std::int64_t until = std::min(look_at_ns_, course_.deadline_ns());
-    const std::optional<Event> event = course_.next(until);
-    if (course_.is_over() || course_.clock.monotonic_ns() >= course_.deadline_ns()) {
+    if (const std::optional<Event> event = course_.next(until)) {
+      handle(*event);
+    }
+    if (course_.is_over() || is_late()) {
       give_up_all();
       return;
-    }
-    if (event) {
-      handle(*event);
     }
     end_overdue(course_.clock.monotonic_ns());
   }
 }
+
+bool Step::is_late() const { return course_.clock.monotonic_ns() >= course_.deadline_ns(); }
 
 void Step::begin_next(HostIndex host) {
   Queue& queue = queues_[host];
   while (!queue.running && queue.next < queue.jobs.size()) {
     const std::size_t place = queue.jobs[queue.next++];
     const Job& job = jobs_[place];
-    if (!course_.is_present(host) || (job.peer && !course_.is_present(*job.peer))) {
+    const bool are_there = course_.is_present(host) && (!job.peer || course_.is_present(*job.peer));
+    if (!are_there || is_late()) {
       ++ended_;
       continue;
     }

@@ -44,6 +44,7 @@ class Step {
     std::optional<Running> running = {};
   };
 
+  bool is_late() const;  // for the whole preflight
   void begin_next(HostIndex host);
   void handle(const Event& event);
   void on(const Came& came);

@@ -13,10 +13,12 @@ namespace chokepoint::preflight::plan {
 using Milliseconds = std::chrono::milliseconds;
 
 struct Effort {
-  std::string name = {};          // "quick", "default", "thorough"
-  std::size_t most_rounds = 0;    // more than that: a sample of this many; 0: whatever it takes
-  std::size_t path_rounds = 0;    // of these, in how many the path is looked at; 0: in all
-  std::size_t most_suspects = 0;  // ways that are tested again, alone
+  std::string name = {};        // "quick", "default", "thorough"
+  std::size_t most_rounds = 0;  // more than that: a sample of this many; 0: whatever it takes
+  std::size_t path_rounds = 0;  // of these, in how many the path is looked at; 0: in all
+  // Ways that are tested again, alone: each another flow, which a switch's hash sends elsewhere.
+  // With a slow link among U equal ones up from a leaf, n of them meet it with 1 - (1 - 1/U)^n.
+  std::size_t most_suspects = 0;
   Milliseconds latency{0};
   Milliseconds loss{0};
   Milliseconds tcp{0};

@@ -122,11 +122,20 @@ std::string text_of(const HeatCell& cell, const Look& look) {
   return look.is_number ? number_of(cell, look.is_gigabit) : letter_of(cell);
 }
 
-void print_cell(const cli::Context& context, const HeatCell& cell, const Look& look) {
+void print_line(const cli::Context& context, std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  context.out << line << '\n';
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(cli::width_of(text), width), ' ');
+}
+
+std::string cell_of(const cli::Context& context, const HeatCell& cell, const Look& look) {
   const std::string text = text_of(cell, look);
-  const std::size_t width = cli::width_of(text);
-  fmt::print(context.out, "{:{}}{}", "", look.cell - std::min(width, look.cell),
-             cli::tinted(text, tint_of(cell), context.out_terminal));
+  const std::string letters = text.substr(0, text.find_last_not_of(' ') + 1);
+  return padded(text, look.cell) + cli::tinted(letters, tint_of(cell), context.out_terminal) +
+         text.substr(letters.size());
 }
 
 // Names or numbers of hosts above their columns; upright, a digit a line, where a column has one
@@ -136,25 +145,24 @@ void print_heads(const cli::Context& context, const Measured& measured, const He
   const std::string margin(label_width(map, look), ' ');
   const std::size_t digits = look.is_number ? 1 : number_width(map);
   for (std::size_t line = 0; line < digits; ++line) {
-    context.out << margin;
+    std::string text = margin;
     for (const HostIndex host : map.hosts) {
       const std::string number = fmt::format("{:>{}}", host + 1, number_width(map));
       const std::string head = look.is_named    ? measured.hosts[host].name
                                : look.is_number ? number
                                                 : number.substr(line, 1);
-      const std::string after = look.is_number ? " " : "";
-      const std::string text = cli::printable(head) + after;
-      context.out << std::string(look.cell - std::min(cli::width_of(text), look.cell), ' ') << text;
+      const std::string column = cli::printable(head) + (look.is_number ? " " : "");
+      text += padded(column, look.cell) + column;
     }
-    context.out << '\n';
+    print_line(context, std::move(text));
   }
 }
 
-void print_label(const cli::Context& context, const Measured& measured, const HeatMap& map,
-                 const Look& look, HostIndex host) {
+std::string label_of(const Measured& measured, const HeatMap& map, const Look& look,
+                     HostIndex host) {
   const std::string number =
       look.is_named ? "" : fmt::format("{:>{}} ", host + 1, number_width(map));
-  context.out << number << clipped(measured.hosts[host].name, look.name) << ' ';
+  return number + clipped(measured.hosts[host].name, look.name) + ' ';
 }
 
 void print_legend(const cli::Context& context, const Look& look, bool by_links) {
@@ -188,11 +196,11 @@ void print_heat_map(const cli::Context& context, const Measured& measured) {
   print_title(context, look);
   print_heads(context, measured, map, look);
   for (std::size_t row = 0; row < map.hosts.size(); ++row) {
-    print_label(context, measured, map, look, map.hosts[row]);
+    std::string line = label_of(measured, map, look, map.hosts[row]);
     for (std::size_t column = 0; column < map.hosts.size(); ++column) {
-      print_cell(context, map.at(row, column), look);
+      line += cell_of(context, map.at(row, column), look);
     }
-    context.out << '\n';
+    print_line(context, std::move(line));
   }
   if (map.left_out > 0) {
     fmt::print(context.out, "… and {} hosts more, of which no more ways stand out\n", map.left_out);

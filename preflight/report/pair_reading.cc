@@ -63,11 +63,9 @@ bool take_index(const Json& value, std::size_t end, HostIndex& index) {
 bool take_figure(const Json& value, bool may_be_negative, Figure& figure) {
   const double number = value.is_number() ? value.get<double>() : std::nan("");
   const double least = may_be_negative ? -kLargestFigure : 0;
-  if (!(number >= least && number <= kLargestFigure)) {
-    return false;
-  }
-  figure = static_cast<float>(number);
-  return true;
+  const bool fits = number >= least && number <= kLargestFigure;
+  figure = fits ? Figure(static_cast<float>(number)) : std::nullopt;
+  return fits;
 }
 
 bool take_count(const Json& value, std::uint32_t& count) {

@@ -18,7 +18,9 @@ constexpr double kBitsPerMbit = 1e6;
 constexpr std::size_t kMostMtus = 4;
 
 std::string ms(double value) {
-  return math::format_duration(std::chrono::nanoseconds(std::llround(value * kNsPerMs)));
+  constexpr double kLongest = 9e18;  // a document that is read may tell of more
+  const double ns = std::clamp(value * kNsPerMs, -kLongest, kLongest);
+  return math::format_duration(std::chrono::nanoseconds(std::llround(ns)));
 }
 
 std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
@@ -142,9 +144,9 @@ std::string collective(const Measured& measured) {
   }
   const CollectiveResult& result = *measured.collective;
   std::string text =
-      fmt::format("{}, {}, {}", result.backend,
-                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank"),
-                  math::format_bytes(static_cast<double>(result.bytes)));
+      fmt::format("{}, {}", result.backend,
+                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank"));
+  text += result.bytes > 0 ? ", " + math::format_bytes(static_cast<double>(result.bytes)) : "";
   if (result.error) {
     return text + ": " + describe(*result.error);
   }

@@ -83,6 +83,20 @@ TEST(Facts, AnRdmaPortInSoftwareHasNoSpeedOfItsOwn) {
   EXPECT_FALSE(hardware.rdma[0].device.empty());
 }
 
+// Each reading takes a microsecond.
+class Clock final : public sys::Clock {
+ public:
+  std::int64_t monotonic_ns() const override { return 5'000'000 + 1000 * readings_++; }
+  std::int64_t wall_ns() const override { return 1'795'000'000'005'000'000 + 1000 * readings_++; }
+
+ private:
+  mutable std::int64_t readings_ = 0;
+};
+
+TEST(Facts, TheTimeOfDayIsHeldAgainstTheMonotonicClock) {
+  EXPECT_EQ(wall_less_monotonic_ms(Clock()), 1.795e12);
+}
+
 TEST(Facts, ASpeedThatADriverMakesUpIsNone) {
   const host::Network network{
       .nics = {

@@ -55,13 +55,15 @@ std::vector<Case> cases() {
           {Way::Floods, Presence::Strange, "what it had not been asked"}};
 }
 
-// Short where a hostile agent alone is waited for; a good one answers at once.
-CrewOptions options_for(const Crowd& crowd) {
+// A hostile agent is waited for so long each time; a good one answers at once, if its machine lets
+// it.
+CrewOptions options_for(const Crowd& crowd, milliseconds patience) {
   CrewOptions options = impatient(crowd.hosts());
-  options.handshake = milliseconds(1500);
-  options.getting_ready = milliseconds(1500);
+  options.handshake = patience;
+  options.getting_ready = patience;
   options.beyond_task = milliseconds(0);
-  options.giving_up = milliseconds(500);
+  options.longest = [patience](const Task&) { return patience; };
+  options.giving_up = patience / 2;
   return options;
 }
 
@@ -71,9 +73,7 @@ TEST_P(Hostile, IsAloneInIt) {
   const Result<std::unique_ptr<Crowd>> crowd =
       Crowd::start({.hosts = 3, .ways = {{1, GetParam().way}}});
   ASSERT_TRUE(crowd);
-  CrewOptions options = options_for(**crowd);
-  options.longest = [](const Task&) { return milliseconds(1500); };
-  const Story story = lead(std::move(options), 5, seconds(30));
+  const Story story = lead(options_for(**crowd, milliseconds(2500)), 5, seconds(60));
   EXPECT_EQ(story.all_answered(5), (std::set<HostIndex>{0, 2}));
   ASSERT_EQ(story.went.size(), 1U);
   ASSERT_TRUE(story.went.contains(1));
@@ -128,11 +128,7 @@ void among(HostIndex hosts, int times) {
   }
   const auto crowd = Crowd::start(std::move(options));
   ASSERT_TRUE(crowd);
-  CrewOptions wanted_of = options_for(**crowd);
-  wanted_of.longest = [](const Task&) { return milliseconds(4000); };
-  wanted_of.handshake = milliseconds(5000);
-  wanted_of.giving_up = milliseconds(2000);
-  const Story story = lead(std::move(wanted_of), times, seconds(120));
+  const Story story = lead(options_for(**crowd, milliseconds(10'000)), times, seconds(200));
   EXPECT_EQ(story.all_answered(static_cast<std::size_t>(times)).size(), hosts - wanted.size());
   ASSERT_EQ(story.went.size(), wanted.size());
   for (const auto& [each, presence] : wanted) {

@@ -26,4 +26,17 @@ inline std::vector<std::string> troubles_of(const Cluster& cluster, const Limits
   return troubles_of(judge(cluster.measured(), limits, nullptr));
 }
 
+// The only finding with this id; an empty one where there is none or several.
+inline Finding only(const Judgement& judgement, const std::string& id) {
+  Finding result;
+  std::size_t found = 0;
+  for (const Finding& finding : judgement.findings) {
+    if (finding.check.id == id) {
+      result = finding;
+      ++found;
+    }
+  }
+  return found == 1 ? result : Finding{};
+}
+
 }  // namespace chokepoint::preflight

@@ -151,6 +151,34 @@ Cluster::Change Cluster::slower(double factor) {
   };
 }
 
+Cluster::Change Cluster::slower_in_its_round(double factor) {
+  return [factor](WayResult& way) { way.tcp_mbps = static_cast<float>(*way.tcp_mbps / factor); };
+}
+
+void Cluster::share_uplink(HostIndex first, double factor) {
+  each([&](HostIndex from, HostIndex to, WayResult& way) {
+    if ((from < first) != (to < first)) {
+      slower_in_its_round(noisy(factor))(way);
+    }
+  });
+}
+
+void Cluster::look_up_names() {
+  for (HostResult& host : measured_.hosts) {
+    for (HostIndex asked = 0; asked < hosts(); ++asked) {
+      host.names.push_back({.asked = asked, .addresses = {made_address(asked)}});
+    }
+  }
+}
+
+void Cluster::shift_clock(HostIndex host, float ms) {
+  for (PairResult& pair : measured_.pairs) {
+    if (pair.a == host || pair.b == host) {
+      pair.clock_offset_ms = *pair.clock_offset_ms + (pair.b == host ? ms : -ms);
+    }
+  }
+}
+
 Cluster::Change Cluster::is_well_alone() {
   return [this](WayResult& way) {
     WayResult fresh;

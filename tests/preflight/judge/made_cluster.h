@@ -50,8 +50,17 @@ class Cluster {
   Change loses(double percent);
   // A tenth of the rate, in its round and alone.
   static Change slower(double factor);
+  // In its round alone: whether it is slow by itself nobody has tested.
+  static Change slower_in_its_round(double factor);
   // Tested again, and as fast as it should be.
   Change is_well_alone();
+
+  // As with a switch's uplink between hosts below `first` and the others.
+  void share_uplink(HostIndex first, double factor);
+  // Everybody is asked for everybody's name, and gets the address.
+  void look_up_names();
+  // A host's clock goes wrong by so much.
+  void shift_clock(HostIndex host, float ms);
 
   void remove(HostIndex host, Presence presence);
 

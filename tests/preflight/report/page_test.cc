@@ -58,7 +58,7 @@ TEST(PreflightPage, FindingsStandBeforeTheMapWithTheirCommands) {
 }
 
 TEST(PreflightPage, NumbersSayWithoutColourWhatIsSlow) {
-  EXPECT_THAT(page("two"), AllOf(HasSubstr("gpu0     -  0.94!\n"), HasSubstr("gpu1  9.45     - \n"),
+  EXPECT_THAT(page("two"), AllOf(HasSubstr("gpu0     -  0.94!\n"), HasSubstr("gpu1  9.45     -\n"),
                                  HasSubstr("* below 80 %, ! below 50 % of what both links give")));
 }
 
@@ -151,6 +151,22 @@ TEST(Summary, SaysEachInALine) {
 
 TEST(Summary, SaysNothingOfWhatWasNotMeasured) {
   EXPECT_THAT(summary_of(Measured{}), ElementsAre());
+}
+
+TEST(Summary, ACollectiveThatFailedSaysWhy) {
+  Measured measured;
+  measured.collective =
+      CollectiveResult{.backend = "gloo",
+                       .ranks = 3,
+                       .error = Error{ErrorKind::Timeout, "collective", "gpu1", 0, "no answer"}};
+  EXPECT_THAT(summary_of(measured),
+              ElementsAre(Pair("all-reduce", "gloo, 3 ranks: collective: gpu1: no answer")));
+}
+
+TEST(Summary, NoFigureIsTooLargeToBeTold) {
+  MadeCluster cluster = made_cluster(2);
+  cluster.measured.pairs[0].rtt_ms = cluster.measured.pairs[0].clock_offset_ms = 1e15F;
+  EXPECT_THAT(summary_of(cluster.measured)[0].second, Not(HasSubstr("-")));
 }
 
 TEST(Summary, HostsThatStandTogetherAreToldTogether) {

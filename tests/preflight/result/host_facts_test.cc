@@ -32,6 +32,7 @@ HostFacts whole() {
           .congestion_control = "cubic",
           .cpus = 64,
           .gpus = 0,
+          .wall_less_monotonic_ms = 1.795e12,
           .has_gloo = true};
 }
 
@@ -77,6 +78,7 @@ TEST(HostFacts, WrongTypesAndBoundsAreNamed) {
                           with("cpus", 1e9),
                           with("gpus", 1'000'000'000),
                           with("has_gloo", 1),
+                          with("wall_less_monotonic_ms", 1e300),
                           with("congestion_control", std::string(65, 'c')),
                           with_interface("name", std::string(65, 'n')),
                           with_interface("mtu", 1.5),

@@ -10,7 +10,9 @@ import { readout } from "./readout";
 import type { Scene } from "./scene";
 
 const mostInTable = 16;
-const widest = 620; // leaves room for the figures beside it
+const widest = 620;
+const figures = 310; // of one way, beside the map where there is room for both
+const padding = 60;
 
 export function legend(scale: Scale): HTMLElement {
   const items = Array.from({ length: grades }, (_, grade) => scale.labels[grade] ?? "").map(
@@ -40,6 +42,11 @@ function chooser(all: readonly Metric[], pick: (metric: Metric) => void): HTMLEl
     }
   });
   return h("label", "metric-chooser", "Coloured by ", select);
+}
+
+function roomForMap(): number {
+  const whole = (document.getElementById("main")?.clientWidth ?? widest) - padding;
+  return Math.min(widest, Math.max(240, whole >= 2 * figures ? whole - figures : whole));
 }
 
 // The first finding about this way, in the list and in the map.
@@ -79,11 +86,10 @@ class HeatMap {
     const { scene } = this;
     const scale = metric.rule(scene.mesh, metric);
     const choose = chooseBy(scene);
-    const room = Math.min(widest, Math.max(240, document.documentElement.clientWidth - 64));
     this.drawing =
       scene.mesh.shown.length <= mostInTable
         ? mapTable(scene, metric, scale, choose)
-        : mapCanvas(scene, metric, scale, choose, room);
+        : mapCanvas(scene, metric, scale, choose, roomForMap());
     this.element.replaceChildren(this.drawing.element);
     this.scales.replaceChildren(legend(scale));
     this.drawing.mark();

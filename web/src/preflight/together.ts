@@ -59,17 +59,22 @@ function collective(result: Ref): Child {
     return note("No collective was tried.");
   }
   const reason = result.at("error", "reason");
+  const who: [string, Child][] = [
+    ["Backend", said(result.at("backend"))],
+    ["Ranks", shown(result.at("ranks"), "count")],
+  ];
+  if (reason.text !== null) {
+    return h("div", "stack", facts(who), h("p", "warn", said(reason)));
+  }
   return h(
     "div",
     "stack",
     facts([
-      ["Backend", said(result.at("backend"))],
-      ["Ranks", shown(result.at("ranks"), "count")],
+      ...who,
       ["Size", shown(result.at("bytes"), "bytes")],
       ["Bus bandwidth", shown(result.at("bus_mbps"), "mbps")],
       ["Time", shown(result.at("time_us"), "us")],
     ]),
-    reason.text === null ? null : h("p", "warn", said(reason)),
   );
 }
 

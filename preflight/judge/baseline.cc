@@ -1,0 +1,276 @@
+#include "preflight/judge/baseline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string_view>
+
+#include "base/math/statistics.h"
+#include "preflight/judge/shell.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+constexpr double kSigmas = 4;
+constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
+constexpr double kGrown = 1.5;         // a round trip's
+
+// Of one figure, by way: what it was and what it is.
+struct Change {
+  WayIndex way = 0;
+  double before = 0;
+  double now = 0;
+};
+
+double spread_of(const std::vector<double>& values) {
+  return kDeviation * math::median_absolute_deviation(values).value_or(0);
+}
+
+std::vector<Change> rates_then_and_now(const Desk& desk) {
+  std::vector<Change> changes;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Way& way = desk.scene.ways()[index];
+    const WayResult* then = desk.earlier.way(way);
+    const Figure now = rate_of(*way.result);
+    const Figure before = then == nullptr ? Figure() : rate_of(*then);
+    if (now && before && *before > 0) {
+      changes.push_back({index, *before, *now});
+    }
+  }
+  return changes;
+}
+
+std::vector<Change> round_trips_then_and_now(const Desk& desk) {
+  std::vector<Change> changes;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Way& way = desk.scene.ways()[index];
+    const PairResult* then = desk.earlier.pair(way);
+    if (then != nullptr && then->rtt_ms && way.pair->rtt_ms) {
+      changes.push_back({index, *then->rtt_ms, *way.pair->rtt_ms});
+    }
+  }
+  return changes;
+}
+
+// How far a repeat of the same run lay from the first, where it was fine.
+std::vector<double> repeats_of(const Measured& measured) {
+  std::vector<double> apart;
+  const auto add = [&](const WayResult& way) {
+    if (way.tcp_mbps && way.alone_mbps && *way.alone_mbps > 0) {
+      apart.push_back(std::abs(1 - *way.tcp_mbps / *way.alone_mbps));
+    }
+  };
+  for (const PairResult& pair : measured.pairs) {
+    add(pair.there);
+    add(pair.back);
+  }
+  return apart;
+}
+
+// The share by which a rate may fall and still be the same: what the user allows, and what the
+// ways' changes scatter, unless most of them fell.
+double allowed_fall(const Desk& desk, const std::vector<Change>& changes) {
+  std::vector<double> shares;
+  shares.reserve(changes.size());
+  for (const Change& change : changes) {
+    shares.push_back(change.now / change.before);
+  }
+  const double repeats = math::median(repeats_of(*desk.earlier.before())).value_or(0);
+  const double few = desk.scene.limits().baseline_worse_percent / 100;
+  return std::max({few, kSigmas * spread_of(shares), std::min(repeats, 0.5)});
+}
+
+double allowed_growth(const Desk& desk, const std::vector<Change>& changes) {
+  std::vector<double> grown;
+  grown.reserve(changes.size());
+  for (const Change& change : changes) {
+    grown.push_back(change.now - change.before);
+  }
+  return std::max(desk.scene.limits().baseline_latency_ms, kSigmas * spread_of(grown));
+}
+
+using IsWorse = std::function<bool(const Change&)>;
+
+std::vector<Tested> tested_in(const Desk& desk, const std::vector<Change>& changes,
+                              const IsWorse& is_worse) {
+  std::vector<Tested> tested;
+  for (const Change& change : changes) {
+    const Way& way = desk.scene.ways()[change.way];
+    if (!desk.explained[change.way]) {
+      tested.push_back({change.way, way.from, way.to, 1, is_worse(change) ? 1.0 : 0.0});
+    }
+  }
+  return tested;
+}
+
+struct Medians {
+  double before = 0;
+  double now = 0;
+};
+
+Medians medians_of(const std::vector<Change>& changes, const std::vector<WayIndex>& ways) {
+  std::vector<double> before;
+  std::vector<double> now;
+  for (const Change& change : changes) {
+    if (std::ranges::binary_search(ways, change.way)) {
+      before.push_back(change.before);
+      now.push_back(change.now);
+    }
+  }
+  return {math::median(before).value_or(0), math::median(now).value_or(0)};
+}
+
+Finding worse(const Desk& desk, const Blame& blame, Status status, std::string found,
+              std::string wanted) {
+  Finding finding = finding_of(desk.scene, blame, "baseline.worse", status);
+  finding.check.found = fmt::format("{} on {}", found, counted(blame.ways.size(), "way", "ways"));
+  finding.check.wanted = std::move(wanted) + ", as the last time";
+  return finding;
+}
+
+void report_rates(Desk& desk, const std::vector<Change>& changes, Blame blame) {
+  std::ranges::sort(blame.ways);
+  const Medians medians = medians_of(changes, blame.ways);
+  const bool critical = medians.now < desk.scene.limits().link_critical_share * medians.before;
+  Finding finding = worse(desk, blame, critical ? Status::Critical : Status::Warning,
+                          rate_words(medians.now), rate_words(medians.before));
+  finding.evidence = {{"throughput, the median", medians.now, "Mb/s", "probe tcp"},
+                      {"the last time", medians.before, "Mb/s", "baseline"}};
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_round_trips(Desk& desk, const std::vector<Change>& changes, Blame blame) {
+  std::ranges::sort(blame.ways);
+  const Medians medians = medians_of(changes, blame.ways);
+  Finding finding = worse(desk, blame, Status::Warning, fmt::format("{:.3g} ms", medians.now),
+                          fmt::format("{:.3g} ms", medians.before));
+  finding.evidence = {{"round trip, the median", medians.now, "ms", "probe latency"},
+                      {"the last time", medians.before, "ms", "baseline"}};
+  desk.findings.push_back(std::move(finding));
+}
+
+// Findings about rates tell what the same ways carried the last time.
+void mark_found(Desk& desk, const std::vector<Change>& changes, const IsWorse& is_worse) {
+  std::set<std::pair<HostIndex, HostIndex>> fallen;
+  for (const Change& change : changes) {
+    if (is_worse(change)) {
+      const Way& way = desk.scene.ways()[change.way];
+      fallen.insert({way.from, way.to});
+    }
+  }
+  for (Finding& finding : desk.findings) {
+    const auto ways =
+        std::ranges::count_if(finding.ways, [&](const auto& way) { return fallen.contains(way); });
+    if (ways > 0 && 2 * static_cast<std::size_t>(ways) >= finding.ways.size() &&
+        finding.check.id != "link.mtu" && finding.check.status >= Status::Warning) {
+      finding.check.found += "; worse than the last time";
+    }
+  }
+}
+
+void judge_rates_then(Desk& desk) {
+  const std::vector<Change> changes = rates_then_and_now(desk);
+  if (changes.empty()) {
+    return;
+  }
+  const double fall = allowed_fall(desk, changes);
+  const IsWorse is_worse = [fall](const Change& change) {
+    return change.now < (1 - fall) * change.before;
+  };
+  mark_found(desk, changes, is_worse);
+  for (const Blame& one : blame(desk.scene.hosts(), tested_in(desk, changes, is_worse))) {
+    report_rates(desk, changes, one);
+  }
+}
+
+void judge_round_trips_then(Desk& desk) {
+  const std::vector<Change> changes = round_trips_then_and_now(desk);
+  if (changes.empty() || desk.has("link.latency", Status::Warning)) {
+    return;
+  }
+  const double growth = allowed_growth(desk, changes);
+  const IsWorse is_worse = [growth](const Change& change) {
+    return change.now > kGrown * change.before && change.now > change.before + growth;
+  };
+  for (const Blame& one : blame(desk.scene.hosts(), tested_in(desk, changes, is_worse))) {
+    report_round_trips(desk, changes, one);
+  }
+}
+
+std::string list_of(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t index = 0; index < std::min(names.size(), kShown); ++index) {
+    text += (index == 0 ? "" : ", ") + std::string(names[index]);
+  }
+  return names.size() <= kShown ? text : fmt::format("{} and {} more", text, names.size() - kShown);
+}
+
+void judge_hosts_then(Desk& desk) {
+  std::set<std::string_view> now;
+  std::vector<std::string_view> fresh;
+  for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
+    now.insert(desk.scene.name(host));
+    if (!desk.earlier.host(host)) {
+      fresh.push_back(desk.scene.name(host));
+    }
+  }
+  std::vector<std::string_view> missing;
+  for (const HostResult& host : desk.earlier.before()->hosts) {
+    if (!now.contains(host.name)) {
+      missing.push_back(host.name);
+    }
+  }
+  if (fresh.empty() && missing.empty()) {
+    return;
+  }
+  Finding finding;
+  finding.check = {.id = "baseline.hosts", .status = Status::Info, .subject = "cluster"};
+  finding.check.found = fresh.empty() ? "" : "new: " + list_of(fresh);
+  if (!missing.empty()) {
+    finding.check.found +=
+        (fresh.empty() ? "not there any more: " : "; not there any more: ") + list_of(missing);
+  }
+  finding.check.why = "only hosts that were there the last time can be compared, by their names";
+  desk.findings.push_back(std::move(finding));
+}
+
+void report_passed(Desk& desk) {
+  const std::vector<Change> changes = rates_then_and_now(desk);
+  std::vector<double> shares;
+  shares.reserve(changes.size());
+  for (const Change& change : changes) {
+    shares.push_back(change.now / change.before);
+  }
+  if (shares.empty()) {
+    return;
+  }
+  Finding finding;
+  finding.check = {.id = "baseline.worse", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found = fmt::format("{} as the last time: {:+.1f} % in the middle",
+                                    counted(shares.size(), "way", "ways"),
+                                    100 * (math::median(shares).value_or(1) - 1));
+  desk.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judge_baseline(Desk& desk) {
+  if (!desk.earlier.is_known()) {
+    return;
+  }
+  judge_rates_then(desk);
+  judge_round_trips_then(desk);
+  judge_hosts_then(desk);
+  if (!desk.has("baseline.worse", Status::Warning)) {
+    report_passed(desk);
+  }
+}
+
+}  // namespace chokepoint::preflight

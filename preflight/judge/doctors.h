@@ -1,0 +1,12 @@
+// What the hosts' doctors found: what matters here, once for all hosts that have it, and without
+// what the preflight measured itself. Pure.
+#pragma once
+
+#include "preflight/judge/desk.h"
+
+namespace chokepoint::preflight {
+
+// After the ports were judged: counters of a port that is blamed already belong to that finding.
+void judge_doctors(Desk& desk);
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "preflight/lead/phases.h"
+#include "preflight/lead/readings.h"
+#include "preflight/lead/step.h"
+
+namespace chokepoint::preflight::lead {
+namespace {
+
+using control::Json;
+using plan::Pair;
+using std::chrono::milliseconds;
+
+// Far from what is usual here, and more than any switch takes.
+constexpr float kSlowTimes = 3;
+constexpr float kSlowMs = 0.5F;
+
+float usual_ms(const std::vector<PairResult>& pairs) {
+  std::vector<float> all;
+  for (const PairResult& pair : pairs) {
+    if (pair.rtt_ms) {
+      all.push_back(*pair.rtt_ms);
+    }
+  }
+  if (all.empty()) {
+    return 0;
+  }
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::ranges::nth_element(all, middle);
+  return *middle;
+}
+
+// The slowest first.
+std::vector<PairResult*> slow_trips(std::vector<PairResult>& pairs) {
+  const float limit = std::max(kSlowMs, kSlowTimes * usual_ms(pairs));
+  std::vector<PairResult*> slow;
+  for (PairResult& pair : pairs) {
+    if (pair.rtt_ms && *pair.rtt_ms > limit) {
+      slow.push_back(&pair);
+    }
+  }
+  std::ranges::sort(slow, std::greater<>(), [](const PairResult* each) { return *each->rtt_ms; });
+  return slow;
+}
+
+Result<> keep_faster(const Json& document, PairResult& pair) {
+  PairResult again;
+  const Result<> read = read_latency(document, again);
+  if (read && again.rtt_ms && again.rtt_ms < pair.rtt_ms) {
+    pair.rtt_ms = again.rtt_ms;
+    pair.rtt_p99_ms = again.rtt_p99_ms;
+    pair.rtt_min_ms = again.rtt_min_ms;
+  }
+  return read;
+}
+
+}  // namespace
+
+void repeat_slow_trips(Course& course) {
+  const milliseconds time = course.wanted.effort.latency;
+  const milliseconds each = time + plan::kTaskCost;
+  std::vector<PairResult*> slow = slow_trips(course.measured.pairs);
+  slow.resize(std::min(slow.size(), course.wanted.effort.most_suspects));
+  course.expect_more(each * static_cast<std::int64_t>(slow.size()));
+  for (PairResult* pair : slow) {
+    std::vector<Job> job{
+        {.host = pair->a,
+         .peer = pair->b,
+         .task = task_to(course, TaskKind::Latency, pair->b, time),
+         .keep = [pair](const Json& document) { return keep_faster(document, *pair); }}};
+    if (!run_step(course, "slow round trips again, alone", each, std::move(job))) {
+      return;
+    }
+  }
+}
+
+void test_again(Course& course, const Advisers& advisers) {
+  if (!advisers.suspects || course.is_over()) {
+    return;
+  }
+  std::vector<Pair> ways = advisers.suspects(course.measured);
+  const std::size_t all = ways.size();
+  const std::size_t most = course.wanted.effort.most_suspects;
+  if (all > most) {
+    course.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
+                                 all - most, all));
+    ways.resize(most);
+  }
+  const std::chrono::milliseconds each = course.wanted.effort.again + plan::kTaskCost;
+  course.expect_more(each * static_cast<std::int64_t>(ways.size()));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto [from, to] = ways[i];
+    WayResult* way = course.way(from, to);
+    if (way == nullptr) {
+      continue;
+    }
+    std::vector<Job> job{
+        {.host = from,
+         .peer = to,
+         .task = task_to(course, TaskKind::Tcp, to, course.wanted.effort.again),
+         .keep = [way](const Json& document) { return read_alone(document, *way); }}};
+    if (!run_step(course, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()), each,
+                  std::move(job))) {
+      course.leave_out(fmt::format("{} of {} suspect ways were not tested again, for want of time",
+                                   ways.size() - i, ways.size()));
+      return;
+    }
+  }
+}
+
+}  // namespace chokepoint::preflight::lead
