@@ -73,7 +73,9 @@ std::vector<HostIndex> ranks_of_collective(Course& course) {
 }
 
 std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> hosts) {
-  std::erase_if(hosts, [&](HostIndex host) { return !course.is_present(host); });
+  const Hanging hanging(course.measured);
+  std::erase_if(hosts,
+                [&](HostIndex host) { return !course.is_present(host) || hanging.is_host(host); });
   return hosts;
 }
 
@@ -163,9 +165,7 @@ void test_again(Course& course, const Advisers& advisers) {
   if (!advisers.suspects || course.is_over()) {
     return;
   }
-  const Hanging hanging(course.measured);
   std::vector<Pair> ways = advisers.suspects(course.measured);
-  std::erase_if(ways, [&](const Pair& way) { return hanging.is_way(way.first, way.second); });
   const std::size_t all = ways.size();
   const std::size_t most = course.wanted.effort.most_suspects;
   if (all > most) {
