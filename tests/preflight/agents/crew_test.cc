@@ -58,7 +58,7 @@ std::optional<Kind> next(Crew& crew, seconds most = seconds(20)) {
 
 TEST(Crew, FourAgentsComeAndAnswer) {
   const auto crowd = start({.hosts = 4});
-  const Story story = lead(impatient(crowd->hosts()), 3, seconds(20));
+  const Story story = lead(patient(crowd->hosts()), 3, seconds(20));
   EXPECT_EQ(story.all_answered(3).size(), 4U);
   EXPECT_TRUE(story.went.empty());
   ASSERT_EQ(story.came.size(), 4U);
@@ -70,7 +70,7 @@ TEST(Crew, FourAgentsComeAndAnswer) {
 
 TEST(Crew, AThousandAgentsComeAndAnswer) {
   const auto crowd = start({.hosts = 1000, .key = control::Secret{7}});
-  CrewOptions options = impatient(crowd->hosts());
+  CrewOptions options = patient(crowd->hosts());
   options.key = control::Secret{7};
   const Story story = lead(std::move(options), 10, seconds(100));
   EXPECT_EQ(story.all_answered(10).size(), 1000U);
@@ -79,14 +79,14 @@ TEST(Crew, AThousandAgentsComeAndAnswer) {
 
 TEST(Crew, FewAreOpenedAtOnceAndAllGetIn) {
   const auto crowd = start({.hosts = 40});
-  CrewOptions options = impatient(crowd->hosts());
+  CrewOptions options = patient(crowd->hosts());
   options.most_opening = 1;
   EXPECT_EQ(lead(std::move(options), 1, seconds(30)).all_answered(1).size(), 40U);
 }
 
 TEST(Crew, AnotherKeyIsRefused) {
   const auto crowd = start({.hosts = 1, .key = control::Secret{1}});
-  CrewOptions options = impatient(crowd->hosts());
+  CrewOptions options = patient(crowd->hosts());
   options.key = control::Secret{2};
   const auto went = next<Went>(*crew_of(options));
   ASSERT_TRUE(went);
@@ -96,7 +96,7 @@ TEST(Crew, AnotherKeyIsRefused) {
 
 TEST(Crew, AKeyThatIsMissingHereIsSaidSo) {
   const auto crowd = start({.hosts = 1, .key = control::Secret{1}});
-  const auto went = next<Went>(*crew_of(impatient(crowd->hosts())));
+  const auto went = next<Went>(*crew_of(patient(crowd->hosts())));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Refused);
   EXPECT_THAT(describe(went->error), HasSubstr("the server wants a key"));
@@ -104,7 +104,7 @@ TEST(Crew, AKeyThatIsMissingHereIsSaidSo) {
 
 TEST(Crew, AKeyThatIsMissingThereIsSaidSo) {
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = impatient(crowd->hosts());
+  CrewOptions options = patient(crowd->hosts());
   options.key = control::Secret{2};
   const auto went = next<Went>(*crew_of(options));
   ASSERT_TRUE(went);
@@ -114,7 +114,7 @@ TEST(Crew, AKeyThatIsMissingThereIsSaidSo) {
 
 TEST(Crew, WhereNothingListensIsNoAgent) {
   const QuietPort quiet;
-  const auto went = next<Went>(*crew_of(impatient({{"127.0.0.1", quiet.port}})));
+  const auto went = next<Went>(*crew_of(patient({{"127.0.0.1", quiet.port}})));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::NoAgent);
   EXPECT_THAT(describe(went->error), HasSubstr("127.0.0.1 port"));
@@ -127,7 +127,7 @@ TEST(Crew, AnAgentThatIsBeingStartedIsCalledAgain) {
     const QuietPort quiet;
     port = quiet.port;
   }
-  CrewOptions options = impatient({{"127.1.0.1", port}});
+  CrewOptions options = patient({{"127.1.0.1", port}});
   options.appear = seconds(60);
   options.call_again = milliseconds(20);
   const auto crew = crew_of(options);
@@ -140,7 +140,7 @@ TEST(Crew, AnAgentThatIsBeingStartedIsCalledAgain) {
 
 TEST(Crew, OneThatNeverListensIsGivenUp) {
   const QuietPort quiet;
-  CrewOptions options = impatient({{"127.0.0.1", quiet.port}});
+  CrewOptions options = patient({{"127.0.0.1", quiet.port}});
   options.appear = milliseconds(300);
   options.call_again = milliseconds(50);
   const auto went = next<Went>(*crew_of(options));
@@ -150,7 +150,7 @@ TEST(Crew, OneThatNeverListensIsGivenUp) {
 
 TEST(Crew, TheNextAddressOfAHostIsTried) {
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = impatient({{"two-addresses", crowd->port()}});
+  CrewOptions options = patient({{"two-addresses", crowd->port()}});
   options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
     // Nobody listens at ::1, whatever family this host has.
     return std::vector{*net::Address::parse("::1"), *net::Address::parse("127.1.0.1")};
@@ -162,7 +162,7 @@ TEST(Crew, TheNextAddressOfAHostIsTried) {
 
 TEST(Crew, ANameThatLeadsNowhereIsUnresolved) {
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = impatient({{"nowhere", 5210}, {"127.1.0.1", crowd->port()}});
+  CrewOptions options = patient({{"nowhere", 5210}, {"127.1.0.1", crowd->port()}});
   options.resolve = [](const std::string& name, auto) -> Result<std::vector<net::Address>> {
     return fail(ErrorKind::NotFound, "resolve", name, "Name or service not known");
   };
@@ -181,7 +181,7 @@ TEST(Crew, ANameServerThatHangsHoldsNobodyElse) {
   };
   const auto gate = std::make_shared<Gate>();
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = impatient({{"127.1.0.1", crowd->port()}});
+  CrewOptions options = patient({{"127.1.0.1", crowd->port()}});
   for (int i = 0; i < 500; ++i) {
     options.hosts.push_back({"slow" + std::to_string(i), 5210});
   }
@@ -205,7 +205,7 @@ TEST(Crew, ANameServerThatHangsHoldsNobodyElse) {
 }
 
 TEST(Crew, ANameWithoutAddressesIsUnresolved) {
-  CrewOptions options = impatient({{"empty", 5210}});
+  CrewOptions options = patient({{"empty", 5210}});
   options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
     return std::vector<net::Address>{};
   };
@@ -216,7 +216,7 @@ TEST(Crew, ANameWithoutAddressesIsUnresolved) {
 
 TEST(Crew, AHostThatDiesInTheMidstOfATaskIsLostAlone) {
   const auto crowd = start({.hosts = 2, .ways = {{0, Way::NeverAnswers}}});
-  const auto crew = crew_of(impatient(crowd->hosts()));
+  const auto crew = crew_of(patient(crowd->hosts()));
   ASSERT_TRUE(next<Came>(*crew));
   ASSERT_TRUE(next<Came>(*crew));
   crew->ask(0, 1, latency("127.1.0.2"));
@@ -235,7 +235,7 @@ TEST(Crew, AHostThatDiesInTheMidstOfATaskIsLostAlone) {
 
 TEST(Crew, ALateTaskIsATimeoutAndTheHostGoesOn) {
   const auto crowd = start({.hosts = 1, .time_factor = 1});
-  CrewOptions options = impatient(crowd->hosts());
+  CrewOptions options = patient(crowd->hosts());
   options.beyond_task = milliseconds(0);
   options.longest = [](const Task&) { return milliseconds(50); };
   const auto crew = crew_of(options);
@@ -260,7 +260,7 @@ TEST(Crew, ALateTaskIsATimeoutAndTheHostGoesOn) {
 
 TEST(Crew, WhatIsGivenUpIsNotAnswered) {
   const auto crowd = start({.hosts = 1, .time_factor = 1});
-  const auto crew = crew_of(impatient(crowd->hosts()));
+  const auto crew = crew_of(patient(crowd->hosts()));
   ASSERT_TRUE(next<Came>(*crew));
   Task slow = latency("127.1.0.1");
   slow.time = seconds(1);
@@ -277,7 +277,7 @@ TEST(Crew, WhatIsGivenUpIsNotAnswered) {
 
 TEST(Crew, TwoTasksAtOnceAreBusy) {
   const auto crowd = start({.hosts = 1, .ways = {{0, Way::NeverAnswers}}});
-  const auto crew = crew_of(impatient(crowd->hosts()));
+  const auto crew = crew_of(patient(crowd->hosts()));
   ASSERT_TRUE(next<Came>(*crew));
   crew->ask(0, 1, latency("127.1.0.1"));
   crew->ask(0, 2, latency("127.1.0.1"));
@@ -291,7 +291,7 @@ TEST(Crew, TwoTasksAtOnceAreBusy) {
 TEST(Crew, TheUserInterrupts) {
   const auto crowd = start({.hosts = 1, .ways = {{0, Way::Silent}}});
   const sys::Descriptor interrupt(eventfd(1, EFD_CLOEXEC));
-  CrewOptions options = impatient(crowd->hosts());
+  CrewOptions options = patient(crowd->hosts());
   options.interrupt = interrupt.get();
   const auto event = crew_of(options)->next(net::Patience::of(seconds(20)));
   ASSERT_FALSE(event);
@@ -299,7 +299,7 @@ TEST(Crew, TheUserInterrupts) {
 }
 
 TEST(Crew, NothingHappensForNobody) {
-  const auto event = crew_of(impatient({}))->next(net::Patience::of(milliseconds(10)));
+  const auto event = crew_of(patient({}))->next(net::Patience::of(milliseconds(10)));
   ASSERT_TRUE(event);
   EXPECT_FALSE(*event);
 }
@@ -307,7 +307,7 @@ TEST(Crew, NothingHappensForNobody) {
 TEST(Crew, AgentsAreLetGoAtTheEnd) {
   const auto crowd = start({.hosts = 20});
   {
-    const auto crew = crew_of(impatient(crowd->hosts()));
+    const auto crew = crew_of(patient(crowd->hosts()));
     for (int i = 0; i < 20; ++i) {
       ASSERT_TRUE(next<Came>(*crew));
     }

@@ -58,7 +58,7 @@ std::vector<Case> cases() {
 // A hostile agent is waited for so long each time; a good one answers at once, if its machine lets
 // it.
 CrewOptions options_for(const Crowd& crowd, milliseconds patience) {
-  CrewOptions options = impatient(crowd.hosts());
+  CrewOptions options = patient(crowd.hosts());
   options.handshake = patience;
   options.getting_ready = patience;
   options.beyond_task = milliseconds(0);
@@ -98,14 +98,14 @@ TEST(Hostile, EveryWayIsTried) {
 TEST(Hostile, AByteAtATimeIsStillAnAgent) {
   const auto crowd = Crowd::start({.hosts = 2, .ways = {{0, Way::ByteByByte}}});
   ASSERT_TRUE(crowd);
-  const Story story = lead(impatient((*crowd)->hosts()), 1, seconds(60));
+  const Story story = lead(patient((*crowd)->hosts()), 1, seconds(60));
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0, 1}));
 }
 
 TEST(Hostile, UglyWordsArriveAsTheyAre) {
   const auto crowd = Crowd::start({.hosts = 1, .ways = {{0, Way::UglyWords}}});
   ASSERT_TRUE(crowd);
-  const Story story = lead(impatient((*crowd)->hosts()), 1, seconds(20));
+  const Story story = lead(patient((*crowd)->hosts()), 1, seconds(20));
   ASSERT_TRUE(story.came.contains(0));
   EXPECT_EQ(story.came.at(0).program, crowd::ugly_words());
   ASSERT_EQ(story.answers.at(0).size(), 1U);

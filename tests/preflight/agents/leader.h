@@ -10,11 +10,11 @@
 
 namespace chokepoint::preflight {
 
-inline constexpr std::chrono::milliseconds kShort{300};
-
-// Patience of tests: nothing is waited for longer than it has to be.
-inline CrewOptions impatient(std::vector<net::HostPort> hosts) {
+// All of these answer at once, if their machine lets them.
+inline CrewOptions patient(std::vector<net::HostPort> hosts) {
   CrewOptions options{.hosts = std::move(hosts)};
+  options.handshake = std::chrono::seconds(60);
+  options.getting_ready = std::chrono::seconds(60);
   options.own = {.program = "chokepoint 0.1.0", .host = "coordinator"};
   return options;
 }

@@ -65,5 +65,32 @@ TEST(TestAddresses, facts_that_make_no_sense) {
   EXPECT_EQ(test_addresses({absent})[0], "");
 }
 
+HostResult dual(const char* reached, const char* other, const char* network) {
+  return host(reached, {interface("eth0", {reached, "fe80::1%eth0", other},
+                                  {"10.0.0.0/24", "fe80::/64", network})});
+}
+
+TEST(OtherFamily, over_the_interface_of_the_tests) {
+  EXPECT_EQ(other_family_address(dual("10.0.0.1", "fd00::1", "fd00::/64"),
+                                 dual("10.0.0.2", "fd00::2", "fd00::/64")),
+            "fd00::2");
+}
+
+TEST(OtherFamily, not_where_they_share_no_network) {
+  const HostResult one = dual("10.0.0.1", "fd00::1", "fd00::/64");
+  EXPECT_EQ(other_family_address(one, dual("10.0.0.2", "fd01::2", "fd01::/64")), std::nullopt);
+  EXPECT_EQ(other_family_address(one, plain("10.0.0.2")), std::nullopt);
+  EXPECT_EQ(other_family_address(one, {.address = "10.0.0.2"}), std::nullopt);
+}
+
+// As docker's bridge is: the same network on each host, and a different one.
+TEST(OtherFamily, not_over_another_interface) {
+  const auto bridged = [](const char* reached) {
+    return host(reached, {interface("docker0", {"fd00::1"}, {"fd00::/64"}),
+                          interface("eth0", {reached}, {"10.0.0.0/24"})});
+  };
+  EXPECT_EQ(other_family_address(bridged("10.0.0.1"), bridged("10.0.0.2")), std::nullopt);
+}
+
 }  // namespace
 }  // namespace chokepoint::preflight::lead

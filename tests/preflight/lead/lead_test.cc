@@ -77,6 +77,30 @@ TEST(Lead, clocks_are_compared_by_the_time_of_day) {
   EXPECT_FALSE(led(silent, wanted_of(2)).pairs[0].clock_offset_ms);
 }
 
+// Host h has fd00::<h> beside its address.
+void add_ipv6(HostFacts& facts) {
+  facts.interfaces[0].addresses.push_back("fd00::" + facts.host.substr(1));
+  facts.interfaces[0].networks.emplace_back("fd00::/64");
+}
+
+TEST(Lead, the_other_family_is_tried_where_both_have_it) {
+  FakeAgents agents(3);
+  agents.change_facts = add_ipv6;
+  agents.answer = [](const Asked& asked) -> std::optional<Result<control::Json>> {
+    if (asked.task.peer == "fd00::2") {
+      return fail(ErrorKind::Io, "", "probe latency",
+                  asked.host == 0 ? "no answer" : "connection refused");
+    }
+    return std::nullopt;
+  };
+  const Measured measured = led(agents, wanted_of(3));
+  EXPECT_EQ(measured.pairs[0].ipv6, FamilyState::Works);
+  EXPECT_EQ(measured.pairs[1].ipv6, FamilyState::Fails);
+  EXPECT_EQ(measured.pairs[2].ipv6, FamilyState::Absent);
+  EXPECT_EQ(measured.pairs[0].ipv4, FamilyState::Works);
+  EXPECT_TRUE(measured.troubles.empty());
+}
+
 TEST(Lead, loss_is_looked_for_at_a_rate_that_fills_no_port) {
   FakeAgents agents(2);
   agents.change_facts = [](HostFacts& facts) { facts.interfaces[0].speed_mbps = 100; };
