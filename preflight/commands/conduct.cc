@@ -82,7 +82,7 @@ lead::Led lead_all(const Conduct& conduct, Agents& agents, const cli::Context& c
 
 }  // namespace
 
-Result<Measured> conduct(Conduct conduct, const cli::Context& context) {
+Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());

@@ -180,12 +180,12 @@ Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
     context.out << limits_text(*printed);
     return cli::ExitCode::Done;
   }
-  Result<Conduct> prepared = prepare(context);
+  const Result<Conduct> prepared = prepare(context);
   if (!prepared) {
     return std::unexpected(prepared.error());
   }
   showing_.limits = prepared->limits;
-  const Result<Measured> measured = conduct(std::move(*prepared), context);
+  const Result<Measured> measured = conduct(*prepared, context);
   return measured ? show(showing_, *measured, context) : std::unexpected(measured.error());
 }
 
