@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "preflight/lead/hanging.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"
@@ -82,11 +81,9 @@ void test_again(Course& course, const Advisers& advisers) {
   if (!advisers.suspects || course.is_over()) {
     return;
   }
-  const Hanging hanging(course.measured);
   std::vector<Pair> ways = advisers.suspects(course.measured);
-  std::erase_if(ways, [&](const Pair& way) {
-    return course.way(way.first, way.second) == nullptr || hanging.is_way(way.first, way.second);
-  });
+  std::erase_if(ways,
+                [&](const Pair& way) { return course.way(way.first, way.second) == nullptr; });
   const std::size_t all = ways.size();
   const std::size_t most = course.wanted.effort.most_suspects;
   if (all > most) {

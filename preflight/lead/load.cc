@@ -73,7 +73,9 @@ std::vector<HostIndex> ranks_of_collective(Course& course) {
 }
 
 std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> hosts) {
-  std::erase_if(hosts, [&](HostIndex host) { return !course.is_present(host); });
+  const Hanging hanging(course.measured);
+  std::erase_if(hosts,
+                [&](HostIndex host) { return !course.is_present(host) || hanging.is_host(host); });
   return hosts;
 }
 

@@ -74,11 +74,12 @@ def lossy(fault):
     return plant
 
 
-def small_packets(fault, *ids):
+def small_packets(fault, lost):
+    """`lost`: TCP's packets are too large, too, so there is no throughput to be had."""
     def plant(draw):
         name, mtu = draw.host(), draw.random.choice((1500, 4000))
         fault(draw.cluster, name, mtu)
-        return Truth(ids, (name,), strength=f"{mtu} bytes")
+        return Truth(("link.mtu",), (name,), strength=f"{mtu} bytes", lost=(name,) if lost else ())
     return plant
 
 
@@ -96,7 +97,7 @@ def name_elsewhere(draw):
     on = draw.random.choice([name for name in draw.cluster.names if name != victim])
     faults.name_is_loopback(draw.cluster, victim, on)
     if draw.asker == on:  # who asks is led to itself, and does without that host
-        return Truth(("host.present",), (victim,), lost=(victim,), strength=f"{victim} on {on}")
+        return Truth(("host.present",), (victim, on), lost=(victim,), strength=f"{victim} on {on}")
     return Truth(("name.loopback",), (on, victim), strength=f"{victim} on {on}")
 
 
@@ -148,9 +149,9 @@ KINDS = {
     "slow-receiving": Kind(slow(faults.slow_receiving)),
     "loss": Kind(lossy(faults.loss)),
     "loss-one-way": Kind(lossy(faults.loss_one_way)),
-    "small-mtu": Kind(small_packets(faults.small_mtu, "link.mtu")),
-    "black-hole": Kind(small_packets(faults.black_hole, "link.mtu")),
-    "black-hole-one-way": Kind(small_packets(faults.one_way_black_hole, "link.mtu")),
+    "small-mtu": Kind(small_packets(faults.small_mtu, lost=False)),
+    "black-hole": Kind(small_packets(faults.black_hole, lost=True)),
+    "black-hole-one-way": Kind(small_packets(faults.one_way_black_hole, lost=True)),
     "own-name": Kind(on_host(faults.own_name_is_loopback, "name.loopback", lost=False)),
     "name-elsewhere": Kind(name_elsewhere),
     "name-of-another": Kind(name_of_another),
