@@ -82,6 +82,8 @@ void test_again(Course& course, const Advisers& advisers) {
     return;
   }
   std::vector<Pair> ways = advisers.suspects(course.measured);
+  std::erase_if(ways,
+                [&](const Pair& way) { return course.way(way.first, way.second) == nullptr; });
   const std::size_t all = ways.size();
   const std::size_t most = course.wanted.effort.most_suspects;
   if (all > most) {
@@ -94,9 +96,6 @@ void test_again(Course& course, const Advisers& advisers) {
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const auto [from, to] = ways[i];
     WayResult* way = course.way(from, to);
-    if (way == nullptr) {
-      continue;
-    }
     std::vector<Job> job{
         {.host = from,
          .peer = to,
