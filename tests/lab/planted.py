@@ -20,6 +20,7 @@ class Truth:
     ids: tuple = ()
     hosts: tuple = ()
     may: tuple = ()
+    place: str | None = None  # where the finding says that it is
     strength: str = ""
     lost: tuple = ()  # hosts whose pairs need not be measured
 
@@ -106,7 +107,7 @@ def name_of_another(draw):
     others = [name for name in draw.cluster.names if name not in (victim, draw.asker)]
     on, other = draw.random.sample(others, 2)
     faults.name_is_anothers(draw.cluster, victim, on, other)
-    return Truth(("name.elsewhere",), (on, victim), strength=f"{victim} is {other} on {on}")
+    return Truth(("name.elsewhere", "name.differs"), (on, victim), strength=f"{victim} is {other} on {on}")
 
 
 def buffers(fault):
@@ -118,9 +119,12 @@ def buffers(fault):
 
 
 def narrow_uplink(draw):
-    times = draw.between(3, 8)
+    times = draw.between(2, 8)
     faults.slow_uplink(draw.cluster, times)
-    return Truth(("uplink.oversubscribed",), tuple(draw.cluster.names), strength=f"{times:.1f} times too narrow")
+    # So narrow that a flow alone does not fit either, and it is the uplink all the same.
+    ids = ("uplink.oversubscribed", "link.rate")
+    return Truth(ids, tuple(draw.cluster.names), place="uplink",
+                 strength=f"{times:.1f} times too narrow")
 
 
 def stranger(draw):
