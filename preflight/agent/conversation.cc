@@ -27,6 +27,8 @@ constexpr milliseconds kLook{20};
 // A coordinator of thousands has most of them wait for the others; one that forgets about this host
 // leaves it to others some time.
 constexpr hours kMostIdle{1};
+// One that never stops talking has its turn, and then comes what else there is to look at.
+constexpr int kMessagesInTurn = 16;
 
 Result<> granted(const Task& task, const control::Limits& limits) {
   for (const Result<>& result :
@@ -77,7 +79,7 @@ Result<> Conversation::wait() const {
 }
 
 Result<bool> Conversation::hear() {
-  while (true) {
+  for (int message = 0; message < kMessagesInTurn; ++message) {
     const Result<std::optional<Message>> said = session_.channel().poll();
     if (!said || !*said) {
       return said ? Result<bool>(false) : std::unexpected(said.error());
@@ -89,6 +91,7 @@ Result<bool> Conversation::hear() {
       return std::unexpected(heard.error());
     }
   }
+  return false;
 }
 
 Result<> Conversation::hear(const Message& message) {

@@ -27,7 +27,7 @@ class Conversation {
 
   // Until there may be news, or it is time to look anyhow.
   Result<> wait() const;
-  // All that has been said by now. True once the coordinator has said Stop.
+  // Some of what has been said by now. True once the coordinator has said Stop.
   Result<bool> hear();
   Result<> hear(const control::Message& message);
   Result<> begin(const control::Json& body);
