@@ -32,7 +32,7 @@ Result<Json> PreflightService::serve(Session& session, const Json& /*parameters*
   if (!place) {
     return std::unexpected(place.error());
   }
-  Conversation conversation(session, program_);
+  Conversation conversation(session, program_, lookups_);
   HostFacts facts = read_facts(session.surroundings().root);
   facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.surroundings().clock);
   return conversation.hold(facts);
