@@ -5,10 +5,12 @@
 #include "base/cli/progress.h"
 #include "base/cli/utf8.h"
 #include "base/control/key.h"
+#include "base/math/units.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
 #include "preflight/commands/launched_agents.h"
+#include "preflight/commands/names_here.h"
 #include "preflight/judge/groups.h"
 #include "preflight/judge/suspects.h"
 
@@ -57,6 +59,10 @@ CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Conte
       .preflight = control::random_id(),
       .interrupt = interrupt,
       .appear = conduct.appear};
+  options.resolve = [own = options.own.host](const std::string& name,
+                                             std::optional<net::Family> only) {
+    return resolve_here(name, only, own);
+  };
   for (const lead::HostWanted& host : conduct.wanted.hosts) {
     options.hosts.push_back({host.name, host.port});
   }
@@ -76,9 +82,17 @@ lead::Led lead_all(const Conduct& conduct, Agents& agents, const cli::Context& c
                     show);
 }
 
+std::string announcement(const lead::Wanted& wanted) {
+  const std::string words =
+      describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit));
+  return wanted.limit.count() == 0
+             ? words
+             : fmt::format("{}, at most {}", words, math::format_duration(wanted.limit));
+}
+
 }  // namespace
 
-Result<Measured> conduct(Conduct conduct, const cli::Context& context) {
+Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
@@ -94,8 +108,7 @@ Result<Measured> conduct(Conduct conduct, const cli::Context& context) {
     return std::unexpected(crew.error());
   }
   const lead::Wanted& wanted = conduct.wanted;
-  tell(context,
-       describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit)));
+  tell(context, announcement(wanted));
   LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
   lead::Led led = lead_all(conduct, agents, context);
   if (led.broken) {

@@ -27,6 +27,6 @@ struct Conduct {
 };
 
 // What was measured, also where it was interrupted or broke off.
-Result<Measured> conduct(Conduct conduct, const cli::Context& context);
+Result<Measured> conduct(const Conduct& conduct, const cli::Context& context);
 
 }  // namespace chokepoint::preflight

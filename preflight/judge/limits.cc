@@ -92,7 +92,8 @@ Result<double> Reader::read_number(std::string_view name, const toml::node& node
   if (!value) {
     return wrong(node.source(), fmt::format("'{}' must be a number", name));
   }
-  if (!(*value >= least && *value <= most)) {
+  const bool within = *value >= least && *value <= most;  // no NaN is
+  if (!within) {
     return wrong(node.source(), fmt::format("'{}' must be from {} to {}", name, least, most));
   }
   return *value;

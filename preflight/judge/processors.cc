@@ -129,6 +129,20 @@ void report(Desk& desk, const Bound& bound) {
   desk.findings.push_back(std::move(finding));
 }
 
+// Where processors are busy whether the flows are slow or not, they do not tell why a few are.
+bool are_busy_anyway(const Desk& desk) {
+  std::size_t well = 0;
+  std::size_t busy = 0;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    if (desk.speeds.speed[index] == Speed::Well) {
+      ++well;
+      busy += is_bound_by_processor(desk.scene, *desk.scene.ways()[index].result) ? 1 : 0;
+    }
+  }
+  return desk.is_short_of_processors && well > 0 &&
+         static_cast<double>(busy) > kMost * static_cast<double>(well);
+}
+
 }  // namespace
 
 bool is_short_of_processors(const Scene& scene) {
@@ -141,13 +155,9 @@ bool is_short_of_processors(const Scene& scene) {
   return static_cast<double>(bound) > kMost * static_cast<double>(tested);
 }
 
-// Where processors are busy whether the flows are slow or not, they do not tell why a few are.
 void judge_processors(Desk& desk) {
   const Bound bound = bound_hosts(desk);
-  const bool tells =
-      !desk.is_short_of_processors || static_cast<double>(bound.ways.size()) >
-                                          kMost * static_cast<double>(desk.scene.ways().size());
-  if (!bound.hosts.empty() && tells) {
+  if (!bound.hosts.empty() && !are_busy_anyway(desk)) {
     report(desk, bound);
   }
 }

@@ -91,6 +91,24 @@ std::string found_words(const Summary& summary, std::size_t ways) {
                      rate_words(summary.slowest), rate_words(summary.fastest));
 }
 
+// Nobody tested it again, or the processors were busy everywhere: then only what is far off counts.
+void doubt(const Desk& desk, const Blame& blame, const Summary& summary, Finding& finding) {
+  const Limits& limits = desk.scene.limits();
+  const double expected = desk.speeds.expected[summary.worst].mbps;
+  const bool repeated = std::ranges::any_of(blame.ways, [&](WayIndex way) {
+    return desk.scene.ways()[way].result->alone_mbps.has_value();
+  });
+  const bool few = blame.place == Place::Way || blame.place == Place::Pair;
+  if (!repeated && few && summary.median >= limits.link_few_share * expected) {
+    finding.check.status = Status::Info;
+    finding.check.why += "; slow while others were at it, and not tested again alone";
+  } else if (desk.is_short_of_processors &&
+             summary.median >= limits.link_critical_share * expected) {
+    finding.check.status = Status::Info;
+    finding.check.why += "; the hosts' processors were busy throughout: it may be they";
+  }
+}
+
 void report(Desk& desk, const Blame& blame) {
   const Summary summary = summary_of(desk, blame.ways);
   const Expectation& expected = desk.speeds.expected[summary.worst];
@@ -102,6 +120,7 @@ void report(Desk& desk, const Blame& blame) {
                   rate_words(expected.mbps), words_for(expected, desk.scene));
   finding.check.next_step += "; measure it again: " + test_again(desk, summary.worst);
   add_evidence(desk, blame.ways, finding);
+  doubt(desk, blame, summary, finding);
   desk.explain(blame.ways);
   desk.findings.push_back(std::move(finding));
 }

@@ -1,5 +1,7 @@
 #include "preflight/judge/speeds.h"
 
+#include <algorithm>
+
 namespace chokepoint::preflight {
 namespace {
 
@@ -51,14 +53,39 @@ class Guess {
   Shown all_ = {};
 };
 
+// Something else than the flows had the cores nearly all the time. A network is then slow by that
+// alone, though hardly by more than half.
+bool are_processors_taken(const Scene& scene) {
+  constexpr double kMost = 0.5;
+  const auto busy = static_cast<float>(scene.limits().cpu_percent);
+  std::size_t tested = 0;
+  std::size_t taken = 0;
+  for (const Way& way : scene.ways()) {
+    const WayResult& result = *way.result;
+    const bool by_flow =
+        result.limit == TcpLimit::SenderCpu || result.limit == TcpLimit::ReceiverCpu;
+    tested += rate_of(result) ? 1 : 0;
+    taken += !by_flow && (result.sender_cpu_percent.value_or(0) >= busy ||
+                          result.receiver_cpu_percent.value_or(0) >= busy)
+                 ? 1
+                 : 0;
+  }
+  return static_cast<double>(taken) > kMost * static_cast<double>(tested);
+}
+
 }  // namespace
 
 Speeds speeds_of(const Scene& scene, const Expectations& expectations) {
   Speeds speeds;
   Guess guess(scene.hosts());
+  const bool others_compute = are_processors_taken(scene);
   for (const Way& way : scene.ways()) {
     speeds.expected.push_back(expectations.of(way));
-    speeds.least.push_back(expectations.least(way, speeds.expected.back()));
+    double least = expectations.least(way, speeds.expected.back());
+    if (others_compute) {
+      least = std::min(least, scene.limits().link_critical_share * speeds.expected.back().mbps);
+    }
+    speeds.least.push_back(least);
     speeds.speed.push_back(shown_by(*way.result, speeds.least.back()));
     if (way.result->alone_mbps) {
       guess.learn(way, speeds.speed.back());

@@ -18,9 +18,10 @@ using checks::Status;
 // Of a buffer the kernel makes so much window, as doctor reckons it.
 constexpr double kReceiveShare = 0.5;
 constexpr double kSendShare = 2.0 / 3;
-// The rate may lie so far from what the buffer allows and still be its doing.
-constexpr double kNear = 1.5;
-constexpr double kFar = 6;
+// What a buffer allows is no more than an estimate: small ones let several times as much through.
+// The flow's own waiting is the evidence; a buffer that allows for far more was not drained.
+constexpr double kAbove = 8;
+constexpr double kBelow = 6;
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kAmple = 64 * kMiB;
 
@@ -62,6 +63,15 @@ void merge(const Held& from, Held& to) {
   to.bytes = from.ways.empty() ? to.bytes : from.bytes;
   to.needed = std::max(to.needed, from.needed);
   to.ways.insert(to.ways.end(), from.ways.begin(), from.ways.end());
+}
+
+// What the kernel makes of a buffer: the window that was seen, where it is larger than reckoned;
+// and a sender's buffer takes one more whole chunk while there is any room.
+double window_of(double buffer, const Side& side, const WayResult& way) {
+  constexpr double kChunk = 65536;
+  return side.receives ? std::max(buffer * side.share,
+                                  static_cast<double>(way.largest_window_bytes.value_or(0)))
+                       : buffer * side.share + kChunk;
 }
 
 class Windows {
@@ -111,10 +121,10 @@ std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const
 void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure waited,
                       HostIndex owner) {
   const double rate = *rate_of(*way.result);
-  const double rtt_s = *way.pair->rtt_ms / 1e3;
+  const double rtt_s = way.pair->rtt_min_ms.value_or(*way.pair->rtt_ms) / 1e3;
   const std::optional<double> target = target_of(way);
   const std::optional<double> buffer = buffer_of(owner, side);
-  const double allowed = buffer ? *buffer * side.share * 8 / 1e6 / rtt_s : 0;
+  const double allowed = buffer ? window_of(*buffer, side, *way.result) * 8 / 1e6 / rtt_s : 0;
   if (!waited || *waited < desk_.scene.limits().window_share) {
     return;
   }
@@ -123,7 +133,7 @@ void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure w
   }
   // A buffer that allows for more was not drained: that is another matter.
   if (buffer &&
-      (rate > kNear * allowed || (target && allowed >= *target) || allowed > 4 * kNear * rate)) {
+      (rate > kAbove * allowed || (target && allowed >= *target) || allowed > kBelow * rate)) {
     return;
   }
   Held& held = side.receives ? held_[owner].receive : held_[owner].send;
@@ -135,7 +145,8 @@ void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure w
 }
 
 void Windows::look_at(WayIndex index, const Way& way) {
-  if (!rate_of(*way.result) || !way.pair->rtt_ms || *way.pair->rtt_ms <= 0) {
+  if (!rate_of(*way.result) || !way.pair->rtt_ms || *way.pair->rtt_ms <= 0 ||
+      way.pair->rtt_min_ms.value_or(1) <= 0) {
     return;
   }
   ++looked_at_;

@@ -28,7 +28,7 @@ Result<> check(const LaunchWanted& wanted) {
 
 Result<std::filesystem::path> own_program() {
   std::error_code code;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
   if (code) {
     return fail(from_errno(code.value(), "find", "this program"));
   }

@@ -106,14 +106,14 @@ std::optional<bool> Answer::boolean(std::string_view place) {
 }
 
 const Json& Answer::list(std::string_view place, std::size_t most) {
-  static const Json kNone = Json::array();
+  static const Json none = Json::array();
   const Json* field = find(place);
   if (field == nullptr) {
-    return kNone;
+    return none;
   }
   if (!field->is_array() || field->size() > most) {
     wrong(place, fmt::format("a list of at most {}", most));
-    return kNone;
+    return none;
   }
   return *field;
 }

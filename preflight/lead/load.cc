@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "preflight/lead/hanging.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"
@@ -28,8 +29,53 @@ bool is_known(Course& course, const Pair& pair) {
   return result != nullptr && alone(result->there) && alone(result->back);
 }
 
+// So much that the slowest way does not make a collective of seconds.
+std::int64_t bytes_of_collective(const Course& course) {
+  constexpr double kBytesPerMbps = 0.1 * 1e6 / 8;  // of a tenth of a second
+  constexpr double kLeast = 65536;
+  auto bytes = static_cast<double>(course.wanted.effort.collective_bytes);
+  for (const PairResult& pair : course.measured.pairs) {
+    for (const WayResult* way : {&pair.there, &pair.back}) {
+      if (const Figure mbps = alone(*way)) {
+        bytes = std::min(bytes, static_cast<double>(*mbps) * kBytesPerMbps);
+      }
+    }
+  }
+  return static_cast<std::int64_t>(std::max(bytes, kLeast));
+}
+
+// Those with libgloo whose data arrive; the reasons of others are told.
+std::vector<HostIndex> ranks_of_collective(Course& course) {
+  const Hanging hanging(course.measured);
+  std::vector<HostIndex> ranks = course.present();
+  std::size_t before = ranks.size();
+  std::erase_if(ranks, [&](HostIndex host) {
+    const auto& facts = course.measured.hosts[host].facts;
+    return !facts || !facts->has_gloo;
+  });
+  if (ranks.size() < before) {
+    course.leave_out(fmt::format("{} of {} hosts in the collective: they have no libgloo",
+                                 before - ranks.size(), before));
+  }
+  before = ranks.size();
+  std::erase_if(ranks, [&](HostIndex host) { return hanging.is_host(host); });
+  if (ranks.size() < before) {
+    course.leave_out(fmt::format(
+        "{} of {} hosts in the collective: what is sent to them or by them does not arrive",
+        before - ranks.size(), before));
+  }
+  if (ranks.size() > kMostHostsInTask) {
+    course.leave_out(fmt::format("{} of {} hosts in the collective: it has {} at most",
+                                 ranks.size() - kMostHostsInTask, ranks.size(), kMostHostsInTask));
+    ranks.resize(kMostHostsInTask);
+  }
+  return ranks;
+}
+
 std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> hosts) {
-  std::erase_if(hosts, [&](HostIndex host) { return !course.is_present(host); });
+  const Hanging hanging(course.measured);
+  std::erase_if(hosts,
+                [&](HostIndex host) { return !course.is_present(host) || hanging.is_host(host); });
   return hosts;
 }
 
@@ -129,25 +175,10 @@ void load_cuts(Course& course, const Advisers& advisers) {
 }
 
 void run_collective(Course& course) {
-  const auto has_gloo = [&](HostIndex host) {
-    const auto& facts = course.measured.hosts[host].facts;
-    return facts && facts->has_gloo;
-  };
-  std::vector<HostIndex> ranks = course.present();
-  const std::size_t all = ranks.size();
-  std::erase_if(ranks, [&](HostIndex host) { return !has_gloo(host); });
-  if (course.is_over() || all < 2) {
+  if (course.is_over() || course.present().size() < 2) {
     return;
   }
-  if (ranks.size() < all) {
-    course.leave_out(fmt::format("{} of {} hosts in the collective: they have no libgloo",
-                                 all - ranks.size(), all));
-  }
-  if (ranks.size() > kMostHostsInTask) {
-    course.leave_out(fmt::format("{} of {} hosts in the collective: it has {} at most",
-                                 ranks.size() - kMostHostsInTask, ranks.size(), kMostHostsInTask));
-    ranks.resize(kMostHostsInTask);
-  }
+  const std::vector<HostIndex> ranks = ranks_of_collective(course);
   if (ranks.size() < 2) {
     return;
   }
@@ -155,7 +186,7 @@ void run_collective(Course& course) {
   Task task{.kind = TaskKind::Collective,
             .port = course.wanted.hosts[ranks.front()].port,
             .time = effort.collective,
-            .bytes = effort.collective_bytes};
+            .bytes = bytes_of_collective(course)};
   for (const HostIndex host : ranks) {
     task.hosts.push_back(course.measured.hosts[host].address);
   }

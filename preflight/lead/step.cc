@@ -25,7 +25,7 @@ Error silent(const std::string& name) {
 }  // namespace
 
 std::string words_of(const Course& course, const Job& job) {
-  const std::string test(name_of(job.task.kind));
+  std::string test(name_of(job.task.kind));
   if (!job.peer) {
     return test;
   }

@@ -148,7 +148,8 @@ Result<Task> task_in(const Json& body) {
 
 milliseconds longest(const Task& task) {
   constexpr seconds kAnswer{25};      // to connect, to meet, and to hear the last of it
-  constexpr seconds kSlowAnswer{45};  // queue pairs with their memory, or filled buffers
+  constexpr seconds kSlowAnswer{45};  // queue pairs with their memory
+  constexpr seconds kLastBytes{10};   // what filled buffers take; a test that hangs takes it, too
   constexpr seconds kMeeting{90};     // of ranks, who wait for each other
   switch (task.kind) {
     case TaskKind::Doctor:
@@ -160,6 +161,7 @@ milliseconds longest(const Task& task) {
     case TaskKind::Path:
       return task.time + kAnswer;
     case TaskKind::Tcp:
+      return 2 * task.time + kLastBytes;
     case TaskKind::RdmaBandwidth:
     case TaskKind::RdmaLatency:
       return task.time + kSlowAnswer;

@@ -20,6 +20,7 @@ class Truth:
     ids: tuple = ()
     hosts: tuple = ()
     may: tuple = ()
+    place: str | None = None  # where the finding says that it is
     strength: str = ""
     lost: tuple = ()  # hosts whose pairs need not be measured
 
@@ -31,6 +32,7 @@ class Draw:
     cluster: object
     random: random.Random
     victim: str | None = None
+    asker: str = "head"  # who is not cut off, for then all others were gone
     closing: contextlib.ExitStack = dataclasses.field(default_factory=contextlib.ExitStack)
 
     def __enter__(self):
@@ -73,18 +75,19 @@ def lossy(fault):
     return plant
 
 
-def small_packets(fault, *ids):
+def small_packets(fault, lost):
+    """`lost`: TCP's packets are too large, too, so there is no throughput to be had."""
     def plant(draw):
         name, mtu = draw.host(), draw.random.choice((1500, 4000))
         fault(draw.cluster, name, mtu)
-        return Truth(ids, (name,), strength=f"{mtu} bytes")
+        return Truth(("link.mtu",), (name,), strength=f"{mtu} bytes", lost=(name,) if lost else ())
     return plant
 
 
 def on_host(fault, *ids, lost=True):
     """A fault without strength, after which the host may take no part."""
     def plant(draw):
-        name = draw.host()
+        name = draw.host(besides=(draw.asker,))
         fault(draw.cluster, name)
         return Truth(ids, (name,), lost=(name,) if lost else ())
     return plant
@@ -94,28 +97,34 @@ def name_elsewhere(draw):
     victim = draw.host()
     on = draw.random.choice([name for name in draw.cluster.names if name != victim])
     faults.name_is_loopback(draw.cluster, victim, on)
-    return Truth(("name.loopback",), (on,), (victim,), strength=f"{victim} on {on}")
+    if draw.asker == on:  # who asks is led to itself, and does without that host
+        return Truth(("host.present",), (victim, on), lost=(victim,), strength=f"{victim} on {on}")
+    return Truth(("name.loopback",), (on, victim), strength=f"{victim} on {on}")
 
 
 def name_of_another(draw):
     victim = draw.host()
-    on, other = draw.random.sample([name for name in draw.cluster.names if name != victim], 2)
+    others = [name for name in draw.cluster.names if name not in (victim, draw.asker)]
+    on, other = draw.random.sample(others, 2)
     faults.name_is_anothers(draw.cluster, victim, on, other)
-    return Truth(("name.differs",), (on,), (victim,), strength=f"{victim} is {other} on {on}")
+    return Truth(("name.elsewhere", "name.differs"), (on, victim), strength=f"{victim} is {other} on {on}")
 
 
 def buffers(fault):
     def plant(draw):
         name, most = draw.host(), round(draw.between(32_768, 131_072))
         fault(draw.cluster, name, most)
-        return Truth(("host.buffers",), (name,), strength=f"{most} bytes")
+        return Truth(("path.window",), (name,), strength=f"{most} bytes")
     return plant
 
 
 def narrow_uplink(draw):
-    times = draw.between(3, 8)
+    times = draw.between(2, 8)
     faults.slow_uplink(draw.cluster, times)
-    return Truth(("uplink.rate",), tuple(draw.cluster.names), strength=f"{times:.1f} times too narrow")
+    # So narrow that a flow alone does not fit either, and it is the uplink all the same.
+    ids = ("uplink.oversubscribed", "link.rate")
+    return Truth(ids, tuple(draw.cluster.names), place="uplink",
+                 strength=f"{times:.1f} times too narrow")
 
 
 def stranger(draw):
@@ -144,9 +153,9 @@ KINDS = {
     "slow-receiving": Kind(slow(faults.slow_receiving)),
     "loss": Kind(lossy(faults.loss)),
     "loss-one-way": Kind(lossy(faults.loss_one_way)),
-    "small-mtu": Kind(small_packets(faults.small_mtu, "mtu.host")),
-    "black-hole": Kind(small_packets(faults.black_hole, "mtu.path")),
-    "black-hole-one-way": Kind(small_packets(faults.one_way_black_hole, "mtu.path")),
+    "small-mtu": Kind(small_packets(faults.small_mtu, lost=False)),
+    "black-hole": Kind(small_packets(faults.black_hole, lost=True)),
+    "black-hole-one-way": Kind(small_packets(faults.one_way_black_hole, lost=True)),
     "own-name": Kind(on_host(faults.own_name_is_loopback, "name.loopback", lost=False)),
     "name-elsewhere": Kind(name_elsewhere),
     "name-of-another": Kind(name_of_another),

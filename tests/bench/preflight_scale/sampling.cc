@@ -1,4 +1,4 @@
-// usage: preflight_sampling [TRIALS]
+// usage: preflight_sampling [TRIALS [HOSTS…]]
 //
 // How often a sampled preflight finds a single fault: the plan's own rounds and the judgement
 // itself, over made-up networks in which one thing, chosen at random, carries a tenth of what it
@@ -212,8 +212,15 @@ void study(const Case& of, std::size_t trials) {
 
 int main(int count, char** arguments) {
   const std::size_t trials = count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 300;
-  for (const std::string effort : {"quick", "default"}) {
-    for (const HostIndex hosts : {64U, 256U, 1000U, 4096U}) {
+  std::vector<HostIndex> sizes;
+  for (int i = 2; i < count; ++i) {
+    sizes.push_back(static_cast<HostIndex>(std::strtoul(arguments[i], nullptr, 10)));
+  }
+  if (sizes.empty()) {
+    sizes = {64, 256, 1000, 4096};
+  }
+  for (const std::string effort : {"default", "quick"}) {
+    for (const HostIndex hosts : sizes) {
       const std::size_t some = std::max<std::size_t>(1, hosts > 1000 ? trials / 10 : trials);
       study({"cable", effort, hosts, 1}, some);
       for (const HostIndex paths : {4U, 16U, 64U}) {

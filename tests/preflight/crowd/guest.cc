@@ -132,7 +132,7 @@ std::string Guest::admit(const Message& proof) {
 }
 
 std::string Guest::request() {
-  const std::string good = control::encode({Type::Ready, ready_body(setting_.network, host_)});
+  std::string good = control::encode({Type::Ready, ready_body(setting_.network, host_)});
   switch (way_) {
     case Way::Busy:
       return encode(control::failed(refusal(ErrorKind::Busy, "another preflight is on")));
@@ -175,7 +175,7 @@ std::string Guest::begin(const Message& message) {
 }
 
 std::string Guest::answer_wrongly(std::uint32_t number) {
-  const std::string good = right_answer(number, 1);
+  std::string good = right_answer(number, 1);
   switch (way_) {
     case Way::Dies:
       return leave({});

@@ -104,6 +104,17 @@ TEST(Windows, OfOneSmallBufferWhereNoPortTellsItsRate) {
               ElementsAre("path.window: gpu1 net.ipv4.tcp_rmem, net.ipv4.tcp_wmem"));
 }
 
+// As a kernel gave it: four times the window that the buffer stands for.
+TEST(Windows, OfABufferThatLetsMoreThroughThanItStandsFor) {
+  Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
+  give_small_buffers(cluster, 3);
+  cluster.host_facts(3).receive_buffer_bytes = cluster.host_facts(3).send_buffer_bytes = 39'477;
+  cluster.receiving(3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 30; });
+  cluster.sending(3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 40; });
+  EXPECT_THAT(troubles_of(cluster),
+              ElementsAre("path.window: gpu3 net.ipv4.tcp_rmem, net.ipv4.tcp_wmem"));
+}
+
 TEST(Windows, OfTwoHosts) {
   Cluster cluster({.hosts = 2, .speed_mbps = std::nullopt, .rtt_ms = 15});
   give_small_buffers(cluster, 0);
@@ -123,6 +134,31 @@ TEST(Windows, OfAllHostsAreOneFinding) {
   });
   EXPECT_THAT(troubles_of(cluster),
               ElementsAre("path.window: gpu0, gpu1, gpu2, gpu3 net.ipv4.tcp_rmem"));
+}
+
+// The kernel makes more window of a buffer than half where packets are large.
+TEST(Windows, OfABufferWhoseWindowWasSeen) {
+  Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
+  cluster.host_facts(1).receive_buffer_bytes = 47'175;
+  cluster.receiving(1, [](WayResult& way) {
+    way.tcp_mbps = way.alone_mbps = 35;
+    way.window_share = 1.0F;
+    way.limit = TcpLimit::ReceiveWindow;
+    way.largest_window_bytes = 65'535;
+  });
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("path.window: gpu1 net.ipv4.tcp_rmem"));
+}
+
+// A whole chunk goes into a buffer that has any room left.
+TEST(Windows, OfASmallSendBuffer) {
+  Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
+  cluster.host_facts(1).send_buffer_bytes = 36'225;
+  cluster.sending(1, [](WayResult& way) {
+    way.tcp_mbps = way.alone_mbps = 55;
+    way.send_buffer_share = 0.7F;
+    way.limit = TcpLimit::SendBuffer;
+  });
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("path.window: gpu1 net.ipv4.tcp_wmem"));
 }
 
 // A receiver that does not drain holds the window, too: its buffer would allow for more.
@@ -196,6 +232,46 @@ TEST(Latency, OfOneHost) {
     }
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.latency: gpu2 eth0"));
+}
+
+TEST(Latency, OfOnePairAmongManyAccusesNobody) {
+  Cluster cluster({.hosts = 8});
+  cluster.measured().pairs[3].rtt_ms = 12;
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
+}
+
+// Somebody else computes there: answers are late now and then, and rates are not what they could
+// be.
+Cluster with_taken_processors() {
+  Cluster cluster({.hosts = 4, .speed_mbps = 1000});
+  cluster.each([](HostIndex, HostIndex, WayResult& way) {
+    way.sender_cpu_percent = way.receiver_cpu_percent = 100;
+    way.limit = TcpLimit::Network;
+  });
+  return cluster;
+}
+
+TEST(TakenProcessors, AccuseNobodyOfALongRoundTrip) {
+  Cluster cluster = with_taken_processors();
+  for (PairResult& pair : cluster.measured().pairs) {
+    if (pair.a == 2 || pair.b == 2) {
+      pair.rtt_ms = 4.8F;
+      pair.rtt_min_ms = 0.015F;
+    }
+  }
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
+  for (PairResult& pair : cluster.measured().pairs) {
+    pair.rtt_min_ms = pair.a == 2 || pair.b == 2 ? 1.5F : 0.015F;
+  }
+  EXPECT_THAT(troubles_of(cluster), ElementsAre(HasSubstr("link.latency: gpu2")));
+}
+
+TEST(TakenProcessors, AccuseNoLinkThatReachesHalf) {
+  Cluster cluster = with_taken_processors();
+  cluster.way(0, 2, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 690; });
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
+  cluster.way(0, 2, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 95; });
+  EXPECT_THAT(troubles_of(cluster), ElementsAre(HasSubstr("link.oneway")));
 }
 
 TEST(Families, OfOneHost) {

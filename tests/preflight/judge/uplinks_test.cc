@@ -177,5 +177,13 @@ TEST(Suspects, ThatAreWellAloneAccuseNobody) {
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
+TEST(Suspects, ThatNobodyTestedAgainAccuseNobody) {
+  Cluster cluster({.hosts = 16});
+  cluster.way(3, 9, Cluster::slower_in_its_round(2));
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
+  cluster.way(3, 9, Cluster::slower_in_its_round(10));
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu3 to gpu9"));
+}
+
 }  // namespace
 }  // namespace chokepoint::preflight

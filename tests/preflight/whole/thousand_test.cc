@@ -46,6 +46,7 @@ TEST(Whole, AThousandHostsOfWhichSomeAreHostile) {
   const auto crowd = Crowd::start(simulated);
   ASSERT_TRUE(crowd);
   CrewOptions options{.hosts = (*crowd)->hosts(), .own = {.program = "test", .host = "here"}};
+  options.handshake = seconds(15);
   options.longest = [](const Task&) { return seconds(10); };
   const auto crew = Crew::make(std::move(options));
   ASSERT_TRUE(crew);

@@ -1,6 +1,8 @@
 """Preflights of Slurm's: from within an allocation, and as its prolog."""
 
 import json
+import os
+import signal
 
 import cluster_faults
 from checks import holds, same, soon
@@ -34,6 +36,17 @@ def test_a_node_outside_the_job_is_told_by_name(lab):
     error = hosts["host3"]["error"]
     same((error["operation"], error["subject"]), ("srun", "host3"), f"{error}")
     holds("Unable to create step" in error["reason"], error)
+
+
+def test_a_preflight_that_is_killed_leaves_no_agent(lab):
+    cluster = Cluster(lab, 3)
+    slurm = Slurm(cluster).start()
+    job = slurm.head.start(["salloc", "--quiet", "--nodes=3", "sh", "-c",
+                            "chokepoint preflight --launch slurm & echo $! >$0; wait",
+                            slurm.folder / "pid"])
+    job.until(lambda: all(host.listens(PORT) for host in cluster.hosts), 30, "agents")
+    os.kill(int((slurm.folder / "pid").read_text()), signal.SIGKILL)
+    soon(lambda: not any(host.listens(PORT) for host in cluster.hosts), QUIET_SECONDS, "no agent")
 
 
 def with_prolog(lab, count):
