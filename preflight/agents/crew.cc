@@ -20,7 +20,10 @@ constexpr std::chrono::milliseconds kLook{100};
 }  // namespace
 
 Result<std::unique_ptr<Crew>> Crew::make(CrewOptions options) {
-  sys::raise_descriptor_limit();
+  // Else hosts that are well would be those that do not answer.
+  if (const Result<> enough = sys::want_descriptors(options.hosts.size()); !enough) {
+    return std::unexpected(enough.error());
+  }
   options.socket.mss = control::kSegmentBytes;
   Result<Lookups> lookups = Lookups::make(options.resolve, options.family);
   if (!lookups) {
