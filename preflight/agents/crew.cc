@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kLookups = UINT64_MAX;
 constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kHeldUp{500};
 
 }  // namespace
 
@@ -92,7 +93,10 @@ Result<bool> Crew::wait(const net::Patience& patience) {
   }
   const Clock::time_point now = Clock::now();
   if (now >= next_look_) {
-    look_at_deadlines(now);
+    // Whoever was held up itself, or stopped, hears first what came meanwhile.
+    if (now < next_look_ + kHeldUp) {
+      look_at_deadlines(now);
+    }
     next_look_ = now + kLook;
   }
   const int count = ready ? epoll_wait(epoll_.get(), batch_.data(), kBatch, 0) : 0;
