@@ -73,6 +73,14 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
   return text;
 }
 
+// Tests of a preflight are not all called as the commands that do them.
+std::string command_of(const std::string& test) {
+  if (test == "rdma_bandwidth" || test == "rdma_latency") {
+    return test == "rdma_latency" ? "rdma write lat" : "rdma write bw";
+  }
+  return "probe " + shell_word(test == "loss" ? "udp" : test);
+}
+
 void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tested,
             const Blame& blame) {
   const Tested& first = tested[blame.ways[0]];
@@ -86,7 +94,7 @@ void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tes
   finding.check.wanted = "a result";
   finding.check.why = describe(trouble.error);
   finding.check.next_step = on_host(desk.scene.name(trouble.a),
-                                    fmt::format("chokepoint probe {} {}", shell_word(trouble.test),
+                                    fmt::format("chokepoint {} {}", command_of(trouble.test),
                                                 shell_word(desk.scene.host(trouble.b).address))) +
                             "; look for a firewall between them";
   for (const WayIndex way : blame.ways) {
