@@ -4,10 +4,12 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/cli/document.h"
 #include "base/cli/output.h"
 #include "base/cli/utf8.h"
+#include "base/page/page.h"
 #include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
 #include "preflight/report/drain_list.h"
@@ -24,6 +26,31 @@ Result<> write_file(const std::string& file, const std::string& content) {
   }
   (*output)->write(content);
   return (*output)->finish();
+}
+
+// A pipe is opened once, when there is something for its reader.
+Result<> can_write(const std::string& flag, const std::string& file) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(file, ignored);
+  if (file.empty() || (exists(status) && !is_regular_file(status) && !is_directory(status))) {
+    return {};
+  }
+  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
+  if (output) {
+    return {};
+  }
+  Error error = output.error();
+  error.next_step = fmt::format("give another place with {}", flag);
+  return fail(std::move(error));
+}
+
+bool is_tested(const PairResult& pair) {
+  return pair.rtt_ms || pair.there.packets > 0 || pair.back.packets > 0 || pair.there.tcp_mbps ||
+         pair.back.tcp_mbps;
+}
+
+std::string counted(std::size_t pairs) {
+  return fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
 }
 
 std::size_t present_in(const Measured& measured) {
@@ -72,11 +99,28 @@ Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured
                 "can be tested, and it takes two",
                 "is 'chokepoint serve' running there? --launch ssh starts it");
   }
+  if (measured.troubles.empty() && std::ranges::none_of(measured.pairs, is_tested) &&
+      judgement.verdict < checks::Status::Critical) {
+    return fail(ErrorKind::Timeout, "", counted(measured.pairs.size()),
+                "none was tested in the time that there was", "give a longer --time-limit");
+  }
   const checks::Status least = showing.strict ? checks::Status::Warning : checks::Status::Critical;
   return judgement.verdict >= least ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
 
 }  // namespace
+
+Result<> can_show(const Showing& showing) {
+  Result<> fine = can_write("--keep", showing.keep);
+  if (fine && !showing.output.empty()) {
+    // Of nothing, to see that there is what draws it.
+    if (const Result<std::string> page = page::html_of({}); !page) {
+      return std::unexpected(page.error());
+    }
+    fine = can_write("-o", showing.output);
+  }
+  return fine;
+}
 
 Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
                            const cli::Context& context) {
