@@ -108,7 +108,9 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   }
   const lead::Wanted& wanted = conduct.wanted;
   tell(context, announcement(wanted));
-  LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
+  LaunchedAgents launched_agents(**crew, **launched, wanted.hosts.size());
+  Agents& agents =
+      conduct.launcher == Launcher::None ? static_cast<Agents&>(**crew) : launched_agents;
   lead::Led led = lead_all(conduct, agents, context);
   if (led.broken) {
     tell(context, describe(*led.broken));

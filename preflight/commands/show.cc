@@ -44,11 +44,6 @@ Result<> can_write(const std::string& flag, const std::string& file) {
   return fail(std::move(error));
 }
 
-bool is_tested(const PairResult& pair) {
-  return pair.rtt_ms || pair.there.packets > 0 || pair.back.packets > 0 || pair.there.tcp_mbps ||
-         pair.back.tcp_mbps;
-}
-
 std::string counted(std::size_t pairs) {
   return fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
 }
@@ -88,6 +83,17 @@ Result<> write(const Showing& showing, const Measured& measured, const Judgement
   return keep(showing.record, {.kind = "preflight", .document = document}, context);
 }
 
+// What the first that is missing would be helped by, where it is known better than that.
+std::string step_to_two(const Measured& measured) {
+  const auto missing = std::ranges::find_if(
+      measured.hosts, [](const HostResult& host) { return host.error.has_value(); });
+  const bool has_none = missing == measured.hosts.end() || missing->error->next_step.empty() ||
+                        missing->presence == Presence::NoAgent ||
+                        missing->presence == Presence::Unreachable;
+  return has_none ? "is 'chokepoint serve' running there? --launch ssh starts it"
+                  : missing->error->next_step;
+}
+
 Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured,
                                 const Judgement& judgement) {
   if (measured.was_interrupted) {
@@ -96,8 +102,7 @@ Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured
   if (measured.pairs.empty()) {
     return fail(ErrorKind::Unreachable, "",
                 fmt::format("{} of {} hosts", present_in(measured), measured.hosts.size()),
-                "can be tested, and it takes two",
-                "is 'chokepoint serve' running there? --launch ssh starts it");
+                "can be tested, and it takes two", step_to_two(measured));
   }
   if (measured.troubles.empty() && std::ranges::none_of(measured.pairs, is_tested) &&
       judgement.verdict < checks::Status::Critical) {
