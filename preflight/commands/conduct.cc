@@ -5,7 +5,6 @@
 #include "base/cli/progress.h"
 #include "base/cli/utf8.h"
 #include "base/control/key.h"
-#include "base/math/units.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
@@ -83,11 +82,12 @@ lead::Led lead_all(const Conduct& conduct, Agents& agents, const cli::Context& c
 }
 
 std::string announcement(const lead::Wanted& wanted) {
-  const std::string words =
-      describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit));
+  const plan::Schedule schedule =
+      plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit);
+  const std::string words = describe(schedule);
   return wanted.limit.count() == 0
              ? words
-             : fmt::format("{}, at most {}", words, math::format_duration(wanted.limit));
+             : fmt::format("{}, {} at most", words, plan::rough(wanted.limit));
 }
 
 }  // namespace
@@ -109,7 +109,9 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   }
   const lead::Wanted& wanted = conduct.wanted;
   tell(context, announcement(wanted));
-  LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
+  LaunchedAgents launched_agents(**crew, **launched, wanted.hosts.size());
+  Agents& agents =
+      conduct.launcher == Launcher::None ? static_cast<Agents&>(**crew) : launched_agents;
   lead::Led led = lead_all(conduct, agents, context);
   if (led.broken) {
     tell(context, describe(*led.broken));

@@ -38,7 +38,13 @@ void LaunchedAgents::settle(Event& event) {
   }
   if (Went* went = std::get_if<Went>(&event)) {
     settled_[went->host] = true;
-    went->error = launch_.trouble(went->host).value_or(std::move(went->error));
+    if (std::optional<Error> trouble = launch_.trouble(went->host)) {
+      went->error = std::move(*trouble);
+    } else if (went->presence == Presence::Refused) {
+      // What was started here has the right key: it is somebody else's that answers.
+      went->error.next_step =
+          "another 'chokepoint serve' listens there: end it, or give another --port";
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "preflight/commands/preflight.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -146,6 +148,21 @@ Result<> PreflightCommand::check_times() const {
   return {};
 }
 
+// What a launcher alone uses; and the agents that it starts listen at one port.
+Result<> PreflightCommand::check_launch(const Conduct& made) const {
+  if (launcher_ == "none") {
+    const std::string lone = !program_.empty() ? "--program" : !tarball_.empty() ? "--tarball" : "";
+    return lone.empty() ? Result<>() : fail(ErrorKind::Usage, "", lone, "is for --launch");
+  }
+  for (const lead::HostWanted& host : made.wanted.hosts) {
+    if (host.port != made.port) {
+      return fail(ErrorKind::Usage, "", fmt::format("{}:{}", host.name, host.port),
+                  "agents that are started listen at one port", "give it by --port");
+    }
+  }
+  return {};
+}
+
 // Who wants it quick wants an end to it, too, whatever hosts and links do.
 milliseconds PreflightCommand::own_limit(const Conduct& made) const {
   const plan::Schedule schedule =
@@ -165,6 +182,9 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
   take(made.limits, limits(), fine);
   take(made.wanted.hosts, wanted_hosts(hosts_, context.environment), fine);
   take(made.key, key(), fine);
+  if (fine) {
+    fine = check_launch(made);
+  }
   if (fine && !baseline_file_.empty()) {
     take(showing_.before.emplace(), measured_in_file(baseline_file_), fine);
   }
@@ -190,6 +210,9 @@ Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
     }
     context.out << limits_text(*printed);
     return cli::ExitCode::Done;
+  }
+  if (const Result<> fine = can_show(showing_); !fine) {
+    return std::unexpected(fine.error());
   }
   const Result<Conduct> prepared = prepare(context);
   if (!prepared) {

@@ -25,6 +25,7 @@ class PreflightCommand final : public cli::Command {
   std::chrono::milliseconds own_limit(const Conduct& made) const;
   Result<Conduct> prepare(const cli::Context& context);
   Result<> check_times() const;
+  Result<> check_launch(const Conduct& made) const;
   Result<Limits> limits() const;
   Result<plan::Effort> effort() const;
   Result<std::string> key() const;

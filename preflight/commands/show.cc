@@ -4,10 +4,12 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/cli/document.h"
 #include "base/cli/output.h"
 #include "base/cli/utf8.h"
+#include "base/page/page.h"
 #include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
 #include "preflight/report/drain_list.h"
@@ -24,6 +26,26 @@ Result<> write_file(const std::string& file, const std::string& content) {
   }
   (*output)->write(content);
   return (*output)->finish();
+}
+
+// A pipe is opened once, when there is something for its reader.
+Result<> can_write(const std::string& flag, const std::string& file) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(file, ignored);
+  if (file.empty() || (exists(status) && !is_regular_file(status) && !is_directory(status))) {
+    return {};
+  }
+  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
+  if (output) {
+    return {};
+  }
+  Error error = output.error();
+  error.next_step = fmt::format("give another place with {}", flag);
+  return fail(std::move(error));
+}
+
+std::string counted(std::size_t pairs) {
+  return fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
 }
 
 std::size_t present_in(const Measured& measured) {
@@ -61,6 +83,17 @@ Result<> write(const Showing& showing, const Measured& measured, const Judgement
   return keep(showing.record, {.kind = "preflight", .document = document}, context);
 }
 
+// What the first that is missing would be helped by, where it is known better than that.
+std::string step_to_two(const Measured& measured) {
+  const auto missing = std::ranges::find_if(
+      measured.hosts, [](const HostResult& host) { return host.error.has_value(); });
+  const bool has_none = missing == measured.hosts.end() || missing->error->next_step.empty() ||
+                        missing->presence == Presence::NoAgent ||
+                        missing->presence == Presence::Unreachable;
+  return has_none ? "is 'chokepoint serve' running there? --launch ssh starts it"
+                  : missing->error->next_step;
+}
+
 Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured,
                                 const Judgement& judgement) {
   if (measured.was_interrupted) {
@@ -69,14 +102,30 @@ Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured
   if (measured.pairs.empty()) {
     return fail(ErrorKind::Unreachable, "",
                 fmt::format("{} of {} hosts", present_in(measured), measured.hosts.size()),
-                "can be tested, and it takes two",
-                "is 'chokepoint serve' running there? --launch ssh starts it");
+                "can be tested, and it takes two", step_to_two(measured));
+  }
+  if (measured.troubles.empty() && std::ranges::none_of(measured.pairs, is_tested) &&
+      judgement.verdict < checks::Status::Critical) {
+    return fail(ErrorKind::Timeout, "", counted(measured.pairs.size()),
+                "none was tested in the time that there was", "give a longer --time-limit");
   }
   const checks::Status least = showing.strict ? checks::Status::Warning : checks::Status::Critical;
   return judgement.verdict >= least ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
 
 }  // namespace
+
+Result<> can_show(const Showing& showing) {
+  Result<> fine = can_write("--keep", showing.keep);
+  if (fine && !showing.output.empty()) {
+    // Of nothing, to see that there is what draws it.
+    if (const Result<std::string> page = page::html_of({}); !page) {
+      return std::unexpected(page.error());
+    }
+    fine = can_write("-o", showing.output);
+  }
+  return fine;
+}
 
 Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
                            const cli::Context& context) {

@@ -23,6 +23,9 @@ struct Showing {
   baseline::Flags record = {};
 };
 
+// Before anything is measured: whether what is asked for can be written at all. Leaves nothing.
+Result<> can_show(const Showing& showing);
+
 // Unreachable where no two hosts could be tested.
 Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
                            const cli::Context& context);

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 
-#include "base/math/units.h"
-
 namespace chokepoint::preflight::plan {
 namespace {
 
 // Traces there and back, and the search for the largest packet, where nobody is silent.
-constexpr Milliseconds kPathTime{1200};
-constexpr Milliseconds kGreeting{2000};
+constexpr Milliseconds kPathTime{500};
+constexpr Milliseconds kGreeting{1000};
 
 std::size_t wanted_rounds(const Effort& effort, std::size_t all) {
   return effort.most_rounds == 0 ? all : std::min(all, effort.most_rounds);
@@ -70,14 +68,21 @@ Schedule schedule(const Effort& effort, std::size_t hosts, std::uint64_t seed, M
   return made;
 }
 
+std::string rough(Milliseconds time) {
+  using std::chrono::seconds;
+  constexpr seconds kMinutes{120};
+  const auto whole = std::chrono::ceil<seconds>(time);
+  return whole < kMinutes
+             ? fmt::format("{} s", whole.count())
+             : fmt::format("{} min", std::chrono::ceil<std::chrono::minutes>(whole).count());
+}
+
 std::string describe(const Schedule& schedule) {
   const std::size_t all = Tournament(schedule.hosts).pairs();
   const std::string pairs = schedule.is_sampled()
                                 ? fmt::format("{} of {} pairs", schedule.pairs(), all)
                                 : fmt::format("{} {}", all, all == 1 ? "pair" : "pairs");
-  return fmt::format(
-      "{} hosts, {}, about {}", schedule.hosts, pairs,
-      math::format_duration(std::chrono::round<std::chrono::seconds>(estimate(schedule))));
+  return fmt::format("{} hosts, {}, about {}", schedule.hosts, pairs, rough(estimate(schedule)));
 }
 
 }  // namespace chokepoint::preflight::plan

@@ -28,7 +28,7 @@ struct Schedule {
 Schedule schedule(const Effort& effort, std::size_t hosts, std::uint64_t seed, Milliseconds limit);
 
 // What a task takes beside its own time: a process at the agent, a connection, an answer.
-inline constexpr Milliseconds kTaskCost{200};
+inline constexpr Milliseconds kTaskCost{100};
 
 Milliseconds quiet_round_time(const Effort& effort, bool with_path);
 Milliseconds bulk_round_time(const Effort& effort);
@@ -36,6 +36,9 @@ Milliseconds bulk_round_time(const Effort& effort);
 Milliseconds greeting_time(const Effort& effort);
 Milliseconds ending_time(const Effort& effort);
 Milliseconds estimate(const Schedule& schedule);
+
+// "40 s", "7 min": nobody can tell it to the second.
+std::string rough(Milliseconds time);
 
 // "16 hosts, 120 pairs, about 40 s"; of a sample "4096 hosts, 30,720 of 8,386,560 pairs, …".
 std::string describe(const Schedule& schedule);

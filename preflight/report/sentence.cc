@@ -35,6 +35,19 @@ std::string told(const checks::Check& check) {
   return text;
 }
 
+// What nobody looked at is not well for that.
+std::string untested(const Measured& measured) {
+  const auto count =
+      static_cast<std::size_t>(std::ranges::count_if(measured.pairs, [&](const PairResult& pair) {
+        return !is_tested(pair) && measured.hosts[pair.a].presence == Presence::Present &&
+               measured.hosts[pair.b].presence == Presence::Present;
+      }));
+  return count == 0                      ? ""
+         : count < measured.pairs.size() ? "; " + counted(count, "pair") + " not tested"
+         : count == 1                    ? "; the pair was not tested"
+                                         : "; none of the pairs was tested";
+}
+
 }  // namespace
 
 std::string sentence_of(const Measured& measured, const Judgement& judgement) {
@@ -50,6 +63,7 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement) {
     text += told(worst->check);
     text += count == 1 ? "" : "; " + counted(count - 1, "more finding");
   }
+  text += untested(measured);
   text += measured.was_interrupted ? "; interrupted, so not all was measured" : "";
   return cli::printable(text);
 }

@@ -93,6 +93,11 @@ struct PairResult {
   Figure rdma_latency_us = {};
 };
 
+inline bool is_tested(const PairResult& pair) {
+  return pair.rtt_ms || pair.there.packets > 0 || pair.back.packets > 0 || pair.there.tcp_mbps ||
+         pair.back.tcp_mbps;
+}
+
 // A test of a pair that came to nothing, though both hosts are there.
 struct Trouble {
   HostIndex a = 0;

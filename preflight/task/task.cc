@@ -147,13 +147,14 @@ Result<Task> task_in(const Json& body) {
 }
 
 milliseconds longest(const Task& task) {
-  constexpr seconds kAnswer{25};      // to connect, to meet, and to hear the last of it
+  constexpr seconds kDoctor{25};      // drivers of devices that nobody used may take their time
+  constexpr seconds kAnswer{10};      // to connect, and to hear the last of it
   constexpr seconds kSlowAnswer{45};  // queue pairs with their memory
-  constexpr seconds kLastBytes{10};   // what filled buffers take; a test that hangs takes it, too
-  constexpr seconds kMeeting{90};     // of ranks, who wait for each other
+  constexpr seconds kMeeting{2};      // of ranks, who wait for each other
+  constexpr milliseconds kRank{100};
   switch (task.kind) {
     case TaskKind::Doctor:
-      return kAnswer;
+      return kDoctor;
     case TaskKind::Names:
       return seconds(60);
     case TaskKind::Latency:
@@ -161,12 +162,12 @@ milliseconds longest(const Task& task) {
     case TaskKind::Path:
       return task.time + kAnswer;
     case TaskKind::Tcp:
-      return 2 * task.time + kLastBytes;
+      return 2 * task.time + kAnswer;
     case TaskKind::RdmaBandwidth:
     case TaskKind::RdmaLatency:
       return task.time + kSlowAnswer;
     case TaskKind::Collective:
-      return 2 * task.time + kMeeting;
+      return 8 * task.time + kMeeting + kRank * static_cast<std::int64_t>(task.hosts.size());
   }
   return kAnswer;
 }

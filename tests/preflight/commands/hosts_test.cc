@@ -34,9 +34,8 @@ TEST(WantedHosts, names_addresses_ports_and_lists) {
 }
 
 TEST(WantedHosts, a_user_is_no_part_of_the_name) {
-  const auto hosts =
-      wanted_hosts({.hosts = {"root@a", "me@gpu[1-2]:5211", "me@10.0.0.3", "me@fd00::1", "b"}},
-                   kNothing);
+  const auto hosts = wanted_hosts(
+      {.hosts = {"root@a", "me@gpu[1-2]:5211", "me@10.0.0.3", "me@fd00::1", "b"}}, kNothing);
   EXPECT_EQ(words_of(hosts),
             (Texts{"a 5210", "gpu1 5211", "gpu2 5211", "10.0.0.3 5210", "fd00::1 5210", "b 5210"}));
   Texts users;

@@ -87,5 +87,13 @@ TEST_F(Launched, WhoGoesIsToldWithTheLaunchersWords) {
   EXPECT_EQ(gone.error.reason, "killed");
 }
 
+TEST_F(Launched, WhoRefusesIsNotTheOneThatWasStarted) {
+  Error refusal = error(ErrorKind::Refused, "the keys are not the same");
+  refusal.next_step = "give both ends the same file with --key-file";
+  agents_.events.push_back(Went{.host = 1, .presence = Presence::Refused, .error = refusal});
+  EXPECT_EQ(went().error.next_step,
+            "another 'chokepoint serve' listens there: end it, or give another --port");
+}
+
 }  // namespace
 }  // namespace chokepoint::preflight

@@ -54,6 +54,8 @@ TEST(Schedule, its_rounds_are_the_tournaments_unless_it_is_a_sample) {
 
 TEST(Schedule, is_told_in_a_line) {
   EXPECT_EQ(describe(of("quick", 2)).substr(0, 15), "2 hosts, 1 pair");
+  EXPECT_EQ(rough(Milliseconds(17'950)), "18 s");
+  EXPECT_EQ(rough(Milliseconds(400'000)), "7 min");
   EXPECT_EQ(describe(of("quick", 16)).substr(0, 20), "16 hosts, 120 pairs,");
   EXPECT_EQ(describe(of("quick", 4096)).substr(0, 36), "4096 hosts, 30720 of 8386560 pairs, ");
 }

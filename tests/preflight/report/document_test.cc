@@ -105,6 +105,18 @@ TEST(Sentence, SaysWhenNothingIsWrongAndWhenNotAllWasMeasured) {
             "was measured");
 }
 
+TEST(Sentence, CountsWhatNobodyLookedAt) {
+  MadeCluster cluster = made_cluster(4);
+  cluster.measured.pairs[2] = {.a = 0, .b = 3};
+  EXPECT_EQ(sentence_of(cluster.measured, cluster.judgement),
+            "4 hosts, 6 pairs: nothing wrong was found; 1 pair not tested");
+  for (PairResult& pair : cluster.measured.pairs) {
+    pair = {.a = pair.a, .b = pair.b};
+  }
+  EXPECT_EQ(sentence_of(cluster.measured, cluster.judgement),
+            "4 hosts, 6 pairs: nothing wrong was found; none of the pairs was tested");
+}
+
 TEST(Yardstick, IsTheSlowerOfBothLinksAndSlots) {
   MadeCluster cluster = made_cluster(3);
   auto& slot = cluster.measured.hosts[1].facts->interfaces[1];
