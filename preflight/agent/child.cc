@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/cli/utf8.h"
+#include "base/sys/parent.h"
 #include "preflight/task/command.h"
 
 namespace chokepoint::preflight {
@@ -97,6 +98,7 @@ Result<std::unique_ptr<Job>> Child::start(const Task& task, const ChildOptions& 
   }
   Result<sys::Process> process =
       sys::Process::start({.command = command_of(task, options.program, !options.key.empty()),
+                           .environment = {sys::tie_to_this_process()},
                            .in = in->get(),
                            .out = out->write.get(),
                            .err = err->write.get()});

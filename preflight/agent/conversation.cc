@@ -7,7 +7,6 @@
 #include "base/control/fields.h"
 #include "base/control/wire_error.h"
 #include "preflight/agent/child.h"
-#include "preflight/agent/names.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -27,6 +26,8 @@ constexpr milliseconds kLook{20};
 // A coordinator of thousands has most of them wait for the others; one that forgets about this host
 // leaves it to others some time.
 constexpr hours kMostIdle{1};
+// One that never stops talking has its turn, and then comes what else there is to look at.
+constexpr int kMessagesInTurn = 16;
 
 Result<> granted(const Task& task, const control::Limits& limits) {
   for (const Result<>& result :
@@ -77,7 +78,7 @@ Result<> Conversation::wait() const {
 }
 
 Result<bool> Conversation::hear() {
-  while (true) {
+  for (int message = 0; message < kMessagesInTurn; ++message) {
     const Result<std::optional<Message>> said = session_.channel().poll();
     if (!said || !*said) {
       return said ? Result<bool>(false) : std::unexpected(said.error());
@@ -89,6 +90,7 @@ Result<bool> Conversation::hear() {
       return std::unexpected(heard.error());
     }
   }
+  return false;
 }
 
 Result<> Conversation::hear(const Message& message) {
@@ -141,7 +143,7 @@ Result<std::unique_ptr<Job>> Conversation::start(const Task& task) const {
     return std::unexpected(allowed.error());
   }
   if (task.kind == TaskKind::Names) {
-    return std::make_unique<Names>(task.hosts, longest(task), system_resolver());
+    return std::make_unique<Names>(task.hosts, longest(task), system_resolver(), lookups_);
   }
   return Child::start(
       task, {.program = program_, .key = session_.surroundings().key, .longest = longest(task)},

@@ -24,6 +24,13 @@ bool has_members(const host::Nic& nic) {
          nic.kind == host::NicKind::Bridge;
 }
 
+// A bond's members carry together, unless they wait for another to fail, or send the same; what a
+// bridge joins does not.
+bool adds_up(const host::Nic& nic) {
+  return nic.kind != host::NicKind::Bridge &&
+         (!nic.bond || (nic.bond->mode != "active-backup" && nic.bond->mode != "broadcast"));
+}
+
 std::optional<double> speed_below(const host::Network& network, const host::Nic& nic, int storeys) {
   if (is_port(nic)) {
     return nic.speed_mbps.transform([](std::int64_t speed) { return static_cast<double>(speed); });
@@ -35,9 +42,7 @@ std::optional<double> speed_below(const host::Network& network, const host::Nic&
     const auto speed = lower != nullptr && is_up(*lower) ? speed_below(network, *lower, storeys - 1)
                                                          : std::nullopt;
     if (speed) {
-      // A bond's members carry together, what a bridge joins does not.
-      all = nic.kind == host::NicKind::Bridge ? std::max(all.value_or(0), *speed)
-                                              : all.value_or(0) + *speed;
+      all = adds_up(nic) ? all.value_or(0) + *speed : std::max(all.value_or(0), *speed);
     }
   }
   return all;

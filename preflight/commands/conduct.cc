@@ -5,6 +5,7 @@
 #include "base/cli/progress.h"
 #include "base/cli/utf8.h"
 #include "base/control/key.h"
+#include "base/math/units.h"
 #include "base/sys/host_name.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
@@ -55,6 +56,7 @@ CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Conte
   CrewOptions options{
       .family = conduct.family,
       .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
+      .preflight = control::random_id(),
       .interrupt = interrupt,
       .appear = conduct.appear};
   options.resolve = [own = options.own.host](const std::string& name,
@@ -80,6 +82,14 @@ lead::Led lead_all(const Conduct& conduct, Agents& agents, const cli::Context& c
                     show);
 }
 
+std::string announcement(const lead::Wanted& wanted) {
+  const std::string words =
+      describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit));
+  return wanted.limit.count() == 0
+             ? words
+             : fmt::format("{}, at most {}", words, math::format_duration(wanted.limit));
+}
+
 }  // namespace
 
 Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
@@ -98,8 +108,7 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
     return std::unexpected(crew.error());
   }
   const lead::Wanted& wanted = conduct.wanted;
-  tell(context,
-       describe(plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit)));
+  tell(context, announcement(wanted));
   LaunchedAgents agents(**crew, **launched, wanted.hosts.size());
   lead::Led led = lead_all(conduct, agents, context);
   if (led.broken) {

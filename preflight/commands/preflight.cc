@@ -12,6 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr milliseconds kQuick{60'000};
 constexpr seconds kLaunchTime{60};  // to reach a host, copy what is missing, and start it
 constexpr seconds kArrival{75};     // beyond the longest that calls may take by themselves
 
@@ -94,7 +95,8 @@ void PreflightCommand::define(cli::Flags& flags) {
       .toggle("quick", &quick_, "less than a minute for 16 hosts, and not much longer for more")
       .toggle("thorough", &thorough_, "all pairs, with long tests, whatever it takes")
       .option("time-limit", &time_limit_, "TIME",
-              "for all of it; what does not fit is left out and told; 0: none")
+              "for all of it; what does not fit is left out and told; 0: with --quick a "
+              "minute, or twice what it should take, else none")
       .option("seed", &seed_, "N", "for the choice of pairs where not all are tested; 0: any", 0,
               INT64_MAX)
       .group("How to judge")
@@ -143,6 +145,13 @@ Result<> PreflightCommand::check_times() const {
   return {};
 }
 
+// Who wants it quick wants an end to it, too, whatever hosts and links do.
+milliseconds PreflightCommand::own_limit(const Conduct& made) const {
+  const plan::Schedule schedule =
+      plan::schedule(made.wanted.effort, made.wanted.hosts.size(), 1, milliseconds(0));
+  return quick_ ? made.appear + std::max(kQuick, 2 * plan::estimate(schedule)) : milliseconds(0);
+}
+
 Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
   Conduct made;
   made.launcher = launcher_named(launcher_);
@@ -165,7 +174,7 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
     made.family = ipv4_ ? net::Family::Ipv4 : net::Family::Ipv6;
   }
   made.wanted.seed = static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns());
-  made.wanted.limit = in_ms(time_limit_);
+  made.wanted.limit = time_limit_.count() > 0 ? in_ms(time_limit_) : own_limit(made);
   made.wanted.arrival = kArrival + made.appear;
   made.wanted.program = "chokepoint " + context.version;
   return made;

@@ -22,6 +22,7 @@ class PreflightCommand final : public cli::Command {
 
  private:
   // All that can be wrong with what the user said is found before anything is started.
+  std::chrono::milliseconds own_limit(const Conduct& made) const;
   Result<Conduct> prepare(const cli::Context& context);
   Result<> check_times() const;
   Result<Limits> limits() const;

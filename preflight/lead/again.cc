@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "preflight/lead/hanging.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"
@@ -81,7 +82,11 @@ void test_again(Course& course, const Advisers& advisers) {
   if (!advisers.suspects || course.is_over()) {
     return;
   }
+  const Hanging hanging(course.measured);
   std::vector<Pair> ways = advisers.suspects(course.measured);
+  std::erase_if(ways, [&](const Pair& way) {
+    return course.way(way.first, way.second) == nullptr || hanging.is_way(way.first, way.second);
+  });
   const std::size_t all = ways.size();
   const std::size_t most = course.wanted.effort.most_suspects;
   if (all > most) {
@@ -94,9 +99,6 @@ void test_again(Course& course, const Advisers& advisers) {
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const auto [from, to] = ways[i];
     WayResult* way = course.way(from, to);
-    if (way == nullptr) {
-      continue;
-    }
     std::vector<Job> job{
         {.host = from,
          .peer = to,

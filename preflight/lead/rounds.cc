@@ -144,8 +144,8 @@ std::vector<Job> quiet_jobs(Course& course, const plan::Round& round, bool with_
   return jobs;
 }
 
-std::vector<Job> bulk_jobs(Course& course, const plan::Round& round, bool is_there) {
-  const Hanging hanging(course.measured);
+std::vector<Job> bulk_jobs(Course& course, const Hanging& hanging, const plan::Round& round,
+                           bool is_there) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
     const auto [from, to] = is_there ? std::pair(a, b) : std::pair(b, a);
@@ -220,11 +220,20 @@ void run_quiet(Course& course, const Rounds& rounds) {
 
 void run_bulk(Course& course, const Rounds& rounds) {
   const milliseconds half = plan::bulk_round_time(course.wanted.effort) / 2;
+  // Looked at anew only after troubles: it goes through all pairs, of which there may be millions.
+  Hanging hanging(course.measured);
+  std::size_t troubles = course.measured.troubles.size();
+  const auto run_half = [&](const std::string& doing, const plan::Round& round, bool is_there) {
+    if (course.measured.troubles.size() != troubles) {
+      hanging = Hanging(course.measured);
+      troubles = course.measured.troubles.size();
+    }
+    return run_step(course, doing, half, bulk_jobs(course, hanging, round, is_there));
+  };
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     const plan::Round round = rounds.round(number);
     const std::string doing = counted("throughput", number, rounds);
-    if (!run_step(course, doing + ", there", half, bulk_jobs(course, round, true)) ||
-        !run_step(course, doing + ", back", half, bulk_jobs(course, round, false))) {
+    if (!run_half(doing + ", there", round, true) || !run_half(doing + ", back", round, false)) {
       leave_out_from(course, "throughput", number, rounds);
       break;
     }

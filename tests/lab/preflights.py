@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import time
 
 from kernel import Failed
@@ -14,8 +15,9 @@ LIMITS = """
 [doctor]
 take = "nothing"
 """
+BOUND = re.compile(r"at most ([\d.]+) (s|min)")
 SERIOUS = ("WARNING", "CRITICAL")
-START_SECONDS = 5  # beyond the announced: the program's own start, on a machine that others use
+START_SECONDS = 3  # beyond what was announced: the program's own start and end
 
 
 @dataclasses.dataclass
@@ -24,6 +26,15 @@ class Told:
     document: dict
     progress: str
     seconds: float
+
+    def most_seconds(self):
+        """What it said at its start that it takes at most; None if it did not."""
+        found = BOUND.search(self.progress)
+        return float(found[1]) * {"s": 1, "min": 60}[found[2]] if found else None
+
+    def is_late(self):
+        most = self.most_seconds()
+        return most is None or self.seconds > most + START_SECONDS
 
     def serious(self):
         """Findings, with hosts by name."""
@@ -92,14 +103,20 @@ def complaints(told, truth, cluster):
     wanted_status = 3 if truth.hosts else 0
     if told.status != wanted_status:
         yield f"exit status {told.status} instead of {wanted_status}"
-    if truth.hosts and not any(check["id"] in truth.ids and set(check["hosts"]) <= set(truth.hosts)
-                               and check["hosts"] for check in serious):
+    if truth.hosts and not any(is_it(check, truth) for check in serious):
         yield f"no {' or '.join(truth.ids)} of {', '.join(truth.hosts)}"
     for check in serious:
         beyond = set(check["hosts"]) - set(truth.hosts) - set(truth.may)
         if beyond or not truth.hosts or not check["hosts"]:
             yield f"{check['id']} of {check['subject']}: {check['found']}"
+    if told.is_late():
+        yield f"it took {told.seconds:.1f} s, and said {told.most_seconds()} s at most"
     yield from not_measured(told, truth, cluster)
+
+
+def is_it(check, truth):
+    return (check["id"] in truth.ids and check["hosts"] and
+            set(check["hosts"]) <= set(truth.hosts) and truth.place in (None, check["place"]))
 
 
 def not_measured(told, truth, cluster):

@@ -16,7 +16,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import statistics
 import sys
 
@@ -29,7 +28,6 @@ from cluster import Cluster  # noqa: E402
 from kernel import Failed, Skipped  # noqa: E402
 from lab import Lab  # noqa: E402
 
-ANNOUNCED = re.compile(r"about ([\d.]+) (s|min)")
 
 
 def arguments():
@@ -46,11 +44,6 @@ def arguments():
     asked.kinds = [kind for kind in planted.KINDS
                    if any(fnmatch.fnmatch(kind, glob) for glob in asked.only.split(","))]
     return asked
-
-
-def seconds_announced(progress):
-    found = ANNOUNCED.search(progress)
-    return float(found[1]) * (60 if found[2] == "min" else 1) if found else None
 
 
 def asked_words(effort):
@@ -81,19 +74,16 @@ def play(asked, name, hosts, number):
         with planted.Draw(cluster, drawn) as draw:
             told, truth = run_in(cluster, kind, draw, asked.effort)
         wrong = list(preflights.complaints(told, truth, cluster))
-    announced = seconds_announced(told.progress)
-    is_late = announced is None or told.seconds > announced + preflights.START_SECONDS
     return row | {"strength": truth.strength, "of": truth.hosts, "seconds": round(told.seconds, 1),
-                  "announced": announced, "is_late": is_late, "wrong": wrong,
+                  "at_most": told.most_seconds(), "is_late": told.is_late(), "wrong": wrong,
                   "said": told.text().splitlines()[1:], "document": told.document,
                   "progress": told.progress}
 
 
 def say(row):
     verdict = "right" if not row["wrong"] else "WRONG"
-    print(f"{row['kind']:22} {row['hosts']:3} {row['number']:3} {verdict} {row['seconds']:6.1f} s of "
-          f"{row['announced']}{' LATE' if row['is_late'] else ''}  {row['strength']} "
-          f"{','.join(row['of']) if len(row['of']) < 3 else ''}", flush=True)
+    print(f"{row['kind']:22} {row['hosts']:3} {row['number']:3} {verdict} {row['seconds']:6.1f} s, "
+          f"{row['strength']} {','.join(row['of']) if len(row['of']) < 3 else ''}", flush=True)
     for line in row["wrong"] + (row["said"] if row["wrong"] else []):
         print(f"      {line}", flush=True)
 

@@ -124,12 +124,24 @@ TEST(Facts, WhatStandsOnPortsIsAsFastAsThey) {
                {.name = "bond0", .kind = NicKind::Bond, .carrier = true, .lower = {"a", "b", "c"}},
                {.name = "bond0.7", .kind = NicKind::Vlan, .carrier = true, .lower = {"bond0"}},
                {.name = "br0", .kind = NicKind::Bridge, .carrier = true, .lower = {"a", "b"}},
-               {.name = "loop", .kind = NicKind::Vlan, .carrier = true, .lower = {"loop"}}}};
+               {.name = "loop", .kind = NicKind::Vlan, .carrier = true, .lower = {"loop"}},
+               {.name = "spare",
+                .kind = NicKind::Bond,
+                .carrier = true,
+                .lower = {"a", "b"},
+                .bond = host::Bond{.mode = "active-backup"}},
+               {.name = "both",
+                .kind = NicKind::Bond,
+                .carrier = true,
+                .lower = {"a", "b"},
+                .bond = host::Bond{.mode = "802.3ad"}}}};
   EXPECT_EQ(real_speed_mbps(network, network.nics[0]), 25'000);
   EXPECT_EQ(real_speed_mbps(network, network.nics[3]), 50'000);
   EXPECT_EQ(real_speed_mbps(network, network.nics[4]), 50'000);
   EXPECT_EQ(real_speed_mbps(network, network.nics[5]), 25'000);
   EXPECT_EQ(real_speed_mbps(network, network.nics[6]), std::nullopt);
+  EXPECT_EQ(real_speed_mbps(network, network.nics[7]), 25'000);
+  EXPECT_EQ(real_speed_mbps(network, network.nics[8]), 50'000);
 }
 
 }  // namespace

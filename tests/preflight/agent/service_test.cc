@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <span>
+#include <thread>
+
+#include "base/control/frame.h"
 #include "base/control/wire_error.h"
+#include "base/net/socket.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/task.h"
 #include "tests/fakes/probe_server.h"
@@ -108,6 +114,23 @@ TEST_F(ServiceTest, ATaskThatIsGivenUpIsEndedAndReportedSo) {
   say(client, Type::Note, {{"task", 2}});
   begin(client, 3, "fine");
   EXPECT_EQ(report(client)["task"], 3);
+}
+
+TEST_F(ServiceTest, WhoNeverStopsTalkingIsStillAnswered) {
+  Client client = coordinator();
+  begin(client, 1, "fine");
+  std::string words;
+  for (int i = 0; i < 10'000; ++i) {
+    words += control::encode({Type::Note, {{"task", 2}}});
+  }
+  std::atomic<bool> enough = false;
+  std::thread talker([&, fd = client.channel().descriptor()] {
+    while (!enough && net::send_all(fd, std::as_bytes(std::span(words)), soon(), "agent")) {
+    }
+  });
+  EXPECT_EQ(report(client)["document"]["schema"], "made/1");
+  enough = true;
+  talker.join();
 }
 
 TEST_F(ServiceTest, WhatRunsEndsWithItsCoordinator) {

@@ -4,57 +4,19 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <thread>
 
-#include "base/net/socket.h"
+#include "tests/preflight/agents/events.h"
 #include "tests/preflight/agents/leader.h"
 #include "tests/preflight/crowd/crowd.h"
 
 namespace chokepoint::preflight {
 namespace {
 
-using crowd::Crowd;
-using crowd::CrowdOptions;
 using crowd::Way;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-std::unique_ptr<Crowd> start(CrowdOptions options) {
-  Result<std::unique_ptr<Crowd>> crowd = Crowd::start(std::move(options));
-  EXPECT_TRUE(crowd);
-  return std::move(*crowd);
-}
-
-std::unique_ptr<Crew> crew_of(CrewOptions options) {
-  Result<std::unique_ptr<Crew>> crew = Crew::make(std::move(options));
-  EXPECT_TRUE(crew);
-  return std::move(*crew);
-}
-
-// A port where nobody listens: bound, and never listened at.
-struct QuietPort {
-  sys::Descriptor fd;
-  std::uint16_t port = 0;
-
-  QuietPort() {
-    Result<sys::Descriptor> open =
-        net::bind_udp({.address = *net::Address::parse("127.0.0.1"), .port = 0}, {});
-    fd = std::move(*open);
-    port = net::local_endpoint(fd.get())->port;
-  }
-};
-
-// The first event of its kind; fails the test where another comes.
-template <class Kind>
-std::optional<Kind> next(Crew& crew, seconds most = seconds(20)) {
-  Result<std::optional<Event>> event = crew.next(net::Patience::of(most));
-  const bool is_it = event && *event && std::holds_alternative<Kind>(**event);
-  EXPECT_TRUE(is_it);
-  return is_it ? std::optional(std::get<Kind>(std::move(**event))) : std::nullopt;
-}
 
 TEST(Crew, FourAgentsComeAndAnswer) {
   const auto crowd = start({.hosts = 4});
@@ -110,108 +72,6 @@ TEST(Crew, AKeyThatIsMissingThereIsSaidSo) {
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Refused);
   EXPECT_THAT(describe(went->error), HasSubstr("the server has no key"));
-}
-
-TEST(Crew, WhereNothingListensIsNoAgent) {
-  const QuietPort quiet;
-  const auto went = next<Went>(*crew_of(patient({{"127.0.0.1", quiet.port}})));
-  ASSERT_TRUE(went);
-  EXPECT_EQ(went->presence, Presence::NoAgent);
-  EXPECT_THAT(describe(went->error), HasSubstr("127.0.0.1 port"));
-  EXPECT_THAT(describe(went->error), HasSubstr("is 'chokepoint serve' running there?"));
-}
-
-TEST(Crew, AnAgentThatIsBeingStartedIsCalledAgain) {
-  std::uint16_t port = 0;
-  {
-    const QuietPort quiet;
-    port = quiet.port;
-  }
-  CrewOptions options = patient({{"127.1.0.1", port}});
-  options.appear = seconds(60);
-  options.call_again = milliseconds(20);
-  const auto crew = crew_of(options);
-  const auto early = crew->next(net::Patience::of(milliseconds(200)));
-  ASSERT_TRUE(early);
-  EXPECT_FALSE(*early);
-  const auto crowd = start({.hosts = 1, .port = port});
-  EXPECT_TRUE(next<Came>(*crew));
-}
-
-TEST(Crew, OneThatNeverListensIsGivenUp) {
-  const QuietPort quiet;
-  CrewOptions options = patient({{"127.0.0.1", quiet.port}});
-  options.appear = milliseconds(300);
-  options.call_again = milliseconds(50);
-  const auto went = next<Went>(*crew_of(options));
-  ASSERT_TRUE(went);
-  EXPECT_EQ(went->presence, Presence::NoAgent);
-}
-
-TEST(Crew, TheNextAddressOfAHostIsTried) {
-  const auto crowd = start({.hosts = 1});
-  CrewOptions options = patient({{"two-addresses", crowd->port()}});
-  options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
-    // Nobody listens at ::1, whatever family this host has.
-    return std::vector{*net::Address::parse("::1"), *net::Address::parse("127.1.0.1")};
-  };
-  const auto came = next<Came>(*crew_of(options));
-  ASSERT_TRUE(came);
-  EXPECT_EQ(came->address, "127.1.0.1");
-}
-
-TEST(Crew, ANameThatLeadsNowhereIsUnresolved) {
-  const auto crowd = start({.hosts = 1});
-  CrewOptions options = patient({{"nowhere", 5210}, {"127.1.0.1", crowd->port()}});
-  options.resolve = [](const std::string& name, auto) -> Result<std::vector<net::Address>> {
-    return fail(ErrorKind::NotFound, "resolve", name, "Name or service not known");
-  };
-  const Story story = lead(options, 1, seconds(20));
-  EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{1}));
-  ASSERT_TRUE(story.went.contains(0));
-  EXPECT_EQ(story.went.at(0).presence, Presence::Unresolved);
-}
-
-TEST(Crew, ANameServerThatHangsHoldsNobodyElse) {
-  struct Gate {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool is_open = false;
-    std::atomic<int> asked = 0;
-  };
-  const auto gate = std::make_shared<Gate>();
-  const auto crowd = start({.hosts = 1});
-  CrewOptions options = patient({{"127.1.0.1", crowd->port()}});
-  for (int i = 0; i < 500; ++i) {
-    options.hosts.push_back({"slow" + std::to_string(i), 5210});
-  }
-  options.resolving = milliseconds(300);
-  options.resolve = [gate](const std::string&, auto) -> Result<std::vector<net::Address>> {
-    ++gate->asked;
-    std::unique_lock lock(gate->mutex);
-    gate->changed.wait(lock, [&] { return gate->is_open; });
-    return std::vector<net::Address>{};
-  };
-  const Story story = lead(options, 1, seconds(60));
-  {
-    const std::lock_guard lock(gate->mutex);
-    gate->is_open = true;
-  }
-  gate->changed.notify_all();
-  EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0}));
-  EXPECT_EQ(story.went.size(), 500U);
-  EXPECT_EQ(story.went.at(1).presence, Presence::Unresolved);
-  EXPECT_LE(gate->asked, static_cast<int>(Lookups::kMostThreads));
-}
-
-TEST(Crew, ANameWithoutAddressesIsUnresolved) {
-  CrewOptions options = patient({{"empty", 5210}});
-  options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
-    return std::vector<net::Address>{};
-  };
-  const auto went = next<Went>(*crew_of(options));
-  ASSERT_TRUE(went);
-  EXPECT_EQ(went->presence, Presence::Unresolved);
 }
 
 TEST(Crew, AHostThatDiesInTheMidstOfATaskIsLostAlone) {

@@ -153,11 +153,38 @@ TEST(Lead, suspects_are_tested_again_alone) {
 TEST(Lead, suspects_that_are_none_are_left_alone) {
   FakeAgents agents(3);
   const Measured measured = led(agents, wanted_of(3), {.suspects = [](const Measured&) {
-                                  return std::vector<plan::Pair>(50, plan::Pair{0, 77});
+                                  return std::vector<plan::Pair>{{0, 77}, {77, 78}, {1, 1}};
                                 }});
   EXPECT_EQ(agents.faults, 0U);
+  EXPECT_TRUE(measured.left_out.empty());
+}
+
+TEST(Lead, no_more_suspects_than_there_is_time_for) {
+  FakeAgents agents(3);
+  const Measured measured = led(agents, wanted_of(3), {.suspects = [](const Measured&) {
+                                  return std::vector<plan::Pair>(50, plan::Pair{2, 0});
+                                }});
   ASSERT_EQ(measured.left_out.size(), 1U);
   EXPECT_EQ(measured.left_out[0], "44 of 50 ways that looked slow were not tested again, alone");
+}
+
+// Each of them would take its whole bound.
+TEST(Lead, what_would_only_hang_is_not_tested) {
+  FakeAgents agents(4);
+  agents.answer = [](const Asked& asked) -> std::optional<Result<control::Json>> {
+    if (asked.task.kind != TaskKind::Path || asked.task.peer != FakeAgents::address(3)) {
+      return std::nullopt;
+    }
+    control::Json hole = document_for(asked.task);
+    hole["families"]["ipv4"]["forward"]["mtu"]["black_hole_from_bytes"] = 1501;
+    return hole;
+  };
+  const Measured measured = led(agents, wanted_of(4));
+  EXPECT_FALSE(measured.pairs[2].there.tcp_mbps);
+  EXPECT_TRUE(measured.pairs[2].back.tcp_mbps);
+  EXPECT_TRUE(measured.pairs[0].there.tcp_mbps);
+  EXPECT_FALSE(measured.left_out.empty());
+  EXPECT_EQ(measured.collective.value().ranks, 3);
 }
 
 TEST(Lead, everything_is_on_at_once_across_the_halves) {
