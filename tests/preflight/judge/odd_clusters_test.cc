@@ -144,6 +144,22 @@ TEST(HalfUplink, OfHostsThatAlternate) {
   }
 }
 
+TEST(Ports, ThatCameUpSlowerThanMostAreNamed) {
+  Cluster cluster({.hosts = 4});
+  cluster.port(2).speed_mbps = 1000;
+  cluster.all_of(2, Cluster::slower(10));
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("port.speed: gpu2 eth0"));
+}
+
+TEST(Ports, OfTwoKindsAreNoFault) {
+  Cluster cluster({.hosts = 4});
+  for (const HostIndex host : {1U, 2U}) {
+    cluster.port(host).speed_mbps = 1000;
+    cluster.all_of(host, [](WayResult& way) { way.tcp_mbps = 940; });
+  }
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
+}
+
 // Its own name is looked up by whoever binds to it.
 TEST(OwnName, ThatIsAnothers) {
   Cluster cluster({.hosts = 4});
