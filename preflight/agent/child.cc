@@ -9,6 +9,7 @@
 
 #include "base/cli/utf8.h"
 #include "base/sys/parent.h"
+#include "base/sys/pipe.h"
 #include "preflight/task/command.h"
 
 namespace chokepoint::preflight {
@@ -26,21 +27,8 @@ constexpr int kUsage = 2;
 constexpr int kFound = 3;
 constexpr int kInterrupted = 130;
 
-struct Pipe {
-  sys::Descriptor read;
-  sys::Descriptor write;
-};
-
-Result<Pipe> open_pipe() {
-  std::array<int, 2> fds{};
-  if (pipe2(fds.data(), O_CLOEXEC) != 0) {
-    return fail(from_errno(errno, "start", "test"));
-  }
-  return Pipe{sys::Descriptor(fds[0]), sys::Descriptor(fds[1])};
-}
-
-Result<Pipe> open_ear() {
-  Result<Pipe> pipe = open_pipe();
+Result<sys::Pipe> open_ear() {
+  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
   if (pipe) {
     fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
   }
@@ -52,7 +40,7 @@ Result<sys::Descriptor> input_of(const std::string& key) {
   if (key.empty()) {
     return sys::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  Result<Pipe> pipe = open_pipe();
+  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
   if (!pipe) {
     return std::unexpected(pipe.error());
   }
@@ -91,8 +79,8 @@ std::string last_line(std::string text, std::string_view command) {
 Result<std::unique_ptr<Job>> Child::start(const Task& task, const ChildOptions& options,
                                           const sys::Clock& clock) {
   Result<sys::Descriptor> in = input_of(options.key);
-  Result<Pipe> out = open_ear();
-  Result<Pipe> err = open_ear();
+  Result<sys::Pipe> out = open_ear();
+  Result<sys::Pipe> err = open_ear();
   if (!in || !out || !err) {
     return std::unexpected(!in ? in.error() : !out ? out.error() : err.error());
   }
