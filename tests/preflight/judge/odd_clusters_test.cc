@@ -160,6 +160,23 @@ TEST(Ports, OfTwoKindsAreNoFault) {
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
+// Perhaps another site, perhaps a fault: it is said, and nobody is accused.
+TEST(FarHost, OfOneNetworkIsMentioned) {
+  Cluster cluster({.hosts = 4});
+  cluster.each_pair([](PairResult& pair) {
+    if (pair.b == 3) {
+      pair.rtt_ms = pair.rtt_min_ms = 15;
+    }
+  });
+  const Judgement judgement = judge(cluster.measured(), {}, nullptr);
+  EXPECT_THAT(troubles_of(judgement), IsEmpty());
+  const auto finding = std::ranges::find(judgement.findings, "gpu3 eth0",
+                                         [](const Finding& one) { return one.check.subject; });
+  ASSERT_NE(finding, judgement.findings.end());
+  EXPECT_EQ(finding->check.id, "link.latency");
+  EXPECT_EQ(finding->check.found, "15 ms on 3 pairs, within one network");
+}
+
 // Its own name is looked up by whoever binds to it.
 TEST(OwnName, ThatIsAnothers) {
   Cluster cluster({.hosts = 4});
