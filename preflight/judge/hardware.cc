@@ -25,7 +25,7 @@ std::string subject_for(const Scene& scene, const std::vector<HostIndex>& hosts)
 }
 
 std::string and_the_others(const Scene& scene, const std::vector<HostIndex>& hosts) {
-  return hosts.size() == 1 ? "" : "; the same on " + names_of(scene, std::span(hosts).subspan(1));
+  return hosts.size() == 1 ? "" : "  # the same on " + names_of(scene, std::span(hosts).subspan(1));
 }
 
 // What such ports carry is what they can: slow against the last time, and no other finding.
@@ -121,7 +121,7 @@ void report_rdma(Desk& desk, const Blame& blame) {
   finding.check.next_step =
       on_host(desk.scene.name(way.from),
               "chokepoint rdma write bw " + shell_word(desk.scene.host(way.to).address)) +
-      " shows retransmissions and what both ports counted";
+      "  # shows retransmissions and what both ports counted";
   finding.evidence.push_back(
       {"RDMA write " + words_for(desk.scene, way), rate, "Mb/s", "rdma write bw"});
   desk.findings.push_back(std::move(finding));
@@ -253,7 +253,7 @@ void judge_collective(Desk& desk) {
     check.wanted = "a result";
     check.why = collective->error ? describe(*collective->error) : "no figure came of it";
     check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
-                      " shows what happens";
+                      "  # shows what happens";
     if (const std::optional<std::string> cause = breaks_collectives(desk)) {
       check.status = Status::Info;
       check.why += "; no wonder with " + *cause;
@@ -270,7 +270,7 @@ void judge_collective(Desk& desk) {
       check.wanted = rate_words(*wanted) + " by the limits";
       check.why = "the collective is what training waits for";
       check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
-                        " tells it by size";
+                        "  # tells it by size";
     }
   }
   desk.findings.push_back(std::move(finding));

@@ -65,10 +65,9 @@ void report(Desk& desk, const Blame& blame) {
                   counted(blame.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = wanted_words(desk.scene.limits());
   finding.check.next_step =
-      on_host(desk.scene.name(way.from),
-              "chokepoint probe latency " + shell_word(desk.scene.host(way.to).address)) +
-      "; look for power saving, interrupt moderation, a queue that never "
-      "empties";
+      with_note(on_host(desk.scene.name(way.from),
+                        "chokepoint probe latency " + shell_word(desk.scene.host(way.to).address)),
+                "look for power saving, interrupt moderation, a queue that never empties");
   finding.evidence.push_back(
       {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
   desk.findings.push_back(std::move(finding));

@@ -118,7 +118,9 @@ void report(Desk& desk, const Blame& blame) {
   finding.check.wanted =
       fmt::format("{} at least: {} {}", rate_words(desk.speeds.least[summary.worst]),
                   rate_words(expected.mbps), words_for(expected, desk.scene));
-  finding.check.next_step += "; measure it again: " + test_again(desk, summary.worst);
+  const bool is_command = blame.place != Place::Uplink && blame.place != Place::Cluster;
+  finding.check.next_step =
+      test_again(desk, summary.worst) + (is_command ? "; " : "  # ") + finding.check.next_step;
   add_evidence(desk, blame.ways, finding);
   doubt(desk, blame, summary, finding);
   desk.explain(blame.ways);

@@ -13,4 +13,7 @@ std::string shell_word(const std::string& word);
 // The command as it is run on that host, from here: ssh gpu3 'ethtool -S eth0 | grep crc'.
 std::string on_host(const std::string& host, const std::string& command);
 
+// The command, and behind it what else to do, as a comment: the line can be pasted as it is.
+std::string with_note(const std::string& command, const std::string& note);
+
 }  // namespace chokepoint::preflight

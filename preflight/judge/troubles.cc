@@ -88,7 +88,7 @@ void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tes
   finding.check.next_step = on_host(desk.scene.name(trouble.a),
                                     fmt::format("chokepoint probe {} {}", shell_word(trouble.test),
                                                 shell_word(desk.scene.host(trouble.b).address))) +
-                            "; look for a firewall between them";
+                            "  # look for a firewall between them";
   for (const WayIndex way : blame.ways) {
     finding.ways.emplace_back(tested[way].from, tested[way].to);
   }
@@ -114,7 +114,7 @@ void judge_family(Desk& desk, std::string_view name, FamilyState PairResult::* s
     finding.check.next_step =
         on_host(desk.scene.name(way.from),
                 "chokepoint probe path " + shell_word(desk.scene.host(way.to).address)) +
-        "; look at firewalls and routes of " + std::string(name);
+        "  # look at firewalls and routes of " + std::string(name);
     desk.findings.push_back(std::move(finding));
   }
 }

@@ -2,7 +2,9 @@
 // processors which are busy accuse nobody.
 
 #include <cerrno>
+#include <cstdlib>
 
+#include "preflight/judge/shell.h"
 #include "preflight/judge/suspects.h"
 #include "preflight/plan/tournament.h"
 #include "tests/preflight/judge/judged.h"
@@ -175,6 +177,25 @@ TEST(FarHost, OfOneNetworkIsMentioned) {
   ASSERT_NE(finding, judgement.findings.end());
   EXPECT_EQ(finding->check.id, "link.latency");
   EXPECT_EQ(finding->check.found, "15 ms on 3 pairs, within one network");
+}
+
+// Whoever pastes the line gets the command run: what else to do is a comment.
+TEST(NextSteps, ArePastedAsTheyAre) {
+  Cluster cluster({.hosts = 8, .speed_mbps = 1000, .mtu = 9000});
+  cluster.look_up_names();
+  cluster.sending(1, Cluster::slower(10));
+  cluster.all_of(2, cluster.loses(3));
+  cluster.host(3).names[3].addresses = {"127.0.1.1"};
+  cluster.port(4).mtu = 1500;
+  cluster.way(5, 6, Cluster::slower(5));
+  cluster.remove(7, Presence::Refused);
+  for (const Finding& finding : judge(cluster.measured(), {}, nullptr).findings) {
+    const std::string& step = finding.check.next_step;
+    const std::string quoted = "bash -nc " + shell_word("ssh() { :; }\n" + step);
+    EXPECT_EQ(std::system(quoted.c_str()), 0) << step;  // NOLINT(concurrency-mt-unsafe)
+    const std::string command = step.substr(0, step.find("  # "));
+    EXPECT_THAT(command, testing::Not(testing::ContainsRegex("; (the|look|swap|mend|for|until)")));
+  }
 }
 
 // Its own name is looked up by whoever binds to it.
