@@ -38,7 +38,10 @@ Result<sys::Pipe> open_ear() {
 // A key fits into a pipe's buffer whole, so nobody waits for its reader.
 Result<sys::Descriptor> input_of(const std::string& key) {
   if (key.empty()) {
-    return sys::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    sys::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    // Without one it would read what this process reads.
+    return nothing ? Result<sys::Descriptor>(std::move(nothing))
+                   : fail(from_errno(errno, "start", "test"));
   }
   Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
   if (!pipe) {

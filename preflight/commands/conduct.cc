@@ -47,7 +47,7 @@ LaunchWanted launch_wanted(const Conduct& conduct, int interrupt, const cli::Con
                       .interrupt = interrupt,
                       .tell = [&context](const std::string& words) { tell(context, words); }};
   for (const lead::HostWanted& host : conduct.wanted.hosts) {
-    wanted.hosts.push_back(host.name);
+    wanted.hosts.push_back(host.user.empty() ? host.name : host.user + "@" + host.name);
   }
   return wanted;
 }

@@ -113,12 +113,31 @@ Result<ListWithPort> split(const std::string& word, std::uint16_t port) {
   return ListWithPort{.list = word.substr(0, colon), .port = tail->port};
 }
 
+// "root@gpu1": the user is ssh's matter alone.
+HostWanted without_user(const std::string& name, std::uint16_t port) {
+  const std::size_t at = name.rfind('@');
+  return at == std::string::npos
+             ? HostWanted{.name = name, .port = port}
+             : HostWanted{.name = name.substr(at + 1), .port = port, .user = name.substr(0, at)};
+}
+
+// Addresses have colons of their own and are no lists.
+std::optional<HostWanted> plain_address(const std::string& word, std::uint16_t port) {
+  HostWanted host = without_user(word, port);
+  const Result<net::HostPort> plain = net::parse_host_port(host.name, port);
+  if (!plain || !net::Address::parse(plain->host)) {
+    return std::nullopt;
+  }
+  host.name = plain->host;
+  host.port = plain->port;
+  return host;
+}
+
 }  // namespace
 
 Result<Hosts> hosts_in(const std::string& word, std::uint16_t port) {
-  const Result<net::HostPort> plain = net::parse_host_port(word, port);
-  if (plain && net::Address::parse(plain->host)) {
-    return Hosts{{.name = plain->host, .port = plain->port}};
+  if (const std::optional<HostWanted> address = plain_address(word, port)) {
+    return Hosts{*address};
   }
   const Result<ListWithPort> parts = split(word, port);
   if (!parts) {
@@ -130,7 +149,10 @@ Result<Hosts> hosts_in(const std::string& word, std::uint16_t port) {
   }
   Hosts hosts;
   for (const std::string& name : *names) {
-    hosts.push_back({.name = name, .port = parts->port});
+    hosts.push_back(without_user(name, parts->port));
+    if (hosts.back().name.empty()) {
+      return fail(ErrorKind::Usage, "", name, "is no host", "give HOST or USER@HOST");
+    }
   }
   return hosts;
 }

@@ -13,7 +13,7 @@
 namespace chokepoint::preflight {
 
 struct HostFlags {
-  std::vector<std::string> hosts = {};  // HOST, HOST:PORT, gpu[01-16], a,b
+  std::vector<std::string> hosts = {};  // HOST, HOST:PORT, USER@HOST, gpu[01-16], a,b
   std::string file = {};
   std::int64_t port = control::kPort;
 };

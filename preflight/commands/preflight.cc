@@ -15,6 +15,7 @@ using std::chrono::seconds;
 constexpr milliseconds kQuick{60'000};
 constexpr seconds kLaunchTime{60};  // to reach a host, copy what is missing, and start it
 constexpr seconds kArrival{75};     // beyond the longest that calls may take by themselves
+constexpr std::int64_t kLargestSeed = (std::int64_t{1} << 53) - 1;  // that every reader of JSON has
 
 milliseconds in_ms(std::chrono::nanoseconds time) { return std::chrono::ceil<milliseconds>(time); }
 
@@ -98,7 +99,7 @@ void PreflightCommand::define(cli::Flags& flags) {
               "for all of it; what does not fit is left out and told; 0: with --quick a "
               "minute, or twice what it should take, else none")
       .option("seed", &seed_, "N", "for the choice of pairs where not all are tested; 0: any", 0,
-              INT64_MAX)
+              kLargestSeed)
       .group("How to judge")
       .option("limits", &limits_file_, "FILE", "what the cluster should be, in TOML")
       .toggle("print-limits", &print_limits_, "print the limits as such a file, and end")
@@ -173,7 +174,8 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
   if (ipv4_ != ipv6_) {
     made.family = ipv4_ ? net::Family::Ipv4 : net::Family::Ipv6;
   }
-  made.wanted.seed = static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns());
+  made.wanted.seed =
+      static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns() % kLargestSeed);
   made.wanted.limit = time_limit_.count() > 0 ? in_ms(time_limit_) : own_limit(made);
   made.wanted.arrival = kArrival + made.appear;
   made.wanted.program = "chokepoint " + context.version;

@@ -22,6 +22,7 @@ Course::Course(Agents& to, const Wanted& want, const sys::Clock& time, Tell prog
                                           : std::numeric_limits<std::int64_t>::max()) {
   silences.resize(want.hosts.size());
   measured.plan = want.effort.name;
+  measured.seed = want.seed;
   measured.program = want.program;
   for (const HostWanted& host : want.hosts) {
     measured.hosts.push_back({.name = host.name, .presence = Presence::Unreachable});

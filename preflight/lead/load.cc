@@ -159,6 +159,17 @@ void load(Course& course, const plan::Cut& cut) {
   }
 }
 
+// With its port where that is not the one that goes for all.
+std::string rank_at(const Course& course, HostIndex host, std::uint16_t port) {
+  const std::string& address = course.measured.hosts[host].address;
+  const std::uint16_t own = course.wanted.hosts[host].port;
+  if (own == port) {
+    return address;
+  }
+  return address.contains(':') ? fmt::format("[{}]:{}", address, own)
+                               : fmt::format("{}:{}", address, own);
+}
+
 }  // namespace
 
 void load_cuts(Course& course, const Advisers& advisers) {
@@ -188,7 +199,7 @@ void run_collective(Course& course) {
             .time = effort.collective,
             .bytes = bytes_of_collective(course)};
   for (const HostIndex host : ranks) {
-    task.hosts.push_back(course.measured.hosts[host].address);
+    task.hosts.push_back(rank_at(course, host, task.port));
   }
   CollectiveResult result{.backend = "gloo", .ranks = static_cast<int>(ranks.size())};
   std::vector<Job> job{

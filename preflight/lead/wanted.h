@@ -19,6 +19,7 @@ namespace chokepoint::preflight::lead {
 struct HostWanted {
   std::string name = {};  // as it was given
   std::uint16_t port = control::kPort;
+  std::string user = {};  // who logs in there to start an agent; empty: whoever ssh says
 };
 
 struct Wanted {

@@ -71,6 +71,7 @@ Json json_of_collective(const CollectiveResult& collective) {
 void add_head(Json& document, const Measured& measured) {
   document["program"] = measured.program;
   document["plan"] = measured.plan;
+  document["seed"] = measured.seed;
   document["sampled"] = measured.is_sampled;
   document["interrupted"] = measured.was_interrupted;
   document["duration_s"] = measured.duration_s;

@@ -46,6 +46,8 @@ Result<> check_schema(const Json& document) {
 Result<Measured> head_in(const Json& document) {
   Fields in(document, "preflight");
   return in.finish(Measured{.plan = in.text("plan", kLongestText),
+                            .seed = static_cast<std::uint64_t>(
+                                in.maybe_integer("seed", 0, INT64_MAX).value_or(0)),
                             .is_sampled = in.boolean("sampled"),
                             .was_interrupted = in.boolean("interrupted"),
                             .duration_s = in.number("duration_s", 0, 1e9),

@@ -121,6 +121,7 @@ struct CollectiveResult {
 
 struct Measured {
   std::string plan = {};    // "quick", "default", "thorough"
+  std::uint64_t seed = 0;   // which pairs of a sample meet; the same again by the same hosts
   bool is_sampled = false;  // not every pair was tested
   bool was_interrupted = false;
   std::vector<std::string> left_out = {};  // what was not tested, and why, in words

@@ -106,7 +106,8 @@ def name_of_another(draw):
     others = [name for name in draw.cluster.names if name not in (victim, draw.asker)]
     on, other = draw.random.sample(others, 2)
     faults.name_is_anothers(draw.cluster, victim, on, other)
-    return Truth(("name.elsewhere", "name.differs"), (on, victim), strength=f"{victim} is {other} on {on}")
+    return Truth(("name.elsewhere", "name.differs"), (on, victim),
+                 strength=f"{victim} is {other} on {on}")
 
 
 def buffers(fault):

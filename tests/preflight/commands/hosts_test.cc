@@ -33,6 +33,21 @@ TEST(WantedHosts, names_addresses_ports_and_lists) {
                    "fd00::2 5213", "gpu08 5214", "gpu09 5214", "gpu10 5214", "x 5214"}));
 }
 
+TEST(WantedHosts, a_user_is_no_part_of_the_name) {
+  const auto hosts =
+      wanted_hosts({.hosts = {"root@a", "me@gpu[1-2]:5211", "me@10.0.0.3", "me@fd00::1", "b"}},
+                   kNothing);
+  EXPECT_EQ(words_of(hosts),
+            (Texts{"a 5210", "gpu1 5211", "gpu2 5211", "10.0.0.3 5210", "fd00::1 5210", "b 5210"}));
+  Texts users;
+  for (const lead::HostWanted& host : hosts.value()) {
+    users.push_back(host.user);
+  }
+  EXPECT_EQ(users, (Texts{"root", "me", "me", "me", "me", ""}));
+  EXPECT_EQ(mistake({.hosts = {"root@a", "b", "me@a"}}).reason, "is named twice");
+  EXPECT_EQ(mistake({.hosts = {"root@", "b"}}).reason, "is no host");
+}
+
 TEST(WantedHosts, of_the_slurm_job_where_none_are_named) {
   const cli::Environment job = [](const std::string& name) -> std::optional<std::string> {
     return name == "SLURM_JOB_NODELIST" ? std::optional<std::string>("n[1-3]") : std::nullopt;

@@ -239,6 +239,18 @@ TEST(Lead, the_first_host_leads_the_collective) {
   EXPECT_DOUBLE_EQ(measured.collective->bus_mbps.value(), 800);
 }
 
+TEST(Lead, agents_of_a_collective_are_found_at_ports_of_their_own) {
+  FakeAgents agents(2);
+  lead::Wanted wanted = wanted_of(2);
+  wanted.hosts[1].port = 5300;
+  led(agents, wanted);
+  const auto asked = std::ranges::find(agents.asked, TaskKind::Collective,
+                                       [](const Asked& each) { return each.task.kind; });
+  ASSERT_NE(asked, agents.asked.end());
+  EXPECT_EQ(asked->task.port, wanted.hosts[0].port);
+  EXPECT_EQ(asked->task.hosts, (std::vector<std::string>{"10.0.0.1", "10.0.0.2:5300"}));
+}
+
 TEST(Lead, a_collective_that_fails_is_no_pairs_trouble) {
   FakeAgents agents(2);
   agents.answer = [](const Asked& asked) -> std::optional<Result<control::Json>> {

@@ -120,6 +120,7 @@ MadeCluster full_cluster() {
   MadeCluster cluster = eight();
   Measured& measured = cluster.measured;
   measured.is_sampled = measured.was_interrupted = true;
+  measured.seed = 4711;
   measured.left_out = {"the collective: the time limit of 20 s"};
   measured.hosts[2].presence = Presence::Lost;
   measured.hosts[2].lost_during = "throughput to gpu4";

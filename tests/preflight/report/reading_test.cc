@@ -55,6 +55,7 @@ TEST(Reading, GivesBackAllThatWasMeasured) {
   EXPECT_EQ(read->collective->bus_mbps, 8900);
   EXPECT_EQ(read->left_out, cluster.measured.left_out);
   EXPECT_TRUE(read->was_interrupted && read->is_sampled);
+  EXPECT_EQ(read->seed, 4711U);
 }
 
 TEST(Reading, TakesHostileTextsAsTexts) {
@@ -97,6 +98,7 @@ TEST(Reading, NoBeginningOfADocumentIsOne) {
 
 TEST(Reading, NoFieldMayBeOfAnotherType) {
   for (const char* pointer : {"/plan",
+                              "/seed",
                               "/sampled",
                               "/interrupted",
                               "/duration_s",
