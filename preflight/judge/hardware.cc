@@ -1,6 +1,7 @@
 #include "preflight/judge/hardware.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -118,10 +119,8 @@ void report_rdma(Desk& desk, const Blame& blame) {
   finding.check.wanted =
       fmt::format("{} at least: {} of the ports",
                   rate_words(desk.scene.limits().rdma_share * expected), rate_words(expected));
-  finding.check.next_step =
-      on_host(desk.scene.name(way.from),
-              "chokepoint rdma write bw " + shell_word(desk.scene.host(way.to).address)) +
-      "  # shows retransmissions and what both ports counted";
+  finding.check.next_step = with_note(test_by_hand(desk.scene, way.from, way.to, "rdma write bw"),
+                                      "shows retransmissions and what both ports counted");
   finding.evidence.push_back(
       {"RDMA write " + words_for(desk.scene, way), rate, "Mb/s", "rdma write bw"});
   desk.findings.push_back(std::move(finding));
@@ -132,6 +131,19 @@ void pass(Desk& desk, std::string id, std::string found) {
   finding.check = {.id = std::move(id), .status = Status::Pass, .subject = "cluster"};
   finding.check.found = std::move(found);
   desk.findings.push_back(std::move(finding));
+}
+
+// By some of the hosts, for a line that can be read.
+std::string collective_by_hand(const Scene& scene) {
+  constexpr std::size_t kNamed = 16;
+  std::vector<std::string> names;
+  for (HostIndex host = 0; host < scene.hosts() && names.size() < kNamed; ++host) {
+    if (scene.is_present(host)) {
+      names.push_back(scene.name(host));
+    }
+  }
+  return fmt::format("chokepoint probe collective --hosts {} --key-file KEY",
+                     shell_word(fmt::format("{}", fmt::join(names, ","))));
 }
 
 // What is found already and keeps a collective from its end.
@@ -252,8 +264,7 @@ void judge_collective(Desk& desk) {
         counted(static_cast<std::size_t>(std::max(collective->ranks, 0)), "rank", "ranks"));
     check.wanted = "a result";
     check.why = collective->error ? describe(*collective->error) : "no figure came of it";
-    check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
-                      "  # shows what happens";
+    check.next_step = with_note(collective_by_hand(desk.scene), "shows what happens");
     if (const std::optional<std::string> cause = breaks_collectives(desk)) {
       check.status = Status::Info;
       check.why += "; no wonder with " + *cause;
@@ -269,8 +280,7 @@ void judge_collective(Desk& desk) {
       check.status = Status::Warning;
       check.wanted = rate_words(*wanted) + " by the limits";
       check.why = "the collective is what training waits for";
-      check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
-                        "  # tells it by size";
+      check.next_step = with_note(collective_by_hand(desk.scene), "tells it by size");
     }
   }
   desk.findings.push_back(std::move(finding));

@@ -65,8 +65,7 @@ void report(Desk& desk, const Blame& blame) {
                   counted(blame.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = wanted_words(desk.scene.limits());
   finding.check.next_step =
-      with_note(on_host(desk.scene.name(way.from),
-                        "chokepoint probe latency " + shell_word(desk.scene.host(way.to).address)),
+      with_note(test_by_hand(desk.scene, way.from, way.to, "probe latency"),
                 "look for power saving, interrupt moderation, a queue that never empties");
   finding.evidence.push_back(
       {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
@@ -102,9 +101,7 @@ void report_far(Desk& desk, const Blame& blame) {
                                      desk.scene.limits().wan_rtt_ms);
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
   const Way& way = desk.scene.ways()[blame.ways[0]];
-  finding.check.next_step =
-      on_host(desk.scene.name(way.from),
-              "chokepoint probe path " + shell_word(desk.scene.host(way.to).address));
+  finding.check.next_step = test_by_hand(desk.scene, way.from, way.to, "probe path");
   desk.findings.push_back(std::move(finding));
 }
 

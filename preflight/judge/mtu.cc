@@ -132,8 +132,7 @@ void report_path(Desk& desk, const Blame& blame) {
   finding.check.wanted =
       ends ? fmt::format("{} bytes, which both ends have", *ends) : "no size that vanishes";
   finding.check.next_step =
-      with_note(on_host(desk.scene.name(way.from),
-                        "chokepoint probe path " + shell_word(desk.scene.host(way.to).address)),
+      with_note(test_by_hand(desk.scene, way.from, way.to, "probe path"),
                 "shows where; give the switches and routers between them the MTU of the hosts");
   if (way.result->mtu_bytes) {
     finding.evidence.push_back(

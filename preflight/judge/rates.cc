@@ -57,9 +57,7 @@ bool is_one_way(const Blame& blame) {
 
 std::string test_again(const Desk& desk, WayIndex index) {
   const Way& way = desk.scene.ways()[index];
-  return on_host(
-      desk.scene.name(way.from),
-      fmt::format("chokepoint probe tcp {}", shell_word(desk.scene.host(way.to).address)));
+  return test_by_hand(desk.scene, way.from, way.to, "probe tcp");
 }
 
 void add_evidence(const Desk& desk, const std::vector<WayIndex>& ways, Finding& finding) {

@@ -129,6 +129,11 @@ std::string look_at_ports(const Scene& scene, const Blame& blame) {
   return "look at the switch: its ports' rates and counters";
 }
 
+std::string test_by_hand(const Scene& scene, HostIndex from, HostIndex to, std::string_view test) {
+  return on_host(scene.name(from), fmt::format("chokepoint {} {} --key-file KEY", test,
+                                               shell_word(scene.host(to).address)));
+}
+
 Finding finding_of(const Scene& scene, const Blame& blame, std::string id, checks::Status status) {
   Finding finding;
   finding.check.id = std::move(id);

@@ -198,6 +198,18 @@ TEST(NextSteps, ArePastedAsTheyAre) {
   }
 }
 
+TEST(FailedTests, AreRepeatedByACommandThatThereIs) {
+  Cluster cluster({.hosts = 4});
+  for (const HostIndex other : {0U, 2U, 3U}) {
+    cluster.measured().troubles.push_back(
+        {.a = 1, .b = other, .test = "loss", .error = from_errno(ETIMEDOUT, "probe udp", "gpu1")});
+  }
+  const Finding finding = only(judge(cluster.measured(), {}, nullptr), "test.failed");
+  EXPECT_EQ(finding.check.found, "probe udp failed between 3 pairs");
+  EXPECT_THAT(finding.check.next_step,
+              testing::StartsWith("ssh gpu1 'chokepoint probe udp 10.0.0.1 --key-file KEY'"));
+}
+
 // Its own name is looked up by whoever binds to it.
 TEST(OwnName, ThatIsAnothers) {
   Cluster cluster({.hosts = 4});
