@@ -250,7 +250,7 @@ TEST(HostileNames, StayWordsToAShell) {
   cluster.remove(2, Presence::Lost);
   const Judgement judgement = judge(cluster.measured(), {}, nullptr);
   EXPECT_THAT(only(judgement, "link.oneway").check.next_step,
-              HasSubstr("ssh 'a'\\''; rm -rf / #' 'ethtool '\\''$(reboot)'\\''; "));
+              StartsWith("ssh 'a'\\''; rm -rf / #' 'ethtool '\\''$(reboot)'\\''; "));
   EXPECT_THAT(judgement.findings,
               testing::Contains(testing::Field(
                   &Finding::check, testing::Field(&checks::Check::next_step,
