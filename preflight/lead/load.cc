@@ -170,6 +170,15 @@ std::string rank_at(const Course& course, HostIndex host, std::uint16_t port) {
                                : fmt::format("{}:{}", address, own);
 }
 
+// All wait for one that is frozen, and none can tell which.
+Error hangs(std::size_t ranks) {
+  return {.kind = ErrorKind::Timeout,
+          .operation = "probe collective",
+          .subject = fmt::format("{} hosts", ranks),
+          .reason = "it had not ended when the time was over",
+          .next_step = "one of them hangs: run the preflight again, it names who does not answer"};
+}
+
 }  // namespace
 
 void load_cuts(Course& course, const Advisers& advisers) {
@@ -213,6 +222,10 @@ void run_collective(Course& course) {
       course.leave_out("the collective, for want of time (--time-limit)");
     }
     return;
+  }
+  if (!result.error && !result.bus_mbps && !course.is_over() &&
+      course.clock.monotonic_ns() >= course.deadline_ns()) {
+    result.error = hangs(ranks.size());
   }
   if (result.error || result.bus_mbps) {
     course.measured.collective = std::move(result);

@@ -210,6 +210,15 @@ TEST(FailedTests, AreRepeatedByACommandThatThereIs) {
               testing::StartsWith("ssh gpu1 'chokepoint probe udp 10.0.0.1 --key-file KEY'"));
 }
 
+// As a host with packets of 1400 does it to tests that others begin.
+TEST(SmallMtu, ThatSwallowsTheTestOfLossIsOneFinding) {
+  Cluster cluster({.hosts = 4, .mtu = 9000});
+  cluster.port(1).mtu = 1400;
+  cluster.all_of(1, [](WayResult& way) { way.mtu_bytes = 1400; });
+  cluster.way(0, 1, [](WayResult& way) { way.lost = way.packets; });
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("link.mtu: gpu1 eth0"));
+}
+
 // Its own name is looked up by whoever binds to it.
 TEST(OwnName, ThatIsAnothers) {
   Cluster cluster({.hosts = 4});
