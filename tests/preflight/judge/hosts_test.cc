@@ -209,6 +209,18 @@ TEST(Troubles, OfOnePair) {
   EXPECT_THAT(troubles_of(cluster), ElementsAre("test.failed: between gpu2 and gpu5"));
 }
 
+TEST(Troubles, TheNextStepIsACommandThatIsThere) {
+  const auto next_step = [](const std::string& test) {
+    Cluster cluster({.hosts = 8});
+    cluster.measured().troubles.push_back({.a = 2, .b = 5, .test = test});
+    return judge(cluster.measured(), {}, nullptr).findings.front().check.next_step;
+  };
+  EXPECT_THAT(next_step("tcp"), HasSubstr("chokepoint probe tcp "));
+  EXPECT_THAT(next_step("loss"), HasSubstr("chokepoint probe udp "));
+  EXPECT_THAT(next_step("rdma_bandwidth"), HasSubstr("chokepoint rdma write bw "));
+  EXPECT_THAT(next_step("rdma_latency"), HasSubstr("chokepoint rdma write lat "));
+}
+
 TEST(Slots, ThatAreTooNarrow) {
   Cluster cluster({.hosts = 4, .speed_mbps = 100'000});
   cluster.port(1).pci_mbps = 57'600;
