@@ -152,7 +152,7 @@ void Doctors::report(const Said& said) {
   if (!finding.check.next_step.empty()) {
     finding.check.next_step = fmt::format("on {}: {}", first, finding.check.next_step);
     if (said.hosts.size() > 1) {
-      finding.check.next_step += "; the same on the others";
+      finding.check.next_step += "  # the same on the others";
     }
   }
   desk_.findings.push_back(std::move(finding));

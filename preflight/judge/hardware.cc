@@ -1,11 +1,13 @@
 #include "preflight/judge/hardware.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/math/units.h"
+#include "preflight/judge/networks.h"
 #include "preflight/judge/shell.h"
 #include "preflight/judge/words.h"
 
@@ -24,20 +26,38 @@ std::string subject_for(const Scene& scene, const std::vector<HostIndex>& hosts)
 }
 
 std::string and_the_others(const Scene& scene, const std::vector<HostIndex>& hosts) {
-  return hosts.size() == 1 ? "" : "; the same on " + names_of(scene, std::span(hosts).subspan(1));
+  return hosts.size() == 1 ? "" : "  # the same on " + names_of(scene, std::span(hosts).subspan(1));
 }
 
-void report_port(Desk& desk, const Figures& figures, const std::vector<HostIndex>& hosts) {
+// What such ports carry is what they can: slow against the last time, and no other finding.
+void explain_by_ports(Desk& desk, const std::vector<HostIndex>& hosts, Finding& finding) {
+  std::vector<bool> is_port(desk.scene.hosts());
+  for (const HostIndex host : hosts) {
+    is_port[host] = true;
+  }
+  std::vector<WayIndex> ways;
+  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
+    const Way& way = desk.scene.ways()[index];
+    if ((is_port[way.from] || is_port[way.to]) && desk.speeds.speed[index] == Speed::Well) {
+      ways.push_back(index);
+      finding.ways.emplace_back(way.from, way.to);
+    }
+  }
+  desk.explain(ways);
+}
+
+void report_port(Desk& desk, const Figures& figures, const std::vector<HostIndex>& hosts,
+                 Status status, std::string_view by) {
   const auto& [has, wants] = figures;
   Finding finding;
   finding.place = Place::Port;
   finding.hosts = hosts;
   finding.check = {
       .id = "port.speed",
-      .status = Status::Critical,
+      .status = status,
       .subject = subject_for(desk.scene, hosts),
       .found = rate_words(has),
-      .wanted = rate_words(wants) + ", by the limits",
+      .wanted = fmt::format("{}, {}", rate_words(wants), by),
       .why =
           "the port came up slower than it should: its other end, a cable with broken pairs, or "
           "a setting",
@@ -45,6 +65,7 @@ void report_port(Desk& desk, const Figures& figures, const std::vector<HostIndex
                            "ethtool " + shell_word(desk.scene.interface_name(hosts[0]))) +
                    and_the_others(desk.scene, hosts)};
   finding.evidence.push_back({"rate of the port", has, "Mb/s", "facts"});
+  explain_by_ports(desk, hosts, finding);
   desk.findings.push_back(std::move(finding));
 }
 
@@ -98,10 +119,8 @@ void report_rdma(Desk& desk, const Blame& blame) {
   finding.check.wanted =
       fmt::format("{} at least: {} of the ports",
                   rate_words(desk.scene.limits().rdma_share * expected), rate_words(expected));
-  finding.check.next_step =
-      on_host(desk.scene.name(way.from),
-              "chokepoint rdma write bw " + shell_word(desk.scene.host(way.to).address)) +
-      " shows retransmissions and what both ports counted";
+  finding.check.next_step = with_note(test_by_hand(desk.scene, way.from, way.to, "rdma write bw"),
+                                      "shows retransmissions and what both ports counted");
   finding.evidence.push_back(
       {"RDMA write " + words_for(desk.scene, way), rate, "Mb/s", "rdma write bw"});
   desk.findings.push_back(std::move(finding));
@@ -114,17 +133,59 @@ void pass(Desk& desk, std::string id, std::string found) {
   desk.findings.push_back(std::move(finding));
 }
 
+// By some of the hosts, for a line that can be read.
+std::string collective_by_hand(const Scene& scene) {
+  constexpr std::size_t kNamed = 16;
+  std::vector<std::string> names;
+  for (HostIndex host = 0; host < scene.hosts() && names.size() < kNamed; ++host) {
+    if (scene.is_present(host)) {
+      names.push_back(scene.name(host));
+    }
+  }
+  return fmt::format("chokepoint probe collective --hosts {} --key-file KEY",
+                     shell_word(fmt::format("{}", fmt::join(names, ","))));
+}
+
 // What is found already and keeps a collective from its end.
 std::optional<std::string> breaks_collectives(const Desk& desk) {
   for (const Finding& finding : desk.findings) {
     const checks::Check& check = finding.check;
-    if (check.status >= Status::Warning &&
-        (finding.place == Place::Name || check.id == "test.failed" || check.id == "link.mtu" ||
-         (check.id == "host.present" && check.status == Status::Critical))) {
+    const bool lost = check.id == "host.present" && !finding.hosts.empty() &&
+                      desk.scene.host(finding.hosts[0]).presence == Presence::Lost;
+    if (check.status >= Status::Warning && (lost || finding.place == Place::Name ||
+                                            check.id == "test.failed" || check.id == "link.mtu")) {
       return check.id + " of " + check.subject;
     }
   }
   return std::nullopt;
+}
+
+// Ports of one network that came up slower than three quarters of it, where the limits are silent.
+HostsBy slower_than_most(const Scene& scene) {
+  constexpr double kMost = 0.75;
+  constexpr std::size_t kFewest = 3;
+  HostsBy slower;
+  for (const auto& [network, hosts] : networks_of(scene)) {
+    std::map<double, std::vector<HostIndex>> by_speed;
+    std::size_t known = 0;
+    for (const HostIndex host : hosts) {
+      const auto speed = scene.interface(host)->speed_mbps;
+      if (speed && !link_rate_of(scene.limits(), scene.name(host))) {
+        by_speed[*speed].push_back(host);
+        ++known;
+      }
+    }
+    const auto usual =
+        std::ranges::max_element(by_speed, {}, [](const auto& one) { return one.second.size(); });
+    if (usual == by_speed.end() || usual->second.size() < kFewest ||
+        static_cast<double>(usual->second.size()) < kMost * static_cast<double>(known)) {
+      continue;
+    }
+    for (auto one = by_speed.begin(); one != usual; ++one) {
+      slower[{one->first, usual->first}] = one->second;
+    }
+  }
+  return slower;
 }
 
 }  // namespace
@@ -140,7 +201,10 @@ void judge_ports(Desk& desk) {
     }
   }
   for (const auto& [figures, hosts] : slow) {
-    report_port(desk, figures, hosts);
+    report_port(desk, figures, hosts, Status::Critical, "by the limits");
+  }
+  for (const auto& [figures, hosts] : slower_than_most(desk.scene)) {
+    report_port(desk, figures, hosts, Status::Warning, "as most ports of its network have");
   }
 }
 
@@ -200,8 +264,7 @@ void judge_collective(Desk& desk) {
         counted(static_cast<std::size_t>(std::max(collective->ranks, 0)), "rank", "ranks"));
     check.wanted = "a result";
     check.why = collective->error ? describe(*collective->error) : "no figure came of it";
-    check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
-                      " shows what happens";
+    check.next_step = with_note(collective_by_hand(desk.scene), "shows what happens");
     if (const std::optional<std::string> cause = breaks_collectives(desk)) {
       check.status = Status::Info;
       check.why += "; no wonder with " + *cause;
@@ -217,8 +280,7 @@ void judge_collective(Desk& desk) {
       check.status = Status::Warning;
       check.wanted = rate_words(*wanted) + " by the limits";
       check.why = "the collective is what training waits for";
-      check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
-                        " tells it by size";
+      check.next_step = with_note(collective_by_hand(desk.scene), "tells it by size");
     }
   }
   desk.findings.push_back(std::move(finding));

@@ -6,6 +6,7 @@
 
 #include "base/math/statistics.h"
 #include "preflight/judge/blame.h"
+#include "preflight/judge/networks.h"
 #include "preflight/judge/shell.h"
 #include "preflight/judge/words.h"
 
@@ -64,12 +65,43 @@ void report(Desk& desk, const Blame& blame) {
                   counted(blame.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = wanted_words(desk.scene.limits());
   finding.check.next_step =
-      on_host(desk.scene.name(way.from),
-              "chokepoint probe latency " + shell_word(desk.scene.host(way.to).address)) +
-      "; look for power saving, interrupt moderation, a queue that never "
-      "empties";
+      with_note(test_by_hand(desk.scene, way.from, way.to, "probe latency"),
+                "look for power saving, interrupt moderation, a queue that never empties");
   finding.evidence.push_back(
       {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
+  desk.findings.push_back(std::move(finding));
+}
+
+// Of one network each: what is as far as a WAN there, among neighbours that are near.
+std::vector<Tested> far_in(const Scene& scene) {
+  std::vector<const std::string*> network(scene.hosts());
+  const auto networks = networks_of(scene);
+  for (const auto& [name, hosts] : networks) {
+    for (const HostIndex host : hosts) {
+      network[host] = &name;
+    }
+  }
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < scene.ways().size(); ++index) {
+    const Way& way = scene.ways()[index];
+    if (way.pair->rtt_ms && network[way.from] != nullptr && network[way.from] == network[way.to]) {
+      tested.push_back({index, way.from, way.to, 1, scene.is_wan(way) ? 1.0 : 0.0});
+    }
+  }
+  return tested;
+}
+
+// Nobody is accused: a tunnel between sites may well be one network.
+void report_far(Desk& desk, const Blame& blame) {
+  Finding finding = finding_of(desk.scene, blame, "link.latency", Status::Info);
+  finding.check.found =
+      fmt::format("{:.3g} ms on {}, within one network", median_of(desk.scene, blame.ways),
+                  counted(blame.ways.size() / 2, "pair", "pairs"));
+  finding.check.wanted = fmt::format("below {} ms, unless another site is meant to be in it",
+                                     desk.scene.limits().wan_rtt_ms);
+  finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
+  const Way& way = desk.scene.ways()[blame.ways[0]];
+  finding.check.next_step = test_by_hand(desk.scene, way.from, way.to, "probe path");
   desk.findings.push_back(std::move(finding));
 }
 
@@ -93,6 +125,11 @@ void judge_latency(Desk& desk) {
   const auto blamed = blame(desk.scene.hosts(), tested);
   for (const Blame& one : blamed) {
     report(desk, one);
+  }
+  for (const Blame& one : blame(desk.scene.hosts(), far_in(desk.scene))) {
+    if (one.place != Place::Cluster && desk.scene.hosts() > 2) {
+      report_far(desk, one);
+    }
   }
   if (blamed.empty() && !tested.empty()) {
     report_passed(desk, tested);

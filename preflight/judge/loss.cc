@@ -13,11 +13,23 @@ namespace {
 
 using checks::Status;
 
-std::vector<Tested> tested_in(const Scene& scene) {
+// Packets that are larger than one end takes all vanish: that is told as its MTU.
+bool is_lost_for_size(const Desk& desk, const Way& way) {
+  return way.result->lost >= way.result->packets &&
+         std::ranges::any_of(desk.findings, [&](const Finding& one) {
+           return one.check.id == "link.mtu" && one.check.status >= Status::Warning &&
+                  one.place == Place::Port &&
+                  (std::ranges::find(one.hosts, way.from) != one.hosts.end() ||
+                   std::ranges::find(one.hosts, way.to) != one.hosts.end());
+         });
+}
+
+std::vector<Tested> tested_in(const Desk& desk) {
+  const Scene& scene = desk.scene;
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
-    if (way.result->packets > 0) {
+    if (way.result->packets > 0 && !is_lost_for_size(desk, way)) {
       tested.push_back({index, way.from, way.to, static_cast<double>(way.result->packets),
                         static_cast<double>(std::min(way.result->lost, way.result->packets))});
     }
@@ -81,7 +93,7 @@ void report_passed(Desk& desk, const std::vector<Tested>& tested) {
 
 void judge_loss(Desk& desk) {
   const Limits& limits = desk.scene.limits();
-  const std::vector<Tested> tested = tested_in(desk.scene);
+  const std::vector<Tested> tested = tested_in(desk);
   const auto is_more = [&](const Part& part, double false_alarm) {
     const double expected = part.sent * limits.loss_percent / 100;
     return part.lost > 0 && chance_of_at_least(part.lost, expected) < false_alarm;

@@ -70,8 +70,8 @@ void report_odd(Desk& desk, std::int64_t has, std::int64_t wants,
       .next_step = on_host(scene.name(hosts[0]),
                            fmt::format("ip link set dev {} mtu {}", shell_word(interface), wants))};
   if (hosts.size() > 1) {
-    finding.check.next_step +=
-        fmt::format("; the same on {}", names_of(scene, std::span(hosts).subspan(1)));
+    finding.check.next_step = with_note(
+        finding.check.next_step, "the same on " + names_of(scene, std::span(hosts).subspan(1)));
   }
   finding.evidence.push_back(
       {"MTU of " + finding.check.subject, static_cast<double>(has), "bytes", "facts"});
@@ -132,9 +132,8 @@ void report_path(Desk& desk, const Blame& blame) {
   finding.check.wanted =
       ends ? fmt::format("{} bytes, which both ends have", *ends) : "no size that vanishes";
   finding.check.next_step =
-      on_host(desk.scene.name(way.from),
-              "chokepoint probe path " + shell_word(desk.scene.host(way.to).address)) +
-      " shows where; give the switches and routers between them the MTU of the hosts";
+      with_note(test_by_hand(desk.scene, way.from, way.to, "probe path"),
+                "shows where; give the switches and routers between them the MTU of the hosts");
   if (way.result->mtu_bytes) {
     finding.evidence.push_back(
         {"path MTU " + words_for(desk.scene, way), *way.result->mtu_bytes, "bytes", "probe path"});

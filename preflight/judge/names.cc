@@ -95,8 +95,10 @@ void Names::report(const Kind& kind, const Blame& blame) {
           fmt::format("{}: {}, asked on {}", asked, found_words(look), scene_.name(look.asker)),
       .wanted = scene_.host(look.asked).address,
       .why = std::string(kind.why),
-      .next_step = on_host(scene_.name(look.asker), "getent ahosts " + shell_word(asked)) +
-                   "; mend /etc/hosts there, or the name server"};
+      .next_step =
+          with_note(on_host(scene_.name(look.asker), "getent ahosts " + shell_word(asked)),
+                    fmt::format("mend /etc/hosts there, or the name server: {} is {}",
+                                shell_word(asked), shell_word(scene_.host(look.asked).address)))};
   if (blame.ways.size() > 1) {
     finding.check.found +=
         fmt::format(", and {} more", counted(blame.ways.size() - 1, "answer", "answers"));
@@ -135,6 +137,12 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
     return;
   }
   const HostIndex host = first->asker;
+  std::string note =
+      fmt::format("in its /etc/hosts give {} the address {}", shell_word(scene_.name(host)),
+                  shell_word(scene_.host(host).address));
+  if (const std::string interface = scene_.interface_name(host); !interface.empty()) {
+    note += "; until then export GLOO_SOCKET_IFNAME=" + shell_word(interface);
+  }
   Finding finding;
   finding.place = Place::Name;
   finding.hosts = hosts;
@@ -145,13 +153,8 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
       .found = fmt::format("{}: {}, asked on itself", scene_.name(host), found_words(*first)),
       .wanted = scene_.host(host).address,
       .why = std::string(why),
-      .next_step =
-          on_host(scene_.name(host), "getent ahosts " + shell_word(scene_.name(host))) +
-          fmt::format("; in its /etc/hosts give {} the address {}", shell_word(scene_.name(host)),
-                      shell_word(scene_.host(host).address))};
-  if (const std::string interface = scene_.interface_name(host); !interface.empty()) {
-    finding.check.next_step += "; until then export GLOO_SOCKET_IFNAME=" + shell_word(interface);
-  }
+      .next_step = with_note(
+          on_host(scene_.name(host), "getent ahosts " + shell_word(scene_.name(host))), note)};
   desk_.findings.push_back(std::move(finding));
 }
 

@@ -43,14 +43,16 @@ std::string step_for(const HostResult& host) {
   const std::string name = shell_word(host.name);
   switch (host.presence) {
     case Presence::Unresolved:
-      return fmt::format("getent hosts {}; mend the name server's entry or /etc/hosts", name);
+      return with_note("getent hosts " + name, "mend the name server's entry or /etc/hosts");
     case Presence::Unreachable:
-      return fmt::format("ping -c 3 {0}; look at its console; chokepoint probe path {0}", name);
+      return with_note(fmt::format("ping -c 3 {0}; chokepoint probe path {0}", name),
+                       "then look at its console");
     case Presence::NoAgent:
       return on_host(host.name, "chokepoint serve --key-file KEY");
     case Presence::Refused:
-      return "give both the same key: " + on_host(host.name, "sha256sum KEY") +
-             " and the same here; pgrep -af 'chokepoint preflight' shows another one";
+      return with_note(
+          on_host(host.name, "sha256sum KEY") + "; sha256sum KEY; pgrep -af 'chokepoint preflight'",
+          "give both the same key; the last shows another preflight");
     case Presence::Strange:
       return on_host(host.name, "chokepoint --version; ss -ltnp");
     case Presence::Lost:
@@ -115,14 +117,15 @@ void judge_versions(Desk& desk) {
     Finding finding;
     finding.place = Place::Host;
     finding.hosts = hosts;
-    finding.check = {.id = "host.version",
-                     .status = Status::Warning,
-                     .subject = names_of(desk.scene, hosts),
-                     .found = program,
-                     .wanted = here + ", as here",
-                     .why = "two versions may measure and judge differently",
-                     .next_step = on_host(desk.scene.name(hosts[0]), "chokepoint --version") +
-                                  "; install the same version on all hosts"};
+    finding.check = {
+        .id = "host.version",
+        .status = Status::Warning,
+        .subject = names_of(desk.scene, hosts),
+        .found = program,
+        .wanted = here + ", as here",
+        .why = "two versions may measure and judge differently",
+        .next_step = with_note(on_host(desk.scene.name(hosts[0]), "chokepoint --version"),
+                               "install the same version on all hosts")};
     desk.findings.push_back(std::move(finding));
   }
 }

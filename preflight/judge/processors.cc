@@ -116,9 +116,7 @@ void report(Desk& desk, const Bound& bound) {
           "interrupts on one core, or one flow where several are needed",
       .next_step =
           on_host(desk.scene.name(bound.hosts[0]), "chokepoint doctor; top -b -n 1 | head -n 20") +
-          "; try more streams: " +
-          on_host(desk.scene.name(way.from), "chokepoint probe tcp --streams 4 " +
-                                                 shell_word(desk.scene.host(way.to).address))};
+          "; " + test_by_hand(desk.scene, way.from, way.to, "probe tcp --streams 4")};
   finding.evidence.push_back({"busiest core", bound.busiest, "%", "probe tcp"});
   finding.evidence.push_back({"throughput " + words_for(desk.scene, way),
                               rate_of(*way.result).value_or(0), "Mb/s", "probe tcp"});

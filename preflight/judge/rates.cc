@@ -57,9 +57,16 @@ bool is_one_way(const Blame& blame) {
 
 std::string test_again(const Desk& desk, WayIndex index) {
   const Way& way = desk.scene.ways()[index];
-  return on_host(
-      desk.scene.name(way.from),
-      fmt::format("chokepoint probe tcp {}", shell_word(desk.scene.host(way.to).address)));
+  return test_by_hand(desk.scene, way.from, way.to, "probe tcp");
+}
+
+// Before the comment behind the command; where there is no command, the step is the comment.
+std::string and_test_again(const Blame& blame, const std::string& step, const std::string& test) {
+  if (blame.place == Place::Uplink || blame.place == Place::Cluster) {
+    return with_note(test, step);
+  }
+  std::string both = step;
+  return both.insert(std::min(both.rfind(kNote), both.size()), "; " + test);
 }
 
 void add_evidence(const Desk& desk, const std::vector<WayIndex>& ways, Finding& finding) {
@@ -118,7 +125,8 @@ void report(Desk& desk, const Blame& blame) {
   finding.check.wanted =
       fmt::format("{} at least: {} {}", rate_words(desk.speeds.least[summary.worst]),
                   rate_words(expected.mbps), words_for(expected, desk.scene));
-  finding.check.next_step += "; measure it again: " + test_again(desk, summary.worst);
+  finding.check.next_step =
+      and_test_again(blame, finding.check.next_step, test_again(desk, summary.worst));
   add_evidence(desk, blame.ways, finding);
   doubt(desk, blame, summary, finding);
   desk.explain(blame.ways);

@@ -35,4 +35,8 @@ std::string on_host(const std::string& host, const std::string& command) {
          shell_word(command);
 }
 
+std::string with_note(const std::string& command, const std::string& note) {
+  return note.empty() ? command : command + std::string(kNote) + note;
+}
+
 }  // namespace chokepoint::preflight

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -58,6 +59,21 @@ std::vector<Tested> tested_in(const Scene& scene, const Failures& failures) {
   return tested;
 }
 
+// The tests as users know them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommands{
+    {{"latency", "probe latency"},
+     {"loss", "probe udp"},
+     {"path", "probe path"},
+     {"tcp", "probe tcp"},
+     {"rdma_bandwidth", "rdma write bw"},
+     {"rdma_latency", "rdma write lat"}}};
+
+std::string_view command_for(std::string_view test) {
+  const auto* at =
+      std::ranges::find(kCommands, test, &std::pair<std::string_view, std::string_view>::first);
+  return at == kCommands.end() ? "probe path" : at->second;
+}
+
 std::string tests_of(const Failures& failures, const std::vector<Tested>& tested,
                      const Blame& blame) {
   std::set<std::string> tests;
@@ -68,17 +84,9 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
   }
   std::string text;
   for (const std::string& test : tests) {
-    text += (text.empty() ? "" : ", ") + test;
+    text += (text.empty() ? "" : ", ") + std::string(command_for(test));
   }
   return text;
-}
-
-// Tests of a preflight are not all called as the commands that do them.
-std::string command_of(const std::string& test) {
-  if (test == "rdma_bandwidth" || test == "rdma_latency") {
-    return test == "rdma_latency" ? "rdma write lat" : "rdma write bw";
-  }
-  return "probe " + shell_word(test == "loss" ? "udp" : test);
 }
 
 void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tested,
@@ -93,10 +101,9 @@ void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tes
                                     counted((blame.ways.size() + 1) / 2, "pair", "pairs"));
   finding.check.wanted = "a result";
   finding.check.why = describe(trouble.error);
-  finding.check.next_step = on_host(desk.scene.name(trouble.a),
-                                    fmt::format("chokepoint {} {}", command_of(trouble.test),
-                                                shell_word(desk.scene.host(trouble.b).address))) +
-                            "; look for a firewall between them";
+  finding.check.next_step =
+      with_note(test_by_hand(desk.scene, trouble.a, trouble.b, command_for(trouble.test)),
+                "look for a firewall between them");
   for (const WayIndex way : blame.ways) {
     finding.ways.emplace_back(tested[way].from, tested[way].to);
   }
@@ -119,10 +126,8 @@ void judge_family(Desk& desk, std::string_view name, FamilyState PairResult::* s
                                       counted(one.ways.size() / 2, "pair", "pairs"));
     finding.check.wanted = "every family that both hosts have an address of";
     finding.check.why = "programs that try it first lose time, or fail where they do not fall back";
-    finding.check.next_step =
-        on_host(desk.scene.name(way.from),
-                "chokepoint probe path " + shell_word(desk.scene.host(way.to).address)) +
-        "; look at firewalls and routes of " + std::string(name);
+    finding.check.next_step = test_by_hand(desk.scene, way.from, way.to, "probe path") +
+                              "  # look at firewalls and routes of " + std::string(name);
     desk.findings.push_back(std::move(finding));
   }
 }

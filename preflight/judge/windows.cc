@@ -56,10 +56,6 @@ struct HeldHosts {
   HeldHost held = {};
 };
 
-std::optional<double> alike(const Held& held) {
-  return held.ways.empty() ? std::nullopt : std::optional(held.bytes.value_or(0));
-}
-
 void merge(const Held& from, Held& to) {
   to.bytes = from.ways.empty() ? to.bytes : from.bytes;
   to.needed = std::max(to.needed, from.needed);
@@ -224,11 +220,12 @@ void Windows::report(const HeldHosts& together) {
   add(desk_, kSend, held.send, finding);
   finding.check.why = "a flow carries at most one window a round trip, and this buffer bounds it";
   finding.check.next_step = on_host(desk_.scene.name(together.hosts[0]), finding.check.next_step);
+  std::string note = "for good: the same in /etc/sysctl.d";
   if (together.hosts.size() > 1) {
-    finding.check.next_step +=
-        "; the same on " + names_of(desk_.scene, std::span(together.hosts).subspan(1));
+    note =
+        "the same on " + names_of(desk_.scene, std::span(together.hosts).subspan(1)) + "; " + note;
   }
-  finding.check.next_step += "; for good: the same in /etc/sysctl.d";
+  finding.check.next_step = with_note(finding.check.next_step, note);
   desk_.explain(held.receive.ways);
   desk_.explain(held.send.ways);
   desk_.findings.push_back(std::move(finding));
@@ -249,7 +246,7 @@ void Windows::run() {
   }
   std::map<Alike, HeldHosts> together;
   for (const auto& [host, held] : held_) {
-    HeldHosts& all = together[{alike(held.receive), alike(held.send)}];
+    HeldHosts& all = together[{buffer_of(host, kReceive), buffer_of(host, kSend)}];
     all.hosts.push_back(host);
     merge(held.receive, all.held.receive);
     merge(held.send, all.held.send);

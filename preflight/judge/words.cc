@@ -110,12 +110,13 @@ std::string reason_for(const Scene& scene, const Blame& blame) {
 std::string look_at_ports(const Scene& scene, const Blame& blame) {
   switch (blame.place) {
     case Place::Port:
-      return look_at(scene, blame.hosts[0]) +
-             "; swap its cable, then the switch's port: the fault goes where it belongs";
+      return with_note(look_at(scene, blame.hosts[0]),
+                       "then swap its cable, then the switch's port: the fault goes where it "
+                       "belongs");
     case Place::Pair:
     case Place::Way:
-      return fmt::format("{}; {}; swap the cable: the end whose counters grow has it",
-                         look_at(scene, blame.hosts[0]), look_at(scene, blame.hosts[1]));
+      return with_note(look_at(scene, blame.hosts[0]) + "; " + look_at(scene, blame.hosts[1]),
+                       "then swap the cable: the end whose counters grow has it");
     case Place::Uplink:
       return "look at the links between the switches of both groups: their rates, how many are up, "
              "their counters";
@@ -126,6 +127,11 @@ std::string look_at_ports(const Scene& scene, const Blame& blame) {
       break;
   }
   return "look at the switch: its ports' rates and counters";
+}
+
+std::string test_by_hand(const Scene& scene, HostIndex from, HostIndex to, std::string_view test) {
+  return on_host(scene.name(from), fmt::format("chokepoint {} {} --key-file KEY", test,
+                                               shell_word(scene.host(to).address)));
 }
 
 Finding finding_of(const Scene& scene, const Blame& blame, std::string id, checks::Status status) {

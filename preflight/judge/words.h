@@ -27,6 +27,10 @@ std::string look_at_ports(const Scene& scene, const Blame& blame);
 
 // A finding about them, with place, hosts and ways filled in; of the ways no more than a page can
 // show.
+// The same test by hand, against the agent at the other end: "probe tcp", "rdma write bw". It asks
+// for the key that the agents were given.
+std::string test_by_hand(const Scene& scene, HostIndex from, HostIndex to, std::string_view test);
+
 Finding finding_of(const Scene& scene, const Blame& blame, std::string id, checks::Status status);
 
 }  // namespace chokepoint::preflight

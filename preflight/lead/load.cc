@@ -167,6 +167,15 @@ void load(Course& course, const plan::Cut& cut) {
   }
 }
 
+// All wait for one that is frozen, and none can tell which.
+Error hangs(std::size_t ranks) {
+  return {.kind = ErrorKind::Timeout,
+          .operation = "probe collective",
+          .subject = fmt::format("{} hosts", ranks),
+          .reason = "it had not ended when the time was over",
+          .next_step = "one of them hangs: run the preflight again, it names who does not answer"};
+}
+
 }  // namespace
 
 void load_cuts(Course& course, const Advisers& advisers) {
@@ -209,6 +218,10 @@ void run_collective(Course& course) {
       course.leave_out("the collective, for want of time (--time-limit)");
     }
     return;
+  }
+  if (!result.error && !result.bus_mbps && !course.is_over() &&
+      course.clock.monotonic_ns() >= course.deadline_ns()) {
+    result.error = hangs(ranks.size());
   }
   if (result.error || result.bus_mbps) {
     course.measured.collective = std::move(result);

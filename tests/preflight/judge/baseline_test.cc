@@ -51,7 +51,7 @@ TEST(Baseline, NamesThePortThatCameUpSlower) {
   Cluster now({.hosts = 8, .seed = 2});
   now.port(2).speed_mbps = 1000;
   now.all_of(2, Cluster::slower(10));
-  EXPECT_THAT(troubles_since(now, before), ElementsAre("baseline.worse: gpu2 eth0"));
+  EXPECT_THAT(troubles_since(now, before), ElementsAre("port.speed: gpu2 eth0"));
 }
 
 TEST(Baseline, StandsInForPortsThatDoNotKnow) {

@@ -2,7 +2,9 @@
 // processors which are busy accuse nobody.
 
 #include <cerrno>
+#include <cstdlib>
 
+#include "preflight/judge/shell.h"
 #include "preflight/judge/suspects.h"
 #include "preflight/plan/tournament.h"
 #include "tests/preflight/judge/judged.h"
@@ -142,6 +144,79 @@ TEST(HalfUplink, OfHostsThatAlternate) {
         cluster, [](HostIndex host) { return host % 2 == 0; }, static_cast<double>(hosts) / 4);
     EXPECT_THAT(troubles_of(cluster), ElementsAre(HasSubstr("between gpu0, gpu2"))) << hosts;
   }
+}
+
+TEST(Ports, ThatCameUpSlowerThanMostAreNamed) {
+  Cluster cluster({.hosts = 4});
+  cluster.port(2).speed_mbps = 1000;
+  cluster.all_of(2, Cluster::slower(10));
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("port.speed: gpu2 eth0"));
+}
+
+TEST(Ports, OfTwoKindsAreNoFault) {
+  Cluster cluster({.hosts = 4});
+  for (const HostIndex host : {1U, 2U}) {
+    cluster.port(host).speed_mbps = 1000;
+    cluster.all_of(host, [](WayResult& way) { way.tcp_mbps = 940; });
+  }
+  EXPECT_THAT(troubles_of(cluster), IsEmpty());
+}
+
+// Perhaps another site, perhaps a fault: it is said, and nobody is accused.
+TEST(FarHost, OfOneNetworkIsMentioned) {
+  Cluster cluster({.hosts = 4});
+  cluster.each_pair([](PairResult& pair) {
+    if (pair.b == 3) {
+      pair.rtt_ms = pair.rtt_min_ms = 15;
+    }
+  });
+  const Judgement judgement = judge(cluster.measured(), {}, nullptr);
+  EXPECT_THAT(troubles_of(judgement), IsEmpty());
+  const auto finding = std::ranges::find(judgement.findings, "gpu3 eth0",
+                                         [](const Finding& one) { return one.check.subject; });
+  ASSERT_NE(finding, judgement.findings.end());
+  EXPECT_EQ(finding->check.id, "link.latency");
+  EXPECT_EQ(finding->check.found, "15 ms on 3 pairs, within one network");
+}
+
+// Whoever pastes the line gets the command run: what else to do is a comment.
+TEST(NextSteps, ArePastedAsTheyAre) {
+  Cluster cluster({.hosts = 8, .speed_mbps = 1000, .mtu = 9000});
+  cluster.look_up_names();
+  cluster.sending(1, Cluster::slower(10));
+  cluster.all_of(2, cluster.loses(3));
+  cluster.host(3).names[3].addresses = {"127.0.1.1"};
+  cluster.port(4).mtu = 1500;
+  cluster.way(5, 6, Cluster::slower(5));
+  cluster.remove(7, Presence::Refused);
+  for (const Finding& finding : judge(cluster.measured(), {}, nullptr).findings) {
+    const std::string& step = finding.check.next_step;
+    const std::string quoted = "bash -nc " + shell_word("ssh() { :; }\n" + step);
+    EXPECT_EQ(std::system(quoted.c_str()), 0) << step;  // NOLINT(concurrency-mt-unsafe)
+    const std::string command = step.substr(0, step.find("  # "));
+    EXPECT_THAT(command, testing::Not(testing::ContainsRegex("; (the|look|swap|mend|for|until)")));
+  }
+}
+
+TEST(FailedTests, AreRepeatedByACommandThatThereIs) {
+  Cluster cluster({.hosts = 4});
+  for (const HostIndex other : {0U, 2U, 3U}) {
+    cluster.measured().troubles.push_back(
+        {.a = 1, .b = other, .test = "loss", .error = from_errno(ETIMEDOUT, "probe udp", "gpu1")});
+  }
+  const Finding finding = only(judge(cluster.measured(), {}, nullptr), "test.failed");
+  EXPECT_EQ(finding.check.found, "probe udp failed between 3 pairs");
+  EXPECT_THAT(finding.check.next_step,
+              testing::StartsWith("ssh gpu1 'chokepoint probe udp 10.0.0.1 --key-file KEY'"));
+}
+
+// As a host with packets of 1400 does it to tests that others begin.
+TEST(SmallMtu, ThatSwallowsTheTestOfLossIsOneFinding) {
+  Cluster cluster({.hosts = 4, .mtu = 9000});
+  cluster.port(1).mtu = 1400;
+  cluster.all_of(1, [](WayResult& way) { way.mtu_bytes = 1400; });
+  cluster.way(0, 1, [](WayResult& way) { way.lost = way.packets; });
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("link.mtu: gpu1 eth0"));
 }
 
 // Its own name is looked up by whoever binds to it.

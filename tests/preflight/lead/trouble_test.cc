@@ -162,6 +162,17 @@ TEST(LeadTrouble, who_says_nothing_is_gone_after_a_while) {
   }
 }
 
+TEST(LeadTrouble, a_collective_that_hangs_until_the_time_is_over_is_told) {
+  FakeAgents agents(4);
+  agents.silent = [](const Asked& asked) { return asked.task.kind == TaskKind::Collective; };
+  lead::Wanted wanted = wanted_of(4);
+  wanted.limit = std::chrono::milliseconds(30'000);
+  const Measured measured = led(agents, wanted);
+  ASSERT_TRUE(measured.collective);
+  ASSERT_TRUE(measured.collective->error);
+  EXPECT_EQ(measured.collective->error->kind, ErrorKind::Timeout);
+}
+
 TEST(LeadTrouble, one_silence_is_a_trouble) {
   FakeAgents agents(3);
   agents.silent = [](const Asked& asked) {
