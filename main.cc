@@ -6,6 +6,7 @@
 #include "analysis/commands/record_show.h"
 #include "analysis/commands/report.h"
 #include "base/cli/dispatch.h"
+#include "base/sys/parent.h"
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"
@@ -50,6 +51,7 @@ std::vector<probe::collective::Backend> collective_backends() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sys::end_with_parent();
   const cli::Program program{
       .name = "chokepoint",
       .version = CHOKEPOINT_VERSION,

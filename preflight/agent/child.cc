@@ -8,6 +8,8 @@
 #include <cerrno>
 
 #include "base/cli/utf8.h"
+#include "base/sys/parent.h"
+#include "base/sys/pipe.h"
 #include "preflight/task/command.h"
 
 namespace chokepoint::preflight {
@@ -25,21 +27,8 @@ constexpr int kUsage = 2;
 constexpr int kFound = 3;
 constexpr int kInterrupted = 130;
 
-struct Pipe {
-  sys::Descriptor read;
-  sys::Descriptor write;
-};
-
-Result<Pipe> open_pipe() {
-  std::array<int, 2> fds{};
-  if (pipe2(fds.data(), O_CLOEXEC) != 0) {
-    return fail(from_errno(errno, "start", "test"));
-  }
-  return Pipe{sys::Descriptor(fds[0]), sys::Descriptor(fds[1])};
-}
-
-Result<Pipe> open_ear() {
-  Result<Pipe> pipe = open_pipe();
+Result<sys::Pipe> open_ear() {
+  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
   if (pipe) {
     fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
   }
@@ -49,9 +38,12 @@ Result<Pipe> open_ear() {
 // A key fits into a pipe's buffer whole, so nobody waits for its reader.
 Result<sys::Descriptor> input_of(const std::string& key) {
   if (key.empty()) {
-    return sys::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    sys::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    // Without one it would read what this process reads.
+    return nothing ? Result<sys::Descriptor>(std::move(nothing))
+                   : fail(from_errno(errno, "start", "test"));
   }
-  Result<Pipe> pipe = open_pipe();
+  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
   if (!pipe) {
     return std::unexpected(pipe.error());
   }
@@ -90,13 +82,14 @@ std::string last_line(std::string text, std::string_view command) {
 Result<std::unique_ptr<Job>> Child::start(const Task& task, const ChildOptions& options,
                                           const sys::Clock& clock) {
   Result<sys::Descriptor> in = input_of(options.key);
-  Result<Pipe> out = open_ear();
-  Result<Pipe> err = open_ear();
+  Result<sys::Pipe> out = open_ear();
+  Result<sys::Pipe> err = open_ear();
   if (!in || !out || !err) {
     return std::unexpected(!in ? in.error() : !out ? out.error() : err.error());
   }
   Result<sys::Process> process =
       sys::Process::start({.command = command_of(task, options.program, !options.key.empty()),
+                           .environment = {sys::tie_to_this_process()},
                            .in = in->get(),
                            .out = out->write.get(),
                            .err = err->write.get()});

@@ -7,7 +7,6 @@
 #include "base/control/fields.h"
 #include "base/control/wire_error.h"
 #include "preflight/agent/child.h"
-#include "preflight/agent/names.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -144,7 +143,7 @@ Result<std::unique_ptr<Job>> Conversation::start(const Task& task) const {
     return std::unexpected(allowed.error());
   }
   if (task.kind == TaskKind::Names) {
-    return std::make_unique<Names>(task.hosts, longest(task), system_resolver());
+    return std::make_unique<Names>(task.hosts, longest(task), system_resolver(), lookups_);
   }
   return Child::start(
       task, {.program = program_, .key = session_.surroundings().key, .longest = longest(task)},

@@ -9,6 +9,7 @@
 #include "base/control/session.h"
 #include "base/net/patience.h"
 #include "preflight/agent/job.h"
+#include "preflight/agent/names.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/task.h"
 
@@ -16,8 +17,8 @@ namespace chokepoint::preflight {
 
 class Conversation {
  public:
-  Conversation(control::Session& session, std::string program)
-      : session_(session), program_(std::move(program)) {}
+  Conversation(control::Session& session, std::string program, Names::UnderWay lookups)
+      : session_(session), program_(std::move(program)), lookups_(std::move(lookups)) {}
 
   // The body of the Result, once the coordinator says Stop.
   Result<control::Json> hold(const HostFacts& facts);
@@ -38,6 +39,7 @@ class Conversation {
 
   control::Session& session_;
   std::string program_;
+  Names::UnderWay lookups_;
   std::unique_ptr<Job> job_;
   Number number_ = 0;
   net::Patience::Clock::time_point idle_since_ = net::Patience::Clock::now();

@@ -24,12 +24,9 @@ bool has_members(const host::Nic& nic) {
          nic.kind == host::NicKind::Bridge;
 }
 
-// A bond's members carry together, unless they wait for another to fail, or send the same; what a
-// bridge joins does not.
-bool adds_up(const host::Nic& nic) {
-  return nic.kind != host::NicKind::Bridge &&
-         (!nic.bond || (nic.bond->mode != "active-backup" && nic.bond->mode != "broadcast"));
-}
+// A test is one flow, and a bond keeps the packets of a flow on one member, unless it deals them
+// out in turn. What a bridge joins stays apart, too.
+bool adds_up(const host::Nic& nic) { return nic.bond && nic.bond->mode == "balance-rr"; }
 
 std::optional<double> speed_below(const host::Network& network, const host::Nic& nic, int storeys) {
   if (is_port(nic)) {

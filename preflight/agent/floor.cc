@@ -13,14 +13,25 @@ Floor::Place::~Place() {
   floor_->free_.notify_one();
 }
 
-Result<Floor::Place> Floor::take(const std::string& who, std::chrono::milliseconds patience) {
+bool Floor::has(const std::string& preflight) const {
+  return holder_ && !preflight.empty() && holder_->preflight == preflight;
+}
+
+Result<Floor::Place> Floor::take(const Coordinator& coordinator,
+                                 std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
-  if (!free_.wait_for(lock, patience, [&] { return !holder_; })) {
+  free_.wait_for(lock, patience, [&] { return !holder_ || has(coordinator.preflight); });
+  if (has(coordinator.preflight)) {
     return fail(ErrorKind::Busy, "preflight", "",
-                fmt::format("the preflight of {} is on", *holder_),
+                fmt::format("this host takes part already, as {}", holder_->called),
+                "name each host once");
+  }
+  if (holder_) {
+    return fail(ErrorKind::Busy, "preflight", "",
+                fmt::format("the preflight of {} is on", holder_->who),
                 "wait until it is over, or end it there");
   }
-  holder_ = who;
+  holder_ = coordinator;
   return Place(*this);
 }
 

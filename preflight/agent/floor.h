@@ -27,13 +27,21 @@ class Floor {
     Floor* floor_;
   };
 
+  struct Coordinator {
+    std::string who = {};        // for people
+    std::string preflight = {};  // what only those of one preflight have in common; may be empty
+    std::string called = {};     // the address at which it called this host
+  };
+
   // `patience`: whoever has it may be leaving just now.
-  Result<Place> take(const std::string& who, std::chrono::milliseconds patience);
+  Result<Place> take(const Coordinator& coordinator, std::chrono::milliseconds patience);
 
  private:
+  bool has(const std::string& preflight) const;
+
   std::mutex mutex_;
   std::condition_variable free_;
-  std::optional<std::string> holder_;
+  std::optional<Coordinator> holder_;
 };
 
 }  // namespace chokepoint::preflight

@@ -35,19 +35,29 @@ Names::Answer late(const std::string& name) {
 
 }  // namespace
 
-Names::Names(std::vector<std::string> names, std::chrono::milliseconds longest, Resolve resolve)
+Names::Names(std::vector<std::string> names, std::chrono::milliseconds longest, Resolve resolve,
+             UnderWay under_way)
     : names_(std::move(names)),
       deadline_(Clock::now() + longest),
       resolve_(std::move(resolve)),
+      under_way_(std::move(under_way)),
       answers_(names_.size()) {}
 
+sys::Late<Names::Answer> Names::ask(const std::string& name) const {
+  ++*under_way_;
+  return sys::Late<Answer>([resolve = resolve_, under_way = under_way_, name] {
+    Answer answer = resolve(name);
+    --*under_way;
+    return answer;
+  });
+}
+
 void Names::ask_some() {
-  while (asked_ < names_.size() && open_.size() < kAtOnce && Clock::now() < deadline_) {
-    const std::string& name = names_[asked_];
-    open_.push_back(
-        {.index = asked_,
-         .deadline = std::min(deadline_, Clock::now() + kEach),
-         .late = sys::Late<Answer>([resolve = resolve_, name] { return resolve(name); })});
+  while (asked_ < names_.size() && open_.size() < kAtOnce && *under_way_ < kMostUnderWay &&
+         Clock::now() < deadline_) {
+    open_.push_back({.index = asked_,
+                     .deadline = std::min(deadline_, Clock::now() + kEach),
+                     .late = ask(names_[asked_])});
     ++asked_;
   }
 }

@@ -11,6 +11,7 @@
 
 #include "base/control/service.h"
 #include "preflight/agent/floor.h"
+#include "preflight/agent/names.h"
 
 namespace chokepoint::preflight {
 
@@ -30,6 +31,7 @@ class PreflightService final : public control::Service {
  private:
   std::string program_;
   Floor floor_;
+  Names::UnderWay lookups_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 }  // namespace chokepoint::preflight

@@ -3,7 +3,7 @@
 // One thread.
 //
 //   coordinator                                        agent: the `preflight` service of serve
-//     Request {kind preflight, parameters {}} ──────────►
+//     Request {kind preflight, parameters {…}} ─────────►
 //     ◄──────────────────────────────────── Ready {facts}     or Failed: another preflight is on
 //     here Begin {task, kind, …} ────────────────────────────►     one at a time
 //     ◄─────────────────────── Report {task, document}        or Report {task, error {…}}

@@ -16,11 +16,15 @@ namespace {
 
 constexpr std::uint64_t kLookups = UINT64_MAX;
 constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kHeldUp{500};
 
 }  // namespace
 
 Result<std::unique_ptr<Crew>> Crew::make(CrewOptions options) {
-  sys::raise_descriptor_limit();
+  // Else hosts that are well would be those that do not answer.
+  if (const Result<> enough = sys::want_descriptors(options.hosts.size()); !enough) {
+    return std::unexpected(enough.error());
+  }
   options.socket.mss = control::kSegmentBytes;
   Result<Lookups> lookups = Lookups::make(options.resolve, options.family);
   if (!lookups) {
@@ -89,7 +93,10 @@ Result<bool> Crew::wait(const net::Patience& patience) {
   }
   const Clock::time_point now = Clock::now();
   if (now >= next_look_) {
-    look_at_deadlines(now);
+    // Whoever was held up itself, or stopped, hears first what came meanwhile.
+    if (now < next_look_ + kHeldUp) {
+      look_at_deadlines(now);
+    }
     next_look_ = now + kLook;
   }
   const int count = ready ? epoll_wait(epoll_.get(), batch_.data(), kBatch, 0) : 0;

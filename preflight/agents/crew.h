@@ -33,7 +33,7 @@ namespace chokepoint::preflight {
 
 class Crew final : public Agents {
  public:
-  // Nobody is called yet: next() does. Raises the limit of descriptors.
+  // Nobody is called yet: next() does. Exhausted where there are not as many descriptors.
   static Result<std::unique_ptr<Crew>> make(CrewOptions options);
   ~Crew() override;
   Crew(const Crew&) = delete;

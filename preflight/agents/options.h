@@ -28,6 +28,7 @@ struct CrewOptions {
   std::optional<net::Family> family = {};
   std::optional<control::Secret> key = {};
   control::Identity own = {};
+  std::string preflight = {};      // by which agents know what belongs together
   net::SocketOptions socket = {};  // source address and interface of every connection
   int interrupt = -1;              // readable once the user wants it to end
 

@@ -105,7 +105,8 @@ std::expected<Talk::Step, Ending> Talk::admitted(const Message& message) {
   reader_.allow(kMostFacts);
   stage_ = Stage::Requesting;
   return Step{.say = control::encode(
-                  {Type::Request, {{"kind", "preflight"}, {"parameters", Json::object()}}})};
+                  {Type::Request,
+                   {{"kind", "preflight"}, {"parameters", {{"preflight", options_.preflight}}}}})};
 }
 
 std::expected<Talk::Step, Ending> Talk::ready(const Message& message) {

@@ -55,6 +55,7 @@ CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Conte
   CrewOptions options{
       .family = conduct.family,
       .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
+      .preflight = control::random_id(),
       .interrupt = interrupt,
       .appear = conduct.appear};
   options.resolve = [own = options.own.host](const std::string& name,

@@ -16,6 +16,9 @@ constexpr double kAlike = 0.3;         // from the median
 constexpr double kGuessedShare = 0.7;  // two flows on one link get half each
 constexpr std::size_t kEnoughShares = 6;
 constexpr double kSigmas = 4;
+constexpr double kFast = 0.6;
+constexpr double kLevel = 0.1;
+constexpr double kSame = 0.15;  // two tests of one way that are this near show a limit, not noise
 constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
 
 void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex whose) {
@@ -47,10 +50,27 @@ std::optional<double> typical_of(const std::vector<float>& best) {
   return agree ? median : std::nullopt;
 }
 
+bool is_steady(const WayResult& way) {
+  return way.alone_mbps && way.tcp_mbps &&
+         std::abs(*way.alone_mbps - *way.tcp_mbps) <= kSame * *way.tcp_mbps;
+}
+
+bool is_idle(const Scene& scene, const WayResult& way) {
+  return way.sender_cpu_percent && way.receiver_cpu_percent && !is_bound_by_processor(scene, way);
+}
+
+// Flows that processors hold scatter; those that links hold do not.
+bool are_level(const std::vector<double>& rates, double full) {
+  const auto fast = std::ranges::count_if(rates, [&](double rate) { return rate > kFast * full; });
+  const auto alike = std::ranges::count_if(
+      rates, [&](double rate) { return std::abs(rate - full) <= kLevel * full; });
+  return alike > 0 && static_cast<double>(alike) >= kAgreeing * static_cast<double>(fast);
+}
+
 }  // namespace
 
 Expectations::Expectations(const Scene& scene, const Earlier& earlier)
-    : scene_(scene), earlier_(earlier) {
+    : scene_(scene), earlier_(earlier), is_short_of_processors_(is_short_of_processors(scene)) {
   hosts_.reserve(scene.hosts());
   for (HostIndex host = 0; host < scene.hosts(); ++host) {
     hosts_.push_back(least_of(scene, host));
@@ -76,6 +96,16 @@ void Expectations::learn_from_peers() {
     peers.typical = typical_of(peers.best);
     peers.hosts = static_cast<std::size_t>(
         std::ranges::count_if(peers.best, [](float rate) { return rate > 0; }));
+  }
+  std::array<std::vector<double>, 2> rates;
+  for (const Way& way : scene_.ways()) {
+    if (const Figure rate = rate_of(*way.result)) {
+      rates.at(reach_of(way)).push_back(*rate);
+    }
+  }
+  for (std::size_t reach = 0; reach < rates.size(); ++reach) {
+    Peers& peers = peers_.at(reach);
+    peers.is_level = are_level(rates.at(reach), peers.typical.value_or(peers.most));
   }
 }
 
@@ -146,17 +176,31 @@ Expectation Expectations::of(const Way& way) const {
   return result;
 }
 
+// What was not tested again alone may have met others on its way.
+double Expectations::peer_share(const Way& way) const {
+  const Limits& limits = scene_.limits();
+  if (!way.result->alone_mbps || (is_short_of_processors_ && !peers_.at(reach_of(way)).is_level)) {
+    return limits.link_few_share;
+  }
+  return is_steady(*way.result) && is_idle(scene_, *way.result) ? limits.link_steady_share
+                                                                : limits.link_peer_share;
+}
+
+double Expectations::few_share(const Way& way) const {
+  const bool level = is_idle(scene_, *way.result) || peers_.at(reach_of(way)).is_level;
+  return !scene_.is_wan(way) && is_steady(*way.result) && level ? scene_.limits().link_peer_share
+                                                                : scene_.limits().link_few_share;
+}
+
 double Expectations::least(const Way& way, const Expectation& expectation) const {
   const Limits& limits = scene_.limits();
   switch (expectation.basis) {
     case Basis::Nothing:
       return 0;
     case Basis::Peers:
-      // What was not tested again alone may have met others on its way.
-      return expectation.mbps *
-             (way.result->alone_mbps ? limits.link_peer_share : limits.link_few_share);
+      return expectation.mbps * peer_share(way);
     case Basis::Few:
-      return expectation.mbps * limits.link_few_share;
+      return expectation.mbps * few_share(way);
     case Basis::Port:
     case Basis::Slot:
     case Basis::Limits:

@@ -39,6 +39,10 @@ class Expectations {
   double least_in_round(const Expectation& expectation) const;
   // What the host's port, slot and limits allow, whichever is least.
   Expectation of_host(HostIndex host) const;
+  // Processors were busy nearly always, and rates differ as they do then.
+  bool are_processors_to_doubt() const {
+    return is_short_of_processors_ && !peers_.at(kLan).is_level;
+  }
 
  private:
   enum Reach : std::uint8_t { kLan, kWan };
@@ -48,8 +52,11 @@ class Expectations {
     std::optional<double> typical = {};
     double most = 0;
     std::size_t hosts = 0;
+    bool is_level = false;  // those that are not slow are as fast as each other
   };
 
+  double peer_share(const Way& way) const;
+  double few_share(const Way& way) const;
   Reach reach_of(const Way& way) const { return scene_.is_wan(way) ? kWan : kLan; }
   void learn_from_peers();
   void learn_from_before();
@@ -61,6 +68,7 @@ class Expectations {
   const Earlier& earlier_;
   std::vector<Expectation> hosts_;
   std::array<Peers, 2> peers_ = {};
+  bool is_short_of_processors_ = false;
   double baseline_share_ = 1;  // of the last time's: what runs vary is no fault
 };
 

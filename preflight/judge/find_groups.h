@@ -1,4 +1,4 @@
-// find_groups for who has laid out the measurements already.
+// find_groups and the like for who has laid out the measurements already.
 #pragma once
 
 #include <optional>
@@ -10,5 +10,7 @@
 namespace chokepoint::preflight {
 
 std::optional<Groups> find_groups(const Scene& scene, const Expectations& expectations);
+// The same question about groups that are given.
+bool are_groups(const Scene& scene, const Expectations& expectations, const Groups& groups);
 
 }  // namespace chokepoint::preflight

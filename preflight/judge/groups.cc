@@ -13,13 +13,16 @@ namespace chokepoint::preflight {
 namespace {
 
 constexpr double kWithin = 0.9;   // of the ways within the groups are well
-constexpr double kBetween = 0.5;  // of those between them suffer
+constexpr double kBetween = 0.2;  // of those between them suffer: not in every round many cross
+// Of two that are slow with each other something between them is; two that are well may have had
+// what their groups share to themselves.
+constexpr float kSlowPushes = 3;
 constexpr int kSteps = 60;
 
 struct Tie {
   HostIndex a = 0;
   HostIndex b = 0;
-  float value = 0;  // 1: at full speed with each other; −1: slow
+  float value = 0;  // 1: at full speed with each other; below 0: slow
 };
 
 // A way in its round: at full speed or slow.
@@ -31,7 +34,7 @@ std::vector<Tie> ties_of(const Scene& scene, const Expectations& expectations) {
       continue;
     }
     const double least = expectations.least_in_round(expected);
-    ties.push_back({way.from, way.to, *way.result->tcp_mbps < least ? -1.0F : 1.0F});
+    ties.push_back({way.from, way.to, *way.result->tcp_mbps < least ? -kSlowPushes : 1.0F});
   }
   return ties;
 }
@@ -41,8 +44,8 @@ std::vector<Tie> ties_of(const Scene& scene, const Expectations& expectations) {
 std::vector<double> pull_apart(std::size_t hosts, const std::vector<Tie>& ties) {
   std::vector<double> degree(hosts);
   for (const Tie& tie : ties) {
-    ++degree[tie.a];
-    ++degree[tie.b];
+    degree[tie.a] += std::abs(tie.value);
+    degree[tie.b] += std::abs(tie.value);
   }
   std::vector<double> place(hosts);
   std::uint32_t seed = 1;
@@ -91,6 +94,19 @@ std::optional<Groups> find_groups(const Measured& measured, const Limits& limits
   const Scene scene(measured, limits);
   const Earlier none(scene, nullptr);
   return find_groups(scene, Expectations(scene, none));
+}
+
+bool are_groups(const Scene& scene, const Expectations& expectations, const Groups& groups) {
+  std::vector<double> place(scene.hosts());
+  for (const HostIndex host : groups.first) {
+    place[host] = 1;
+  }
+  for (const HostIndex host : groups.second) {
+    place[host] = -1;
+  }
+  std::vector<Tie> ties = ties_of(scene, expectations);
+  std::erase_if(ties, [&](const Tie& tie) { return place[tie.a] == 0 || place[tie.b] == 0; });
+  return groups.first.size() >= 2 && groups.second.size() >= 2 && are_groups(ties, place);
 }
 
 std::optional<Groups> find_groups(const Scene& scene, const Expectations& expectations) {

@@ -114,6 +114,19 @@ void pass(Desk& desk, std::string id, std::string found) {
   desk.findings.push_back(std::move(finding));
 }
 
+// What is found already and keeps a collective from its end.
+std::optional<std::string> breaks_collectives(const Desk& desk) {
+  for (const Finding& finding : desk.findings) {
+    const checks::Check& check = finding.check;
+    if (check.status >= Status::Warning &&
+        (finding.place == Place::Name || check.id == "test.failed" || check.id == "link.mtu" ||
+         (check.id == "host.present" && check.status == Status::Critical))) {
+      return check.id + " of " + check.subject;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void judge_ports(Desk& desk) {
@@ -189,6 +202,10 @@ void judge_collective(Desk& desk) {
     check.why = collective->error ? describe(*collective->error) : "no figure came of it";
     check.next_step = "chokepoint probe collective --backend " + shell_word(collective->backend) +
                       " shows what happens";
+    if (const std::optional<std::string> cause = breaks_collectives(desk)) {
+      check.status = Status::Info;
+      check.why += "; no wonder with " + *cause;
+    }
   } else {
     check.found =
         fmt::format("{} bus bandwidth, {} of {} over {} ranks", rate_words(*collective->bus_mbps),

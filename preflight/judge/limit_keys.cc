@@ -35,8 +35,12 @@ constexpr std::array kKeys = {
     LimitKey{"link", "peer_share", &Limits::link_peer_share, 0.01, 1, 0,
              "Where nobody knows the rate: a link has to reach so much of what most hosts\n"
              "reach with others. Of four hosts and more."},
+    LimitKey{"link", "steady_share", &Limits::link_steady_share, 0.01, 1, 0,
+             "The same where it is as slow alone as beside others and no processor is busy: that\n"
+             "is no noise."},
     LimitKey{"link", "few_share", &Limits::link_few_share, 0.01, 1, 0,
-             "The same where fewer hosts can be compared."},
+             "The same where fewer hosts can be compared, or it was not tested alone. A link of\n"
+             "few hosts that is steady needs peer_share."},
     LimitKey{"wan", "rtt_ms", &Limits::wan_rtt_ms, 0.001, kLongest, 0,
              "From this round trip on a path counts as WAN: ports' rates promise nothing there."},
     LimitKey{"wan", "rate_mbps", &Limits::wan_rate_mbps, 0.001, kFastest, 1000,

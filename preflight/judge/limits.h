@@ -32,6 +32,7 @@ struct Limits {
   double link_share = 0.8;
   double link_critical_share = 0.5;
   double link_peer_share = 0.5;
+  double link_steady_share = 0.7;
   double link_few_share = 0.2;
 
   double wan_rtt_ms = 2;

@@ -67,7 +67,8 @@ class Names {
   void run();
 
  private:
-  void judge_own();
+  void judge_all(const Kind& kind, Wrong wrong, std::string_view why_own);
+  void judge_own(const Kind& kind, Wrong wrong, std::string_view why);
   void judge_kind(const Kind& kind, Wrong wrong);
   void report(const Kind& kind, const Blame& blame);
   void report_passed();
@@ -75,6 +76,7 @@ class Names {
   Desk& desk_;
   const Scene& scene_;
   std::vector<LookedUp> looks_;
+  std::vector<bool> told_ = {};  // by host: this kind's finding is of its name or its resolver
 };
 
 void Names::report(const Kind& kind, const Blame& blame) {
@@ -112,15 +114,19 @@ void Names::judge_kind(const Kind& kind, Wrong wrong) {
   }
   for (const Blame& one : blame(scene_.hosts(), tested)) {
     report(kind, one);
+    if (one.place == Place::Port) {
+      told_[one.hosts[0]] = true;
+    }
   }
 }
 
-// A host that is told its own name leads to loopback: Debian writes 127.0.1.1.
-void Names::judge_own() {
+// What a host is told its own name leads to: Debian writes 127.0.1.1. What is wrong everywhere, or
+// of all that the host asks for, is told already.
+void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
   std::vector<HostIndex> hosts;
   const LookedUp* first = nullptr;
   for (const LookedUp& look : looks_) {
-    if (look.asker == look.asked && look.wrong == Wrong::Loopback) {
+    if (look.asker == look.asked && look.wrong == wrong && !told_[look.asker]) {
       first = first == nullptr ? &look : first;
       hosts.push_back(look.asker);
     }
@@ -133,20 +139,26 @@ void Names::judge_own() {
   finding.place = Place::Name;
   finding.hosts = hosts;
   finding.check = {
-      .id = kLoopback.id,
-      .status = Status::Critical,
+      .id = kind.id,
+      .status = kind.status,
       .subject = names_of(scene_, hosts),
       .found = fmt::format("{}: {}, asked on itself", scene_.name(host), found_words(*first)),
       .wanted = scene_.host(host).address,
-      .why =
-          "Gloo binds what the own name leads to and tells it to its peers: no other host "
-          "reaches it",
-      .next_step = on_host(scene_.name(host), "getent ahosts " + shell_word(scene_.name(host))) +
-                   fmt::format("; in its /etc/hosts give {} the address {}; until then export "
-                               "GLOO_SOCKET_IFNAME={}",
-                               shell_word(scene_.name(host)), shell_word(scene_.host(host).address),
-                               shell_word(scene_.interface_name(host)))};
+      .why = std::string(why),
+      .next_step =
+          on_host(scene_.name(host), "getent ahosts " + shell_word(scene_.name(host))) +
+          fmt::format("; in its /etc/hosts give {} the address {}", shell_word(scene_.name(host)),
+                      shell_word(scene_.host(host).address))};
+  if (const std::string interface = scene_.interface_name(host); !interface.empty()) {
+    finding.check.next_step += "; until then export GLOO_SOCKET_IFNAME=" + shell_word(interface);
+  }
   desk_.findings.push_back(std::move(finding));
+}
+
+void Names::judge_all(const Kind& kind, Wrong wrong, std::string_view why_own) {
+  told_.assign(scene_.hosts(), false);
+  judge_kind(kind, wrong);
+  judge_own(kind, wrong, why_own);
 }
 
 void Names::report_passed() {
@@ -159,11 +171,15 @@ void Names::report_passed() {
 
 void Names::run() {
   const std::size_t before = desk_.findings.size();
-  judge_own();
-  judge_kind(kLoopback, Wrong::Loopback);
-  judge_kind(kElsewhere, Wrong::Elsewhere);
+  judge_all(
+      kLoopback, Wrong::Loopback,
+      "Gloo binds what the own name leads to and tells it to its peers: no other host reaches "
+      "it");
+  judge_all(kElsewhere, Wrong::Elsewhere,
+            "Gloo binds what the own name leads to, and no interface of the host has that");
   judge_kind(kDiffers, Wrong::Differs);
-  judge_kind(kUnresolved, Wrong::Unresolved);
+  judge_all(kUnresolved, Wrong::Unresolved,
+            "Gloo looks up the own name when it starts, and fails without it");
   if (desk_.findings.size() == before && !looks_.empty()) {
     report_passed();
   }

@@ -145,16 +145,6 @@ bool are_busy_anyway(const Desk& desk) {
 
 }  // namespace
 
-bool is_short_of_processors(const Scene& scene) {
-  std::size_t tested = 0;
-  std::size_t bound = 0;
-  for (const Way& way : scene.ways()) {
-    tested += rate_of(*way.result) ? 1 : 0;
-    bound += is_bound_by_processor(scene, *way.result) ? 1 : 0;
-  }
-  return static_cast<double>(bound) > kMost * static_cast<double>(tested);
-}
-
 void judge_processors(Desk& desk) {
   const Bound bound = bound_hosts(desk);
   if (!bound.hosts.empty() && !are_busy_anyway(desk)) {

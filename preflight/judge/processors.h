@@ -5,10 +5,6 @@
 
 namespace chokepoint::preflight {
 
-// Most of what was tested had a core to itself, and that was not enough: as on a machine that plays
-// all hosts.
-bool is_short_of_processors(const Scene& scene);
-
 void judge_processors(Desk& desk);
 
 }  // namespace chokepoint::preflight

@@ -16,7 +16,28 @@ const InterfaceFacts* interface_of(const HostResult& host) {
   return nullptr;
 }
 
-Figure rate_of(const WayResult& way) { return way.alone_mbps ? way.alone_mbps : way.tcp_mbps; }
+Figure rate_of(const WayResult& way) {
+  return way.alone_mbps && way.tcp_mbps ? std::max(way.alone_mbps, way.tcp_mbps)
+         : way.alone_mbps               ? way.alone_mbps
+                                        : way.tcp_mbps;
+}
+
+bool is_bound_by_processor(const Scene& scene, const WayResult& way) {
+  const auto most = static_cast<float>(scene.limits().cpu_percent);
+  return way.limit == TcpLimit::SenderCpu || way.limit == TcpLimit::ReceiverCpu ||
+         way.sender_cpu_percent.value_or(0) >= most || way.receiver_cpu_percent.value_or(0) >= most;
+}
+
+bool is_short_of_processors(const Scene& scene) {
+  constexpr double kHalf = 0.5;
+  std::size_t tested = 0;
+  std::size_t bound = 0;
+  for (const Way& way : scene.ways()) {
+    tested += rate_of(*way.result) ? 1 : 0;
+    bound += is_bound_by_processor(scene, *way.result) ? 1 : 0;
+  }
+  return static_cast<double>(bound) > kHalf * static_cast<double>(tested);
+}
 
 Scene::Scene(const Measured& measured, const Limits& limits)
     : measured_(measured), limits_(limits) {

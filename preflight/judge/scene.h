@@ -49,7 +49,15 @@ class Scene {
 // The host's interface that has this address, or null.
 const InterfaceFacts* interface_of(const HostResult& host);
 
-// What is nearest to the truth: alone where that was tested, else beside the others of its round.
+// What is nearest to the truth: the better of its round and of the test alone. A link that is slow
+// reaches its rate in neither; processors that are shared with others may hinder either.
 Figure rate_of(const WayResult& way);
+
+// Its flows had a core to themselves, and that was not enough.
+bool is_bound_by_processor(const Scene& scene, const WayResult& way);
+
+// Most of what was tested had a core to itself, and that was not enough: as on a machine that plays
+// all hosts.
+bool is_short_of_processors(const Scene& scene);
 
 }  // namespace chokepoint::preflight

@@ -9,6 +9,9 @@ namespace {
 struct Shown {
   std::uint32_t slow = 0;
   std::uint32_t shared = 0;
+  std::uint32_t well = 0;
+
+  bool is_slow_throughout() const { return slow >= 2 && shared + well == 0; }
 };
 
 Speed shown_by(const WayResult& way, double least) {
@@ -25,6 +28,7 @@ Speed shown_by(const WayResult& way, double least) {
 void count(Shown& shown, Speed speed) {
   shown.slow += speed == Speed::Slow ? 1 : 0;
   shown.shared += speed == Speed::Shared ? 1 : 0;
+  shown.well += speed == Speed::Well ? 1 : 0;
 }
 
 class Guess {
@@ -45,6 +49,11 @@ class Guess {
       return shared > slow ? Speed::Shared : Speed::Slow;
     }
     return all_.shared > all_.slow ? Speed::Shared : Speed::Slow;
+  }
+
+  // Of one that was not so slow that this alone would tell.
+  bool is_slow_as_others(const Way& way) const {
+    return out_[way.from].is_slow_throughout() || in_[way.to].is_slow_throughout();
   }
 
  private:
@@ -93,17 +102,17 @@ Speeds speeds_of(const Scene& scene, const Expectations& expectations) {
   }
   for (std::size_t index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
-    if (speeds.speed[index] == Speed::Slow && !way.result->alone_mbps) {
+    if (way.result->alone_mbps) {
+      continue;
+    }
+    if (speeds.speed[index] == Speed::Slow) {
       speeds.speed[index] = guess.of(way);
+    } else if (speeds.speed[index] == Speed::Well && guess.is_slow_as_others(way) &&
+               *way.result->tcp_mbps < expectations.least_in_round(speeds.expected[index])) {
+      speeds.speed[index] = Speed::Slow;
     }
   }
   return speeds;
-}
-
-bool is_bound_by_processor(const Scene& scene, const WayResult& way) {
-  const auto most = static_cast<float>(scene.limits().cpu_percent);
-  return way.limit == TcpLimit::SenderCpu || way.limit == TcpLimit::ReceiverCpu ||
-         way.sender_cpu_percent.value_or(0) >= most || way.receiver_cpu_percent.value_or(0) >= most;
 }
 
 }  // namespace chokepoint::preflight

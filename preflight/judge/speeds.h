@@ -26,7 +26,4 @@ struct Speeds {
 
 Speeds speeds_of(const Scene& scene, const Expectations& expectations);
 
-// Its flows had a core to themselves, and that was not enough.
-bool is_bound_by_processor(const Scene& scene, const WayResult& way);
-
 }  // namespace chokepoint::preflight

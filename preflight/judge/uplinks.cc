@@ -58,6 +58,28 @@ bool crosses(const CutResult& cut, const Groups& groups, std::size_t hosts) {
   });
 }
 
+// The cut's sides, in order; nothing of what a hostile document may have in both or beyond all.
+Groups groups_of(const CutResult& cut, std::size_t hosts) {
+  Groups groups;
+  std::vector<bool> seen(hosts);
+  const auto take = [&](const std::vector<HostIndex>& from, std::vector<HostIndex>& to) {
+    for (const HostIndex host : from) {
+      if (host < hosts && !seen[host]) {
+        seen[host] = true;
+        to.push_back(host);
+      }
+    }
+    std::ranges::sort(to);
+  };
+  take(cut.left, groups.first);
+  take(cut.right, groups.second);
+  if (!groups.first.empty() && !groups.second.empty() &&
+      groups.second.front() < groups.first.front()) {
+    std::swap(groups.first, groups.second);
+  }
+  return groups;
+}
+
 // What the ways of a cut should carry all at once: each what it should alone, and no host more than
 // its port.
 std::optional<double> asked_of(const Desk& desk, const CutResult& cut) {
@@ -118,8 +140,8 @@ void add_rounds(const Desk& desk, const Crossing& crossing, Finding& finding) {
 }
 
 // As on one machine that plays all hosts.
-void doubt(const Desk& desk, Finding& finding) {
-  if (desk.is_short_of_processors) {
+void doubt(bool is_doubtful, Finding& finding) {
+  if (is_doubtful) {
     finding.check.status = Status::Info;
     finding.check.why =
         "the hosts' processors were busy throughout: it may be they, not the network";
@@ -146,8 +168,36 @@ void report(Desk& desk, const Groups& groups, const Crossing& crossing, const Cu
   finding.check.why =
       "within each of the two groups and one pair at a time all is well: what they share between "
       "them carries less than they ask for together";
+  doubt(desk.expectations.are_processors_to_doubt(), finding);
   desk.explain(crossing.slow);
   desk.findings.push_back(std::move(finding));
+}
+
+void judge_groups(Desk& desk, const Groups& groups) {
+  const auto& cuts = desk.scene.measured().cuts;
+  const Crossing crossing = crossing_of(desk, groups);
+  const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
+    return !one.ways.empty() && crosses(one, groups, desk.scene.hosts());
+  });
+  const bool shown = cut != cuts.end() ? falls_short(desk, *cut) : crossing.well_alone > 0;
+  if (!crossing.slow.empty() && shown && crossing.well_alone >= crossing.slow_alone) {
+    report(desk, groups, crossing, cut == cuts.end() ? nullptr : &*cut);
+  }
+}
+
+// Those that the rounds show by themselves, then those that a cut was laid between.
+std::vector<Groups> groups_to_judge(const Desk& desk) {
+  std::vector<Groups> all;
+  if (auto found = find_groups(desk.scene, desk.expectations)) {
+    all.push_back(std::move(*found));
+  }
+  for (const CutResult& cut : desk.scene.measured().cuts) {
+    Groups groups = groups_of(cut, desk.scene.hosts());
+    if (are_groups(desk.scene, desk.expectations, groups)) {
+      all.push_back(std::move(groups));
+    }
+  }
+  return all;
 }
 
 // Cuts that fall short though the rounds show no groups: everybody shares something.
@@ -168,7 +218,7 @@ void judge_other_cuts(Desk& desk) {
   add_cut(desk, *worst, finding);
   finding.check.why =
       "each pair is well alone: something that all share carries less than they ask for together";
-  doubt(desk, finding);
+  doubt(desk.is_short_of_processors, finding);
   if (!is_rate_known(desk)) {
     finding.check.status = Status::Info;
   }
@@ -190,18 +240,10 @@ void report_passed(Desk& desk) {
 }  // namespace
 
 void judge_uplinks(Desk& desk) {
-  const auto groups = find_groups(desk.scene, desk.expectations);
-  const auto& cuts = desk.scene.measured().cuts;
   const std::size_t before = desk.findings.size();
-  if (groups) {
-    const Crossing crossing = crossing_of(desk, *groups);
-    const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
-      return !one.ways.empty() && crosses(one, *groups, desk.scene.hosts());
-    });
-    const bool cut_shows = cut != cuts.end() && falls_short(desk, *cut);
-    const bool shown = cut != cuts.end() ? cut_shows : crossing.well_alone > 0;
-    if (!crossing.slow.empty() && shown && crossing.well_alone >= crossing.slow_alone) {
-      report(desk, *groups, crossing, cut == cuts.end() ? nullptr : &*cut);
+  for (const Groups& groups : groups_to_judge(desk)) {
+    if (desk.findings.size() == before) {
+      judge_groups(desk, groups);
     }
   }
   if (desk.findings.size() == before) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -82,6 +83,8 @@ class Windows {
 
  private:
   std::optional<double> target_of(const Way& way) const;
+  bool waits(Figure share) const;
+  void learn_free_rates();
   void look_at(WayIndex index, const Way& way);
   void look_at(WayIndex index, const Way& way, const Side& side, Figure waited, HostIndex owner);
   std::optional<double> buffer_of(HostIndex host, const Side& side) const;
@@ -89,6 +92,7 @@ class Windows {
   void report_passed();
 
   Desk& desk_;
+  std::array<std::optional<double>, 2> free_mbps_ = {};  // of a local network, of a WAN
   std::map<HostIndex, HeldHost> held_ = {};
   std::size_t looked_at_ = 0;
 };
@@ -104,9 +108,27 @@ std::optional<double> Windows::target_of(const Way& way) const {
       return std::min(from.mbps, to.mbps);
     }
   }
-  // The best of a few is no target: it may be held back itself.
-  return expected.mbps > 0 && expected.basis != Basis::Few ? std::optional(expected.mbps)
-                                                           : std::nullopt;
+  // The best of a few may be held back itself.
+  if (expected.basis == Basis::Few) {
+    return free_mbps_.at(desk_.scene.is_wan(way) ? 1 : 0);
+  }
+  return expected.mbps > 0 ? std::optional(expected.mbps) : std::nullopt;
+}
+
+bool Windows::waits(Figure share) const {
+  return share && *share >= desk_.scene.limits().window_share;
+}
+
+// What flows reach that wait for no buffer.
+void Windows::learn_free_rates() {
+  for (const Way& way : desk_.scene.ways()) {
+    const Figure rate = rate_of(*way.result);
+    if (rate && *rate > 0 && !waits(way.result->window_share) &&
+        !waits(way.result->send_buffer_share)) {
+      std::optional<double>& most = free_mbps_.at(desk_.scene.is_wan(way) ? 1 : 0);
+      most = std::max<double>(most.value_or(0), *rate);
+    }
+  }
 }
 
 std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const {
@@ -125,7 +147,8 @@ void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure w
   const std::optional<double> target = target_of(way);
   const std::optional<double> buffer = buffer_of(owner, side);
   const double allowed = buffer ? window_of(*buffer, side, *way.result) * 8 / 1e6 / rtt_s : 0;
-  if (!waited || *waited < desk_.scene.limits().window_share) {
+  // Nobody can say that a local flow which waits is slow, where no other goes without.
+  if (!waits(waited) || (!target && !desk_.scene.is_wan(way))) {
     return;
   }
   if (target && rate >= desk_.scene.limits().link_share * *target) {
@@ -220,6 +243,7 @@ void Windows::report_passed() {
 }
 
 void Windows::run() {
+  learn_free_rates();
   for (WayIndex index = 0; index < desk_.scene.ways().size(); ++index) {
     look_at(index, desk_.scene.ways()[index]);
   }

@@ -11,26 +11,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/sys/pipe.h"
+
 namespace chokepoint::preflight {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
 constexpr int kTermGraceMs = 5000;
 constexpr int kKillGraceMs = 1000;
-
-struct Pipe {
-  sys::Descriptor read;
-  sys::Descriptor write;
-};
-
-// No child but the one that it is for inherits an end: a leash in a sibling's hand holds nothing.
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(from_errno(errno, "launch", "a pipe"));
-  }
-  return Pipe{sys::Descriptor(ends[0]), sys::Descriptor(ends[1])};
-}
 
 // Everything that is there; true where the other end is closed.
 bool read_all(int fd, std::string& text) {
@@ -65,7 +53,8 @@ void take_lines(std::string& text, bool is_all, Said said) {
 }  // namespace
 
 Result<> Children::start_held(Who who, sys::Spawn spawn, const std::string& first_line) {
-  Result<Pipe> held = make_pipe();
+  // No child but the one that it is for inherits an end: a leash in a sibling's hand holds nothing.
+  Result<sys::Pipe> held = sys::open_pipe("launch", "a pipe");
   if (!held) {
     return std::unexpected(held.error());
   }
@@ -81,7 +70,7 @@ Result<> Children::start_held(Who who, sys::Spawn spawn, const std::string& firs
 Result<> Children::start(Who who, sys::Spawn spawn) { return add(who, std::move(spawn), {}); }
 
 Result<> Children::add(Who who, sys::Spawn spawn, sys::Descriptor held) {
-  Result<Pipe> told = make_pipe();
+  Result<sys::Pipe> told = sys::open_pipe("launch", "a pipe");
   if (!told) {
     return std::unexpected(told.error());
   }

@@ -1,9 +1,8 @@
 #include "preflight/launch/launch.h"
 
-#include <sys/resource.h>
-
 #include <filesystem>
 
+#include "base/sys/descriptor_limit.h"
 #include "preflight/launch/attended.h"
 #include "preflight/launch/copy.h"
 #include "preflight/launch/hosts.h"
@@ -35,14 +34,7 @@ Result<std::filesystem::path> own_program() {
   return path;
 }
 
-// Three for each host.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
+constexpr std::size_t kForEach = 4;  // its input and output, its end, its agent's connection
 
 class Nothing final : public Launch {
  public:
@@ -63,7 +55,10 @@ Result<std::unique_ptr<Launch>> launch(Launcher launcher, const LaunchWanted& wa
   if (!program) {
     return std::unexpected(program.error());
   }
-  raise_descriptor_limit();
+  const std::size_t held = launcher == Launcher::Ssh ? wanted.hosts.size() : 1;
+  if (const Result<> enough = sys::want_descriptors(kForEach * held); !enough) {
+    return std::unexpected(enough.error());
+  }
   return Attended::start(
       std::make_unique<HostsWork>(way_of(launcher), wanted, *program, clock, root), wanted, clock);
 }

@@ -22,9 +22,10 @@ struct InterfaceFacts {
   std::vector<std::string> addresses = {};  // without prefix lengths
   std::vector<std::string> networks = {};   // "10.0.0.0/24", one for each address
   std::optional<std::int64_t> mtu = {};
-  std::optional<double> speed_mbps = {};  // what the link has; nothing where a driver makes it up
-  std::optional<double> pci_mbps = {};    // what the narrowest hop of its slot carries
-  bool is_port = false;                   // real hardware, or a function of it
+  std::optional<double> speed_mbps =
+      {};  // of one flow over the link; nothing where a driver makes it up
+  std::optional<double> pci_mbps = {};  // what the narrowest hop of its slot carries
+  bool is_port = false;                 // real hardware, or a function of it
   bool is_up = false;
 
   bool operator==(const InterfaceFacts&) const = default;

@@ -110,6 +110,5 @@ class Cluster:
 
     def groups(self):
         """The names of each switch's hosts."""
-        at = lambda switch: [name for name in self.names
-                             if self.cables[name].port.host is switch.host]
-        return [at(switch) for switch in self.switches]
+        return [[name for name in self.names if self.cables[name].port.host is switch.host]
+                for switch in self.switches]

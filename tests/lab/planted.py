@@ -56,7 +56,6 @@ class Kind:
     plant: typing.Callable  # of a Draw; the Truth
     topology: dict = dataclasses.field(default_factory=dict)
     is_midway: bool = False  # planted while the preflight is on
-    most_hosts: int = 16
 
 
 def slow(fault):
@@ -107,7 +106,8 @@ def name_of_another(draw):
     others = [name for name in draw.cluster.names if name not in (victim, draw.asker)]
     on, other = draw.random.sample(others, 2)
     faults.name_is_anothers(draw.cluster, victim, on, other)
-    return Truth(("name.elsewhere", "name.differs"), (on, victim), strength=f"{victim} is {other} on {on}")
+    return Truth(("name.elsewhere", "name.differs"), (on, victim),
+                 strength=f"{victim} is {other} on {on}")
 
 
 def buffers(fault):
@@ -131,13 +131,6 @@ def stranger(draw):
     name, kind = draw.host(), draw.random.choice(faults.STRANGERS)
     faults.stranger(draw.cluster, name, kind)
     return Truth(("host.present",), (name,), strength=kind, lost=(name,))
-
-
-def few_processors(draw):
-    name, share = draw.host(), draw.between(0.01, 0.03)
-    draw.closing.callback(faults.few_processors(draw.cluster, name, share).close)
-    return Truth(("host.cpu", "link.rate", "link.oneway", "host.present"), (name,),
-                 strength=f"{share:.1%} of a processor", lost=(name,))
 
 
 def nothing(draw):
@@ -170,6 +163,5 @@ KINDS = {
     "other-version": Kind(on_host(faults.other_version, "host.version", lost=False)),
     "wrong-key": Kind(on_host(faults.wrong_key, "host.present")),
     "stranger": Kind(stranger),
-    "few-processors": Kind(few_processors),
 }
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/sys/pipe.h"
+
 namespace chokepoint::probe::collective {
 namespace {
 
@@ -27,18 +29,11 @@ std::string last_line(std::string text) {
   return text.substr(0, kLongestLine);
 }
 
-struct Pipe {
-  sys::Descriptor read;
-  sys::Descriptor write;
-};
-
-Result<Pipe> open_pipe() {
-  std::array<int, 2> fds{};
-  if (pipe2(fds.data(), O_CLOEXEC) != 0) {
-    return fail(from_errno(errno, "start", "rank"));
+Result<sys::Pipe> open_ear() {
+  Result<sys::Pipe> pipe = sys::open_pipe("start", "rank");
+  if (pipe) {
+    fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
   }
-  Pipe pipe{sys::Descriptor(fds[0]), sys::Descriptor(fds[1])};
-  fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
   return pipe;
 }
 
@@ -69,7 +64,7 @@ Result<> Children::start(const std::vector<std::string>& command, const Seat& se
                    .in = nothing.get(),
                    .out = STDERR_FILENO};
   spawn.environment.emplace_back("LOCAL_WORLD_SIZE", std::to_string(local_ranks));
-  Result<Pipe> words = keep_words_ ? open_pipe() : Pipe{};
+  Result<sys::Pipe> words = keep_words_ ? open_ear() : sys::Pipe{};
   if (!words) {
     return std::unexpected(words.error());
   }

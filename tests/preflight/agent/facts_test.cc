@@ -121,7 +121,11 @@ TEST(Facts, WhatStandsOnPortsIsAsFastAsThey) {
       .nics = {port("a", true),
                port("b", true),
                port("c", false),
-               {.name = "bond0", .kind = NicKind::Bond, .carrier = true, .lower = {"a", "b", "c"}},
+               {.name = "bond0",
+                .kind = NicKind::Bond,
+                .carrier = true,
+                .lower = {"a", "b", "c"},
+                .bond = host::Bond{.mode = "balance-rr"}},
                {.name = "bond0.7", .kind = NicKind::Vlan, .carrier = true, .lower = {"bond0"}},
                {.name = "br0", .kind = NicKind::Bridge, .carrier = true, .lower = {"a", "b"}},
                {.name = "loop", .kind = NicKind::Vlan, .carrier = true, .lower = {"loop"}},
@@ -141,7 +145,7 @@ TEST(Facts, WhatStandsOnPortsIsAsFastAsThey) {
   EXPECT_EQ(real_speed_mbps(network, network.nics[5]), 25'000);
   EXPECT_EQ(real_speed_mbps(network, network.nics[6]), std::nullopt);
   EXPECT_EQ(real_speed_mbps(network, network.nics[7]), 25'000);
-  EXPECT_EQ(real_speed_mbps(network, network.nics[8]), 50'000);
+  EXPECT_EQ(real_speed_mbps(network, network.nics[8]), 25'000);
 }
 
 }  // namespace

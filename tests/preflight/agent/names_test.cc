@@ -22,6 +22,8 @@ Json wait(Names& names) {
   }
 }
 
+Names::UnderWay none() { return std::make_shared<std::atomic<std::size_t>>(0); }
+
 Names::Answer answer(const std::string& name) {
   if (name == "nowhere") {
     return fail(ErrorKind::NotFound, "resolve", name, "Name or service not known");
@@ -30,7 +32,7 @@ Names::Answer answer(const std::string& name) {
 }
 
 TEST(Names, EachHasItsAddressesOrAnErrorInTheOrderAsked) {
-  Names names({"a", "nowhere", "b"}, seconds(60), answer);
+  Names names({"a", "nowhere", "b"}, seconds(60), answer, none());
   const Json document = wait(names);
   EXPECT_EQ(document["schema"], kNamesSchema);
   ASSERT_EQ(document["answers"].size(), 3U);
@@ -45,12 +47,15 @@ TEST(Names, EachHasItsAddressesOrAnErrorInTheOrderAsked) {
 TEST(Names, ManyAreAskedSomeAtATime) {
   const auto at_once = std::make_shared<std::atomic<int>>(0);
   const auto most = std::make_shared<std::atomic<int>>(0);
-  Names names(std::vector<std::string>(512, "a"), seconds(60), [=](const std::string& name) {
-    *most = std::max(most->load(), ++*at_once);
-    std::this_thread::sleep_for(milliseconds(1));
-    --*at_once;
-    return answer(name);
-  });
+  Names names(
+      std::vector<std::string>(512, "a"), seconds(60),
+      [=](const std::string& name) {
+        *most = std::max(most->load(), ++*at_once);
+        std::this_thread::sleep_for(milliseconds(1));
+        --*at_once;
+        return answer(name);
+      },
+      none());
   EXPECT_EQ(wait(names)["answers"].size(), 512U);
   EXPECT_LE(*most, 16);
 }
@@ -58,12 +63,15 @@ TEST(Names, ManyAreAskedSomeAtATime) {
 TEST(Names, WhatIsNotAnsweredInTimeIsToldSo) {
   // Held for longer than the names are waited for, and let go at the end.
   const auto let_go = std::make_shared<std::atomic<bool>>(false);
-  Names names(std::vector<std::string>(40, "slow"), milliseconds(50), [=](const std::string& name) {
-    while (!*let_go) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    return answer(name);
-  });
+  Names names(
+      std::vector<std::string>(40, "slow"), milliseconds(50),
+      [=](const std::string& name) {
+        while (!*let_go) {
+          std::this_thread::sleep_for(milliseconds(1));
+        }
+        return answer(name);
+      },
+      none());
   const Json document = wait(names);
   *let_go = true;
   ASSERT_EQ(document["answers"].size(), 40U);
@@ -74,20 +82,43 @@ TEST(Names, WhatIsNotAnsweredInTimeIsToldSo) {
 
 TEST(Names, OneThatHangsHoldsUpNoOther) {
   const auto let_go = std::make_shared<std::atomic<bool>>(false);
-  Names names({"slow", "a"}, milliseconds(200), [=](const std::string& name) {
-    while (name == "slow" && !*let_go) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    return answer(name);
-  });
+  Names names(
+      {"slow", "a"}, milliseconds(200),
+      [=](const std::string& name) {
+        while (name == "slow" && !*let_go) {
+          std::this_thread::sleep_for(milliseconds(1));
+        }
+        return answer(name);
+      },
+      none());
   const Json document = wait(names);
   *let_go = true;
   EXPECT_EQ(document["answers"][0]["error"]["kind"], "timeout");
   EXPECT_EQ(document["answers"][1]["addresses"].size(), 2U);
 }
 
+TEST(Names, WhatTasksLeaveBehindDoesNotPileUp) {
+  const auto let_go = std::make_shared<std::atomic<bool>>(false);
+  const Names::UnderWay under_way = none();
+  const Names::Resolve held = [=](const std::string& name) {
+    while (!*let_go) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return answer(name);
+  };
+  const std::vector<std::string> hosts(512, "slow");
+  for (int task = 0; task < 20; ++task) {
+    EXPECT_FALSE(Names(hosts, seconds(60), held, under_way).look().value());
+  }
+  EXPECT_EQ(*under_way, Names::kMostUnderWay);
+  Names last({"a"}, seconds(60), answer, under_way);
+  EXPECT_FALSE(last.look().value());
+  *let_go = true;
+  EXPECT_EQ(wait(last)["answers"][0]["addresses"].size(), 2U);
+}
+
 TEST(Names, AddressesAreNamesOfThemselves) {
-  Names names({"127.0.0.1", "::1"}, seconds(60), system_resolver());
+  Names names({"127.0.0.1", "::1"}, seconds(60), system_resolver(), none());
   const Json document = wait(names);
   EXPECT_EQ(document["answers"][0]["addresses"], Json({"127.0.0.1"}));
   EXPECT_EQ(document["answers"][1]["addresses"], Json({"::1"}));

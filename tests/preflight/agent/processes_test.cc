@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <fstream>
@@ -40,6 +41,16 @@ bool ends(pid_t pid) {
     std::this_thread::sleep_for(milliseconds(25));
   }
   return kill(pid, 0) != 0;
+}
+
+// Of a parent that has ended, and left it to this process.
+bool ends_as_orphan(pid_t pid) {
+  pid_t ended = 0;
+  for (int i = 0; i < 400 && ended == 0; ++i) {
+    std::this_thread::sleep_for(milliseconds(25));
+    ended = waitpid(pid, nullptr, WNOHANG);
+  }
+  return ended == pid;
 }
 
 class Processes : public testing::Test {
@@ -106,8 +117,10 @@ class Processes : public testing::Test {
             .rate_bits_per_s = 1e6};
   }
   // A test that takes its time, and the process that is at it.
-  pid_t begin_a_long_one(Client& client) {
+  pid_t begin_a_long_one(Client& client) { return begin_a_long_one(client, port_); }
+  pid_t begin_a_long_one(Client& client, std::uint16_t port) {
     Task task = to_itself(TaskKind::Tcp);
+    task.port = port;
     task.time = seconds(60);
     begin(client, task);
     std::vector<pid_t> below;
@@ -200,6 +213,23 @@ TEST_F(Processes, WhatAServerStartedEndsWithItsCoordinator) {
     child = begin_a_long_one(client);
   }
   EXPECT_TRUE(ends(child));
+}
+
+TEST_F(Processes, WhatAServerStartedEndsWithItHoweverItGoes) {
+  ASSERT_TRUE(sys::adopt_orphans());
+  serve({});
+  std::ignore = coordinator();
+  // The test goes on where its other end is not the one that is killed.
+  sys::Process other = std::move(*server_);
+  const std::uint16_t there = std::exchange(port_, free_port());
+  serve({});
+  Client client = coordinator();
+  const pid_t child = begin_a_long_one(client, there);
+  ASSERT_TRUE(server_->signal(SIGKILL));
+  ASSERT_TRUE(server_->wait());
+  EXPECT_TRUE(ends_as_orphan(child));
+  ASSERT_TRUE(other.signal(SIGTERM));
+  EXPECT_TRUE(other.wait());
 }
 
 TEST_F(Processes, OnALeashTheKeyIsTheFirstLine) {

@@ -74,6 +74,18 @@ TEST(Crew, AKeyThatIsMissingThereIsSaidSo) {
   EXPECT_THAT(describe(went->error), HasSubstr("the server has no key"));
 }
 
+TEST(Crew, WhoWasHeldUpItselfBlamesNobody) {
+  const auto crowd = start({.hosts = 1});
+  CrewOptions options = patient(crowd->hosts());
+  options.connecting = options.handshake = milliseconds(1000);
+  const auto crew = crew_of(options);
+  const auto early = crew->next(net::Patience::of(milliseconds(0)));
+  ASSERT_TRUE(early);
+  ASSERT_FALSE(*early);
+  std::this_thread::sleep_for(milliseconds(1500));
+  EXPECT_TRUE(next<Came>(*crew));
+}
+
 TEST(Crew, AHostThatDiesInTheMidstOfATaskIsLostAlone) {
   const auto crowd = start({.hosts = 2, .ways = {{0, Way::NeverAnswers}}});
   const auto crew = crew_of(patient(crowd->hosts()));

@@ -197,7 +197,7 @@ TEST(Limits, NameThePortThatCameUpSlower) {
 
 TEST(Limits, StandInForPortsThatDoNotKnow) {
   Cluster cluster({.hosts = 2, .speed_mbps = std::nullopt});
-  cluster.way(0, 1, Cluster::slower(2));
+  cluster.way(0, 1, Cluster::slower(1.6));
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
   EXPECT_THAT(troubles_of(cluster, {.host_rates = {{"gpu*", 10'000}}}),
               ElementsAre("link.oneway: from gpu0 to gpu1"));

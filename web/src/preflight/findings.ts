@@ -4,7 +4,8 @@ import type { Ref } from "../document/ref";
 import { command } from "../element/command";
 import { h, type Child } from "../element/h";
 import { facts, folded, note, section } from "../element/parts";
-import { cell, said } from "../element/shown";
+import { said } from "../element/shown";
+import { evidenceTable } from "../table/evidence";
 import { Table } from "../table/table";
 import type { Scene } from "./scene";
 
@@ -22,24 +23,8 @@ const places: Record<string, string> = {
 const mostOpen = 40; // the rest is folded
 
 function evidence(finding: Ref): Child {
-  const rows = finding.at("evidence").items;
-  if (rows.length === 0) {
-    return null;
-  }
-  const table = new Table<Ref>({
-    label: "evidence",
-    rows,
-    columns: [
-      { title: "Evidence", isWide: true, cell: (row) => said(row.at("what")) },
-      {
-        title: "Value",
-        isNumber: true,
-        cell: (row) => cell(row.at("value"), row.at("unit").text ?? ""),
-      },
-      { title: "Source", cell: (row) => said(row.at("from")) },
-    ],
-  });
-  return folded("Evidence", table.element);
+  const table = evidenceTable(finding);
+  return table ? folded("Evidence", table) : null;
 }
 
 function showButton(scene: Scene, index: number): Child {

@@ -3,8 +3,8 @@ import type { Ref } from "../document/ref";
 import { command } from "../element/command";
 import { h, type Child } from "../element/h";
 import { folded, list, section } from "../element/parts";
-import { said, shown, cell } from "../element/shown";
-import { Table } from "../table/table";
+import { said, shown } from "../element/shown";
+import { evidenceTable } from "../table/evidence";
 
 const isWell = (verdict: Ref): boolean => verdict.at("class").text === "compute";
 
@@ -56,24 +56,8 @@ function advice(verdict: Ref): Child {
 }
 
 function evidence(verdict: Ref): Child {
-  const rows = verdict.at("evidence").items;
-  if (rows.length === 0) {
-    return null;
-  }
-  const table = new Table<Ref>({
-    label: "evidence",
-    rows,
-    columns: [
-      { title: "Evidence", isWide: true, cell: (row) => said(row.at("what")) },
-      {
-        title: "Value",
-        isNumber: true,
-        cell: (row) => cell(row.at("value"), row.at("unit").text ?? ""),
-      },
-      { title: "Source", cell: (row) => said(row.at("from")) },
-    ],
-  });
-  return h("div", "evidence", h("h3", {}, "Why"), table.element);
+  const table = evidenceTable(verdict);
+  return table ? h("div", "evidence", h("h3", {}, "Why"), table) : null;
 }
 
 function disproof(verdict: Ref): Child {
