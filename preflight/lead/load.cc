@@ -72,14 +72,6 @@ std::vector<HostIndex> ranks_of_collective(Course& course) {
   return ranks;
 }
 
-// A server of its own at each port: two of them may stand at one address.
-std::string server_of(const Course& course, HostIndex host) {
-  const std::string& address = course.measured.hosts[host].address;
-  const bool has_colons = address.contains(':');
-  return fmt::format(fmt::runtime(has_colons ? "[{}]:{}" : "{}:{}"), address,
-                     course.wanted.hosts[host].port);
-}
-
 std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> hosts) {
   const Hanging hanging(course.measured);
   std::erase_if(hosts,
@@ -167,6 +159,17 @@ void load(Course& course, const plan::Cut& cut) {
   }
 }
 
+// With its port where that is not the one that goes for all.
+std::string rank_at(const Course& course, HostIndex host, std::uint16_t port) {
+  const std::string& address = course.measured.hosts[host].address;
+  const std::uint16_t own = course.wanted.hosts[host].port;
+  if (own == port) {
+    return address;
+  }
+  return address.contains(':') ? fmt::format("[{}]:{}", address, own)
+                               : fmt::format("{}:{}", address, own);
+}
+
 // All wait for one that is frozen, and none can tell which.
 Error hangs(std::size_t ranks) {
   return {.kind = ErrorKind::Timeout,
@@ -201,10 +204,11 @@ void run_collective(Course& course) {
   }
   const plan::Effort& effort = course.wanted.effort;
   Task task{.kind = TaskKind::Collective,
+            .port = course.wanted.hosts[ranks.front()].port,
             .time = effort.collective,
             .bytes = bytes_of_collective(course)};
   for (const HostIndex host : ranks) {
-    task.hosts.push_back(server_of(course, host));
+    task.hosts.push_back(rank_at(course, host, task.port));
   }
   CollectiveResult result{.backend = "gloo", .ranks = static_cast<int>(ranks.size())};
   std::vector<Job> job{

@@ -234,9 +234,21 @@ TEST(Lead, the_first_host_leads_the_collective) {
   const Measured measured = led(agents, wanted_of(4));
   EXPECT_EQ(agents.asked.back().host, 1U);
   EXPECT_EQ(agents.asked.back().task.hosts,
-            (std::vector<std::string>{"10.0.0.2:5210", "10.0.0.3:5210", "10.0.0.4:5210"}));
+            (std::vector<std::string>{"10.0.0.2", "10.0.0.3", "10.0.0.4"}));
   EXPECT_EQ(measured.collective.value().ranks, 3);
   EXPECT_DOUBLE_EQ(measured.collective->bus_mbps.value(), 800);
+}
+
+TEST(Lead, agents_of_a_collective_are_found_at_ports_of_their_own) {
+  FakeAgents agents(2);
+  lead::Wanted wanted = wanted_of(2);
+  wanted.hosts[1].port = 5300;
+  led(agents, wanted);
+  const auto asked = std::ranges::find(agents.asked, TaskKind::Collective,
+                                       [](const Asked& each) { return each.task.kind; });
+  ASSERT_NE(asked, agents.asked.end());
+  EXPECT_EQ(asked->task.port, wanted.hosts[0].port);
+  EXPECT_EQ(asked->task.hosts, (std::vector<std::string>{"10.0.0.1", "10.0.0.2:5300"}));
 }
 
 TEST(Lead, a_collective_that_fails_is_no_pairs_trouble) {
@@ -258,15 +270,6 @@ TEST(Lead, hosts_without_gloo_are_told) {
   const Measured measured = led(agents, wanted_of(3));
   EXPECT_EQ(measured.collective.value().ranks, 2);
   EXPECT_EQ(measured.left_out.at(0), "1 of 3 hosts in the collective: they have no libgloo");
-}
-
-TEST(Lead, a_collective_is_between_the_servers_that_were_named) {
-  FakeAgents agents(3);
-  lead::Wanted wanted = wanted_of(3);
-  wanted.hosts[1].port = 5211;
-  led(agents, wanted);
-  EXPECT_EQ(agents.asked.back().task.hosts,
-            (std::vector<std::string>{"10.0.0.1:5210", "10.0.0.2:5211", "10.0.0.3:5210"}));
 }
 
 TEST(Lead, a_large_cluster_is_sampled) {
