@@ -53,7 +53,12 @@ export function remarksSection({ document, mesh }: Scene): HTMLElement {
       said(each.at("error", "reason")),
     ]);
   const told = [
-    document.at("sampled").isTrue ? [`Not every pair was tested: the plan takes a sample (--seed ${document.at("seed").number ?? "unknown"} takes the same one).`] : null,
+    document.at("sampled").isTrue
+      ? [
+          "Not every pair was tested: the plan takes a sample ",
+          `(--seed ${document.at("seed").number ?? "unknown"} takes the same one).`,
+        ]
+      : null,
     document.at("interrupted").isTrue ? ["It was interrupted before its end."] : null,
   ].filter((each) => each !== null);
   const leftOut = document.at("left_out").items.map((each) => ["Left out: ", said(each)]);
