@@ -15,7 +15,7 @@ LIMITS = """
 [doctor]
 take = "nothing"
 """
-BOUND = re.compile(r"at most ([\d.]+) (s|min)")
+BOUND = re.compile(r"([\d.]+) (s|min) at most")
 SERIOUS = ("WARNING", "CRITICAL")
 START_SECONDS = 3  # beyond what was announced: the program's own start and end
 
