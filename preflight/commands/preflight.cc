@@ -165,9 +165,7 @@ Result<> PreflightCommand::check_launch(const Conduct& made) const {
 
 // Who wants it quick wants an end to it, too, whatever hosts and links do.
 milliseconds PreflightCommand::own_limit(const Conduct& made) const {
-  const plan::Schedule schedule =
-      plan::schedule(made.wanted.effort, made.wanted.hosts.size(), 1, milliseconds(0));
-  return quick_ ? made.appear + std::max(kQuick, 2 * plan::estimate(schedule)) : milliseconds(0);
+  return quick_ ? made.appear + kQuick : milliseconds(0);
 }
 
 Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
