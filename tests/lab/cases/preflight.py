@@ -11,25 +11,25 @@ from checks import holds, same
 from cluster import Cluster
 
 
-def is_right(lab, kind, hosts=4, victim="host3", knows_rates=False, midway_s=4):
+def is_right(lab, kind, hosts=4, victim="host3", midway_s=4, **how):
     one = planted.KINDS[kind]
     cluster = Cluster(lab, hosts, **one.topology).serve()
     with planted.Draw(cluster, random.Random(kind), victim) as draw:
         if one.is_midway:
             truth = []
-            told = preflights.run(cluster, "--quick", knows_rates=knows_rates, after=midway_s,
+            told = preflights.run(cluster, "--quick", **how, after=midway_s,
                                   midway=lambda: truth.append(one.plant(draw)))
             truth = truth[0]
         else:
             truth = one.plant(draw)
-            told = preflights.run(cluster, "--quick", knows_rates=knows_rates)
+            told = preflights.run(cluster, "--quick", **how)
     wrong = list(preflights.complaints(told, truth, cluster))
     holds(not wrong, "\n".join([*wrong, told.text()]))
     return told
 
 
 def test_four_hosts_that_are_well_have_no_finding(lab):
-    is_right(lab, "none")
+    is_right(lab, "none", as_delivered=True)
 
 
 def test_eight_hosts_that_are_well_have_no_finding(lab):
