@@ -85,6 +85,17 @@ TEST(Names, AskedByAddressAreLeftToDoctor) {
   EXPECT_THAT(troubles_of(cluster), ElementsAre("names.own: gpu2"));
 }
 
+TEST(Names, ThatAllHostsDoWithoutAreNobodysFault) {
+  Cluster cluster({.hosts = 4});
+  for (HostIndex host = 0; host < 4; ++host) {
+    cluster.host(host).doctor.push_back(
+        {.id = "names.own", .status = Status::Critical, .subject = "vm", .found = "127.0.0.1"});
+  }
+  const Judgement judgement = judge(cluster.measured(), {}, nullptr);
+  EXPECT_THAT(troubles_of(judgement), IsEmpty());
+  EXPECT_EQ(only(judgement, "names.own").check.status, Status::Info);
+}
+
 TEST(Names, ThatOneHostCannotResolve) {
   Cluster cluster({.hosts = 8});
   cluster.look_up_names();
