@@ -13,6 +13,7 @@ using control::Message;
 using control::Type;
 using std::chrono::milliseconds;
 
+constexpr std::uint32_t kNeverAsked = 4'000'000'000;
 constexpr int kFarTooDeep = 100'000;
 constexpr std::uint32_t kLarge = 3'000'000;
 constexpr std::uint32_t kTooLarge = 64'000'000;
@@ -149,7 +150,7 @@ std::string Guest::request() {
     case Way::Hidden:
       return leave({});
     case Way::Unasked:
-      return good + report(1, R"("document":{})");
+      return good + report(kNeverAsked, R"("document":{})");
     case Way::NeverReads:
       reads_ = false;
       return good;
