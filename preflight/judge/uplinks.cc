@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "preflight/judge/find_groups.h"
 #include "preflight/judge/shell.h"
@@ -200,6 +201,22 @@ std::vector<Groups> groups_to_judge(const Desk& desk) {
   return all;
 }
 
+// A way that is much slower than its way back holds up the acknowledgements of the latter once both
+// are at it: such a cut falls short whatever the hosts share.
+bool has_lopsided_pair(const Desk& desk, const CutResult& cut) {
+  const std::set<std::pair<HostIndex, HostIndex>> at_it(cut.ways.begin(), cut.ways.end());
+  const std::vector<Way>& ways = desk.scene.ways();
+  for (WayIndex index = 0; index < ways.size(); ++index) {
+    const Figure there = rate_of(*ways[index].result);
+    const Figure back = rate_of(*ways[index ^ 1U].result);
+    if (there && back && *there < desk.scene.limits().link_critical_share * *back &&
+        at_it.contains({ways[index].from, ways[index].to})) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Cuts that fall short though the rounds show no groups: everybody shares something.
 void judge_other_cuts(Desk& desk) {
   const CutResult* worst = nullptr;
@@ -219,7 +236,7 @@ void judge_other_cuts(Desk& desk) {
   finding.check.why =
       "each pair is well alone: something that all share carries less than they ask for together";
   doubt(desk.is_short_of_processors, finding);
-  if (!is_rate_known(desk)) {
+  if (!is_rate_known(desk) || has_lopsided_pair(desk, *worst)) {
     finding.check.status = Status::Info;
   }
   desk.findings.push_back(std::move(finding));

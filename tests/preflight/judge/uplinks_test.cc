@@ -30,6 +30,18 @@ CutResult made_cut(HostIndex hosts, double together, double alone) {
   return cut;
 }
 
+// Acknowledgements of what a host receives wait behind what it sends slowly.
+TEST(Cut, WithASlowSenderInItAccusesTheSenderAlone) {
+  Cluster cluster({.hosts = 4, .speed_mbps = 500});
+  cluster.sending(3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 27; });
+  CutResult cut = made_cut(4, 1090, 1520);
+  for (const auto& [from, to] : std::vector(cut.ways)) {
+    cut.ways.emplace_back(to, from);
+  }
+  cluster.measured().cuts.push_back(cut);
+  EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu3 eth0, sending"));
+}
+
 TEST(Groups, AreThoseOfAnUplink) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Cluster cluster({.hosts = 8, .seed = seed});
