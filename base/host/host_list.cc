@@ -130,50 +130,6 @@ Result<std::vector<std::string>> names_of(std::string_view item) {
   return names;
 }
 
-// A name about its last number.
-struct Split {
-  std::string_view before;
-  std::string_view number;
-  std::string_view after;
-};
-
-Split split(std::string_view name) {
-  const std::size_t last = name.find_last_of(kDigits);
-  if (last == std::string_view::npos) {
-    return {name, "", ""};
-  }
-  const std::size_t letter = name.substr(0, last).find_last_not_of(kDigits);
-  const std::size_t first = letter == std::string_view::npos ? 0 : letter + 1;
-  if (last + 1 - first > kMostDigits) {
-    return {name, "", ""};
-  }
-  return {name.substr(0, first), name.substr(first, last + 1 - first), name.substr(last + 1)};
-}
-
-bool are_alike(const Split& a, const Split& b) {
-  return !a.number.empty() && !b.number.empty() && a.before == b.before && a.after == b.after;
-}
-
-bool follows(std::string_view number, std::string_view first, std::size_t steps) {
-  const std::int64_t wanted = number_of(first).value_or(0) + static_cast<std::int64_t>(steps);
-  return fmt::format("{:0{}}", wanted, first.size()) == number;
-}
-
-// What a bracket around these numbers holds.
-std::string ranges_of(const std::vector<std::string_view>& numbers) {
-  std::string text;
-  for (std::size_t first = 0; first < numbers.size();) {
-    std::size_t next = first + 1;
-    while (next < numbers.size() && follows(numbers[next], numbers[first], next - first)) {
-      ++next;
-    }
-    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[first]);
-    text += next - first > 1 ? fmt::format("-{}", numbers[next - 1]) : "";
-    first = next;
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> hosts_of(std::string_view list) {
@@ -197,24 +153,6 @@ Result<std::vector<std::string>> hosts_of(std::string_view list) {
 std::optional<std::string> first_host(std::string_view list) {
   const Result<std::vector<std::string>> hosts = hosts_of(list);
   return hosts ? std::optional(hosts->front()) : std::nullopt;
-}
-
-std::string list_of_hosts(const std::vector<std::string>& hosts) {
-  std::string list;
-  for (std::size_t first = 0; first < hosts.size();) {
-    const Split pattern = split(hosts[first]);
-    std::vector<std::string_view> numbers{pattern.number};
-    std::size_t next = first + 1;
-    for (; next < hosts.size() && are_alike(pattern, split(hosts[next])); ++next) {
-      numbers.push_back(split(hosts[next]).number);
-    }
-    list += list.empty() ? "" : ",";
-    list += numbers.size() == 1
-                ? hosts[first]
-                : fmt::format("{}[{}]{}", pattern.before, ranges_of(numbers), pattern.after);
-    first = next;
-  }
-  return list;
 }
 
 }  // namespace chokepoint::host

@@ -1,4 +1,4 @@
-// Lists of hosts as Slurm writes them, and back. Pure.
+// Lists of hosts as Slurm writes them. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,5 @@ inline constexpr std::size_t kMostListedHosts = 65'536;
 Result<std::vector<std::string>> hosts_of(std::string_view list);
 // The first of them; nothing where it is not such a list.
 std::optional<std::string> first_host(std::string_view list);
-
-// And back, as short as neighbours allow: hosts_of() makes the same names of it.
-std::string list_of_hosts(const std::vector<std::string>& hosts);
 
 }  // namespace chokepoint::host

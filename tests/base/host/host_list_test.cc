@@ -74,22 +74,5 @@ TEST(HostList, TheFirstOfThem) {
   EXPECT_EQ(first_host("gpu[1-2"), std::nullopt);
 }
 
-TEST(HostList, NeighboursAreWrittenAsRanges) {
-  EXPECT_EQ(list_of_hosts({"gpu007", "gpu008", "gpu009", "gpu12", "login1"}),
-            "gpu[007-009,12],login1");
-  EXPECT_EQ(list_of_hosts({"n9", "n10", "n11"}), "n[9-11]");
-  EXPECT_EQ(list_of_hosts({"n1.site", "n2.site", "n2.home"}), "n[1-2].site,n2.home");
-  EXPECT_EQ(list_of_hosts({"a", "b"}), "a,b");
-  EXPECT_EQ(list_of_hosts({}), "");
-}
-
-TEST(HostList, WhatIsWrittenIsReadTheSame) {
-  for (const Names& names :
-       {Names{"n1", "n01", "n2"}, Names{"n99", "n100", "n101"}, Names{"a1b", "a1b", "a2b"},
-        Names{"1", "2", "x"}, Names{"n123456789012", "n123456789013"}}) {
-    EXPECT_EQ(hosts_of(list_of_hosts(names)).value(), names);
-  }
-}
-
 }  // namespace
 }  // namespace chokepoint::host
