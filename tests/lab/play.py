@@ -12,17 +12,35 @@ import tempfile
 
 import played_checks
 import scenario
+from checks import holds, same
 from lab import Failed, Skipped
 from run import SKIPPED, with_lab
 from scenario_command import told
 from training import Player
 
 
-def diagnosed(program, records):
+# No path is wide-area, any is, and what is by default.
+JUDGING = (["--wan-rtt-ms", "10000"], ["--wan-rtt-ms", "0.000001"], [])
+
+
+def output(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+def diagnosed(program, records, judging=()):
     """The class of the verdict."""
-    told = subprocess.run([program, "diagnose", records, "--json"], check=True,
-                          capture_output=True, text=True, timeout=30).stdout
-    return json.loads(told)["verdict"]["class"]
+    return json.loads(output(program, "diagnose", records, "--json", *judging))["verdict"]["class"]
+
+
+def diagnosed_by_all(program, records):
+    """The class of the verdict by default; the commands that say one agree, however it is judged."""
+    for judging in JUDGING:
+        verdict = diagnosed(program, records, judging)
+        compared = json.loads(output(program, "compare", records, "--json", *judging))
+        same(compared["runs"][0]["verdict"]["class"], verdict, f"compare {judging}")
+        exported = output(program, "export", records, "--to", "prometheus", *judging)
+        holds(f'class="{verdict}"' in exported, f"export {judging} does not say {verdict}")
+    return verdict
 
 
 def play(program, path):
@@ -35,7 +53,7 @@ def play(program, path):
             result = Player(lab, one, pathlib.Path(folder), is_watched=True).play()
             print(told(one, result))
             played_checks.all_of(one, result)
-            verdicts.append(diagnosed(program, result.records))
+            verdicts.append(diagnosed_by_all(program, result.records))
 
     with_lab(program, test)
     wanted = one.expected.verdict or [one.truth["class"]]

@@ -33,7 +33,7 @@ def watched(lab, link, count, **how):
     return taps, done
 
 
-def test_a_clean_path_has_nothing_to_tell_but_its_round_trip(lab):
+def measure_a_clean_path_has_nothing_to_tell_but_its_round_trip(lab):
     """So far that what a busy machine adds to the round trip is little beside it."""
     way = Way(delay_ms=30)
     taps, transfer = watched(lab, joined(lab, way, way), 2 * MEGABYTE, send_buffer=200_000)
@@ -164,7 +164,7 @@ def test_a_small_window_is_full_and_a_reader_that_stops_closes_it(lab):
     holds(flow["b_to_a"]["zero_windows"] >= 1, "no closed window was seen")
 
 
-def test_a_queue_in_the_path_shows_in_the_round_trip(lab):
+def measure_a_queue_in_the_path_shows_in_the_round_trip(lab):
     """A window larger than the path holds stands in the queue, as long as the transfer goes on."""
     link = joined(lab, there(rate_mbps=5, queue_bytes=MEGABYTE), BACK)
     taps, transfer = watched(lab, link, MEGABYTE // 2, receive_buffer=65_536)

@@ -47,9 +47,9 @@ def are_one_again(records, before):
         near(found, wanted, MOST_US / wanted, f"offset at the {moment} moment")
 
 
-def test_clocks_are_one_on_a_link(lab):
+def measure_clocks_are_one_on_a_link(lab):
     are_one(lab, "clean-dp")
 
 
-def test_clocks_are_one_over_a_long_way(lab):
+def measure_clocks_are_one_over_a_long_way(lab):
     are_one(lab, "wan-15ms")

@@ -38,7 +38,7 @@ def all_at_once(cluster, ways):
     return [json.loads(process.stdout())["throughput_mbps"] for process in started]
 
 
-def test_a_slow_cable_is_slow_one_way_and_only_for_its_host(lab):
+def measure_a_slow_cable_is_slow_one_way_and_only_for_its_host(lab):
     cluster = Cluster(lab, 4, rate_mbps=200).serve()
     cluster_faults.slow_sending(cluster, "host2")
     for ways, rates in (((("host1", "host2"), ("host3", "host4")), (200, 200)),
@@ -47,7 +47,7 @@ def test_a_slow_cable_is_slow_one_way_and_only_for_its_host(lab):
             near(found, rate * GOODPUT, 0.1, f"from {way[0]} to {way[1]}")
 
 
-def test_two_groups_share_their_uplink(lab):
+def measure_two_groups_share_their_uplink(lab):
     cluster = Cluster(lab, 4, rate_mbps=200, groups=2).serve()
     cluster_faults.slow_uplink(cluster, times=4)
     same(cluster.groups(), [["host1", "host2"], ["host3", "host4"]], "groups")

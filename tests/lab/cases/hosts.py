@@ -35,7 +35,7 @@ def test_both_families_answer_from_the_first_packet(lab):
             same(receiver.recv(16), b"first", f"from {near}")
 
 
-def test_a_token_bucket_holds_its_rate_each_way(lab):
+def measure_a_token_bucket_holds_its_rate_each_way(lab):
     left, right, link = pair(lab, rate_mbps=200, back_mbps=50)
     lab.needs("iperf3")
     right.serve(["iperf3", "-s"], port=5201)

@@ -21,7 +21,7 @@ def probe(host, *words):
     return host.json([*PROBE, *words, "--json"], timeout=60)
 
 
-def test_idle_it_is_the_round_trip(lab):
+def measure_idle_it_is_the_round_trip(lab):
     left, _, wire = wired(lab, Way(delay_ms=4), Way(delay_ms=11))
     for address in (wire.b.ipv4, wire.b.ipv6):
         told = probe(left, address, "--idle-only", "--idle", "0.5")
@@ -32,7 +32,7 @@ def test_idle_it_is_the_round_trip(lab):
         same(told["rpm"], None, "RPM without load")
 
 
-def test_a_long_queue_is_found_on_the_way_that_has_it(lab):
+def measure_a_long_queue_is_found_on_the_way_that_has_it(lab):
     # 50 ms of queue at 20 Mb/s there, and 2 ms back.
     left, _, wire = wired(lab, Way(rate_mbps=20, queue_bytes=125_000),
                           Way(rate_mbps=200, queue_bytes=50_000))

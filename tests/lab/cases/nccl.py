@@ -60,7 +60,7 @@ def two_hosts(lab, rate_mbps=None):
     return lab.link(left, right, rate_mbps=rate_mbps)
 
 
-def test_collectives_stand_in_the_record_with_all_that_nccl_tells(lab):
+def measure_collectives_stand_in_the_record_with_all_that_nccl_tells(lab):
     job = Job(lab, two_hosts(lab), "--bytes", 400_000, "--compute-ms", 20,
               environment={"CHOKEPOINT_NCCL_WINDOW": "all"}).wait()
     told = {}
@@ -83,26 +83,26 @@ def test_collectives_stand_in_the_record_with_all_that_nccl_tells(lab):
     between(sorted(apart)[len(apart) // 2], 0, 3, "ms between the two ends of a collective")
 
 
-def test_a_full_link_is_the_verdict(lab):
+def measure_a_full_link_is_the_verdict(lab):
     job = Job(lab, two_hosts(lab, 1000), "--bytes", 3_000_000, "--compute-ms", 30).wait()
     verdict = job.diagnosis()["verdict"]
     same(verdict["class"], "lan-bandwidth", verdict)
 
 
-def test_computing_is_the_verdict_where_the_link_is_fast(lab):
+def measure_computing_is_the_verdict_where_the_link_is_fast(lab):
     job = Job(lab, two_hosts(lab), "--bytes", 400_000, "--compute-ms", 80).wait()
     verdict = job.diagnosis()["verdict"]
     same(verdict["class"], "compute", verdict)
 
 
-def test_who_comes_late_is_named(lab):
+def measure_who_comes_late_is_named(lab):
     job = Job(lab, two_hosts(lab), "--bytes", 400_000, "--compute-ms", 60, late=(1, 40)).wait()
     verdict = job.diagnosis()["verdict"]
     same((verdict["class"], verdict["where"]["rank"]), ("straggler", 1), verdict)
     between(verdict["lost_ms_per_step"], 30, 50, "ms lost a step")
 
 
-def test_of_several_ranks_on_a_host_the_late_one_is_named(lab):
+def measure_of_several_ranks_on_a_host_the_late_one_is_named(lab):
     job = Job(lab, two_hosts(lab), "--bytes", 200_000, "--compute-ms", 60, late=(2, 40),
               each=2).wait()
     with job.record("right") as record:

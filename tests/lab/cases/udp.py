@@ -36,7 +36,7 @@ def hold_together(told):
     holds(told["packets_sent"] > 0, "nothing was sent")
 
 
-def test_both_ways_at_the_rate_asked_for(lab):
+def measure_both_ways_at_the_rate_asked_for(lab):
     left, _, link = linked(lab)
     told = probe(left, link.b.ipv4, "--both", "--rate", "20M", "--time", "1")
     for way in ("send", "receive"):
@@ -70,7 +70,7 @@ def test_what_the_wire_loses_is_what_is_lost(lab):
     same(told["limit"], "path", told["summary"])
 
 
-def test_the_clocks_are_known_as_well_as_it_says(lab):
+def measure_the_clocks_are_known_as_well_as_it_says(lab):
     left, wire = wired(lab, Way(delay_ms=4), Way(delay_ms=11))
     told = probe(left, wire.b.ipv4, "--rate", "5M", "--time", "0.5")
     near(told["rtt_min_ms"], 15, 0.1, "round trip, ms")
@@ -80,7 +80,7 @@ def test_the_clocks_are_known_as_well_as_it_says(lab):
         near(delay["median"], 4, (told["clock_uncertainty_ms"] + 1) / 4, "delay there, ms")
 
 
-def test_a_search_finds_the_narrow_wire(lab):
+def measure_a_search_finds_the_narrow_wire(lab):
     left, wire = wired(lab, Way(rate_mbps=50, queue_bytes=60_000))
     told = probe(left, wire.b.ipv4, "--time", "1")
     hold_together(told)
@@ -91,7 +91,7 @@ def test_a_search_finds_the_narrow_wire(lab):
     holds(told["search"]["failed_at_mbps"] > told["throughput_mbps"], "what failed is more")
 
 
-def test_a_full_interface_of_the_senders_own_is_named(lab):
+def measure_a_full_interface_of_the_senders_own_is_named(lab):
     left, _, link = linked(lab, rate_mbps=20)
     told = probe(left, link.b.ipv4, "--rate", "60M", "--time", "1")
     hold_together(told)

@@ -10,7 +10,7 @@
 
 #include "analysis/load/run_data.h"
 #include "analysis/timeline/clocks.h"
-#include "base/record/run.h"
+#include "base/record/reader.h"
 
 namespace chokepoint::analysis {
 namespace {
