@@ -2,7 +2,8 @@
 """Adds up what the stages of scripts/test left behind.
 
 For each stage there is STAGE.xml, JUnit as ctest writes it, or STAGE.note, one line
-"failed<TAB>reason" or "skipped<TAB>reason" for a stage that never came to its tests. Where
+"failed<TAB>reason" or "skipped<TAB>reason" for a stage that never came to its tests. A program of
+Google Test is one test for ctest; its cases are counted one by one, as it names them. Where
 STAGE-again.xml is, it holds the few that failed and were run once more with nothing beside them:
 those that pass then count as passed and are named. What a sanitizer reported stays failed, since a
 race need not show twice.
@@ -28,12 +29,8 @@ class Outcome:
 
 
 def skip_reason(output):
-    """GoogleTest says "FILE:LINE: Skipped" and the reason below; our own tests "skipped: reason"."""
     own = re.search(r"^skipped: (.+)$", output, re.MULTILINE)
-    if own:
-        return own.group(1)
-    google = re.search(r": Skipped\n(.*?)\n*\[ ", output, re.DOTALL)
-    return " ".join(google.group(1).split()) if google and google.group(1).strip() else "no reason given"
+    return own.group(1) if own else "no reason given"
 
 
 def outcome(stage, case):
@@ -46,6 +43,33 @@ def outcome(stage, case):
     if message.startswith("SKIP_"):
         return Outcome(stage, case.get("name"), "skipped", skip_reason(output))
     return Outcome(stage, case.get("name"), "failed", f"{message}\n{output}".strip())
+
+
+# What Google Test says of a case between "[ RUN      ] Suite.Case" and the verdict, as far as it came.
+CASE = re.compile(r"^\[ RUN      \] (\S+)\n(.*?)(?:^\[ +(OK|FAILED|SKIPPED) +\] \1\b|(?=^\[ RUN)|\Z)",
+                  re.MULTILINE | re.DOTALL)
+STATUS = {"OK": "passed", "SKIPPED": "skipped", "FAILED": "failed", None: "failed"}
+
+
+def cases(stage, whole, output):
+    """The cases of a program of Google Test; what went wrong beside them stands under its own name."""
+    found = []
+    for name, text, verdict in CASE.findall(output):
+        status = STATUS[verdict or None]
+        if status == "skipped":
+            reason = re.search(r": Skipped\n(.*)", text, re.DOTALL)
+            text = " ".join(reason.group(1).split()) if reason else ""
+            text = text or "no reason given"
+        found.append(Outcome(stage, f"{whole.name}: {name}", status, "" if status == "passed" else text))
+    if whole.status == "failed" and all(o.status != "failed" for o in found):
+        found.append(whole)
+    return found or [whole]
+
+
+def expanded(stage, case):
+    output = case.findtext("system-out") or ""
+    whole = outcome(stage, case)
+    return cases(stage, whole, output) if "[==========] Running" in output else [whole]
 
 
 def outcomes(folder, stage):
@@ -65,15 +89,24 @@ def outcomes(folder, stage):
 
 
 def read(results, stage):
-    return [outcome(stage, case) for case in ElementTree.parse(results).getroot().iter("testcase")]
+    return [o for case in ElementTree.parse(results).getroot().iter("testcase")
+            for o in expanded(stage, case)]
 
 
 def merged(first, again):
+    """The first run with what the second one made good. Programs that did not come to their end the
+    first time have cases in the second one alone."""
     mended = {o.name for o in again if o.status == "passed"}
+    failed = {o.name for o in again if o.status == "failed"}
     for o in first:
-        if o.status == "failed" and o.name in mended and not SANITIZER.search(o.text):
+        # A program that broke down as a whole is mended where it came to its end without a failure.
+        came_to_its_end = (any(name.startswith(f"{o.name}: ") for name in mended)
+                           and not any(name.startswith(o.name) for name in failed))
+        if (o.status == "failed" and (o.name in mended or came_to_its_end)
+                and not SANITIZER.search(o.text)):
             o.status, o.was_again = "passed", True
-    return first
+    known = {o.name for o in first}
+    return first + [o for o in again if o.name not in known]
 
 
 def totals(found):

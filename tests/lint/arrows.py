@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Fails on an include, or a link between folders, against the design's arrows.
 
-usage: arrows.py [ROOT]
+usage: arrows.py [--write] [ROOT]
+
+A folder is what chokepoint_folder names in a CMakeLists.txt, and its USES are its arrows: it may
+include what it uses, and what that uses. Between the parts only the arrows of PARTS are allowed, and
+no arrow leads back. docs/design.md shows the arrows within each part; --write brings it up to date.
 """
 import dataclasses
 import os
@@ -9,35 +13,14 @@ import pathlib
 import re
 import sys
 
-# Folder → what it may include besides itself. A folder named here speaks for those below it that
-# are not named themselves.
-ARROWS = {
-    "base/sys": [],
-    "base/math": ["base/sys"],
-    "base/net": ["base/sys", "base/math"],
-    "base/host": ["base/sys", "base/math", "base/net"],
-    "base/gpu": ["base/sys"],
-    "base/cli": ["base/sys", "base/math", "base/net"],
-    "base/page": ["base/sys", "base/cli"],
-    "base/checks": ["base/sys", "base/math", "base/net", "base/host", "base/cli"],
-    "base/record": ["base/sys", "base/math", "base/host"],
-    "base/control": ["base/sys", "base/math", "base/net", "base/cli"],
-    "base/baseline": ["base/sys", "base/host", "base/cli", "base/record"],
+# Part → the parts that its folders may use besides their own.
+PARTS = {
+    "base": [],
     "probe": ["base"],
     "capture": ["base"],
     "rdma": ["base"],
     "analysis": ["base"],
     "preflight": ["base"],
-    "preflight/result": ["base"],
-    "preflight/task": ["base"],
-    "preflight/plan": ["base", "preflight/result"],
-    "preflight/agent": ["base", "preflight/result", "preflight/task"],
-    "preflight/agents": ["base", "preflight/result", "preflight/task"],
-    "preflight/lead": ["base", "preflight/result", "preflight/task", "preflight/plan",
-                       "preflight/agents"],
-    "preflight/judge": ["base", "preflight/result"],
-    "preflight/report": ["base", "preflight/result", "preflight/judge"],
-    "preflight/launch": ["base"],
     "main.cc": ["base", "probe", "capture", "rdma", "analysis", "preflight"],
     "tests": ["base", "probe", "capture", "rdma", "analysis", "preflight"],
 }
@@ -57,6 +40,8 @@ RESERVED_LIBRARIES = {
 }
 
 NOT_SOURCES = {"build", "docs", "scripts", "packaging", "cmake"}
+DESIGN = "docs/design.md"
+BEGIN, END = "<!-- arrows -->\n```\n", "```\n<!-- end of arrows -->"
 
 
 @dataclasses.dataclass(order=True)
@@ -69,78 +54,13 @@ class Violation:
         return f"{self.path}:{self.line}: {self.message}"
 
 
-def below(path, folder):
-    return path == folder or path.startswith(folder + "/")
-
-
-def ruled_by(path):
-    """The most particular folder of ARROWS that speaks for this path, if any."""
-    return max((folder for folder in ARROWS if below(path, folder)), key=len, default=None)
-
-
-def may_reach(path, target):
-    rule = ruled_by(path)
-    return below(target, rule) or any(below(target, folder) for folder in ARROWS[rule])
-
-
-def reserved_for(name, table):
-    return next((folder for pattern, folder in table.items() if re.fullmatch(pattern, name)), None)
-
-
-def against_arrows(path, target):
-    if may_reach(path, target):
-        return None
-    allowed = ", ".join(ARROWS[ruled_by(path)]) or "nothing else"
-    return f"{target} is out of reach: {ruled_by(path)} may include {allowed}"
-
-
-def against_reservation(path, name, table):
-    folder = reserved_for(name, table)
-    if folder is None or below(path, folder) or below(path, "tests"):
-        return None
-    return f"{name} is for {folder} alone"
-
-
-def judge_include(root, path, quote, header):
-    if (root / header).is_file():
-        return against_arrows(path, header)
-    if quote == '"':
-        return f"\"{header}\" is no file of this tree; name it from the root"
-    return against_reservation(path, header, RESERVED_HEADERS)
-
-
-def judge_source(root, path):
-    if ruled_by(path) is None:
-        yield Violation(path, 1, "its folder has no arrows; give it some in tests/lint/arrows.py")
-        return
-    lines = (root / path).read_text(errors="replace").splitlines()
-    for number, line in enumerate(lines, start=1):
-        include = re.match(r"\s*#\s*include(?:_next)?\s*([\"<])([^\">]+)[\">]", line)
-        message = include and judge_include(root, path, include.group(1), include.group(2))
-        if message:
-            yield Violation(path, number, message)
-
-
-def folder_targets(root):
-    """CMake targets are named after their folders, with '_' for '/'."""
-    folders = [str(pathlib.PurePath(path).parent) for path in files(root)
-               if path.endswith("/CMakeLists.txt")]
-    return {folder.replace("/", "_"): folder for folder in folders}
-
-
-def judge_links(root, path, targets):
-    folder = str(pathlib.PurePath(path).parent)
-    text = re.sub(r"#.*", "", (root / path).read_text())
-    if ruled_by(folder) is None:
-        return
-    for call in re.finditer(r"(?:chokepoint_folder|target_link_libraries)\s*\(([^)]*)\)", text):
-        line = text.count("\n", 0, call.start()) + 1
-        for word in call.group(1).split():
-            target = targets.get(word)
-            message = (against_arrows(folder, target) if target
-                       else against_reservation(folder, word, RESERVED_LIBRARIES))
-            if message:
-                yield Violation(path, line, message)
+@dataclasses.dataclass
+class Folder:
+    path: str
+    place: str  # the CMakeLists.txt that names it, and the line
+    line: int
+    uses: list  # folders
+    libraries: list  # others' targets
 
 
 def files(root):
@@ -153,20 +73,173 @@ def files(root):
             yield str(pathlib.Path(folder, name).relative_to(root))
 
 
+def part_of(path):
+    return path.split("/")[0]
+
+
+class Tree:
+    """The folders that CMake knows, and what each may include."""
+
+    KEYWORDS = {"USES", "LINKS", "SOURCES", "EXCEPT", "BARE", "SEPARATE"}
+
+    def __init__(self, root):
+        self.root = root
+        self.folders = {}
+        for path in files(root):
+            if path.endswith("CMakeLists.txt"):
+                self.read(path)
+        targets = {folder.replace("/", "_"): folder for folder in self.folders}
+        for folder in self.folders.values():
+            words = folder.uses + folder.libraries
+            folder.uses = [targets[word] for word in words if word in targets]
+            folder.libraries = [word for word in words if word not in targets]
+
+    def read(self, path):
+        text = re.sub(r"#.*", "", (self.root / path).read_text())
+        for call in re.finditer(r"chokepoint_folder\s*\(([^)]*)\)", text):
+            name, *words = call.group(1).split()
+            lists = {"": []}
+            now = lists[""]
+            for word in words:
+                if word in self.KEYWORDS:
+                    now = lists.setdefault(word, [])
+                else:
+                    now.append(word)
+            line = text.count("\n", 0, call.start()) + 1
+            self.folders[name] = Folder(name, path, line, lists.get("USES", []),
+                                        lists.get("LINKS", []))
+
+    def owner(self, path):
+        """The folder that a file belongs to; a module's folder belongs to the one above."""
+        found = [folder for folder in self.folders if path.startswith(folder + "/")]
+        return max(found, key=len, default=None)
+
+    def reach(self, folder):
+        found, left = set(), [folder]
+        while left:
+            at = left.pop()
+            if at not in found:
+                found.add(at)
+                left += self.folders[at].uses
+        return found
+
+    def cycles(self):
+        for name, folder in sorted(self.folders.items()):
+            for used in folder.uses:
+                if used != name and name in self.reach(used):
+                    yield Violation(folder.place, folder.line,
+                                    f"{name} and {used} lead to each other")
+
+    def drawn(self):
+        """The arrows within each part, as docs/design.md shows them."""
+        lines = []
+        for part in PARTS:
+            own = [name for name in self.folders if part_of(name) == part and part != "tests"]
+            width = max(map(len, own), default=0)
+            for name in own:
+                used = [use for use in self.folders[name].uses if part_of(use) == part]
+                indirect = set().union(*(self.reach(use) - {use} for use in used), set())
+                direct = [use.removeprefix(part + "/") for use in used if use not in indirect]
+                shown = f"{name:{width}}  ← {', '.join(sorted(direct))}" if direct else name
+                lines.append(shown)
+            if own:
+                lines.append("")
+        return "\n".join(lines[:-1]) + "\n"
+
+
+def reserved_for(name, table):
+    return next((folder for pattern, folder in table.items() if re.fullmatch(pattern, name)), None)
+
+
+def against_reservation(path, name, table):
+    folder = reserved_for(name, table)
+    if folder is None or path == folder or path.startswith(folder + "/") or part_of(path) == "tests":
+        return None
+    return f"{name} is for {folder} alone"
+
+
+def against_parts(path, target):
+    if part_of(path) not in PARTS:
+        return f"{part_of(path)} is no part of the design; give it arrows in tests/lint/arrows.py"
+    if part_of(target) in [part_of(path), *PARTS[part_of(path)]]:
+        return None
+    allowed = ", ".join(PARTS[part_of(path)]) or "nothing else"
+    return f"{target} is out of reach: {part_of(path)} may use {allowed}"
+
+
+def against_uses(tree, path, target):
+    mine, theirs = tree.owner(path), tree.owner(target)
+    if mine is None or theirs is None or part_of(path) in ("tests", "main.cc"):
+        return None
+    if theirs in tree.reach(mine):
+        return None
+    return f"{target} is out of reach: {mine} does not use {theirs} ({tree.folders[mine].place})"
+
+
+def judge_include(tree, path, quote, header):
+    if (tree.root / header).is_file():
+        return against_parts(path, header) or against_uses(tree, path, header)
+    if quote == '"':
+        return f"\"{header}\" is no file of this tree; name it from the root"
+    return against_reservation(path, header, RESERVED_HEADERS)
+
+
+def judge_source(tree, path):
+    if part_of(path) not in PARTS:
+        yield Violation(path, 1, "its folder has no arrows; give it some in tests/lint/arrows.py")
+        return
+    lines = (tree.root / path).read_text(errors="replace").splitlines()
+    for number, line in enumerate(lines, start=1):
+        include = re.match(r"\s*#\s*include(?:_next)?\s*([\"<])([^\">]+)[\">]", line)
+        message = include and judge_include(tree, path, include.group(1), include.group(2))
+        if message:
+            yield Violation(path, number, message)
+
+
+def judge_links(tree):
+    for folder in tree.folders.values():
+        for used in folder.uses:
+            message = against_parts(folder.path, used)
+            if message:
+                yield Violation(folder.place, folder.line, message)
+        for library in folder.libraries:
+            message = against_reservation(folder.path, library, RESERVED_LIBRARIES)
+            if message:
+                yield Violation(folder.place, folder.line, message)
+    yield from tree.cycles()
+
+
+def judge_design(tree):
+    design = tree.root / DESIGN
+    if not design.exists():
+        return
+    text = design.read_text()
+    if BEGIN + tree.drawn() + END not in text:
+        yield Violation(DESIGN, 1, "does not show the arrows as they are: tests/lint/arrows.py --write")
+
+
+def write_design(tree):
+    design = tree.root / DESIGN
+    before, _, rest = design.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    design.write_text(before + BEGIN + tree.drawn() + END + after)
+
+
 def violations(root):
-    targets = folder_targets(root)
-    found = []
+    tree = Tree(root)
+    found = list(judge_links(tree)) + list(judge_design(tree))
     for path in files(root):
-        if path.endswith((".cc", ".h", ".cpp", ".hpp", ".c", ".cu")):
-            found += judge_source(root, path)
-        elif path.endswith("/CMakeLists.txt"):
-            found += judge_links(root, path, targets)
+        if path.endswith((".cc", ".h", ".cpp", ".hpp", ".c", ".cu", ".def")):
+            found += judge_source(tree, path)
     return found
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
-    found = violations(root.resolve())
+    words = [word for word in sys.argv[1:] if word != "--write"]
+    root = pathlib.Path(words[0] if words else pathlib.Path(__file__).parents[2]).resolve()
+    if "--write" in sys.argv[1:]:
+        write_design(Tree(root))
+    found = violations(root)
     for violation in found:
         print(violation)
     return 1 if found else 0

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""clang-tidy over the sources of a built tree, on all cores.
+"""clang-tidy over the translation units of a built tree, on all cores: folders where those are one
+unit, else single sources.
 
-usage: tidy.py BUILD [tests]
+usage: tidy.py BUILD [product | tests | FILE…]
 
-Product sources, or with "tests" those below tests/.
+The product's units (default), those below tests/, or those of the product that a FILE is part of.
 
-A source that was clean costs nothing until it changes, or a header of this tree that it includes,
-or its flags, or .clang-tidy, or the tool: a stamp in BUILD/lint/tidy… holds the hash of all these.
+A unit that was clean costs nothing until a file of this tree changes that it includes, or its flags,
+or .clang-tidy, or the tool: a stamp in BUILD/lint holds the hash of all these.
 """
 import concurrent.futures
 import hashlib
@@ -69,16 +70,17 @@ def contents(paths):
 
 
 class Unit:
-    """One source, and the stamp that says it was clean."""
+    """One translation unit, and the stamp that says it was clean."""
 
     def __init__(self, build, command, paths, common, stamps):
         self.source = pathlib.Path(command["file"])
         self.commands = stamps
+        self.files = set(of_this_tree(build, paths or [])) | {self.source}
         key = [str(self.source), command["command"], common]
-        # A source whose headers are not known is looked at every time.
+        # A unit whose headers are not known is looked at every time.
         self.stamp = None
         if paths:
-            key += contents(list(of_this_tree(build, paths)) + [self.source])
+            key += contents(self.files)
             digest = hashlib.sha256("\n".join(key).encode()).hexdigest()
             self.stamp = stamps / digest
 
@@ -95,10 +97,16 @@ def units(build, tests, stamps):
                 for command in json.loads((build / "compile_commands.json").read_text())]
     (stamps / "compile_commands.json").write_text(json.dumps(commands))
     return [Unit(build, command, known.get(object_of(command)), common, stamps)
-            for command in commands
-            if pathlib.Path(command["file"]).is_relative_to(ROOT)
-            and pathlib.Path(command["file"]).is_relative_to(ROOT / "tests") == tests
-            and not pathlib.Path(command["file"]).is_relative_to(build)]
+            for command in commands if is_wanted(build, command, tests)]
+
+
+def is_wanted(build, command, tests):
+    """Not what is generated, but for the list of a folder's sources that is compiled as one."""
+    source = pathlib.Path(command["file"])
+    is_generated = source.is_relative_to(build)
+    if is_generated and source.parent.name != "Unity":
+        return False
+    return source.relative_to(build if is_generated else ROOT).is_relative_to("tests") == tests
 
 
 def look(unit):
@@ -111,6 +119,12 @@ def look(unit):
     return done.stdout or done.stderr
 
 
+def is_part(unit, files):
+    """Sources, which stand in one unit; and headers beside them, which other units include, too."""
+    own = {path.parent for path in unit.files if path.suffix == ".cc"}
+    return any(path in unit.files and path.parent in own for path in files)
+
+
 def forget_all_but(stamps, kept):
     wanted = {unit.stamp for unit in kept}
     for stamp in stamps.iterdir():
@@ -119,21 +133,26 @@ def forget_all_but(stamps, kept):
 
 
 def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["tests"]):
+    if len(sys.argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
     if not shutil.which(TOOL):
         print(f"skipped: {TOOL} is missing: ./scripts/setup installs it")
         return SKIPPED
     build = pathlib.Path(sys.argv[1]).resolve()
-    tests = sys.argv[2:] == ["tests"]
+    what = sys.argv[2:] or ["product"]
+    tests = what == ["tests"]
     stamps = build / "lint" / ("tidy-tests" if tests else "tidy")
     stamps.mkdir(parents=True, exist_ok=True)
 
     every = units(build, tests, stamps)
     forget_all_but(stamps, every)
-    changed = [unit for unit in every if not unit.is_clean()]
-    print(f"{len(every)} sources, {len(changed)} of them to look at", flush=True)
+    if what not in (["product"], ["tests"]):
+        files = {pathlib.Path(word).resolve() for word in what}
+        every = [unit for unit in every if is_part(unit, files)]
+    changed = sorted((unit for unit in every if not unit.is_clean()),
+                     key=lambda unit: len(unit.files), reverse=True)
+    print(f"{len(every)} units, {len(changed)} of them to look at", flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = [text for text in pool.map(look, changed) if text]
     # A header's finding comes from every source that includes it.

@@ -22,9 +22,23 @@ FAILED = case("A.Fails", "fail", '<failure message=""/>', "expected 1, got 2")
 FAILED_THEN_PASSED = case("A.Fails", "run")
 SKIPPED = case("A.Skips", "notrun", '<skipped message="SKIP_RETURN_CODE=77"/>',
                "skipped: no loop device")
-GOOGLE_SKIPPED = case("A.SkipsToo", "notrun",
-                      '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>',
-                      "a_test.cc:7: Skipped\nneeds root\n\n[  SKIPPED ] A.SkipsToo (0 ms)\n")
+GOOGLE_PASSED = "[ RUN      ] A.Passes\n[       OK ] A.Passes (0 ms)\n"
+GOOGLE_SKIPPED = ("[ RUN      ] A.SkipsToo\na_test.cc:7: Skipped\nneeds root\n\n"
+                  "[  SKIPPED ] A.SkipsToo (0 ms)\n")
+GOOGLE_FAILED = ("[ RUN      ] A.Fails\na_test.cc:9: Failure\nexpected 1, got 2\n"
+                 "[  FAILED  ] A.Fails, where GetParam() = 3 (1 ms)\n")
+GOOGLE_CRASHED = "[ RUN      ] A.Crashes\n"
+GOOGLE_OK = "[       OK ] A.Crashes (0 ms)\n"
+
+
+def program(status, *said):
+    verdict = "" if status == "run" else '<failure message=""/>'
+    return case("a_tests", status, verdict, "[==========] Running 3 tests.\n" + "".join(said))
+
+
+PROGRAM = program("run", GOOGLE_PASSED, GOOGLE_SKIPPED)
+FAILING_PROGRAM = program("fail", GOOGLE_PASSED, GOOGLE_FAILED)
+CRASHING_PROGRAM = program("fail", GOOGLE_PASSED, GOOGLE_CRASHED)
 NOT_STARTED = case("A.IsNotBuilt", "notrun", '<skipped message="Unable to find executable"/>')
 
 
@@ -50,11 +64,39 @@ class Tally(unittest.TestCase):
 
     def test_a_skip_keeps_its_reason(self):
         code, lines = self.tally(["release"],
-                                 {"release.xml": junit(PASSED, SKIPPED, GOOGLE_SKIPPED)})
+                                 {"release.xml": junit(PASSED, SKIPPED, PROGRAM)})
         self.assertEqual(code, 0)
         self.assertIn("  release: A.Skips: no loop device", lines)
-        self.assertIn("  release: A.SkipsToo: needs root", lines)
-        self.assertEqual(lines[-1], "1 passed, 0 failed, 2 skipped")
+        self.assertIn("  release: a_tests: A.SkipsToo: needs root", lines)
+        self.assertEqual(lines[-1], "2 passed, 0 failed, 2 skipped")
+
+    def test_cases_of_a_program_count_one_by_one(self):
+        code, lines = self.tally(["release"], {"release.xml": junit(FAILING_PROGRAM)})
+        self.assertEqual(code, 1)
+        self.assertIn("failed: release: a_tests: A.Fails", lines)
+        self.assertIn("  | expected 1, got 2", lines)
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_program_that_crashes_fails_where_it_was(self):
+        code, lines = self.tally(["release"], {"release.xml": junit(CRASHING_PROGRAM)})
+        self.assertEqual(code, 1)
+        self.assertIn("failed: release: a_tests: A.Crashes", lines)
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_program_that_fails_after_its_cases_has_failed(self):
+        leak = program("fail", GOOGLE_PASSED, "ERROR: LeakSanitizer: detected memory leaks\n")
+        code, lines = self.tally(["asan"], {"asan.xml": junit(leak)})
+        self.assertEqual(code, 1)
+        self.assertIn("failed: asan: a_tests", lines)
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_program_that_crashed_and_then_did_not(self):
+        code, lines = self.tally(["release"], {
+            "release.xml": junit(CRASHING_PROGRAM),
+            "release-again.xml": junit(program("run", GOOGLE_PASSED, GOOGLE_CRASHED + GOOGLE_OK,
+                                               GOOGLE_SKIPPED))})
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[-1], "2 passed, 0 failed, 1 skipped")
 
     def test_what_could_not_start_failed(self):
         code, lines = self.tally(["release"], {"release.xml": junit(PASSED, NOT_STARTED)})
