@@ -24,6 +24,7 @@ export interface View {
   readonly height?: number;
   readonly scheme?: "light" | "dark";
   readonly scale?: number;
+  readonly init?: () => void; // run in the page before its own script
 }
 
 export interface Opened {
@@ -39,6 +40,9 @@ export async function open(browser: Browser, file: string, view: View = {}): Pro
     deviceScaleFactor: view.scale ?? 1,
   });
   const page = await context.newPage();
+  if (view.init) {
+    await page.addInitScript(view.init);
+  }
   const url = pathToFileURL(file).href;
   const opened: Opened = { page, requests: [], complaints: [] };
   await context.route("**", (route) => {

@@ -34,3 +34,20 @@ for (const format of ["A4", "Letter"] as const) {
     assert.match(text, /Where every number comes from/);
   });
 }
+
+test("printed the moment it is opened it has every section", async () => {
+  const { page, complaints } = await open(browser, pageOf("small"), {
+    init: () => {
+      addEventListener("DOMContentLoaded", () => {
+        dispatchEvent(new Event("beforeprint"));
+        document.documentElement.dataset.printed = `${document.querySelectorAll("section").length}`;
+        dispatchEvent(new Event("afterprint"));
+      });
+    },
+  });
+  assert.deepEqual(complaints, []);
+  const printed = await page.locator("html").getAttribute("data-printed");
+  const sections = await page.locator("section").count();
+  assert.ok(sections > 3, `${sections} sections`);
+  assert.equal(Number(printed), sections);
+});

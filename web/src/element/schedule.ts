@@ -10,16 +10,19 @@ const soon = (task: Task): void => {
   }
 };
 
-export function inTurn(tasks: readonly Task[], then: Task): void {
-  const [first, ...rest] = tasks;
-  if (!first) {
-    then();
-    return;
+let pending: Task[] = [];
+
+function next(): void {
+  pending.shift()?.();
+  if (pending.length > 0) {
+    soon(next);
   }
-  soon(() => {
-    first();
-    inTurn(rest, then);
-  });
+}
+
+// A page has one such list.
+export function inTurn(tasks: readonly Task[], then: Task): void {
+  pending = [...tasks, then];
+  soon(next);
 }
 
 const waiting = new Map<Element, Task>();
@@ -47,8 +50,11 @@ export function whenNear(element: Element, task: Task): void {
   observer.observe(element);
 }
 
-// A printer sees all of it.
+// A printer sees all of it, also where the page is printed the moment it is opened.
 export function allNow(): void {
+  while (pending.length > 0) {
+    pending.shift()?.();
+  }
   for (const element of [...waiting.keys()]) {
     run(element);
   }
