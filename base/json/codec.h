@@ -1,0 +1,308 @@
+// JSON of structs that have Fields (base/json/fields.h), both ways. Writing never fails. Reading
+// trusts nothing: types, bounds, lengths and depth are checked, fields that nobody knows are passed
+// over, and the first thing wrong is an Error that names its place:
+//
+//   json::to_json(parameters)                             {"direction": "send", "streams": 4, …}
+//   json::from_json<Parameters>(body, "tcp request")      Result<Parameters>
+//       read message: tcp request 'intervals[3].bytes': wanted a whole number from 0 to 1000000
+//
+// A struct's Fields may say more:
+//   static bool is_unknown(const T&)     such a value is written as null, and null read as T{}
+//   static const char* wrong(const T&)   why a value that was read makes no sense as a whole, or
+//   null
+//
+// Pure functions.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/json/fields.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::json {
+
+// Keys keep the order in which they are set, so that documents read as the contract lists them.
+using Json = nlohmann::ordered_json;
+
+// Whose numbers they are.
+enum class Dialect : std::uint8_t {
+  Strict,  // our own
+  CJson,   // cJSON's (iperf3): a whole number may be written as a real one, a truth as a number
+};
+
+// Value is Json: it depends on a parameter so that it need not be complete here.
+template <Described T, class Value = Json>
+Value to_json(const T& value);
+template <Described T, class Value = Json>
+Value to_json(const std::vector<T>& values);
+
+template <class T>
+Result<T> from_json(const Json& json, std::string_view what, Dialect dialect = Dialect::Strict);
+
+// A text from a peer or a file that must be one JSON object; deeper than 64 levels it is refused.
+Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::string_view what);
+
+// What the templates below stand on.
+namespace detail {
+
+void write(Json& at, bool value);
+void write(Json& at, std::int64_t value);
+void write(Json& at, std::uint64_t value);
+void write(Json& at, double value);
+void write(Json& at, std::string_view value);
+void write_empty_list(Json& at);
+void write_empty_object(Json& at);
+Json& added_field(Json& object, std::string_view name);
+Json& added_item(Json& list);
+
+// Where a value stands: a field of an object or an item of a list.
+struct Place {
+  const Place* above = nullptr;
+  std::string_view field = {};
+  std::size_t item = 0;
+};
+
+class Reader {
+ public:
+  Reader(std::string_view what, Dialect dialect) : what_(what), dialect_(dialect) {}
+
+  bool boolean(const Json& json, const Place& place);
+  double number(const Json& json, const Bounds& bounds, const Place& place);
+  // Within the bounds and within the member's own type.
+  std::int64_t whole(const Json& json, const Bounds& bounds, std::int64_t least, std::int64_t most,
+                     const Place& place);
+  std::uint64_t natural(const Json& json, const Bounds& bounds, std::uint64_t most,
+                        const Place& place);
+  const std::string& text(const Json& json, const Bounds& bounds, const Place& place);
+  // 0 where it is no list, or too long a one.
+  std::size_t items(const Json& json, const Bounds& bounds, const Place& place);
+  bool is_object(const Json& json, const Place& place);
+
+  void wrong(const Place& place, std::string_view wanted);
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::string_view what_;
+  Dialect dialect_;
+  std::optional<Error> error_;
+};
+
+bool is_null(const Json& json);
+const Json* found(const Json& object, const char* name);  // null where absent
+const Json& item_of(const Json& list, std::size_t index);
+void each_entry(const Json& object, const void* context,
+                void (*visit)(const void* context, const std::string& key, const Json& value));
+
+template <class T>
+constexpr bool kIsOptional = false;
+template <class T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+constexpr bool kIsList = false;
+template <class T>
+constexpr bool kIsList<std::vector<T>> = true;
+template <class T>
+constexpr bool kIsTextMap = false;
+template <class T>
+constexpr bool kIsTextMap<std::map<std::string, T>> = true;
+template <class T>
+constexpr bool kIsDuration = false;
+template <class R, class P>
+constexpr bool kIsDuration<std::chrono::duration<R, P>> = true;
+
+template <class T>
+void write_any(Json& at, const T& value);
+
+template <class T>
+void write_fields(Json& at, const T& value) {
+  if constexpr (requires { Fields<T>::is_unknown(value); }) {
+    if (Fields<T>::is_unknown(value)) {
+      return;
+    }
+  }
+  write_empty_object(at);
+  each_field<T>([&](const auto& field) {
+    using Of = std::remove_cvref_t<decltype(field)>;
+    Json& into = added_field(at, field.name);
+    if constexpr (kIsComputed<Of>) {
+      write_any(into, field.value(value));
+    } else {
+      const auto& member = value.*field.member;
+      if constexpr (requires { member.empty(); }) {
+        if (field.is_null_if_empty && member.empty()) {
+          return;
+        }
+      }
+      write_any(into, member);
+    }
+  });
+}
+
+template <class T>
+void write_any(Json& at, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    write(at, value);
+  } else if constexpr (Named<T>) {
+    write(at, name_of(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    write(at, static_cast<double>(value));
+  } else if constexpr (std::is_unsigned_v<T>) {
+    write(at, static_cast<std::uint64_t>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    write(at, static_cast<std::int64_t>(value));
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    write(at, std::string_view(value));
+  } else if constexpr (kIsDuration<T>) {
+    write_any(at, value.count());
+  } else if constexpr (kIsOptional<T>) {
+    if (value) {
+      write_any(at, *value);
+    }
+  } else if constexpr (kIsList<T>) {
+    write_empty_list(at);
+    for (const auto& item : value) {
+      write_any(added_item(at), item);
+    }
+  } else if constexpr (kIsTextMap<T>) {
+    write_empty_object(at);
+    for (const auto& [key, item] : value) {
+      write_any(added_field(at, key), item);
+    }
+  } else {
+    static_assert(Described<T>, "neither a value that JSON has nor a struct with Fields");
+    write_fields(at, value);
+  }
+}
+
+template <class T>
+void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place);
+
+template <class T>
+void read_fields(Reader& in, const Json& json, T& into, const Place& place) {
+  if constexpr (requires { Fields<T>::is_unknown(into); }) {
+    if (is_null(json)) {
+      return;
+    }
+  }
+  if (!in.is_object(json, place)) {
+    return;
+  }
+  each_field<T>([&](const auto& field) {
+    using Of = std::remove_cvref_t<decltype(field)>;
+    if constexpr (!kIsComputed<Of>) {
+      if (in.error()) {
+        return;
+      }
+      using Member = typename Of::Member;
+      const Place here{&place, field.name};
+      const Json* at = found(json, field.name);
+      constexpr bool kMayBeNull = kIsOptional<Member>;
+      if (at == nullptr || (is_null(*at) && (kMayBeNull || field.is_null_if_empty))) {
+        if (at == nullptr && !kMayBeNull && !field.may_be_absent) {
+          in.wrong(here, "it to be there");
+        }
+        return;
+      }
+      read_any(in, *at, into.*field.member, field.bounds, here);
+    }
+  });
+  if constexpr (requires { Fields<T>::wrong(into); }) {
+    if (const char* why = in.error() ? nullptr : Fields<T>::wrong(into)) {
+      in.wrong(place, why);
+    }
+  }
+}
+
+template <class T>
+void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_same_v<T, bool>) {
+    into = in.boolean(json, place);
+  } else if constexpr (Named<T>) {
+    const std::string& name = in.text(json, bounds, place);
+    if (const auto value = named<T>(name)) {
+      into = *value;
+    } else {
+      in.wrong(place, EnumNames<T>::kWhat);
+    }
+  } else if constexpr (std::is_floating_point_v<T>) {
+    into = static_cast<T>(in.number(json, bounds, place));
+  } else if constexpr (std::is_unsigned_v<T>) {
+    into = static_cast<T>(in.natural(json, bounds, Limits::max(), place));
+  } else if constexpr (std::is_integral_v<T>) {
+    into = static_cast<T>(in.whole(json, bounds, Limits::min(), Limits::max(), place));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    into = in.text(json, bounds, place);
+  } else if constexpr (kIsDuration<T>) {
+    typename T::rep count{};
+    read_any(in, json, count, bounds, place);
+    into = T(count);
+  } else if constexpr (kIsOptional<T>) {
+    if (!is_null(json)) {
+      read_any(in, json, into.emplace(), bounds, place);
+    }
+  } else if constexpr (kIsList<T>) {
+    const std::size_t count = in.items(json, bounds, place);
+    into.reserve(count);
+    for (std::size_t i = 0; i < count && !in.error(); ++i) {
+      read_any(in, item_of(json, i), into.emplace_back(), bounds, Place{&place, {}, i});
+    }
+  } else if constexpr (kIsTextMap<T>) {
+    struct Context {
+      Reader& in;
+      T& into;
+      const Bounds& bounds;
+      const Place& place;
+    } context{in, into, bounds, place};
+    if (in.is_object(json, place)) {
+      each_entry(json, &context, [](const void* with, const std::string& key, const Json& value) {
+        const Context& to = *static_cast<const Context*>(with);
+        if (!to.in.error()) {
+          read_any(to.in, value, to.into[key], to.bounds, Place{&to.place, key});
+        }
+      });
+    }
+  } else {
+    static_assert(Described<T>, "neither a value that JSON has nor a struct with Fields");
+    read_fields(in, json, into, place);
+  }
+}
+
+Json made(void (*write)(Json& at, const void* value), const void* value);
+
+}  // namespace detail
+
+template <Described T, class Value>
+Value to_json(const T& value) {
+  return detail::made(
+      [](Json& at, const void* from) { detail::write_fields(at, *static_cast<const T*>(from)); },
+      &value);
+}
+
+template <Described T, class Value>
+Value to_json(const std::vector<T>& values) {
+  return detail::made(
+      [](Json& at, const void* from) {
+        detail::write_any(at, *static_cast<const std::vector<T>*>(from));
+      },
+      &values);
+}
+
+template <class T>
+Result<T> from_json(const Json& json, std::string_view what, Dialect dialect) {
+  detail::Reader in(what, dialect);
+  T value{};
+  detail::read_any(in, json, value, Bounds{}, detail::Place{});
+  if (in.error()) {
+    return std::unexpected(*in.error());
+  }
+  return value;
+}
+
+}  // namespace chokepoint::json

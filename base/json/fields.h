@@ -1,0 +1,164 @@
+// One description of a struct's fields: name, unit, bounds, and what each says. From it follow the
+// struct's JSON both ways (base/json/codec.h), its columns in the run record and in CSV, and its
+// table in docs/reference.
+//
+//   struct Interval { double start_s = 0; std::optional<std::uint64_t> retransmits = {}; };
+//   template <> struct chokepoint::Fields<Interval> {
+//     static constexpr std::tuple list{
+//         field("start_s", &Interval::start_s, "seconds since the test began").at_least(0),
+//         field("retransmits", &Interval::retransmits, "segments sent again"),
+//     };
+//   };
+//
+// A member's type says the rest: std::optional is null where nothing is known, a std::vector is a
+// list, a struct with Fields an object, an enum with EnumNames one of its names, a std::chrono
+// duration a whole number of its own unit, which is the end of the name. Constants; safe on any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace chokepoint {
+
+template <class T>
+struct Fields;
+
+// static constexpr std::string_view kWhat: "direction";
+// static constexpr std::array kNames{std::pair<E, std::string_view>{E::Send, "send"}, …}.
+template <class E>
+struct EnumNames;
+
+template <class T>
+concept Described = requires { Fields<T>::list; };
+template <class E>
+concept Named = std::is_enum_v<E> && requires { EnumNames<E>::kNames; };
+
+// What a value may be. A number outside of [least, most], a text of more than `longest` bytes and a
+// list of more than `most_items` are refused when read.
+struct Bounds {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  std::size_t longest = 4096;
+  std::size_t most_items = 1'000'000;
+};
+
+// What becomes of a column of the run record when rows of one key and one bin are folded into one.
+enum class Fold : std::uint8_t {
+  None,    // a table that is not folded
+  Key,     // rows that differ here are never folded together
+  Start,   // the earliest
+  End,     // the latest; orders the rows
+  Span,    // from the earliest start to the latest end
+  Merged,  // the sum; weighs the means
+  Busy,    // the sum of the rows' own spans
+  Sum,     // deltas
+  Last,    // what only grows, and states
+  Max,
+  Min,
+  Mean,  // gauges
+};
+
+template <class S, class M>
+struct Field {
+  using Struct = S;
+  using Member = M;
+
+  const char* name;
+  M S::* member;
+  const char* text;  // what it says, for documentation
+  Bounds bounds = {};
+  Fold fold = Fold::None;
+  bool may_be_absent = false;  // then the member keeps what it is initialised with
+  bool is_null_if_empty = false;
+
+  constexpr Field at_least(double least) const { return with(&Bounds::least, least); }
+  constexpr Field at_most(double most) const { return with(&Bounds::most, most); }
+  constexpr Field between(double least, double most) const { return at_least(least).at_most(most); }
+  constexpr Field up_to_bytes(std::size_t longest) const { return with(&Bounds::longest, longest); }
+  constexpr Field up_to_items(std::size_t most) const { return with(&Bounds::most_items, most); }
+  constexpr Field folded(Fold how) const {
+    Field field = *this;
+    field.fold = how;
+    return field;
+  }
+  // A document of an older version, or another program's, need not have it.
+  constexpr Field or_default() const {
+    Field field = *this;
+    field.may_be_absent = true;
+    return field;
+  }
+  // An empty text or list is written as null, and null read as an empty one.
+  constexpr Field null_if_empty() const {
+    Field field = or_default();
+    field.is_null_if_empty = true;
+    return field;
+  }
+
+ private:
+  template <class V>
+  constexpr Field with(V Bounds::* bound, V value) const {
+    Field field = *this;
+    field.bounds.*bound = value;
+    return field;
+  }
+};
+
+template <class S, class M>
+constexpr Field<S, M> field(const char* name, M S::* member, const char* text = "") {
+  return {.name = name, .member = member, .text = text};
+}
+
+// Follows from the others: written, and passed over when read.
+template <class S, class Value>
+struct ComputedField {
+  const char* name;
+  Value value;  // a function of const S&
+  const char* text;
+};
+
+template <class S, class Value>
+constexpr ComputedField<S, Value> computed(const char* name, Value value, const char* text = "") {
+  return {name, value, text};
+}
+
+template <class T>
+constexpr bool kIsComputed = false;
+template <class S, class Value>
+constexpr bool kIsComputed<ComputedField<S, Value>> = true;
+
+template <Described T, class F>
+constexpr void each_field(F&& visit) {
+  std::apply([&](const auto&... fields) { (visit(fields), ...); }, Fields<T>::list);
+}
+
+template <Described T>
+constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(Fields<T>::list)>;
+
+template <Named E>
+constexpr std::string_view name_of(E value) {
+  for (const auto& [each, name] : EnumNames<E>::kNames) {
+    if (each == value) {
+      return name;
+    }
+  }
+  return "unknown";
+}
+
+template <Named E>
+constexpr std::optional<E> named(std::string_view name) {
+  for (const auto& [value, each] : EnumNames<E>::kNames) {
+    if (each == name) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace chokepoint

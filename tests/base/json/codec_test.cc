@@ -1,0 +1,206 @@
+#include "base/json/codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+namespace chokepoint {
+namespace {
+
+using json::Json;
+
+enum class Shape : std::uint8_t { Round, Square };
+
+struct Part {
+  double start_s = 0;
+  std::optional<std::uint64_t> retransmits = {};
+};
+
+struct Whole {
+  bool is_fast = false;
+  int streams = 1;
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds time{0};
+  std::string name = {};
+  std::string error = {};
+  Shape shape = Shape::Round;
+  std::vector<Part> parts = {};
+  std::map<std::string, std::int64_t> labels = {};
+  std::int8_t small = 7;
+};
+
+struct Distance {
+  double least = 0;
+  double most = 0;
+  int count = 0;
+};
+
+}  // namespace
+
+template <>
+struct EnumNames<Shape> {
+  static constexpr std::string_view kWhat = "a shape";
+  static constexpr std::array kNames{std::pair<Shape, std::string_view>{Shape::Round, "round"},
+                                     std::pair<Shape, std::string_view>{Shape::Square, "square"}};
+};
+
+template <>
+struct Fields<Part> {
+  static constexpr std::tuple list{
+      field("start_s", &Part::start_s, "seconds since the test began").at_least(0),
+      field("retransmits", &Part::retransmits, "segments sent again"),
+  };
+};
+
+template <>
+struct Fields<Whole> {
+  static constexpr std::tuple list{
+      field("is_fast", &Whole::is_fast),
+      field("streams", &Whole::streams).between(1, 128),
+      field("bytes", &Whole::bytes),
+      field("time_ns", &Whole::time).at_least(1),
+      field("name", &Whole::name).up_to_bytes(8),
+      field("error", &Whole::error).null_if_empty(),
+      field("shape", &Whole::shape),
+      field("parts", &Whole::parts).up_to_items(3),
+      field("labels", &Whole::labels).or_default(),
+      field("small", &Whole::small).or_default(),
+      computed<Whole>("megabytes",
+                      [](const Whole& whole) { return static_cast<double>(whole.bytes) / 1e6; }),
+  };
+};
+
+template <>
+struct Fields<Distance> {
+  static constexpr std::tuple list{field("least", &Distance::least), field("most", &Distance::most),
+                                   field("count", &Distance::count)};
+  static bool is_unknown(const Distance& distance) { return distance.count == 0; }
+  static const char* wrong(const Distance& distance) {
+    return distance.least > distance.most ? "least not above most" : nullptr;
+  }
+};
+
+namespace {
+
+using json::from_json;
+using json::to_json;
+
+Whole some_whole() {
+  return {.is_fast = true,
+          .streams = 4,
+          .bytes = std::numeric_limits<std::uint64_t>::max(),
+          .time = std::chrono::nanoseconds(5),
+          .name = "eight ch",
+          .shape = Shape::Square,
+          .parts = {{.start_s = 0.5, .retransmits = 3}, {.start_s = 1.5}},
+          .labels = {{"a", -1}}};
+}
+
+std::string reason(const Json& json) {
+  const Result<Whole> read = from_json<Whole>(json, "request");
+  return read ? "read" : describe(read.error());
+}
+
+Json changed(const char* pointer, Json value) {
+  Json json = to_json(some_whole());
+  json[Json::json_pointer(pointer)] = std::move(value);
+  return json;
+}
+
+TEST(Codec, WritesFieldsInTheirOrder) {
+  EXPECT_EQ(to_json(some_whole()).dump(),
+            R"({"is_fast":true,"streams":4,"bytes":18446744073709551615,"time_ns":5,)"
+            R"("name":"eight ch","error":null,"shape":"square",)"
+            R"("parts":[{"start_s":0.5,"retransmits":3},{"start_s":1.5,"retransmits":null}],)"
+            R"("labels":{"a":-1},"small":7,"megabytes":18446744073709.55})");
+}
+
+TEST(Codec, ReadsWhatItWrote) {
+  const Json json = to_json(some_whole());
+  const Result<Whole> read = from_json<Whole>(json, "request");
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(to_json(*read), json);
+}
+
+TEST(Codec, PassesOverWhatItDoesNotKnow) {
+  EXPECT_EQ(reason(changed("/newer", {1, 2, 3})), "read");
+}
+
+TEST(Codec, NamesThePlaceOfWhatIsWrong) {
+  EXPECT_EQ(reason(changed("/parts/1/start_s", -1)),
+            "read message: request 'parts[1].start_s': wanted a number of at least 0");
+  EXPECT_EQ(reason(changed("/streams", 129)),
+            "read message: request 'streams': wanted a whole number from 1 to 128");
+  EXPECT_EQ(reason(changed("/labels/b", "text")),
+            "read message: request 'labels.b': wanted a whole number");
+}
+
+TEST(Codec, RefusesOtherTypes) {
+  for (const char* field : {"/is_fast", "/streams", "/bytes", "/time_ns", "/name", "/shape",
+                            "/parts", "/labels", "/small", "/parts/0/retransmits"}) {
+    for (const Json& other : {Json(), Json("boom"), Json(1.5), Json::array({Json()}), Json(-1)}) {
+      const std::string_view name(field);
+      const bool may_be = (name == "/name" && other == "boom") ||
+                          (name == "/small" && other == -1) ||
+                          (name == "/parts/0/retransmits" && other.is_null());
+      EXPECT_EQ(reason(changed(field, other)) == "read", may_be) << field << " " << other;
+    }
+  }
+  EXPECT_NE(reason(Json::array()), "read");
+}
+
+TEST(Codec, RefusesWhatDoesNotFitTheMember) {
+  EXPECT_NE(reason(changed("/small", 128)), "read");
+  EXPECT_NE(reason(changed("/streams", std::uint64_t{1} << 63U)), "read");
+  EXPECT_NE(reason(changed("/name", "nine char")), "read");
+  EXPECT_NE(reason(changed("/parts", Json::array({{}, {}, {}, {}}))), "read");
+}
+
+TEST(Codec, AbsentFieldsAreMissedUnlessTheyHaveADefault) {
+  Json json = to_json(some_whole());
+  json.erase("small");
+  json.erase("error");
+  json["parts"][0].erase("retransmits");
+  const Result<Whole> read = from_json<Whole>(json, "request");
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->small, 7);
+  EXPECT_EQ(read->parts[0].retransmits, std::nullopt);
+  json.erase("streams");
+  EXPECT_EQ(reason(json), "read message: request 'streams': wanted it to be there");
+}
+
+TEST(Codec, WhatIsUnknownIsNull) {
+  EXPECT_TRUE(to_json(Distance{}).is_null());
+  EXPECT_EQ(from_json<Distance>(Json(), "distance")->count, 0);
+}
+
+TEST(Codec, AValueMustMakeSenseAsAWhole) {
+  const auto read = from_json<Distance>({{"least", 2}, {"most", 1}, {"count", 1}}, "distance");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().reason, "wanted least not above most");
+}
+
+TEST(Codec, CJsonWritesWholeNumbersAsRealOnes) {
+  Json json = changed("/streams", 4.0);
+  json["is_fast"] = 1;
+  json["bytes"] = 12.0;
+  EXPECT_NE(reason(json), "read");
+  const auto read = from_json<Whole>(json, "results", json::Dialect::CJson);
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_TRUE(read->is_fast);
+  EXPECT_EQ(read->streams, 4);
+}
+
+TEST(ParseObject, RefusesWhatIsLongDeepOrNoObject) {
+  EXPECT_TRUE(json::parse_object(R"({"a": 1})", 100, "text"));
+  EXPECT_FALSE(json::parse_object(R"({"a": 1})", 4, "text"));
+  EXPECT_FALSE(json::parse_object("[1]", 100, "text"));
+  EXPECT_FALSE(json::parse_object("{", 100, "text"));
+  EXPECT_FALSE(json::parse_object(std::string(100, '[') + std::string(100, ']'), 1000, "text"));
+}
+
+}  // namespace
+}  // namespace chokepoint
