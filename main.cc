@@ -6,7 +6,7 @@
 #include "analysis/commands/record_show.h"
 #include "analysis/commands/report.h"
 #include "base/cli/dispatch.h"
-#include "base/sys/parent.h"
+#include "base/sys/process.h"
 #include "capture/commands/capture.h"
 #include "capture/commands/mark.h"
 #include "capture/commands/run.h"

@@ -39,11 +39,11 @@ std::optional<std::string> filled(std::string_view text, const Words& words) {
 }
 
 // The direction that the verdict is about: that one between its nodes that was held back longest.
-const DirectionBlame* direction_of(const Scene& scene, const Where& where) {
+const DirectionBlame* direction_of(const DiagnosisInput& input, const Where& where) {
   const DirectionBlame* most = nullptr;
   double most_ns = -1;
-  for (const DirectionBlame& direction : scene.blame.directions) {
-    const Route route = route_of(scene, direction);
+  for (const DirectionBlame& direction : input.blame.directions) {
+    const Route route = route_of(input, direction);
     double held_ns = 0;
     for (const double ns : direction.held.ns) {
       held_ns += ns;
@@ -91,30 +91,30 @@ std::string buffer_of(const Route& route) {
   return fmt::format("{}", std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
-std::string peer_address(const Scene& scene, const DirectionBlame& direction) {
-  const Connection& connection = scene.run.connections[direction.view.connection];
+std::string peer_address(const DiagnosisInput& input, const DirectionBlame& direction) {
+  const Connection& connection = input.run.connections[direction.view.connection];
   return direction.view.direction == record::Direction::AToB ? connection.row.b_address
                                                              : connection.row.a_address;
 }
 
-Words words_of(const Scene& scene, const Verdict& verdict) {
+Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
   const Where& where = verdict.where;
   Words words{{"from", where.from},
               {"to", where.to},
               {"node", where.node},
               {"node_interface", where.interface},
               {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
-  const DirectionBlame* direction = direction_of(scene, where);
+  const DirectionBlame* direction = direction_of(input, where);
   if (direction == nullptr) {
     return words;
   }
-  const Route route = route_of(scene, *direction);
+  const Route route = route_of(input, *direction);
   words["interface"] = route.sender.interface;
   words["peer_interface"] = route.receiver.interface;
   words["link"] = next_link(route);
   words["buffer"] = buffer_of(route);
-  words["to_address"] = peer_address(scene, *direction);
-  if (const auto better = better_way(scene, *direction, route)) {
+  words["to_address"] = peer_address(input, *direction);
+  if (const auto better = better_way(input, *direction, route)) {
     words["better"] = better->interface;
     words["address"] = better->address;
   }
@@ -123,8 +123,8 @@ Words words_of(const Scene& scene, const Verdict& verdict) {
 
 }  // namespace
 
-void advise(const Scene& scene, Verdict& verdict) {
-  const Words words = words_of(scene, verdict);
+void advise(const DiagnosisInput& input, Verdict& verdict) {
+  const Words words = words_of(input, verdict);
   for (const AdviceText& text : advice_texts()) {
     if (text.verdict != verdict.verdict || (!text.cause.empty() && text.cause != verdict.cause)) {
       continue;

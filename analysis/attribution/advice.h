@@ -5,6 +5,6 @@
 
 namespace chokepoint::analysis {
 
-void advise(const Scene& scene, Verdict& verdict);
+void advise(const DiagnosisInput& input, Verdict& verdict);
 
 }  // namespace chokepoint::analysis

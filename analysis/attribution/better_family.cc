@@ -60,15 +60,15 @@ std::string address_in(const NodeData& node, net::Family family) {
 
 }  // namespace
 
-std::optional<BetterWay> better_family(const Scene& scene, const DirectionView& view,
+std::optional<BetterWay> better_family(const DiagnosisInput& input, const DirectionView& view,
                                        const Route& route) {
-  const auto address = net::Address::parse(scene.run.connections[view.connection].row.a_address);
+  const auto address = net::Address::parse(input.run.connections[view.connection].row.a_address);
   if (!address || !view.sender || !view.receiver) {
     return std::nullopt;
   }
   const net::Family used = address->unmapped().family();
-  const NodeData& sender = scene.run.nodes[*view.sender];
-  const NodeData& receiver = scene.run.nodes[*view.receiver];
+  const NodeData& sender = input.run.nodes[*view.sender];
+  const NodeData& receiver = input.run.nodes[*view.receiver];
   const auto sent = best_of(sender, receiver, ProbeWay::Send, used);
   const auto best = sent ? sent : best_of(receiver, sender, ProbeWay::Receive, used);
   if (!best || best->mbps <= kFaster * route.rate_mbps) {

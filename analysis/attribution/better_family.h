@@ -9,7 +9,7 @@
 
 namespace chokepoint::analysis {
 
-std::optional<BetterWay> better_family(const Scene& scene, const DirectionView& view,
+std::optional<BetterWay> better_family(const DiagnosisInput& input, const DirectionView& view,
                                        const Route& route);
 
 }  // namespace chokepoint::analysis

@@ -57,20 +57,20 @@ std::optional<std::string> neighbour_of(const Interface& interface, const NodeDa
   return std::nullopt;
 }
 
-std::optional<BetterWay> better_interface(const Scene& scene, const DirectionView& view,
+std::optional<BetterWay> better_interface(const DiagnosisInput& input, const DirectionView& view,
                                           const Route& route) {
   if (!view.sender || !view.receiver || view.sender == view.receiver) {
     return std::nullopt;
   }
   std::optional<BetterWay> best;
-  for (const Interface& interface : scene.run.nodes[*view.sender].interfaces) {
+  for (const Interface& interface : input.run.nodes[*view.sender].interfaces) {
     if (!interface.is_up || interface.kind == "loopback" ||
         interface.name == route.sender.interface ||
         interface.speed_mbps.value_or(0) < kWider * route.rate_mbps ||
         interface.speed_mbps.value_or(0) < route.sender.speed_mbps.value_or(0)) {
       continue;
     }
-    const auto address = neighbour_of(interface, scene.run.nodes[*view.receiver]);
+    const auto address = neighbour_of(interface, input.run.nodes[*view.receiver]);
     if (address && (!best || *interface.speed_mbps > best->mbps)) {
       best = {.cause = "management-interface",
               .interface = interface.name,
@@ -84,10 +84,10 @@ std::optional<BetterWay> better_interface(const Scene& scene, const DirectionVie
 
 }  // namespace
 
-std::optional<BetterWay> better_way(const Scene& scene, const DirectionBlame& direction,
+std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionBlame& direction,
                                     const Route& route) {
-  auto way = better_interface(scene, direction.view, route);
-  return way ? way : better_family(scene, direction.view, route);
+  auto way = better_interface(input, direction.view, route);
+  return way ? way : better_family(input, direction.view, route);
 }
 
 }  // namespace chokepoint::analysis

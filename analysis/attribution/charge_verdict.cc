@@ -23,7 +23,7 @@ double without_others(const Phases& phases, double own_share) {
   return phases.exposed_ms > 0 ? std::max(0.0, 1 - left_ms / phases.exposed_ms) : 0;
 }
 
-void judge_link(const Scene& scene, Charge& charge) {
+void judge_link(const DiagnosisInput& input, Charge& charge) {
   const Route& route = charge.route;
   charge.account = Account::Link;
   charge.verdict = route.is_wan ? VerdictClass::WanBandwidth : VerdictClass::LanBandwidth;
@@ -38,8 +38,8 @@ void judge_link(const Scene& scene, Charge& charge) {
     return;
   }
   charge.removable =
-      1 - own_share > kOthersShare ? without_others(scene.phases, own_share) : beyond_line(route);
-  if (const auto better = better_way(scene, *charge.direction, route)) {
+      1 - own_share > kOthersShare ? without_others(input.phases, own_share) : beyond_line(route);
+  if (const auto better = better_way(input, *charge.direction, route)) {
     charge.verdict = VerdictClass::WrongPath;
     charge.cause = better->cause;
   }
@@ -68,10 +68,10 @@ void judge_delay(const Route& route, Account account, const char* cause, Charge&
 
 }  // namespace
 
-void judge_charge(const Scene& scene, Limit limit, Charge& charge) {
+void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
   switch (limit) {
     case Limit::LinkFull:
-      return judge_link(scene, charge);
+      return judge_link(input, charge);
     case Limit::Loss:
       charge.account = Account::Loss;
       charge.cause = "loss";
@@ -85,7 +85,7 @@ void judge_charge(const Scene& scene, Limit limit, Charge& charge) {
       return judge_delay(charge.route, Account::Window, "congestion-window", charge);
     case Limit::LibraryCredit:
       // A message goes as a whole; only a collective's segments wait for credit.
-      return scene.phases.by_messages
+      return input.phases.by_messages
                  ? judge_delay(charge.route, Account::Latency, "round-trips", charge)
                  : judge_delay(charge.route, Account::Library, "gloo-credit", charge);
     case Limit::RoundTrip:

@@ -7,6 +7,6 @@
 namespace chokepoint::analysis {
 
 // Fills in account, verdict, cause and what is removable.
-void judge_charge(const Scene& scene, Limit limit, Charge& charge);
+void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge);
 
 }  // namespace chokepoint::analysis

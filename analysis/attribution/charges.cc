@@ -12,9 +12,9 @@ namespace {
 // A host that gets no processor is to blame for whatever its connections seem to wait for.
 class Starvation {
  public:
-  explicit Starvation(const Scene& scene) {
-    for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-      loads_.push_back(load_of(scene.run.nodes[place], scene.span_of(place)));
+  explicit Starvation(const DiagnosisInput& input) {
+    for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+      loads_.push_back(load_of(input.run.nodes[place], input.span_of(place)));
     }
   }
 
@@ -50,14 +50,15 @@ const DirectionBlame* main_direction(const Blame& blame) {
 // A connection that stands still holds everything up; what computing hides is hidden of the rest.
 class Exposure {
  public:
-  explicit Exposure(const Scene& scene) : steps_(static_cast<double>(scene.steps.settled.size())) {
+  explicit Exposure(const DiagnosisInput& input)
+      : steps_(static_cast<double>(input.steps.settled.size())) {
     double outage_ns = 0;
-    for (const DirectionBlame& direction : scene.blame.directions) {
+    for (const DirectionBlame& direction : input.blame.directions) {
       outage_ns += is_outage(direction, Limit::Loss) ? direction.held[Limit::Loss] : 0;
     }
-    const double rest_ns = static_cast<double>(length_ns(scene.phases.communicating)) - outage_ns;
-    const double rest_ms = scene.phases.exposed_ms - outage_ns / 1e6 / steps_;
-    outage_ = rest_ms < 0 ? scene.phases.exposed_ms * 1e6 * steps_ / outage_ns : 1;
+    const double rest_ns = static_cast<double>(length_ns(input.phases.communicating)) - outage_ns;
+    const double rest_ms = input.phases.exposed_ms - outage_ns / 1e6 / steps_;
+    outage_ = rest_ms < 0 ? input.phases.exposed_ms * 1e6 * steps_ / outage_ns : 1;
     rest_ = rest_ns > 0 ? std::max(0.0, rest_ms) * 1e6 * steps_ / rest_ns : 0;
   }
 
@@ -77,9 +78,9 @@ class Exposure {
 
 }  // namespace
 
-std::vector<Charge> charges_of(const Scene& scene) {
-  const Starvation starvation(scene);
-  const Exposure exposure(scene);
+std::vector<Charge> charges_of(const DiagnosisInput& input) {
+  const Starvation starvation(input);
+  const Exposure exposure(input);
   std::vector<Charge> charges;
   const auto add = [&](const DirectionBlame& direction, const Route& route, double ns,
                        std::optional<Limit> limit) {
@@ -94,18 +95,18 @@ std::vector<Charge> charges_of(const Scene& scene) {
     if (!is_real_loss && starvation.take(direction.view, charge)) {
       charges.push_back(charge);
     } else if (limit) {
-      judge_charge(scene, *limit, charge);
+      judge_charge(input, *limit, charge);
       charges.push_back(charge);
     }
   };
-  for (const DirectionBlame& direction : scene.blame.directions) {
-    const Route route = route_of(scene, direction);
+  for (const DirectionBlame& direction : input.blame.directions) {
+    const Route route = route_of(input, direction);
     for (std::size_t limit = 0; limit < kLimits; ++limit) {
       add(direction, route, direction.held.ns.at(limit), Limit(limit));
     }
   }
-  if (const DirectionBlame* main = main_direction(scene.blame)) {
-    add(*main, route_of(scene, *main), scene.blame.idle_ns, std::nullopt);
+  if (const DirectionBlame* main = main_direction(input.blame)) {
+    add(*main, route_of(input, *main), input.blame.idle_ns, std::nullopt);
   }
   return charges;
 }

@@ -23,6 +23,6 @@ struct Charge {
   double removable = 1;  // of it, what a change could give back
 };
 
-std::vector<Charge> charges_of(const Scene& scene);
+std::vector<Charge> charges_of(const DiagnosisInput& input);
 
 }  // namespace chokepoint::analysis

@@ -47,14 +47,14 @@ void add_mean(const DirectionBlame& direction, const char* what, const char* uni
   }
 }
 
-void add_hosts(const Scene& scene, const DirectionBlame& direction, Verdict& verdict) {
+void add_hosts(const DiagnosisInput& input, const DirectionBlame& direction, Verdict& verdict) {
   const auto& place = verdict.verdict == VerdictClass::ReceiverHost ? direction.view.receiver
                                                                     : direction.view.sender;
   if (!place) {
     return;
   }
-  const NodeData& node = scene.run.nodes[*place];
-  const HostLoad load = load_of(node, scene.span_of(*place));
+  const NodeData& node = input.run.nodes[*place];
+  const HostLoad load = load_of(node, input.span_of(*place));
   if (load.is_starved) {
     verdict.evidence.push_back({"thread " + load.waiting_thread + " was ready and got no processor",
                                 load.waited_percent, "% of the time",
@@ -85,16 +85,16 @@ void add_retransmissions(const DirectionBlame& direction, const Route& route, Ve
 }
 
 // A longer route would show in its round trip, whichever way it was measured.
-void add_way_back(const Scene& scene, const Route& route, Verdict& verdict) {
+void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verdict) {
   constexpr double kMuchFaster = 2;
   std::optional<Route> back;
-  for (const DirectionBlame& direction : scene.blame.directions) {
+  for (const DirectionBlame& direction : input.blame.directions) {
     const auto from = static_cast<std::size_t>(direction.view.direction);
-    const auto& names = scene.run.connections[direction.view.connection].names;
+    const auto& names = input.run.connections[direction.view.connection].names;
     if (names.at(from) != route.to || names.at(1 - from) != route.from) {
       continue;
     }
-    Route way = route_of(scene, direction);
+    Route way = route_of(input, direction);
     if (!back || way.rate_mbps > back->rate_mbps) {
       back = std::move(way);
     }
@@ -125,13 +125,13 @@ bool is_delay(VerdictClass verdict) {
 
 }  // namespace
 
-void add_evidence(const Scene& scene, const DirectionBlame& direction, const Route& route,
+void add_evidence(const DiagnosisInput& input, const DirectionBlame& direction, const Route& route,
                   Verdict& verdict) {
   // What tells most of the cause comes first: short pages show no more.
   const bool is_loss =
       verdict.verdict == VerdictClass::LanLoss || verdict.verdict == VerdictClass::WanLoss;
   if (verdict.cause == "process-cpu" || verdict.cause == "softirq") {
-    add_hosts(scene, direction, verdict);
+    add_hosts(input, direction, verdict);
   }
   if (is_loss) {
     add_retransmissions(direction, route, verdict);
@@ -145,7 +145,7 @@ void add_evidence(const Scene& scene, const DirectionBlame& direction, const Rou
     add_round_trips(direction, route, verdict);
   }
   if (verdict.verdict == VerdictClass::WanLoss || verdict.verdict == VerdictClass::WanBandwidth) {
-    add_way_back(scene, route, verdict);
+    add_way_back(input, route, verdict);
   }
   if (!is_loss) {
     add_retransmissions(direction, route, verdict);

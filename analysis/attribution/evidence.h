@@ -8,7 +8,7 @@
 namespace chokepoint::analysis {
 
 // Of a direction that was held back.
-void add_evidence(const Scene& scene, const DirectionBlame& direction, const Route& route,
+void add_evidence(const DiagnosisInput& input, const DirectionBlame& direction, const Route& route,
                   Verdict& verdict);
 
 }  // namespace chokepoint::analysis

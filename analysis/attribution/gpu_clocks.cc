@@ -100,11 +100,11 @@ std::optional<GpuClocks> clocks_of(const NodeData& node, const std::string& gpu,
   return clocks;
 }
 
-std::optional<double> clock_of_others(const Scene& scene, std::size_t place) {
+std::optional<double> clock_of_others(const DiagnosisInput& input, std::size_t place) {
   std::vector<double> mhz;
-  for (std::size_t other = 0; other < scene.run.nodes.size(); ++other) {
+  for (std::size_t other = 0; other < input.run.nodes.size(); ++other) {
     if (other != place) {
-      const auto clocks = slowest_gpu(scene.run.nodes[other], scene.span_of(other));
+      const auto clocks = slowest_gpu(input.run.nodes[other], input.span_of(other));
       if (clocks && clocks->clock_mhz) {
         mhz.push_back(*clocks->clock_mhz);
       }
@@ -149,16 +149,16 @@ std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span) {
   return slowest;
 }
 
-void explain_by_clocks(const Scene& scene, std::size_t place, Verdict& verdict) {
-  const NodeData& node = scene.run.nodes[place];
-  const auto own = slowest_gpu(node, scene.span_of(place));
+void explain_by_clocks(const DiagnosisInput& input, std::size_t place, Verdict& verdict) {
+  const NodeData& node = input.run.nodes[place];
+  const auto own = slowest_gpu(node, input.span_of(place));
   if (!own || own->reason == nullptr || own->slowed_percent < kSlowedLong) {
     return;
   }
-  const std::optional<double> others_mhz = clock_of_others(scene, place);
+  const std::optional<double> others_mhz = clock_of_others(input, place);
   const double slower = slower_by(*own, others_mhz);
-  const double late_ms = scene.phases.late_ms[place];
-  const double explained_ms = slower * (scene.phases.computing_ms + late_ms);
+  const double late_ms = input.phases.late_ms[place];
+  const double explained_ms = slower * (input.phases.computing_ms + late_ms);
   if (slower < (others_mhz ? kSlower : kFarBelowMax) || explained_ms < kExplains * late_ms) {
     return;
   }
@@ -167,15 +167,15 @@ void explain_by_clocks(const Scene& scene, std::size_t place, Verdict& verdict) 
   add_evidence(node, *own, others_mhz, verdict);
 }
 
-void remark_clocks(const Scene& scene, Verdict& computing) {
+void remark_clocks(const DiagnosisInput& input, Verdict& computing) {
   std::optional<GpuClocks> worst;
   const NodeData* of_node = nullptr;
-  for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-    const auto clocks = slowest_gpu(scene.run.nodes[place], scene.span_of(place));
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    const auto clocks = slowest_gpu(input.run.nodes[place], input.span_of(place));
     if (clocks && clocks->reason != nullptr && clocks->slowed_percent >= kSlowedMostly &&
         clocks->below_max() > (worst ? worst->below_max() : kFarBelowMax)) {
       worst = clocks;
-      of_node = &scene.run.nodes[place];
+      of_node = &input.run.nodes[place];
     }
   }
   if (worst) {

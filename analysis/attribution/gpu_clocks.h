@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/attribution/scene.h"
-#include "base/host/gpu_throttle.h"
+#include "base/host/gpu.h"
 
 namespace chokepoint::analysis {
 
@@ -27,9 +27,9 @@ std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span);
 
 // Says of a late rank that its GPU's clock is why, where it was slowed down, ran slower than the
 // others' and that explains half of the lateness.
-void explain_by_clocks(const Scene& scene, std::size_t place, Verdict& verdict);
+void explain_by_clocks(const DiagnosisInput& input, std::size_t place, Verdict& verdict);
 
 // Says of a step full of computing that the GPUs could compute faster.
-void remark_clocks(const Scene& scene, Verdict& computing);
+void remark_clocks(const DiagnosisInput& input, Verdict& computing);
 
 }  // namespace chokepoint::analysis

@@ -21,19 +21,19 @@ bool has_gloo(const NodeData& node) {
 }
 
 // What the node's own connections carried, the busier way.
-double network_bytes_per_s(const Scene& scene, std::size_t place) {
+double network_bytes_per_s(const DiagnosisInput& input, std::size_t place) {
   std::array<double, 2> bytes{};
-  for (const Connection& connection : scene.run.connections) {
+  for (const Connection& connection : input.run.connections) {
     for (std::size_t end = 0; end < connection.ends.size(); ++end) {
       const auto& own = connection.ends.at(end);
       if (own && own->node == place) {
-        const FlowData& flow = scene.run.nodes[place].flows[own->flow];
+        const FlowData& flow = input.run.nodes[place].flows[own->flow];
         bytes[0] += static_cast<double>(flow.totals.at(end).payload_bytes.value_or(0));
         bytes[1] += static_cast<double>(flow.totals.at(1 - end).payload_bytes.value_or(0));
       }
     }
   }
-  const auto ns = static_cast<double>(scene.run.nodes[place].span.length_ns());
+  const auto ns = static_cast<double>(input.run.nodes[place].span.length_ns());
   return ns > 0 ? std::max(bytes[0], bytes[1]) * 1e9 / ns : 0;
 }
 
@@ -47,15 +47,15 @@ double sum_over(const NodeData& node, std::string_view name, const GpuLink& link
 
 // PyTorch's Gloo copies a tensor to the host, exchanges it, and copies it back: each after the
 // other, so both ways count, and computing hides as much of them as of the exchange.
-void split_library(const Scene& scene, Copies& copies) {
-  const NodeData& node = scene.run.nodes[copies.place];
+void split_library(const DiagnosisInput& input, Copies& copies) {
+  const NodeData& node = input.run.nodes[copies.place];
   const double both_ways_ms = std::min(copies.sent_ms, copies.received_ms);
   const double bytes_per_s = both_ways_ms / copies.step_ms * copies.link.ceiling_mbps * 1e6 / 8;
   double beside_ms = std::max(copies.sent_ms, copies.received_ms);
   if (both_ways_ms > 0 && has_gloo(node) &&
-      bytes_per_s >= kOfNetwork * network_bytes_per_s(scene, copies.place)) {
-    const double communication_ms = scene.phases.exposed_ms + scene.phases.hidden_ms;
-    const double exposed = communication_ms > 0 ? scene.phases.exposed_ms / communication_ms : 1;
+      bytes_per_s >= kOfNetwork * network_bytes_per_s(input, copies.place)) {
+    const double communication_ms = input.phases.exposed_ms + input.phases.hidden_ms;
+    const double exposed = communication_ms > 0 ? input.phases.exposed_ms / communication_ms : 1;
     copies.by_library_ms = 2 * both_ways_ms * exposed;
     beside_ms -= both_ways_ms;
   }
@@ -71,10 +71,10 @@ void drop_what_kernels_hide(double network_ms, Copies& copies) {
   }
 }
 
-Copies copies_of(const Scene& scene, std::size_t place, GpuLink link) {
-  const NodeData& node = scene.run.nodes[place];
-  const Span span = scene.span_of(place);
-  const Phases& phases = scene.phases;
+Copies copies_of(const DiagnosisInput& input, std::size_t place, GpuLink link) {
+  const NodeData& node = input.run.nodes[place];
+  const Span span = input.span_of(place);
+  const Phases& phases = input.phases;
   Copies copies{.place = place, .link = std::move(link), .step_ms = phases.step_ms};
   if (copies.link.ceiling_mbps <= 0) {
     return copies;
@@ -91,7 +91,7 @@ Copies copies_of(const Scene& scene, std::size_t place, GpuLink link) {
   copies.own_late_ms = phases.late_ms[place];
   // The node itself did not wait for itself.
   const double network_ms = phases.exposed_ms + phases.waiting_ms() - copies.own_late_ms;
-  split_library(scene, copies);
+  split_library(input, copies);
   drop_what_kernels_hide(network_ms, copies);
   copies.lost_ms = std::clamp(std::min({copies.by_library_ms + copies.other_ms,
                                         phases.step_ms - copies.kernels_ms - network_ms,
@@ -100,10 +100,10 @@ Copies copies_of(const Scene& scene, std::size_t place, GpuLink link) {
   return copies;
 }
 
-Copies most_of(const Scene& scene, std::size_t place) {
+Copies most_of(const DiagnosisInput& input, std::size_t place) {
   Copies most{.place = place};
-  for (GpuLink& link : gpu_links(scene.run.nodes[place], scene.span_of(place))) {
-    Copies copies = copies_of(scene, place, std::move(link));
+  for (GpuLink& link : gpu_links(input.run.nodes[place], input.span_of(place))) {
+    Copies copies = copies_of(input, place, std::move(link));
     most = copies.lost_ms > most.lost_ms ? std::move(copies) : most;
   }
   return most;
@@ -128,11 +128,11 @@ double take_from_straggler(const Copies& most, double next_ms, const NodeData& n
 
 }  // namespace
 
-void add_gpu_copies(const Scene& scene, Findings& findings) {
+void add_gpu_copies(const DiagnosisInput& input, Findings& findings) {
   Copies most;
   double next_ms = 0;  // of the node with the next most
-  for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-    Copies copies = most_of(scene, place);
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    Copies copies = most_of(input, place);
     next_ms = std::max(next_ms, std::min(copies.lost_ms, most.lost_ms));
     most = copies.lost_ms > most.lost_ms ? std::move(copies) : most;
   }
@@ -140,14 +140,14 @@ void add_gpu_copies(const Scene& scene, Findings& findings) {
     return;
   }
   const double of_late_ms =
-      take_from_straggler(most, next_ms, scene.run.nodes[most.place], findings);
+      take_from_straggler(most, next_ms, input.run.nodes[most.place], findings);
   const double of_computing_ms =
       std::clamp(most.lost_ms - of_late_ms, 0.0,
-                 std::max(0.0, scene.phases.computing_ms - findings.of_computing_ms));
+                 std::max(0.0, input.phases.computing_ms - findings.of_computing_ms));
   most.lost_ms = of_late_ms + of_computing_ms;
   findings.accounting[Account::Pcie] += most.lost_ms;
   findings.of_computing_ms += of_computing_ms;
-  findings.verdicts.push_back(verdict_of(scene, most));
+  findings.verdicts.push_back(verdict_of(input, most));
 }
 
 }  // namespace chokepoint::analysis

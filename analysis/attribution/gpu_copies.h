@@ -13,6 +13,6 @@ namespace chokepoint::analysis {
 
 // Moves time from computing to the PCIe account, and from waiting for a rank that came late because
 // it copied for longer than the others; names the node where it is the most.
-void add_gpu_copies(const Scene& scene, Findings& findings);
+void add_gpu_copies(const DiagnosisInput& input, Findings& findings);
 
 }  // namespace chokepoint::analysis

@@ -45,8 +45,8 @@ void add_link(const GpuCopies& copies, const std::string& from, Verdict& verdict
 
 }  // namespace
 
-Verdict verdict_of(const Scene& scene, const GpuCopies& copies) {
-  const NodeData& node = scene.run.nodes[copies.place];
+Verdict verdict_of(const DiagnosisInput& input, const GpuCopies& copies) {
+  const NodeData& node = input.run.nodes[copies.place];
   Verdict verdict{.verdict = VerdictClass::PcieGpu,
                   .cause = cause_of(copies),
                   .where = {.interface = copies.link.address, .node = node.name},

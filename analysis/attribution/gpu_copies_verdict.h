@@ -27,6 +27,6 @@ struct GpuCopies {
   }
 };
 
-Verdict verdict_of(const Scene& scene, const GpuCopies& copies);
+Verdict verdict_of(const DiagnosisInput& input, const GpuCopies& copies);
 
 }  // namespace chokepoint::analysis

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/load/run_data.h"
-#include "base/host/pci_link.h"
+#include "base/host/pci.h"
 
 namespace chokepoint::analysis {
 

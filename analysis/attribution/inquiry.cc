@@ -39,14 +39,14 @@ void describe_run(const RunData& run, Diagnosis& diagnosis) {
   }
 }
 
-void add_ranks(const Scene& scene, Diagnosis& diagnosis) {
-  for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-    if (const auto rank = scene.run.nodes[place].rank()) {
+void add_ranks(const DiagnosisInput& input, Diagnosis& diagnosis) {
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    if (const auto rank = input.run.nodes[place].rank()) {
       diagnosis.ranks.push_back(
           {.rank = *rank,
-           .node = scene.run.nodes[place].name,
-           .computing_ms = scene.phases.computing_ms + scene.phases.late_ms[place],
-           .waiting_ms = scene.phases.waiting_ms() - scene.phases.late_ms[place]});
+           .node = input.run.nodes[place].name,
+           .computing_ms = input.phases.computing_ms + input.phases.late_ms[place],
+           .waiting_ms = input.phases.waiting_ms() - input.phases.late_ms[place]});
     }
   }
   std::ranges::sort(diagnosis.ranks, {}, &RankFigures::rank);
@@ -60,7 +60,8 @@ bool has_nccl(const RunData& run) {
   });
 }
 
-Scene scene_of(const RunData& run, const DiagnoseOptions& options, const Inquiry& inquiry) {
+DiagnosisInput scene_of(const RunData& run, const DiagnoseOptions& options,
+                        const Inquiry& inquiry) {
   return {.run = run,
           .options = options,
           .clocks = inquiry.clocks,
@@ -97,14 +98,14 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
         "job's environment has it tell of all");
   }
   inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
-  const Scene scene = scene_of(run, options, inquiry);
-  Findings findings = is_rdma ? rdma_findings(scene) : network_findings(scene);
-  add_late(scene, findings);
-  add_starvation(scene, findings);
-  add_gpu_copies(scene, findings);
-  add_nccl_waits(scene, findings);
-  judge(scene, std::move(findings), diagnosis);
-  add_ranks(scene, diagnosis);
+  const DiagnosisInput input = scene_of(run, options, inquiry);
+  Findings findings = is_rdma ? rdma_findings(input) : network_findings(input);
+  add_late(input, findings);
+  add_starvation(input, findings);
+  add_gpu_copies(input, findings);
+  add_nccl_waits(input, findings);
+  judge(input, std::move(findings), diagnosis);
+  add_ranks(input, diagnosis);
   return inquiry;
 }
 

@@ -8,6 +8,6 @@ namespace chokepoint::analysis {
 
 constexpr double kMattersPercent = 5;  // of the step; below it a cause is none
 
-void judge(const Scene& scene, Findings findings, Diagnosis& diagnosis);
+void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis);
 
 }  // namespace chokepoint::analysis

@@ -21,10 +21,10 @@ struct Waits {
   }
 };
 
-Waits waits_of(const Scene& scene, std::size_t place) {
+Waits nccl_waits_of(const DiagnosisInput& input, std::size_t place) {
   Waits waits;
-  const Span span = scene.span_of(place);
-  for (const record::Collective& row : scene.run.nodes[place].collectives) {
+  const Span span = input.span_of(place);
+  for (const record::Collective& row : input.run.nodes[place].collectives) {
     if (row.end_ns > span.start_ns && row.start_ns < span.end_ns) {
       waits.add(row);
     }
@@ -71,10 +71,10 @@ void add_to(Verdict& verdict, const Waits& waits, const NodeData& node) {
 
 }  // namespace
 
-void add_nccl_waits(const Scene& scene, Findings& findings) {
-  for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-    const NodeData& node = scene.run.nodes[place];
-    const Waits waits = waits_of(scene, place);
+void add_nccl_waits(const DiagnosisInput& input, Findings& findings) {
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    const NodeData& node = input.run.nodes[place];
+    const Waits waits = nccl_waits_of(input, place);
     if (waits.sum() <= 0) {
       continue;
     }

@@ -9,6 +9,6 @@
 
 namespace chokepoint::analysis {
 
-void add_nccl_waits(const Scene& scene, Findings& findings);
+void add_nccl_waits(const DiagnosisInput& input, Findings& findings);
 
 }  // namespace chokepoint::analysis

@@ -64,22 +64,22 @@ const Charge& largest(const Group& group) {
   return *most;
 }
 
-Verdict verdict_of(const Scene& scene, const Group& group) {
+Verdict verdict_of(const DiagnosisInput& input, const Group& group) {
   const Charge& charge = largest(group);
   Verdict verdict{.verdict = charge.verdict,
                   .cause = charge.cause,
                   .where = where_of(group.charges, charge.cause),
                   .lost_ms_per_step = group.removable_ms};
   name_card(charge, verdict.where);
-  add_evidence(scene, *charge.direction, charge.route, verdict);
+  add_evidence(input, *charge.direction, charge.route, verdict);
   return verdict;
 }
 
 }  // namespace
 
-Findings network_findings(const Scene& scene) {
+Findings network_findings(const DiagnosisInput& input) {
   Findings network;
-  const std::vector<Charge> charges = charges_of(scene);
+  const std::vector<Charge> charges = charges_of(input);
   std::map<VerdictClass, Group> groups;
   for (const Charge& charge : charges) {
     Group& group = groups[charge.verdict];
@@ -89,7 +89,7 @@ Findings network_findings(const Scene& scene) {
     network.accounting[charge.account] += charge.ms;
   }
   for (const auto& [verdict, group] : groups) {
-    network.verdicts.push_back(verdict_of(scene, group));
+    network.verdicts.push_back(verdict_of(input, group));
   }
   return network;
 }

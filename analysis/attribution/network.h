@@ -6,6 +6,6 @@
 
 namespace chokepoint::analysis {
 
-Findings network_findings(const Scene& scene);
+Findings network_findings(const DiagnosisInput& input);
 
 }  // namespace chokepoint::analysis

@@ -9,8 +9,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kFewSteps = 0.25;  // of all steps take
-constexpr double kMostLost = 0.8;   // of what was lost
+constexpr double kFewStepsShare = 0.25;  // of all steps take
+constexpr double kMostLost = 0.8;        // of what was lost
 
 // Containers come and go with cards of their own.
 bool is_jobs(const NodeData& node, const std::string& name) {
@@ -33,18 +33,18 @@ bool was_switched_off(const record::Event& event) {
 }
 
 // Where both ends of a link went down, the one that somebody or something switched off.
-Flap flap_of(const Scene& scene) {
+Flap flap_of(const DiagnosisInput& input) {
   Flap first;
-  for (std::size_t place = 0; place < scene.run.nodes.size(); ++place) {
-    const Span span = scene.span_of(place);
-    for (const record::Event& event : scene.run.nodes[place].events) {
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    const Span span = input.span_of(place);
+    for (const record::Event& event : input.run.nodes[place].events) {
       const bool is_down =
           event.kind == record::kInterfaceDown || event.kind == record::kInterfaceGone;
       if (!is_down || event.t_ns < span.start_ns || event.t_ns > span.end_ns ||
-          !is_jobs(scene.run.nodes[place], event.subject)) {
+          !is_jobs(input.run.nodes[place], event.subject)) {
         continue;
       }
-      const Flap flap{&scene.run.nodes[place], &event, was_switched_off(event)};
+      const Flap flap{&input.run.nodes[place], &event, was_switched_off(event)};
       first = first.event == nullptr || (flap.is_cause && !first.is_cause) ? flap : first;
     }
   }
@@ -59,7 +59,7 @@ bool is_outage(const Spans& steps) {
   }
   std::ranges::sort(lengths, std::ranges::greater{});
   const double usual = lengths[lengths.size() / 2];
-  const auto few = static_cast<std::size_t>(kFewSteps * static_cast<double>(lengths.size()));
+  const auto few = static_cast<std::size_t>(kFewStepsShare * static_cast<double>(lengths.size()));
   double all = 0;
   double of_few = 0;
   for (std::size_t place = 0; place < lengths.size(); ++place) {
@@ -72,8 +72,8 @@ bool is_outage(const Spans& steps) {
 
 }  // namespace
 
-void explain_loss(const Scene& scene, Verdict& verdict) {
-  if (const Flap flap = flap_of(scene); flap.event != nullptr) {
+void explain_loss(const DiagnosisInput& input, Verdict& verdict) {
+  if (const Flap flap = flap_of(input); flap.event != nullptr) {
     verdict.cause = "interface-flap";
     verdict.where.interface = flap.event->subject;
     verdict.where.node = flap.node->name;
@@ -81,7 +81,7 @@ void explain_loss(const Scene& scene, Verdict& verdict) {
                                 std::nullopt, "", "events of " + flap.node->name});
     return;
   }
-  if (scene.steps.settled.size() > 3 && is_outage(scene.steps.settled)) {
+  if (input.steps.settled.size() > 3 && is_outage(input.steps.settled)) {
     verdict.cause = "link-cut";
   }
 }

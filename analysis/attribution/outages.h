@@ -7,6 +7,6 @@
 namespace chokepoint::analysis {
 
 // Gives a verdict of loss the cause that explains it better.
-void explain_loss(const Scene& scene, Verdict& verdict);
+void explain_loss(const DiagnosisInput& input, Verdict& verdict);
 
 }  // namespace chokepoint::analysis

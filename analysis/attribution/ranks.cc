@@ -14,15 +14,15 @@ constexpr std::int64_t kBySignal = 128;  // exit statuses beyond it, as a shell 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
 
 // Of a node's ranks the one that was late most.
-std::optional<std::int64_t> late_rank(const Scene& scene, std::size_t place) {
+std::optional<std::int64_t> late_rank(const DiagnosisInput& input, std::size_t place) {
   std::map<std::int64_t, double> lost_ns;
-  for (const Late& late : scene.phases.late) {
+  for (const Late& late : input.phases.late) {
     if (late.node == place && late.rank >= 0) {
       lost_ns[late.rank] += late.lost_ns;
     }
   }
   const auto most = std::ranges::max_element(lost_ns, {}, [](const auto& of) { return of.second; });
-  return most == lost_ns.end() ? scene.run.nodes[place].rank() : most->first;
+  return most == lost_ns.end() ? input.run.nodes[place].rank() : most->first;
 }
 
 // The first to end of those that ended badly; one that a signal ended before any other.
@@ -33,15 +33,15 @@ bool went_before(const NodeData& one, const NodeData& other) {
 }
 
 // Ranks that come late by turns, as they do on any host, hold each other up alike.
-double more_than_others_ms(const Scene& scene, std::size_t place) {
-  const double own = scene.phases.late_ms[place];
-  const auto others = static_cast<double>(scene.phases.late_ms.size() - 1);
-  return others < 1 ? own : own - (scene.phases.waiting_ms() - own) / others;
+double more_than_others_ms(const DiagnosisInput& input, std::size_t place) {
+  const double own = input.phases.late_ms[place];
+  const auto others = static_cast<double>(input.phases.late_ms.size() - 1);
+  return others < 1 ? own : own - (input.phases.waiting_ms() - own) / others;
 }
 
-std::size_t latest_of(const Scene& scene) {
-  return static_cast<std::size_t>(std::ranges::max_element(scene.phases.late_ms) -
-                                  scene.phases.late_ms.begin());
+std::size_t latest_of(const DiagnosisInput& input) {
+  return static_cast<std::size_t>(std::ranges::max_element(input.phases.late_ms) -
+                                  input.phases.late_ms.begin());
 }
 
 Verdict* sending_host(const NodeData& node, Findings& findings) {
@@ -53,27 +53,27 @@ Verdict* sending_host(const NodeData& node, Findings& findings) {
 
 }  // namespace
 
-void add_late(const Scene& scene, Findings& findings) {
-  if (scene.phases.waiting_ms() <= 0) {
+void add_late(const DiagnosisInput& input, Findings& findings) {
+  if (input.phases.waiting_ms() <= 0) {
     return;
   }
-  const std::size_t place = latest_of(scene);
-  const NodeData& node = scene.run.nodes[place];
-  const HostLoad load = load_of(node, scene.span_of(place));
-  const double lost_ms = more_than_others_ms(scene, place);
+  const std::size_t place = latest_of(input);
+  const NodeData& node = input.run.nodes[place];
+  const HostLoad load = load_of(node, input.span_of(place));
+  const double lost_ms = more_than_others_ms(input, place);
   if (Verdict* host = load.is_starved ? sending_host(node, findings) : nullptr) {
-    host->lost_ms_per_step += scene.phases.waiting_ms();
-    findings.accounting[Account::SenderHost] += scene.phases.waiting_ms();
+    host->lost_ms_per_step += input.phases.waiting_ms();
+    findings.accounting[Account::SenderHost] += input.phases.waiting_ms();
     return;
   }
-  findings.accounting[Account::Straggler] += scene.phases.waiting_ms();
+  findings.accounting[Account::Straggler] += input.phases.waiting_ms();
   Verdict verdict{.verdict = VerdictClass::Straggler,
                   .cause = load.is_starved ? "process-cpu" : "late-rank",
-                  .where = {.node = node.name, .rank = late_rank(scene, place)},
+                  .where = {.node = node.name, .rank = late_rank(input, place)},
                   .lost_ms_per_step = lost_ms};
   verdict.evidence.push_back({"came last to what all exchange, after the one before it by",
-                              scene.phases.late_ms[place], "ms a step",
-                              scene.phases.source == PhaseSource::Library
+                              input.phases.late_ms[place], "ms a step",
+                              input.phases.source == PhaseSource::Library
                                   ? "collectives of all nodes"
                                   : "first bytes of all nodes after each pause"});
   if (load.is_starved) {
@@ -82,7 +82,7 @@ void add_late(const Scene& scene, Findings& findings) {
                                 "thread.wait_ns of " + node.name});
   }
   if (!load.is_starved) {
-    explain_by_clocks(scene, place, verdict);
+    explain_by_clocks(input, place, verdict);
   }
   findings.verdicts.push_back(std::move(verdict));
 }

@@ -8,7 +8,7 @@
 namespace chokepoint::analysis {
 
 // Adds to what the network's findings are: a host that gets no processor comes late, too.
-void add_late(const Scene& scene, Findings& findings);
+void add_late(const DiagnosisInput& input, Findings& findings);
 
 // The rank that ended before the job did, and took it along.
 std::optional<Verdict> gone_rank(const RunData& run);

@@ -7,8 +7,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLineFull = 0.7;    // of what is exposed the line needs
-constexpr double kPeerPauses = 0.5;  // of the pauses, where the peer itself asked for them
+constexpr double kLineOfExposed = 0.7;  // of what is exposed the line needs
+constexpr double kPeerPauses = 0.5;     // of the pauses, where the peer itself asked for them
 
 Verdict verdict_at(Where where, VerdictClass verdict, const char* cause, double lost_ms) {
   return {
@@ -44,9 +44,9 @@ void charge_loss(const RdmaSigns& signs, double lost_ms, Findings& findings) {
 }
 
 // The line's part of what is exposed; a verdict where it is most of it.
-double charge_line(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
-  const double line_ms = std::min(wire_ms(signs.ports, signs.steps), scene.phases.exposed_ms);
-  if (line_ms > kLineFull * scene.phases.exposed_ms) {
+double charge_line(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
+  const double line_ms = std::min(wire_ms(signs.ports, signs.steps), input.phases.exposed_ms);
+  if (line_ms > kLineOfExposed * input.phases.exposed_ms) {
     charge(
         Account::Link,
         verdict_at(place_of(signs.ports.front()), VerdictClass::LanBandwidth, "line-rate", line_ms),
@@ -58,8 +58,8 @@ double charge_line(const Scene& scene, const RdmaSigns& signs, Findings& finding
 }
 
 // What computing does not hide: the line's part, and the rest by whatever disturbs.
-void charge_exposed(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
-  const double rest_ms = scene.phases.exposed_ms - charge_line(scene, signs, findings);
+void charge_exposed(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
+  const double rest_ms = input.phases.exposed_ms - charge_line(input, signs, findings);
   if (signs.is_lossy()) {
     charge_loss(signs, rest_ms, findings);
   } else if (signs.is_congested()) {
@@ -81,8 +81,8 @@ double congested_ms(const RdmaSigns& signs, double rest_ms) {
 }
 
 // Packets tell how long was waited and sent again for what was lost, so nothing is guessed.
-void charge_seen(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
-  double rest_ms = scene.phases.exposed_ms - charge_line(scene, signs, findings);
+void charge_seen(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
+  double rest_ms = input.phases.exposed_ms - charge_line(input, signs, findings);
   if (signs.is_lossy()) {
     const double loss_ms = std::min(rest_ms, signs.view.loss_ns() / 1e6 / signs.steps);
     charge_loss(signs, loss_ms, findings);
@@ -95,9 +95,9 @@ void charge_seen(const Scene& scene, const RdmaSigns& signs, Findings& findings)
 }
 
 // Of counters alone: what certainly was lost.
-void charge_counted(const Scene& scene, const RdmaSigns& signs, Findings& findings) {
-  const double paused_ms = std::min(signs.paused_ms() / signs.steps, scene.phases.exposed_ms);
-  const double rest_ms = scene.phases.exposed_ms - paused_ms;
+void charge_counted(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
+  const double paused_ms = std::min(signs.paused_ms() / signs.steps, input.phases.exposed_ms);
+  const double rest_ms = input.phases.exposed_ms - paused_ms;
   const double waiting_ms = std::min(signs.waiting_ms() / signs.steps, rest_ms);
   if (paused_ms > 0) {
     charge(Account::Link, congested(signs, paused_ms), signs, findings);
@@ -110,18 +110,18 @@ void charge_counted(const Scene& scene, const RdmaSigns& signs, Findings& findin
 
 }  // namespace
 
-Findings rdma_findings(const Scene& scene) {
+Findings rdma_findings(const DiagnosisInput& input) {
   Findings findings;
-  const RdmaSigns signs = rdma_signs(scene);
+  const RdmaSigns signs = rdma_signs(input);
   if (signs.ports.empty()) {
     return findings;
   }
-  if (scene.phases.source == PhaseSource::Library) {
-    charge_exposed(scene, signs, findings);
+  if (input.phases.source == PhaseSource::Library) {
+    charge_exposed(input, signs, findings);
   } else if (signs.view.is_seen()) {
-    charge_seen(scene, signs, findings);
+    charge_seen(input, signs, findings);
   } else {
-    charge_counted(scene, signs, findings);
+    charge_counted(input, signs, findings);
   }
   return findings;
 }

@@ -19,6 +19,6 @@
 
 namespace chokepoint::analysis {
 
-Findings rdma_findings(const Scene& scene);
+Findings rdma_findings(const DiagnosisInput& input);
 
 }  // namespace chokepoint::analysis

@@ -5,13 +5,13 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLossy = 1e-5;        // signs of loss a packet
-constexpr double kCongested = 1e-4;    // signs of congestion a packet
-constexpr double kMarked = 1e-3;       // of packets, as switches mark them
-constexpr double kPaused = 0.01;       // of the time
-constexpr double kUsualPacket = 4096;  // bytes, where nobody counts packets
-constexpr double kTimeoutMs = 67;      // 4.096 µs × 2^14: shorter ones hardly anybody sets
-constexpr double kBothWays = 0.35;     // the lesser way of the greater
+constexpr double kLossy = 1e-5;         // signs of loss a packet
+constexpr double kCongested = 1e-4;     // signs of congestion a packet
+constexpr double kMarked = 1e-3;        // of packets, as switches mark them
+constexpr double kPaused = 0.01;        // of the time
+constexpr double kUsualPacket = 4096;   // bytes, where nobody counts packets
+constexpr double kTimeoutMs = 67;       // 4.096 µs × 2^14: shorter ones hardly anybody sets
+constexpr double kBothRoceWays = 0.35;  // the lesser way of the greater
 
 double packets_of(const RdmaPort& port) {
   return std::max(1.0, port.packets > 0 ? port.packets : port.busier_bytes() / kUsualPacket);
@@ -31,7 +31,7 @@ void name_way(const RdmaSigns& signs, const RoceWay& way, double RoceWay::* meas
   const auto back = std::ranges::find_if(signs.view.ways, [&](const RoceWay& other) {
     return other.from == way.to && other.to == way.from;
   });
-  if (back != signs.view.ways.end() && (*back).*measure > kBothWays * (way.*measure)) {
+  if (back != signs.view.ways.end() && (*back).*measure > kBothRoceWays * (way.*measure)) {
     where.direction = "both";
   }
 }
@@ -72,11 +72,11 @@ const RdmaPort& RdmaSigns::most_lossy_port() const { return most_by(ports, lossi
 
 const RdmaPort& RdmaSigns::most_congested_port() const { return most_by(ports, congestion); }
 
-RdmaSigns rdma_signs(const Scene& scene) {
-  return {.ports = all_rdma_ports(scene.run, scene.clocks, scene.steps),
-          .view = roce_view(scene.run, scene.clocks, scene.steps),
-          .steps = count_between(scene.steps.settled),
-          .length_ms = count_between(scene.steps.settled) * scene.phases.step_ms};
+RdmaSigns rdma_signs(const DiagnosisInput& input) {
+  return {.ports = all_rdma_ports(input.run, input.clocks, input.steps),
+          .view = roce_view(input.run, input.clocks, input.steps),
+          .steps = count_between(input.steps.settled),
+          .length_ms = count_between(input.steps.settled) * input.phases.step_ms};
 }
 
 Where where_lost(const RdmaSigns& signs) {

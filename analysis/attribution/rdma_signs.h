@@ -25,7 +25,7 @@ struct RdmaSigns {
   const RdmaPort& most_congested_port() const;
 };
 
-RdmaSigns rdma_signs(const Scene& scene);
+RdmaSigns rdma_signs(const DiagnosisInput& input);
 
 // From the sender that sent again to the receiver that missed it, as far as packets or counters
 // tell; and the port to look at.

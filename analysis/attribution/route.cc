@@ -11,10 +11,10 @@ namespace {
 constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload
 constexpr double kSlotNarrower = 0.9;  // than the line
 
-Card card_of(const Scene& scene, std::size_t place, const FlowData& flow, bool is_sender) {
-  const NodeData& node = scene.run.nodes[place];
+Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flow, bool is_sender) {
+  const NodeData& node = input.run.nodes[place];
   Card card = analysis::card_of(node, flow.row.interface);
-  const Span span = scene.span_of(place);
+  const Span span = input.span_of(place);
   const double all = grown(node, is_sender ? record::kNicSentBytes : record::kNicReceivedBytes,
                            card.interface, span);
   const double own = grown(node, is_sender ? record::kJobSentBytes : record::kJobReceivedBytes,
@@ -55,19 +55,19 @@ const Card* Route::narrow_slot() const {
   return nullptr;
 }
 
-Route route_of(const Scene& scene, const DirectionBlame& direction) {
+Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {
   const DirectionView& view = direction.view;
-  const Connection& connection = scene.run.connections[view.connection];
+  const Connection& connection = input.run.connections[view.connection];
   const auto from = static_cast<std::size_t>(view.direction);
   Route route{.from = connection.names.at(from), .to = connection.names.at(1 - from)};
   if (view.sender) {
-    route.sender = card_of(scene, *view.sender, *view.at_sender, true);
+    route.sender = card_of(input, *view.sender, *view.at_sender, true);
   }
   if (view.receiver) {
-    route.receiver = card_of(scene, *view.receiver, *view.at_receiver, false);
+    route.receiver = card_of(input, *view.receiver, *view.at_receiver, false);
   }
   route.rtt_ms = direction.facts.min_rtt_us / 1e3;
-  route.is_wan = route.rtt_ms >= scene.options.wan_rtt_ms;
+  route.is_wan = route.rtt_ms >= input.options.wan_rtt_ms;
   route.rate_mbps = direction.rate_mbps;
   return route;
 }

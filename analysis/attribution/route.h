@@ -35,7 +35,7 @@ struct Route {
   const Card* narrow_slot() const;
 };
 
-Route route_of(const Scene& scene, const DirectionBlame& direction);
+Route route_of(const DiagnosisInput& input, const DirectionBlame& direction);
 
 // Another way between the same two nodes that would have carried more.
 struct BetterWay {
@@ -46,7 +46,7 @@ struct BetterWay {
   std::string from = {};       // what tells
 };
 
-std::optional<BetterWay> better_way(const Scene& scene, const DirectionBlame& direction,
+std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionBlame& direction,
                                     const Route& route);
 
 }  // namespace chokepoint::analysis

@@ -12,7 +12,7 @@ namespace chokepoint::analysis {
 Span settled_span(const RunData& run, const Clocks& clocks, const StepLine& steps,
                   std::size_t node);
 
-struct Scene {
+struct DiagnosisInput {
   const RunData& run;
   const DiagnoseOptions& options;
   const Clocks& clocks;

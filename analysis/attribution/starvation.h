@@ -8,6 +8,6 @@
 namespace chokepoint::analysis {
 
 // Moves time from computing to a sending host that is among the findings already.
-void add_starvation(const Scene& scene, Findings& findings);
+void add_starvation(const DiagnosisInput& input, Findings& findings);
 
 }  // namespace chokepoint::analysis

@@ -39,11 +39,11 @@ class AccountOf {
 // What is known of the steps, one by one, in nanoseconds.
 class Guesses {
  public:
-  explicit Guesses(const Scene& scene)
-      : scene_(scene),
+  explicit Guesses(const DiagnosisInput& input)
+      : scene_(input),
         table_{.columns = kAccounts,
-               .cells = std::vector<double>(scene.steps.settled.size() * kAccounts, 0)},
-        held_(scene.steps.settled.size(), 0) {}
+               .cells = std::vector<double>(input.steps.settled.size() * kAccounts, 0)},
+        held_(input.steps.settled.size(), 0) {}
 
   math::GuessTable make() {
     const AccountOf account_of(charges_of(scene_));
@@ -106,15 +106,15 @@ class Guesses {
         std::max(length / 100, length - exposed * communicated - cell(row, Account::Straggler));
   }
 
-  const Scene& scene_;
+  const DiagnosisInput& scene_;
   math::GuessTable table_;
   std::vector<double> held_;
 };
 
 }  // namespace
 
-std::vector<StepAccounts> step_accounts(const Scene& scene, const Accounting& whole) {
-  const std::vector<Span>& steps = scene.steps.settled;
+std::vector<StepAccounts> step_accounts(const DiagnosisInput& input, const Accounting& whole) {
+  const std::vector<Span>& steps = input.steps.settled;
   std::vector<double> rows;
   for (const Span& step : steps) {
     rows.push_back(static_cast<double>(step.length_ns()) / 1e6);
@@ -124,7 +124,7 @@ std::vector<StepAccounts> step_accounts(const Scene& scene, const Accounting& wh
   for (const double ms : whole.ms) {
     columns.push_back(whole.sum() > 0 ? ms * all_ms / whole.sum() : 0);
   }
-  math::GuessTable table = Guesses(scene).make();
+  math::GuessTable table = Guesses(input).make();
   math::fit_to_sums(table, rows, columns);
   std::vector<StepAccounts> accounts;
   for (std::size_t row = 0; row < steps.size(); ++row) {

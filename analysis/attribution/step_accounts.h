@@ -22,6 +22,6 @@ struct StepAccounts {
 };
 
 // One for each settled step. `whole` is the diagnosis's, a step.
-std::vector<StepAccounts> step_accounts(const Scene& scene, const Accounting& whole);
+std::vector<StepAccounts> step_accounts(const DiagnosisInput& input, const Accounting& whole);
 
 }  // namespace chokepoint::analysis

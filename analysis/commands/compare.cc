@@ -8,9 +8,10 @@
 
 #include "analysis/commands/compare_flags.h"
 #include "analysis/commands/compare_runs.h"
+#include "analysis/commands/judging.h"
 #include "analysis/commands/written_file.h"
-#include "base/cli/progress.h"
-#include "base/cli/utf8.h"
+#include "base/cli/context.h"
+#include "base/cli/text.h"
 #include "base/page/page.h"
 
 namespace chokepoint::analysis {
@@ -24,13 +25,13 @@ struct Runs {
 
 // One that cannot be read does not hide the others.
 Runs read_all(cli::Context& context, const std::vector<std::string>& arguments,
-              const std::string& samples_label) {
+              const std::string& samples_label, const DiagnoseOptions& judging) {
   const std::vector<RunFolder> folders = run_folders(arguments);
   Runs runs;
   cli::Progress progress(context, "reading", folders.size());
   for (std::size_t at = 0; at < folders.size(); ++at) {
     progress.update(at, cli::printable(folders[at].path));
-    Result<ComparedRun> run = read_run(folders[at], samples_label);
+    Result<ComparedRun> run = read_run(folders[at], samples_label, judging);
     if (run) {
       runs.read.push_back(std::move(*run));
     } else {
@@ -93,6 +94,7 @@ void CompareCommand::define(cli::Flags& flags) {
       .choice("format", &format_, {"text", "markdown", "csv", "html"},
               "how; otherwise the file's ending tells")
       .option("output,o", &file_, "FILE", "where to; '-' is standard output");
+  define_judging(flags, judging_);
 }
 
 Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders) const {
@@ -119,33 +121,23 @@ Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders
 
 Result<Shown> CompareCommand::shown(cli::Context& context) const {
   const std::vector<std::string> columns = split(show_);
-  if (const Result<> sound = check_columns(columns); !sound) {
-    return fail(sound.error());
-  }
-  const Result<std::optional<Figure>> bars = figure_named("--bars", bars_);
-  if (!bars) {
-    return fail(bars.error());
-  }
+  TRY(check_columns(columns));
+  TRY(check_judging(judging_));
+  TRY(const std::optional<Figure> bars, figure_named("--bars", bars_));
   std::vector<std::string> folders = folders_;
-  const Result<CompareOptions> options = this->options(folders);
-  if (!options) {
-    return fail(options.error());
-  }
-  Runs runs = read_all(context, folders, samples_label_);
+  TRY(const CompareOptions options, this->options(folders));
+  Runs runs = read_all(context, folders, samples_label_, judging_);
   if (runs.read.empty()) {
     return fail(ErrorKind::NotFound, "", fmt::format("{}", cli::printable(folders.front())),
                 "no run could be read", "give folders that 'chokepoint run --out' made");
   }
-  Result<Comparison> comparison = compare(std::move(runs.read), *options);
-  if (!comparison) {
-    return fail(comparison.error());
-  }
-  comparison->left_out = std::move(runs.left_out);
-  Shown shown{.comparison = std::move(*comparison),
+  TRY(Comparison comparison, compare(std::move(runs.read), options));
+  comparison.left_out = std::move(runs.left_out);
+  Shown shown{.comparison = std::move(comparison),
               .columns = columns,
               .are_keys_asked = !by_.empty(),
               .are_columns_asked = !columns.empty(),
-              .bars = *bars};
+              .bars = bars};
   if (shown.columns.empty()) {
     shown.columns = usual_columns(shown.comparison);
   }
@@ -186,15 +178,12 @@ Result<> CompareCommand::put(cli::Context& context, Form form, const Shown& show
     cli::print(context, document_of(context, shown));
     return {};
   }
-  const Result<std::string> text = written(context, form, shown);
-  if (!text) {
-    return fail(text.error());
-  }
+  TRY(const std::string text, written(context, form, shown));
   if (file_.empty()) {
-    context.out << *text;
+    context.out << text;
     return {};
   }
-  if (const Result<> done = write_file(file_, *text); !done) {
+  if (const Result<> done = write_file(file_, text); !done) {
     return done;
   }
   if (context.json) {
@@ -207,19 +196,11 @@ Result<> CompareCommand::put(cli::Context& context, Form form, const Shown& show
 
 Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
   file_ = file_ == kStandardOutput ? "" : file_;
-  const Result<Form> form = form_of(format_, file_);
-  if (!form) {
-    return fail(form.error());
-  }
-  const Result<Shown> shown = this->shown(context);
-  if (!shown) {
-    return fail(shown.error());
-  }
-  if (const Result<> done = put(context, *form, *shown); !done) {
-    return fail(done.error());
-  }
-  return exit_code_ && has_regression(shown->comparison) ? cli::ExitCode::Found
-                                                         : cli::ExitCode::Done;
+  TRY(const Form form, form_of(format_, file_));
+  TRY(const Shown shown, this->shown(context));
+  TRY(put(context, form, shown));
+  return exit_code_ && has_regression(shown.comparison) ? cli::ExitCode::Found
+                                                        : cli::ExitCode::Done;
 }
 
 }  // namespace chokepoint::analysis

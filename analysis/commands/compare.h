@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/attribution/diagnose.h"
 #include "analysis/commands/compare_output.h"
 #include "analysis/commands/compare_views.h"
 #include "analysis/compare/compare.h"
@@ -36,6 +37,7 @@ class CompareCommand final : public cli::Command {
   std::string format_;
   std::string file_;
   bool exit_code_ = false;
+  DiagnoseOptions judging_;
 };
 
 }  // namespace chokepoint::analysis

@@ -2,24 +2,16 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analysis/commands/compare_words.h"
+#include "analysis/commands/share_bar.h"
 #include "base/cli/table.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLetters = 40;
-
-std::string bar_of(double share) {
-  std::string bar;
-  for (int left = static_cast<int>(std::lround(share * kLetters)); left > 0; --left) {
-    bar += "█";
-  }
-  return bar;
-}
+constexpr double kGroupBarLetters = 40;
 
 double most_of(const Comparison& comparison, Figure figure) {
   double most = 0;
@@ -50,7 +42,7 @@ void print_bars(std::ostream& out, const cli::Terminal& terminal, const Shown& s
     }
     const std::optional<Estimate>& told = group[figure];
     table.add({cli::printable(group.name), told ? written(told->mean, scale) : "–",
-               told && most > 0 ? bar_of(told->mean / most) : ""});
+               told && most > 0 ? share_bar(told->mean / most, kGroupBarLetters) : ""});
   }
   out << '\n';
   table.print(out, terminal);

@@ -3,7 +3,7 @@
 
 #include "analysis/commands/compare_views.h"
 #include "analysis/compare/noise.h"
-#include "base/cli/csv.h"
+#include "base/cli/table.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -1,4 +1,5 @@
 #include "analysis/attribution/sentences.h"
+#include "analysis/commands/accounts_document.h"
 #include "analysis/commands/compare_views.h"
 #include "analysis/commands/compare_words.h"
 #include "analysis/compare/noise.h"
@@ -48,11 +49,11 @@ Json json_of_figures() {
   return list;
 }
 
-Json low_of(const std::optional<math::Interval>& interval) {
+Json low_json(const std::optional<math::Interval>& interval) {
   return interval ? Json(interval->low) : Json();
 }
 
-Json high_of(const std::optional<math::Interval>& interval) {
+Json high_json(const std::optional<math::Interval>& interval) {
   return interval ? Json(interval->high) : Json();
 }
 
@@ -62,22 +63,11 @@ Json json_of(const std::optional<Estimate>& estimate) {
   }
   return {{"mean", estimate->mean},
           {"sd", value_or_null(estimate->sd)},
-          {"low", low_of(estimate->interval)},
-          {"high", high_of(estimate->interval)},
+          {"low", low_json(estimate->interval)},
+          {"high", high_json(estimate->interval)},
           {"min", estimate->min},
           {"max", estimate->max},
           {"count", estimate->count}};
-}
-
-Json json_of(const std::optional<Accounting>& accounting) {
-  if (!accounting) {
-    return {};
-  }
-  Json accounts = Json::object();
-  for (std::size_t at = 0; at < kAccounts; ++at) {
-    accounts[name_of(static_cast<Account>(at))] = accounting->ms[at];
-  }
-  return accounts;
 }
 
 Json json_of(const std::vector<Cause>& causes) {
@@ -100,8 +90,8 @@ Json json_of_difference(const Comparison& comparison, const Group& group) {
           {"before", value_or_null(difference.before)},
           {"after", value_or_null(difference.after)},
           {"change_percent", value_or_null(difference.change_percent)},
-          {"low_percent", low_of(difference.percent)},
-          {"high_percent", high_of(difference.percent)},
+          {"low_percent", low_json(difference.percent)},
+          {"high_percent", high_json(difference.percent)},
           {"test", difference.test ? Json(name_of(*difference.test)) : Json()},
           {"p", value_or_null(difference.p)},
           {"p_corrected", value_or_null(difference.p_corrected)},
@@ -140,7 +130,7 @@ Json json_of(const Comparison& comparison, const Group& group) {
       {"figures", std::move(figures)},
       {"scaling_reference",
        group.scaling_reference ? Json(comparison.groups[*group.scaling_reference].name) : Json()},
-      {"accounting_ms_per_step", json_of(group.accounting)},
+      {"accounting_ms_per_step", accounts_document(group.accounting)},
       {"verdict", verdict_of(group)},
       {"is_baseline", group.is_baseline},
       {"difference", json_of_difference(comparison, group)}};
@@ -177,7 +167,7 @@ Json json_of(const ComparedRun& run, std::size_t group) {
            {{"count", run.steps.source ? Json(run.steps.count) : Json()},
             {"source", run.steps.source ? Json(name_of(*run.steps.source)) : Json()}}},
           {"figures", figures_of(run)},
-          {"accounting_ms_per_step", json_of(run.accounting)},
+          {"accounting_ms_per_step", accounts_document(run.accounting)},
           {"verdict",
            {{"class", name_of(run.verdict.verdict)},
             {"cause", text_or_null(run.verdict.cause)},

@@ -5,7 +5,7 @@
 
 #include "analysis/commands/compare_table.h"
 #include "analysis/commands/compare_words.h"
-#include "base/cli/markdown.h"
+#include "base/cli/table.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -7,7 +7,6 @@
 #include "analysis/commands/compare_words.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {

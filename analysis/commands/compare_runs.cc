@@ -1,6 +1,5 @@
 #include "analysis/commands/compare_runs.h"
 
-#include "analysis/attribution/diagnose.h"
 #include "analysis/compare/run_figures.h"
 
 namespace chokepoint::analysis {
@@ -14,7 +13,8 @@ std::unexpected<Error> failed(Error error) {
 
 }  // namespace
 
-Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label) {
+Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
+                             const DiagnoseOptions& options) {
   Result<record::Run> records = record::open_run(folder.path);
   if (!records) {
     return failed(records.error());
@@ -27,7 +27,7 @@ Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples
   }
   const RunSummary summary = summarize(*records);
   const RunData data = load_run(*records);
-  const Diagnosis diagnosis = diagnose(data);
+  const Diagnosis diagnosis = diagnose(data, options);
   ComparedRun run =
       figures_of({.summary = summary, .data = data, .diagnosis = diagnosis}, samples_label);
   run.path = folder.path;

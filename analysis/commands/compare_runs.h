@@ -4,12 +4,14 @@
 
 #include <functional>
 
+#include "analysis/attribution/diagnose.h"
 #include "analysis/commands/compare_folders.h"
 #include "analysis/compare/compared_run.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {
 
-Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label);
+Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
+                             const DiagnoseOptions& options);
 
 }  // namespace chokepoint::analysis

@@ -9,7 +9,7 @@
 
 #include "analysis/compare/comparison.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "analysis/attribution/sentences.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {

@@ -6,6 +6,7 @@
 #include "analysis/commands/diagnose_follow.h"
 #include "analysis/commands/diagnose_look.h"
 #include "analysis/commands/diagnose_views.h"
+#include "analysis/commands/judging.h"
 
 namespace chokepoint::analysis {
 
@@ -38,10 +39,8 @@ void DiagnoseCommand::define(cli::Flags& flags) {
       .toggle("exit-code", &exit_code_, "exit code 3 where a bottleneck was named")
       .group("A run that goes on")
       .toggle("follow,f", &follow_, "look again and again, until the run ends or Ctrl-C")
-      .option("every", &every_, "TIME", "how long to wait between two looks")
-      .group("How to judge")
-      .option("wan-rtt-ms", &options_.wan_rtt_ms, "MS",
-              "a path with at least this round trip, unloaded, is wide-area");
+      .option("every", &every_, "TIME", "how long to wait between two looks");
+  define_judging(flags, options_);
 }
 
 Result<> DiagnoseCommand::check() const {
@@ -49,10 +48,7 @@ Result<> DiagnoseCommand::check() const {
   if (every_ < kLeastEvery) {
     return fail(ErrorKind::Usage, "", "--every", "is too short", "give at least 100ms");
   }
-  if (!(options_.wan_rtt_ms > 0)) {
-    return fail(ErrorKind::Usage, "", "--wan-rtt-ms", "is no time", "give more than 0");
-  }
-  return {};
+  return check_judging(options_);
 }
 
 cli::ExitCode exit_code_of(const Verdict& verdict) {
@@ -66,28 +62,23 @@ cli::ExitCode DiagnoseCommand::code_of(const Diagnosis& diagnosis) const {
 }
 
 Result<cli::ExitCode> DiagnoseCommand::once(cli::Context& context) const {
-  const Result<Look> look = look_at(folder_, options_);
-  if (!look) {
-    return std::unexpected(look.error());
-  }
-  for (const Error& error : look->troubles) {
+  TRY(const Look look, look_at(folder_, options_));
+  for (const Error& error : look.troubles) {
     fmt::print(context.err, "chokepoint: diagnose: {}\n", describe(error));
   }
   if (context.json) {
-    cli::print(context, document_of(context, look->diagnosis));
+    cli::print(context, document_of(context, look.diagnosis));
   } else {
-    print_page(context.out, context.out_terminal, look->diagnosis);
+    print_page(context.out, context.out_terminal, look.diagnosis);
     if (all_) {
-      print_details(context.out, context.out_terminal, look->diagnosis);
+      print_details(context.out, context.out_terminal, look.diagnosis);
     }
   }
-  return code_of(look->diagnosis);
+  return code_of(look.diagnosis);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
-  if (const Result<> checked = check(); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check());
   if (!follow_) {
     return once(context);
   }

@@ -1,30 +1,20 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <cmath>
-
 #include "analysis/attribution/sentences.h"
 #include "analysis/commands/diagnose_views.h"
 #include "analysis/commands/diagnose_words.h"
+#include "analysis/commands/share_bar.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using cli::Align;
 
-constexpr int kIndent = 2;  // of lists
-
-std::string bar_of(double share) {
-  constexpr double kLetters = 30;
-  std::string bar;
-  for (int left = static_cast<int>(std::lround(share * kLetters)); left > 0; --left) {
-    bar += "█";
-  }
-  return bar;
-}
+constexpr int kListIndent = 2;
+constexpr double kAccountBarLetters = 30;
 
 void print_accounts(std::ostream& out, const cli::Terminal& terminal,
                     const Accounting& accounting) {
@@ -40,7 +30,7 @@ void print_accounts(std::ostream& out, const cli::Terminal& terminal,
     table.add({{words_of(static_cast<Account>(index)), tint},
                {part_text(ms, sum), tint},
                {fmt::format("{:.1f} %", 100 * share), tint},
-               bar_of(share)});
+               share_bar(share, kAccountBarLetters)});
   }
   fmt::print(out, "\n");
   table.print(out, terminal);
@@ -98,7 +88,7 @@ void print_list(std::ostream& out, const cli::Terminal& terminal, const char* ti
   }
   fmt::print(out, "\n{}\n", cli::tinted(title, cli::Tint::Bold, terminal));
   for (const std::string& line : lines) {
-    fmt::print(out, "{}", cli::wrapped(cli::printable(line), terminal.width, kIndent));
+    fmt::print(out, "{}", cli::wrapped(cli::printable(line), terminal.width, kListIndent));
   }
 }
 
@@ -109,7 +99,7 @@ void print_advice(std::ostream& out, const cli::Terminal& terminal,
   }
   fmt::print(out, "\n{}\n", cli::tinted("what to do", cli::Tint::Bold, terminal));
   for (const Advice& each : advice) {
-    out << with_command(each.what, each.command, terminal.width, kIndent);
+    out << with_command(each.what, each.command, terminal.width, kListIndent);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "analysis/attribution/sentences.h"
+#include "analysis/commands/accounts_document.h"
 #include "analysis/commands/diagnose_views.h"
 #include "analysis/commands/diagnose_words.h"
 #include "analysis/load/run_summary.h"
@@ -15,17 +16,6 @@ Json json_of(const StepTimes& steps) {
           {"median_ms", value_or_null(steps.median_ms)},
           {"p99_ms", value_or_null(steps.p99_ms)},
           {"source", steps.source ? Json(name_of(*steps.source)) : Json()}};
-}
-
-Json json_of(const std::optional<Accounting>& accounting) {
-  if (!accounting) {
-    return {};
-  }
-  Json accounts = Json::object();
-  for (std::size_t index = 0; index < kAccounts; ++index) {
-    accounts[name_of(static_cast<Account>(index))] = accounting->ms[index];
-  }
-  return accounts;
 }
 
 Json json_of(const Where& where) {
@@ -100,7 +90,7 @@ cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis) {
   document["nodes"] = diagnosis.nodes;
   document["complete"] = diagnosis.is_complete;
   document["steps"] = json_of(diagnosis.steps);
-  document["accounting_ms_per_step"] = json_of(diagnosis.accounting);
+  document["accounting_ms_per_step"] = accounts_document(diagnosis.accounting);
   document["verdict"] = json_of(diagnosis.verdict, sentence_of(diagnosis), is_accounted);
   document["others"] = Json::array();
   for (const Verdict& other : diagnosis.others) {

@@ -11,13 +11,12 @@
 #include "analysis/load/run_summary.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
-#include "base/record/session.h"
+#include "base/record/schema.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr int kIndent = 7;  // of what stands behind a line's label
+constexpr int kLabelIndent = 7;  // of what stands behind a line's label
 constexpr std::size_t kEvidenceShown = 2;
 
 cli::Tint tint_of(VerdictClass verdict) {
@@ -36,9 +35,9 @@ cli::Tint tint_of(VerdictClass verdict) {
 void print_line(std::ostream& out, const cli::Terminal& terminal, const char* label,
                 const std::string& text, const std::string& command = {}) {
   const std::string block =
-      with_command(cli::printable(text), cli::printable(command), terminal.width, kIndent);
+      with_command(cli::printable(text), cli::printable(command), terminal.width, kLabelIndent);
   fmt::print(out, "  {}{}", cli::tinted(fmt::format("{:<5}", label), cli::Tint::Faint, terminal),
-             block.substr(std::min<std::size_t>(kIndent, block.size())));
+             block.substr(std::min<std::size_t>(kLabelIndent, block.size())));
 }
 
 // What the verdict costs; of a step that computing fills, what all else takes together.

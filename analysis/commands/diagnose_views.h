@@ -6,7 +6,7 @@
 
 #include "analysis/attribution/diagnosis.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

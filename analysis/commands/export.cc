@@ -4,9 +4,10 @@
 #include <fmt/ostream.h>
 
 #include "analysis/commands/export_output.h"
+#include "analysis/commands/judging.h"
 #include "analysis/commands/run_folder.h"
-#include "base/cli/document.h"
-#include "base/cli/progress.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::analysis {
@@ -71,6 +72,7 @@ void ExportCommand::define(cli::Flags& flags) {
       .group("A part of the run")
       .option("from", &from_, "TIME", "samples and events from so long after the job's start")
       .option("until", &until_, "TIME", "and to so long after it");
+  define_judging(flags, options_);
 }
 
 Result<> ExportCommand::check(const cli::Context& context) const {
@@ -94,7 +96,7 @@ Result<> ExportCommand::check(const cli::Context& context) const {
     return fail(ErrorKind::Usage, "", "--from, --until", "final figures are of the whole run",
                 "leave them out, or export to another format");
   }
-  return {};
+  return check_judging(options_);
 }
 
 std::optional<Span> ExportCommand::wanted() const {
@@ -106,17 +108,12 @@ std::optional<Span> ExportCommand::wanted() const {
 }
 
 Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
-  if (const Result<> checked = check(context); !checked) {
-    return fail(checked.error());
-  }
+  TRY(check(context));
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return fail(signals.error());
   }
-  Result<record::Run> records = records_of(folder_);
-  if (!records) {
-    return fail(records.error());
-  }
+  TRY(record::Run records, records_of(folder_));
   bool is_stopped = false;
   std::optional<cli::Progress> progress;
   ExportWatch watch;
@@ -127,8 +124,8 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
     }
     progress->update(done);
   };
-  ExportedRun run(name_of_folder(folder_), *records, wanted(), watch);
-  const Result<Exported> exported = export_to(to_, output_, run, context);
+  ExportedRun run(name_of_folder(folder_), records, wanted(), watch);
+  const Result<Exported> exported = export_to(to_, output_, run, options_, context);
   progress.reset();
   if (!exported) {
     return fail(exported.error());

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "analysis/attribution/diagnose.h"
 #include "base/cli/command.h"
-#include "base/record/span.h"
+#include "base/record/samples.h"
 
 namespace chokepoint::analysis {
 
@@ -25,6 +26,7 @@ class ExportCommand final : public cli::Command {
   std::string output_;
   std::chrono::nanoseconds from_ = {};   // 0: from its beginning
   std::chrono::nanoseconds until_ = {};  // 0: to its end
+  DiagnoseOptions options_;
 };
 
 }  // namespace chokepoint::analysis

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "analysis/attribution/diagnose.h"
 #include "analysis/commands/written_file.h"
 #include "analysis/export/json.h"
 #include "analysis/export/perfetto/perfetto.h"
 #include "analysis/export/prometheus.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {
@@ -17,41 +16,31 @@ namespace {
 // What a browser keeps in memory without effort.
 constexpr double kLargeTrace = 500e6;
 
-void write_prometheus(ExportedRun& run, cli::Output& out) {
-  out.write(prometheus_text(run, diagnose(run.data(), {})));
-}
-
 Result<Exported> export_to_one(const std::string& format, const std::string& place,
-                               ExportedRun& run, const cli::Context& context) {
-  if (const Result<> sound = check_no_record(place); !sound) {
-    return fail(sound.error());
-  }
-  Result<std::unique_ptr<cli::Output>> out =
+                               ExportedRun& run, const DiagnoseOptions& options,
+                               const cli::Context& context) {
+  TRY(check_no_record(place));
+  TRY(std::unique_ptr<cli::Output> out,
       place.empty()
           ? Result<std::unique_ptr<cli::Output>>(cli::open_stream(context.out, "standard output"))
-          : cli::open_file(place);
-  if (!out) {
-    return fail(out.error());
-  }
+          : cli::open_file(place));
   Exported exported;
   if (format == "perfetto") {
-    const TraceFigures figures = write_perfetto(run, **out);
+    const TraceFigures figures = write_perfetto(run, *out);
     exported.events = figures.events;
     exported.left_out = figures.left_out;
   } else if (format == "json") {
-    write_json(run, cli::document(context, "chokepoint.export/1"), **out);
+    write_json(run, cli::document(context, "chokepoint.export/1"), *out);
   } else {
-    write_prometheus(run, **out);
+    out->write(prometheus_text(run, diagnose(run.data(), options)));
   }
   if (run.is_stopped()) {
     return fail(ErrorKind::Interrupted, "", place, "stopped",
                 place.empty() ? "" : "nothing was written");
   }
-  if (const Result<> finished = (*out)->finish(); !finished) {
-    return fail(finished.error());
-  }
+  TRY(out->finish());
   if (!place.empty()) {
-    exported.files.push_back({place, (*out)->bytes()});
+    exported.files.push_back({place, out->bytes()});
   }
   return exported;
 }
@@ -59,9 +48,9 @@ Result<Exported> export_to_one(const std::string& format, const std::string& pla
 }  // namespace
 
 Result<Exported> export_to(const std::string& format, const std::string& place, ExportedRun& run,
-                           const cli::Context& context) {
+                           const DiagnoseOptions& options, const cli::Context& context) {
   if (format != "csv") {
-    return export_to_one(format, place, run, context);
+    return export_to_one(format, place, run, options, context);
   }
   Result<std::vector<WrittenFile>> files = write_csv(run, place);
   if (!files && files.error().kind == ErrorKind::Interrupted) {

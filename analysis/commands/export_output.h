@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/attribution/diagnose.h"
 #include "analysis/export/csv.h"
 #include "base/cli/context.h"
 
@@ -18,7 +19,7 @@ struct Exported {
 
 // `place` is empty for standard output. An Error of kind Interrupted where the run was stopped.
 Result<Exported> export_to(const std::string& format, const std::string& place, ExportedRun& run,
-                           const cli::Context& context);
+                           const DiagnoseOptions& options, const cli::Context& context);
 
 // What was written, in a line for people.
 void tell(const cli::Context& context, const ExportedRun& run, const Exported& exported);

@@ -82,9 +82,7 @@ Result<JobProfile> PredictCommand::profile(Target& target) const {
     }
     Result<JobProfile> profile = profile_of_run(told_.from);
     if (!profile) return profile;
-    if (const Result<> done = spread(target, told_, *profile); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(spread(target, told_, *profile));
     return profile;
   }
   const Result<Figures> figures = figures_of(told_);
@@ -122,9 +120,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   Result<JobProfile> job = profile(*target);
   if (!job) return std::unexpected(job.error());
   Predicted predicted{.target = std::move(*target)};
-  if (const Result<> chosen = choose_link(*job, predicted); !chosen) {
-    return std::unexpected(chosen.error());
-  }
+  TRY(choose_link(*job, predicted));
   predicted.profile = std::move(*job);
   predicted.prediction = predict(predicted.profile, predicted.target);
   predicted.sent_bytes =

@@ -6,7 +6,7 @@ namespace {
 
 using cli::Json;
 
-const char* name_of(Parallelism parallelism) {
+const char* name_of_parallelism(Parallelism parallelism) {
   switch (parallelism) {
     case Parallelism::Data:
       return "dp";
@@ -22,7 +22,9 @@ const char* name_of(Parallelism parallelism) {
   return "unknown";
 }
 
-const char* name_of(Transport transport) { return transport == Transport::Rdma ? "rdma" : "tcp"; }
+const char* name_of_transport(Transport transport) {
+  return transport == Transport::Rdma ? "rdma" : "tcp";
+}
 
 Json inputs_of(const PredictFlags& told, const Predicted& predicted) {
   const JobProfile& job = predicted.profile;
@@ -30,7 +32,7 @@ Json inputs_of(const PredictFlags& told, const Predicted& predicted) {
   return {{"from", text_or_null(told.from)},
           {"parameters", text_or_null(told.parameters)},
           {"type", told.from.empty() ? Json(told.type) : Json()},
-          {"parallelism", name_of(job.parallelism)},
+          {"parallelism", name_of_parallelism(job.parallelism)},
           {"backend", text_or_null(job.backend)},
           {"ranks", predicted.target.ranks.value_or(job.ranks)},
           {"steps", value_or_null(job.steps)},
@@ -59,9 +61,10 @@ void add(Json& to, const Prediction& prediction) {
   to["total_s"] = value_or_null(prediction.total_s);
   to["speedup"] = value_or_null(prediction.speedup);
   const bool is_known = prediction.rate_mbps > 0;  // else a measured all-reduce stands for it
-  to["network"] = {{"rate_mbps", is_known ? Json(prediction.rate_mbps) : Json()},
-                   {"limited_by", is_known ? Json(prediction.limited_by) : Json()},
-                   {"transport", is_known ? Json(name_of(prediction.transport)) : Json()}};
+  to["network"] = {
+      {"rate_mbps", is_known ? Json(prediction.rate_mbps) : Json()},
+      {"limited_by", is_known ? Json(prediction.limited_by) : Json()},
+      {"transport", is_known ? Json(name_of_transport(prediction.transport)) : Json()}};
 }
 
 Json json_of(const Alternative& alternative) {

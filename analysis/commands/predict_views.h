@@ -8,7 +8,7 @@
 
 #include "analysis/commands/predict_input.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

@@ -3,7 +3,7 @@
 
 #include "analysis/load/run_summary.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/commands/judging.h"
 #include "analysis/commands/report_views.h"
 #include "analysis/commands/study.h"
 #include "analysis/commands/written_file.h"
@@ -89,16 +90,12 @@ void ReportCommand::define(cli::Flags& flags) {
       .option("output,o", &output_, "FILE",
               "where to; '-' is standard output. Of several runs: a folder")
       .choice("format", &format_, {"html", "text", "markdown", "json"},
-              "how; text and markdown go to standard output without -o")
-      .group("How to judge")
-      .option("wan-rtt-ms", &options_.wan_rtt_ms, "MS",
-              "a path with at least this round trip, unloaded, is wide-area");
+              "how; text and markdown go to standard output without -o");
+  define_judging(flags, options_);
 }
 
 Result<> ReportCommand::check(const cli::Context& context) {
-  if (!(options_.wan_rtt_ms > 0)) {
-    return fail(ErrorKind::Usage, "", "--wan-rtt-ms", "is no time", "give more than 0");
-  }
+  TRY(check_judging(options_));
   if (context.json) {
     if (folders_.size() > 1) {
       return fail(ErrorKind::Usage, "", "--json",
@@ -153,26 +150,20 @@ std::string ReportCommand::file_for(const std::string& folder) const {
 }
 
 Result<> ReportCommand::report(cli::Context& context, const std::string& folder) const {
-  Result<Study> studied = study(folder, options_);
-  if (!studied) {
-    return std::unexpected(studied.error());
-  }
-  for (const Error& error : studied->troubles) {
+  TRY(Study studied, study(folder, options_));
+  for (const Error& error : studied.troubles) {
     fmt::print(context.err, "chokepoint: report: {}\n", describe(error));
   }
-  const Report report = report_of(studied->records, studied->run, studied->inquiry, options_);
+  const Report report = report_of(studied.records, studied.run, studied.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;
-  const Result<std::string> content =
-      rendered(context, report, format_, is_on_screen ? context.out_terminal : plain_terminal());
-  if (!content) {
-    return std::unexpected(content.error());
-  }
+  TRY(const std::string content,
+      rendered(context, report, format_, is_on_screen ? context.out_terminal : plain_terminal()));
   if (is_on_screen) {
-    context.out << *content;
+    context.out << content;
     return {};
   }
   const std::string file = file_for(folder);
-  if (Result<> written = write_file(file, *content); !written) {
+  if (Result<> written = write_file(file, content); !written) {
     Error error = written.error();
     error.next_step = error.next_step.empty() ? "give another place with -o" : error.next_step;
     return std::unexpected(error);
@@ -184,13 +175,9 @@ Result<> ReportCommand::report(cli::Context& context, const std::string& folder)
 }
 
 Result<cli::ExitCode> ReportCommand::run(cli::Context& context) {
-  if (const Result<> checked = check(context); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check(context));
   for (const std::string& folder : folders_) {
-    if (const Result<> reported = report(context, folder); !reported) {
-      return std::unexpected(reported.error());
-    }
+    TRY(report(context, folder));
   }
   return cli::ExitCode::Done;
 }

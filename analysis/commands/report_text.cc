@@ -4,14 +4,13 @@
 #include "analysis/commands/diagnose_words.h"
 #include "analysis/commands/report_sections.h"
 #include "analysis/commands/report_views.h"
-#include "base/cli/markdown.h"
+#include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr int kIndent = 2;
+constexpr int kSectionIndent = 2;
 
 void print_table(std::ostream& out, const cli::Terminal& terminal, const SectionTable& table) {
   cli::Table printed(table.columns);
@@ -39,11 +38,11 @@ void print_report(std::ostream& out, const cli::Terminal& terminal, const Report
     is_first = false;
     for (const std::string& line : section.lines) {
       out << cli::wrapped(cli::printable(line), terminal.width,
-                          section.title.empty() ? 0 : kIndent);
+                          section.title.empty() ? 0 : kSectionIndent);
     }
     for (const Advice& advice : section.advice) {
       out << with_command(cli::printable(advice.what), cli::printable(advice.command),
-                          terminal.width, kIndent);
+                          terminal.width, kSectionIndent);
     }
     if (!section.table.rows.empty()) {
       print_table(out, terminal, section.table);

@@ -7,7 +7,7 @@
 
 #include "analysis/report/report.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

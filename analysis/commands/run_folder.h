@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/record/run.h"
+#include "base/record/reader.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analysis/commands/run_folder.h"
-#include "base/record/session.h"
+#include "base/record/schema.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -55,11 +55,8 @@ void name_folder(Verdict& verdict, const std::string& path) {
 }  // namespace
 
 Result<Study> study(const std::string& folder, const DiagnoseOptions& options) {
-  Result<record::Run> records = records_of(folder);
-  if (!records) {
-    return fail(records.error());
-  }
-  Study study{.records = std::move(*records)};
+  TRY(record::Run records, records_of(folder));
+  Study study{.records = std::move(records)};
   study.run = load_run(study.records);
   study.inquiry = inquire(study.run, options);
   study.troubles = troubles_of(study.run);

@@ -22,12 +22,9 @@ Result<> write_file(const std::string& file, const std::string& content) {
   if (fs::is_directory(fs::path(file), error)) {
     return fail(ErrorKind::Usage, "", file, "is a folder", "give the name of a file");
   }
-  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
-  if (!output) {
-    return fail(output.error());
-  }
-  (*output)->write(content);
-  return (*output)->finish();
+  TRY(const std::unique_ptr<cli::Output> output, cli::open_file(file));
+  output->write(content);
+  return output->finish();
 }
 
 }  // namespace chokepoint::analysis

@@ -141,18 +141,14 @@ void take_remarks_of_runs(Comparison& comparison) {
 }  // namespace
 
 Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& options) {
-  if (const Result<> sound = check_keys(options.keys, runs); !sound) {
-    return fail(sound.error());
-  }
+  TRY(check_keys(options.keys, runs));
   Comparison comparison{.keys = keys_of(runs, options),
                         .metric = options.metric.value_or(usual_metric(runs)),
                         .least_percent = options.least_percent,
                         .runs = std::move(runs)};
   group_runs(comparison);
   name_groups(comparison);
-  if (const Result<> sound = check_baseline(comparison, options.baseline); !sound) {
-    return fail(sound.error());
-  }
+  TRY(check_baseline(comparison, options.baseline));
   for (Group& group : comparison.groups) {
     fill(group, runs_of(comparison, group), comparison.confidence);
   }
@@ -163,10 +159,7 @@ Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& 
   take_unit(comparison);
   take_remarks_of_runs(comparison);
   if (!options.sort.empty() || options.is_reversed) {
-    if (const Result<> sorted = sort_groups(comparison, options.sort, options.is_reversed);
-        !sorted) {
-      return fail(sorted.error());
-    }
+    TRY(sort_groups(comparison, options.sort, options.is_reversed));
   }
   return comparison;
 }

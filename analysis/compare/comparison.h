@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/compare/compared_run.h"
-#include "base/math/mean_test.h"
+#include "base/math/significance.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {

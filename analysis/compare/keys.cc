@@ -10,7 +10,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Values = std::vector<std::optional<std::string>>;
+using KeyValues = std::vector<std::optional<std::string>>;
 
 constexpr std::array<std::string_view, 6> kRepetitions{"repetition", "repeat", "rep",
                                                        "run",        "seed",   "trial"};
@@ -30,8 +30,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return is_whole && value > 0 && value < 1'000'000 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<Setup> setup_of(const ComparedRun& run) {
-  if (const std::optional<Setup> told = analysis::setup_of(run.labels)) {
+std::optional<Setup> setup_of_run(const ComparedRun& run) {
+  if (const std::optional<Setup> told = setup_of(run.labels)) {
     return told;
   }
   const auto nodes = static_cast<std::int64_t>(run.nodes.size());
@@ -47,7 +47,7 @@ std::optional<std::string> derived(const ComparedRun& run, const std::string& ke
   if (key == "path") return run.path;
   if (key == "verdict") return name_of(run.verdict.verdict);
   if (key == "gpus") return run.gpus ? std::optional(text_of(*run.gpus)) : std::nullopt;
-  const std::optional<Setup> setup = setup_of(run);
+  const std::optional<Setup> setup = setup_of_run(run);
   if (key == "nodes") {
     return text_of(setup ? setup->nodes : static_cast<std::int64_t>(run.nodes.size()));
   }
@@ -57,15 +57,15 @@ std::optional<std::string> derived(const ComparedRun& run, const std::string& ke
   return std::nullopt;
 }
 
-Values values_of(const std::vector<ComparedRun>& runs, const std::string& key) {
-  Values values;
+KeyValues key_values_of(const std::vector<ComparedRun>& runs, const std::string& key) {
+  KeyValues values;
   for (const ComparedRun& run : runs) {
     values.push_back(value_of(run, key));
   }
   return values;
 }
 
-bool differ(const Values& values) {
+bool differ(const KeyValues& values) {
   return std::ranges::any_of(values, [&](const auto& value) { return value != values.front(); });
 }
 
@@ -157,20 +157,20 @@ std::optional<std::string> value_of(const ComparedRun& run, const std::string& k
 std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> keys;
   for (const std::string& name : all_labels(runs)) {
-    if (!holds(kRepetitions, name) && !holds(kUsual, name) && differ(values_of(runs, name))) {
+    if (!holds(kRepetitions, name) && !holds(kUsual, name) && differ(key_values_of(runs, name))) {
       keys.push_back(name);
     }
   }
   for (const std::string_view name : kUsual) {
     const std::string key(name);
-    if (has_label(runs, key) || differ(values_of(runs, key))) {
+    if (has_label(runs, key) || differ(key_values_of(runs, key))) {
       keys.push_back(key);
     }
   }
   if (are_thrown_together(runs, keys)) {
     keys.insert(keys.begin(), "folder");
   }
-  if (keys.empty() && !differ(values_of(runs, "folder"))) {
+  if (keys.empty() && !differ(key_values_of(runs, "folder"))) {
     keys.emplace_back("folder");
   }
   return keys;

@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "analysis/compare/estimate.h"
-#include "base/math/rank_test.h"
-#include "base/math/resampling.h"
+#include "base/math/significance.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-using Values = std::vector<double>;
+using Numbers = std::vector<double>;
 
 constexpr std::size_t kLeastForRanks = 4;  // runs on either side
 constexpr std::size_t kMostBlocks = 12;
@@ -23,8 +22,8 @@ constexpr double kLeastPercentOfSingles = 5;
 struct Sides {
   RunList before;
   RunList after;
-  Values before_values;
-  Values after_values;
+  Numbers before_values;
+  Numbers after_values;
 };
 
 Sides sides_of(const Comparison& comparison, const Group& group) {
@@ -67,11 +66,11 @@ void compare_ranks(const Sides& sides, double confidence, Difference& difference
 }
 
 // Of each settled step what the metric is made of: its time, or that time over its samples.
-Values steps_of(const RunList& runs, Figure metric) {
+Numbers steps_of(const RunList& runs, Figure metric) {
   const auto told = std::ranges::find_if(
       runs, [&](const ComparedRun* run) { return (*run)[metric].has_value(); });
   const ComparedRun& run = **told;
-  Values steps = run.step_ms;
+  Numbers steps = run.step_ms;
   if (metric == Figure::SamplesPerS && !steps.empty()) {
     const double samples = run[metric]->value * *math::mean(steps);
     if (samples <= 0) {
@@ -85,8 +84,8 @@ Values steps_of(const RunList& runs, Figure metric) {
 }
 
 void compare_steps(const Sides& sides, Figure metric, double confidence, Difference& difference) {
-  const Values before = steps_of(sides.before, metric);
-  const Values after = steps_of(sides.after, metric);
+  const Numbers before = steps_of(sides.before, metric);
+  const Numbers after = steps_of(sides.after, metric);
   const std::size_t fewest = std::min(before.size(), after.size());
   if (!is_of_steps(metric)) {
     difference.why_no_test = "one run each, and no steps to tell this figure's noise";
@@ -96,7 +95,7 @@ void compare_steps(const Sides& sides, Figure metric, double confidence, Differe
     difference.why_no_test = "one run each, of too few steps";
     return;
   }
-  const auto blocks = [](const Values& steps) {
+  const auto blocks = [](const Numbers& steps) {
     return math::block_means(steps, std::min(kMostBlocks, steps.size() / kLeastInBlock));
   };
   difference.test = NoiseTest::BlocksOfSteps;
@@ -171,7 +170,7 @@ void test_differences(Comparison& comparison) {
       comparison.groups, [](const Group& group) { return group.difference.has_value(); });
   const double level = (1 - comparison.confidence) / std::max(1.0, static_cast<double>(tested));
   std::vector<Difference*> found;
-  Values ps;
+  Numbers ps;
   for (Group& group : comparison.groups) {
     if (group.difference) {
       test(sides_of(comparison, group), comparison, level, *group.difference);
@@ -181,7 +180,7 @@ void test_differences(Comparison& comparison) {
       ps.push_back(*group.difference->p);
     }
   }
-  const Values all = math::corrected(ps);
+  const Numbers all = math::corrected(ps);
   for (std::size_t at = 0; at < found.size(); ++at) {
     found[at]->p_corrected = all[at];
     mark(comparison, *found[at]);

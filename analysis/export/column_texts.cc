@@ -9,6 +9,19 @@ namespace {
 
 using Text = std::pair<std::string_view, std::string_view>;
 
+// Of a column that means something else in one file than in all others.
+struct OwnText {
+  std::string_view file;
+  std::string_view column;
+  std::string_view text;
+};
+
+constexpr std::array kOwnTexts{
+    OwnText{"collectives.csv", "protocol", "of NCCL"},
+    OwnText{"collectives.csv", "peer",
+            "the root, of a message the other rank; as the communicator counts"},
+};
+
 constexpr std::array kTexts{
     Text{"node", "the node whose record has the row"},
     Text{"t_s", "t_ns on the run's common clock; 0 is the start of the job"},
@@ -139,9 +152,7 @@ constexpr std::array kTexts{
     Text{"waited_ns", "how long this rank waited for the neighbour that came last"},
     Text{"kept_waiting_ns", "how long its neighbours waited for this rank"},
     Text{"algorithm", "of NCCL"},
-    Text{"protocol", "of NCCL"},
     Text{"channels", "of NCCL"},
-    Text{"peer", "the root, of a message the other rank; as the communicator counts"},
     Text{"enqueued_ns", "when the program had asked for it"},
     Text{"gpu_wait_ns", "NCCL's network steps waited for the own GPU, all together"},
     Text{"network_wait_ns", "likewise, for the network"},
@@ -165,7 +176,12 @@ constexpr std::array kUnits{Text{"_bytes_per_s", "bytes/s"},
 
 }  // namespace
 
-std::string_view text_of(std::string_view column) {
+std::string_view text_of(std::string_view file, std::string_view column) {
+  for (const OwnText& own : kOwnTexts) {
+    if (own.file == file && own.column == column) {
+      return own.text;
+    }
+  }
   const auto* const found = std::ranges::find(kTexts, column, &Text::first);
   return found == kTexts.end() ? std::string_view() : found->second;
 }

@@ -6,7 +6,7 @@
 namespace chokepoint::analysis {
 
 // Empty for a column that is not known: a test holds the list against the record's tables.
-std::string_view text_of(std::string_view column);
+std::string_view text_of(std::string_view file, std::string_view column);
 // As its name tells: "rtt_us" is in µs. Empty where it has none.
 std::string_view unit_of(std::string_view column);
 

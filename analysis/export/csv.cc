@@ -6,9 +6,9 @@
 #include "analysis/export/column_texts.h"
 #include "analysis/export/tables.h"
 #include "analysis/export/text.h"
-#include "base/cli/csv.h"
 #include "base/cli/output.h"
-#include "base/cli/utf8.h"
+#include "base/cli/table.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -63,25 +63,18 @@ class Folder {
 
   Result<cli::Output*> open(const std::string& name) {
     const fs::path path = path_ / (name + ".csv");
-    Result<std::unique_ptr<cli::Output>> file = cli::open_file(path);
-    if (!file) {
-      return fail(file.error());
-    }
-    files_.push_back({path, std::move(*file)});
+    TRY(std::unique_ptr<cli::Output> file, cli::open_file(path));
+    files_.push_back({path, std::move(file)});
     return files_.back().output.get();
   }
 
   Result<std::vector<WrittenFile>> keep() {
     for (const File& file : files_) {
-      if (const Result<> settled = file.output->settle(); !settled) {
-        return fail(settled.error());
-      }
+      TRY(file.output->settle());
     }
     std::vector<WrittenFile> written;
     for (const File& file : files_) {
-      if (const Result<> done = file.output->finish(); !done) {
-        return fail(done.error());
-      }
+      TRY(file.output->finish());
       is_kept_ = true;
       written.push_back({file.path, file.output->bytes()});
     }
@@ -144,11 +137,8 @@ class CsvWriter {
 
   template <class Row>
   Result<> begin(const char* name, cli::Output*& out) {
-    const Result<cli::Output*> file = folder_.open(name);
-    if (!file) {
-      return fail(file.error());
-    }
-    out = *file;
+    TRY(cli::Output * file, folder_.open(name));
+    out = file;
     put_line(*out, all_columns_of<Row>());
     for (const std::string& column : all_columns_of<Row>()) {
       columns_.push_back({std::string(name) + ".csv", column});
@@ -186,10 +176,7 @@ class CsvWriter {
   }
 
   Result<> describe_nodes() {
-    const Result<cli::Output*> out = folder_.open("nodes");
-    if (!out) {
-      return fail(out.error());
-    }
+    TRY(cli::Output * out, folder_.open("nodes"));
     const std::vector<std::string> columns{"node",
                                            "host",
                                            "command",
@@ -202,12 +189,12 @@ class CsvWriter {
                                            "clock_offset_ns",
                                            "clock_drift_ppm",
                                            "clock_error_ns"};
-    put_line(**out, columns);
+    put_line(*out, columns);
     for (const std::string& column : columns) {
       columns_.push_back({"nodes.csv", column});
     }
     for (std::size_t node = 0; node < run_.nodes(); ++node) {
-      put_node(**out, node);
+      put_node(*out, node);
     }
     return {};
   }
@@ -232,13 +219,11 @@ class CsvWriter {
   }
 
   Result<> describe_columns() {
-    const Result<cli::Output*> out = folder_.open("columns");
-    if (!out) {
-      return fail(out.error());
-    }
-    put_line(**out, {"file", "column", "unit", "meaning"});
+    TRY(cli::Output * out, folder_.open("columns"));
+    put_line(*out, {"file", "column", "unit", "meaning"});
     for (const auto& [file, column] : columns_) {
-      put_line(**out, {file, column, std::string(unit_of(column)), std::string(text_of(column))});
+      put_line(*out,
+               {file, column, std::string(unit_of(column)), std::string(text_of(file, column))});
     }
     return {};
   }
@@ -257,12 +242,8 @@ class CsvWriter {
 
 Result<std::vector<WrittenFile>> write_csv(ExportedRun& run, const fs::path& path) {
   Folder folder(path);
-  if (const Result<> made = folder.make(); !made) {
-    return fail(made.error());
-  }
-  if (const Result<> written = CsvWriter(run, folder).write(); !written) {
-    return fail(written.error());
-  }
+  TRY(folder.make());
+  TRY(CsvWriter(run, folder).write());
   return folder.keep();
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/export/run_clock.h"
-#include "base/record/run.h"
+#include "base/record/reader.h"
 
 namespace chokepoint::analysis {
 

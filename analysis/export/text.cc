@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -24,6 +24,11 @@ struct DirectionView {
   std::size_t best_node() const { return sender ? *sender : *receiver; }
 };
 
+// Its place in what a flow has of each direction.
+inline std::size_t side_of(const DirectionView& view) {
+  return static_cast<std::size_t>(view.direction);
+}
+
 struct DirectionFacts {
   double min_rtt_us = 0;  // unloaded; 0: unknown
   double bytes = 0;       // payload
@@ -34,6 +39,10 @@ struct DirectionFacts {
   bool is_steady = false;         // went nearly as fast most of the time as it ever did
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
+
+constexpr double kBulkBytes = 48 * 1024;  // in flight: no small message any more
+
+inline double figure(record::Figure value) { return static_cast<double>(value.value_or(0)); }
 
 // Whether a round trip under load shows a queue.
 bool has_queue(double rtt_us, const DirectionFacts& facts);

@@ -5,11 +5,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kWindowUsed = 0.8;
-constexpr double kBulkBytes = 48 * 1024;
+constexpr double kReceiveWindowUsed = 0.8;
 constexpr std::int64_t kChatterBytes = 100;  // of a bin
-
-double figure(record::Figure value) { return static_cast<double>(value.value_or(0)); }
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   if (sample.rtt_us.known() && has_queue(figure(sample.rtt_us), facts)) {
@@ -20,7 +17,8 @@ Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   }
   const double in_flight = figure(sample.max_in_flight_bytes);
   if (figure(sample.window_full) > 0 ||
-      (sample.window_bytes.known() && in_flight > kWindowUsed * figure(sample.window_bytes))) {
+      (sample.window_bytes.known() &&
+       in_flight > kReceiveWindowUsed * figure(sample.window_bytes))) {
     return Limit::ReceiveWindow;
   }
   return in_flight > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;

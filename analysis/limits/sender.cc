@@ -7,13 +7,10 @@ namespace {
 
 using record::SocketSample;
 
-constexpr double kWindowUsed = 0.7;       // of the congestion window is in flight
-constexpr double kBufferUsed = 0.75;      // of the send buffer
-constexpr double kBulkBytes = 48 * 1024;  // in flight: no small message any more
-constexpr double kStallNs = 100e6;        // nothing gets through although something is under way
-constexpr std::int64_t kRecovery = 3;     // congestion_state from here on
-
-double figure(record::Figure value) { return static_cast<double>(value.value_or(0)); }
+constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in flight
+constexpr double kBufferUsed = 0.75;           // of the send buffer
+constexpr double kStallNs = 100e6;     // nothing gets through although something is under way
+constexpr std::int64_t kRecovery = 3;  // congestion_state from here on
 
 bool has_queue(const SocketSample& now, const DirectionFacts& facts) {
   return has_queue(figure(now.rtt_us), facts);
@@ -29,7 +26,8 @@ bool is_full(const DirectionFacts& facts) { return facts.has_queue_mostly && fac
 
 // More waits in the sender's queue than the window lets out.
 Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
-  const bool fills_window = figure(now.unacked_packets) >= kWindowUsed * figure(now.cwnd_packets);
+  const bool fills_window =
+      figure(now.unacked_packets) >= kCongestionWindowUsed * figure(now.cwnd_packets);
   if (fills_window && facts.is_lossy && !is_full(facts)) {
     return Limit::Loss;
   }

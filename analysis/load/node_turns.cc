@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/record/quiet_thread.h"
+#include "base/record/syncer.h"
 
 namespace chokepoint::analysis {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/record/run.h"
+#include "base/record/reader.h"
 
 namespace chokepoint::analysis {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/record/run.h"
+#include "base/record/reader.h"
 
 namespace chokepoint::analysis {
 

@@ -20,7 +20,7 @@ struct Pair {
   double then_ns = 0;
 };
 
-double took_ns(const Bead& bead) {
+double took_ns(const StageGap& bead) {
   return static_cast<double>(bead.exchange->end_ns - bead.exchange->own_ready_ns);
 }
 
@@ -83,8 +83,8 @@ std::map<std::size_t, Place> places_of(const Line& line, const Spans& steps) {
   std::map<std::size_t, Place> places;
   for (const auto& own : by_step(line, steps)) {
     for (std::size_t place = 0; place + 1 < own.size(); ++place) {
-      const Bead& bead = line.beads[own[place]];
-      const Bead& next = line.beads[own[place + 1]];
+      const StageGap& bead = line.beads[own[place]];
+      const StageGap& next = line.beads[own[place + 1]];
       // Behind the last of the gradients everything waits.
       if (!next.queued && next.exchange->bytes > kAlike * bead.exchange->bytes) {
         places[place].beads.push_back(own[place]);

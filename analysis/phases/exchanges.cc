@@ -62,7 +62,7 @@ bool is_untold(const record::Collective& row) {
   return is_nccl(row) && !row.own_ready_ns.known() && !row.last_data_ns.known();
 }
 
-bool is_message(const record::Collective& row) {
+bool is_message_row(const record::Collective& row) {
   return row.kind == CollectiveKind::Send || row.kind == CollectiveKind::Receive;
 }
 
@@ -88,19 +88,20 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
   const std::int64_t ready_ns = std::max(own_ns, peer_ns);
   const std::int64_t last_ns = is_nccl(row) ? row.end_ns : row.last_data_ns.value_or(row.end_ns);
   const auto common = [&](std::int64_t t_ns) { return clocks.common_ns(place, t_ns); };
-  return {.node = place,
-          .rank = row.rank.value_or(-1),
-          .source = row.source,
-          .kind = row.kind,
-          .number = number_of(row),
-          .communicator = row.communicator.value_or(0),
-          .connection = is_nccl(row) && is_message(row) ? ranks_of_message(row) : use.connection,
-          .bytes = static_cast<double>(row.bytes.value_or(0)),
-          .way_ns = use.way_ns,
-          .knows_ready = !is_nccl(row) || row.own_ready_ns.known(),
-          .own_ready_ns = common(own_ns),
-          .all_ready_ns = common(ready_ns),
-          .end_ns = common(std::max(last_ns, ready_ns))};
+  return {
+      .node = place,
+      .rank = row.rank.value_or(-1),
+      .source = row.source,
+      .kind = row.kind,
+      .number = number_of(row),
+      .communicator = row.communicator.value_or(0),
+      .connection = is_nccl(row) && is_message_row(row) ? ranks_of_message(row) : use.connection,
+      .bytes = static_cast<double>(row.bytes.value_or(0)),
+      .way_ns = use.way_ns,
+      .knows_ready = !is_nccl(row) || row.own_ready_ns.known(),
+      .own_ready_ns = common(own_ns),
+      .all_ready_ns = common(ready_ns),
+      .end_ns = common(std::max(last_ns, ready_ns))};
 }
 
 // A collective that was over before its connection had a row can only be told where there is one.
@@ -191,7 +192,7 @@ std::vector<Part> in_order(const Exchanges& exchanges) {
 
 std::int64_t number_of(const record::Collective& row) {
   constexpr std::int64_t kCount = (std::int64_t{1} << kRanksAbove) - 1;
-  return is_nccl(row) && is_message(row) ? row.number & kCount : row.number;
+  return is_nccl(row) && is_message_row(row) ? row.number & kCount : row.number;
 }
 
 std::vector<Meeting> meetings_of(const Exchanges& exchanges) {

@@ -10,12 +10,12 @@
 namespace chokepoint::analysis {
 namespace {
 
-using BeadOf = std::map<const Exchange*, const Bead*>;
+using BeadOf = std::map<const Exchange*, const StageGap*>;
 
 BeadOf beads_of(const std::vector<Line>& lines) {
   BeadOf beads;
   for (const Line& line : lines) {
-    for (const Bead& bead : line.beads) {
+    for (const StageGap& bead : line.beads) {
       beads[bead.exchange] = &bead;
     }
   }
@@ -25,7 +25,7 @@ BeadOf beads_of(const std::vector<Line>& lines) {
 // What the late rank took longer by itself than the one that waits: who left the last collective
 // later comes later, too, and is not to blame. The rank that waits may have been queueing, and then
 // went on computing meanwhile.
-double lost_ns(const Bead& waiting, const Bead& late, double waited_ns) {
+double lost_ns(const StageGap& waiting, const StageGap& late, double waited_ns) {
   const double own_ns = waiting.queued ? waiting.pace_ns : static_cast<double>(waiting.gap_ns);
   return std::clamp(static_cast<double>(late.gap_ns) - own_ns, 0.0, std::max(waited_ns, 0.0));
 }
@@ -44,7 +44,7 @@ void add_collective(const Exchanges& exchanges, const Meeting& meeting, const Be
   const Exchange& last = *in_order.back();
   const Exchange& before = *in_order[in_order.size() - 2];
   const Span waited{before.own_ready_ns + std::max(before.way_ns, last.way_ns), last.own_ready_ns};
-  const Bead& waiting = *beads.at(&before);
+  const StageGap& waiting = *beads.at(&before);
   const double lost = lost_ns(waiting, *beads.at(&last), static_cast<double>(waited.length_ns()));
   if (lost > 0 && !waiting.unwaited) {
     late.push_back({.node = last.node, .rank = last.rank, .waited = waited, .lost_ns = lost});

@@ -9,8 +9,8 @@ namespace {
 constexpr std::int64_t kQueuedNs = 500'000;  // sooner than this nobody computed anything between
 constexpr double kForwardShare = 0.5;        // of the backward pass
 
-std::vector<Bead> beads_of(std::span<const Exchange* const> exchanges) {
-  std::vector<Bead> beads;
+std::vector<StageGap> beads_of(std::span<const Exchange* const> exchanges) {
+  std::vector<StageGap> beads;
   std::int64_t over_ns = 0;
   for (const Exchange* exchange : exchanges) {
     const std::int64_t gap_ns = beads.empty() ? 0 : exchange->own_ready_ns - over_ns;
@@ -22,19 +22,19 @@ std::vector<Bead> beads_of(std::span<const Exchange* const> exchanges) {
   return beads;
 }
 
-double bytes_of(std::span<const Bead> beads) {
+double bytes_of(std::span<const StageGap> beads) {
   double bytes = 0;
-  for (const Bead& bead : beads) {
+  for (const StageGap& bead : beads) {
     bytes += bead.exchange->bytes;
   }
   return bytes;
 }
 
-double exchanging_ns(const Bead& bead) {
+double exchanging_ns(const StageGap& bead) {
   return static_cast<double>(bead.exchange->end_ns - bead.exchange->all_ready_ns);
 }
 
-void model(Burst& burst, std::span<Bead> beads) {
+void model(Burst& burst, std::span<StageGap> beads) {
   const double bytes = bytes_of(beads);
   if (beads.size() < 2 || bytes <= 0) {
     return;

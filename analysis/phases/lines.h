@@ -15,7 +15,7 @@
 
 namespace chokepoint::analysis {
 
-struct Bead {
+struct StageGap {
   const Exchange* exchange = nullptr;
   std::int64_t gap_ns = 0;  // since the rank's previous one was over
   bool queued = false;
@@ -30,7 +30,7 @@ struct Burst {
 };
 
 struct Line {
-  std::vector<Bead> beads = {};
+  std::vector<StageGap> beads = {};
   std::vector<Burst> bursts = {};
 };
 

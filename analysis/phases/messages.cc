@@ -13,10 +13,10 @@ using record::CollectiveKind;
 
 using Way = std::pair<std::int64_t, std::size_t>;  // connection, sender
 
-std::map<Way, double> usual_thoughts(const std::vector<std::vector<Thought>>& thoughts) {
+std::map<Way, double> usual_thoughts(const std::vector<std::vector<StageCompute>>& thoughts) {
   std::map<Way, std::vector<double>> of_way;
   for (const auto& of_node : thoughts) {
-    for (const Thought& thought : of_node) {
+    for (const StageCompute& thought : of_node) {
       of_way[{thought.sent->connection, thought.sent->node}].push_back(thought.ns);
     }
   }
@@ -50,8 +50,8 @@ std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchang
   return receivers;
 }
 
-std::vector<std::vector<Thought>> all_thoughts(const Exchanges& exchanges) {
-  std::vector<std::vector<Thought>> thoughts;
+std::vector<std::vector<StageCompute>> all_thoughts(const Exchanges& exchanges) {
+  std::vector<std::vector<StageCompute>> thoughts;
   for (const auto& of_node : exchanges) {
     thoughts.push_back(thoughts_of(of_node));
   }
@@ -61,12 +61,12 @@ std::vector<std::vector<Thought>> all_thoughts(const Exchanges& exchanges) {
 }  // namespace
 
 std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings) {
-  const std::vector<std::vector<Thought>> thoughts = all_thoughts(exchanges);
+  const std::vector<std::vector<StageCompute>> thoughts = all_thoughts(exchanges);
   const std::map<Way, double> usual = usual_thoughts(thoughts);
   const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
   for (const auto& of_node : thoughts) {
-    for (const Thought& thought : of_node) {
+    for (const StageCompute& thought : of_node) {
       const auto receiver = receivers.find(thought.sent);
       if (receiver == receivers.end()) {
         continue;

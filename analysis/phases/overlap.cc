@@ -57,7 +57,7 @@ bool is_any_message(const Exchanges& exchanges) {
 
 double hidden_of(const Line& line, const Spans& steps) {
   double hidden_ns = 0;
-  for (const Bead& bead : line.beads) {
+  for (const StageGap& bead : line.beads) {
     hidden_ns += bead.unwaited && !bead.queued
                      ? static_cast<double>(bead.exchange->end_ns - bead.exchange->all_ready_ns)
                      : 0;
@@ -77,7 +77,7 @@ double collectives_ms(const OverlapInput& input) {
     for (Line& line : lines_of(of_node)) {
       mark_unwaited(line, input.steps);
       double gaps_ns = 0;
-      for (const Bead& bead : line.beads) {
+      for (const StageGap& bead : line.beads) {
         gaps_ns += static_cast<double>(bead.gap_ns);
       }
       if (!line.beads.empty() && gaps_ns > most_gaps_ns) {

@@ -96,7 +96,7 @@ std::optional<double> forward_thought_ns(const std::vector<Exchange>& exchanges,
 // What a stage thought before it sent the first message of each step.
 std::vector<double> first_thoughts_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
   std::map<const Exchange*, double> thoughts;
-  for (const Thought& thought : thoughts_of(exchanges)) {
+  for (const StageCompute& thought : thoughts_of(exchanges)) {
     thoughts[thought.sent] = thought.ns;
   }
   std::vector<double> firsts;

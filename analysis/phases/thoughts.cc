@@ -52,9 +52,9 @@ class Needs {
 
 }  // namespace
 
-std::vector<Thought> thoughts_of(const std::vector<Exchange>& exchanges) {
+std::vector<StageCompute> thoughts_of(const std::vector<Exchange>& exchanges) {
   Needs needs(exchanges);
-  std::vector<Thought> thoughts;
+  std::vector<StageCompute> thoughts;
   std::int64_t before_ns = 0;
   for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
     const std::int64_t since_ns = std::max(before_ns, needs.met_ns(*sent));

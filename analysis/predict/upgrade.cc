@@ -39,10 +39,7 @@ Result<Upgrade> parse_upgrade(std::string_view text) {
   if (equals == std::string_view::npos) {
     return fail(ErrorKind::Usage, "--upgrade", text, "says no cost", kUpgradeExample);
   }
-  const Result<double> cost = parse_cost(text.substr(equals + 1), text);
-  if (!cost) {
-    return std::unexpected(cost.error());
-  }
+  TRY(const double cost, parse_cost(text.substr(equals + 1), text));
   const std::string_view head = text.substr(0, equals);
   const std::size_t colon = head.rfind(':');
   const std::string_view name = head.substr(0, colon);
@@ -51,7 +48,7 @@ Result<Upgrade> parse_upgrade(std::string_view text) {
   if (!rate) {
     return fail(ErrorKind::Usage, "--upgrade", text, "names no rate", kUpgradeExample);
   }
-  return Upgrade{.name = std::string(name), .rate = *rate, .cost = *cost};
+  return Upgrade{.name = std::string(name), .rate = *rate, .cost = cost};
 }
 
 Gain gain_of(const Upgrade& upgrade, double now_s, double then_s, double runs,

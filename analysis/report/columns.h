@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

@@ -9,9 +9,6 @@ namespace {
 
 using record::Figure;
 using record::FlowTotal;
-using Json = nlohmann::json;
-
-std::size_t side_of(const DirectionView& view) { return static_cast<std::size_t>(view.direction); }
 
 // The record writes totals of bytes on the wire; what was made up for them out of samples has none.
 bool is_from_record(const FlowTotal& total) { return total.bytes.known(); }
@@ -54,14 +51,14 @@ class Totals {
   const FlowTotal* at_receiver_;
 };
 
-std::optional<double> number(const Json& object, const char* key) {
+std::optional<double> number(const nlohmann::json& object, const char* key) {
   const auto value = object.find(key);
   return value != object.end() && value->is_number() ? std::optional(value->get<double>())
                                                      : std::nullopt;
 }
 
 std::optional<math::Distribution> distribution_in(const std::string& text) {
-  const Json object = Json::parse(text, nullptr, false);
+  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) {
     return std::nullopt;
   }

@@ -14,8 +14,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Json = nlohmann::json;
-
 // From the first reading to the last. The counter never falls: who reads it goes on counting where
 // an interface came back with a new count.
 void read_counter(const NodeData& node, std::string_view name, const std::string& subject,
@@ -81,14 +79,14 @@ std::vector<std::string> gpus_of(const NodeData& node) {
   return gpus;
 }
 
-std::string text_in(const Json& object, const char* key) {
+std::string text_in(const nlohmann::json& object, const char* key) {
   const auto value = object.find(key);
   return value != object.end() && value->is_string() ? value->get<std::string>() : "";
 }
 
-std::vector<DoctorCheck> checks_in(const Json& list) {
+std::vector<DoctorCheck> checks_in(const nlohmann::json& list) {
   std::vector<DoctorCheck> checks;
-  for (const Json& check : list) {
+  for (const nlohmann::json& check : list) {
     if (check.is_object() && !text_in(check, "id").empty()) {
       checks.push_back({.id = text_in(check, "id"),
                         .status = text_in(check, "status"),
@@ -106,8 +104,9 @@ std::vector<DoctorCheck> checks_in(const Json& list) {
 std::optional<std::vector<DoctorCheck>> doctor_of(const NodeData& node) {
   std::optional<std::vector<DoctorCheck>> checks;
   for (const record::Probe& probe : node.probes) {
-    const Json document =
-        probe.kind == "doctor" ? Json::parse(probe.document, nullptr, false) : Json();
+    const nlohmann::json document = probe.kind == "doctor"
+                                        ? nlohmann::json::parse(probe.document, nullptr, false)
+                                        : nlohmann::json();
     if (document.is_object() && document.contains("checks") && document["checks"].is_array()) {
       checks = checks_in(document["checks"]);
     }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

@@ -7,7 +7,7 @@
 #include "analysis/report/path_picture.h"
 #include "analysis/report/probe_table.h"
 #include "analysis/report/traffic_matrix.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

@@ -11,8 +11,6 @@ constexpr std::int64_t kPeakCells = 10;
 constexpr std::int64_t kCoarseNs = 500'000'000;
 constexpr double kTrifle = 0.01;  // of what the fullest cell holds
 
-std::size_t side_of(const DirectionView& view) { return static_cast<std::size_t>(view.direction); }
-
 std::int64_t cell_of(std::int64_t t_ns) {
   return t_ns >= 0 ? t_ns / kCellNs : (t_ns - kCellNs + 1) / kCellNs;
 }

@@ -10,23 +10,25 @@
 namespace chokepoint::analysis {
 namespace {
 
-struct Figure {
+struct ComparedFigure {
   const char* what;
   const char* unit;
   std::optional<double> ProbedWay::* of_probe;
   std::optional<double> PathPicture::* of_job;
 };
 
-constexpr std::array kFigures{
-    Figure{"throughput", "mbps", &ProbedWay::throughput_mbps, &PathPicture::reached_mbps},
-    Figure{"round trip under load", "ms", &ProbedWay::loaded_rtt_ms, &PathPicture::median_rtt_ms},
-    Figure{"loss", "percent", &ProbedWay::loss_percent, &PathPicture::retransmitted_percent}};
+constexpr std::array kComparedFigures{
+    ComparedFigure{"throughput", "mbps", &ProbedWay::throughput_mbps, &PathPicture::reached_mbps},
+    ComparedFigure{"round trip under load", "ms", &ProbedWay::loaded_rtt_ms,
+                   &PathPicture::median_rtt_ms},
+    ComparedFigure{"loss", "percent", &ProbedWay::loss_percent,
+                   &PathPicture::retransmitted_percent}};
 
 // Of one probe.
-class Lines {
+class ProbeLines {
  public:
-  Lines(const RunData& run, const std::vector<PathPicture>& paths, const NodeData& node,
-        const record::Probe& probe, const ProbeDocument& document)
+  ProbeLines(const RunData& run, const std::vector<PathPicture>& paths, const NodeData& node,
+             const record::Probe& probe, const ProbeDocument& document)
       : paths_(paths), probed_(probed_path(run, node, probe, document)), document_(document) {
     model_ = {.node = node.name,
               .kind = probe.kind,
@@ -39,7 +41,7 @@ class Lines {
   std::vector<ProbeLine> make() {
     for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
       const PathPicture* path = path_there(way);
-      for (const Figure& figure : kFigures) {
+      for (const ComparedFigure& figure : kComparedFigures) {
         add(figure.what, figure.unit, document_.way(way).*(figure.of_probe),
             path == nullptr ? std::nullopt : path->*(figure.of_job),
             way == ProbeWay::Send ? "send" : "receive");
@@ -88,7 +90,7 @@ class Lines {
 }  // namespace
 
 std::optional<double> ProbeLine::share_percent() const {
-  return what == kFigures[0].what && job_value && probe_value > 0
+  return what == kComparedFigures[0].what && job_value && probe_value > 0
              ? std::optional(100 * *job_value / probe_value)
              : std::nullopt;
 }
@@ -101,8 +103,8 @@ ProbeTable probe_table(const RunData& run, const std::vector<PathPicture>& paths
         continue;  // tells of the host, not of a path
       }
       const auto document = read_probe(probe);
-      const auto lines =
-          document ? Lines(run, paths, node, probe, *document).make() : std::vector<ProbeLine>();
+      const auto lines = document ? ProbeLines(run, paths, node, probe, *document).make()
+                                  : std::vector<ProbeLine>();
       if (lines.empty()) {
         table.remarks.push_back(
             fmt::format("probe {} ({}) of {} {}", probe.id, probe.kind, node.name,

@@ -3,7 +3,7 @@
 
 #include "analysis/report/step_bars.h"
 #include "analysis/report/timeline.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 

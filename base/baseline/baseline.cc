@@ -50,14 +50,11 @@ Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context&
   const std::int64_t now_ns = context.clock.monotonic_ns();
   const host::Facts facts =
       finding.facts ? *finding.facts : host::facts_of(host::read_inventory(context.root));
-  const Result<std::unique_ptr<record::Writer>> writer =
-      record::Writer::open(options_of(baseline, finding, context), context.root, context.clock);
-  if (!writer) {
-    return std::unexpected(writer.error());
-  }
-  add_rows(**writer, finding, facts, now_ns);
-  const std::string path = (*writer)->path();
-  const record::WriterStatus status = (*writer)->close();
+  TRY(const std::unique_ptr<record::Writer> writer,
+      record::Writer::open(options_of(baseline, finding, context), context.root, context.clock));
+  add_rows(*writer, finding, facts, now_ns);
+  const std::string path = writer->path();
+  const record::WriterStatus status = writer->close();
   if (status.trouble) {
     return std::unexpected(*status.trouble);
   }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
 #include "base/cli/flags.h"
+#include "base/cli/output.h"
 #include "base/host/fact.h"
 
 namespace chokepoint::baseline {

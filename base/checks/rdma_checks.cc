@@ -1,10 +1,11 @@
 #include "base/checks/rdma_checks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "base/checks/rdma_flow_checks.h"
+#include "base/math/units.h"
 
 namespace chokepoint::checks {
 namespace {
@@ -233,6 +234,90 @@ void check_rdma(const std::vector<RdmaDevice>& devices, const host::Network& net
       check_roce(device, port, network, process, checks);
     }
   }
+}
+
+namespace {
+
+const host::Nic* nic_of(const host::Network& network, const host::RdmaPort& port) {
+  const auto found = std::ranges::find_if(
+      network.nics, [&](const host::Nic& nic) { return nic.name == port.netdev; });
+  return found == network.nics.end() ? nullptr : &*found;
+}
+
+bool pauses_all(const host::Nic& nic) {
+  const auto& pause = nic.settings.pause;
+  return pause && pause->rx.value_or(false) && pause->tx.value_or(false);
+}
+
+void judge(const host::Nic& nic, Check& check) {
+  const auto& pfc = nic.settings.pfc;
+  if (pfc && !pfc->enabled.empty()) {
+    check.found = fmt::format("PFC of priority {}", fmt::join(pfc->enabled, ", "));
+  } else if (pauses_all(nic)) {
+    check.status = Status::Info;
+    check.found = "pause frames for all traffic";
+    check.why = "a pause stops all that the port carries, not RoCE's class alone";
+  } else if (pfc) {
+    check.status = Status::Warning;
+    check.found = "PFC off, pause frames off";
+    check.next_step = fmt::format(
+        "dcb pfc set dev {} prio-pfc 3:on, the same on every switch of the path, and RoCE in "
+        "priority 3",
+        nic.name);
+  } else {
+    check.status = Status::Unknown;
+    check.next_step = fmt::format("dcb pfc show dev {0}, or mlnx_qos -i {0}", nic.name);
+  }
+}
+
+}  // namespace
+
+void check_flow_control(const host::RdmaDevice& device, const host::RdmaPort& port,
+                        const host::Network& network, Checks& checks) {
+  const host::Nic* nic = nic_of(network, port);
+  if (!device.pci || nic == nullptr) {
+    return;
+  }
+  Check check{.id = "rdma.flow-control",
+              .subject = fmt::format("{}/{}", device.name, port.number),
+              .wanted = "PFC for the priority that carries RoCE, or ECN along the whole path",
+              .why =
+                  "RoCE sends much anew for one lost packet: a full queue should hold the "
+                  "sender back, not drop"};
+  judge(*nic, check);
+  checks.push_back(std::move(check));
+}
+
+namespace {
+
+std::string size_text(std::int64_t bytes) {
+  return bytes == host::kUnlimited ? "unlimited" : math::format_bytes(static_cast<double>(bytes));
+}
+
+}  // namespace
+
+void check_locked_memory(const host::Process& process, bool has_rdma, Checks& checks) {
+  Check check{.id = "memory.lock",
+              .subject = "host",
+              .wanted = has_rdma ? "unlimited" : "",
+              .why =
+                  "RDMA registers its buffers, which locks them: beyond the limit "
+                  "ibv_reg_mr fails with 'cannot allocate memory'"};
+  if (!process.locked_memory_bytes) {
+    check.status = has_rdma ? Status::Unknown : Status::Info;
+    check.next_step = "ulimit -l";
+  } else {
+    check.found = size_text(process.locked_memory_bytes->soft);
+    const bool enough = process.locked_memory_bytes->soft == host::kUnlimited ||
+                        has(process, host::Capability::IpcLock).value_or(false);
+    if (has_rdma && !enough) {
+      check.status = Status::Warning;
+      check.next_step =
+          "printf '* - memlock unlimited\\n' > /etc/security/limits.d/rdma.conf, log in again; "
+          "LimitMEMLOCK=infinity for a systemd unit such as slurmd";
+    }
+  }
+  checks.push_back(std::move(check));
 }
 
 }  // namespace chokepoint::checks

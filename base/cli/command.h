@@ -57,4 +57,11 @@ CommandFactory command(Given... given) {
   return [... given = std::move(given)] { return std::make_unique<T>(given...); };
 }
 
+struct Program {
+  std::string name;     // "chokepoint"
+  std::string version;  // "0.1.0"
+  std::string purpose;  // one line
+  Registry commands;
+};
+
 }  // namespace chokepoint::cli

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 
-#include "base/cli/built_in.h"
-#include "base/cli/common_flags.h"
-#include "base/cli/lookup.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::cli {
 namespace {
@@ -123,6 +123,163 @@ int dispatch(const Program& program, int argc, char** argv) {
                   .err_terminal = terminal_of(STDERR_FILENO, variable)};
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   return static_cast<int>(dispatch(program, words, context));
+}
+
+namespace {
+
+// How many of the words name this command: all of its own, or none.
+std::size_t words_matched(const std::string& name, const std::vector<std::string>& words) {
+  const std::size_t space = name.find(' ');
+  if (space == std::string::npos) {
+    return words[0] == name ? 1 : 0;
+  }
+  return words.size() > 1 && words[0] == name.substr(0, space) && words[1] == name.substr(space + 1)
+             ? 2
+             : 0;
+}
+
+}  // namespace
+
+std::vector<Registered> registered(const Registry& registry) {
+  std::vector<Registered> commands;
+  for (const CommandFactory& make : registry) {
+    commands.push_back({make, make()->summary()});
+  }
+  return commands;
+}
+
+std::optional<Match> match(const std::vector<Registered>& commands,
+                           const std::vector<std::string>& words) {
+  for (const Registered& command : commands) {
+    if (const std::size_t matched = words_matched(command.summary.name, words)) {
+      return Match{&command, matched};
+    }
+  }
+  return std::nullopt;
+}
+
+Error unknown_command(const std::vector<Registered>& commands,
+                      const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  std::vector<std::string> family;
+  for (const Registered& command : commands) {
+    names.push_back(command.summary.name);
+    if (command.summary.name.starts_with(words[0] + " ")) {
+      family.push_back("'" + command.summary.name + "'");
+    }
+  }
+  const bool has_second = words.size() > 1 && !words[1].starts_with('-');
+  const std::string two_words = has_second ? words[0] + " " + words[1] : words[0];
+  if (const std::string near = nearest(two_words, names); !near.empty()) {
+    return {ErrorKind::Usage,  "",
+            two_words,         0,
+            "unknown command", fmt::format("did you mean '{}'?", near)};
+  }
+  if (!family.empty()) {
+    return {ErrorKind::Usage,
+            "",
+            two_words,
+            0,
+            has_second ? "unknown command" : "needs a second word",
+            fmt::format("there is {}", fmt::join(family, ", "))};
+  }
+  const std::string near = nearest(words[0], names);
+  return {ErrorKind::Usage,
+          "",
+          words[0],
+          0,
+          "unknown command",
+          near.empty() ? "'--help' lists them" : fmt::format("did you mean '{}'?", near)};
+}
+
+namespace {
+
+std::vector<Summary> summaries(const std::vector<Registered>& commands) {
+  std::vector<Summary> list;
+  for (const Registered& command : commands) {
+    list.push_back(command.summary);
+  }
+  return list;
+}
+
+std::vector<Definition> definitions(const std::vector<Registered>& commands) {
+  std::vector<Definition> list;
+  for (const Registered& entry : commands) {
+    const std::unique_ptr<Command> command = entry.make();
+    CommonFlags common;
+    list.push_back(define(*command, common));
+  }
+  return list;
+}
+
+bool write_page(const std::string& folder, std::string page, const std::string& text) {
+  std::ranges::replace(page, ' ', '-');
+  std::ofstream file(folder + "/" + page + ".1");
+  file << text;
+  return file.flush().good();
+}
+
+Result<> write_manual(const Program& program, const std::vector<Registered>& commands,
+                      const std::string& folder) {
+  bool good = write_page(folder, program.name, manual_overview(program, summaries(commands)));
+  for (const Definition& definition : definitions(commands)) {
+    good = good && write_page(folder, program.name + "-" + definition.summary.name,
+                              manual_page(program, definition));
+  }
+  if (!good) {
+    return fail(ErrorKind::NotFound, "man-pages", folder, "cannot be written to",
+                "give an existing folder");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string overview_of(const Program& program, const std::vector<Registered>& commands,
+                        int width) {
+  return overview(program, summaries(commands), width);
+}
+
+ExitCode print_version(const Program& program, Context& context) {
+  fmt::print(context.out, "{} {}\n", program.name, program.version);
+  return ExitCode::Done;
+}
+
+Result<std::optional<ExitCode>> run_built_in(const Program& program,
+                                             const std::vector<Registered>& commands,
+                                             const std::vector<std::string>& words,
+                                             Context& context) {
+  if (words[0] == "--help" || words[0] == "-h" || (words[0] == "help" && words.size() == 1)) {
+    context.out << overview_of(program, commands, context.out_terminal.width);
+    return ExitCode::Done;
+  }
+  if (words[0] == "--version") {
+    return print_version(program, context);
+  }
+  if (words == std::vector<std::string>{"completion", "bash"}) {
+    context.out << bash_completion(program, definitions(commands));
+    return ExitCode::Done;
+  }
+  if (words[0] == "man-pages" && words.size() == 2) {
+    const Result<> written = write_manual(program, commands, words[1]);
+    return written ? Result<std::optional<ExitCode>>(ExitCode::Done)
+                   : std::unexpected(written.error());
+  }
+  return std::nullopt;
+}
+
+Definition define(Command& command, CommonFlags& common) {
+  Definition definition{command.summary(), {}};
+  command.define(definition.flags);
+  definition.flags.group("Common");
+  if (definition.summary.json) {
+    definition.flags.toggle("json", &common.json,
+                            "one JSON document on standard output, nothing else there");
+  }
+  definition.flags.toggle("quiet,q", &common.quiet, "no progress and no messages but errors")
+      .toggle("help,h", &common.help, "this help")
+      .toggle("version", &common.version, "the version");
+  return definition;
 }
 
 }  // namespace chokepoint::cli

@@ -2,24 +2,66 @@
 // an error. The only place that prints errors and decides exit codes. Called by main.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/cli/command.h"
+#include "base/cli/help.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::cli {
-
-struct Program {
-  std::string name;     // "chokepoint"
-  std::string version;  // "0.1.0"
-  std::string purpose;  // one line
-  Registry commands;
-};
 
 // Words after the program's name. Never throws.
 ExitCode dispatch(const Program& program, const std::vector<std::string>& words, Context& context);
 
 // The same over the process's own streams, clock, root and environment.
 int dispatch(const Program& program, int argc, char** argv);
+
+// Which command the first words of a command line name, and what was probably meant where they
+// name none. Pure functions over the registry.
+
+struct Registered {
+  CommandFactory make;
+  Summary summary;
+};
+
+std::vector<Registered> registered(const Registry& registry);
+
+struct Match {
+  const Registered* command;  // of the list that was searched
+  std::size_t words;          // how many of the words name it
+};
+
+std::optional<Match> match(const std::vector<Registered>& commands,
+                           const std::vector<std::string>& words);
+
+// Why no command matched, and the name that was probably meant. `words` is not empty.
+Error unknown_command(const std::vector<Registered>& commands,
+                      const std::vector<std::string>& words);
+
+// What the program says of itself without any command: overview, version, completion, man pages.
+
+std::string overview_of(const Program& program, const std::vector<Registered>& commands, int width);
+
+ExitCode print_version(const Program& program, Context& context);
+
+// Nothing where the words ask for something else.
+Result<std::optional<ExitCode>> run_built_in(const Program& program,
+                                             const std::vector<Registered>& commands,
+                                             const std::vector<std::string>& words,
+                                             Context& context);
+
+// The flags that every command knows, defined once.
+
+struct CommonFlags {
+  bool help = false;
+  bool version = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+// The command's own flags and the common ones behind them, bound to `common`.
+Definition define(Command& command, CommonFlags& common);
 
 }  // namespace chokepoint::cli

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/cli/command.h"
-#include "base/cli/dispatch.h"
 
 namespace chokepoint::cli {
 

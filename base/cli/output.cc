@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/root.h"
 
 namespace chokepoint::cli {
 namespace {
@@ -151,6 +152,16 @@ Result<std::unique_ptr<Output>> open_file(const fs::path& path) {
 
 std::unique_ptr<Output> open_stream(std::ostream& out, std::string name) {
   return std::make_unique<Stream>(out, std::move(name));
+}
+
+Json document(const Context& context, std::string_view schema) {
+  return {{"schema", schema},
+          {"host", sys::host_name(context.root)},
+          {"started_at", sys::rfc3339(context.clock.wall_ns())}};
+}
+
+void print(const Context& context, const Json& document) {
+  context.out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace chokepoint::cli

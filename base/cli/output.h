@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
+#include "base/cli/context.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::cli {
@@ -55,5 +58,16 @@ Result<std::unique_ptr<Output>> open_file(const std::filesystem::path& path);
 
 // The stream outlives the Output. `name` is for errors.
 std::unique_ptr<Output> open_stream(std::ostream& out, std::string name);
+
+// The head that every JSON document has: schema, host, started_at.
+
+// Keys keep the order in which they are set, so that documents read as the contract lists them.
+using Json = nlohmann::ordered_json;
+
+// {"schema": schema, "host": this host's name, "started_at": now}
+Json document(const Context& context, std::string_view schema);
+
+// Prints it, two spaces a level. Bytes that are not UTF-8 are replaced, never thrown over.
+void print(const Context& context, const Json& document);
 
 }  // namespace chokepoint::cli

@@ -4,9 +4,10 @@
 
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/cli/terminal.h"
+#include "base/cli/context.h"
 
 namespace chokepoint::cli {
 
@@ -40,5 +41,24 @@ class Table {
 
 // The text in the tint's colour where the terminal welcomes colour, else as it is.
 std::string tinted(const std::string& text, Tint tint, const Terminal& terminal);
+
+// Tables for other programs. Pure functions.
+
+// A cell as RFC 4180 has it. Control characters but line ends and tabs become U+FFFD. What a
+// spreadsheet would take for a formula gets an apostrophe in front of it.
+void append_csv(std::string& out, std::string_view text);
+
+std::string csv_text(std::string_view text);
+
+// Markdown as tickets and wikis take it (CommonMark with tables). Texts from other hosts are text
+// and never become markup. Pure functions.
+
+// As a part of a line: control characters and line ends as dots, what could be markup escaped.
+std::string markdown_text(std::string_view text);
+// In backticks, so many that none inside can end it.
+std::string markdown_code(std::string_view text);
+// The cells are plain text.
+std::string markdown_table(const std::vector<Column>& columns,
+                           const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace chokepoint::cli

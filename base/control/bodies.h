@@ -42,11 +42,8 @@ Result<std::vector<T>> list_in(const Json& body, const char* name, Read read) {
     return fail(ErrorKind::Malformed, "read message", name, "wanted a list");
   }
   for (const Json& each : *at) {
-    Result<T> item = read(each);
-    if (!item) {
-      return std::unexpected(item.error());
-    }
-    list.push_back(std::move(*item));
+    TRY(T item, read(each));
+    list.push_back(std::move(item));
   }
   return list;
 }

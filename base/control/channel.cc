@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "base/net/socket.h"
 
 namespace chokepoint::control {
@@ -26,16 +26,10 @@ Result<std::optional<Message>> Channel::take(std::size_t count) {
 
 Result<Message> Channel::receive(const net::Patience& patience) {
   while (true) {
-    const Result<std::size_t> got = net::receive_some(fd_.get(), reader_.wanted(), patience, peer_);
-    if (!got) {
-      return std::unexpected(got.error());
-    }
-    Result<std::optional<Message>> message = take(*got);
-    if (!message) {
-      return std::unexpected(message.error());
-    }
-    if (*message) {
-      return std::move(**message);
+    TRY(const std::size_t got, net::receive_some(fd_.get(), reader_.wanted(), patience, peer_));
+    TRY(std::optional<Message> message, take(got));
+    if (message) {
+      return std::move(*message);
     }
   }
 }

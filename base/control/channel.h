@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/control/frame.h"
 #include "base/control/message.h"
 #include "base/net/patience.h"
 #include "base/sys/descriptor.h"

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/control/advice.h"
-#include "base/control/wire_error.h"
-#include "base/net/liveness.h"
-#include "base/net/resolve.h"
+#include "base/control/message.h"
+#include "base/net/address.h"
+#include "base/net/socket.h"
 #include "base/sys/late.h"
+#include "base/sys/root.h"
 
 namespace chokepoint::control {
 namespace {
@@ -43,14 +43,11 @@ struct Connected {
 };
 
 Result<Connected> connect_to_any(const ClientOptions& options, const Patience& patience) {
-  const Result<std::vector<net::Address>> addresses = resolve(options, patience);
-  if (!addresses) {
-    return std::unexpected(addresses.error());
-  }
+  TRY(const std::vector<net::Address> addresses, resolve(options, patience));
   net::SocketOptions socket = options.socket;
   socket.mss = kSegmentBytes;
   std::optional<Error> first;
-  for (const net::Address& address : *addresses) {
+  for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, options.peer.port};
     Result<sys::Descriptor> fd = net::connect(peer, socket, patience.at_most(kOneAddress));
     if (fd) {
@@ -68,20 +65,10 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Patience& p
 
 Result<Admittance> shake_hands(Channel& channel, ClientHandshake& handshake,
                                const Patience& patience) {
-  if (const Result<> sent = channel.send(handshake.hello(), patience); !sent) {
-    return std::unexpected(sent.error());
-  }
-  const Result<Message> welcome = channel.expect(Type::Welcome, patience);
-  if (!welcome) {
-    return std::unexpected(welcome.error());
-  }
-  const Result<Message> proof = handshake.proof(*welcome);
-  if (!proof) {
-    return std::unexpected(proof.error());
-  }
-  if (const Result<> sent = channel.send(*proof, patience); !sent) {
-    return std::unexpected(sent.error());
-  }
+  TRY(channel.send(handshake.hello(), patience));
+  TRY(const Message welcome, channel.expect(Type::Welcome, patience));
+  TRY(const Message proof, handshake.proof(welcome));
+  TRY(channel.send(proof, patience));
   const Result<Message> answer = channel.expect(Type::Admitted, patience);
   return answer ? handshake.admitted(*answer) : std::unexpected(answer.error());
 }
@@ -89,15 +76,10 @@ Result<Admittance> shake_hands(Channel& channel, ClientHandshake& handshake,
 }  // namespace
 
 Result<Client> Client::connect(const ClientOptions& options, const Patience& patience) {
-  Result<Connected> connected = connect_to_any(options, patience);
-  if (!connected) {
-    return std::unexpected(connected.error());
-  }
-  const net::Endpoint peer = connected->peer;
-  if (const Result<> watched = net::end_on_silence(connected->fd.get(), kSilence); !watched) {
-    return std::unexpected(watched.error());
-  }
-  Channel channel(std::move(connected->fd),
+  TRY(Connected connected, connect_to_any(options, patience));
+  const net::Endpoint peer = connected.peer;
+  TRY(net::end_on_silence(connected.fd.get(), kSilence));
+  Channel channel(std::move(connected.fd),
                   fmt::format("{} port {}", peer.address.text(), peer.port), kMostFromServer);
   ClientHandshake handshake(options.own, options.key);
   Result<Admittance> admittance = shake_hands(channel, handshake, patience.at_most(kOneAddress));
@@ -110,21 +92,16 @@ Result<Client> Client::connect(const ClientOptions& options, const Patience& pat
 Result<Json> Client::request(const std::string& kind, Json parameters, const Patience& patience,
                              const Waiting& waiting) {
   const Message request{Type::Request, {{"kind", kind}, {"parameters", std::move(parameters)}}};
-  if (const Result<> sent = channel_.send(request, patience); !sent) {
-    return std::unexpected(sent.error());
-  }
+  TRY(channel_.send(request, patience));
   while (true) {
-    Result<Message> answer = channel_.receive(patience);
-    if (!answer) {
-      return std::unexpected(answer.error());
+    TRY(Message answer, channel_.receive(patience));
+    if (answer.type == Type::Ready) {
+      return std::move(answer.body);
     }
-    if (answer->type == Type::Ready) {
-      return std::move(answer->body);
+    if (answer.type != Type::Queued) {
+      return fail(error_in(answer.body, channel_.peer()));
     }
-    if (answer->type != Type::Queued) {
-      return fail(error_in(answer->body, channel_.peer()));
-    }
-    waiting(error_in(answer->body, channel_.peer()).reason);
+    waiting(error_in(answer.body, channel_.peer()).reason);
   }
 }
 
@@ -143,5 +120,104 @@ Result<sys::Descriptor> Client::attach(int index, net::SocketOptions options,
 }
 
 void Client::bye() { std::ignore = channel_.send({Type::Bye}, Patience::of(kGoodbye)); }
+
+namespace {
+
+std::string advice_for(const Error& error, const net::Endpoint& peer) {
+  switch (error.kind) {
+    case ErrorKind::Refused:
+      return "is 'chokepoint serve' running there?";
+    case ErrorKind::Timeout:
+      return fmt::format("is the host up, and does a firewall let TCP port {} pass?", peer.port);
+    case ErrorKind::Unreachable:
+      return fmt::format("'ip route get {}' shows where it would go", peer.address.text());
+    default:
+      return error.next_step;
+  }
+}
+
+}  // namespace
+
+Error with_advice(Error error, const net::Endpoint& peer) {
+  // What this side asked of its own socket says so itself.
+  if (error.operation != "connect") {
+    return error;
+  }
+  error.operation.clear();
+  error.subject = fmt::format("{} port {}", peer.address.text(), peer.port);
+  error.next_step = advice_for(error, peer);
+  return error;
+}
+
+Error explained(Error error) {
+  if (error.kind == ErrorKind::Malformed) {
+    error.next_step = "does another program listen on that port? give chokepoint's with --port";
+  } else if (error.kind == ErrorKind::Timeout) {
+    error.reason = "it took the connection and said nothing";
+    error.next_step = "is it 'chokepoint serve' that listens there?";
+  }
+  return error;
+}
+
+namespace {
+
+constexpr std::chrono::seconds kConnect{10};
+
+std::optional<net::Family> family_of(const PeerFlags& peer) {
+  if (peer.ipv4 == peer.ipv6) {
+    return std::nullopt;
+  }
+  return peer.ipv4 ? net::Family::Ipv4 : net::Family::Ipv6;
+}
+
+}  // namespace
+
+void define(cli::Flags& flags, PeerFlags& peer) {
+  flags.positional("HOST", &peer.host,
+                   "the peer, where 'chokepoint serve' runs: HOST or HOST:PORT");
+  flags.group("How to reach the peer")
+      .option("port,p", &peer.port, "PORT", "its control port", 1, 65535)
+      .toggle("ipv4,4", &peer.ipv4, "IPv4 only")
+      .toggle("ipv6,6", &peer.ipv6, "IPv6 only")
+      .option("bind", &peer.bind, "ADDRESS", "use this address of this host")
+      .option("interface", &peer.interface, "IF", "use this interface of this host")
+      .option("key-file", &peer.key_file, "FILE", "the key that the server was given");
+}
+
+Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& context) {
+  TRY(const net::HostPort host,
+      net::parse_host_port(peer.host, static_cast<std::uint16_t>(peer.port)));
+  ClientOptions options{
+      .peer = host,
+      .family = family_of(peer),
+      .own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)}};
+  options.socket.interface = peer.interface;
+  if (!peer.bind.empty()) {
+    TRY(const net::Address source, net::Address::parse(peer.bind));
+    options.socket.source = source;
+    // An address of one family cannot speak to the other.
+    options.family = source.family();
+  }
+  if (!peer.key_file.empty()) {
+    TRY(const Secret key, read_key(peer.key_file));
+    options.key = key;
+  }
+  return options;
+}
+
+Result<Client> connect(const PeerFlags& peer, const cli::Context& context, int interrupt) {
+  TRY(const ClientOptions options, client_options(peer, context));
+  return Client::connect(options, net::Patience::of(kConnect, interrupt));
+}
+
+Json peer_body(const PeerFlags& peer, const Client& client) {
+  const net::Endpoint& endpoint = client.peer();
+  return {{"host", peer.host},
+          {"address", endpoint.address.text()},
+          {"family", net::name_of(endpoint.address.family())},
+          {"port", endpoint.port},
+          {"name", client.admittance().server.host},
+          {"software", client.admittance().server.program}};
+}
 
 }  // namespace chokepoint::control

@@ -6,11 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "base/cli/context.h"
+#include "base/cli/flags.h"
 #include "base/control/channel.h"
 #include "base/control/handshake.h"
 #include "base/net/address.h"
 #include "base/net/patience.h"
 #include "base/net/socket.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::control {
 
@@ -54,5 +57,35 @@ class Client {
   Admittance admittance_;
   net::SocketOptions socket_;
 };
+
+// What a user can do about a server that is not reached, or does not answer as one. Pure functions.
+
+// About connecting: who it was, as people write it, and the next step. Others stay as they are.
+Error with_advice(Error error, const net::Endpoint& peer);
+// About the handshake on a connection that was taken.
+Error explained(Error error);
+
+// The flags by which every probe finds its peer, and the connection they lead to.
+
+struct PeerFlags {
+  std::string host = {};  // HOST or HOST:PORT
+  std::int64_t port = kPort;
+  std::string key_file = {};
+  std::string bind = {};
+  std::string interface = {};
+  bool ipv4 = false;
+  bool ipv6 = false;
+};
+
+void define(cli::Flags& flags, PeerFlags& peer);
+
+// Address and family as asked for; mistakes are of kind Usage.
+Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& context);
+
+// Connects within ten seconds. `interrupt`: readable once the user wants it to end.
+Result<Client> connect(const PeerFlags& peer, const cli::Context& context, int interrupt);
+
+// "peer" of the probes' documents: {host, address, family, port}.
+Json peer_body(const PeerFlags& peer, const Client& client);
 
 }  // namespace chokepoint::control

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "base/net/socket.h"
 
 namespace chokepoint::control {
@@ -41,10 +41,7 @@ Result<Door> Door::open(std::vector<sys::Descriptor> listeners, DoorOptions opti
   Door door(std::move(listeners), std::move(options), keeper, std::move(epoll));
   door.next_id_ = kFirstStranger;
   for (std::size_t i = 0; i < door.listeners_.size(); ++i) {
-    if (const Result<> watched = door.watch(door.listeners_[i].get(), kFirstListener + i);
-        !watched) {
-      return std::unexpected(watched.error());
-    }
+    TRY(door.watch(door.listeners_[i].get(), kFirstListener + i));
   }
   return door;
 }

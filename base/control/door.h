@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/control/frame.h"
 #include "base/control/handshake.h"
+#include "base/control/message.h"
 #include "base/net/patience.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"

@@ -17,14 +17,14 @@ Result<> too_much(std::string_view what, const std::string& asked, const std::st
               "ask for less, or raise the limit with the flags of 'chokepoint serve'");
 }
 
-double seconds(std::chrono::nanoseconds time) {
+double in_seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
 }  // namespace
 
 Json body_of(const Limits& limits) {
-  return {{"longest_test_s", seconds(limits.longest_test)},
+  return {{"longest_test_s", in_seconds(limits.longest_test)},
           {"streams", limits.streams},
           {"rate_bits_per_s", limits.rate_bits_per_s ? Json(*limits.rate_bits_per_s) : Json()},
           {"buffer_bytes", limits.buffer_bytes}};
@@ -69,6 +69,27 @@ Result<> check_rate(const Limits& limits, double bits_per_s) {
   }
   return too_much("rate", math::format_rate(bits_per_s),
                   math::format_rate(*limits.rate_bits_per_s));
+}
+
+std::string_view name_of(Direction direction) {
+  switch (direction) {
+    case Direction::Send:
+      return "send";
+    case Direction::Receive:
+      return "receive";
+    case Direction::Both:
+      return "both";
+  }
+  return "";
+}
+
+Result<Direction> direction_named(std::string_view name) {
+  for (const Direction each : {Direction::Send, Direction::Receive, Direction::Both}) {
+    if (name == name_of(each)) {
+      return each;
+    }
+  }
+  return fail(ErrorKind::Malformed, "read message", "'direction'", "wanted send, receive or both");
 }
 
 }  // namespace chokepoint::control

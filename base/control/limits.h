@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/control/message.h"
 #include "base/sys/error.h"
@@ -26,5 +27,12 @@ Result<> check_time(const Limits& limits, std::chrono::nanoseconds asked);
 Result<> check_streams(const Limits& limits, std::int64_t asked);
 Result<> check_buffer(const Limits& limits, std::int64_t bytes);
 Result<> check_rate(const Limits& limits, double bits_per_s);
+
+// Which way a test goes, as its client sees it: Send means from the client to the server. A value.
+
+enum class Direction { Send, Receive, Both };
+
+std::string_view name_of(Direction direction);
+Result<Direction> direction_named(std::string_view name);
 
 }  // namespace chokepoint::control

@@ -4,9 +4,9 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 
-#include "base/net/liveness.h"
 #include "base/net/socket.h"
 
 namespace chokepoint::control {
@@ -19,9 +19,7 @@ Result<std::unique_ptr<Session>> Session::make(sys::Descriptor fd, std::string i
   if (!peer || !local) {
     return std::unexpected(peer ? local.error() : peer.error());
   }
-  if (const Result<> watched = net::end_on_silence(fd.get(), kSilence); !watched) {
-    return std::unexpected(watched.error());
-  }
+  TRY(net::end_on_silence(fd.get(), kSilence));
   sys::Descriptor arrival(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!arrival) {
     return fail(from_errno(errno, "open session", peer->text()));
@@ -59,11 +57,7 @@ bool Session::complete() {
 
 Result<std::vector<sys::Descriptor>> Session::streams(const net::Patience& patience) {
   while (!complete()) {
-    if (const Result<> waited =
-            net::wait_for(arrival_.get(), POLLIN, patience, "wait for streams", channel_.peer());
-        !waited) {
-      return std::unexpected(waited.error());
-    }
+    TRY(net::wait_for(arrival_.get(), POLLIN, patience, "wait for streams", channel_.peer()));
   }
   const std::lock_guard lock(mutex_);
   std::vector<sys::Descriptor> streams;
@@ -74,6 +68,47 @@ Result<std::vector<sys::Descriptor>> Session::streams(const net::Patience& patie
   arrived_.clear();
   expected_ = 0;
   return streams;
+}
+
+Turnstile::Turn::Turn(Turnstile& turnstile, Test test) : turnstile_(turnstile) {
+  const std::lock_guard lock(turnstile_.mutex_);
+  ticket_ = turnstile_.next_ticket_++;
+  turnstile_.entries_.push_back({.ticket = ticket_, .test = std::move(test)});
+}
+
+Turnstile::Turn::~Turn() {
+  const std::lock_guard lock(turnstile_.mutex_);
+  turnstile_.entries_.remove_if([&](const Entry& entry) { return entry.ticket == ticket_; });
+}
+
+Result<> Turnstile::Turn::take() {
+  const std::lock_guard lock(turnstile_.mutex_);
+  const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
+  const Entry* ahead = turnstile_.obstacle(*mine);
+  if (ahead == nullptr) {
+    mine->running = true;
+    return {};
+  }
+  return fail(ErrorKind::Busy, "wait", "",
+              fmt::format("another test {}: {}", ahead->running ? "is running" : "is ahead",
+                          ahead->test.who),
+              "try again when it is done");
+}
+
+const Turnstile::Entry* Turnstile::obstacle(const Entry& entry) const {
+  const auto in_the_way = [&](const Entry& other) {
+    const bool earlier = other.running || other.ticket < entry.ticket;
+    if (other.ticket == entry.ticket || !earlier) {
+      return false;
+    }
+    if (exclusive_ && other.test.owner != entry.test.owner) {
+      return true;
+    }
+    return entry.test.weight == Weight::Heavy && other.test.weight == Weight::Heavy &&
+           !(entry.test.share && other.test.share);
+  };
+  const auto found = std::ranges::find_if(entries_, in_the_way);
+  return found == entries_.end() ? nullptr : &*found;
 }
 
 }  // namespace chokepoint::control

@@ -4,19 +4,25 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/control/channel.h"
 #include "base/control/handshake.h"
 #include "base/control/limits.h"
+#include "base/control/message.h"
 #include "base/net/address.h"
 #include "base/net/patience.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
+#include "base/sys/error.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::control {
@@ -83,6 +89,78 @@ class Session {
   std::mutex mutex_;
   int expected_ = 0;
   std::map<int, sys::Descriptor> arrived_;
+};
+
+// A kind of test as the server offers it. One object serves all sessions, each from its own thread.
+//
+//   Request ──► check ──► turn taken ──► serve: Ready, data, Report…, ──► Result
+
+// Whether a test disturbs others: a heavy one fills the path, a light one needs next to nothing.
+// None: it is no test itself, and takes no turn.
+enum class Weight { None, Light, Heavy };
+
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  virtual std::string_view kind() const = 0;
+  // Before the test has to wait for its turn: parameters that are wrong or over the limits.
+  virtual Result<Weight> check(const Json& parameters, const Limits& limits) const = 0;
+  // Sends Ready and whatever its kind of test says. The body of the Result; an error is told to the
+  // client as Failed. Returns soon after the client has gone or the server shall stop, with
+  // everything that it started ended.
+  virtual Result<Json> serve(Session& session, const Json& parameters) = 0;
+};
+
+using Services = std::vector<std::unique_ptr<Service>>;
+
+// Who may test now. A heavy test has the path for itself: others of its kind queue behind it in the
+// order in which they came, unless all of them said that they share. Light tests pass. Any thread.
+
+class Turnstile {
+ public:
+  // `exclusive`: one client at a time, whatever the weight of its tests, and nobody queues: who
+  // comes meanwhile is refused. (Latency under load, and a path over both families, are several
+  // tests of one client at once.)
+  explicit Turnstile(bool exclusive) : exclusive_(exclusive) {}
+
+  struct Test {
+    Weight weight = Weight::Light;
+    bool share = false;
+    std::string who = {};    // "tcp by 10.0.0.2", for those who wait
+    std::string owner = {};  // the client's host: its own tests belong together
+  };
+
+  // A place in the queue or at the front; given back when it goes.
+  class Turn {
+   public:
+    Turn(Turnstile& turnstile, Test test);
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn();
+
+    // Takes the turn if it has come. Else why not; with `exclusive` that is final.
+    Result<> take();
+
+   private:
+    Turnstile& turnstile_;
+    std::uint64_t ticket_;
+  };
+
+  bool exclusive() const { return exclusive_; }
+
+ private:
+  struct Entry {
+    std::uint64_t ticket = 0;
+    Test test = {};
+    bool running = false;
+  };
+  const Entry* obstacle(const Entry& entry) const;
+
+  const bool exclusive_;
+  std::mutex mutex_;
+  std::uint64_t next_ticket_ = 0;
+  std::list<Entry> entries_;  // in the order of arrival
 };
 
 }  // namespace chokepoint::control

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/gpu/codes.h"
-
 namespace chokepoint::gpu {
 namespace {
 
@@ -57,9 +55,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
     return fail(ErrorKind::Unsupported, "CUDA", library,
                 fmt::format("this driver lacks {}", missing), "install a newer driver of NVIDIA");
   }
-  if (auto started = driver->start(library); !started) {
-    return fail(std::move(started.error()));
-  }
+  TRY(driver->start(library));
   return driver;
 }
 
@@ -87,4 +83,156 @@ Result<> Driver::check(Code code, std::string_view operation, std::string_view s
               known ? std::string(reason) : fmt::format("error {}", code), next_step_of(code));
 }
 
+namespace {
+
+class Finder {
+ public:
+  explicit Finder(const sys::Library& library) : library_(library) {}
+
+  template <class Function>
+  void find(const char* name, Function*& function) {
+    function = library_.function<Function>(name);
+    if (function == nullptr && missing_ == nullptr) {
+      missing_ = name;
+    }
+  }
+  const char* missing() const { return missing_; }
+
+ private:
+  const sys::Library& library_;
+  const char* missing_ = nullptr;
+};
+
+void find_devices(Finder& finder, Functions& to) {
+  finder.find("cuInit", to.init);
+  finder.find("cuDriverGetVersion", to.version);
+  finder.find("cuGetErrorString", to.error_string);
+  finder.find("cuDeviceGetCount", to.device_count);
+  finder.find("cuDeviceGet", to.device);
+  finder.find("cuDeviceGetName", to.device_name);
+  finder.find("cuDeviceGetPCIBusId", to.device_address);
+  finder.find("cuDeviceGetAttribute", to.device_attribute);
+  finder.find("cuDeviceCanAccessPeer", to.can_access_peer);
+  finder.find("cuDevicePrimaryCtxRetain", to.retain_context);
+  finder.find("cuDevicePrimaryCtxRelease_v2", to.release_context);
+  finder.find("cuCtxSetCurrent", to.set_context);
+  finder.find("cuCtxEnablePeerAccess", to.enable_peer_access);
+  finder.find("cuCtxDisablePeerAccess", to.disable_peer_access);
+}
+
+void find_memory(Finder& finder, Functions& to) {
+  finder.find("cuMemGetInfo_v2", to.memory_info);
+  finder.find("cuMemAlloc_v2", to.allocate);
+  finder.find("cuMemFree_v2", to.free);
+  finder.find("cuMemcpyHtoD_v2", to.to_gpu);
+  finder.find("cuMemcpyDtoH_v2", to.from_gpu);
+  finder.find("cuPointerSetAttribute", to.set_attribute);
+  finder.find("cuMemHostRegister_v2", to.register_host);
+  finder.find("cuMemHostUnregister", to.unregister_host);
+}
+
+void find_streams(Finder& finder, Functions& to) {
+  finder.find("cuStreamCreate", to.create_stream);
+  finder.find("cuStreamDestroy_v2", to.destroy_stream);
+  finder.find("cuStreamSynchronize", to.finish_stream);
+  finder.find("cuStreamWaitEvent", to.hold_stream);
+  finder.find("cuEventCreate", to.create_event);
+  finder.find("cuEventDestroy_v2", to.destroy_event);
+  finder.find("cuEventRecord", to.record_event);
+  finder.find("cuEventSynchronize", to.finish_event);
+  finder.find("cuEventQuery", to.query_event);
+  finder.find("cuEventElapsedTime", to.elapsed);
+  finder.find("cuMemcpyHtoDAsync_v2", to.to_gpu_later);
+  finder.find("cuMemcpyDtoHAsync_v2", to.from_gpu_later);
+  finder.find("cuMemcpyPeerAsync", to.to_peer_later);
+  finder.find("cuMemsetD32Async", to.fill_later);
+}
+
+}  // namespace
+
+const char* Functions::load(const sys::Library& library) {
+  Finder finder(library);
+  find_devices(finder, *this);
+  find_memory(finder, *this);
+  find_streams(finder, *this);
+  Finder optional(library);
+  optional.find("cuMemGetHandleForAddressRange", export_range);
+  return finder.missing();
+}
+
 }  // namespace chokepoint::gpu
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+// An older one lacks some of it.
+#if CUDA_VERSION >= 11070
+#include "base/sys/library.h"
+
+namespace chokepoint::gpu {
+
+// Where CUDA's own header was found, the build holds functions.h and the driver's numbers against
+// it.
+
+namespace {
+
+using sys::kAlike;
+
+static_assert(kInvalidValue == CUDA_ERROR_INVALID_VALUE && kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(kInvalidDevice == CUDA_ERROR_INVALID_DEVICE);
+static_assert(kPeerAccessUnsupported == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+static_assert(kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(kAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+static_assert(kNotEnabled == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+static_assert(kNotPermitted == CUDA_ERROR_NOT_PERMITTED);
+static_assert(kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
+static_assert(kSynchroniseCopies == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+static_assert(kDmaBufDescriptor == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+static_assert(kCopyEngines == CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+static_assert(kNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(kForEveryGpu == CU_MEMHOSTREGISTER_PORTABLE);
+static_assert(sizeof(Address) == sizeof(CUdeviceptr));
+
+static_assert(kAlike<decltype(Functions::init), decltype(&cuInit)>);
+static_assert(kAlike<decltype(Functions::version), decltype(&cuDriverGetVersion)>);
+static_assert(kAlike<decltype(Functions::error_string), decltype(&cuGetErrorString)>);
+static_assert(kAlike<decltype(Functions::device_count), decltype(&cuDeviceGetCount)>);
+static_assert(kAlike<decltype(Functions::device), decltype(&cuDeviceGet)>);
+static_assert(kAlike<decltype(Functions::device_name), decltype(&cuDeviceGetName)>);
+static_assert(kAlike<decltype(Functions::device_address), decltype(&cuDeviceGetPCIBusId)>);
+static_assert(kAlike<decltype(Functions::device_attribute), decltype(&cuDeviceGetAttribute)>);
+static_assert(kAlike<decltype(Functions::can_access_peer), decltype(&cuDeviceCanAccessPeer)>);
+static_assert(kAlike<decltype(Functions::retain_context), decltype(&cuDevicePrimaryCtxRetain)>);
+static_assert(kAlike<decltype(Functions::release_context), decltype(&cuDevicePrimaryCtxRelease)>);
+static_assert(kAlike<decltype(Functions::set_context), decltype(&cuCtxSetCurrent)>);
+static_assert(kAlike<decltype(Functions::enable_peer_access), decltype(&cuCtxEnablePeerAccess)>);
+static_assert(kAlike<decltype(Functions::disable_peer_access), decltype(&cuCtxDisablePeerAccess)>);
+static_assert(kAlike<decltype(Functions::memory_info), decltype(&cuMemGetInfo)>);
+static_assert(kAlike<decltype(Functions::allocate), decltype(&cuMemAlloc)>);
+static_assert(kAlike<decltype(Functions::free), decltype(&cuMemFree)>);
+static_assert(kAlike<decltype(Functions::to_gpu), decltype(&cuMemcpyHtoD)>);
+static_assert(kAlike<decltype(Functions::from_gpu), decltype(&cuMemcpyDtoH)>);
+static_assert(kAlike<decltype(Functions::set_attribute), decltype(&cuPointerSetAttribute)>);
+static_assert(kAlike<decltype(Functions::register_host), decltype(&cuMemHostRegister)>);
+static_assert(kAlike<decltype(Functions::unregister_host), decltype(&cuMemHostUnregister)>);
+static_assert(kAlike<decltype(Functions::create_stream), decltype(&cuStreamCreate)>);
+static_assert(kAlike<decltype(Functions::destroy_stream), decltype(&cuStreamDestroy)>);
+static_assert(kAlike<decltype(Functions::finish_stream), decltype(&cuStreamSynchronize)>);
+static_assert(kAlike<decltype(Functions::hold_stream), decltype(&cuStreamWaitEvent)>);
+static_assert(kAlike<decltype(Functions::create_event), decltype(&cuEventCreate)>);
+static_assert(kAlike<decltype(Functions::destroy_event), decltype(&cuEventDestroy)>);
+static_assert(kAlike<decltype(Functions::record_event), decltype(&cuEventRecord)>);
+static_assert(kAlike<decltype(Functions::finish_event), decltype(&cuEventSynchronize)>);
+static_assert(kAlike<decltype(Functions::query_event), decltype(&cuEventQuery)>);
+static_assert(kAlike<decltype(Functions::elapsed), decltype(&cuEventElapsedTime)>);
+static_assert(kAlike<decltype(Functions::to_gpu_later), decltype(&cuMemcpyHtoDAsync)>);
+static_assert(kAlike<decltype(Functions::from_gpu_later), decltype(&cuMemcpyDtoHAsync)>);
+static_assert(kAlike<decltype(Functions::to_peer_later), decltype(&cuMemcpyPeerAsync)>);
+static_assert(kAlike<decltype(Functions::fill_later), decltype(&cuMemsetD32Async)>);
+static_assert(kAlike<decltype(Functions::export_range), decltype(&cuMemGetHandleForAddressRange)>);
+
+}  // namespace
+}  // namespace chokepoint::gpu
+#endif
+#endif

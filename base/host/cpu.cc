@@ -1,11 +1,14 @@
 #include "base/host/cpu.h"
 
+#include <fmt/format.h>
+
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "base/host/fact_list.h"
-#include "base/host/words.h"
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
@@ -119,6 +122,141 @@ void append_facts(const Cpu& cpu, Facts& facts) {
     one.add("allowed_khz", policy.allowed_khz, folder + "/scaling_max_freq");
     one.add("most_khz", policy.most_khz, folder + "/cpuinfo_max_freq");
   }
+}
+
+namespace {
+
+constexpr std::string_view kStat = "/proc/stat";
+
+// The columns behind "cpuN", as proc(5) numbers them.
+constexpr std::size_t kIdle = 3;
+constexpr std::size_t kIoWait = 4;
+constexpr std::size_t kSoftIrq = 6;
+constexpr std::size_t kColumns = 8;  // up to "steal"; what guests took is in "user" already
+
+std::optional<CoreTime> core_time_of(const std::vector<std::string>& words) {
+  CoreTime time;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    const std::optional<std::int64_t> ticks =
+        i + 1 < words.size() ? number_of(words[i + 1]) : std::nullopt;
+    if (!ticks) {
+      return std::nullopt;
+    }
+    time.all += *ticks;
+    time.busy += i == kIdle || i == kIoWait ? 0 : *ticks;
+    time.softirq += i == kSoftIrq ? *ticks : 0;
+  }
+  return time;
+}
+
+double percent(std::int64_t part, std::int64_t whole) {
+  return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+CoreTimes core_times_in(std::string_view stat) {
+  CoreTimes times;
+  // The cores stand first; the thousands of words after them are interrupts.
+  for (const std::string& line : lines_of(stat.substr(0, stat.find("\nintr")))) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.empty() || !words.front().starts_with("cpu") || words.front() == "cpu") {
+      continue;
+    }
+    const std::optional<std::int64_t> core = number_of(std::string_view(words.front()).substr(3));
+    const std::optional<CoreTime> time = core_time_of(words);
+    if (core && time) {
+      times.emplace(static_cast<int>(*core), *time);
+    }
+  }
+  return times;
+}
+
+Result<CoreTimes> read_core_times(const sys::Root& root) {
+  TRY(const std::string text, root.read(kStat));
+  return core_times_in(text);
+}
+
+std::optional<BusiestCores> busiest(const CoreTimes& before, const CoreTimes& after) {
+  std::optional<BusiestCores> found;
+  for (const auto& [core, now] : after) {
+    const auto then = before.find(core);
+    if (then == before.end() || now.all <= then->second.all) {
+      continue;
+    }
+    const std::int64_t all = now.all - then->second.all;
+    const double softirq = percent(now.softirq - then->second.softirq, all);
+    const double busy = percent(now.busy - then->second.busy, all);
+    found = found ? found : BusiestCores{.softirq_core = core};
+    if (softirq > found->softirq_percent) {
+      found->softirq_core = core;
+      found->softirq_percent = softirq;
+    }
+    found->busy_percent = std::max(found->busy_percent, busy);
+  }
+  return found;
+}
+
+namespace {
+
+// " 45:  123  456  PCI-MSI 524288-edge  eth0-TxRx-0"
+std::optional<Interrupt> parse_line(std::string_view line) {
+  const std::vector<std::string> words = words_of(line);
+  if (words.empty() || !words[0].ends_with(':')) {
+    return std::nullopt;
+  }
+  const auto number = number_of(words[0].substr(0, words[0].size() - 1));
+  if (!number) {
+    return std::nullopt;
+  }
+  Interrupt interrupt{.number = static_cast<int>(*number)};
+  std::size_t at = 1;
+  for (; at < words.size(); ++at) {
+    const auto count = number_of(words[at]);
+    if (!count) {
+      break;
+    }
+    interrupt.counts.push_back(*count);
+  }
+  interrupt.name = at < words.size() ? words.back() : "";
+  return interrupt;
+}
+
+std::optional<CpuSet> read_cpus(const sys::Root& root, int number) {
+  for (const std::string_view file : {"effective_affinity_list", "smp_affinity_list"}) {
+    if (const auto text = root.text(fmt::format("/proc/irq/{}/{}", number, file))) {
+      return cpus_of(*text);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+InterruptTable parse_interrupts(std::string_view text) {
+  InterruptTable table;
+  for (const std::string& line : lines_of(text)) {
+    if (auto interrupt = parse_line(line)) {
+      table.emplace(interrupt->number, std::move(*interrupt));
+    }
+  }
+  return table;
+}
+
+InterruptTable read_interrupts(const sys::Root& root) {
+  return parse_interrupts(root.read("/proc/interrupts").value_or(""));
+}
+
+std::vector<Interrupt> read_affinity(const sys::Root& root, const InterruptTable& table,
+                                     const std::vector<int>& numbers) {
+  std::vector<Interrupt> interrupts;
+  for (const int number : numbers) {
+    const auto known = table.find(number);
+    Interrupt interrupt = known == table.end() ? Interrupt{.number = number} : known->second;
+    interrupt.cpus = read_cpus(root, number);
+    interrupts.push_back(std::move(interrupt));
+  }
+  return interrupts;
 }
 
 }  // namespace chokepoint::host

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/host/fact.h"
+#include "base/sys/error.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
@@ -35,5 +38,53 @@ struct Cpu {
 
 Cpu read_cpu(const sys::Root& root);
 void append_facts(const Cpu& cpu, Facts& facts);
+
+// How each core has spent its time since the host started, from /proc/stat. Two readings give the
+// shares in between. Values.
+
+// In the kernel's ticks.
+struct CoreTime {
+  std::int64_t busy = 0;     // everything but idle and waiting for a disk
+  std::int64_t softirq = 0;  // the part of it that handled packets and timers
+  std::int64_t all = 0;
+};
+
+// By the core's number.
+using CoreTimes = std::map<int, CoreTime>;
+
+Result<CoreTimes> read_core_times(const sys::Root& root);
+// Of the content of /proc/stat.
+CoreTimes core_times_in(std::string_view stat);
+
+struct BusiestCores {
+  int softirq_core = 0;
+  double softirq_percent = 0;
+  double busy_percent = 0;  // of the busiest core, which may be another one
+};
+
+// Nothing where no time passed.
+std::optional<BusiestCores> busiest(const CoreTimes& before, const CoreTimes& after);
+
+// Which CPUs serve which interrupts, from /proc/interrupts and /proc/irq. A NIC's queues are worth
+// no more than the CPUs that drain them. Values, read once below the given root.
+
+using CpuSet = std::vector<int>;  // sorted, each once
+
+struct Interrupt {
+  int number = 0;
+  std::string name = {};                  // "ice-eth0-TxRx-3"
+  std::vector<std::int64_t> counts = {};  // since boot, in the order of the table's CPUs
+  std::optional<CpuSet> cpus = {};        // that it is delivered to
+};
+
+using InterruptTable = std::map<int, Interrupt>;
+
+// The text of /proc/interrupts. Lines that are no device's interrupt are left out.
+InterruptTable parse_interrupts(std::string_view text);
+InterruptTable read_interrupts(const sys::Root& root);
+
+// The given ones with the CPUs they are delivered to: the effective ones, or else the allowed ones.
+std::vector<Interrupt> read_affinity(const sys::Root& root, const InterruptTable& table,
+                                     const std::vector<int>& numbers);
 
 }  // namespace chokepoint::host

@@ -1,11 +1,14 @@
 #include "base/host/gpu.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
-#include "base/host/fact_list.h"
+#include <nlohmann/json.hpp>
+
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
 #include "base/host/pci.h"
-#include "base/host/words.h"
 
 namespace chokepoint::host {
 namespace {
@@ -124,6 +127,96 @@ void append_facts(const Gpus& gpus, Facts& facts) {
     list.add("replays", gpu.replays, gpu.source);
     list.add("iommu", gpu.iommu, fmt::format("{}/{}/iommu_group/type", kDevices, gpu.address));
   }
+}
+
+namespace {
+
+constexpr std::array kReasons{
+    ThrottleReason{kGpuIsIdle, "idle", "nothing to do", false},
+    ThrottleReason{0x2, "application-clocks", "clocks set for applications", false},
+    ThrottleReason{0x4, "power-cap", "its power cap", true},
+    ThrottleReason{0x8, "hardware-slowdown", "a slowdown by its hardware", true},
+    ThrottleReason{0x10, "sync-boost", "the clock of a GPU that it is tied to", true},
+    ThrottleReason{0x20, "thermal", "its temperature", true},
+    ThrottleReason{0x40, "hardware-thermal", "its temperature, by its hardware", true},
+    ThrottleReason{0x80, "power-brake", "the power supply's brake", true},
+    ThrottleReason{0x100, "display-clocks", "clocks set for a display", false},
+};
+
+}  // namespace
+
+std::span<const ThrottleReason> throttle_reasons() { return kReasons; }
+
+std::uint64_t slowing(std::uint64_t bits) {
+  std::uint64_t slow = 0;
+  for (const ThrottleReason& reason : kReasons) {
+    slow |= reason.slows ? bits & reason.bit : 0;
+  }
+  return slow;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPath = "/chokepoint/nvml.json";
+constexpr int kNewest = 7;  // generation
+constexpr int kWidest = 32;
+
+std::optional<std::int64_t> number_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer()
+             ? std::optional(found->get<std::int64_t>())
+             : std::nullopt;
+}
+
+// Nothing for what no link, no state and no share can be.
+std::optional<int> within(const Json& object, const char* key, int least, int most) {
+  const std::optional<std::int64_t> number = number_in(object, key);
+  return number && *number >= least && *number <= most ? std::optional(static_cast<int>(*number))
+                                                       : std::nullopt;
+}
+
+std::optional<std::string> text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? std::optional(found->get<std::string>())
+                                                     : std::nullopt;
+}
+
+GpuState state_of(const Json& gpu) {
+  return {.address = pci_address_of(text_of(gpu, "bus_id").value_or("")),
+          .name = text_of(gpu, "name"),
+          .generation = within(gpu, "pcie_generation", 1, kNewest),
+          .max_generation = within(gpu, "pcie_max_generation", 1, kNewest),
+          .width = within(gpu, "pcie_width", 1, kWidest),
+          .max_width = within(gpu, "pcie_max_width", 1, kWidest),
+          .performance_state = within(gpu, "performance_state", 0, 15),
+          .utilisation_percent = within(gpu, "utilization_percent", 0, 100),
+          .replays = number_in(gpu, "pcie_replays")};
+}
+
+}  // namespace
+
+Result<GpuStates> read_recorded_gpus(const sys::Root& root) {
+  TRY(const std::string text, root.read(kPath));
+  const Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains("gpus") || !document["gpus"].is_array()) {
+    return fail(ErrorKind::Malformed, "read", kPath, "not an object with an array \"gpus\"");
+  }
+  GpuStates states{.source = std::string(kPath),
+                   .driver_version = text_of(document, "driver_version"),
+                   .gpus = {}};
+  for (const Json& gpu : document["gpus"]) {
+    GpuState state = gpu.is_object() ? state_of(gpu) : GpuState();
+    if (is_pci_address(state.address)) {
+      states.gpus.push_back(std::move(state));
+    }
+  }
+  return states;
+}
+
+Result<GpuStates> read_gpu_states(const sys::Root& root) {
+  return root.is_live() ? ask_nvml() : read_recorded_gpus(root);
 }
 
 }  // namespace chokepoint::host

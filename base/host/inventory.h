@@ -5,7 +5,6 @@
 
 #include <chrono>
 
-#include "base/host/addresses.h"
 #include "base/host/cpu.h"
 #include "base/host/fact.h"
 #include "base/host/gpu.h"
@@ -16,8 +15,6 @@
 #include "base/host/own_name.h"
 #include "base/host/process.h"
 #include "base/host/rdma.h"
-#include "base/host/sysctls.h"
-#include "base/host/timekeeping.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {

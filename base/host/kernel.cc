@@ -1,7 +1,14 @@
 #include "base/host/kernel.h"
 
+#include <sys/timex.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string_view>
+
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
@@ -55,6 +62,158 @@ std::optional<int> release_number(const Kernel& kernel) {
     return std::nullopt;
   }
   return major * 1000 + minor;
+}
+
+namespace {
+
+constexpr std::array kSysctls = {
+    "net.core.bpf_jit_enable",
+    "net.core.busy_poll",
+    "net.core.default_qdisc",
+    "net.core.netdev_budget",
+    "net.core.netdev_max_backlog",
+    "net.core.optmem_max",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.rps_sock_flow_entries",
+    "net.core.somaxconn",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.conf.all.rp_filter",
+    "net.ipv4.ip_forward",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_adv_win_scale",
+    "net.ipv4.tcp_available_congestion_control",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_mem",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+    "net.ipv6.bindv6only",
+    "net.ipv6.conf.all.disable_ipv6",
+    "net.ipv6.conf.all.forwarding",
+    "net.ipv6.conf.default.disable_ipv6",
+    "kernel.numa_balancing",
+    "kernel.perf_event_paranoid",
+    "kernel.unprivileged_bpf_disabled",
+    "kernel.yama.ptrace_scope",
+    "vm.max_map_count",
+    "vm.overcommit_memory",
+    "vm.swappiness",
+    "vm.zone_reclaim_mode",
+};
+
+std::string path_of(std::string name) {
+  std::ranges::replace(name, '.', '/');
+  return "/proc/sys/" + name;
+}
+
+}  // namespace
+
+std::optional<std::string> Sysctls::text(const std::string& name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Sysctls::number(const std::string& name) const {
+  const std::optional<std::string> value = text(name);
+  return value ? number_of(*value) : std::nullopt;
+}
+
+std::optional<std::int64_t> Sysctls::most(const std::string& name) const {
+  const std::vector<std::string> words = words_of(text(name).value_or(""));
+  return words.size() == 3 ? number_of(words[2]) : std::nullopt;
+}
+
+Sysctls read_sysctls(const sys::Root& root) {
+  Sysctls::Values values;
+  for (const std::string name : kSysctls) {
+    if (std::optional<std::string> value = root.text(path_of(name))) {
+      std::ranges::replace(*value, '\t', ' ');
+      values[name] = *value;
+    }
+  }
+  return Sysctls(std::move(values));
+}
+
+void append_facts(const Sysctls& sysctls, Facts& facts) {
+  FactList list(facts, "sysctl");
+  for (const auto& [name, value] : sysctls.all()) {
+    list.add_text(name, value, path_of(name));
+  }
+}
+
+namespace {
+
+constexpr std::string_view kSource =
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+constexpr std::string_view kSources =
+    "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+constexpr std::string_view kKernel = "adjtimex";
+constexpr std::string_view kTimesyncd = "/run/systemd/timesync/synchronized";
+
+void ask_kernel(Timekeeping& time) {
+  timex state{};
+  if (adjtimex(&state) < 0) {
+    return;
+  }
+  time.synchronised = (state.status & STA_UNSYNC) == 0;
+  time.largest_error_us = state.maxerror;
+}
+
+bool is_keeper(const std::string& command) {
+  // The kernel cuts a command's name at 15 characters.
+  constexpr std::array<std::string_view, 8> kKeepers = {
+      "chronyd", "ntpd", "openntpd", "ntpsec", "systemd-timesyn", "ptp4l", "phc2sys", "sfptpd"};
+  return std::ranges::find(kKeepers, command) != kKeepers.end();
+}
+
+std::vector<std::string> find_keepers(const sys::Root& root) {
+  std::vector<std::string> keepers;
+  for (const std::string& process : root.list("/proc")) {
+    if (!number_of(process)) {
+      continue;
+    }
+    const std::optional<std::string> command = root.text("/proc/" + process + "/comm");
+    if (command && is_keeper(*command) && std::ranges::find(keepers, *command) == keepers.end()) {
+      keepers.push_back(*command);
+    }
+  }
+  return keepers;
+}
+
+}  // namespace
+
+Timekeeping read_timekeeping(const sys::Root& root) {
+  Timekeeping time;
+  if (root.is_live()) {
+    ask_kernel(time);
+  } else if (root.exists(kTimesyncd)) {
+    time.synchronised = true;
+  }
+  time.keepers = find_keepers(root);
+  time.source = root.text(kSource);
+  time.sources = words_of(root.text(kSources).value_or(""));
+  return time;
+}
+
+void append_facts(const Timekeeping& time, Facts& facts) {
+  FactList list(facts, "time");
+  list.add("synchronised", time.synchronised, kKernel);
+  list.add("largest_error_us", time.largest_error_us, kKernel);
+  for (const std::string& keeper : time.keepers) {
+    list.add_text("keeper", keeper, "/proc/*/comm");
+  }
+  list.add("source", time.source, kSource);
 }
 
 }  // namespace chokepoint::host

@@ -1,8 +1,11 @@
 // The kernel and the distribution this host runs. Reads under the given root only.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/host/fact.h"
 #include "base/sys/root.h"
@@ -20,5 +23,44 @@ void append_facts(const Kernel& kernel, Facts& facts);
 
 // major * 1000 + minor of "6.1.0-37-amd64": 6001; nothing where it cannot be told.
 std::optional<int> release_number(const Kernel& kernel);
+
+// The kernel's settings that bear on transfers, by their sysctl names, as text: what is a fact and
+// what a check asks for are the same words that `sysctl -w` takes. Reads under the given root only.
+
+class Sysctls {
+ public:
+  using Values = std::map<std::string, std::string>;
+
+  Sysctls() = default;
+  explicit Sysctls(Values values) : values_(std::move(values)) {}
+
+  // Nothing where this kernel has no such setting, or it could not be read.
+  std::optional<std::string> text(const std::string& name) const;
+  std::optional<std::int64_t> number(const std::string& name) const;
+  // The third of "least default most", as tcp_rmem and tcp_wmem have it.
+  std::optional<std::int64_t> most(const std::string& name) const;
+
+  const Values& all() const { return values_; }
+
+ private:
+  Values values_;
+};
+
+Sysctls read_sysctls(const sys::Root& root);
+void append_facts(const Sysctls& sysctls, Facts& facts);
+
+// Which clock the kernel runs on and whether somebody keeps it right. Reads under the given root,
+// and asks the running kernel where that is live.
+
+struct Timekeeping {
+  std::optional<bool> synchronised;              // as the kernel was told by whoever keeps it
+  std::optional<std::int64_t> largest_error_us;  // what the kernel reckons it may be off by
+  std::vector<std::string> keepers;              // "chronyd", "ptp4l": programs that run
+  std::optional<std::string> source;             // tsc, hpet, kvm-clock
+  std::vector<std::string> sources;              // those to choose from
+};
+
+Timekeeping read_timekeeping(const sys::Root& root);
+void append_facts(const Timekeeping& time, Facts& facts);
 
 }  // namespace chokepoint::host

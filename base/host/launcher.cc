@@ -1,7 +1,12 @@
 #include "base/host/launcher.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
+
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
@@ -15,7 +20,7 @@ struct Names {
 
 // The nearest to the training first: torchrun is started by srun, and mpirun in a batch script,
 // where Slurm has set its own already.
-constexpr std::array kNames{
+constexpr std::array kLauncherVariables{
     Names{"torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE"},
     Names{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
     Names{"mpirun", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"},
@@ -24,9 +29,9 @@ constexpr std::array kNames{
     Names{"srun", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
 };
 
-using Ranks = std::array<Rank, kNames.size()>;
+using Ranks = std::array<Rank, kLauncherVariables.size()>;
 
-std::optional<int> number_of(std::string_view text) {
+std::optional<int> small_number(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
@@ -34,13 +39,13 @@ std::optional<int> number_of(std::string_view text) {
 }
 
 void note(std::string_view name, std::string_view value, Ranks& ranks) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (name == kNames[i].rank) {
-      ranks[i].rank = number_of(value);
-    } else if (name == kNames[i].local_rank) {
-      ranks[i].local_rank = number_of(value);
-    } else if (name == kNames[i].world_size) {
-      ranks[i].world_size = number_of(value);
+  for (std::size_t i = 0; i < kLauncherVariables.size(); ++i) {
+    if (name == kLauncherVariables[i].rank) {
+      ranks[i].rank = small_number(value);
+    } else if (name == kLauncherVariables[i].local_rank) {
+      ranks[i].local_rank = small_number(value);
+    } else if (name == kLauncherVariables[i].world_size) {
+      ranks[i].world_size = small_number(value);
     }
   }
 }
@@ -76,7 +81,7 @@ RankFound nearest(const Ranks& ranks) {
       // A pod may be given RANK for its node; the ranks that torchrun starts there have both.
       const int local = ranks[i].local_rank ? 1 : 0;
       return {filled(ranks[i], ranks), 2 * static_cast<int>(ranks.size() - i) + local,
-              kNames[i].launcher};
+              kLauncherVariables[i].launcher};
     }
   }
   return {};
@@ -88,7 +93,7 @@ RankFound find_rank(std::string_view environment) { return nearest(all_ranks(env
 
 RankFound find_rank(const Variables& variables) {
   Ranks ranks;
-  for (const Names& names : kNames) {
+  for (const Names& names : kLauncherVariables) {
     for (const std::string_view name : {names.rank, names.local_rank, names.world_size}) {
       if (const auto value = name.empty() ? std::nullopt : variables(std::string(name))) {
         note(name, *value, ranks);
@@ -96,6 +101,146 @@ RankFound find_rank(const Variables& variables) {
     }
   }
   return nearest(ranks);
+}
+
+namespace {
+
+constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kMostDigits = 9;
+constexpr std::string_view kDigits = "0123456789";
+
+std::unexpected<Error> no_list(std::string_view part, std::string_view why) {
+  constexpr std::size_t kShown = 64;
+  return fail(ErrorKind::Usage, "", fmt::format("'{}'", part.substr(0, kShown)), why,
+              "write hosts as in gpu[001-016,20],login1");
+}
+
+std::unexpected<Error> too_many(std::string_view part) {
+  return no_list(part, fmt::format("more than {} hosts", kMostListedHosts));
+}
+
+bool is_foreign(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.size() <= kMostDigits &&
+         text.find_first_not_of(kDigits) == std::string_view::npos;
+}
+
+// Up to the comma that is in no bracket.
+std::string_view first_item(std::string_view list) {
+  bool inside = false;
+  const auto end = std::ranges::find_if(list, [&](char c) {
+    inside = c == '[' || (inside && c != ']');
+    return c == ',' && !inside;
+  });
+  return list.substr(0, static_cast<std::size_t>(end - list.begin()));
+}
+
+// "007-009" or "12", onto the values.
+Result<> append_range(std::string_view range, std::vector<std::string>& values) {
+  const std::string_view first = range.substr(0, range.find('-'));
+  const std::string_view last =
+      first.size() == range.size() ? first : range.substr(first.size() + 1);
+  if (!is_digits(first) || !is_digits(last)) {
+    return no_list(range, "neither a number nor a range of numbers");
+  }
+  const std::int64_t from = small_number(first).value_or(0);
+  const std::int64_t to = small_number(last).value_or(0);
+  if (to < from) {
+    return no_list(range, "a range counts upwards");
+  }
+  if (static_cast<std::size_t>(to - from) + values.size() >= kMostListedHosts) {
+    return too_many(range);
+  }
+  for (std::int64_t number = from; number <= to; ++number) {
+    values.push_back(fmt::format("{:0{}}", number, first.size()));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> values_of(std::string_view inside) {
+  std::vector<std::string> values;
+  for (std::size_t at = 0; at <= inside.size();) {
+    const std::size_t end = std::min(inside.find(',', at), inside.size());
+    TRY(append_range(inside.substr(at, end - at), values));
+    at = end + 1;
+  }
+  return values;
+}
+
+// Each name with each value after it.
+std::vector<std::string> combined(const std::vector<std::string>& names,
+                                  const std::vector<std::string>& values) {
+  std::vector<std::string> all;
+  all.reserve(names.size() * values.size());
+  for (const std::string& name : names) {
+    for (const std::string& value : values) {
+      all.push_back(name + value);
+    }
+  }
+  return all;
+}
+
+// The next part of an item: letters as they stand, or what a bracket holds.
+Result<std::vector<std::string>> take_part(std::string_view& rest, std::string_view item) {
+  if (rest.front() != '[') {
+    const std::string_view letters = rest.substr(0, rest.find('['));
+    rest.remove_prefix(letters.size());
+    return std::vector{std::string(letters)};
+  }
+  const std::size_t close = rest.find(']');
+  if (close == std::string_view::npos) {
+    return no_list(item, "a bracket is not closed");
+  }
+  const std::string_view inside = rest.substr(1, close - 1);
+  rest.remove_prefix(close + 1);
+  return values_of(inside);
+}
+
+Result<std::vector<std::string>> names_of(std::string_view item) {
+  if (item.empty()) {
+    return no_list(item, "a host without a name");
+  }
+  if (std::ranges::any_of(item, is_foreign)) {
+    return no_list("", "a space or control character in a host's name");
+  }
+  std::vector<std::string> names{""};
+  for (std::string_view rest = item; !rest.empty();) {
+    TRY(const std::vector<std::string> values, take_part(rest, item));
+    if (names.size() * values.size() > kMostListedHosts) {
+      return too_many(item);
+    }
+    if (names.front().size() + values.front().size() > kLongestName) {
+      return no_list(item, fmt::format("a name of more than {} characters", kLongestName));
+    }
+    names = combined(names, values);
+  }
+  if (names.front().find(']') != std::string::npos) {
+    return no_list(item, "a bracket is closed that was not opened");
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> hosts_of(std::string_view list) {
+  std::vector<std::string> hosts;
+  for (bool is_more = true; is_more;) {
+    const std::string_view item = first_item(list);
+    TRY(const std::vector<std::string> names, names_of(item));
+    if (hosts.size() + names.size() > kMostListedHosts) {
+      return too_many(item);
+    }
+    hosts.insert(hosts.end(), names.begin(), names.end());
+    is_more = item.size() < list.size();
+    list.remove_prefix(item.size() + (is_more ? 1 : 0));
+  }
+  return hosts;
+}
+
+std::optional<std::string> first_host(std::string_view list) {
+  const Result<std::vector<std::string>> hosts = hosts_of(list);
+  return hosts ? std::optional(hosts->front()) : std::nullopt;
 }
 
 }  // namespace chokepoint::host

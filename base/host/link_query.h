@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/net/link_settings.h"
+#include "base/net/ethtool.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {

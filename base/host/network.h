@@ -2,6 +2,7 @@
 // given root.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/host/fact.h"
 #include "base/host/nic.h"
+#include "base/net/address.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
@@ -34,5 +36,45 @@ std::optional<std::int64_t> speed_mbps(const Network& network, const Nic& nic);
 // /proc/net/route and /proc/net/ipv6_route: the interface of the default route of least metric.
 std::optional<std::string> default_route_in(std::string_view ipv4_routes,
                                             std::string_view ipv6_routes);
+
+// The fastest link and the largest MTU of this host: what its TCP settings have to carry.
+// Derived; a pure function.
+
+struct Links {
+  std::optional<double> fastest_mbps;
+  std::optional<std::int64_t> largest_mtu_bytes;
+};
+
+// Of the physical interfaces and bonds; loopback and what is only virtual do not count.
+Links links_of(const Network& network);
+
+// Which addresses this host has, on which interface, and by which it reaches the rest of the world,
+// a family each. Reads /proc/net below the given root, and asks the running kernel where the root
+// is live.
+
+struct InterfaceAddress {
+  std::string interface;  // empty where only the address could be told
+  net::Address address;
+};
+
+struct DefaultRoute {
+  std::string interface;
+  net::Family family = net::Family::Ipv4;
+};
+
+struct Addresses {
+  std::optional<std::vector<InterfaceAddress>> addresses;
+  std::optional<std::vector<DefaultRoute>> default_routes;
+  std::vector<std::string> interfaces;  // all of them, with an address or without
+};
+
+Addresses read_addresses(const sys::Root& root);
+void append_facts(const Addresses& addresses, Facts& facts);
+
+// Could a peer on another host reach it: no loopback, link-local, unspecified or multicast address?
+bool is_routable(const net::Address& address);
+// Has it an address of this family that a peer could reach? False also where nothing is known.
+bool is_reachable(const Addresses& addresses, net::Family family);
+bool has_default_route(const Addresses& addresses, net::Family family);
 
 }  // namespace chokepoint::host

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host/cpu.h"
 #include "base/host/fact.h"
-#include "base/host/interrupts.h"
 #include "base/host/link_query.h"
 #include "base/host/pci.h"
 #include "base/sys/root.h"
@@ -80,5 +80,9 @@ std::optional<std::int64_t> statistic(const Nic& nic, std::string_view name);
 std::optional<std::int64_t> counter(const Nic& nic, const std::string& name);
 // An address that reaches beyond the link.
 bool has_address(const Nic& nic);
+
+// What sort of interface a folder of /sys/class/net describes. Reads below the given root only.
+
+NicKind read_kind(const sys::Root& root, const std::string& name);
 
 }  // namespace chokepoint::host

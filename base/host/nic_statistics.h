@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/net/link_settings.h"
+#include "base/net/ethtool.h"
 
 namespace chokepoint::host {
 

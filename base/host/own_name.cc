@@ -1,8 +1,12 @@
 #include "base/host/own_name.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "base/host/fact_list.h"
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
+#include "base/net/address.h"
 
 namespace chokepoint::host {
 namespace {
@@ -53,6 +57,53 @@ void append_facts(const OwnName& own, Facts& facts) {
   for (const net::Address& address : own.addresses.value_or(std::vector<net::Address>())) {
     list.add_text("address", address.text(), "getaddrinfo, /etc/hosts");
   }
+}
+
+namespace {
+
+constexpr std::string_view kResolve = "resolve";
+
+class SystemResolver : public Resolver {
+ public:
+  Result<std::vector<net::Address>> resolve(const std::string& name) override {
+    return net::resolve(name, std::nullopt);
+  }
+};
+
+class HostsFileResolver : public Resolver {
+ public:
+  explicit HostsFileResolver(const sys::Root& root) : root_(root) {}
+
+  Result<std::vector<net::Address>> resolve(const std::string& name) override {
+    const Result<std::string> hosts = root_.read("/etc/hosts");
+    std::vector<net::Address> addresses;
+    for (const std::string& line : lines_of(hosts.value_or(""))) {
+      const std::vector<std::string> words = words_of(line.substr(0, line.find('#')));
+      if (words.empty() || std::find(words.begin() + 1, words.end(), name) == words.end()) {
+        continue;
+      }
+      if (const Result<net::Address> address = net::Address::parse(words[0])) {
+        addresses.push_back(*address);
+      }
+    }
+    if (addresses.empty()) {
+      return fail(ErrorKind::Unsupported, kResolve, name,
+                  "not in /etc/hosts, and a copy has no name server to ask");
+    }
+    return addresses;
+  }
+
+ private:
+  sys::Root root_;
+};
+
+}  // namespace
+
+std::unique_ptr<Resolver> resolver_for(const sys::Root& root) {
+  if (root.is_live()) {
+    return std::make_unique<SystemResolver>();
+  }
+  return std::make_unique<HostsFileResolver>(root);
 }
 
 }  // namespace chokepoint::host

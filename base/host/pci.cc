@@ -3,14 +3,133 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <ranges>
 
-#include "base/host/pci_config.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
 
-constexpr std::string_view kDevices = "/sys/bus/pci/devices/";
+// Sequence number, header, address, checksum and framing of a memory write.
+constexpr double kFramingBytes = 24;
+
+// 8b/10b in Gen1 and Gen2, 128b/130b in Gen3 to Gen5, 242 of 256 bytes of a flit from Gen6 on.
+double encoding_of(double speed_gts) {
+  if (speed_gts <= 5) {
+    return 8.0 / 10;
+  }
+  return speed_gts <= 32 ? 128.0 / 130 : 242.0 / 256;
+}
+
+template <class T>
+std::optional<T> lesser(std::optional<T> one, std::optional<T> other) {
+  return one && other ? std::min(one, other) : one ? one : other;
+}
+
+}  // namespace
+
+std::optional<double> parse_pci_speed(std::string_view text) {
+  double speed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  const std::string_view unit(end, text.data() + text.size());
+  constexpr double kFastest = 1024;
+  // Which "nan" is not.
+  const bool possible = speed > 0 && speed <= kFastest;
+  if (error != std::errc() || !unit.starts_with(" GT/s") || !possible) {
+    return std::nullopt;
+  }
+  return speed;
+}
+
+std::optional<double> speed_of_generation(std::optional<int> generation) {
+  constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  if (!generation || *generation < 1 || *generation > static_cast<int>(kSpeeds.size())) {
+    return std::nullopt;
+  }
+  return kSpeeds[static_cast<std::size_t>(*generation) - 1];
+}
+
+double ceiling_mbps(double speed_gts, int width, int payload_bytes) {
+  const double raw = speed_gts * 1000 * encoding_of(speed_gts) * width;
+  return raw * payload_bytes / (payload_bytes + kFramingBytes);
+}
+
+PciLink common(const PciLink& one, const PciLink& other) {
+  return {.speed_gts = lesser(one.speed_gts, other.speed_gts),
+          .width = lesser(one.width, other.width)};
+}
+
+bool is_below(const PciLink& link, const PciLink& possible) {
+  const bool slower = link.speed_gts && possible.speed_gts && *link.speed_gts < *possible.speed_gts;
+  const bool narrower = link.width && possible.width && *link.width < *possible.width;
+  return slower || narrower;
+}
+
+std::string describe(const PciLink& link) {
+  return fmt::format("{} {}", link.speed_gts ? fmt::format("{} GT/s", *link.speed_gts) : "? GT/s",
+                     link.width ? fmt::format("x{}", *link.width) : "x?");
+}
+
+namespace {
+
+constexpr std::size_t kStatusOffset = 0x06;
+constexpr unsigned kStatusHasCapabilities = 0x10;
+constexpr std::size_t kCapabilityPointer = 0x34;
+constexpr std::size_t kFirstCapability = 0x40;
+constexpr unsigned kPciExpress = 0x10;
+constexpr std::size_t kDeviceControl = 8;
+// 256 bytes in steps of 4: a longer chain runs in a circle.
+constexpr int kMostCapabilities = 48;
+
+std::optional<unsigned> byte_at(std::string_view config, std::size_t offset) {
+  if (offset >= config.size()) {
+    return std::nullopt;
+  }
+  return static_cast<unsigned char>(config[offset]);
+}
+
+std::optional<std::size_t> find_capability(std::string_view config, unsigned wanted) {
+  const std::optional<unsigned> status = byte_at(config, kStatusOffset);
+  if (!status || (*status & kStatusHasCapabilities) == 0) {
+    return std::nullopt;
+  }
+  std::optional<unsigned> next = byte_at(config, kCapabilityPointer);
+  for (int i = 0; i < kMostCapabilities && next; ++i) {
+    const std::size_t offset = *next & 0xfcU;
+    if (offset < kFirstCapability) {
+      return std::nullopt;
+    }
+    const std::optional<unsigned> id = byte_at(config, offset);
+    if (id == wanted) {
+      return offset;
+    }
+    next = byte_at(config, offset + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> max_payload_bytes(std::string_view config) {
+  const std::optional<std::size_t> capability = find_capability(config, kPciExpress);
+  if (!capability) {
+    return std::nullopt;
+  }
+  const std::optional<unsigned> control = byte_at(config, *capability + kDeviceControl);
+  const unsigned exponent = control.value_or(0) >> 5;
+  if (!control || exponent > 5) {
+    return std::nullopt;
+  }
+  return 128 << exponent;
+}
+
+namespace {
+
+constexpr std::string_view kPciDevices = "/sys/bus/pci/devices/";
 
 std::vector<std::string> addresses_in(std::string_view path) {
   std::vector<std::string> addresses;
@@ -21,10 +140,6 @@ std::vector<std::string> addresses_in(std::string_view path) {
     }
   }
   return addresses;
-}
-
-std::string last_part(std::string_view path) {
-  return std::string(path.substr(path.find_last_of('/') + 1));
 }
 
 PciLink read_link(const sys::Root& root, const std::string& folder, const std::string& which) {
@@ -62,7 +177,7 @@ bool is_emulated(const sys::Root& root, const std::string& folder) {
 }
 
 PciHop read_hop(const sys::Root& root, const std::string& address) {
-  const std::string folder = fmt::format("{}{}/", kDevices, address);
+  const std::string folder = fmt::format("{}{}/", kPciDevices, address);
   const bool emulated = is_emulated(root, folder);
   PciHop hop{.address = address,
              .current = emulated ? PciLink() : read_link(root, folder, "current"),
@@ -90,7 +205,7 @@ void pair_ends(std::vector<PciHop>& path) {
 // Behind a hypervisor's port the guest's payload reaches no card: what the host has set counts.
 void leave_out_payloads(const sys::Root& root, std::vector<PciHop>& path) {
   const bool any_emulated = std::ranges::any_of(path, [&](const PciHop& hop) {
-    return is_emulated(root, fmt::format("{}{}/", kDevices, hop.address));
+    return is_emulated(root, fmt::format("{}{}/", kPciDevices, hop.address));
   });
   if (any_emulated) {
     for (PciHop& hop : path) {
@@ -145,7 +260,7 @@ std::optional<std::string> pci_address_in(std::string_view path) {
 }
 
 std::optional<PciDevice> read_pci_device(const sys::Root& root, std::string_view address) {
-  const std::string folder = fmt::format("{}{}", kDevices, address);
+  const std::string folder = fmt::format("{}{}", kPciDevices, address);
   if (!root.exists(folder)) {
     return std::nullopt;
   }
@@ -194,6 +309,55 @@ std::optional<double> ceiling_mbps(const PciDevice& device) {
     return std::nullopt;
   }
   return ceiling_of(*hop, payload_of(device).value_or(kUsualPayloadBytes));
+}
+
+namespace {
+
+class PciFactWriter {
+ public:
+  PciFactWriter(std::string address, Facts& facts) : address_(std::move(address)), facts_(facts) {}
+
+  template <class T>
+  void add(const char* key, const std::optional<T>& value, const char* file) {
+    if (value) {
+      facts_.push_back({"pci", address_, key, fmt::format("{}", *value),
+                        fmt::format("/sys/bus/pci/devices/{}/{}", address_, file)});
+    }
+  }
+
+ private:
+  std::string address_;
+  Facts& facts_;
+};
+
+void append_hop(const PciHop& hop, Facts& facts) {
+  PciFactWriter writer(hop.address, facts);
+  writer.add("speed_gts", hop.current.speed_gts, "current_link_speed");
+  writer.add("width", hop.current.width, "current_link_width");
+  writer.add("max_speed_gts", hop.maximum.speed_gts, "max_link_speed");
+  writer.add("max_width", hop.maximum.width, "max_link_width");
+  writer.add("payload_bytes", hop.payload_bytes, "config");
+  writer.add("errors_correctable", hop.errors.correctable, "aer_dev_correctable");
+  writer.add("errors_nonfatal", hop.errors.nonfatal, "aer_dev_nonfatal");
+  writer.add("errors_fatal", hop.errors.fatal, "aer_dev_fatal");
+}
+
+}  // namespace
+
+void append_facts(const PciDevice& device, Facts& facts) {
+  PciFactWriter writer(device.address, facts);
+  writer.add("vendor", device.vendor, "vendor");
+  writer.add("device", device.device, "device");
+  writer.add("class", device.class_code, "class");
+  writer.add("driver", device.driver, "driver");
+  writer.add("numa_node", device.numa_node, "numa_node");
+  writer.add("local_cpus", device.local_cpus, "local_cpulist");
+  std::string path;
+  for (const PciHop& hop : device.path) {
+    path += (path.empty() ? "" : " ") + hop.address;
+    append_hop(hop, facts);
+  }
+  writer.add("path", std::optional(path), "");
 }
 
 }  // namespace chokepoint::host

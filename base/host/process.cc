@@ -3,14 +3,14 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/host/fact_list.h"
-#include "base/host/words.h"
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
 
 constexpr std::string_view kLimits = "/proc/self/limits";
-constexpr std::string_view kStatus = "/proc/self/status";
+constexpr std::string_view kOwnStatus = "/proc/self/status";
 constexpr std::string_view kEnvironment = "/proc/self/environ";
 constexpr std::string_view kProgram = "/proc/self/exe";
 
@@ -80,7 +80,7 @@ Process read_process(const sys::Root& root) {
     process.open_files = limit_of(*limits, "Max open files");
     process.core_bytes = limit_of(*limits, "Max core file size");
   }
-  if (const Result<std::string> status = root.read(kStatus)) {
+  if (const Result<std::string> status = root.read(kOwnStatus)) {
     process.capabilities = capabilities_of(*status);
   }
   if (const Result<std::string> environ = root.read(kEnvironment)) {
@@ -96,7 +96,7 @@ void append_facts(const Process& process, Facts& facts) {
   append_limit(list, "open_files", process.open_files);
   append_limit(list, "core_bytes", process.core_bytes);
   if (process.capabilities) {
-    list.add_text("capabilities", fmt::format("{:016x}", *process.capabilities), kStatus);
+    list.add_text("capabilities", fmt::format("{:016x}", *process.capabilities), kOwnStatus);
   }
   list.add("program", process.program, kProgram);
   if (process.environment) {

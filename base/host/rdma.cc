@@ -4,20 +4,20 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/host/fact_list.h"
-#include "base/host/words.h"
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/class/infiniband";
+constexpr std::string_view kInfiniband = "/sys/class/infiniband";
 
 std::string device_folder(const std::string& device) {
-  return fmt::format("{}/{}", kFolder, device);
+  return fmt::format("{}/{}", kInfiniband, device);
 }
 
 std::string port_folder(const std::string& device, int port) {
-  return fmt::format("{}/{}/ports/{}", kFolder, device, port);
+  return fmt::format("{}/{}/ports/{}", kInfiniband, device, port);
 }
 
 // "4: ACTIVE", "5: LinkUp"
@@ -129,7 +129,7 @@ void append_port(const RdmaDevice& device, const RdmaPort& port, Facts& facts) {
 
 std::vector<RdmaDevice> read_rdma(const sys::Root& root) {
   std::vector<RdmaDevice> devices;
-  for (const std::string& name : root.list(kFolder)) {
+  for (const std::string& name : root.list(kInfiniband)) {
     devices.push_back(read_device(root, name));
   }
   return devices;

@@ -89,16 +89,13 @@ Result<double> finite(double value, std::string_view text) {
 
 Result<double> parse(std::string_view text, std::span<const Unit> units, std::string_view what,
                      std::string_view examples) {
-  const Result<Quantity> quantity = split(text, what, examples);
-  if (!quantity) {
-    return std::unexpected(quantity.error());
-  }
-  const std::optional<double> factor = factor_of(units, quantity->suffix);
+  TRY(const Quantity quantity, split(text, what, examples));
+  const std::optional<double> factor = factor_of(units, quantity.suffix);
   if (!factor) {
-    return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity->suffix),
+    return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity.suffix),
                 fmt::format("write it like {}", examples));
   }
-  return finite(quantity->value * *factor, text);
+  return finite(quantity.value * *factor, text);
 }
 
 struct Scale {
@@ -130,48 +127,39 @@ std::optional<double> bits_of(std::string_view unit) {
 }  // namespace
 
 Result<Bytes> parse_bytes(std::string_view text) {
-  const Result<double> value = parse(text, kByteUnits, "a size", "65536, 64K or 1.5GB");
-  if (!value) {
-    return std::unexpected(value.error());
-  }
+  TRY(const double value, parse(text, kByteUnits, "a size", "65536, 64K or 1.5GB"));
   constexpr double kTooMany = 9.2e18;
-  if (*value >= kTooMany) {
+  if (value >= kTooMany) {
     return fail(ErrorKind::Usage, "", text, "too large", "give less than 8 EiB");
   }
-  return Bytes{static_cast<std::uint64_t>(std::llround(*value))};
+  return Bytes{static_cast<std::uint64_t>(std::llround(value))};
 }
 
 Result<Rate> parse_rate(std::string_view text) {
   constexpr std::string_view kExamples = "10G, 100Mb/s or 25GB/s";
-  const Result<Quantity> quantity = split(text, "a rate", kExamples);
-  if (!quantity) {
-    return std::unexpected(quantity.error());
-  }
+  TRY(const Quantity quantity, split(text, "a rate", kExamples));
   for (const std::size_t length : {2UL, 1UL, 0UL}) {
-    if (length > quantity->suffix.size()) {
+    if (length > quantity.suffix.size()) {
       continue;
     }
-    const auto prefix = factor_of(kRatePrefixes, quantity->suffix.substr(0, length));
-    const auto bits = bits_of(quantity->suffix.substr(length));
+    const auto prefix = factor_of(kRatePrefixes, quantity.suffix.substr(0, length));
+    const auto bits = bits_of(quantity.suffix.substr(length));
     if (prefix && bits) {
-      const Result<double> rate = finite(quantity->value * *prefix * *bits, text);
+      const Result<double> rate = finite(quantity.value * *prefix * *bits, text);
       return rate ? Result<Rate>(Rate{*rate}) : std::unexpected(rate.error());
     }
   }
-  return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity->suffix),
+  return fail(ErrorKind::Usage, "", text, fmt::format("unknown unit '{}'", quantity.suffix),
               fmt::format("write it like {}", kExamples));
 }
 
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
-  const Result<double> value = parse(text, kDurationUnits, "a duration", "10, 1.5ms or 2h");
-  if (!value) {
-    return std::unexpected(value.error());
-  }
+  TRY(const double value, parse(text, kDurationUnits, "a duration", "10, 1.5ms or 2h"));
   constexpr double kTooLong = 9.2e18;
-  if (*value >= kTooLong) {
+  if (value >= kTooLong) {
     return fail(ErrorKind::Usage, "", text, "too long", "give less than 290 years");
   }
-  return std::chrono::nanoseconds(std::llround(*value));
+  return std::chrono::nanoseconds(std::llround(value));
 }
 
 Result<double> parse_count(std::string_view text) {

@@ -2,10 +2,13 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <netdb.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 
 namespace chokepoint::net {
 namespace {
@@ -76,11 +79,8 @@ Result<Address> Address::parse(std::string_view text) {
   if (percent == std::string_view::npos) {
     return v6(six, 0);
   }
-  const Result<std::uint32_t> scope = parse_scope(bare.substr(percent + 1));
-  if (!scope) {
-    return std::unexpected(scope.error());
-  }
-  return v6(six, *scope);
+  TRY(const std::uint32_t scope, parse_scope(bare.substr(percent + 1)));
+  return v6(six, scope);
 }
 
 std::string Address::text() const {
@@ -218,6 +218,52 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
     return bad("not a port");
   }
   return HostPort{std::string(host), port};
+}
+
+namespace {
+
+int family_number(std::optional<Family> only) {
+  if (!only) {
+    return AF_UNSPEC;
+  }
+  return *only == Family::Ipv4 ? AF_INET : AF_INET6;
+}
+
+Error resolver_error(int code, const std::string& name) {
+  if (code == EAI_SYSTEM) {
+    return from_errno(errno, "resolve", name);
+  }
+  Error error{ErrorKind::NotFound, "resolve", name, 0, gai_strerror(code), {}};
+  if (code == EAI_AGAIN) {
+    error.kind = ErrorKind::Timeout;
+    error.next_step = "is the name server reachable? 'getent hosts " + name + "' asks it";
+  } else {
+    error.next_step = "is the name right? 'getent hosts " + name + "' asks the same way";
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<std::vector<Address>> resolve(const std::string& name, std::optional<Family> only) {
+  addrinfo hints{};
+  hints.ai_family = family_number(only);
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (const int code = getaddrinfo(name.c_str(), nullptr, &hints, &list); code != 0) {
+    return fail(resolver_error(code, name));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(list, freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    sockaddr_storage socket{};
+    std::memcpy(&socket, entry->ai_addr, entry->ai_addrlen);
+    const Result<Endpoint> endpoint = Endpoint::from_socket(socket);
+    if (endpoint && std::ranges::find(addresses, endpoint->address) == addresses.end()) {
+      addresses.push_back(endpoint->address);
+    }
+  }
+  return addresses;
 }
 
 }  // namespace chokepoint::net

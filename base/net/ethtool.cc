@@ -97,9 +97,7 @@ Result<> Ethtool::ask(const std::string& interface, void* request) const {
 Result<DriverInfo> Ethtool::driver(const std::string& interface) const {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
-  if (const Result<> asked = ask(interface, &info); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, &info));
   return DriverInfo{.driver = text_of(info.driver),
                     .version = text_of(info.version),
                     .firmware = text_of(info.fw_version),
@@ -112,18 +110,14 @@ Result<LinkModes> Ethtool::modes(const std::string& interface) const {
   Request<ethtool_link_settings> request(kMaps * kMostWords * sizeof(std::uint32_t));
   request->cmd = ETHTOOL_GLINKSETTINGS;
   // The first answer is the size of the maps, negative; the second the maps.
-  if (const Result<> asked = ask(interface, request.data()); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, request.data()));
   const int words = -request->link_mode_masks_nwords;
   if (words <= 0) {
     return fail(ErrorKind::Malformed, "ethtool", interface, "no size for the link modes");
   }
   request->cmd = ETHTOOL_GLINKSETTINGS;
   request->link_mode_masks_nwords = static_cast<std::int8_t>(words);
-  if (const Result<> asked = ask(interface, request.data()); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, request.data()));
   LinkModes modes{.duplex = duplex_of(request->duplex),
                   .autonegotiation = request->autoneg == AUTONEG_ENABLE};
   if (request->speed != 0 && request->speed != static_cast<std::uint32_t>(SPEED_UNKNOWN)) {
@@ -140,9 +134,7 @@ Result<LinkModes> Ethtool::modes(const std::string& interface) const {
 Result<Rings> Ethtool::rings(const std::string& interface) const {
   ethtool_ringparam rings{};
   rings.cmd = ETHTOOL_GRINGPARAM;
-  if (const Result<> asked = ask(interface, &rings); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, &rings));
   return Rings{.rx = unless_zero(rings.rx_pending, rings.rx_max_pending),
                .tx = unless_zero(rings.tx_pending, rings.tx_max_pending),
                .rx_max = unless_zero(rings.rx_max_pending, rings.rx_pending),
@@ -152,9 +144,7 @@ Result<Rings> Ethtool::rings(const std::string& interface) const {
 Result<Channels> Ethtool::channels(const std::string& interface) const {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
-  if (const Result<> asked = ask(interface, &channels); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, &channels));
   return Channels{.combined = unless_zero(channels.combined_count, channels.max_combined),
                   .combined_max = unless_zero(channels.max_combined, channels.combined_count),
                   .rx = unless_zero(channels.rx_count, channels.max_rx),
@@ -166,9 +156,7 @@ Result<Channels> Ethtool::channels(const std::string& interface) const {
 Result<Coalescing> Ethtool::coalescing(const std::string& interface) const {
   ethtool_coalesce coalescing{};
   coalescing.cmd = ETHTOOL_GCOALESCE;
-  if (const Result<> asked = ask(interface, &coalescing); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, &coalescing));
   return Coalescing{.adaptive_rx = coalescing.use_adaptive_rx_coalesce != 0,
                     .adaptive_tx = coalescing.use_adaptive_tx_coalesce != 0,
                     .rx_usecs = coalescing.rx_coalesce_usecs,
@@ -180,9 +168,7 @@ Result<Coalescing> Ethtool::coalescing(const std::string& interface) const {
 Result<Pause> Ethtool::pause(const std::string& interface) const {
   ethtool_pauseparam pause{};
   pause.cmd = ETHTOOL_GPAUSEPARAM;
-  if (const Result<> asked = ask(interface, &pause); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, &pause));
   return Pause{
       .autonegotiation = pause.autoneg != 0, .rx = pause.rx_pause != 0, .tx = pause.tx_pause != 0};
 }
@@ -191,9 +177,7 @@ Result<std::uint32_t> Ethtool::set_size(const std::string& interface, std::uint3
   Request<ethtool_sset_info> request(sizeof(std::uint32_t));
   request->cmd = ETHTOOL_GSSET_INFO;
   request->sset_mask = 1ULL << set;
-  if (const Result<> asked = ask(interface, request.data()); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, request.data()));
   std::uint32_t size = 0;
   std::memcpy(&size, request.tail(), sizeof(size));
   if (request->sset_mask == 0 || size > kMostStrings) {
@@ -204,19 +188,14 @@ Result<std::uint32_t> Ethtool::set_size(const std::string& interface, std::uint3
 
 Result<std::vector<std::string>> Ethtool::strings(const std::string& interface,
                                                   std::uint32_t set) const {
-  const Result<std::uint32_t> size = set_size(interface, set);
-  if (!size) {
-    return fail(size.error());
-  }
-  Request<ethtool_gstrings> request(static_cast<std::size_t>(*size) * ETH_GSTRING_LEN);
+  TRY(const std::uint32_t size, set_size(interface, set));
+  Request<ethtool_gstrings> request(static_cast<std::size_t>(size) * ETH_GSTRING_LEN);
   request->cmd = ETHTOOL_GSTRINGS;
   request->string_set = set;
-  request->len = *size;
-  if (const Result<> asked = ask(interface, request.data()); !asked) {
-    return fail(asked.error());
-  }
+  request->len = size;
+  TRY(ask(interface, request.data()));
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < std::min(*size, request->len); ++i) {
+  for (std::uint32_t i = 0; i < std::min(size, request->len); ++i) {
     const char* name = request.tail() + static_cast<std::size_t>(i) * ETH_GSTRING_LEN;
     names.emplace_back(name, strnlen(name, ETH_GSTRING_LEN));
   }
@@ -224,27 +203,22 @@ Result<std::vector<std::string>> Ethtool::strings(const std::string& interface,
 }
 
 Result<std::vector<Feature>> Ethtool::features(const std::string& interface) const {
-  const Result<std::vector<std::string>> names = strings(interface, ETH_SS_FEATURES);
-  if (!names) {
-    return fail(names.error());
-  }
-  const std::size_t blocks = (names->size() + 31) / 32;
+  TRY(const std::vector<std::string> names, strings(interface, ETH_SS_FEATURES));
+  const std::size_t blocks = (names.size() + 31) / 32;
   Request<ethtool_gfeatures> request(blocks * sizeof(ethtool_get_features_block));
   request->cmd = ETHTOOL_GFEATURES;
   request->size = static_cast<std::uint32_t>(blocks);
-  if (const Result<> asked = ask(interface, request.data()); !asked) {
-    return fail(asked.error());
-  }
+  TRY(ask(interface, request.data()));
   std::vector<Feature> features;
-  for (std::size_t i = 0; i < names->size(); ++i) {
-    if ((*names)[i].empty()) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) {
       continue;  // a bit that this kernel has no feature for
     }
     ethtool_get_features_block block{};
     std::memcpy(&block, request.tail() + i / 32 * sizeof(block), sizeof(block));
     const std::uint32_t bit = 1U << (i % 32);
     const bool changeable = (block.available & bit) != 0 && (block.never_changed & bit) == 0;
-    features.push_back({(*names)[i], (block.active & bit) != 0, !changeable});
+    features.push_back({names[i], (block.active & bit) != 0, !changeable});
   }
   return features;
 }
@@ -256,33 +230,22 @@ Result<std::vector<std::string>> Ethtool::statistic_names(const std::string& int
 Result<std::vector<std::int64_t>> Ethtool::statistic_values(const std::string& interface,
                                                             std::size_t count) const {
   // A driver writes as many values as it has, whatever it is asked for.
-  const Result<std::uint32_t> size = set_size(interface, ETH_SS_STATS);
-  if (!size) {
-    return fail(size.error());
-  }
-  Request<ethtool_stats> request(std::max<std::size_t>(*size, count) * sizeof(std::uint64_t));
+  TRY(const std::uint32_t size, set_size(interface, ETH_SS_STATS));
+  Request<ethtool_stats> request(std::max<std::size_t>(size, count) * sizeof(std::uint64_t));
   request->cmd = ETHTOOL_GSTATS;
-  request->n_stats = *size;
-  if (const Result<> asked = ask(interface, request.data()); !asked) {
-    return fail(asked.error());
-  }
+  request->n_stats = size;
+  TRY(ask(interface, request.data()));
   std::vector<std::int64_t> values(std::min<std::size_t>(count, request->n_stats));
   std::memcpy(values.data(), request.tail(), values.size() * sizeof(std::int64_t));
   return values;
 }
 
 Result<std::vector<Statistic>> statistics(const Ethtool& ethtool, const std::string& interface) {
-  const Result<std::vector<std::string>> names = ethtool.statistic_names(interface);
-  if (!names) {
-    return fail(names.error());
-  }
-  const auto values = ethtool.statistic_values(interface, names->size());
-  if (!values) {
-    return fail(values.error());
-  }
+  TRY(const std::vector<std::string> names, ethtool.statistic_names(interface));
+  TRY(const auto values, ethtool.statistic_values(interface, names.size()));
   std::vector<Statistic> statistics;
-  for (std::size_t i = 0; i < values->size(); ++i) {
-    statistics.push_back({(*names)[i], (*values)[i]});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    statistics.push_back({names[i], values[i]});
   }
   return statistics;
 }

@@ -8,15 +8,37 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/net/address.h"
 #include "base/net/patience.h"
-#include "base/net/socket_options.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::net {
+
+// What a data socket is asked to be before it connects or listens. What is not set stays as the
+// kernel has it. A value.
+
+struct SocketOptions {
+  std::optional<Address> source = {};  // the local address; its port stays the kernel's choice
+  std::string interface = {};          // SO_BINDTODEVICE
+  std::string congestion = {};         // cubic, bbr; TCP only
+  std::optional<int> mss = {};
+  std::optional<int> buffer_bytes = {};  // both directions; switches the kernel's tuning off
+  std::optional<std::uint64_t> pacing_bytes_per_s = {};
+  std::optional<int> dscp = {};  // 0..63
+  bool no_delay = false;         // TCP only
+  bool reuse_address = false;    // several sockets on one port, each connected to its own peer
+};
+
+// The error names the option, the value and what this host would take.
+Result<> apply(const SocketOptions& options, int fd, Family family);
+
+// What the kernel uses for this connection: "cubic".
+std::optional<std::string> congestion_of(int fd);
+std::optional<int> mss_of(int fd);
 
 // A TCP listener. An IPv6 one takes IPv6 only, so that both families are asked for by name.
 Result<sys::Descriptor> listen(const Endpoint& local, int backlog, const SocketOptions& options);
@@ -49,5 +71,12 @@ Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Patien
                                  std::string_view subject);
 Result<> receive_all(int fd, std::span<std::byte> into, const Patience& patience,
                      std::string_view subject);
+
+// Whether a TCP peer's host is still there. A host that vanishes says nothing, and a connection to
+// it that only listens would wait for ever. A function without state; any thread.
+
+// The connection ends with a timeout once the peer's kernel has not answered for `silence`, whether
+// data is on its way or not. Whole seconds, at least three.
+Result<> end_on_silence(int fd, std::chrono::seconds silence);
 
 }  // namespace chokepoint::net

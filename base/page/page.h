@@ -5,8 +5,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::page {
@@ -21,5 +22,15 @@ struct Page {
 // Texts of the document may hold anything: nothing in them can end the element that carries them.
 // Unsupported where this was built without the bundle.
 Result<std::string> html_of(const Page& page);
+
+// Foreign text on its way into an HTML file. Pure functions; any thread.
+
+// Text where HTML shows text: markup becomes what it looks like. Bytes that are no UTF-8 and
+// control characters that HTML forbids become U+FFFD.
+std::string html_text(std::string_view text);
+
+// A document for a script element: no <, > or &, so nothing in it can begin a tag or a comment, and
+// no U+2028 or U+2029, which older scripts take for ends of lines.
+std::string script_json(const cli::Json& document);
 
 }  // namespace chokepoint::page

@@ -170,17 +170,11 @@ Result<Statement> Database::prepare(const std::string& sql) {
 }
 
 Result<std::int64_t> Database::number(const std::string& sql) {
-  Result<Statement> statement = prepare(sql);
-  if (!statement) {
-    return fail(statement.error());
-  }
-  const Result<bool> row = statement->step();
-  if (!row) {
-    return fail(row.error());
-  }
+  TRY(Statement statement, prepare(sql));
+  TRY(const bool row, statement.step());
   std::int64_t value = 0;
-  if (*row) {
-    statement->read(0, value);
+  if (row) {
+    statement.read(0, value);
   }
   return value;
 }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "base/record/figure.h"
+#include "base/record/samples.h"
 #include "base/sys/error.h"
 
 struct sqlite3;

@@ -7,7 +7,6 @@
 #include <string>
 #include <variant>
 
-#include "base/record/figure.h"
 #include "base/record/samples.h"
 
 namespace chokepoint::record {

@@ -1,5 +1,12 @@
 #include "base/record/opening.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
 namespace chokepoint::record {
 namespace {
 
@@ -41,35 +48,21 @@ Result<> copy_record(const fs::path& from, const fs::path& to) {
 }
 
 Result<Opened> open_as(const fs::path& path, Access access) {
-  Result<Database> database = Database::open(path, access);
-  if (!database) {
-    return fail(database.error());
-  }
-  const Result<Content> content = identify(*database);
-  if (!content) {
-    return fail(content.error());
-  }
-  return Opened{std::nullopt, std::move(*database), std::nullopt, *content};
+  TRY(Database database, Database::open(path, access));
+  TRY(const Content content, identify(database));
+  return Opened{std::nullopt, std::move(database), std::nullopt, content};
 }
 
 Result<Opened> open_copy(const fs::path& path) {
-  Result<PrivateFolder> folder = PrivateFolder::make();
-  if (!folder) {
-    return fail(folder.error());
-  }
-  const fs::path copy = folder->path() / path.filename();
-  if (const Result<> copied = copy_record(path, copy); !copied) {
-    return fail(copied.error());
-  }
+  TRY(PrivateFolder folder, PrivateFolder::make());
+  const fs::path copy = folder.path() / path.filename();
+  TRY(copy_record(path, copy));
   Result<Opened> opened = open_as(copy, Access::Write);
   if (opened && opened->content == Content::Older) {
-    const Result<> migrated = migrate(opened->database);
-    if (!migrated) {
-      return fail(migrated.error());
-    }
+    TRY(migrate(opened->database));
   }
   if (opened) {
-    opened->copy = std::move(*folder);
+    opened->copy = std::move(folder);
   }
   return opened;
 }
@@ -110,6 +103,83 @@ Result<Opened> open_to_read(const fs::path& path) {
     return opened;
   }
   return has_log(path) ? open_copy(path) : open_as(path, Access::Immutable);
+}
+
+namespace {
+
+// The last holder may have removed the file between our open and our lock.
+bool is_still_there(const std::filesystem::path& path, int fd) {
+  struct stat named{};
+  struct stat held{};
+  return stat(path.c_str(), &named) == 0 && fstat(fd, &held) == 0 && named.st_ino == held.st_ino &&
+         named.st_dev == held.st_dev;
+}
+
+bool has_no_locks(int code) {
+  return code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS || code == EINVAL;
+}
+
+Error open_error(int code, const std::filesystem::path& path) {
+  Error error = from_errno(code, "record", path.parent_path().string());
+  if (code == EROFS || code == EACCES || code == EPERM) {
+    error.next_step = "give a folder that can be written to";
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<WriterLock> WriterLock::take(const std::filesystem::path& record) {
+  const std::filesystem::path path = record.string() + "-lock";
+  while (true) {
+    sys::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (!file) {
+      return fail(open_error(errno, path));
+    }
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_still_there(path, file.get())) {
+        return WriterLock(path, std::move(file), true);
+      }
+      continue;
+    }
+    if (has_no_locks(errno)) {
+      return WriterLock(path, std::move(file), false);
+    }
+    if (errno == EWOULDBLOCK) {
+      return fail(ErrorKind::Busy, "record", record.string(),
+                  "another process is writing this record",
+                  "wait until it ends, or give another folder or --node");
+    }
+    if (errno != EINTR) {
+      return fail(from_errno(errno, "lock", path.string()));
+    }
+  }
+}
+
+WriterLock::~WriterLock() {
+  if (file_) {
+    unlink(path_.c_str());
+  }
+}
+
+namespace fs = std::filesystem;
+
+Result<PrivateFolder> PrivateFolder::make() {
+  std::error_code error;
+  std::string name = (fs::temp_directory_path(error) / "chokepoint-XXXXXX").string();
+  if (error || mkdtemp(name.data()) == nullptr) {
+    Error failed = from_errno(error ? error.value() : errno, "copy the record to", name);
+    failed.next_step = "set TMPDIR to a folder that can be written to";
+    return fail(std::move(failed));
+  }
+  return PrivateFolder(name);
+}
+
+PrivateFolder::~PrivateFolder() {
+  if (!path_.empty()) {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
 }
 
 }  // namespace chokepoint::record

@@ -15,10 +15,9 @@
 
 #include "base/record/database.h"
 #include "base/record/entities.h"
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/row.h"
-#include "base/record/span.h"
-#include "base/record/time_order.h"
+#include "base/record/samples.h"
 #include "base/record/time_search.h"
 
 namespace chokepoint::record {
@@ -182,5 +181,15 @@ Result<std::int64_t> Reader::count() {
       database_.number(std::string("SELECT count(*) FROM ") + Table<Row>::kName);
   return rows ? rows : failed(rows.error());
 }
+
+// A run: the records of its nodes, which lie in one folder. One thread at a time.
+
+struct Run {
+  std::vector<Reader> nodes;      // by name
+  std::vector<Error> unreadable;  // a record each that could not be opened
+};
+
+// Every *.db of the folder; or the one file. An Error where the folder or records are missing.
+Result<Run> open_run(const std::filesystem::path& folder);
 
 }  // namespace chokepoint::record

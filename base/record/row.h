@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/record/database.h"
-#include "base/record/entity_tables.h"
+#include "base/record/tables.h"
 
 namespace chokepoint::record {
 

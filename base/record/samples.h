@@ -7,13 +7,41 @@
 // tables.h; what it means and its unit stand in docs/record.md. Values.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <variant>
 
-#include "base/record/figure.h"
-
 namespace chokepoint::record {
+
+// A whole number that may not be known, in eight bytes, so that rows stay small and trivially
+// copyable. Unknown is kept as NULL, never as 0. A value.
+
+class Figure {
+ public:
+  constexpr Figure() = default;
+  template <std::integral T>
+  constexpr Figure(T value)  // NOLINT: rows are filled with plain numbers
+      : value_(static_cast<std::int64_t>(value)) {}
+
+  constexpr bool known() const { return value_ != kUnknown; }
+  // What is kept; meaningful where known().
+  constexpr std::int64_t value() const { return value_; }
+  constexpr std::int64_t value_or(std::int64_t other) const { return known() ? value_ : other; }
+  friend constexpr bool operator==(Figure, Figure) = default;
+
+ private:
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+  std::int64_t value_ = kUnknown;
+};
+
+// A time between two moments of one clock. A value.
+
+struct Span {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t length_ns() const { return end_ns - start_ns; }
+};
 
 // Of a flow between its ends a and b; of a socket: the way in which it sends.
 enum class Direction : std::int64_t { AToB = 0, BToA = 1 };

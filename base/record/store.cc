@@ -34,9 +34,7 @@ Result<Database> open_logged(const std::filesystem::path& path, Access access) {
   if (!database) {
     return database;
   }
-  if (const Result<Content> content = identify(*database); !content) {
-    return fail(content.error());
-  }
+  TRY(identify(*database));
   Result<> ready = database->run("PRAGMA page_size=4096;");
   if (ready && access == Access::Unlocked) {
     ready = database->run("PRAGMA locking_mode=EXCLUSIVE;");
@@ -82,11 +80,8 @@ Result<std::vector<Statement>> entity_inserts(Database& database, std::index_seq
   std::vector<Statement> statements;
   for (const std::string& sql :
        {insert_sql<std::variant_alternative_t<Index, Entity>>(Insert::Replace)...}) {
-    Result<Statement> statement = database.prepare(sql);
-    if (!statement) {
-      return fail(statement.error());
-    }
-    statements.push_back(std::move(*statement));
+    TRY(Statement statement, database.prepare(sql));
+    statements.push_back(std::move(statement));
   }
   return statements;
 }
@@ -195,13 +190,10 @@ Result<> Store::bound_log() {
   }
   const std::unique_lock guard =
       syncer_ ? std::unique_lock(syncer_->copying()) : std::unique_lock<std::mutex>();
-  const Result<std::int64_t> blocked = database_.number("PRAGMA wal_checkpoint(TRUNCATE)");
-  if (!blocked) {
-    return fail(blocked.error());
-  }
-  return *blocked == 0 ? Result<>()
-                       : fail(ErrorKind::Busy, "record", log_.string(),
-                              "a reader keeps the log from being cleared");
+  TRY(const std::int64_t blocked, database_.number("PRAGMA wal_checkpoint(TRUNCATE)"));
+  return blocked == 0 ? Result<>()
+                      : fail(ErrorKind::Busy, "record", log_.string(),
+                             "a reader keeps the log from being cleared");
 }
 
 Result<> Store::insert(const Batch& batch, const std::vector<Entity>& also, std::int64_t shift_ns) {
@@ -279,9 +271,7 @@ Result<bool> Store::fold_heaviest() {
   if (what.weight == 0) {
     return false;
   }
-  if (const Result<> begun = database_.run("BEGIN IMMEDIATE"); !begun) {
-    return fail(begun.error());
-  }
+  TRY(database_.run("BEGIN IMMEDIATE"));
   Result<std::int64_t> gone = 0;
   std::size_t index = 0;
   const auto fold = [&](auto& table) {
@@ -290,10 +280,7 @@ Result<bool> Store::fold_heaviest() {
     }
   };
   std::apply([&](auto&... table) { (fold(table), ...); }, tables_);
-  const Result<> done = commit(gone ? Result<>() : fail(gone.error()));
-  if (!done) {
-    return fail(done.error());
-  }
+  TRY(commit(gone ? Result<>() : fail(gone.error())));
   forgotten_ += *gone;
   return true;
 }
@@ -328,15 +315,12 @@ std::int64_t Store::largest_id() {
 }
 
 Result<std::vector<Session>> Store::sessions() {
-  Result<Statement> select =
-      database_.prepare("SELECT " + column_list<Session>() + " FROM session ORDER BY id");
-  if (!select) {
-    return fail(select.error());
-  }
+  TRY(Statement select,
+      database_.prepare("SELECT " + column_list<Session>() + " FROM session ORDER BY id"));
   std::vector<Session> sessions;
-  Result<bool> row = select->step();
-  for (; row && *row; row = select->step()) {
-    read_row(*select, sessions.emplace_back(), 0);
+  Result<bool> row = select.step();
+  for (; row && *row; row = select.step()) {
+    read_row(select, sessions.emplace_back(), 0);
   }
   return row ? Result<std::vector<Session>>(std::move(sessions)) : fail(row.error());
 }

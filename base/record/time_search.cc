@@ -1,7 +1,5 @@
 #include "base/record/time_search.h"
 
-#include "base/record/time_order.h"
-
 namespace chokepoint::record {
 
 Result<TimeSearch> TimeSearch::prepare(Database& database, const std::string& table,
@@ -46,14 +44,11 @@ Result<std::int64_t> TimeSearch::first_from(std::int64_t t_ns) {
   std::int64_t high = shape_.last() + 1;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    const Result<Row> row = from(middle);
-    if (!row) {
-      return fail(row.error());
-    }
-    if (row->id > shape_.last() || row->end_ns >= t_ns) {
+    TRY(const Row row, from(middle));
+    if (row.id > shape_.last() || row.end_ns >= t_ns) {
       high = middle;
     } else {
-      low = row->id + 1;
+      low = row.id + 1;
     }
   }
   return low;
@@ -85,11 +80,8 @@ Result<std::optional<std::int64_t>> TimeSearch::detail_from() {
   if (!shape_.is_folded()) {
     return Moment();
   }
-  const Result<Row> row = from(shape_.first_in_detail());
-  if (!row) {
-    return fail(row.error());
-  }
-  return row->id <= shape_.last() ? Moment(row->end_ns) : Moment();
+  TRY(const Row row, from(shape_.first_in_detail()));
+  return row.id <= shape_.last() ? Moment(row.end_ns) : Moment();
 }
 
 }  // namespace chokepoint::record

@@ -36,12 +36,8 @@ Result<> make_folder(const fs::path& folder) {
 }
 
 Result<fs::path> prepare_path(const fs::path& folder, const std::string& node) {
-  if (const Result<> checked = check_node(node); !checked) {
-    return fail(checked.error());
-  }
-  if (const Result<> made = make_folder(folder); !made) {
-    return fail(made.error());
-  }
+  TRY(check_node(node));
+  TRY(make_folder(folder));
   return folder / (node + ".db");
 }
 
@@ -65,36 +61,20 @@ Result<std::unique_ptr<Writer>> Writer::open(const WriterOptions& options, const
                                              const sys::Clock& clock) {
   const std::string node =
       options.node.empty() ? root.text("/proc/sys/kernel/hostname").value_or("node") : options.node;
-  const Result<fs::path> path = prepare_path(options.folder, node);
-  if (!path) {
-    return fail(path.error());
-  }
-  if (const Result<> writable = check_writable(*path); !writable) {
-    return fail(writable.error());
-  }
-  Result<WriterLock> lock = WriterLock::take(*path);
-  if (!lock) {
-    return fail(lock.error());
-  }
-  Result<Store> store = Store::open(*path, options.limits, lock->is_held());
-  if (!store) {
-    return fail(store.error());
-  }
-  const Result<std::vector<Session>> before = store->sessions();
-  if (!before) {
-    return fail(before.error());
-  }
-  Session session{.id = store->largest_id() + 1,
+  TRY(const fs::path path, prepare_path(options.folder, node));
+  TRY(check_writable(path));
+  TRY(WriterLock lock, WriterLock::take(path));
+  TRY(Store store, Store::open(path, options.limits, lock.is_held()));
+  TRY(const std::vector<Session> before, store.sessions());
+  Session session{.id = store.largest_id() + 1,
                   .role = options.role,
                   .command = shell_line(options.command),
                   .node = node,
                   .program = options.program};
-  session = begin_session(std::move(session), *before, root, clock);
-  auto core = std::make_unique<Core>(std::move(*lock), std::move(*store), *path, std::move(session),
+  session = begin_session(std::move(session), before, root, clock);
+  auto core = std::make_unique<Core>(std::move(lock), std::move(store), path, std::move(session),
                                      options.limits, clock);
-  if (const Result<> started = core->start(); !started) {
-    return fail(started.error());
-  }
+  TRY(core->start());
   return std::unique_ptr<Writer>(new Writer(std::move(core)));
 }
 

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "base/record/entities.h"
-#include "base/record/limits.h"
 #include "base/record/loss.h"
 #include "base/record/queue.h"
-#include "base/record/session.h"
+#include "base/record/schema.h"
+#include "base/record/store.h"
 
 namespace chokepoint::record {
 

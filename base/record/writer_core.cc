@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/record/quiet_thread.h"
+#include "base/record/syncer.h"
 
 namespace chokepoint::record {
 namespace {

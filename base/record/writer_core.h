@@ -8,7 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "base/record/lock.h"
+#include "base/record/loss.h"
+#include "base/record/opening.h"
 #include "base/record/row.h"
 #include "base/record/store.h"
 #include "base/record/writer.h"

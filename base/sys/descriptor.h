@@ -3,7 +3,11 @@
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <string_view>
 #include <utility>
+
+#include "base/sys/error.h"
 
 namespace chokepoint::sys {
 
@@ -33,5 +37,24 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+// How many files and connections this process may have open. Call before any thread.
+
+// As many as the system lets this process have.
+void raise_descriptor_limit();
+
+// The same, for work of which it is known how many it takes, beside what any process has open:
+// Exhausted where the system does not let it have them.
+Result<> want_descriptors(std::size_t count);
+
+// A pipe whose ends no child inherits but by being handed one. Owned by who opens it; any thread.
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+// The words are of the error: what the pipe is opened for.
+Result<Pipe> open_pipe(std::string_view operation, std::string_view subject);
 
 }  // namespace chokepoint::sys

@@ -6,6 +6,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace chokepoint {
 
@@ -54,3 +55,24 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string_view operation,
 }
 
 }  // namespace chokepoint
+
+// Passes an error on to the caller of a function that returns a Result:
+//   TRY(channel.send(message));                    a Result<>, or whose value nobody needs
+//   TRY(const Message answer, channel.receive());  declares what the value is moved into
+// The declaration must not contain a comma; use auto where its type does.
+#define TRY(first, ...)                                                   \
+  CHOKEPOINT_TRY_##__VA_OPT__(AND_DECLARE)(CHOKEPOINT_TRY_NAME(__LINE__), \
+                                           first __VA_OPT__(, ) __VA_ARGS__)
+#define CHOKEPOINT_TRY_(result, ...)                   \
+  if (auto result = (__VA_ARGS__); !result) {          \
+    return std::unexpected(std::move(result).error()); \
+  }                                                    \
+  static_assert(true)
+#define CHOKEPOINT_TRY_AND_DECLARE(result, declaration, ...) \
+  auto result = (__VA_ARGS__);                               \
+  if (!result) {                                             \
+    return std::unexpected(std::move(result).error());       \
+  }                                                          \
+  declaration = *std::move(result)
+#define CHOKEPOINT_TRY_NAME(line) CHOKEPOINT_TRY_NAME_AT(line)
+#define CHOKEPOINT_TRY_NAME_AT(line) try_result_##line

@@ -2,9 +2,12 @@
 // with the object; its functions must not be called after that. Move only.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "base/sys/error.h"
 
@@ -38,5 +41,49 @@ class Library {
 
   std::unique_ptr<void, Close> handle_;
 };
+
+// Holds a function's type that is declared here against that of a library's own header, where a
+// build finds one: a wrong order or width of arguments would be told by nobody else, since the
+// library is opened at run time. Names of enumerations and of handles do not count.
+
+// May be specialised for a struct of the header.
+template <class Own>
+struct Plain {
+  using Type = Own;
+};
+template <class Own>
+  requires std::is_enum_v<Own>
+struct Plain<Own> {
+  using Type = int;
+};
+template <class Target>
+struct Plain<Target*> {
+  using Type = std::conditional_t<
+      std::is_arithmetic_v<Target>, Target*,
+      std::conditional_t<std::is_enum_v<Target>, int*,
+                         std::conditional_t<std::is_const_v<Target>, const void*, void*>>>;
+};
+
+template <class Function>
+struct Shape;
+template <class Told, class... Given>
+struct Shape<Told (*)(Given...)> {
+  using Type = typename Plain<Told>::Type (*)(typename Plain<Given>::Type...);
+};
+
+template <class Own, class Theirs>
+constexpr bool kAlike = std::is_same_v<typename Shape<Own>::Type, typename Shape<Theirs>::Type>;
+
+// Where this program's own shared objects lie: what it opens or hands to others at run time, such
+// as NCCL's profiler plugin. Beside the program, wherever it was unpacked:
+//
+//   …/bin/chokepoint   …/lib/chokepoint/NAME     installed, or the tarball
+//   build/chokepoint   build/lib/chokepoint/NAME the build tree
+
+// The absolute path; nothing where there is none.
+std::optional<std::filesystem::path> own_library(const std::filesystem::path& program,
+                                                 std::string_view name);
+// By /proc/self/exe.
+std::optional<std::filesystem::path> own_library(std::string_view name);
 
 }  // namespace chokepoint::sys

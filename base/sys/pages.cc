@@ -116,13 +116,9 @@ Result<Pages> Pages::map(std::uint64_t bytes, const PageOptions& options) {
     return pages;
   }
   if (options.numa_node) {
-    if (auto bound = pages->bind(*options.numa_node); !bound) {
-      return fail(std::move(bound.error()));
-    }
+    TRY(pages->bind(*options.numa_node));
   }
-  if (auto touched = pages->touch(options.huge); !touched) {
-    return fail(std::move(touched.error()));
-  }
+  TRY(pages->touch(options.huge));
   return pages;
 }
 

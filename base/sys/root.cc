@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <string>
+#include <system_error>
 
 #include "base/sys/descriptor.h"
 
@@ -119,6 +121,31 @@ std::optional<std::string> Root::resolve(std::string_view path) const {
     return std::nullopt;
   }
   return "/" + (below == "." ? std::string() : below.string());
+}
+
+std::string host_name(const Root& root) {
+  if (root.is_live()) {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0') {
+      return name.data();
+    }
+  }
+  // What a network namespace with a name of its own is called stands here, too.
+  return root.text("/proc/sys/kernel/hostname").value_or("unknown");
+}
+
+void for_each_named(const std::filesystem::path& below, std::string_view prefix,
+                    const std::function<void(const std::filesystem::path&)>& visit) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLooked = 4'096;
+  std::error_code error;
+  int looked = 0;
+  for (fs::directory_iterator at(below, fs::directory_options::skip_permission_denied, error), end;
+       !error && at != end && looked < kMostLooked; at.increment(error), ++looked) {
+    if (at->path().filename().string().starts_with(prefix)) {
+      visit(at->path());
+    }
+  }
 }
 
 }  // namespace chokepoint::sys

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,5 +43,18 @@ class Root {
   std::filesystem::path folder_;
   bool live_;
 };
+
+// What this host calls itself. Any thread.
+
+// "unknown" where a copied host does not say.
+std::string host_name(const Root& root);
+
+// What earlier runs left in a folder that many share, such as /tmp: each entry whose name begins in
+// a way that is ours, looked at once. Any thread.
+
+// Of a crowded folder no more than the first few thousand entries are looked at; what cannot be
+// read is passed over. `visit` may remove the entry it is given.
+void for_each_named(const std::filesystem::path& below, std::string_view prefix,
+                    const std::function<void(const std::filesystem::path&)>& visit);
 
 }  // namespace chokepoint::sys

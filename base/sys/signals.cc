@@ -54,16 +54,11 @@ Result<ExitStatus> supervise(Process& process, const Signals& signals) {
       return fail(from_errno(errno, "supervise", std::to_string(process.pid())));
     }
     while (const std::optional<int> number = signals.next()) {
-      if (const Result<> passed = process.signal(*number); !passed) {
-        return std::unexpected(passed.error());
-      }
+      TRY(process.signal(*number));
     }
-    const Result<std::optional<ExitStatus>> status = process.poll();
-    if (!status) {
-      return std::unexpected(status.error());
-    }
-    if (*status) {
-      return **status;
+    TRY(const std::optional<ExitStatus> status, process.poll());
+    if (status) {
+      return *status;
     }
   }
 }

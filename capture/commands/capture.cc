@@ -84,102 +84,75 @@ Result<observer::Settings> CaptureCommand::settings() const {
   observer::Settings settings{.limits = {.flows = static_cast<std::size_t>(flows_)},
                               .most_frames = static_cast<std::uint64_t>(count_),
                               .most_time = duration_};
-  const Result<packet::Tunnels> tunnels = tunnels_named(tunnels_);
-  if (!tunnels) {
-    return std::unexpected(tunnels.error());
-  }
-  settings.tunnels = *tunnels;
+  TRY(const packet::Tunnels tunnels, tunnels_named(tunnels_));
+  settings.tunnels = tunnels;
   settings.threads = threads_ > 0 ? static_cast<std::size_t>(threads_) : usual_threads(source_);
   return settings;
 }
 
 Result<CaptureCommand::Work> CaptureCommand::prepare(observer::Settings settings,
                                                      const cli::Context& context) const {
-  Result<OpenedSource> opened = open(source_, context.root);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
+  TRY(OpenedSource opened, open(source_, context.root));
   Result<std::unique_ptr<source::CaptureWriter>> writer = open(write_);
   if (!writer) {
     return std::unexpected(writer.error());
   }
   const bool keeps_files = *writer != nullptr || !record_.folder.empty();
-  if (const Result<> given_up =
-          source::give_up_privileges(keeps_files ? source::Keep::Files : source::Keep::Nothing);
-      !given_up) {
-    return std::unexpected(given_up.error());
-  }
-  settings.stop_source = std::move(opened->stop);
+  TRY(source::give_up_privileges(keeps_files ? source::Keep::Files : source::Keep::Nothing));
+  settings.stop_source = std::move(opened.stop);
   if (source_.is_live() && source_.network_namespace.empty()) {
     settings.own_addresses = observer::own_addresses(context.root);
   }
   Work work{.writer = std::move(*writer)};
-  const Result<observer::WitnessOf> witness_of = begin_record(work, settings, context);
-  if (!witness_of) {
-    return std::unexpected(witness_of.error());
-  }
+  TRY(const observer::FlowListenerFactory listener_factory, begin_record(work, settings, context));
   observer::Keep keep;
   if (work.writer) {
     keep = [writer = work.writer.get()](const auto& batch, const auto& interfaces) {
       return writer->add(batch, interfaces);
     };
   }
-  auto observer =
-      observer::Observer::make(std::move(opened->source), settings, *witness_of, std::move(keep));
-  if (!observer) {
-    return std::unexpected(observer.error());
-  }
-  work.observer = std::move(*observer);
+  TRY(auto observer, observer::Observer::make(std::move(opened.source), settings, listener_factory,
+                                              std::move(keep)));
+  work.observer = std::move(observer);
   return work;
 }
 
-Result<observer::WitnessOf> CaptureCommand::begin_record(Work& work, observer::Settings& settings,
-                                                         const cli::Context& context) const {
+Result<observer::FlowListenerFactory> CaptureCommand::begin_record(
+    Work& work, observer::Settings& settings, const cli::Context& context) const {
   if (record_.folder.empty()) {
-    return observer::WitnessOf();
+    return observer::FlowListenerFactory();
   }
-  auto opened = Recording::open(record_, settings.own_addresses, source_.is_live(), context);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
-  work.recording = std::move(*opened);
+  TRY(auto opened, Recording::open(record_, settings.own_addresses, source_.is_live(), context));
+  work.recording = std::move(opened);
   Recording* const recording = work.recording.get();
   settings.on_collective = [recording](const gloo::Collective& each) { recording->keep(each); };
-  return [recording](std::size_t) { return recording->witness(); };
+  return [recording](std::size_t) { return recording->listener(); };
 }
 
 Result<cli::ExitCode> CaptureCommand::run(cli::Context& context) {
-  if (const Result<> checked = check(context); !checked) {
-    return std::unexpected(checked.error());
-  }
-  const Result<observer::Settings> wanted = settings();
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
+  TRY(check(context));
+  TRY(const observer::Settings wanted, settings());
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
   }
   const cli::Json head = cli::document(context, "chokepoint.capture/1");
-  Result<Work> work = prepare(*wanted, context);
-  if (!work) {
-    return std::unexpected(work.error());
-  }
-  work->observer->start();
+  TRY(Work work, prepare(wanted, context));
+  work.observer->start();
   if (source_.is_live() && !context.quiet) {
     fmt::print(context.err, "listening on {}\n", name_of(source_));
     context.err.flush();
   }
-  const bool is_interrupted = watch(*work->observer,
+  const bool is_interrupted = watch(*work.observer,
                                     {.source = name_of(source_),
                                      .is_live = source_.is_live(),
                                      .most_time = duration_,
                                      .sort = sort_named(sort_),
                                      .top = static_cast<std::size_t>(top_)},
                                     signals->descriptor(), context);
-  const Result<> ended = work->observer->join();
-  show(*work, is_interrupted, head, context);
-  const Result<> closed = close(*work, context);
+  const Result<> ended = work.observer->join();
+  show(work, is_interrupted, head, context);
+  const Result<> closed = close(work, context);
   if (!ended || !closed) {
     return std::unexpected(ended ? closed.error() : ended.error());
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/cli/command.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "capture/commands/recording.h"
 #include "capture/commands/source_flags.h"
 #include "capture/commands/write_flags.h"
@@ -34,8 +34,8 @@ class CaptureCommand final : public cli::Command {
   Result<observer::Settings> settings() const;
   // Opens everything, and gives up the rights that took.
   Result<Work> prepare(observer::Settings settings, const cli::Context& context) const;
-  Result<observer::WitnessOf> begin_record(Work& work, observer::Settings& settings,
-                                           const cli::Context& context) const;
+  Result<observer::FlowListenerFactory> begin_record(Work& work, observer::Settings& settings,
+                                                     const cli::Context& context) const;
   // What was seen; whether it could be kept.
   void show(const Work& work, bool is_interrupted, const cli::Json& head,
             const cli::Context& context) const;

@@ -5,14 +5,13 @@
 #include "base/sys/clock.h"
 #include "capture/commands/flow_body.h"
 #include "capture/commands/streamed_document.h"
+#include "capture/commands/units.h"
 #include "capture/packet/text.h"
 
 namespace chokepoint::capture {
 namespace {
 
 using cli::Json;
-
-constexpr double kNsPerMs = 1e6;
 
 Json sums_body(const Findings& findings) {
   const observer::Progress& progress = findings.progress;

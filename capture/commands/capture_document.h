@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "capture/commands/findings.h"
 
 namespace chokepoint::capture {

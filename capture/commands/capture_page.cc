@@ -9,6 +9,7 @@
 #include "base/math/units.h"
 #include "base/sys/clock.h"
 #include "capture/commands/flow_table.h"
+#include "capture/commands/units.h"
 #include "capture/packet/text.h"
 
 namespace chokepoint::capture {
@@ -16,13 +17,8 @@ namespace {
 
 constexpr std::size_t kMostDropsShown = 5;
 constexpr std::size_t kMostQueuePairsShown = 20;
-constexpr double kNsPerSecond = 1e9;
 constexpr double kMedian = 0.5;
 constexpr double kP99 = 0.99;
-
-std::string bytes_text(std::uint64_t bytes) {
-  return math::format_bytes(static_cast<double>(bytes));
-}
 
 std::string time_text(double seconds) {
   return math::format_duration(std::chrono::nanoseconds(std::llround(seconds * kNsPerSecond)));
@@ -33,7 +29,6 @@ void print_sums(std::ostream& out, const Findings& findings) {
   fmt::print(out, "{}: {} packets, {} in {}", findings.source, findings.volume.packets,
              bytes_text(findings.volume.bytes), time_text(seconds));
   if (seconds > 0) {
-    constexpr double kBits = 8;
     fmt::print(out, ", {} on average",
                math::format_rate(static_cast<double>(findings.volume.bytes) * kBits / seconds));
   }

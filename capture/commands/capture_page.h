@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "base/cli/terminal.h"
+#include "base/cli/context.h"
 #include "capture/commands/findings.h"
 
 namespace chokepoint::capture {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "capture/commands/units.h"
 #include "capture/observer/ends_text.h"
 #include "capture/packet/text.h"
 
@@ -11,7 +12,6 @@ namespace {
 
 using cli::Json;
 
-constexpr double kNsPerSecond = 1e9;
 constexpr std::uint32_t kNotTold = std::numeric_limits<std::uint32_t>::max();
 
 template <class T>

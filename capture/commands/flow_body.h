@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/math/statistics.h"
 #include "capture/flow/facts.h"
 #include "capture/flow/series.h"

@@ -8,6 +8,7 @@
 #include "base/cli/text.h"
 #include "base/math/units.h"
 #include "capture/commands/flow_words.h"
+#include "capture/commands/units.h"
 #include "capture/observer/ends_text.h"
 
 namespace chokepoint::capture {
@@ -17,9 +18,6 @@ using cli::Align;
 using cli::Cell;
 using cli::Tint;
 
-constexpr double kMega = 1e6;
-constexpr double kPercent = 100;
-constexpr double kNsPerMs = 1e6;
 constexpr int kWide = 112;       // from here on every column has room beside IPv4 addresses
 constexpr int kNumberRoom = 46;  // what the columns behind the ends take where it is narrower
 constexpr double kBadShare = 0.01;
@@ -50,10 +48,6 @@ std::string rtt_text(const RankedFlow& flow) {
              : std::string("-");
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  return math::format_bytes(static_cast<double>(bytes));
-}
-
 std::vector<Cell> row_of(const RankedFlow& flow, std::size_t most_end, bool is_wide) {
   const flow::FlowFacts& facts = flow.facts;
   std::vector<Cell> row{ends_words(facts, most_end), rate_text(flow.mbps[0]),
@@ -71,6 +65,10 @@ std::vector<Cell> row_of(const RankedFlow& flow, std::size_t most_end, bool is_w
 }
 
 }  // namespace
+
+std::string bytes_text(std::uint64_t bytes) {
+  return math::format_bytes(static_cast<double>(bytes));
+}
 
 cli::Table flow_table(const std::vector<RankedFlow>& flows, const cli::Terminal& terminal) {
   const bool is_wide = terminal.width >= kWide;

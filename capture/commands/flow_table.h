@@ -2,14 +2,17 @@
 // terminal: where that is narrow, columns and the front of addresses go. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/cli/context.h"
 #include "base/cli/table.h"
-#include "base/cli/terminal.h"
 #include "capture/commands/ranking.h"
 
 namespace chokepoint::capture {
+
+std::string bytes_text(std::uint64_t bytes);  // 1.50 GB
 
 cli::Table flow_table(const std::vector<RankedFlow>& flows, const cli::Terminal& terminal);
 

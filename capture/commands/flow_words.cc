@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/math/units.h"
+#include "capture/commands/units.h"
 #include "capture/observer/ends_text.h"
 
 namespace chokepoint::capture {
@@ -15,7 +16,6 @@ namespace {
 
 using flow::DirectionFacts;
 
-constexpr double kPercent = 100;
 constexpr double kWorthTelling = 0.01;  // of the packets, or of the time
 
 double share(std::uint64_t part, std::uint64_t whole) {

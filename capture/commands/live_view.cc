@@ -7,13 +7,11 @@
 
 #include "base/math/units.h"
 #include "capture/commands/flow_table.h"
+#include "capture/commands/units.h"
 
 namespace chokepoint::capture {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
-constexpr double kBits = 8;
-constexpr double kMega = 1e6;
 // An analyser that is busier than that has no time for a table.
 constexpr std::chrono::milliseconds kPatience{300};
 

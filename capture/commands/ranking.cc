@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "capture/commands/units.h"
+
 namespace chokepoint::capture {
 namespace {
 
 constexpr double kNsPerUs = 1e3;
-constexpr double kBits = 8;
 
 struct Candidate {
   std::uint32_t slot = 0;

@@ -34,7 +34,7 @@ Recording::Recording(std::unique_ptr<record::Writer> writer, observer::RecorderO
   options_.connections = &connections_;
 }
 
-observer::Witness* Recording::witness() {
+observer::FlowListener* Recording::listener() {
   recorders_.push_back(std::make_unique<observer::Recorder>(*writer_, options_));
   return recorders_.back().get();
 }

@@ -30,7 +30,7 @@ class Recording {
                                                  bool is_live, const cli::Context& context);
 
   // One an analyser; they live as long as the recording.
-  observer::Witness* witness();
+  observer::FlowListener* listener();
   void keep(const gloo::Collective& collective) { collectives_.keep(collective); }
 
   // What is still open, and the end of the record. An error where rows are missing.

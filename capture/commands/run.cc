@@ -142,13 +142,10 @@ Result<> RunCommand::check() const {
 }
 
 Result<run::Options> RunCommand::options(const cli::Context& context) const {
-  const auto labels = labels_of(labels_);
-  if (!labels) {
-    return std::unexpected(labels.error());
-  }
+  TRY(const auto labels, labels_of(labels_));
   run::Options options{.folder = folder_.empty() ? folder_for(context.clock.wall_ns()) : folder_,
                        .node = node_,
-                       .labels = *labels,
+                       .labels = labels,
                        .command = command_,
                        .program = context.version,
                        .packets = packets_ != "off",
@@ -171,21 +168,13 @@ Result<run::Options> RunCommand::options(const cli::Context& context) const {
 }
 
 Result<cli::ExitCode> RunCommand::run(cli::Context& context) {
-  if (const Result<> checked = check(); !checked) {
-    return std::unexpected(checked.error());
-  }
-  const Result<run::Options> wanted = options(context);
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
-  const auto every = live_interval(live_, context);
-  if (!every) {
-    return std::unexpected(every.error());
-  }
+  TRY(check());
+  TRY(const run::Options wanted, options(context));
+  TRY(const auto every, live_interval(live_, context));
   if (attaches()) {
-    return attend(*wanted, *every, context);
+    return attend(wanted, every, context);
   }
-  return repeat_ == 1 ? start(*wanted, *every, context) : repeat(*wanted, *every, context);
+  return repeat_ == 1 ? start(wanted, every, context) : repeat(wanted, every, context);
 }
 
 Result<cli::ExitCode> RunCommand::repeat(const run::Options& options,
@@ -215,27 +204,23 @@ Result<cli::ExitCode> RunCommand::start(const run::Options& options, std::chrono
   if (!output) {
     return std::unexpected(output.error());
   }
-  Result<std::unique_ptr<run::Watch>> watch = open_quietly(options, context);
-  if (!watch) {
-    return std::unexpected(watch.error());
-  }
+  TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
   Result<std::unique_ptr<job::Job>> job = job::Job::start(
-      {.command = command_, .environment = (*watch)->environment()}, *std::move(output));
+      {.command = command_, .environment = watch->environment()}, *std::move(output));
   if (!job) {
     const int code = job::exit_code_of_failed_start(job.error());
-    (*watch)->abandon(code);
+    watch->abandon(code);
     fmt::print(context.err, "chokepoint: run: {}\n", describe(job.error()));
     return static_cast<cli::ExitCode>(code);
   }
-  (*watch)->begin((*job)->selection());
+  watch->begin((*job)->selection());
   LiveNotes notes(context, every);
-  const Result<sys::ExitStatus> ended = accompany(**job, **watch, notes, context);
-  const record::WriterStatus status =
-      (*watch)->end(ended ? std::optional(ended->code) : std::nullopt);
+  const Result<sys::ExitStatus> ended = accompany(**job, *watch, notes, context);
+  const record::WriterStatus status = watch->end(ended ? std::optional(ended->code) : std::nullopt);
   if (!ended) {
     return std::unexpected(ended.error());
   }
-  tell(**watch, status, context);
+  tell(*watch, status, context);
   return static_cast<cli::ExitCode>(ended->code);
 }
 
@@ -243,22 +228,16 @@ Result<cli::ExitCode> RunCommand::attend(const run::Options& options,
                                          std::chrono::nanoseconds every,
                                          cli::Context& context) const {
   const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
-  auto attached = job::Attached::attach(selection, context.root);
-  if (!attached) {
-    return std::unexpected(attached.error());
-  }
+  TRY(auto attached, job::Attached::attach(selection, context.root));
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM, SIGHUP});
   if (!signals) {
     return std::unexpected(signals.error());
   }
-  Result<std::unique_ptr<run::Watch>> watch = open_quietly(options, context);
-  if (!watch) {
-    return std::unexpected(watch.error());
-  }
-  (*watch)->begin(selection);
+  TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
+  watch->begin(selection);
   LiveNotes notes(context, every);
-  const bool is_over = accompany(**attached, **watch, notes, context, signals->descriptor());
-  tell(**watch, (*watch)->end(std::nullopt), context);
+  const bool is_over = accompany(*attached, *watch, notes, context, signals->descriptor());
+  tell(*watch, watch->end(std::nullopt), context);
   return is_over ? cli::ExitCode::Done : cli::ExitCode::Interrupted;
 }
 

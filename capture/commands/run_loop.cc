@@ -59,13 +59,10 @@ Result<sys::ExitStatus> accompany(job::Job& job, run::Watch& watch, LiveNotes& n
   for (;;) {
     const auto descriptors = job.descriptors();
     attendance.wait({descriptors.begin(), descriptors.end()});
-    const Result<std::optional<sys::ExitStatus>> ended = job.handle(on_output);
-    if (!ended) {
-      return std::unexpected(ended.error());
-    }
-    if (*ended) {
+    TRY(const std::optional<sys::ExitStatus> ended, job.handle(on_output));
+    if (ended) {
       job.finish(on_output);
-      return **ended;
+      return *ended;
     }
   }
 }

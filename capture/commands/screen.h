@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/cli/context.h"
-#include "base/cli/terminal.h"
 
 namespace chokepoint::capture {
 

@@ -73,9 +73,7 @@ void define(cli::Flags& flags, SourceFlags& source) {
 }
 
 Result<OpenedSource> open(const SourceFlags& flags, const sys::Root& root) {
-  if (const Result<> checked = check(flags); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check(flags));
   return flags.is_live() ? open_interfaces(flags, root) : open_files(flags);
 }
 

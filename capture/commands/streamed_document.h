@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::capture {
 

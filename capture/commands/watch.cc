@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/cli/progress.h"
+#include "base/cli/context.h"
 #include "capture/commands/live_view.h"
 
 namespace chokepoint::capture {

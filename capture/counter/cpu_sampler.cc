@@ -10,7 +10,7 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr const char* kSource = "/proc/stat";
+constexpr const char* kProcStatSource = "/proc/stat";
 constexpr std::size_t kMostCores = 8;  // that get a row at a time, by each of the two measures
 
 // The kernel counts in ticks that programs see as hundredths of a second.
@@ -20,7 +20,7 @@ std::uint64_t ns_of(std::int64_t ticks) {
 }
 
 SeriesName series(std::string_view name, std::string subject) {
-  return {std::string(name), std::move(subject), "ns", kSource};
+  return {std::string(name), std::move(subject), "ns", kProcStatSource};
 }
 
 // Which cores grew most by one measure, in the order of `now`.

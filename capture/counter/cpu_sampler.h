@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "base/host/cpu_time.h"
+#include "base/host/cpu.h"
 #include "base/sys/root.h"
 #include "capture/counter/kept_file.h"
 #include "capture/counter/sampler.h"

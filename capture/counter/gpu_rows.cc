@@ -1,21 +1,18 @@
 #include "capture/counter/gpu_rows.h"
 
 #include "base/record/names.h"
+#include "capture/counter/pcie_sampler.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr const char* kSource = "NVML";
+constexpr const char* kNvmlSource = "NVML";
 constexpr double kPercentTolerance = 2;
 constexpr double kRateToleranceBytesPerS = 10e6;
-constexpr double kMemoryToleranceBytes = 64 << 20;
+constexpr double kGpuMemoryToleranceBytes = 64 << 20;
 constexpr double kClockToleranceMhz = 30;
 constexpr double kTemperatureToleranceC = 2;
 constexpr double kPowerToleranceW = 20;
-
-// From here on a GPU is at work, so that its link is as good as it gets.
-constexpr double kBusyPercent = 10;
-constexpr double kBusyBytesPerS = 10e6;
 
 class Rows {
  public:
@@ -31,7 +28,7 @@ class Rows {
 
  private:
   SeriesName series(std::string_view name, const char* unit) const {
-    return {std::string(name), gpu_.address, unit, kSource};
+    return {std::string(name), gpu_.address, unit, kNvmlSource};
   }
   void share(std::string_view name, const char* unit, std::optional<double> value,
              double tolerance) {
@@ -62,7 +59,7 @@ class Rows {
     rate(record::kGpuPcieReceived, gpu_.pcie_received_bytes_per_s);
     rate(record::kGpuNvlinkSent, gpu_.nvlink_sent_bytes_per_s);
     rate(record::kGpuNvlinkReceived, gpu_.nvlink_received_bytes_per_s);
-    level(record::kGpuMemory, "bytes", gpu_.memory_bytes, kMemoryToleranceBytes);
+    level(record::kGpuMemory, "bytes", gpu_.memory_bytes, kGpuMemoryToleranceBytes);
   }
   void write_clocks() {
     level(record::kGpuClock, "mhz", gpu_.clock_mhz, kClockToleranceMhz);

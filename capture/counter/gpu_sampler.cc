@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/host/gpu_throttle.h"
+#include "base/host/gpu.h"
 #include "base/record/names.h"
 #include "capture/counter/gpu_rows.h"
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/host/gpu_state.h"
+#include "base/host/gpu.h"
 #include "base/sys/library.h"
 #include "capture/counter/gpm.h"
 #include "capture/counter/nvlink.h"

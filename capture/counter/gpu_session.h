@@ -35,7 +35,7 @@ struct GpuReading {
   std::optional<double> temperature_c = {};
   std::optional<double> power_w = {};
   std::optional<double> power_limit_w = {};
-  std::optional<std::uint64_t> throttle_reasons = {};  // NVML's bits, base/host/gpu_throttle.h
+  std::optional<std::uint64_t> throttle_reasons = {};  // NVML's bits, base/host/gpu.h
   std::optional<double> pcie_generation = {};          // of its own link, now
   std::optional<double> pcie_width = {};
   std::optional<double> pcie_max_generation = {};  // what GPU and slot can do

@@ -11,9 +11,8 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/class/net/";
-constexpr std::size_t kMostAtATime = 8;
-constexpr std::size_t kMostKept = 64;  // files that stay open
+constexpr std::size_t kMostLinksAtATime = 8;
+constexpr std::size_t kMostOpenLinkFiles = 64;
 
 // "unknown" is what interfaces say that have no carrier to lose: dummies, tunnels.
 bool is_up(const std::string& state) { return state == "up" || state == "unknown"; }
@@ -32,13 +31,14 @@ std::string mbps_json(std::optional<std::int64_t> speed) {
 
 // Those that are gone are forgotten; the interface's own counters tell that it went.
 void LinkSampler::list(std::int64_t now_ns) {
-  const std::vector<std::string> names = root_.list(kFolder);
+  const std::vector<std::string> names = root_.list(kInterfacesFolder);
   std::erase_if(links_,
                 [&](const auto& entry) { return !std::ranges::binary_search(names, entry.first); });
   for (const std::string& name : names) {
     if (name != "lo" && !links_.contains(name)) {
-      const std::string path = fmt::format("{}{}/operstate", kFolder, name);
-      links_.try_emplace(name, Link{.file = KeptFile(root_, path, links_.size() < kMostKept)});
+      const std::string path = fmt::format("{}/{}/operstate", kInterfacesFolder, name);
+      links_.try_emplace(name,
+                         Link{.file = KeptFile(root_, path, links_.size() < kMostOpenLinkFiles)});
     }
   }
   listed_ns_ = now_ns;
@@ -46,7 +46,7 @@ void LinkSampler::list(std::int64_t now_ns) {
 
 void LinkSampler::look_at_speed(const std::string& name, Link& link, std::int64_t now_ns,
                                 Sink& sink) const {
-  const std::string folder = fmt::format("{}{}", kFolder, name);
+  const std::string folder = fmt::format("{}/{}", kInterfacesFolder, name);
   link.speed_read_ns = now_ns;
   if (link.speed == nullptr) {
     link.speed = &sink.level({std::string(record::kNicSpeed), name, "mbps", folder + "/speed"});
@@ -72,7 +72,7 @@ void LinkSampler::look_at_speed(const std::string& name, Link& link, std::int64_
 // Whether somebody wants it up: an interface that is down although it is wanted lost its carrier.
 bool LinkSampler::is_enabled(const std::string& name) const {
   constexpr unsigned long kUp = 1;  // IFF_UP
-  const auto flags = root_.text(fmt::format("{}{}/flags", kFolder, name));
+  const auto flags = root_.text(fmt::format("{}/{}/flags", kInterfacesFolder, name));
   return !flags || (std::strtoul(flags->c_str(), nullptr, 16) & kUp) != 0;
 }
 
@@ -98,7 +98,7 @@ void LinkSampler::sample(const Moment& moment, Sink& sink) {
   if (listed_ns_ == INT64_MIN || moment.now_ns - listed_ns_ >= slow_interval_ns_) {
     list(moment.now_ns);
   }
-  for (std::size_t i = 0; i < std::min(kMostAtATime, links_.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostLinksAtATime, links_.size()); ++i) {
     auto next = links_.upper_bound(last_);
     next = next == links_.end() ? links_.begin() : next;
     look_at(next->first, next->second, moment.now_ns, sink);

@@ -9,7 +9,7 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr const char* kSource = "/proc/net/dev";
+constexpr const char* kNetDevSource = "/proc/net/dev";
 constexpr std::size_t kMostBusy = 16;  // interfaces that get rows of one reading
 
 struct Measure {
@@ -48,7 +48,7 @@ NicSampler::Interface& NicSampler::interface_of(const std::string& name, std::in
   for (std::size_t i = 0; !is_known && i < kMeasures; ++i) {
     const Measure& measure = kMeasured.at(i);
     interface.counters.at(i) =
-        &sink.counter({std::string(measure.name), name, measure.unit, kSource}, Keep::Always);
+        &sink.counter({std::string(measure.name), name, measure.unit, kNetDevSource}, Keep::Always);
   }
   if (!interface.is_here && !is_first_) {
     sink.event(now_ns, record::kInterfaceCame, name, "{}");

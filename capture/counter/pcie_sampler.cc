@@ -7,13 +7,7 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr std::string_view kInterfaces = "/sys/class/net";
 constexpr std::string_view kDevices = "/sys/bus/pci/devices";
-constexpr std::int64_t kFindAgainNs = 10'000'000'000;
-
-// From here on a card is at work, so that its link is as good as it gets.
-constexpr double kBusyBytesPerS = 10e6;
-constexpr double kBusyPercent = 10;
 
 bool is_busy(const std::string& subject, bool is_nic, const Sink& sink) {
   if (is_nic) {
@@ -27,8 +21,8 @@ bool is_busy(const std::string& subject, bool is_nic, const Sink& sink) {
 }  // namespace
 
 void PcieSampler::find_nics() {
-  for (const std::string& name : root_.list(kInterfaces)) {
-    const auto device = root_.resolve(fmt::format("{}/{}/device", kInterfaces, name));
+  for (const std::string& name : root_.list(kInterfacesFolder)) {
+    const auto device = root_.resolve(fmt::format("{}/{}/device", kInterfacesFolder, name));
     if (const auto address = device ? host::pci_address_in(*device) : std::nullopt) {
       cards_.push_back({name, *address, true});
     }

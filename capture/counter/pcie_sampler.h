@@ -14,6 +14,10 @@
 
 namespace chokepoint::capture::counter {
 
+// From here on a card is at work, so that its link is as good as it gets.
+inline constexpr double kBusyBytesPerS = 10e6;
+inline constexpr double kBusyPercent = 10;
+
 class PcieSampler final : public Sampler {
  public:
   explicit PcieSampler(sys::Root root) : root_(std::move(root)) {}

@@ -8,8 +8,8 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr double kMemoryToleranceBytes = 4 << 20;
-constexpr std::size_t kMostKept = 64;  // files that stay open
+constexpr double kProcessMemoryToleranceBytes = 4 << 20;
+constexpr std::size_t kMostOpenProcessFiles = 64;
 constexpr const char* kOwnStat = "/proc/self/stat";
 
 }  // namespace
@@ -23,10 +23,10 @@ ProcessSampler::Known& ProcessSampler::known(const job::JobProcess& process, Sin
   const std::string source = fmt::format("/proc/{}/stat", process.pid);
   Known fresh{
       .start_ticks = process.start_ticks,
-      .stat = KeptFile(root_, source, known_.size() < kMostKept),
+      .stat = KeptFile(root_, source, known_.size() < kMostOpenProcessFiles),
       .cpu = &sink.counter({std::string(record::kProcessCpu), subject, "ns", source}, Keep::Always),
       .memory = &sink.level({std::string(record::kProcessMemory), subject, "bytes", source},
-                            kMemoryToleranceBytes)};
+                            kProcessMemoryToleranceBytes)};
   fresh.cpu->restart();
   return known_.insert_or_assign(process.pid, std::move(fresh)).first->second;
 }
@@ -57,7 +57,7 @@ void OwnSampler::sample(const Moment& moment, Sink& sink) {
   }
   sink.counter({std::string(record::kOwnCpu), "", "ns", kOwnStat}, Keep::Always)
       .see(moment.now_ns, stat->cpu_ns);
-  sink.level({std::string(record::kOwnMemory), "", "bytes", kOwnStat}, kMemoryToleranceBytes)
+  sink.level({std::string(record::kOwnMemory), "", "bytes", kOwnStat}, kProcessMemoryToleranceBytes)
       .see(moment.now_ns, static_cast<double>(stat->memory_bytes));
   if (!first_ns_) {
     first_ns_ = moment.now_ns;

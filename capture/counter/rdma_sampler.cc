@@ -5,14 +5,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/host/words.h"
+#include "base/host/kernel_text.h"
 #include "base/record/names.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/class/infiniband";
-constexpr std::int64_t kFindAgainNs = 10'000'000'000;
+constexpr std::string_view kRdmaFolder = "/sys/class/infiniband";
 
 std::string unit_name(std::string_view common) {
   return common.ends_with("_bytes") ? "bytes" : common.ends_with("_packets") ? "packets" : "count";
@@ -35,8 +34,8 @@ void RdmaSampler::keep(std::vector<host::RdmaCounter> found, const std::string& 
 
 void RdmaSampler::find(Sink& sink) {
   sources_.clear();
-  for (const std::string& device : root_.list(kFolder)) {
-    for (const std::string& port : root_.list(fmt::format("{}/{}/ports", kFolder, device))) {
+  for (const std::string& device : root_.list(kRdmaFolder)) {
+    for (const std::string& port : root_.list(fmt::format("{}/{}/ports", kRdmaFolder, device))) {
       if (const std::optional<std::int64_t> number = host::number_of(port)) {
         keep(host::find_rdma_counters(root_, device, static_cast<int>(*number)),
              fmt::format("{}/{}", device, port), sink);

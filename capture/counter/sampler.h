@@ -4,12 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "capture/counter/sink.h"
 #include "capture/counter/watcher.h"
 #include "capture/job/process.h"
 
 namespace chokepoint::capture::counter {
+
+inline constexpr std::string_view kInterfacesFolder = "/sys/class/net";
+// How often devices are looked for that came or went.
+inline constexpr std::int64_t kFindAgainNs = 10'000'000'000;
 
 struct Moment {
   std::int64_t now_ns = 0;

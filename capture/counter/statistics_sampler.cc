@@ -12,8 +12,6 @@ namespace {
 
 using host::common_statistic;
 
-constexpr std::string_view kFolder = "/sys/class/net";
-constexpr std::int64_t kFindAgainNs = 10'000'000'000;
 constexpr std::size_t kMostStatistics = 256;  // an interface, of those that tell something
 
 const char* unit_of(std::string_view name) {
@@ -49,8 +47,8 @@ StatisticsSampler::Interface StatisticsSampler::learn(const std::string& name, S
 // Names are learned anew, too: a driver that is given more queues has more of them.
 void StatisticsSampler::find(Sink& sink) {
   interfaces_.clear();
-  for (const std::string& name : root_.list(kFolder)) {
-    if (root_.exists(fmt::format("{}/{}/device", kFolder, name))) {
+  for (const std::string& name : root_.list(kInterfacesFolder)) {
+    if (root_.exists(fmt::format("{}/{}/device", kInterfacesFolder, name))) {
       interfaces_[name] = learn(name, sink);
     }
   }

@@ -14,8 +14,8 @@ namespace {
 constexpr int kMostTold = 12;           // names a process that get series
 constexpr std::size_t kMostNames = 64;  // names a process that are told apart at all
 constexpr std::uint64_t kWorthTellingNs = 50'000'000;
-constexpr std::size_t kMostAtATime = 160;  // threads
-constexpr std::size_t kMostKept = 384;     // files that stay open
+constexpr std::size_t kMostThreadsAtATime = 160;
+constexpr std::size_t kMostOpenThreadFiles = 384;
 constexpr std::int64_t kListAgainNs = 1'000'000'000;
 constexpr double kLeastShare = 0.005;  // of a core: less gets no row of its own
 
@@ -198,7 +198,7 @@ void ThreadSampler::list(Process& process, pid_t pid, std::int64_t now_ns) {
     if (tid == 0 || process.threads.contains(tid)) {
       continue;
     }
-    const bool is_kept = kept_files_++ < kMostKept;
+    const bool is_kept = kept_files_++ < kMostOpenThreadFiles;
     process.threads.emplace(
         tid, Thread{.file = KeptFile(root_, path_of(pid, tid, "schedstat"), is_kept)});
   }
@@ -234,7 +234,7 @@ void ThreadSampler::forget_processes(const job::JobProcesses& processes) {
 void ThreadSampler::sample(const Moment& moment, Sink& sink) {
   forget_processes(moment.processes);
   std::size_t threads = 0;
-  for (std::size_t i = 0; i < moment.processes.size() && threads < kMostAtATime; ++i) {
+  for (std::size_t i = 0; i < moment.processes.size() && threads < kMostThreadsAtATime; ++i) {
     const job::JobProcess& process = moment.processes[next_++ % moment.processes.size()];
     look_at(process, moment.now_ns, sink);
     threads += processes_[process.pid].threads.size();

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/host/gpu_throttle.h"
+#include "base/host/gpu.h"
 #include "base/record/names.h"
 
 namespace chokepoint::capture::counter {

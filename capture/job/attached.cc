@@ -64,9 +64,7 @@ Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& roo
   if (!process) {
     return fail(from_errno(errno, "watch", subject));
   }
-  if (const Result<> may = may_watch(pid, root); !may) {
-    return std::unexpected(may.error());
-  }
+  TRY(may_watch(pid, root));
   return std::make_unique<AttachedProcess>(std::move(process));
 }
 

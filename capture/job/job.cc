@@ -81,9 +81,7 @@ Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output
   if (!signals) {
     return std::unexpected(signals.error());
   }
-  if (const Result<> adopted = sys::adopt_orphans(); !adopted) {
-    return std::unexpected(adopted.error());
-  }
+  TRY(sys::adopt_orphans());
   Terminal terminal = Terminal::controlling();
   const bool gets_terminal = terminal.is_ours() && is_alone_in_group();
   spawn.terminal = gets_terminal ? terminal.descriptor() : -1;

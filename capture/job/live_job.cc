@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "capture/job/process.h"
+
 namespace chokepoint::capture::job {
 namespace {
-
-constexpr int kSignalBase = 128;
 
 sys::ExitStatus status_of(const siginfo_t& child) {
   if (child.si_code == CLD_EXITED) {

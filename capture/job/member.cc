@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/record/session.h"
+#include "base/record/schema.h"
 
 namespace chokepoint::capture::job {
 namespace {
@@ -16,7 +16,6 @@ constexpr std::size_t kLongestCommand = 512;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 // What /proc/uptime's hundredths and our two looks at clocks may differ by.
 constexpr std::int64_t kSameClockNs = 100'000'000;
-constexpr int kSignalBase = 128;
 
 std::string path_of(pid_t pid, const char* file) {
   return "/proc/" + std::to_string(pid) + "/" + file;

@@ -72,10 +72,7 @@ Result<> join_by_terminal(OutputChannel& channel) {
 Result<OutputChannel> open_channel(Stream stream, int destination) {
   OutputChannel channel{.stream = stream, .destination = destination};
   channel.is_terminal = isatty(destination) == 1;
-  const Result<> joined = channel.is_terminal ? join_by_terminal(channel) : join_by_pipe(channel);
-  if (!joined) {
-    return std::unexpected(joined.error());
-  }
+  TRY(channel.is_terminal ? join_by_terminal(channel) : join_by_pipe(channel));
   return channel;
 }
 

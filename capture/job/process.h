@@ -14,6 +14,9 @@ namespace chokepoint::capture::job {
 
 using host::Rank;
 
+// What shells add to a signal's number to tell of it as an exit code.
+inline constexpr int kSignalBase = 128;
+
 struct JobProcess {
   pid_t pid = 0;
   pid_t parent = 0;

@@ -38,11 +38,8 @@ Relay::Relay(pid_t pid, Stream stream, sys::Descriptor socket)
       buffer_(std::make_unique<char[]>(kLargestPiece)) {}
 
 Result<Relay> Relay::start(OutputChannel& channel, const sys::Clock& clock) {
-  Result<std::array<sys::Descriptor, 2>> sockets = open_sockets();
-  if (!sockets) {
-    return std::unexpected(sockets.error());
-  }
-  auto& [own, theirs] = *sockets;
+  TRY(auto sockets, open_sockets());
+  auto& [own, theirs] = sockets;
   // So that none strikes the relay before it is deaf to it.
   const sys::SignalsHeld held;
   const pid_t pid = fork();

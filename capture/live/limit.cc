@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "capture/live/line.h"
+#include "capture/live/words.h"
 
 namespace chokepoint::capture::live {
 namespace {
 
-constexpr double kPercent = 100;
 // Below that the senders mostly have nothing to send: what holds the job lies elsewhere.
 constexpr double kHardlyBusy = 0.1;
 constexpr double kFullPercent = 85;  // of a core or a thread: next to nothing is left of it

@@ -15,9 +15,6 @@ using prometheus::MetricType;
 using Families = std::vector<MetricFamily>;
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-constexpr double kPercent = 100;
-constexpr double kMsPerSecond = 1e3;
-
 struct Sample {
   double value = 0;
   Labels labels = {};

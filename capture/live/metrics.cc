@@ -42,10 +42,10 @@ class Newest final : public prometheus::Collectable {
 // knocks; a job's end does not wait for that.
 void stop(std::unique_ptr<prometheus::Exposer> exposer, const net::Endpoint& knock_at) {
   const std::jthread knocking([&](const std::stop_token& ended) {
-    constexpr std::chrono::milliseconds kBetween{5};
+    constexpr std::chrono::milliseconds kPause{5};
     while (!ended.stop_requested()) {
-      (void)net::connect(knock_at, {}, net::Patience::of(kBetween));
-      std::this_thread::sleep_for(kBetween);
+      (void)net::connect(knock_at, {}, net::Patience::of(kPause));
+      std::this_thread::sleep_for(kPause);
     }
   });
   exposer.reset();
@@ -85,17 +85,12 @@ Result<> Metrics::check(const std::string& address) {
 }
 
 Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address) {
-  const auto endpoint = parse_metrics_address(address);
-  if (!endpoint) {
-    return fail(endpoint.error());
-  }
+  TRY(const auto endpoint, parse_metrics_address(address));
   // The library only tells that it failed.
-  if (const auto free = try_to_listen(*endpoint); !free) {
-    return fail(free.error());
-  }
+  TRY(try_to_listen(endpoint));
   const sys::SignalsHeld held;
   try {
-    return std::make_unique<ServedMetrics>(*endpoint);
+    return std::make_unique<ServedMetrics>(endpoint);
   } catch (const std::exception& exception) {
     return fail(ErrorKind::Io, "--metrics", address, exception.what());
   }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/net/resolve.h"
+#include "base/net/address.h"
 #include "base/net/socket.h"
 
 namespace chokepoint::capture::live {
@@ -50,11 +50,8 @@ Result<net::Endpoint> parse_metrics_address(const std::string& text) {
   if (host.empty()) {
     host = "0.0.0.0";
   }
-  const auto address = address_of(text, host);
-  if (!address) {
-    return fail(address.error());
-  }
-  return net::Endpoint{*address, *port};
+  TRY(const auto address, address_of(text, host));
+  return net::Endpoint{address, *port};
 }
 
 Result<> try_to_listen(const net::Endpoint& endpoint) {

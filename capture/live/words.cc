@@ -7,7 +7,6 @@
 namespace chokepoint::capture::live {
 namespace {
 
-constexpr double kMsPerSecond = 1e3;
 constexpr double kMbpsPerGbps = 1e3;
 constexpr double kInMs = 1e4;    // longer steps are told in seconds
 constexpr double kInMbps = 1e4;  // faster ones in Gb/s
@@ -58,7 +57,6 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
-  constexpr double kPercent = 100;
   constexpr double kLeast = 0.01;
   const double percent =
       whole == 0 ? 0 : kPercent * static_cast<double>(part) / static_cast<double>(whole);

@@ -12,7 +12,7 @@ constexpr std::int64_t kAheadNs = 1'000'000'000;  // more than that nobody's clo
 constexpr std::uint64_t kMostNs = std::uint64_t{1} << 62U;
 constexpr std::uint64_t kSends = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kMostChannels = 64;
-constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMostMemberRanks = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56U;
 
 std::optional<std::int64_t> moment(std::uint64_t word, std::int64_t now_ns) {
@@ -72,7 +72,8 @@ void Assembly::take(const Entry& entry, std::int64_t now_ns) {
 
 void Assembly::take_member(const Entry& entry) {
   const std::uint64_t ranks = entry.at(word::kRanks);
-  if (ranks > kMostRanks || entry.at(word::kRank) >= ranks || entry.at(word::kNodes) > ranks) {
+  if (ranks > kMostMemberRanks || entry.at(word::kRank) >= ranks ||
+      entry.at(word::kNodes) > ranks) {
     ++senseless_;
     return;
   }

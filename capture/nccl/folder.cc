@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <string>
 
-#include "base/sys/named_folders.h"
+#include "base/sys/root.h"
 #include "capture/nccl/ring/layout.h"
 
 namespace chokepoint::capture::nccl {

@@ -10,7 +10,7 @@ using record::Figure;
 
 constexpr std::int64_t kPromptNs = 1'000'000;  // sent so soon after it was received: passed on
 constexpr std::size_t kMostPairs = 65'536;
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 15U;
+constexpr std::int64_t kMostNumberedRanks = std::int64_t{1} << 15U;
 
 CollectiveKind kind_of(Function function) {
   switch (function) {
@@ -181,7 +181,8 @@ std::int64_t Rows::next_between(std::int64_t communicator, std::int64_t from, st
     messages_.clear();
   }
   const std::int64_t number = messages_[pair]++;
-  return ((from % kMostRanks) * kMostRanks + to % kMostRanks) << kBits | number;
+  return ((from % kMostNumberedRanks) * kMostNumberedRanks + to % kMostNumberedRanks) << kBits |
+         number;
 }
 
 }  // namespace chokepoint::capture::nccl

@@ -2,8 +2,8 @@
 
 namespace chokepoint::capture::observer {
 
-Analyser::Analyser(const flow::Limits& limits, const Course& course, GlooLedger& ledger,
-                   Witness* witness)
+Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& course, GlooLedger& ledger,
+                   FlowListener* listener)
     : engine_(limits),
       gloo_(ledger,
             [this](std::uint32_t slot, std::uint32_t connection) {
@@ -12,7 +12,7 @@ Analyser::Analyser(const flow::Limits& limits, const Course& course, GlooLedger&
               }
             }),
       course_(course),
-      witness_(witness) {
+      witness_(listener) {
   if (witness_ != nullptr) {
     engine_.on_fold([this](std::uint32_t slot, const flow::FlowFacts& facts) {
       marks_.end(slot);

@@ -20,9 +20,9 @@ namespace chokepoint::capture::observer {
 class Analyser;
 
 // Somebody who wants to know as it happens: the record. Called on the analyser's thread.
-class Witness {
+class FlowListener {
  public:
-  virtual ~Witness() = default;
+  virtual ~FlowListener() = default;
   // The first analyser's alone is told.
   virtual void on_drop(Analyser& analyser, const source::Drop& drop) = 0;
   // A flow is about to make room for another.
@@ -35,8 +35,9 @@ class Witness {
 
 class Analyser {
  public:
-  // The witness may be null. What is given outlives the analyser.
-  Analyser(const flow::Limits& limits, const Course& course, GlooLedger& ledger, Witness* witness);
+  // The listener may be null. What is given outlives the analyser.
+  Analyser(const flow::Limits& limits, const CaptureProgress& course, GlooLedger& ledger,
+           FlowListener* listener);
   Analyser(const Analyser&) = delete;
   Analyser& operator=(const Analyser&) = delete;
 
@@ -67,11 +68,11 @@ class Analyser {
   const flow::Engine& engine() const { return engine_; }
   const roce::Tracker& roce() const { return roce_; }
   const Others& others() const { return others_; }
-  const Course& course() const { return course_; }
-  Pulse& pulse() { return pulse_; }
+  const CaptureProgress& course() const { return course_; }
+  TrafficBins& pulse() { return pulse_; }
   FlowMarks& marks() { return marks_; }
   std::int64_t time_ns() const { return time_ns_; }  // of the newest packet; 0 before the first
-  Errands& errands() { return errands_; }
+  ThreadTasks& tasks() { return errands_; }
 
  private:
   void take_roce(const packet::Packet& packet) {
@@ -87,11 +88,11 @@ class Analyser {
   GlooWatch gloo_;
   roce::Tracker roce_;
   Others others_;
-  Pulse pulse_;
+  TrafficBins pulse_;
   FlowMarks marks_;
-  Errands errands_;
-  const Course& course_;
-  Witness* witness_;
+  ThreadTasks errands_;
+  const CaptureProgress& course_;
+  FlowListener* witness_;
   std::int64_t time_ns_ = 0;
 };
 

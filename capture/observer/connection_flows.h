@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/record/figure.h"
+#include "base/record/samples.h"
 #include "capture/gloo/collectives.h"
 
 namespace chokepoint::capture::observer {

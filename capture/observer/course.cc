@@ -12,7 +12,7 @@ constexpr double kNsPerSecond = 1e9;
 
 double Progress::seconds() const { return static_cast<double>(last_ns - first_ns) / kNsPerSecond; }
 
-void Course::take(const source::Batch& batch) {
+void CaptureProgress::take(const source::Batch& batch) {
   std::uint64_t bytes = 0;
   for (const packet::Frame& frame : batch.frames) {
     bytes += frame.frame_bytes - packet::made_up_bytes(frame.link_type);
@@ -33,7 +33,7 @@ void Course::take(const source::Batch& batch) {
   progress_.frame_bytes += bytes;
 }
 
-void Course::take(const std::vector<source::Interface>& interfaces) {
+void CaptureProgress::take(const std::vector<source::Interface>& interfaces) {
   // Only this thread changes them.
   if (interfaces.size() != interfaces_.size()) {
     const std::lock_guard lock(mutex_);
@@ -41,27 +41,27 @@ void Course::take(const std::vector<source::Interface>& interfaces) {
   }
 }
 
-Progress Course::progress() const {
+Progress CaptureProgress::progress() const {
   const std::lock_guard lock(mutex_);
   return progress_;
 }
 
-std::vector<source::Drop> Course::drops() const {
+std::vector<source::Drop> CaptureProgress::drops() const {
   const std::lock_guard lock(mutex_);
   return drops_;
 }
 
-std::vector<source::Interface> Course::interfaces() const {
+std::vector<source::Interface> CaptureProgress::interfaces() const {
   const std::lock_guard lock(mutex_);
   return interfaces_;
 }
 
-std::string Course::interface_name(std::uint32_t index) const {
+std::string CaptureProgress::interface_name(std::uint32_t index) const {
   const std::lock_guard lock(mutex_);
   return index < interfaces_.size() ? interfaces_[index].name : std::string();
 }
 
-void Course::keep(const source::Drop& drop) {
+void CaptureProgress::keep(const source::Drop& drop) {
   progress_.dropped_by_kernel += drop.by_kernel;
   progress_.dropped_by_interface += drop.by_interface;
   if (drops_.size() < kMostDrops) {

@@ -23,7 +23,7 @@ struct Progress {
   double seconds() const;
 };
 
-class Course {
+class CaptureProgress {
  public:
   // The reading thread.
   void take(const source::Batch& batch);

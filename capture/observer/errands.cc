@@ -2,7 +2,7 @@
 
 namespace chokepoint::capture::observer {
 
-bool Errands::ask(const Work& work, std::chrono::milliseconds patience) {
+bool ThreadTasks::ask(const Work& work, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   work_ = &work;
   is_asked_ = true;
@@ -12,7 +12,7 @@ bool Errands::ask(const Work& work, std::chrono::milliseconds patience) {
   return is_done;
 }
 
-void Errands::run_asked() {
+void ThreadTasks::run_asked() {
   const std::lock_guard lock(mutex_);
   if (work_ != nullptr) {
     (*work_)();

@@ -11,7 +11,7 @@
 
 namespace chokepoint::capture::observer {
 
-class Errands {
+class ThreadTasks {
  public:
   using Work = std::function<void()>;
 

@@ -23,17 +23,18 @@ flow::Limits share_of(flow::Limits limits, std::size_t analysers) {
 
 Result<std::unique_ptr<Observer>> Observer::make(std::unique_ptr<source::Source> source,
                                                  const Settings& settings,
-                                                 const WitnessOf& witness_of, Keep keep) {
+                                                 const FlowListenerFactory& listener_factory,
+                                                 Keep keep) {
   sys::Descriptor over(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!over) {
     return chokepoint::fail(from_errno(errno, "open", "eventfd"));
   }
-  return std::unique_ptr<Observer>(
-      new Observer(std::move(source), settings, witness_of, std::move(keep), std::move(over)));
+  return std::unique_ptr<Observer>(new Observer(std::move(source), settings, listener_factory,
+                                                std::move(keep), std::move(over)));
 }
 
 Observer::Observer(std::unique_ptr<source::Source> source, const Settings& settings,
-                   const WitnessOf& witness_of, Keep keep, sys::Descriptor over)
+                   const FlowListenerFactory& listener_factory, Keep keep, sys::Descriptor over)
     : source_(std::move(source)),
       settings_(settings),
       keep_(std::move(keep)),
@@ -42,11 +43,12 @@ Observer::Observer(std::unique_ptr<source::Source> source, const Settings& setti
       over_(std::move(over)) {
   const std::size_t analysers = std::max<std::size_t>(settings.threads, 2) - 1;
   for (std::size_t i = 0; i < analysers; ++i) {
-    analysers_.push_back(std::make_unique<Analyser>(share_of(settings.limits, analysers), course_,
-                                                    gloo_, witness_of ? witness_of(i) : nullptr));
+    analysers_.push_back(
+        std::make_unique<Analyser>(share_of(settings.limits, analysers), course_, gloo_,
+                                   listener_factory ? listener_factory(i) : nullptr));
   }
   if (settings.threads > 1) {
-    relay_ = std::make_unique<Relay<Parcel>>(kParcels, analysers);
+    relay_ = std::make_unique<Relay<PacketBatch>>(kParcels, analysers);
   }
 }
 
@@ -97,7 +99,7 @@ bool Observer::inspect(const std::function<void(const Analyser& analyser)>& look
   for (const std::unique_ptr<Analyser>& analyser : analysers_) {
     if (running_ == 0) {
       look(*analyser);
-    } else if (!analyser->errands().ask([&] { look(*analyser); }, patience)) {
+    } else if (!analyser->tasks().ask([&] { look(*analyser); }, patience)) {
       return false;
     }
   }
@@ -125,7 +127,7 @@ void Observer::read_and_analyse() {
 
 void Observer::read_for_others() {
   for (bool more = true; more;) {
-    Parcel& parcel = relay_->fill();
+    PacketBatch& parcel = relay_->fill();
     more = read(parcel.batch);
     parcel.decode(decoder_, analysers_.size());
     relay_->give();
@@ -137,7 +139,7 @@ void Observer::read_for_others() {
 void Observer::analyse(std::size_t index) {
   Analyser& analyser = *analysers_[index];
   const bool is_alone = analysers_.size() == 1;
-  while (const Parcel* parcel = relay_->next(index)) {
+  while (const PacketBatch* parcel = relay_->next(index)) {
     for (std::size_t i = 0; i < parcel->batch.frames.size(); ++i) {
       if (is_alone || parcel->owners[i] == index) {
         analyser.take(parcel->packets[i]);

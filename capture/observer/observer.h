@@ -47,14 +47,15 @@ struct Settings {
 // ends the observation.
 using Keep = std::function<Result<>(const source::Batch& batch,
                                     const std::vector<source::Interface>& interfaces)>;
-// One an analyser; null for none. The witness outlives the observer.
-using WitnessOf = std::function<Witness*(std::size_t analyser)>;
+// One an analyser; null for none. The listener outlives the observer.
+using FlowListenerFactory = std::function<FlowListener*(std::size_t analyser)>;
 
 class Observer {
  public:
   static Result<std::unique_ptr<Observer>> make(std::unique_ptr<source::Source> source,
                                                 const Settings& settings,
-                                                const WitnessOf& witness_of = {}, Keep keep = {});
+                                                const FlowListenerFactory& listener_factory = {},
+                                                Keep keep = {});
   ~Observer();  // stops and joins
 
   void start();
@@ -73,12 +74,12 @@ class Observer {
   const std::vector<std::unique_ptr<Analyser>>& analysers() const { return analysers_; }
   std::vector<std::string> remarks() const { return source_->remarks(); }
 
-  const Course& course() const { return course_; }
+  const CaptureProgress& course() const { return course_; }
   const GlooLedger& gloo() const { return gloo_; }
 
  private:
   Observer(std::unique_ptr<source::Source> source, const Settings& settings,
-           const WitnessOf& witness_of, Keep keep, sys::Descriptor over);
+           const FlowListenerFactory& listener_factory, Keep keep, sys::Descriptor over);
 
   void begin(const char* name, std::function<void()> work);
   void read_and_analyse();
@@ -95,10 +96,10 @@ class Observer {
   Settings settings_;
   Keep keep_;
   packet::Decoder decoder_;
-  Course course_;
+  CaptureProgress course_;
   GlooLedger gloo_;
   std::vector<std::unique_ptr<Analyser>> analysers_;
-  std::unique_ptr<Relay<Parcel>> relay_;
+  std::unique_ptr<Relay<PacketBatch>> relay_;
   std::vector<std::thread> threads_;
   std::atomic<std::size_t> running_ = 0;
   std::atomic<bool> stop_ = false;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 
 namespace chokepoint::capture::observer {
 namespace {

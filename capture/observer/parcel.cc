@@ -4,7 +4,7 @@
 
 namespace chokepoint::capture::observer {
 
-void Parcel::decode(packet::Decoder& decoder, std::size_t analysers) {
+void PacketBatch::decode(packet::Decoder& decoder, std::size_t analysers) {
   const std::size_t count = batch.frames.size();
   if (packets.size() < count) {
     packets.resize(count);

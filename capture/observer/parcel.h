@@ -12,7 +12,7 @@
 
 namespace chokepoint::capture::observer {
 
-struct Parcel {
+struct PacketBatch {
   source::Batch batch = {};
   std::vector<packet::Packet> packets = {};  // as many as frames, or more: never made smaller
   std::vector<std::uint8_t> owners = {};     // the analyser of each; only where there are several

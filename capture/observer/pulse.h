@@ -13,7 +13,7 @@ struct Beat {
   std::uint64_t bytes = 0;
 };
 
-class Pulse {
+class TrafficBins {
  public:
   void mark(std::uint32_t slot, bool is_job) {
     if (slot >= is_job_.size()) {

@@ -30,7 +30,7 @@ struct RecorderOptions {
   ConnectionFlows* connections = nullptr;  // null: nobody asks
 };
 
-class Recorder final : public Witness {
+class Recorder final : public FlowListener {
  public:
   // The writer outlives the recorder.
   Recorder(record::Writer& writer, const RecorderOptions& options);

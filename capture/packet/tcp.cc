@@ -6,7 +6,7 @@
 namespace chokepoint::capture::packet {
 namespace {
 
-constexpr std::uint32_t kPorts = 4;
+constexpr std::uint32_t kTcpPortsBytes = 4;
 constexpr std::uint32_t kToWindow = 16;
 constexpr std::uint32_t kToChecksum = 18;
 constexpr std::uint32_t kFixed = 20;
@@ -34,7 +34,7 @@ void take_options(Walk& walk, std::uint32_t header_bytes, Tcp& tcp) {
 }  // namespace
 
 Kind read_tcp(Walk& walk, Packet& packet) {
-  if (!walk.has(kPorts)) {
+  if (!walk.has(kTcpPortsBytes)) {
     return Kind::Malformed;
   }
   const std::uint8_t* header = walk.here();

@@ -17,13 +17,10 @@ std::string text_of(const Address& address, bool is_ipv6) {
 }
 
 Result<IpAddress> parse_address(std::string_view text) {
-  const Result<net::Address> named = net::Address::parse(text);
-  if (!named) {
-    return std::unexpected(named.error());
-  }
+  TRY(const net::Address named, net::Address::parse(text));
   IpAddress parsed;
-  parsed.is_ipv6 = named->family() == net::Family::Ipv6;
-  std::array<std::uint8_t, 16> bytes = named->bytes();
+  parsed.is_ipv6 = named.family() == net::Family::Ipv6;
+  std::array<std::uint8_t, 16> bytes = named.bytes();
   if (!parsed.is_ipv6) {
     bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, bytes[0], bytes[1], bytes[2], bytes[3]};
   }

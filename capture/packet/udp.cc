@@ -5,9 +5,9 @@
 namespace chokepoint::capture::packet {
 
 Kind read_udp(Walk& walk, Packet& packet) {
-  constexpr std::uint32_t kPorts = 4;
+  constexpr std::uint32_t kUdpPortsBytes = 4;
   constexpr std::uint32_t kToLength = 6;
-  if (!walk.has(kPorts) || walk.rest() < kUdpHeader) {
+  if (!walk.has(kUdpPortsBytes) || walk.rest() < kUdpHeader) {
     return Kind::Malformed;
   }
   packet.ends.source_port = read16(walk.here());

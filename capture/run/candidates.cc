@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 #include "capture/source/interface_facts.h"
 
 namespace chokepoint::capture::run {

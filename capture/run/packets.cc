@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 #include "capture/observer/own_addresses.h"
 #include "capture/run/candidates.h"
 #include "capture/run/peers_filter.h"

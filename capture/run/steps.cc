@@ -15,12 +15,9 @@ constexpr std::size_t kMostWaiting = 65'536;
 
 Result<std::unique_ptr<Steps>> Steps::make(const Options& options, const sys::Clock& clock,
                                            record::Writer& writer) {
-  Result<std::unique_ptr<step::OutputSteps>> output =
-      step::OutputSteps::make(options.step_expression, options.samples_per_step);
-  if (!output) {
-    return std::unexpected(output.error());
-  }
-  std::unique_ptr<Steps> steps(new Steps(options, writer, std::move(*output)));
+  TRY(std::unique_ptr<step::OutputSteps> output,
+      step::OutputSteps::make(options.step_expression, options.samples_per_step));
+  std::unique_ptr<Steps> steps(new Steps(options, writer, std::move(output)));
   Result<std::unique_ptr<step::Marks>> marks =
       step::Marks::listen(options.runtime_folder, clock, writer);
   if (marks) {

@@ -44,7 +44,7 @@ Result<std::unique_ptr<TapWatch>> TapWatch::open(const TapOptions& options, book
   };
   auto made = observer::Observer::make(
       std::move(*source), settings,
-      [watch = watch.get()](std::size_t) -> observer::Witness* { return watch; });
+      [watch = watch.get()](std::size_t) -> observer::FlowListener* { return watch; });
   if (!made) {
     return std::unexpected(made.error());
   }

@@ -43,7 +43,7 @@ struct TapListeners {
   std::function<void(const record::Collective& collective)> on_collective = {};
 };
 
-class TapWatch final : private observer::Witness {
+class TapWatch final : private observer::FlowListener {
  public:
   // The interface is listened to from here on; what comes before begin() waits in the ring. What is
   // given outlives the watch.

@@ -7,7 +7,7 @@
 
 #include "base/host/inventory.h"
 #include "base/record/names.h"
-#include "base/sys/own_files.h"
+#include "base/sys/library.h"
 
 namespace chokepoint::capture::run {
 namespace {
@@ -44,19 +44,12 @@ void add_each(std::vector<std::string>& all, const std::vector<std::string>& mor
 Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Root& root,
                                            const sys::Clock& clock) {
   if (!options.metrics_address.empty()) {
-    if (const Result<> free = live::Metrics::check(options.metrics_address); !free) {
-      return std::unexpected(free.error());
-    }
+    TRY(live::Metrics::check(options.metrics_address));
   }
-  Result<std::unique_ptr<record::Writer>> writer =
-      record::Writer::open(record_of(options), root, clock);
-  if (!writer) {
-    return std::unexpected(writer.error());
-  }
-  std::unique_ptr<Watch> watch(new Watch(options, root, clock, std::move(*writer)));
-  if (const Result<> prepared = watch->prepare(); !prepared) {
-    return std::unexpected(prepared.error());
-  }
+  TRY(std::unique_ptr<record::Writer> writer,
+      record::Writer::open(record_of(options), root, clock));
+  std::unique_ptr<Watch> watch(new Watch(options, root, clock, std::move(writer)));
+  TRY(watch->prepare());
   return watch;
 }
 
@@ -77,11 +70,8 @@ Watch::Watch(const Options& options, const sys::Root& root, const sys::Clock& cl
 Watch::~Watch() = default;
 
 Result<> Watch::prepare() {
-  Result<std::unique_ptr<Steps>> steps = Steps::make(options_, clock_, *writer_);
-  if (!steps) {
-    return std::unexpected(steps.error());
-  }
-  steps_ = std::move(*steps);
+  TRY(std::unique_ptr<Steps> steps, Steps::make(options_, clock_, *writer_));
+  steps_ = std::move(steps);
   auto sockets = socket::Watcher::make({}, root_, clock_, *writer_, book_);
   if (sockets) {
     sockets_ = std::move(*sockets);

@@ -65,13 +65,10 @@ std::string Interfaces::name_of(int index) const {
 }
 
 Result<Interfaces> read_interfaces() {
-  const Result<net::AddressesByIndex> dumped = net::dump_addresses();
-  if (!dumped) {
-    return fail(dumped.error());
-  }
+  TRY(const net::AddressesByIndex dumped, net::dump_addresses());
   Interfaces interfaces;
   add_names(interfaces);
-  for (const auto& [index, addresses] : *dumped) {
+  for (const auto& [index, addresses] : dumped) {
     for (const net::InterfaceAddress& own : addresses) {
       interfaces.add(address_of(own.address), index);
     }

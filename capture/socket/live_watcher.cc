@@ -9,11 +9,12 @@
 #include <tuple>
 #include <utility>
 
+#include "capture/socket/pace.h"
+
 namespace chokepoint::capture::socket {
 namespace {
 
 constexpr std::int64_t kMsNs = 1'000'000;
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 // 1 % of a core.
 constexpr std::int64_t kCostFactor = 100;
 constexpr std::int64_t kStartIntervalNs = 50 * kMsNs;
@@ -60,13 +61,10 @@ LiveWatcher::LiveWatcher(const Options& options, sys::Root root, const sys::Cloc
 Result<> LiveWatcher::open_own() { return open({}, began_ns_); }
 
 Result<> LiveWatcher::open(const Network& network, std::int64_t now_ns) {
-  Result<std::unique_ptr<Kernel>> kernel = means_.open(network);
-  if (!kernel) {
-    return fail(kernel.error());
-  }
+  TRY(std::unique_ptr<Kernel> kernel, means_.open(network));
   Journal journal(network.inode, producer_, book_, account_);
   Watched& watched = networks_[network.inode];
-  watched.network = std::make_unique<NetworkWatch>(std::move(*kernel), journal,
+  watched.network = std::make_unique<NetworkWatch>(std::move(kernel), journal,
                                                    options_.busy_interval_ns, began_ns_);
   watched.seen_ns = now_ns;
   watched.pid = network.pid;

@@ -9,7 +9,6 @@
 namespace chokepoint::capture::socket {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 // How long the last word on what has vanished may take.
 constexpr std::int64_t kLastWordNs = kSecondNs / 2;
 constexpr std::uint64_t kUnlistedDumps = 3;

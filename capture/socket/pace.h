@@ -13,6 +13,8 @@
 
 namespace chokepoint::capture::socket {
 
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+
 // So many samples a second, spread over the second.
 class Budget {
  public:

@@ -7,7 +7,7 @@ namespace chokepoint::capture::source {
 namespace {
 
 constexpr std::size_t kMostBatches = 16;
-constexpr std::chrono::milliseconds kPatience{100};
+constexpr std::chrono::milliseconds kArrivalPatience{100};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Arrivals::tell() {
 
 void Arrivals::wait() {
   std::unique_lock hold(lock_);
-  told_.wait_for(hold, kPatience, [&] { return new_; });
+  told_.wait_for(hold, kArrivalPatience, [&] { return new_; });
   new_ = false;
 }
 

@@ -27,9 +27,7 @@ std::string numbered(const std::string& path, std::size_t number) {
 
 Result<CaptureWriter> CaptureWriter::create(WriteOptions options) {
   CaptureWriter writer(std::move(options));
-  if (auto made = writer.next_file(); !made) {
-    return fail(std::move(made.error()));
-  }
+  TRY(writer.next_file());
   return writer;
 }
 
@@ -39,12 +37,9 @@ Result<> CaptureWriter::next_file() {
       return finished;
     }
   }
-  auto file =
-      OutputFile::create(rotates() ? numbered(options_.path, paths_.size() + 1) : options_.path);
-  if (!file) {
-    return fail(std::move(file.error()));
-  }
-  file_ = std::move(*file);
+  TRY(auto file,
+      OutputFile::create(rotates() ? numbered(options_.path, paths_.size() + 1) : options_.path));
+  file_ = std::move(file);
   paths_.push_back(file_->path());
   begun_ = false;
   interfaces_told_ = 0;

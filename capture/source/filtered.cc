@@ -58,9 +58,7 @@ class Filtered final : public Source {
       return progress;
     }
     for (const packet::Frame& frame : batch.frames) {
-      if (const Result<> known = learn(frame.link_type); !known) {
-        return fail(known.error());
-      }
+      TRY(learn(frame.link_type));
     }
     std::erase_if(batch.frames, [&](const packet::Frame& frame) {
       return !programs_.at(frame.link_type).lets_pass(frame);
@@ -74,11 +72,8 @@ class Filtered final : public Source {
     if (programs_.contains(link_type)) {
       return {};
     }
-    Result<Program> program = Program::compile(expression_, link_type);
-    if (!program) {
-      return fail(program.error());
-    }
-    programs_.emplace(link_type, std::move(*program));
+    TRY(Program program, Program::compile(expression_, link_type));
+    programs_.emplace(link_type, std::move(program));
     return {};
   }
 
@@ -95,9 +90,7 @@ Result<std::unique_ptr<Source>> filtered(std::unique_ptr<Source> below,
   const std::vector<Interface>& interfaces = below->interfaces();
   const LinkType first = interfaces.empty() ? LinkType::Ethernet : interfaces.front().link_type;
   auto source = std::make_unique<Filtered>(std::move(below), expression);
-  if (const Result<> known = source->learn(first); !known) {
-    return fail(known.error());
-  }
+  TRY(source->learn(first));
   return source;
 }
 

@@ -19,38 +19,29 @@ Result<ListenedTo> listen_to(const InterfaceFacts& facts, const LiveOptions& opt
                                .filter = options.filter,
                                .promiscuous = options.promiscuous,
                                .time_scale = options.time_scale};
-  auto tap = Tap::open(facts.name, tap_options, InterfaceDrops::of(options.root, facts.name));
-  if (!tap) {
-    return fail(std::move(tap.error()));
-  }
+  TRY(auto tap, Tap::open(facts.name, tap_options, InterfaceDrops::of(options.root, facts.name)));
   Interface interface{.name = facts.name,
-                      .link_type = tap->link_type(),
-                      .snapshot_bytes = tap->snapshot_bytes(),
+                      .link_type = tap.link_type(),
+                      .snapshot_bytes = tap.snapshot_bytes(),
                       .mtu = facts.mtu};
-  return ListenedTo{.tap = std::move(*tap), .interface = std::move(interface)};
+  return ListenedTo{.tap = std::move(tap), .interface = std::move(interface)};
 }
 
 Result<std::unique_ptr<LiveSource>> open_here(const LiveOptions& options) {
-  auto choice = choose_interfaces(read_interfaces(options.root), options.interfaces);
-  if (!choice) {
-    return fail(std::move(choice.error()));
-  }
+  TRY(auto choice, choose_interfaces(read_interfaces(options.root), options.interfaces));
   std::vector<ListenedTo> listened_to;
-  for (const InterfaceFacts& facts : choice->interfaces) {
-    auto one = listen_to(facts, options);
-    if (!one) {
-      return fail(std::move(one.error()));
-    }
-    listened_to.push_back(std::move(*one));
+  for (const InterfaceFacts& facts : choice.interfaces) {
+    TRY(auto one, listen_to(facts, options));
+    listened_to.push_back(std::move(one));
   }
   if (listened_to.empty()) {
     return fail(ErrorKind::NotFound, "listen", "any", "no interface is up",
                 "'ip link' shows them; 'ip link set NAME up'");
   }
   if (listened_to.size() == 1) {
-    return single_live(std::move(listened_to.front()), std::move(choice->remarks));
+    return single_live(std::move(listened_to.front()), std::move(choice.remarks));
   }
-  return several_live(std::move(listened_to), std::move(choice->remarks));
+  return several_live(std::move(listened_to), std::move(choice.remarks));
 }
 
 }  // namespace

@@ -9,11 +9,8 @@
 namespace chokepoint::capture::source {
 
 Result<std::unique_ptr<Source>> open_file(const std::string& path) {
-  auto stream = open_stream(path);
-  if (!stream) {
-    return fail(std::move(stream.error()));
-  }
-  return FileSource::over(std::move(*stream), path == "-" ? "standard input" : path);
+  TRY(auto stream, open_stream(path));
+  return FileSource::over(std::move(stream), path == "-" ? "standard input" : path);
 }
 
 Result<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths) {

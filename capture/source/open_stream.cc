@@ -49,17 +49,11 @@ Result<std::vector<std::uint8_t>> first_bytes(int descriptor, const std::string&
 }  // namespace
 
 Result<std::unique_ptr<ByteStream>> open_stream(const std::string& path) {
-  auto descriptor = open_descriptor(path);
-  if (!descriptor) {
-    return std::unexpected(std::move(descriptor.error()));
-  }
-  auto magic = first_bytes(descriptor->get(), path);
-  if (!magic) {
-    return std::unexpected(std::move(magic.error()));
-  }
-  const bool gzip = begins_with(*magic, kGzip);
-  const bool zstd = begins_with(*magic, kZstd);
-  auto plain = descriptor_stream(std::move(*descriptor), path, std::move(*magic));
+  TRY(auto descriptor, open_descriptor(path));
+  TRY(auto magic, first_bytes(descriptor.get(), path));
+  const bool gzip = begins_with(magic, kGzip);
+  const bool zstd = begins_with(magic, kZstd);
+  auto plain = descriptor_stream(std::move(descriptor), path, std::move(magic));
   if (gzip) {
     return gzip_stream(std::move(plain));
   }

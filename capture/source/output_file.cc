@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWaitingBytes = std::size_t{256} << 10;
 constexpr mode_t kReadableByAll = 0644;
-constexpr const char* kOperation = "write capture";
+constexpr const char* kWriteCapture = "write capture";
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
       path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                   : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll));
   if (!descriptor) {
-    return fail(from_errno(errno, kOperation, path));
+    return fail(from_errno(errno, kWriteCapture, path));
   }
   return OutputFile(path, std::move(descriptor));
 }
@@ -75,7 +75,7 @@ Result<> OutputFile::compress(std::span<const std::uint8_t> bytes, Until until) 
     ZSTD_outBuffer output{compressed_.data(), compressed_.size(), 0};
     const std::size_t left = ZSTD_compressStream2(compressor_.get(), &output, &input, directive);
     if (ZSTD_isError(left) != 0) {
-      return fail(ErrorKind::Io, kOperation, path_, ZSTD_getErrorName(left));
+      return fail(ErrorKind::Io, kWriteCapture, path_, ZSTD_getErrorName(left));
     }
     if (auto written = write(std::span(compressed_).first(output.pos)); !written) {
       return written;
@@ -94,7 +94,7 @@ Result<> OutputFile::write(std::span<const std::uint8_t> bytes) {
       continue;
     }
     if (count < 0) {
-      return fail(from_errno(errno, kOperation, path_));
+      return fail(from_errno(errno, kWriteCapture, path_));
     }
     on_disk_ += static_cast<std::uint64_t>(count);
     bytes = bytes.subspan(static_cast<std::size_t>(count));

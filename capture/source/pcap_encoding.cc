@@ -3,11 +3,11 @@
 
 #include "capture/source/encoding.h"
 #include "capture/source/pcap_format.h"
+#include "capture/source/wall_clock.h"
 
 namespace chokepoint::capture::source {
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint32_t kVersion = 2 | 4 << 16;
 
 }  // namespace

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "capture/source/link_type.h"
+#include "capture/source/wall_clock.h"
 #include "capture/source/window.h"
 
 namespace chokepoint::capture::source {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kModifiedHeadBytes = 24;
 
 bool is_magic(std::uint32_t number) {

@@ -5,12 +5,12 @@
 
 #include "capture/source/encoding.h"
 #include "capture/source/pcapng_format.h"
+#include "capture/source/pcapng_options.h"
 
 namespace chokepoint::capture::source {
 namespace {
 
 constexpr std::size_t kOverhead = 12;
-constexpr std::size_t kLongestName = 128;
 constexpr std::uint32_t kEndOfOptions = 0;
 constexpr std::uint32_t kUnknownLength = 0xffff'ffff;
 
@@ -19,10 +19,9 @@ constexpr std::uint32_t option_head(std::uint32_t code, std::uint32_t length) {
   return std::endian::native == std::endian::little ? code | length << 16 : code << 16 | length;
 }
 
-constexpr std::uint32_t kName = 2;
-constexpr std::uint32_t kNanoseconds = option_head(9, 1);
-constexpr std::uint32_t kDroppedByInterface = option_head(5, 8);
-constexpr std::uint32_t kDroppedByKernel = option_head(7, 8);
+constexpr std::uint32_t kResolutionHead = option_head(kResolutionOption, 1);
+constexpr std::uint32_t kDroppedByInterfaceHead = option_head(kDroppedByInterfaceOption, 8);
+constexpr std::uint32_t kDroppedByKernelHead = option_head(kDroppedByKernelOption, 8);
 
 std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
@@ -70,14 +69,14 @@ void append_pcapng_head(OutputFile& file) {
 }
 
 void append_pcapng_interface(OutputFile& file, const Interface& interface) {
-  const std::size_t length = std::min(interface.name.size(), kLongestName);
+  const std::size_t length = std::min(interface.name.size(), kLongestInterfaceName);
   const std::array<std::uint32_t, 3> head{
       option_head(static_cast<std::uint32_t>(interface.link_type), 0), interface.snapshot_bytes,
-      option_head(kName, static_cast<std::uint32_t>(length))};
+      option_head(kNameOption, static_cast<std::uint32_t>(length))};
   // The exponent lies in the first of four bytes, whatever the byte order.
   std::uint32_t nine = 0;
   *reinterpret_cast<std::uint8_t*>(&nine) = 9;
-  const std::array<std::uint32_t, 3> tail{kNanoseconds, nine, kEndOfOptions};
+  const std::array<std::uint32_t, 3> tail{kResolutionHead, nine, kEndOfOptions};
   append_block(file, BlockType::Interface, head,
                {reinterpret_cast<const std::uint8_t*>(interface.name.data()), length}, tail);
 }
@@ -94,8 +93,9 @@ void append_pcapng_drops(OutputFile& file, const Drop& drop) {
   const auto by_interface = as_words(drop.by_interface);
   const auto by_kernel = as_words(drop.by_kernel);
   const std::array<std::uint32_t, 10> body{
-      drop.interface,  upper(time_ns),   lower(time_ns), kDroppedByInterface, by_interface[0],
-      by_interface[1], kDroppedByKernel, by_kernel[0],   by_kernel[1],        kEndOfOptions};
+      drop.interface,  upper(time_ns),  lower(time_ns),       kDroppedByInterfaceHead,
+      by_interface[0], by_interface[1], kDroppedByKernelHead, by_kernel[0],
+      by_kernel[1],    kEndOfOptions};
   append_block(file, BlockType::Statistics, body, {});
 }
 

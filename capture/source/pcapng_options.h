@@ -4,6 +4,7 @@
 //   code u16 │ length u16 │ value, padded to 4 bytes
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +12,11 @@
 #include "capture/source/byte_order.h"
 
 namespace chokepoint::capture::source {
+
+inline constexpr std::size_t kLongestInterfaceName = 128;
+
+enum InterfaceOption : std::uint16_t { kNameOption = 2, kResolutionOption = 9, kOffsetOption = 14 };
+enum StatisticsOption : std::uint16_t { kDroppedByInterfaceOption = 5, kDroppedByKernelOption = 7 };
 
 struct PcapngOption {
   std::uint16_t code = 0;

@@ -11,13 +11,9 @@ namespace {
 
 constexpr std::size_t kDescriptionBytes = 8;
 constexpr std::size_t kStatisticsBytes = 12;
-constexpr std::size_t kLongestName = 128;
-
-enum DescriptionOption : std::uint16_t { kName = 2, kResolution = 9, kOffset = 14 };
-enum StatisticsOption : std::uint16_t { kDroppedByInterface = 5, kDroppedByKernel = 7 };
 
 std::string name_in(std::span<const std::uint8_t> value) {
-  const auto name = value.first(std::min(value.size(), kLongestName));
+  const auto name = value.first(std::min(value.size(), kLongestInterfaceName));
   return {name.begin(), std::ranges::find(name, '\0')};
 }
 
@@ -42,11 +38,11 @@ bool PcapngSection::describe_interface(std::span<const std::uint8_t> body,
                          .snapshot_bytes = snapshot > 0 ? snapshot : UINT32_MAX};
   std::int64_t offset = 0;
   for_each_option(body.subspan(kDescriptionBytes), order_, [&](const PcapngOption& option) {
-    if (option.code == kName) {
+    if (option.code == kNameOption) {
       interface.name = name_in(option.value);
-    } else if (option.code == kResolution && !option.value.empty()) {
+    } else if (option.code == kResolutionOption && !option.value.empty()) {
       known.unit = TimeUnit::of_resolution(option.value.front());
-    } else if (option.code == kOffset) {
+    } else if (option.code == kOffsetOption) {
       offset = option.number<std::int64_t>(order_).value_or(0);
     }
   });
@@ -70,9 +66,9 @@ bool PcapngSection::count_drops(std::span<const std::uint8_t> body, std::vector<
   Drop drop{.time_ns = interface.unit.ns(ticks), .interface = interface.index};
   for_each_option(body.subspan(kStatisticsBytes), order_, [&](const PcapngOption& option) {
     const auto count = option.number<std::uint64_t>(order_);
-    if (count && option.code == kDroppedByInterface) {
+    if (count && option.code == kDroppedByInterfaceOption) {
       drop.by_interface = newly(*count, interface.dropped_by_interface);
-    } else if (count && option.code == kDroppedByKernel) {
+    } else if (count && option.code == kDroppedByKernelOption) {
       drop.by_kernel = newly(*count, interface.dropped_by_kernel);
     }
   });

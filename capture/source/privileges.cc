@@ -16,7 +16,7 @@
 namespace chokepoint::capture::source {
 namespace {
 
-constexpr const char* kOperation = "give up privileges";
+constexpr const char* kGiveUpPrivileges = "give up privileges";
 // A thread that was joined is still listed for a moment.
 constexpr int kMostWaits = 100;
 constexpr std::chrono::milliseconds kWait{1};
@@ -25,13 +25,13 @@ Result<> set_capabilities(std::uint32_t kept) {
   __user_cap_header_struct head{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> before{};
   if (syscall(SYS_capget, &head, before.data()) != 0) {
-    return fail(from_errno(errno, kOperation, "this thread"));
+    return fail(from_errno(errno, kGiveUpPrivileges, "this thread"));
   }
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> after{};
   after[0].permitted = before[0].permitted & kept;
   after[0].effective = before[0].effective & kept;
   if (syscall(SYS_capset, &head, after.data()) != 0) {
-    return fail(from_errno(errno, kOperation, "this thread"));
+    return fail(from_errno(errno, kGiveUpPrivileges, "this thread"));
   }
   return {};
 }
@@ -65,7 +65,8 @@ Result<> give_up_privileges(Keep keep) {
     std::this_thread::sleep_for(kWait);
     thread = thread_with_more(kept);
   }
-  return thread ? fail(ErrorKind::Busy, kOperation, "thread " + *thread, "it was started before")
+  return thread ? fail(ErrorKind::Busy, kGiveUpPrivileges, "thread " + *thread,
+                       "it was started before")
                 : Result<>();
 }
 

@@ -7,14 +7,14 @@
 namespace chokepoint::capture::source {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{100};
+constexpr std::chrono::milliseconds kTapPatience{100};
 
 class SingleLive final : public LiveSource {
  public:
   SingleLive(ListenedTo listened_to, std::vector<std::string> remarks)
       : interfaces_{std::move(listened_to.interface)},
         remarks_(std::move(remarks)),
-        reading_(std::move(listened_to.tap), 0, stop_, kPatience) {}
+        reading_(std::move(listened_to.tap), 0, stop_, kTapPatience) {}
 
   Result<Progress> read(Batch& batch) override { return reading_.read(batch); }
   const std::vector<Interface>& interfaces() const override { return interfaces_; }

@@ -69,9 +69,7 @@ Result<Tap> Tap::open(const std::string& interface, const TapOptions& options,
     return fail(ErrorKind::Io, "listen", interface, reason.data());
   }
   Tap tap(interface, handle, std::move(drops), options.time_scale);
-  if (auto ready = tap.activate(options); !ready) {
-    return fail(std::move(ready.error()));
-  }
+  TRY(tap.activate(options));
   return tap;
 }
 

@@ -1,7 +1,7 @@
-// One live interface: a packet socket with a ring (TPACKET_V3) opened by libpcap. The only part of
-// the program that speaks to libpcap. Never blocks: who waits does so on descriptor(), which is
-// readable when the kernel hands over a block of packets, full or kBlockTimeout old. So there are
-// few wake-ups, and no system call a packet. One thread at a time.
+// One live interface: a packet socket with a ring (TPACKET_V3) opened by libpcap. Never blocks: who
+// waits does so on descriptor(), which is readable when the kernel hands over a block of packets,
+// full or kBlockTimeout old. So there are few wake-ups, and no system call a packet. One thread at
+// a time.
 #pragma once
 
 #include <chrono>

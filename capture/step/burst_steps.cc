@@ -4,20 +4,18 @@
 #include <cmath>
 #include <vector>
 
-#include "capture/step/comes_back.h"
+#include "capture/step/is_periodic.h"
 
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr std::size_t kMost = 4'096;
+constexpr std::size_t kMostStretches = 4'096;
 constexpr std::size_t kLookedAt = 256;
-constexpr double kShortest = 0.55;  // of the period, that a step may take
-constexpr double kLongest = 1.6;
 constexpr double kLongestByBytes = 4;  // where nothing but one step's bytes passed meanwhile
 constexpr double kAlike = 0.25;        // off the median
 constexpr double kMostUnlike = 0.2;    // of the stretches
 constexpr double kMostPauses = 0.12;
-constexpr double kWhole = 0.3;  // of a step's bytes, that may be missing or too many
+constexpr double kOffWholeStep = 0.3;  // of a step's bytes, that may be missing or too many
 constexpr std::size_t kMostInGroup = 4;
 constexpr double kCarried = 0.8;  // of what was missing or too many: the median may be a little off
 
@@ -56,7 +54,7 @@ void BurstSteps::clear() {
 }
 
 void BurstSteps::forget() {
-  while (stretches_.size() > kMost || told_ > kLookedAt) {
+  while (stretches_.size() > kMostStretches || told_ > kLookedAt) {
     stretches_.pop_front();
     told_ -= told_ > 0 ? 1 : 0;
   }
@@ -85,8 +83,8 @@ void BurstSteps::tell(double period_ns, const OnSteps& on_steps) {
 
 bool BurstSteps::are_steps(double period_ns) const {
   const std::vector<double> lengths = values(stretches_, length_of);
-  return share_above(lengths, kLongest * period_ns) <= kMostPauses && !comes_back(lengths) &&
-         !comes_back(values(stretches_, bytes_of));
+  return share_above(lengths, kLongestStep * period_ns) <= kMostPauses && !is_periodic(lengths) &&
+         !is_periodic(values(stretches_, bytes_of));
 }
 
 // Nothing where steps have unlike bytes.
@@ -115,7 +113,7 @@ std::optional<BurstSteps::Group> BurstSteps::next_by_bytes(double period_ns, dou
     if (took_ns > kLongestByBytes * std::max(steps, 1.0) * period_ns) {
       return Group{.stretches = count};
     }
-    if (steps >= 1 && std::abs(bytes / usual - steps) <= kWhole) {
+    if (steps >= 1 && std::abs(bytes / usual - steps) <= kOffWholeStep) {
       return Group{.stretches = count,
                    .steps = std::llround(steps),
                    .carried = kCarried * (bytes / usual - steps)};
@@ -126,7 +124,7 @@ std::optional<BurstSteps::Group> BurstSteps::next_by_bytes(double period_ns, dou
 
 BurstSteps::Group BurstSteps::next_by_length(double period_ns) const {
   const double length = length_of(stretches_[told_]) / period_ns;
-  return {.stretches = 1, .steps = length >= kShortest && length <= kLongest ? 1 : 0};
+  return {.stretches = 1, .steps = length >= kShortestStep && length <= kLongestStep ? 1 : 0};
 }
 
 }  // namespace chokepoint::capture::step

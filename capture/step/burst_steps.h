@@ -16,6 +16,10 @@
 
 namespace chokepoint::capture::step {
 
+// Of the period, that a step may take.
+inline constexpr double kShortestStep = 0.55;
+inline constexpr double kLongestStep = 1.6;
+
 struct Stretch {
   std::int64_t start_ns = 0;  // where a burst begins
   std::int64_t end_ns = 0;    // where the next one does

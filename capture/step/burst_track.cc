@@ -12,9 +12,9 @@ namespace chokepoint::capture::step {
 namespace {
 
 constexpr double kMostBinsAPeriod = 56;
-constexpr double kTightness = 40;  // what a distance that is e times the period costs
-constexpr double kShortest = 0.5;  // of the period
-constexpr double kLongest = 1.6;
+constexpr double kTightness = 40;     // what a distance that is e times the period costs
+constexpr double kShortestGap = 0.5;  // of the period
+constexpr double kLongestGap = 1.6;
 constexpr double kLeastOfMedian = 0.25;  // a rise that is less is none
 
 std::vector<float> deviations(std::vector<float> values) {
@@ -48,8 +48,8 @@ class Way {
  public:
   Way(const std::vector<float>& rises, double period)
       : rises_(rises), score_(rises.size()), before_(rises.size(), kNone) {
-    const auto shortest = static_cast<std::size_t>(period * kShortest);
-    for (std::size_t gap = 0; static_cast<double>(gap) <= period * kLongest; ++gap) {
+    const auto shortest = static_cast<std::size_t>(period * kShortestGap);
+    for (std::size_t gap = 0; static_cast<double>(gap) <= period * kLongestGap; ++gap) {
       const double off = gap >= shortest ? std::log(static_cast<double>(gap) / period) : 0;
       cost_.push_back(static_cast<float>(kTightness * off * off));
     }
@@ -98,7 +98,7 @@ class Way {
   std::vector<std::size_t> before_;
 };
 
-double exact(const std::vector<float>& rises, std::size_t at) {
+double exact_place(const std::vector<float>& rises, std::size_t at) {
   if (at == 0 || at + 1 >= rises.size()) {
     return static_cast<double>(at);
   }
@@ -132,7 +132,7 @@ std::vector<std::int64_t> burst_begins(const BinnedTraffic& traffic, double peri
   }
   for (const std::size_t place : Way(rising, period).places()) {
     begins.push_back(span.begin_ns +
-                     std::llround(exact(rising, place) * static_cast<double>(bin_ns)));
+                     std::llround(exact_place(rising, place) * static_cast<double>(bin_ns)));
   }
   return begins;
 }

@@ -9,12 +9,12 @@ namespace chokepoint::capture::step {
 namespace {
 
 constexpr std::size_t kEnough = 400;
-constexpr std::size_t kLeast = 48;  // however long they take
+constexpr std::size_t kLeastCount = 48;  // however long they take
 constexpr std::int64_t kLongEnoughNs = 60'000'000'000;
 constexpr std::size_t kLookAgain = 256;
 constexpr std::size_t kLookAgainLost = 32;  // less and less often, where it is in vain
 constexpr std::size_t kLookAgainAtMost = 2'048;
-constexpr std::size_t kMostRanks = 64;
+constexpr std::size_t kMostFollowedRanks = 64;
 constexpr std::size_t kMostGroups = 64;
 constexpr double kFairShare = 0.1;  // of the bytes
 
@@ -28,7 +28,7 @@ struct Part {
 
   bool is_due(std::int64_t now_ns) const {
     if (looked == 0) {
-      return count >= kEnough || (count >= kLeast && now_ns - first_ns >= kLongEnoughNs);
+      return count >= kEnough || (count >= kLeastCount && now_ns - first_ns >= kLongEnoughNs);
     }
     const bool is_astray = leader == nullptr || leader->is_lost();
     return count - looked >=
@@ -74,7 +74,7 @@ CollectiveCycle::~CollectiveCycle() = default;
 
 void CollectiveCycle::take(const record::Collective& collective, const OnStep& on_step) {
   const auto rank = static_cast<int>(collective.rank.value_or(-1));
-  if (!state_->parts.contains(rank) && state_->parts.size() >= kMostRanks) {
+  if (!state_->parts.contains(rank) && state_->parts.size() >= kMostFollowedRanks) {
     return;
   }
   Part& part = state_->parts[rank];

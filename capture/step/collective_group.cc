@@ -7,10 +7,10 @@
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr std::size_t kMost = 1'024;
+constexpr std::size_t kMostItems = 1'024;
 constexpr std::size_t kUnsettled = 4;
-constexpr double kWhole = 0.125;    // of a cycle, that may be missing or too many
-constexpr double kLostSteps = 1.6;  // of a cycle's collectives are more than one step's
+constexpr double kOffWholeCycle = 0.125;  // of a cycle, that may be missing or too many
+constexpr double kLostSteps = 1.6;        // of a cycle's collectives are more than one step's
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void CollectiveGroup::add(const record::Collective& collective) {
 }
 
 void CollectiveGroup::forget() {
-  if (items_.size() > kMost) {
+  if (items_.size() > kMostItems) {
     items_.pop_front();
     walked_ -= walked_ > 0 ? 1 : 0;
   }
@@ -114,7 +114,7 @@ double CollectiveGroup::cycles_in(const Part& part) const {
 
 bool CollectiveGroup::is_whole(const Part& part) const {
   const double cycles = cycles_in(part);
-  return cycles >= 1 - kWhole && std::abs(cycles - std::round(cycles)) <= kWhole;
+  return cycles >= 1 - kOffWholeCycle && std::abs(cycles - std::round(cycles)) <= kOffWholeCycle;
 }
 
 void CollectiveGroup::tell(const Part& part, const OnStep& on_step) {

@@ -8,13 +8,13 @@ namespace chokepoint::capture::step {
 namespace {
 
 constexpr std::size_t kMostLength = 256;
-constexpr std::size_t kTimes = 3;  // a cycle has to be seen
+constexpr std::size_t kCycleTimes = 3;  // a cycle has to be seen
 constexpr std::size_t kLeastCompared = 400;
 constexpr double kLeastAlike = 0.8;
-constexpr double kOneSort = 0.8;    // of all
-constexpr double kMoreAlike = 4;    // times
-constexpr double kMissed = 0.015;   // of all, whose kind or size is not what it was
-constexpr double kAsRegular = 1.5;  // times, as chance has it
+constexpr double kOneSort = 0.8;  // of all
+constexpr double kTimesMoreAlike = 4;
+constexpr double kMissedShare = 0.015;  // of all, whose kind or size is not what it was
+constexpr double kAsRegular = 1.5;      // times, as chance has it
 constexpr double kExact = 0.05;
 constexpr double kRareBytes = 0.02;
 constexpr double kRareCount = 0.5;  // of what carries most bytes
@@ -79,7 +79,7 @@ bool is_as_regular(const Regular& one, const std::vector<Regular>& all) {
 // times: the gathering at the end of a pass through equal layers.
 bool leaves_out(const Regular& one, const std::vector<Regular>& all) {
   return std::ranges::any_of(all, [&](const Regular& other) {
-    return other.length > one.length && one.unlike > kMoreAlike * other.unlike + kMissed;
+    return other.length > one.length && one.unlike > kTimesMoreAlike * other.unlike + kMissedShare;
   });
 }
 
@@ -156,7 +156,8 @@ std::vector<std::uint64_t> rare_tokens(std::span<const CycleItem> items) {
 
 std::optional<Cycle> find_cycle(std::span<const CycleItem> items) {
   std::vector<Regular> found;
-  for (std::size_t length = 1; length <= kMostLength && kTimes * length < items.size(); ++length) {
+  for (std::size_t length = 1; length <= kMostLength && kCycleTimes * length < items.size();
+       ++length) {
     const std::span<const CycleItem> newest = compared(items, length);
     if (alike(newest, length) >= kLeastAlike) {
       found.push_back({length, irregularity(periods(newest, length)), 1 - alike(newest, length)});

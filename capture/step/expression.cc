@@ -10,7 +10,7 @@ namespace chokepoint::capture::step {
 namespace {
 
 constexpr std::int64_t kMostMemory = 4 << 20;
-constexpr std::size_t kMostGroups = 16;
+constexpr std::size_t kMostCapturingGroups = 16;
 
 using Member = std::string_view Caught::*;
 constexpr std::array<std::pair<std::string_view, Member>, 6> kGroups = {{
@@ -50,7 +50,7 @@ Result<Expression> Expression::make(const std::string& pattern, Text text) {
   if (!expression->ok()) {
     return mistake(pattern, expression->error());
   }
-  if (expression->NumberOfCapturingGroups() >= static_cast<int>(kMostGroups)) {
+  if (expression->NumberOfCapturingGroups() >= static_cast<int>(kMostCapturingGroups)) {
     return mistake(pattern, "more groups than anybody needs");
   }
   for (const auto& [name, index] : expression->NamedCapturingGroups()) {
@@ -62,7 +62,7 @@ Result<Expression> Expression::make(const std::string& pattern, Text text) {
 }
 
 std::optional<Caught> Expression::match(std::string_view line) const {
-  std::array<re2::StringPiece, kMostGroups> found;
+  std::array<re2::StringPiece, kMostCapturingGroups> found;
   const re2::StringPiece text(line.data(), line.size());
   const int groups = expression_->NumberOfCapturingGroups() + 1;
   if (!expression_->Match(text, 0, text.size(), re2::RE2::UNANCHORED, found.data(), groups)) {

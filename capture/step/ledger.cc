@@ -11,7 +11,7 @@
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr std::size_t kMostRanks = 1'024;  // of one source; the record still gets all
+constexpr std::size_t kMostToldRanks = 1'024;  // of one source; the record still gets all
 
 bool is_sound(const Step& step) { return step.end_ns > step.start_ns && step.merged > 0; }
 
@@ -74,7 +74,7 @@ void Ledger::take(const Step& step) {
   const auto samples = state_->samples_of(step, told.first_rank.value_or(rank));
   told.first_rank = told.first_rank.value_or(rank);
   RecentSteps* recent = nullptr;
-  if (told.ranks.contains(rank) || told.ranks.size() < kMostRanks) {
+  if (told.ranks.contains(rank) || told.ranks.size() < kMostToldRanks) {
     recent = &told.ranks[rank];
     recent->take(step, samples);
   }

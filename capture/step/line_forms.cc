@@ -189,11 +189,8 @@ Result<std::unique_ptr<LineForms>> LineForms::make(const std::string& expression
   if (expression.empty()) {
     return make_known();
   }
-  Result<Expression> own = Expression::make(expression, Expression::Text::Utf8);
-  if (!own) {
-    return fail(own.error());
-  }
-  return std::make_unique<OwnForm>(std::move(*own));
+  TRY(Expression own, Expression::make(expression, Expression::Text::Utf8));
+  return std::make_unique<OwnForm>(std::move(own));
 }
 
 }  // namespace chokepoint::capture::step

@@ -3,7 +3,7 @@
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr std::size_t kMostRanks = 1'024;
+constexpr std::size_t kMostBegunRanks = 1'024;
 constexpr std::int64_t kMostDelayNs = 60'000'000'000;
 
 }  // namespace
@@ -16,7 +16,7 @@ std::int64_t time_of(const Mark& mark, std::int64_t received_ns) {
 std::optional<Step> MarkSteps::take(const Mark& mark, std::optional<int> rank, std::int64_t t_ns) {
   const auto at = begun_.find(rank.value_or(-1));
   if (at == begun_.end()) {
-    if (begun_.size() < kMostRanks) {
+    if (begun_.size() < kMostBegunRanks) {
       begun_[rank.value_or(-1)] = {t_ns, mark.number.value_or(0), mark.samples};
     }
     return std::nullopt;

@@ -180,15 +180,9 @@ Result<sys::Descriptor> bound(const std::filesystem::path& path) {
 
 Result<std::unique_ptr<Marks>> Marks::listen(const std::filesystem::path& below,
                                              const sys::Clock& clock, record::Writer& writer) {
-  Result<MarksFolder> folder = MarksFolder::make(below);
-  if (!folder) {
-    return fail(folder.error());
-  }
-  Result<sys::Descriptor> socket = bound(folder->socket());
-  if (!socket) {
-    return fail(socket.error());
-  }
-  return std::make_unique<Listening>(std::move(*folder), std::move(*socket), clock, writer);
+  TRY(MarksFolder folder, MarksFolder::make(below));
+  TRY(sys::Descriptor socket, bound(folder.socket()));
+  return std::make_unique<Listening>(std::move(folder), std::move(socket), clock, writer);
 }
 
 }  // namespace chokepoint::capture::step

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/sys/descriptor.h"
-#include "base/sys/named_folders.h"
+#include "base/sys/root.h"
 #include "capture/step/socket_address.h"
 
 namespace chokepoint::capture::step {

@@ -99,11 +99,8 @@ class FromOutput final : public OutputSteps {
 
 Result<std::unique_ptr<OutputSteps>> OutputSteps::make(
     const std::string& expression, std::optional<std::int64_t> samples_per_step) {
-  Result<std::unique_ptr<LineForms>> forms = LineForms::make(expression);
-  if (!forms) {
-    return fail(forms.error());
-  }
-  return std::make_unique<FromOutput>(std::move(*forms), samples_per_step);
+  TRY(std::unique_ptr<LineForms> forms, LineForms::make(expression));
+  return std::make_unique<FromOutput>(std::move(forms), samples_per_step);
 }
 
 }  // namespace chokepoint::capture::step

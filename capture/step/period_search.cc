@@ -15,20 +15,20 @@ constexpr std::size_t kLeastLagOfFinest = 14;
 constexpr std::size_t kMostLag = 52;
 constexpr std::size_t kSmoothing = 5;
 constexpr std::size_t kTrend = 151;  // bins: slower changes are no period
-constexpr double kLeastPeriods = 4;  // in the window
+constexpr double kLeastPeriodsInWindow = 4;
 constexpr double kLeastStrength = 0.4;
 constexpr double kEnoughStrength = 0.8;  // however short the window is
-constexpr double kDeviations = 3.8;      // that chance does not reach
+constexpr double kBinDeviations = 3.8;   // that chance does not reach
 constexpr double kBinsOfOneValue = 8.7;  // after smoothing
 constexpr double kStandsOut = 0.07;
 constexpr double kLeastOfDouble = 0.35;  // of the strength
-constexpr double kSame = 0.1;
+constexpr double kSameCandidate = 0.1;
 constexpr double kLeastModulation = 0.07;
 // It may vary less where it comes back far more alike than what is inside it: so do the passes of
 // tensor parallelism.
 constexpr double kLeastModulationOfClear = 0.02;
-constexpr double kClear = 0.8;          // of the strength
-constexpr double kMoreAlike = 0.2;      // than what is inside
+constexpr double kClear = 0.8;  // of the strength
+constexpr double kMoreAlikeThanInside = 0.2;
 constexpr double kMostInsideStep = 24;  // bursts
 
 std::vector<float> without_trend(const std::vector<float>& series) {
@@ -57,7 +57,7 @@ double modulation_of(const std::vector<float>& series) {
 
 double least_strength(std::size_t bins) {
   const double values = static_cast<double>(bins) / kBinsOfOneValue;
-  return std::clamp(kDeviations / std::sqrt(values), kLeastStrength, kEnoughStrength);
+  return std::clamp(kBinDeviations / std::sqrt(values), kLeastStrength, kEnoughStrength);
 }
 
 float most_between(std::span<const float> alike, double from, double to) {
@@ -77,7 +77,7 @@ bool stands_out(std::span<const float> alike, std::size_t lag) {
 }
 
 // Between bins, by the parabola through the peak and its neighbours.
-double exact(std::span<const float> alike, std::size_t lag) {
+double exact_lag(std::span<const float> alike, std::size_t lag) {
   const double left = alike[lag - 1];
   const double peak = alike[lag];
   const double right = alike[lag + 1];
@@ -87,7 +87,7 @@ double exact(std::span<const float> alike, std::size_t lag) {
 
 void add(const Candidate& candidate, std::vector<Candidate>& found) {
   const auto same = std::ranges::find_if(found, [&](const Candidate& other) {
-    return std::abs(other.period_ns / candidate.period_ns - 1) < kSame;
+    return std::abs(other.period_ns / candidate.period_ns - 1) < kSameCandidate;
   });
   if (same == found.end()) {
     found.push_back(candidate);
@@ -113,8 +113,8 @@ void PeriodSearch::search(const BinnedTraffic& traffic, std::size_t level,
                           std::vector<Candidate>& found) {
   const std::vector<float> bins = traffic.newest(level, kWindow).bins;
   const std::size_t least = level == 0 ? kLeastLagOfFinest : kLeastLag;
-  const auto most =
-      std::min(static_cast<double>(kMostLag), static_cast<double>(bins.size()) / kLeastPeriods);
+  const auto most = std::min(static_cast<double>(kMostLag),
+                             static_cast<double>(bins.size()) / kLeastPeriodsInWindow);
   if (most <= static_cast<double>(least)) {
     return;
   }
@@ -126,7 +126,7 @@ void PeriodSearch::search(const BinnedTraffic& traffic, std::size_t level,
   for (std::size_t lag = least; static_cast<double>(lag) <= most; ++lag) {
     const bool is_peak = alike[lag] > alike[lag - 1] && alike[lag] >= alike[lag + 1];
     if (is_peak && alike[lag] >= enough && stands_out(alike, lag)) {
-      add({.period_ns = exact(alike, lag) * static_cast<double>(BinnedTraffic::bin_ns(level)),
+      add({.period_ns = exact_lag(alike, lag) * static_cast<double>(BinnedTraffic::bin_ns(level)),
            .strength = alike[lag],
            .modulation = modulation},
           found);
@@ -136,7 +136,7 @@ void PeriodSearch::search(const BinnedTraffic& traffic, std::size_t level,
 
 bool PeriodSearch::shapes(const Candidate& candidate, const Candidate& inside) {
   const bool is_clear =
-      candidate.strength >= kClear && candidate.strength >= inside.strength + kMoreAlike;
+      candidate.strength >= kClear && candidate.strength >= inside.strength + kMoreAlikeThanInside;
   return candidate.modulation >= (is_clear ? kLeastModulationOfClear : kLeastModulation);
 }
 

@@ -14,20 +14,18 @@
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr double kSame = 0.15;  // of the period
-constexpr double kFirm = 4;     // periods over which it has to be found
-constexpr int kMissed = 3;      // times that it may not be found before it is given up
+constexpr double kSamePeriod = 0.15;  // of the period
+constexpr double kFirm = 4;           // periods over which it has to be found
+constexpr int kMostTimesMissed = 3;   // times that it may not be found before it is given up
 constexpr double kSurePeriods = 240;
 constexpr double kSureNs = 60e9;
-constexpr double kLeastPeriods = 16;
-constexpr double kBehind = 2;       // periods before now are settled
-constexpr double kShortest = 0.55;  // of the period, that a step may take
-constexpr double kLongest = 1.6;
+constexpr double kLeastSurePeriods = 16;
+constexpr double kBehind = 2;          // periods before now are settled
 constexpr double kUsual = 0.35;        // off the median: others do not tell the period
 constexpr std::int64_t kBins = 4'000;  // to follow bursts over
 constexpr std::size_t kMostTimes = 256;
 
-bool is_near(double one, double other) { return std::abs(one / other - 1) < kSame; }
+bool is_near(double one, double other) { return std::abs(one / other - 1) < kSamePeriod; }
 
 double mean_of_usual(std::vector<double> times) {
   std::ranges::sort(times);
@@ -68,7 +66,7 @@ struct TrafficPeriod::State {
     times_missed = step ? 0 : times_missed + 1;
     if (is_again && static_cast<double>(newest_ns - found_since_ns) >= kFirm * step->period_ns) {
       believe(*step);
-    } else if (times_missed >= kMissed) {
+    } else if (times_missed >= kMostTimesMissed) {
       current.reset();
       begins_ns = 0;
     }
@@ -97,7 +95,7 @@ struct TrafficPeriod::State {
     const std::int64_t early_ns = bin_ns;
     for (const std::int64_t begin_ns : burst_begins(traffic, period_ns, since_ns)) {
       const auto gap_ns = static_cast<double>(begin_ns - begins_ns);
-      if (begin_ns > settled_ns || gap_ns < kShortest * period_ns) {
+      if (begin_ns > settled_ns || gap_ns < kShortestStep * period_ns) {
         continue;
       }
       if (begins_ns > 0) {
@@ -111,7 +109,7 @@ struct TrafficPeriod::State {
   }
 
   void keep(double time_ns) {
-    if (time_ns > kLongest * current->period_ns) {
+    if (time_ns > kLongestStep * current->period_ns) {
       return;
     }
     times.push_back(time_ns);
@@ -136,7 +134,7 @@ struct TrafficPeriod::State {
   bool is_sure(std::int64_t now_ns) const {
     return current && static_cast<double>(now_ns - believed_since_ns) >=
                           std::min(kSurePeriods * current->period_ns,
-                                   std::max(kSureNs, kLeastPeriods * current->period_ns));
+                                   std::max(kSureNs, kLeastSurePeriods * current->period_ns));
   }
 
   // Refined by what the steps took, as long as they are of this period.

@@ -7,9 +7,9 @@
 #include <array>
 #include <cerrno>
 
-#include "base/cli/utf8.h"
-#include "base/sys/parent.h"
-#include "base/sys/pipe.h"
+#include "base/cli/text.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/process.h"
 #include "preflight/task/command.h"
 
 namespace chokepoint::preflight {
@@ -43,14 +43,11 @@ Result<sys::Descriptor> input_of(const std::string& key) {
     return nothing ? Result<sys::Descriptor>(std::move(nothing))
                    : fail(from_errno(errno, "start", "test"));
   }
-  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
-  if (!pipe) {
-    return std::unexpected(pipe.error());
-  }
-  if (write(pipe->write.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+  TRY(sys::Pipe pipe, sys::open_pipe("start", "test"));
+  if (write(pipe.write.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
     return fail(from_errno(errno, "hand over", "key"));
   }
-  return std::move(pipe->read);
+  return std::move(pipe.read);
 }
 
 // True where something came. What has ended is closed.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "preflight/agent/child.h"
 
 namespace chokepoint::preflight {
@@ -48,16 +48,12 @@ Result<Json> Conversation::hold(const HostFacts& facts) {
     return std::unexpected(said.error());
   }
   while (true) {
-    if (const Result<> waited = wait(); !waited) {
-      return std::unexpected(waited.error());
-    }
+    TRY(wait());
     const Result<bool> is_over = hear();
     if (!is_over || *is_over) {
       return is_over ? Result<Json>(Json::object()) : std::unexpected(is_over.error());
     }
-    if (const Result<> looked = look(); !looked) {
-      return std::unexpected(looked.error());
-    }
+    TRY(look());
     if (!job_ && Clock::now() - idle_since_ > kMostIdle) {
       return fail(ErrorKind::Timeout, "preflight", "", "nothing was asked for an hour");
     }
@@ -86,9 +82,7 @@ Result<bool> Conversation::hear() {
     if ((*said)->type == Type::Stop) {
       return true;
     }
-    if (const Result<> heard = hear(**said); !heard) {
-      return std::unexpected(heard.error());
-    }
+    TRY(hear(**said));
   }
   return false;
 }
@@ -103,12 +97,9 @@ Result<> Conversation::hear(const Message& message) {
   }
   control::Fields in(message.body, "note");
   const std::int64_t number = in.integer("task", 0, UINT32_MAX);
-  const Result<std::int64_t> given_up = in.finish(number);
-  if (!given_up) {
-    return std::unexpected(given_up.error());
-  }
+  TRY(const std::int64_t given_up, in.finish(number));
   // It may have ended in the meantime.
-  if (!job_ || *given_up != number_) {
+  if (!job_ || given_up != number_) {
     return {};
   }
   job_.reset();
@@ -120,15 +111,12 @@ Result<> Conversation::hear(const Message& message) {
 Result<> Conversation::begin(const Json& body) {
   control::Fields in(body, "task");
   const std::int64_t read = in.integer("task", 0, UINT32_MAX);
-  const Result<std::int64_t> number = in.finish(read);
-  if (!number) {
-    return std::unexpected(number.error());
-  }
+  TRY(const std::int64_t number, in.finish(read));
   if (job_) {
     return fail(ErrorKind::Malformed, "read message", session_.channel().peer(),
                 "a task came while another was on");
   }
-  number_ = static_cast<Number>(*number);
+  number_ = static_cast<Number>(number);
   const Result<Task> task = task_in(body);
   Result<std::unique_ptr<Job>> job = task ? start(*task) : std::unexpected(task.error());
   if (!job) {
@@ -139,9 +127,7 @@ Result<> Conversation::begin(const Json& body) {
 }
 
 Result<std::unique_ptr<Job>> Conversation::start(const Task& task) const {
-  if (const Result<> allowed = granted(task, session_.limits()); !allowed) {
-    return std::unexpected(allowed.error());
-  }
+  TRY(granted(task, session_.limits()));
   if (task.kind == TaskKind::Names) {
     return std::make_unique<Names>(task.hosts, longest(task), system_resolver(), lookups_);
   }

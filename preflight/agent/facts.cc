@@ -6,10 +6,10 @@
 
 #include "base/host/cpu.h"
 #include "base/host/gpu.h"
+#include "base/host/kernel.h"
 #include "base/host/rdma.h"
-#include "base/host/sysctls.h"
-#include "base/sys/host_name.h"
-#include "base/sys/own_files.h"
+#include "base/sys/library.h"
+#include "base/sys/root.h"
 
 namespace chokepoint::preflight {
 namespace {

@@ -4,21 +4,21 @@
 
 namespace chokepoint::preflight {
 
-Floor::Place::~Place() {
-  if (floor_ == nullptr) {
+CoordinatorLock::Place::~Place() {
+  if (lock_ == nullptr) {
     return;
   }
-  const std::lock_guard lock(floor_->mutex_);
-  floor_->holder_.reset();
-  floor_->free_.notify_one();
+  const std::lock_guard lock(lock_->mutex_);
+  lock_->holder_.reset();
+  lock_->free_.notify_one();
 }
 
-bool Floor::has(const std::string& preflight) const {
+bool CoordinatorLock::has(const std::string& preflight) const {
   return holder_ && !preflight.empty() && holder_->preflight == preflight;
 }
 
-Result<Floor::Place> Floor::take(const Coordinator& coordinator,
-                                 std::chrono::milliseconds patience) {
+Result<CoordinatorLock::Place> CoordinatorLock::take(const Coordinator& coordinator,
+                                                     std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   free_.wait_for(lock, patience, [&] { return !holder_ || has(coordinator.preflight); });
   if (has(coordinator.preflight)) {

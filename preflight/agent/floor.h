@@ -13,18 +13,18 @@
 
 namespace chokepoint::preflight {
 
-class Floor {
+class CoordinatorLock {
  public:
   // Given back when it goes.
   class Place {
    public:
-    explicit Place(Floor& floor) : floor_(&floor) {}
-    Place(Place&& other) noexcept : floor_(std::exchange(other.floor_, nullptr)) {}
+    explicit Place(CoordinatorLock& floor) : lock_(&floor) {}
+    Place(Place&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
     Place& operator=(Place&&) = delete;
     ~Place();
 
    private:
-    Floor* floor_;
+    CoordinatorLock* lock_;
   };
 
   struct Coordinator {

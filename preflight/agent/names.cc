@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/control/wire_error.h"
-#include "base/net/resolve.h"
+#include "base/control/message.h"
+#include "base/net/address.h"
 
 namespace chokepoint::preflight {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "preflight/agent/conversation.h"
 #include "preflight/agent/facts.h"
 
@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kLeaving{2500};
 
 constexpr std::size_t kLongestId = 64;
 
-Floor::Coordinator coordinator_of(const Session& session, const Json& parameters) {
+CoordinatorLock::Coordinator coordinator_of(const Session& session, const Json& parameters) {
   const auto id = parameters.find("preflight");
   const bool has_id = id != parameters.end() && id->is_string() &&
                       id->get_ref<const std::string&>().size() <= kLongestId;
@@ -35,10 +35,8 @@ Result<control::Weight> PreflightService::check(const Json& /*parameters*/,
 }
 
 Result<Json> PreflightService::serve(Session& session, const Json& parameters) {
-  const Result<Floor::Place> place = floor_.take(coordinator_of(session, parameters), kLeaving);
-  if (!place) {
-    return std::unexpected(place.error());
-  }
+  TRY([[maybe_unused]] const CoordinatorLock::Place held,
+      lock_.take(coordinator_of(session, parameters), kLeaving));
   Conversation conversation(session, program_, lookups_);
   HostFacts facts = read_facts(session.surroundings().root);
   facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.surroundings().clock);

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 #include "preflight/agent/floor.h"
 #include "preflight/agent/names.h"
 
@@ -30,7 +30,7 @@ class PreflightService final : public control::Service {
 
  private:
   std::string program_;
-  Floor floor_;
+  CoordinatorLock lock_;
   Names::UnderWay lookups_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 

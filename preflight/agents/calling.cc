@@ -5,9 +5,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/control/advice.h"
 #include "base/control/channel.h"
-#include "base/net/liveness.h"
+#include "base/control/client.h"
 #include "base/net/socket.h"
 #include "preflight/agents/crew.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/control/channel.h"
 #include "base/net/patience.h"
-#include "base/sys/descriptor_limit.h"
+#include "base/sys/descriptor.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -22,22 +22,17 @@ constexpr std::chrono::milliseconds kHeldUp{500};
 
 Result<std::unique_ptr<Crew>> Crew::make(CrewOptions options) {
   // Else hosts that are well would be those that do not answer.
-  if (const Result<> enough = sys::want_descriptors(options.hosts.size()); !enough) {
-    return std::unexpected(enough.error());
-  }
+  TRY(sys::want_descriptors(options.hosts.size()));
   options.socket.mss = control::kSegmentBytes;
-  Result<Lookups> lookups = Lookups::make(options.resolve, options.family);
-  if (!lookups) {
-    return std::unexpected(lookups.error());
-  }
+  TRY(Lookups lookups, Lookups::make(options.resolve, options.family));
   sys::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kLookups;
-  if (!epoll || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, lookups->descriptor(), &event) < 0) {
+  if (!epoll || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, lookups.descriptor(), &event) < 0) {
     return fail(from_errno(errno, "call the agents", "epoll"));
   }
-  return std::unique_ptr<Crew>(new Crew(std::move(options), std::move(*lookups), std::move(epoll)));
+  return std::unique_ptr<Crew>(new Crew(std::move(options), std::move(lookups), std::move(epoll)));
 }
 
 Crew::Crew(CrewOptions options, Lookups lookups, sys::Descriptor epoll)

@@ -12,7 +12,7 @@
 
 namespace chokepoint::preflight {
 
-struct Lookups::Desk {
+struct Lookups::JudgeContext {
   CrewOptions::Resolve resolve;
   std::optional<net::Family> only;
   sys::Descriptor told;  // an eventfd, written for each answer
@@ -47,14 +47,14 @@ Result<Lookups> Lookups::make(CrewOptions::Resolve resolve, std::optional<net::F
   if (!told) {
     return fail(from_errno(errno, "look names up", "eventfd"));
   }
-  auto desk = std::make_shared<Desk>();
+  auto desk = std::make_shared<JudgeContext>();
   desk->resolve = std::move(resolve);
   desk->only = only;
   desk->told = std::move(told);
   return Lookups(std::move(desk));
 }
 
-Lookups::Lookups(std::shared_ptr<Desk> desk) : desk_(std::move(desk)) {}
+Lookups::Lookups(std::shared_ptr<JudgeContext> desk) : desk_(std::move(desk)) {}
 
 Lookups::~Lookups() {
   if (desk_) {
@@ -77,7 +77,7 @@ void Lookups::ask(HostIndex host, const std::string& name) {
   std::thread([desk = desk_] { work(desk); }).detach();
 }
 
-void Lookups::work(const std::shared_ptr<Desk>& desk) {
+void Lookups::work(const std::shared_ptr<JudgeContext>& desk) {
   while (const auto asked = desk->next()) {
     desk->answer({.host = asked->first, .addresses = desk->resolve(asked->second, desk->only)});
   }

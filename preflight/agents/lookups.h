@@ -33,11 +33,11 @@ class Lookups {
   std::vector<Answer> take();
 
  private:
-  struct Desk;
-  explicit Lookups(std::shared_ptr<Desk> desk);
-  static void work(const std::shared_ptr<Desk>& desk);
+  struct JudgeContext;
+  explicit Lookups(std::shared_ptr<JudgeContext> desk);
+  static void work(const std::shared_ptr<JudgeContext>& desk);
 
-  std::shared_ptr<Desk> desk_;
+  std::shared_ptr<JudgeContext> desk_;
 };
 
 }  // namespace chokepoint::preflight

@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "base/control/handshake.h"
-#include "base/control/key.h"
 #include "base/net/address.h"
-#include "base/net/resolve.h"
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "base/sys/error.h"
 #include "preflight/task/task.h"
 

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/control/advice.h"
+#include "base/control/client.h"
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 
 namespace chokepoint::preflight {
 namespace {

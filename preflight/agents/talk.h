@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "base/control/frame.h"
 #include "base/control/handshake.h"
+#include "base/control/message.h"
 #include "preflight/agents/agents.h"
 #include "preflight/agents/options.h"
 

@@ -2,10 +2,10 @@
 
 #include <fmt/ostream.h>
 
-#include "base/cli/progress.h"
-#include "base/cli/utf8.h"
-#include "base/control/key.h"
-#include "base/sys/host_name.h"
+#include "base/cli/context.h"
+#include "base/cli/text.h"
+#include "base/control/handshake.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
 #include "preflight/commands/launched_agents.h"
@@ -98,20 +98,15 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
     return std::unexpected(signals.error());
   }
   const int interrupt = signals->descriptor();
-  const Result<std::unique_ptr<Launch>> launched = launch(
-      conduct.launcher, launch_wanted(conduct, interrupt, context), context.clock, context.root);
-  if (!launched) {
-    return std::unexpected(launched.error());
-  }
-  const Result<std::unique_ptr<Crew>> crew = Crew::make(crew_options(conduct, interrupt, context));
-  if (!crew) {
-    return std::unexpected(crew.error());
-  }
+  TRY(const std::unique_ptr<Launch> launched,
+      launch(conduct.launcher, launch_wanted(conduct, interrupt, context), context.clock,
+             context.root));
+  TRY(const std::unique_ptr<Crew> crew, Crew::make(crew_options(conduct, interrupt, context)));
   const lead::Wanted& wanted = conduct.wanted;
   tell(context, announcement(wanted));
-  LaunchedAgents launched_agents(**crew, **launched, wanted.hosts.size());
+  LaunchedAgents launched_agents(*crew, *launched, wanted.hosts.size());
   Agents& agents =
-      conduct.launcher == Launcher::None ? static_cast<Agents&>(**crew) : launched_agents;
+      conduct.launcher == Launcher::None ? static_cast<Agents&>(*crew) : launched_agents;
   lead::Led led = lead_all(conduct, agents, context);
   if (led.broken) {
     tell(context, describe(*led.broken));

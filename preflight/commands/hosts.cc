@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/host/host_list.h"
+#include "base/host/launcher.h"
 #include "base/net/address.h"
 
 namespace chokepoint::preflight {
@@ -18,11 +18,8 @@ using Hosts = std::vector<HostWanted>;
 constexpr std::size_t kLargestFile = 16 << 20;
 
 Result<> add(Hosts& all, const std::string& word, std::uint16_t port) {
-  Result<Hosts> more = hosts_in(word, port);
-  if (!more) {
-    return std::unexpected(more.error());
-  }
-  std::ranges::move(*more, std::back_inserter(all));
+  TRY(Hosts more, hosts_in(word, port));
+  std::ranges::move(more, std::back_inserter(all));
   return {};
 }
 
@@ -44,19 +41,14 @@ Result<std::string> content_of(const std::string& path) {
 // A host on each line, as mpirun's files have it: what follows the name ("slots=4") and comments
 // are left alone.
 Result<Hosts> hosts_in_file(const std::string& path, std::uint16_t port) {
-  const Result<std::string> content = content_of(path);
-  if (!content) {
-    return std::unexpected(content.error());
-  }
+  TRY(const std::string content, content_of(path));
   Hosts all;
-  std::istringstream lines(*content);
+  std::istringstream lines(content);
   for (std::string line; std::getline(lines, line);) {
     std::string word;
     std::istringstream words(line.substr(0, line.find('#')));
     if (words >> word) {
-      if (const Result<> added = add(all, word, port); !added) {
-        return std::unexpected(added.error());
-      }
+      TRY(add(all, word, port));
     }
   }
   return all;
@@ -66,9 +58,7 @@ Result<Hosts> given_hosts(const HostFlags& flags, const cli::Environment& enviro
   const auto port = static_cast<std::uint16_t>(flags.port);
   Hosts all;
   for (const std::string& word : flags.hosts) {
-    if (const Result<> added = add(all, word, port); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(add(all, word, port));
   }
   if (!flags.file.empty()) {
     Result<Hosts> more = hosts_in_file(flags.file, port);
@@ -139,17 +129,11 @@ Result<Hosts> hosts_in(const std::string& word, std::uint16_t port) {
   if (const std::optional<HostWanted> address = plain_address(word, port)) {
     return Hosts{*address};
   }
-  const Result<ListWithPort> parts = split(word, port);
-  if (!parts) {
-    return std::unexpected(parts.error());
-  }
-  const Result<std::vector<std::string>> names = host::hosts_of(parts->list);
-  if (!names) {
-    return std::unexpected(names.error());
-  }
+  TRY(const ListWithPort parts, split(word, port));
+  TRY(const std::vector<std::string> names, host::hosts_of(parts.list));
   Hosts hosts;
-  for (const std::string& name : *names) {
-    hosts.push_back(without_user(name, parts->port));
+  for (const std::string& name : names) {
+    hosts.push_back(without_user(name, parts.port));
     if (hosts.back().name.empty()) {
       return fail(ErrorKind::Usage, "", name, "is no host", "give HOST or USER@HOST");
     }

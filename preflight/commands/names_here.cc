@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/net/resolve.h"
+#include "base/net/address.h"
 
 namespace chokepoint::preflight {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 #include "preflight/report/reading.h"
 
 namespace chokepoint::preflight {
@@ -202,22 +202,14 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
 
 Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
   if (print_limits_) {
-    const Result<Limits> printed = limits();
-    if (!printed) {
-      return std::unexpected(printed.error());
-    }
-    context.out << limits_text(*printed);
+    TRY(const Limits printed, limits());
+    context.out << limits_text(printed);
     return cli::ExitCode::Done;
   }
-  if (const Result<> fine = can_show(showing_); !fine) {
-    return std::unexpected(fine.error());
-  }
-  const Result<Conduct> prepared = prepare(context);
-  if (!prepared) {
-    return std::unexpected(prepared.error());
-  }
-  showing_.limits = prepared->limits;
-  const Result<Measured> measured = conduct(*prepared, context);
+  TRY(can_show(showing_));
+  TRY(const Conduct prepared, prepare(context));
+  showing_.limits = prepared.limits;
+  const Result<Measured> measured = conduct(prepared, context);
   return measured ? show(showing_, *measured, context) : std::unexpected(measured.error());
 }
 

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/cli/document.h"
 #include "base/cli/output.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "base/page/page.h"
 #include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
@@ -20,12 +19,9 @@ namespace chokepoint::preflight {
 namespace {
 
 Result<> write_file(const std::string& file, const std::string& content) {
-  const Result<std::unique_ptr<cli::Output>> output = cli::open_file(file);
-  if (!output) {
-    return fail(output.error());
-  }
-  (*output)->write(content);
-  return (*output)->finish();
+  TRY(const std::unique_ptr<cli::Output> output, cli::open_file(file));
+  output->write(content);
+  return output->finish();
 }
 
 // A pipe is opened once, when there is something for its reader.
@@ -72,11 +68,8 @@ Result<> write(const Showing& showing, const Measured& measured, const Judgement
     }
   }
   if (!showing.output.empty()) {
-    const Result<std::string> html = html_of(context, measured, judgement);
-    if (!html) {
-      return std::unexpected(html.error());
-    }
-    if (Result<> written = write_file(showing.output, *html); !written) {
+    TRY(const std::string html, html_of(context, measured, judgement));
+    if (Result<> written = write_file(showing.output, html); !written) {
       return written;
     }
   }
@@ -141,9 +134,7 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
   } else {
     print_page(context, measured, judgement, showing.all);
   }
-  if (const Result<> written = write(showing, measured, judgement, document, context); !written) {
-    return std::unexpected(written.error());
-  }
+  TRY(write(showing, measured, judgement, document, context));
   return exit_code(showing, measured, judgement);
 }
 

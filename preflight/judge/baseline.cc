@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/math/statistics.h"
+#include "preflight/judge/chance.h"
 #include "preflight/judge/shell.h"
 #include "preflight/judge/words.h"
 
@@ -17,9 +18,7 @@ namespace {
 
 using checks::Status;
 
-constexpr double kSigmas = 4;
-constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
-constexpr double kGrown = 1.5;         // a round trip's
+constexpr double kGrown = 1.5;  // a round trip's
 
 // Of one figure, by way: what it was and what it is.
 struct Change {
@@ -28,11 +27,7 @@ struct Change {
   double now = 0;
 };
 
-double spread_of(const std::vector<double>& values) {
-  return kDeviation * math::median_absolute_deviation(values).value_or(0);
-}
-
-std::vector<Change> rates_then_and_now(const Desk& desk) {
+std::vector<Change> rates_then_and_now(const JudgeContext& desk) {
   std::vector<Change> changes;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
@@ -46,7 +41,7 @@ std::vector<Change> rates_then_and_now(const Desk& desk) {
   return changes;
 }
 
-std::vector<Change> round_trips_then_and_now(const Desk& desk) {
+std::vector<Change> round_trips_then_and_now(const JudgeContext& desk) {
   std::vector<Change> changes;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
@@ -75,7 +70,7 @@ std::vector<double> repeats_of(const Measured& measured) {
 
 // The share by which a rate may fall and still be the same: what the user allows, and what the
 // ways' changes scatter, unless most of them fell.
-double allowed_fall(const Desk& desk, const std::vector<Change>& changes) {
+double allowed_fall(const JudgeContext& desk, const std::vector<Change>& changes) {
   std::vector<double> shares;
   shares.reserve(changes.size());
   for (const Change& change : changes) {
@@ -86,7 +81,7 @@ double allowed_fall(const Desk& desk, const std::vector<Change>& changes) {
   return std::max({few, kSigmas * spread_of(shares), std::min(repeats, 0.5)});
 }
 
-double allowed_growth(const Desk& desk, const std::vector<Change>& changes) {
+double allowed_growth(const JudgeContext& desk, const std::vector<Change>& changes) {
   std::vector<double> grown;
   grown.reserve(changes.size());
   for (const Change& change : changes) {
@@ -97,7 +92,7 @@ double allowed_growth(const Desk& desk, const std::vector<Change>& changes) {
 
 using IsWorse = std::function<bool(const Change&)>;
 
-std::vector<Tested> tested_in(const Desk& desk, const std::vector<Change>& changes,
+std::vector<Tested> tested_in(const JudgeContext& desk, const std::vector<Change>& changes,
                               const IsWorse& is_worse) {
   std::vector<Tested> tested;
   for (const Change& change : changes) {
@@ -126,7 +121,7 @@ Medians medians_of(const std::vector<Change>& changes, const std::vector<WayInde
   return {math::median(before).value_or(0), math::median(now).value_or(0)};
 }
 
-Finding worse(const Desk& desk, const Blame& blame, Status status, std::string found,
+Finding worse(const JudgeContext& desk, const Blame& blame, Status status, std::string found,
               std::string wanted) {
   Finding finding = finding_of(desk.scene, blame, "baseline.worse", status);
   finding.check.found = fmt::format("{} on {}", found, counted(blame.ways.size(), "way", "ways"));
@@ -134,7 +129,7 @@ Finding worse(const Desk& desk, const Blame& blame, Status status, std::string f
   return finding;
 }
 
-void report_rates(Desk& desk, const std::vector<Change>& changes, Blame blame) {
+void report_rates(JudgeContext& desk, const std::vector<Change>& changes, Blame blame) {
   std::ranges::sort(blame.ways);
   const Medians medians = medians_of(changes, blame.ways);
   const bool critical = medians.now < desk.scene.limits().link_critical_share * medians.before;
@@ -145,7 +140,7 @@ void report_rates(Desk& desk, const std::vector<Change>& changes, Blame blame) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_round_trips(Desk& desk, const std::vector<Change>& changes, Blame blame) {
+void report_round_trips(JudgeContext& desk, const std::vector<Change>& changes, Blame blame) {
   std::ranges::sort(blame.ways);
   const Medians medians = medians_of(changes, blame.ways);
   Finding finding = worse(desk, blame, Status::Warning, fmt::format("{:.3g} ms", medians.now),
@@ -156,7 +151,7 @@ void report_round_trips(Desk& desk, const std::vector<Change>& changes, Blame bl
 }
 
 // Findings about rates tell what the same ways carried the last time.
-void mark_found(Desk& desk, const std::vector<Change>& changes, const IsWorse& is_worse) {
+void mark_found(JudgeContext& desk, const std::vector<Change>& changes, const IsWorse& is_worse) {
   std::set<std::pair<HostIndex, HostIndex>> fallen;
   for (const Change& change : changes) {
     if (is_worse(change)) {
@@ -174,7 +169,7 @@ void mark_found(Desk& desk, const std::vector<Change>& changes, const IsWorse& i
   }
 }
 
-void judge_rates_then(Desk& desk) {
+void judge_rates_then(JudgeContext& desk) {
   const std::vector<Change> changes = rates_then_and_now(desk);
   if (changes.empty()) {
     return;
@@ -189,7 +184,7 @@ void judge_rates_then(Desk& desk) {
   }
 }
 
-void judge_round_trips_then(Desk& desk) {
+void judge_round_trips_then(JudgeContext& desk) {
   const std::vector<Change> changes = round_trips_then_and_now(desk);
   if (changes.empty() || desk.has("link.latency", Status::Warning)) {
     return;
@@ -212,7 +207,7 @@ std::string list_of(const std::vector<std::string_view>& names) {
   return names.size() <= kShown ? text : fmt::format("{} and {} more", text, names.size() - kShown);
 }
 
-void judge_hosts_then(Desk& desk) {
+void judge_hosts_then(JudgeContext& desk) {
   std::set<std::string_view> now;
   std::vector<std::string_view> fresh;
   for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
@@ -241,7 +236,7 @@ void judge_hosts_then(Desk& desk) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk) {
+void report_baseline_passed(JudgeContext& desk) {
   const std::vector<Change> changes = rates_then_and_now(desk);
   std::vector<double> shares;
   shares.reserve(changes.size());
@@ -261,7 +256,7 @@ void report_passed(Desk& desk) {
 
 }  // namespace
 
-void judge_baseline(Desk& desk) {
+void judge_baseline(JudgeContext& desk) {
   if (!desk.earlier.is_known()) {
     return;
   }
@@ -269,7 +264,7 @@ void judge_baseline(Desk& desk) {
   judge_round_trips_then(desk);
   judge_hosts_then(desk);
   if (!desk.has("baseline.worse", Status::Warning)) {
-    report_passed(desk);
+    report_baseline_passed(desk);
   }
 }
 

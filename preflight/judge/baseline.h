@@ -7,6 +7,6 @@
 namespace chokepoint::preflight {
 
 // After all others: what they have found already is marked as worse than the last time.
-void judge_baseline(Desk& desk);
+void judge_baseline(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

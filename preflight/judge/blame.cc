@@ -9,8 +9,8 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr double kNearlyAll = 0.7;  // of a port's ways, of those that chance lets suffer
-constexpr double kMost = 0.5;
+constexpr double kNearlyAllOfPart = 0.7;  // of a port's ways, of those that chance lets suffer
+constexpr double kMostOfPart = 0.5;
 constexpr double kWhole = 0.9;  // of a cluster's, or of two groups'
 constexpr double kLooseAlarm = 0.01;
 constexpr double kRestAlarm = 0.1;
@@ -47,12 +47,12 @@ class Search {
  private:
   bool is_port(HostIndex host, bool sends) const {
     const Part& part = sends ? book_.out(host) : book_.in(host);
-    return part.suffering >= 2 && is_spread(part, kNearlyAll) &&
+    return part.suffering >= 2 && is_spread(part, kNearlyAllOfPart) &&
            significance_(part, false_alarm_) &&
            significance_(book_.without_worst(host, sends), kRestAlarm);
   }
   bool is_likely(const Part& part) const {
-    return is_spread(part, kMost) && significance_(part, kLooseAlarm);
+    return is_spread(part, kMostOfPart) && significance_(part, kLooseAlarm);
   }
   bool suffer_without_worst() const;
   bool blame_all();
@@ -82,7 +82,7 @@ bool Search::suffer_without_worst() const {
   const Part& all = book_.all();
   const Part rest = book_.among_others(worst);
   return rest.ways > 0 && significance_(rest, kLooseAlarm) &&
-         rest.lost * all.sent >= kMost * all.lost * rest.sent;
+         rest.lost * all.sent >= kMostOfPart * all.lost * rest.sent;
 }
 
 bool Search::blame_all() {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/math/statistics.h"
+
 namespace chokepoint::preflight {
 
 double chance_of_at_least(double count, double mean) {
@@ -19,6 +21,11 @@ double chance_of_at_least(double count, double mean) {
     term *= mean / next;
   }
   return sum;
+}
+
+double spread_of(const std::vector<double>& values) {
+  constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
+  return kDeviation * math::median_absolute_deviation(values).value_or(0);
 }
 
 }  // namespace chokepoint::preflight

@@ -23,7 +23,7 @@ struct Step {
 
 using Steps = std::vector<std::vector<Step>>;
 
-Steps steps_of(const Scene& scene) {
+Steps steps_of(const ClusterInput& scene) {
   Steps steps(scene.hosts());
   for (std::size_t index = 0; index < scene.ways().size(); index += 2) {
     const Way& way = scene.ways()[index];
@@ -74,7 +74,7 @@ bool is_off(const Limits& limits, const HostClock& clock) {
 }
 
 // The two that only each other's clocks were held against.
-std::vector<HostIndex> joined_with(const Scene& scene, HostIndex host) {
+std::vector<HostIndex> joined_with(const ClusterInput& scene, HostIndex host) {
   for (const Way& way : scene.ways()) {
     if (way.from == host && way.pair->clock_offset_ms) {
       return {host, way.to};
@@ -83,7 +83,7 @@ std::vector<HostIndex> joined_with(const Scene& scene, HostIndex host) {
   return {host};
 }
 
-void report(Desk& desk, HostIndex host, const HostClock& clock) {
+void report(JudgeContext& desk, HostIndex host, const HostClock& clock) {
   const Limits& limits = desk.scene.limits();
   const bool two = clock.joined == 2;
   const double apart = clock.offset_ms * (two ? 2 : 1);
@@ -110,7 +110,7 @@ void report(Desk& desk, HostIndex host, const HostClock& clock) {
 
 }  // namespace
 
-std::vector<std::optional<HostClock>> clocks_of(const Scene& scene) {
+std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& scene) {
   const Steps steps = steps_of(scene);
   std::vector<HostIndex> order(scene.hosts());
   for (HostIndex host = 0; host < order.size(); ++host) {
@@ -127,7 +127,7 @@ std::vector<std::optional<HostClock>> clocks_of(const Scene& scene) {
   return clocks;
 }
 
-void judge_clocks(Desk& desk) {
+void judge_clocks(JudgeContext& desk) {
   const auto clocks = clocks_of(desk.scene);
   double most = 0;
   std::size_t known = 0;

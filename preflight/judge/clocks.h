@@ -15,8 +15,8 @@ struct HostClock {
 };
 
 // By host; nothing where no offset was measured.
-std::vector<std::optional<HostClock>> clocks_of(const Scene& scene);
+std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& scene);
 
-void judge_clocks(Desk& desk);
+void judge_clocks(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

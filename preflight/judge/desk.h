@@ -15,8 +15,8 @@
 
 namespace chokepoint::preflight {
 
-struct Desk {
-  const Scene& scene;
+struct JudgeContext {
+  const ClusterInput& scene;
   const Earlier& earlier;
   const Expectations& expectations;
   const Speeds& speeds;

@@ -35,7 +35,7 @@ struct Covered {
 
 class Doctors {
  public:
-  explicit Doctors(Desk& desk) : desk_(desk), scene_(desk.scene), known_(scene_.hosts()) {}
+  explicit Doctors(JudgeContext& desk) : desk_(desk), scene_(desk.scene), known_(scene_.hosts()) {}
 
   void run();
 
@@ -58,8 +58,8 @@ class Doctors {
   std::string subject_of_said(const Said& said) const;
   void report_passed();
 
-  Desk& desk_;
-  const Scene& scene_;
+  JudgeContext& desk_;
+  const ClusterInput& scene_;
   std::vector<Covered> known_;
   std::map<Key, Said> said_ = {};
   std::size_t examined_ = 0;
@@ -198,6 +198,6 @@ void Doctors::run() {
 
 }  // namespace
 
-void judge_doctors(Desk& desk) { Doctors(desk).run(); }
+void judge_doctors(JudgeContext& desk) { Doctors(desk).run(); }
 
 }  // namespace chokepoint::preflight

@@ -7,6 +7,6 @@
 namespace chokepoint::preflight {
 
 // After the ports were judged: counters of a port that is blamed already belong to that finding.
-void judge_doctors(Desk& desk);
+void judge_doctors(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -5,15 +5,8 @@
 #include <unordered_map>
 
 namespace chokepoint::preflight {
-namespace {
 
-std::uint64_t key_of(HostIndex a, HostIndex b) {
-  return (std::uint64_t{std::min(a, b)} << 32) | std::max(a, b);
-}
-
-}  // namespace
-
-Earlier::Earlier(const Scene& scene, const Measured* before) : before_(before) {
+Earlier::Earlier(const ClusterInput& scene, const Measured* before) : before_(before) {
   then_.resize(scene.hosts());
   if (before == nullptr) {
     return;
@@ -30,7 +23,7 @@ Earlier::Earlier(const Scene& scene, const Measured* before) : before_(before) {
   }
   pairs_.reserve(before->pairs.size());
   for (const PairResult& pair : before->pairs) {
-    pairs_.emplace_back(key_of(pair.a, pair.b), &pair);
+    pairs_.emplace_back(pair_key(pair.a, pair.b), &pair);
   }
   std::ranges::sort(pairs_);
 }
@@ -41,7 +34,7 @@ const PairResult* Earlier::pair(const Way& way) const {
   if (!then_[way.from] || !then_[way.to]) {
     return nullptr;
   }
-  const Key key = key_of(*then_[way.from], *then_[way.to]);
+  const Key key = pair_key(*then_[way.from], *then_[way.to]);
   const auto found =
       std::ranges::lower_bound(pairs_, key, {}, [](const auto& one) { return one.first; });
   return found != pairs_.end() && found->first == key ? found->second : nullptr;

@@ -12,7 +12,7 @@ namespace chokepoint::preflight {
 
 class Earlier {
  public:
-  Earlier(const Scene& scene, const Measured* before);
+  Earlier(const ClusterInput& scene, const Measured* before);
 
   bool is_known() const { return before_ != nullptr; }
   const Measured* before() const { return before_; }

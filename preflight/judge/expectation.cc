@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/math/statistics.h"
+#include "preflight/judge/chance.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -15,11 +16,9 @@ constexpr double kAgreeing = 0.75;     // of the hosts
 constexpr double kAlike = 0.3;         // from the median
 constexpr double kGuessedShare = 0.7;  // two flows on one link get half each
 constexpr std::size_t kEnoughShares = 6;
-constexpr double kSigmas = 4;
 constexpr double kFast = 0.6;
 constexpr double kLevel = 0.1;
 constexpr double kSame = 0.15;  // two tests of one way that are this near show a limit, not noise
-constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
 
 void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex whose) {
   if (mbps && *mbps > 0 && (to.basis == Basis::Nothing || *mbps < to.mbps)) {
@@ -27,7 +26,7 @@ void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex w
   }
 }
 
-Expectation least_of(const Scene& scene, HostIndex host) {
+Expectation least_of(const ClusterInput& scene, HostIndex host) {
   Expectation result;
   if (const InterfaceFacts* interface = scene.interface(host)) {
     lower(result, Basis::Port, interface->speed_mbps, host);
@@ -55,7 +54,7 @@ bool is_steady(const WayResult& way) {
          std::abs(*way.alone_mbps - *way.tcp_mbps) <= kSame * *way.tcp_mbps;
 }
 
-bool is_idle(const Scene& scene, const WayResult& way) {
+bool is_idle(const ClusterInput& scene, const WayResult& way) {
   return way.sender_cpu_percent && way.receiver_cpu_percent && !is_bound_by_processor(scene, way);
 }
 
@@ -69,7 +68,7 @@ bool are_level(const std::vector<double>& rates, double full) {
 
 }  // namespace
 
-Expectations::Expectations(const Scene& scene, const Earlier& earlier)
+Expectations::Expectations(const ClusterInput& scene, const Earlier& earlier)
     : scene_(scene), earlier_(earlier), is_short_of_processors_(is_short_of_processors(scene)) {
   hosts_.reserve(scene.hosts());
   for (HostIndex host = 0; host < scene.hosts(); ++host) {
@@ -120,7 +119,7 @@ void Expectations::learn_from_before() {
     }
   }
   if (shares.size() >= kEnoughShares) {
-    const double spread = kDeviation * math::median_absolute_deviation(shares).value_or(0);
+    const double spread = spread_of(shares);
     baseline_share_ =
         std::clamp(1 - kSigmas * spread, std::min(scene_.limits().link_few_share, baseline_share_),
                    baseline_share_);
@@ -220,7 +219,7 @@ bool is_guessed(const Expectation& expectation) {
   return expectation.basis == Basis::Peers || expectation.basis == Basis::Few;
 }
 
-std::string words_for(const Expectation& expectation, const Scene& scene) {
+std::string words_for(const Expectation& expectation, const ClusterInput& scene) {
   const std::string& whose = scene.name(expectation.whose);
   switch (expectation.basis) {
     case Basis::Nothing:

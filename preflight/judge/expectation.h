@@ -30,7 +30,7 @@ struct Expectation {
 
 class Expectations {
  public:
-  Expectations(const Scene& scene, const Earlier& earlier);
+  Expectations(const ClusterInput& scene, const Earlier& earlier);
 
   Expectation of(const Way& way) const;
   // The least that passes; 0 where nothing is known.
@@ -64,7 +64,7 @@ class Expectations {
   Expectation by_baseline(const Way& way) const;
   Expectation by_hardware(const Way& way) const;
 
-  const Scene& scene_;
+  const ClusterInput& scene_;
   const Earlier& earlier_;
   std::vector<Expectation> hosts_;
   std::array<Peers, 2> peers_ = {};
@@ -76,6 +76,6 @@ class Expectations {
 bool is_guessed(const Expectation& expectation);
 
 // "of gpu3's port eth0", "that 7 hosts reach with others"
-std::string words_for(const Expectation& expectation, const Scene& scene);
+std::string words_for(const Expectation& expectation, const ClusterInput& scene);
 
 }  // namespace chokepoint::preflight

@@ -9,8 +9,8 @@
 
 namespace chokepoint::preflight {
 
-std::optional<Groups> find_groups(const Scene& scene, const Expectations& expectations);
+std::optional<Groups> find_groups(const ClusterInput& scene, const Expectations& expectations);
 // The same question about groups that are given.
-bool are_groups(const Scene& scene, const Expectations& expectations, const Groups& groups);
+bool are_groups(const ClusterInput& scene, const Expectations& expectations, const Groups& groups);
 
 }  // namespace chokepoint::preflight

@@ -26,7 +26,7 @@ struct Tie {
 };
 
 // A way in its round: at full speed or slow.
-std::vector<Tie> ties_of(const Scene& scene, const Expectations& expectations) {
+std::vector<Tie> ties_of(const ClusterInput& scene, const Expectations& expectations) {
   std::vector<Tie> ties;
   for (const Way& way : scene.ways()) {
     const Expectation expected = expectations.of(way);
@@ -91,12 +91,12 @@ bool are_groups(const std::vector<Tie>& ties, const std::vector<double>& place) 
 }  // namespace
 
 std::optional<Groups> find_groups(const Measured& measured, const Limits& limits) {
-  const Scene scene(measured, limits);
+  const ClusterInput scene(measured, limits);
   const Earlier none(scene, nullptr);
   return find_groups(scene, Expectations(scene, none));
 }
 
-bool are_groups(const Scene& scene, const Expectations& expectations, const Groups& groups) {
+bool are_groups(const ClusterInput& scene, const Expectations& expectations, const Groups& groups) {
   std::vector<double> place(scene.hosts());
   for (const HostIndex host : groups.first) {
     place[host] = 1;
@@ -109,7 +109,7 @@ bool are_groups(const Scene& scene, const Expectations& expectations, const Grou
   return groups.first.size() >= 2 && groups.second.size() >= 2 && are_groups(ties, place);
 }
 
-std::optional<Groups> find_groups(const Scene& scene, const Expectations& expectations) {
+std::optional<Groups> find_groups(const ClusterInput& scene, const Expectations& expectations) {
   const std::vector<Tie> ties = ties_of(scene, expectations);
   const std::vector<double> place = pull_apart(scene.hosts(), ties);
   Groups groups;

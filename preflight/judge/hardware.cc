@@ -20,17 +20,17 @@ using checks::Status;
 using Figures = std::pair<double, double>;
 using HostsBy = std::map<Figures, std::vector<HostIndex>>;
 
-std::string subject_for(const Scene& scene, const std::vector<HostIndex>& hosts) {
+std::string subject_for(const ClusterInput& scene, const std::vector<HostIndex>& hosts) {
   return names_of(scene, hosts) +
          (hosts.size() == 1 ? " " + scene.interface_name(hosts[0]) : std::string());
 }
 
-std::string and_the_others(const Scene& scene, const std::vector<HostIndex>& hosts) {
+std::string and_the_others(const ClusterInput& scene, const std::vector<HostIndex>& hosts) {
   return hosts.size() == 1 ? "" : "  # the same on " + names_of(scene, std::span(hosts).subspan(1));
 }
 
 // What such ports carry is what they can: slow against the last time, and no other finding.
-void explain_by_ports(Desk& desk, const std::vector<HostIndex>& hosts, Finding& finding) {
+void explain_by_ports(JudgeContext& desk, const std::vector<HostIndex>& hosts, Finding& finding) {
   std::vector<bool> is_port(desk.scene.hosts());
   for (const HostIndex host : hosts) {
     is_port[host] = true;
@@ -46,7 +46,7 @@ void explain_by_ports(Desk& desk, const std::vector<HostIndex>& hosts, Finding& 
   desk.explain(ways);
 }
 
-void report_port(Desk& desk, const Figures& figures, const std::vector<HostIndex>& hosts,
+void report_port(JudgeContext& desk, const Figures& figures, const std::vector<HostIndex>& hosts,
                  Status status, std::string_view by) {
   const auto& [has, wants] = figures;
   Finding finding;
@@ -69,7 +69,7 @@ void report_port(Desk& desk, const Figures& figures, const std::vector<HostIndex
   desk.findings.push_back(std::move(finding));
 }
 
-void report_slot(Desk& desk, const Figures& figures, const std::vector<HostIndex>& hosts) {
+void report_slot(JudgeContext& desk, const Figures& figures, const std::vector<HostIndex>& hosts) {
   const auto& [carries, asked] = figures;
   const bool critical = carries < desk.scene.limits().slot_share * asked;
   Finding finding;
@@ -101,13 +101,13 @@ std::optional<double> fastest_rdma(const HostResult& host) {
   return fastest;
 }
 
-std::optional<double> rdma_expected(const Scene& scene, const Way& way) {
+std::optional<double> rdma_expected(const ClusterInput& scene, const Way& way) {
   const auto from = fastest_rdma(scene.host(way.from));
   const auto to = fastest_rdma(scene.host(way.to));
   return from && to ? std::optional(std::min(*from, *to)) : std::nullopt;
 }
 
-void report_rdma(Desk& desk, const Blame& blame) {
+void report_rdma(JudgeContext& desk, const Blame& blame) {
   const Way& way = desk.scene.ways()[blame.ways[0]];
   const double expected = rdma_expected(desk.scene, way).value_or(0);
   const double rate = *way.result->rdma_mbps;
@@ -126,7 +126,7 @@ void report_rdma(Desk& desk, const Blame& blame) {
   desk.findings.push_back(std::move(finding));
 }
 
-void pass(Desk& desk, std::string id, std::string found) {
+void pass(JudgeContext& desk, std::string id, std::string found) {
   Finding finding;
   finding.check = {.id = std::move(id), .status = Status::Pass, .subject = "cluster"};
   finding.check.found = std::move(found);
@@ -134,7 +134,7 @@ void pass(Desk& desk, std::string id, std::string found) {
 }
 
 // By some of the hosts, for a line that can be read.
-std::string collective_by_hand(const Scene& scene) {
+std::string collective_by_hand(const ClusterInput& scene) {
   constexpr std::size_t kNamed = 16;
   std::vector<std::string> names;
   for (HostIndex host = 0; host < scene.hosts() && names.size() < kNamed; ++host) {
@@ -147,7 +147,7 @@ std::string collective_by_hand(const Scene& scene) {
 }
 
 // What is found already and keeps a collective from its end.
-std::optional<std::string> breaks_collectives(const Desk& desk) {
+std::optional<std::string> breaks_collectives(const JudgeContext& desk) {
   for (const Finding& finding : desk.findings) {
     const checks::Check& check = finding.check;
     const bool lost = check.id == "host.present" && !finding.hosts.empty() &&
@@ -161,7 +161,7 @@ std::optional<std::string> breaks_collectives(const Desk& desk) {
 }
 
 // Ports of one network that came up slower than three quarters of it, where the limits are silent.
-HostsBy slower_than_most(const Scene& scene) {
+HostsBy slower_than_most(const ClusterInput& scene) {
   constexpr double kMost = 0.75;
   constexpr std::size_t kFewest = 3;
   HostsBy slower;
@@ -190,7 +190,7 @@ HostsBy slower_than_most(const Scene& scene) {
 
 }  // namespace
 
-void judge_ports(Desk& desk) {
+void judge_ports(JudgeContext& desk) {
   HostsBy slow;
   for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
     const InterfaceFacts* interface = desk.scene.interface(host);
@@ -208,7 +208,7 @@ void judge_ports(Desk& desk) {
   }
 }
 
-void judge_slots(Desk& desk) {
+void judge_slots(JudgeContext& desk) {
   HostsBy narrow;
   std::size_t known = 0;
   for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
@@ -228,7 +228,7 @@ void judge_slots(Desk& desk) {
   }
 }
 
-void judge_rdma(Desk& desk) {
+void judge_rdma(JudgeContext& desk) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
@@ -248,7 +248,7 @@ void judge_rdma(Desk& desk) {
   }
 }
 
-void judge_collective(Desk& desk) {
+void judge_collective(JudgeContext& desk) {
   const auto& collective = desk.scene.measured().collective;
   if (!collective) {
     return;

@@ -6,9 +6,9 @@
 
 namespace chokepoint::preflight {
 
-void judge_ports(Desk& desk);
-void judge_slots(Desk& desk);
-void judge_rdma(Desk& desk);
-void judge_collective(Desk& desk);
+void judge_ports(JudgeContext& desk);
+void judge_slots(JudgeContext& desk);
+void judge_rdma(JudgeContext& desk);
+void judge_collective(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -21,11 +21,11 @@
 namespace chokepoint::preflight {
 
 Judgement judge(const Measured& measured, const Limits& limits, const Measured* before) {
-  const Scene scene(measured, limits);
+  const ClusterInput scene(measured, limits);
   const Earlier earlier(scene, before);
   const Expectations expectations(scene, earlier);
   const Speeds speeds = speeds_of(scene, expectations);
-  Desk desk{scene, earlier, expectations, speeds, is_short_of_processors(scene)};
+  JudgeContext desk{scene, earlier, expectations, speeds, is_short_of_processors(scene)};
   desk.explained.resize(scene.ways().size());
   judge_presence(desk);
   judge_versions(desk);

@@ -16,7 +16,7 @@ namespace {
 using checks::Status;
 
 // Where processors are taken it is they who answer late; the fastest answer still tells the path.
-bool is_long(const Desk& desk, const PairResult& pair) {
+bool is_long(const JudgeContext& desk, const PairResult& pair) {
   const Limits& limits = desk.scene.limits();
   if (desk.is_short_of_processors) {
     return pair.rtt_min_ms.value_or(*pair.rtt_ms) > limits.latency_lan_ms;
@@ -25,8 +25,8 @@ bool is_long(const Desk& desk, const PairResult& pair) {
          (limits.latency_p99_ms && pair.rtt_p99_ms && *pair.rtt_p99_ms > *limits.latency_p99_ms);
 }
 
-std::vector<Tested> tested_in(const Desk& desk) {
-  const Scene& scene = desk.scene;
+std::vector<Tested> tested_for_latency(const JudgeContext& desk) {
+  const ClusterInput& scene = desk.scene;
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
@@ -37,7 +37,7 @@ std::vector<Tested> tested_in(const Desk& desk) {
   return tested;
 }
 
-double median_of(const Scene& scene, const std::vector<WayIndex>& ways) {
+double median_of(const ClusterInput& scene, const std::vector<WayIndex>& ways) {
   std::vector<double> times;
   times.reserve(ways.size());
   for (const WayIndex way : ways) {
@@ -54,7 +54,7 @@ std::string wanted_words(const Limits& limits) {
   return text;
 }
 
-void report(Desk& desk, const Blame& blame) {
+void report_latency(JudgeContext& desk, const Blame& blame) {
   const Way& way = desk.scene.ways()[blame.ways[0]];
   // One pair among many, both well with others, was rather a busy moment than a fault.
   const bool stray = blame.place == Place::Pair && desk.scene.hosts() > 2;
@@ -73,7 +73,7 @@ void report(Desk& desk, const Blame& blame) {
 }
 
 // Of one network each: what is as far as a WAN there, among neighbours that are near.
-std::vector<Tested> far_in(const Scene& scene) {
+std::vector<Tested> far_in(const ClusterInput& scene) {
   std::vector<const std::string*> network(scene.hosts());
   const auto networks = networks_of(scene);
   for (const auto& [name, hosts] : networks) {
@@ -92,7 +92,7 @@ std::vector<Tested> far_in(const Scene& scene) {
 }
 
 // Nobody is accused: a tunnel between sites may well be one network.
-void report_far(Desk& desk, const Blame& blame) {
+void report_far(JudgeContext& desk, const Blame& blame) {
   Finding finding = finding_of(desk.scene, blame, "link.latency", Status::Info);
   finding.check.found =
       fmt::format("{:.3g} ms on {}, within one network", median_of(desk.scene, blame.ways),
@@ -105,7 +105,7 @@ void report_far(Desk& desk, const Blame& blame) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk, const std::vector<Tested>& tested) {
+void report_latency_passed(JudgeContext& desk, const std::vector<Tested>& tested) {
   std::vector<WayIndex> ways;
   ways.reserve(tested.size());
   for (const Tested& one : tested) {
@@ -120,11 +120,11 @@ void report_passed(Desk& desk, const std::vector<Tested>& tested) {
 
 }  // namespace
 
-void judge_latency(Desk& desk) {
-  const std::vector<Tested> tested = tested_in(desk);
+void judge_latency(JudgeContext& desk) {
+  const std::vector<Tested> tested = tested_for_latency(desk);
   const auto blamed = blame(desk.scene.hosts(), tested);
   for (const Blame& one : blamed) {
-    report(desk, one);
+    report_latency(desk, one);
   }
   for (const Blame& one : blame(desk.scene.hosts(), far_in(desk.scene))) {
     if (one.place != Place::Cluster && desk.scene.hosts() > 2) {
@@ -132,7 +132,7 @@ void judge_latency(Desk& desk) {
     }
   }
   if (blamed.empty() && !tested.empty()) {
-    report_passed(desk, tested);
+    report_latency_passed(desk, tested);
   }
 }
 

@@ -6,6 +6,6 @@
 
 namespace chokepoint::preflight {
 
-void judge_latency(Desk& desk);
+void judge_latency(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -11,8 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/cli/spelling.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "preflight/judge/limit_keys.h"
 
 namespace chokepoint::preflight {
@@ -105,11 +104,8 @@ Result<> Reader::read_section(const std::string& name, const toml::table& sectio
     if (known == nullptr) {
       return unknown(key, fmt::format(" in [{}]", name), names_of_keys(name));
     }
-    const auto value = read_number(known->name, node, known->least, known->most);
-    if (!value) {
-      return std::unexpected(value.error());
-    }
-    put(limits_, *known, *value);
+    TRY(const auto value, read_number(known->name, node, known->least, known->most));
+    put(limits_, *known, value);
   }
   return {};
 }
@@ -140,11 +136,8 @@ Result<HostRate> Reader::read_host(const toml::table& table) const {
       rate.pattern = *name;
     } else if (key.str() == kHostRate) {
       const LimitKey* bounds = key_named("link", kHostRate);
-      const auto value = read_number(kHostRate, node, bounds->least, bounds->most);
-      if (!value) {
-        return std::unexpected(value.error());
-      }
-      rate.mbps = *value;
+      TRY(const auto value, read_number(kHostRate, node, bounds->least, bounds->most));
+      rate.mbps = value;
     } else {
       return unknown(key, " in [[hosts]]", {std::string(kHostName), std::string(kHostRate)});
     }
@@ -181,12 +174,9 @@ Result<Limits> Reader::read(const toml::table& document) {
     if (section == nullptr && name != kHostsKey) {
       return wrong(node.source(), fmt::format("'{0}' must be a table: [{0}]", name));
     }
-    const Result<> done = name == kHostsKey        ? read_hosts(node)
-                          : name == kDoctorSection ? read_doctor(*section)
-                                                   : read_section(name, *section);
-    if (!done) {
-      return std::unexpected(done.error());
-    }
+    TRY(name == kHostsKey        ? read_hosts(node)
+        : name == kDoctorSection ? read_doctor(*section)
+                                 : read_section(name, *section));
   }
   return limits_;
 }

@@ -1,6 +1,6 @@
-// What a preflight asks of a cluster, from a TOML file where there is one. All figures that a
-// finding rests on stand here with their reasons, and nowhere else. Values and pure functions, but
-// for read_limits, which reads the one file it is given.
+// What a preflight asks of a cluster, from a TOML file where there is one. All figures that a user
+// may set stand here with their reasons; what a check reckons with stands beside it. Values and
+// pure functions, but for read_limits, which reads the one file it is given.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 using checks::Status;
 
 // Packets that are larger than one end takes all vanish: that is told as its MTU.
-bool is_lost_for_size(const Desk& desk, const Way& way) {
+bool is_lost_for_size(const JudgeContext& desk, const Way& way) {
   return way.result->lost >= way.result->packets &&
          std::ranges::any_of(desk.findings, [&](const Finding& one) {
            return one.check.id == "link.mtu" && one.check.status >= Status::Warning &&
@@ -24,8 +24,8 @@ bool is_lost_for_size(const Desk& desk, const Way& way) {
          });
 }
 
-std::vector<Tested> tested_in(const Desk& desk) {
-  const Scene& scene = desk.scene;
+std::vector<Tested> tested_for_loss(const JudgeContext& desk) {
+  const ClusterInput& scene = desk.scene;
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
@@ -43,7 +43,7 @@ struct Count {
   double percent() const { return sent > 0 ? 100 * lost / sent : 0; }
 };
 
-Count count_of(const Scene& scene, const std::vector<WayIndex>& ways) {
+Count count_of(const ClusterInput& scene, const std::vector<WayIndex>& ways) {
   Count count;
   for (const WayIndex way : ways) {
     count.sent += scene.ways()[way].result->packets;
@@ -52,7 +52,7 @@ Count count_of(const Scene& scene, const std::vector<WayIndex>& ways) {
   return count;
 }
 
-void add_evidence(const Scene& scene, const std::vector<WayIndex>& ways, Finding& finding) {
+void add_evidence(const ClusterInput& scene, const std::vector<WayIndex>& ways, Finding& finding) {
   constexpr std::size_t kShown = 4;
   for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
     const Way& way = scene.ways()[index];
@@ -62,7 +62,7 @@ void add_evidence(const Scene& scene, const std::vector<WayIndex>& ways, Finding
   }
 }
 
-void report(Desk& desk, const Blame& blame) {
+void report_loss(JudgeContext& desk, const Blame& blame) {
   const Limits& limits = desk.scene.limits();
   const Count count = count_of(desk.scene, blame.ways);
   Finding finding = finding_of(
@@ -76,7 +76,7 @@ void report(Desk& desk, const Blame& blame) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk, const std::vector<Tested>& tested) {
+void report_loss_passed(JudgeContext& desk, const std::vector<Tested>& tested) {
   Count all;
   for (const Tested& way : tested) {
     all.sent += way.sent;
@@ -91,19 +91,19 @@ void report_passed(Desk& desk, const std::vector<Tested>& tested) {
 
 }  // namespace
 
-void judge_loss(Desk& desk) {
+void judge_loss(JudgeContext& desk) {
   const Limits& limits = desk.scene.limits();
-  const std::vector<Tested> tested = tested_in(desk);
+  const std::vector<Tested> tested = tested_for_loss(desk);
   const auto is_more = [&](const Part& part, double false_alarm) {
     const double expected = part.sent * limits.loss_percent / 100;
     return part.lost > 0 && chance_of_at_least(part.lost, expected) < false_alarm;
   };
   const auto blamed = blame(desk.scene.hosts(), tested, is_more, limits.loss_false_alarm);
   for (const Blame& one : blamed) {
-    report(desk, one);
+    report_loss(desk, one);
   }
   if (blamed.empty() && !tested.empty()) {
-    report_passed(desk, tested);
+    report_loss_passed(desk, tested);
   }
 }
 

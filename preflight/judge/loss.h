@@ -5,6 +5,6 @@
 
 namespace chokepoint::preflight {
 
-void judge_loss(Desk& desk);
+void judge_loss(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -19,7 +19,7 @@ using Odd = std::map<std::pair<std::int64_t, std::int64_t>, std::vector<HostInde
 
 // What most hosts of the network have; the larger where as many have either, since somebody wanted
 // it.
-std::int64_t usual_mtu(const Scene& scene, const std::vector<HostIndex>& hosts) {
+std::int64_t usual_mtu(const ClusterInput& scene, const std::vector<HostIndex>& hosts) {
   std::map<std::int64_t, std::size_t> counts;
   for (const HostIndex host : hosts) {
     ++counts[*scene.interface(host)->mtu];
@@ -29,7 +29,7 @@ std::int64_t usual_mtu(const Scene& scene, const std::vector<HostIndex>& hosts) 
       ->first;
 }
 
-Odd odd_ones(const Scene& scene) {
+Odd odd_ones(const ClusterInput& scene) {
   Odd odd;
   for (const auto& [network, hosts] : networks_of(scene)) {
     std::vector<HostIndex> known;
@@ -50,9 +50,9 @@ Odd odd_ones(const Scene& scene) {
   return odd;
 }
 
-void report_odd(Desk& desk, std::int64_t has, std::int64_t wants,
+void report_odd(JudgeContext& desk, std::int64_t has, std::int64_t wants,
                 const std::vector<HostIndex>& hosts) {
-  const Scene& scene = desk.scene;
+  const ClusterInput& scene = desk.scene;
   const std::string interface = scene.interface_name(hosts[0]);
   Finding finding;
   finding.place = Place::Port;
@@ -79,7 +79,7 @@ void report_odd(Desk& desk, std::int64_t has, std::int64_t wants,
 }
 
 // The most that both ends let through; nothing where one does not tell.
-std::optional<double> ends_carry(const Scene& scene, const Way& way) {
+std::optional<double> ends_carry(const ClusterInput& scene, const Way& way) {
   const InterfaceFacts* from = scene.interface(way.from);
   const InterfaceFacts* to = scene.interface(way.to);
   if (from == nullptr || to == nullptr || !from->mtu || !to->mtu) {
@@ -88,17 +88,17 @@ std::optional<double> ends_carry(const Scene& scene, const Way& way) {
   return static_cast<double>(std::min(*from->mtu, *to->mtu));
 }
 
-bool is_hole(const Scene& scene, const Way& way) {
+bool is_hole(const ClusterInput& scene, const Way& way) {
   const std::optional<double> ends = ends_carry(scene, way);
   return way.result->black_hole_bytes && (!ends || *way.result->black_hole_bytes <= *ends);
 }
 
-bool carries_less(const Scene& scene, const Way& way) {
+bool carries_less(const ClusterInput& scene, const Way& way) {
   const std::optional<double> ends = ends_carry(scene, way);
   return way.result->mtu_bytes && ends && *way.result->mtu_bytes < *ends;
 }
 
-std::vector<Tested> tested_in(const Scene& scene) {
+std::vector<Tested> tested_in(const ClusterInput& scene) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
@@ -110,14 +110,14 @@ std::vector<Tested> tested_in(const Scene& scene) {
   return tested;
 }
 
-Status status_of(const Scene& scene, const Way& way) {
+Status status_of(const ClusterInput& scene, const Way& way) {
   if (is_hole(scene, way)) {
     return Status::Critical;
   }
   return scene.is_wan(way) ? Status::Info : Status::Warning;
 }
 
-void report_path(Desk& desk, const Blame& blame) {
+void report_path(JudgeContext& desk, const Blame& blame) {
   const Way& way = desk.scene.ways()[blame.ways[0]];
   Finding finding = finding_of(desk.scene, blame, "link.mtu", status_of(desk.scene, way));
   const std::optional<double> ends = ends_carry(desk.scene, way);
@@ -141,7 +141,7 @@ void report_path(Desk& desk, const Blame& blame) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk, std::size_t ways) {
+void report_passed(JudgeContext& desk, std::size_t ways) {
   Finding finding;
   finding.check = {.id = "link.mtu", .status = Status::Pass, .subject = "cluster"};
   finding.check.found =
@@ -151,7 +151,7 @@ void report_passed(Desk& desk, std::size_t ways) {
 
 }  // namespace
 
-void judge_mtus(Desk& desk) {
+void judge_mtus(JudgeContext& desk) {
   const std::size_t before = desk.findings.size();
   for (const auto& [mtu, hosts] : odd_ones(desk.scene)) {
     report_odd(desk, mtu.first, mtu.second, hosts);

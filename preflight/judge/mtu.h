@@ -6,6 +6,6 @@
 
 namespace chokepoint::preflight {
 
-void judge_mtus(Desk& desk);
+void judge_mtus(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -66,7 +66,7 @@ Wrong judged(const LookedUp& look, const std::vector<std::string>& own,
 
 }  // namespace
 
-std::vector<LookedUp> looked_up(const Scene& scene) {
+std::vector<LookedUp> looked_up(const ClusterInput& scene) {
   std::vector<bool> is_name(scene.hosts());
   for (HostIndex host = 0; host < scene.hosts(); ++host) {
     is_name[host] = !net::Address::parse(scene.name(host)) && scene.name(host) != "localhost";

@@ -24,6 +24,6 @@ struct LookedUp {
 };
 
 // By whom was asked for, then by who asked. Hosts that were given as addresses need no names.
-std::vector<LookedUp> looked_up(const Scene& scene);
+std::vector<LookedUp> looked_up(const ClusterInput& scene);
 
 }  // namespace chokepoint::preflight

@@ -44,7 +44,7 @@ std::string found_words(const LookedUp& look) {
 }
 
 // Who asks, who is asked for, or both: as the wrong answers tell.
-std::string subject_of_names(const Scene& scene, const Blame& blame) {
+std::string subject_of_names(const ClusterInput& scene, const Blame& blame) {
   switch (blame.place) {
     case Place::Port:
       return blame.receives ? "name " + scene.name(blame.hosts[0])
@@ -62,7 +62,8 @@ std::string subject_of_names(const Scene& scene, const Blame& blame) {
 
 class Names {
  public:
-  explicit Names(Desk& desk) : desk_(desk), scene_(desk.scene), looks_(looked_up(desk.scene)) {}
+  explicit Names(JudgeContext& desk)
+      : desk_(desk), scene_(desk.scene), looks_(looked_up(desk.scene)) {}
 
   void run();
 
@@ -73,8 +74,8 @@ class Names {
   void report(const Kind& kind, const Blame& blame);
   void report_passed();
 
-  Desk& desk_;
-  const Scene& scene_;
+  JudgeContext& desk_;
+  const ClusterInput& scene_;
   std::vector<LookedUp> looks_;
   std::vector<bool> told_ = {};  // by host: this kind's finding is of its name or its resolver
 };
@@ -197,6 +198,6 @@ bool was_asked_for_itself(const HostResult& host, HostIndex index) {
          });
 }
 
-void judge_names(Desk& desk) { Names(desk).run(); }
+void judge_names(JudgeContext& desk) { Names(desk).run(); }
 
 }  // namespace chokepoint::preflight

@@ -9,6 +9,6 @@ namespace chokepoint::preflight {
 // Whether the host was asked for its own name: then doctor's answer adds nothing.
 bool was_asked_for_itself(const HostResult& host, HostIndex index);
 
-void judge_names(Desk& desk);
+void judge_names(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -4,7 +4,7 @@
 
 namespace chokepoint::preflight {
 
-std::map<std::string, std::vector<HostIndex>> networks_of(const Scene& scene) {
+std::map<std::string, std::vector<HostIndex>> networks_of(const ClusterInput& scene) {
   std::map<std::string, std::vector<HostIndex>> networks;
   for (HostIndex host = 0; host < scene.hosts(); ++host) {
     const InterfaceFacts* interface = scene.interface(host);

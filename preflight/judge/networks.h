@@ -11,6 +11,6 @@ namespace chokepoint::preflight {
 
 // Hosts by the network of the address they were tested at; those of whom it is not known are left
 // out.
-std::map<std::string, std::vector<HostIndex>> networks_of(const Scene& scene);
+std::map<std::string, std::vector<HostIndex>> networks_of(const ClusterInput& scene);
 
 }  // namespace chokepoint::preflight

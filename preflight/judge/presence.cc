@@ -86,7 +86,7 @@ Finding absent(const HostResult& host, HostIndex index) {
 
 }  // namespace
 
-void judge_presence(Desk& desk) {
+void judge_presence(JudgeContext& desk) {
   std::size_t present = 0;
   for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
     if (desk.scene.is_present(host)) {
@@ -104,7 +104,7 @@ void judge_presence(Desk& desk) {
   }
 }
 
-void judge_versions(Desk& desk) {
+void judge_versions(JudgeContext& desk) {
   const std::string& here = desk.scene.measured().program;
   std::map<std::string, std::vector<HostIndex>> others;
   for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {

@@ -5,7 +5,7 @@
 
 namespace chokepoint::preflight {
 
-void judge_presence(Desk& desk);
-void judge_versions(Desk& desk);
+void judge_presence(JudgeContext& desk);
+void judge_versions(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

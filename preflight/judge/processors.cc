@@ -12,8 +12,8 @@ namespace {
 
 using checks::Status;
 
-constexpr double kMost = 0.5;
-constexpr double kNearlyAll = 0.75;
+constexpr double kMostTested = 0.5;
+constexpr double kNearlyAllSlow = 0.75;
 
 // A host's one direction.
 struct Load {
@@ -28,11 +28,11 @@ struct HostLoad {
   float busiest = 0;
 };
 
-bool is_busy(const Scene& scene, Figure percent) {
+bool is_busy(const ClusterInput& scene, Figure percent) {
   return percent && *percent >= scene.limits().cpu_percent;
 }
 
-void add(const Desk& desk, WayIndex index, bool is_bound, Load& load) {
+void add(const JudgeContext& desk, WayIndex index, bool is_bound, Load& load) {
   const Speed speed = desk.speeds.speed[index];
   load.tested += speed != Speed::Unknown ? 1 : 0;
   if (speed == Speed::Slow && !desk.explained[index]) {
@@ -43,7 +43,7 @@ void add(const Desk& desk, WayIndex index, bool is_bound, Load& load) {
   }
 }
 
-std::vector<HostLoad> loads_of(const Desk& desk) {
+std::vector<HostLoad> loads_of(const JudgeContext& desk) {
   std::vector<HostLoad> loads(desk.scene.hosts());
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
@@ -66,8 +66,8 @@ std::vector<HostLoad> loads_of(const Desk& desk) {
 // what was tested.
 bool is_bound(const Load& load) {
   const auto bound = static_cast<double>(load.bound.size());
-  return bound > 0 && bound >= kNearlyAll * static_cast<double>(load.slow) &&
-         bound >= kMost * static_cast<double>(load.tested);
+  return bound > 0 && bound >= kNearlyAllSlow * static_cast<double>(load.slow) &&
+         bound >= kMostTested * static_cast<double>(load.tested);
 }
 
 struct Bound {
@@ -76,7 +76,7 @@ struct Bound {
   float busiest = 0;
 };
 
-Bound bound_hosts(const Desk& desk) {
+Bound bound_hosts(const JudgeContext& desk) {
   Bound bound;
   const std::vector<HostLoad> loads = loads_of(desk);
   for (HostIndex host = 0; host < loads.size(); ++host) {
@@ -98,7 +98,7 @@ Bound bound_hosts(const Desk& desk) {
   return bound;
 }
 
-void report(Desk& desk, const Bound& bound) {
+void report(JudgeContext& desk, const Bound& bound) {
   Finding finding;
   finding.place = Place::Host;
   finding.hosts = bound.hosts;
@@ -128,7 +128,7 @@ void report(Desk& desk, const Bound& bound) {
 }
 
 // Where processors are busy whether the flows are slow or not, they do not tell why a few are.
-bool are_busy_anyway(const Desk& desk) {
+bool are_busy_anyway(const JudgeContext& desk) {
   std::size_t well = 0;
   std::size_t busy = 0;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
@@ -138,12 +138,12 @@ bool are_busy_anyway(const Desk& desk) {
     }
   }
   return desk.is_short_of_processors && well > 0 &&
-         static_cast<double>(busy) > kMost * static_cast<double>(well);
+         static_cast<double>(busy) > kMostTested * static_cast<double>(well);
 }
 
 }  // namespace
 
-void judge_processors(Desk& desk) {
+void judge_processors(JudgeContext& desk) {
   const Bound bound = bound_hosts(desk);
   if (!bound.hosts.empty() && !are_busy_anyway(desk)) {
     report(desk, bound);

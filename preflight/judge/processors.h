@@ -5,6 +5,6 @@
 
 namespace chokepoint::preflight {
 
-void judge_processors(Desk& desk);
+void judge_processors(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -14,7 +14,7 @@ namespace {
 
 using checks::Status;
 
-std::vector<Tested> tested_in(const Desk& desk) {
+std::vector<Tested> tested_for_rate(const JudgeContext& desk) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
@@ -33,7 +33,7 @@ struct Summary {
   WayIndex worst = 0;
 };
 
-Summary summary_of(const Desk& desk, const std::vector<WayIndex>& ways) {
+Summary summary_of(const JudgeContext& desk, const std::vector<WayIndex>& ways) {
   std::vector<double> rates;
   Summary summary;
   for (const WayIndex way : ways) {
@@ -55,7 +55,7 @@ bool is_one_way(const Blame& blame) {
           blame.sends != blame.receives);
 }
 
-std::string test_again(const Desk& desk, WayIndex index) {
+std::string test_again(const JudgeContext& desk, WayIndex index) {
   const Way& way = desk.scene.ways()[index];
   return test_by_hand(desk.scene, way.from, way.to, "probe tcp");
 }
@@ -69,7 +69,7 @@ std::string and_test_again(const Blame& blame, const std::string& step, const st
   return both.insert(std::min(both.rfind(kNote), both.size()), "; " + test);
 }
 
-void add_evidence(const Desk& desk, const std::vector<WayIndex>& ways, Finding& finding) {
+void add_evidence(const JudgeContext& desk, const std::vector<WayIndex>& ways, Finding& finding) {
   constexpr std::size_t kShown = 4;
   for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
     const Way& way = desk.scene.ways()[index];
@@ -85,7 +85,7 @@ void add_evidence(const Desk& desk, const std::vector<WayIndex>& ways, Finding& 
   }
 }
 
-Status status_of(const Desk& desk, double rate, const Expectation& expected) {
+Status status_of(const JudgeContext& desk, double rate, const Expectation& expected) {
   return rate < desk.scene.limits().link_critical_share * expected.mbps ? Status::Critical
                                                                         : Status::Warning;
 }
@@ -99,7 +99,7 @@ std::string found_words(const Summary& summary, std::size_t ways) {
 }
 
 // Nobody tested it again, or the processors were busy everywhere: then only what is far off counts.
-void doubt(const Desk& desk, const Blame& blame, const Summary& summary, Finding& finding) {
+void doubt(const JudgeContext& desk, const Blame& blame, const Summary& summary, Finding& finding) {
   const Limits& limits = desk.scene.limits();
   const double expected = desk.speeds.expected[summary.worst].mbps;
   const bool repeated = std::ranges::any_of(blame.ways, [&](WayIndex way) {
@@ -116,7 +116,7 @@ void doubt(const Desk& desk, const Blame& blame, const Summary& summary, Finding
   }
 }
 
-void report(Desk& desk, const Blame& blame) {
+void report_rate(JudgeContext& desk, const Blame& blame) {
   const Summary summary = summary_of(desk, blame.ways);
   const Expectation& expected = desk.speeds.expected[summary.worst];
   Finding finding = finding_of(desk.scene, blame, is_one_way(blame) ? "link.oneway" : "link.rate",
@@ -133,7 +133,7 @@ void report(Desk& desk, const Blame& blame) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk) {
+void report_rate_passed(JudgeContext& desk) {
   std::size_t known = 0;
   std::size_t well = 0;
   for (const Speed speed : desk.speeds.speed) {
@@ -152,12 +152,12 @@ void report_passed(Desk& desk) {
 
 }  // namespace
 
-void judge_rates(Desk& desk) {
-  const std::vector<Tested> tested = tested_in(desk);
+void judge_rates(JudgeContext& desk) {
+  const std::vector<Tested> tested = tested_for_rate(desk);
   for (const Blame& one : blame(desk.scene.hosts(), tested)) {
-    report(desk, one);
+    report_rate(desk, one);
   }
-  report_passed(desk);
+  report_rate_passed(desk);
 }
 
 }  // namespace chokepoint::preflight

@@ -5,6 +5,6 @@
 
 namespace chokepoint::preflight {
 
-void judge_rates(Desk& desk);
+void judge_rates(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -4,6 +4,10 @@
 
 namespace chokepoint::preflight {
 
+std::uint64_t pair_key(HostIndex a, HostIndex b) {
+  return (std::uint64_t{std::min(a, b)} << 32) | std::max(a, b);
+}
+
 const InterfaceFacts* interface_of(const HostResult& host) {
   if (!host.facts || host.address.empty()) {
     return nullptr;
@@ -22,13 +26,13 @@ Figure rate_of(const WayResult& way) {
                                         : way.tcp_mbps;
 }
 
-bool is_bound_by_processor(const Scene& scene, const WayResult& way) {
+bool is_bound_by_processor(const ClusterInput& scene, const WayResult& way) {
   const auto most = static_cast<float>(scene.limits().cpu_percent);
   return way.limit == TcpLimit::SenderCpu || way.limit == TcpLimit::ReceiverCpu ||
          way.sender_cpu_percent.value_or(0) >= most || way.receiver_cpu_percent.value_or(0) >= most;
 }
 
-bool is_short_of_processors(const Scene& scene) {
+bool is_short_of_processors(const ClusterInput& scene) {
   constexpr double kHalf = 0.5;
   std::size_t tested = 0;
   std::size_t bound = 0;
@@ -39,7 +43,7 @@ bool is_short_of_processors(const Scene& scene) {
   return static_cast<double>(bound) > kHalf * static_cast<double>(tested);
 }
 
-Scene::Scene(const Measured& measured, const Limits& limits)
+ClusterInput::ClusterInput(const Measured& measured, const Limits& limits)
     : measured_(measured), limits_(limits) {
   interfaces_.reserve(measured.hosts.size());
   for (const HostResult& host : measured.hosts) {
@@ -55,11 +59,11 @@ Scene::Scene(const Measured& measured, const Limits& limits)
   }
 }
 
-std::string Scene::interface_name(HostIndex host) const {
+std::string ClusterInput::interface_name(HostIndex host) const {
   return interfaces_[host] == nullptr ? "" : interfaces_[host]->name;
 }
 
-bool Scene::is_wan(const Way& way) const {
+bool ClusterInput::is_wan(const Way& way) const {
   const Figure rtt = way.pair->rtt_min_ms ? way.pair->rtt_min_ms : way.pair->rtt_ms;
   return rtt && *rtt >= limits_.wan_rtt_ms;
 }

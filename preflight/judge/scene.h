@@ -21,9 +21,9 @@ struct Way {
   const PairResult* pair = nullptr;
 };
 
-class Scene {
+class ClusterInput {
  public:
-  Scene(const Measured& measured, const Limits& limits);
+  ClusterInput(const Measured& measured, const Limits& limits);
 
   const Measured& measured() const { return measured_; }
   const Limits& limits() const { return limits_; }
@@ -46,6 +46,9 @@ class Scene {
   std::vector<const InterfaceFacts*> interfaces_;
 };
 
+// The same whichever of the two comes first.
+std::uint64_t pair_key(HostIndex a, HostIndex b);
+
 // The host's interface that has this address, or null.
 const InterfaceFacts* interface_of(const HostResult& host);
 
@@ -54,10 +57,10 @@ const InterfaceFacts* interface_of(const HostResult& host);
 Figure rate_of(const WayResult& way);
 
 // Its flows had a core to themselves, and that was not enough.
-bool is_bound_by_processor(const Scene& scene, const WayResult& way);
+bool is_bound_by_processor(const ClusterInput& scene, const WayResult& way);
 
 // Most of what was tested had a core to itself, and that was not enough: as on a machine that plays
 // all hosts.
-bool is_short_of_processors(const Scene& scene);
+bool is_short_of_processors(const ClusterInput& scene);
 
 }  // namespace chokepoint::preflight

@@ -64,7 +64,7 @@ class Guess {
 
 // Something else than the flows had the cores nearly all the time. A network is then slow by that
 // alone, though hardly by more than half.
-bool are_processors_taken(const Scene& scene) {
+bool are_processors_taken(const ClusterInput& scene) {
   constexpr double kMost = 0.5;
   const auto busy = static_cast<float>(scene.limits().cpu_percent);
   std::size_t tested = 0;
@@ -84,7 +84,7 @@ bool are_processors_taken(const Scene& scene) {
 
 }  // namespace
 
-Speeds speeds_of(const Scene& scene, const Expectations& expectations) {
+Speeds speeds_of(const ClusterInput& scene, const Expectations& expectations) {
   Speeds speeds;
   Guess guess(scene.hosts());
   const bool others_compute = are_processors_taken(scene);

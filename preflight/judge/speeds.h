@@ -24,6 +24,6 @@ struct Speeds {
   std::vector<Speed> speed = {};
 };
 
-Speeds speeds_of(const Scene& scene, const Expectations& expectations);
+Speeds speeds_of(const ClusterInput& scene, const Expectations& expectations);
 
 }  // namespace chokepoint::preflight

@@ -16,7 +16,7 @@ struct Suspect {
   std::uint32_t turn = 0;
 };
 
-std::vector<Suspect> slow_ways(const Scene& scene, const Expectations& expectations) {
+std::vector<Suspect> slow_ways(const ClusterInput& scene, const Expectations& expectations) {
   std::vector<Suspect> slow;
   for (WayIndex index = 0; index < scene.ways().size(); ++index) {
     const Way& way = scene.ways()[index];
@@ -36,7 +36,7 @@ std::vector<Suspect> slow_ways(const Scene& scene, const Expectations& expectati
 
 std::vector<std::pair<HostIndex, HostIndex>> suspects(const Measured& measured,
                                                       const Limits& limits, std::size_t most) {
-  const Scene scene(measured, limits);
+  const ClusterInput scene(measured, limits);
   const Earlier none(scene, nullptr);
   const Expectations expectations(scene, none);
   std::vector<Suspect> slow = slow_ways(scene, expectations);

@@ -16,26 +16,22 @@ namespace {
 
 using checks::Status;
 
-std::uint64_t key_of(HostIndex a, HostIndex b) {
-  return (std::uint64_t{std::min(a, b)} << 32) | std::max(a, b);
-}
-
 using Failures = std::map<std::uint64_t, std::vector<const Trouble*>>;
 
 // Of pairs whose hosts are both there: one that went is a finding of its own.
-Failures failures_of(const Scene& scene) {
+Failures failures_of(const ClusterInput& scene) {
   Failures failures;
   for (const Trouble& trouble : scene.measured().troubles) {
     if (trouble.a < scene.hosts() && trouble.b < scene.hosts() && trouble.a != trouble.b &&
         scene.is_present(trouble.a) && scene.is_present(trouble.b)) {
-      failures[key_of(trouble.a, trouble.b)].push_back(&trouble);
+      failures[pair_key(trouble.a, trouble.b)].push_back(&trouble);
     }
   }
   return failures;
 }
 
 // A pair that was tested stands as a way each; what failed need not be among the pairs at all.
-std::vector<Tested> tested_in(const Scene& scene, const Failures& failures) {
+std::vector<Tested> tested_in(const ClusterInput& scene, const Failures& failures) {
   std::vector<Tested> tested;
   const auto add = [&](HostIndex a, HostIndex b, double lost) {
     tested.push_back({0, a, b, 1, lost});
@@ -44,7 +40,7 @@ std::vector<Tested> tested_in(const Scene& scene, const Failures& failures) {
   std::set<std::uint64_t> seen;
   for (std::size_t index = 0; index < scene.ways().size(); index += 2) {
     const Way& way = scene.ways()[index];
-    const std::uint64_t key = key_of(way.from, way.to);
+    const std::uint64_t key = pair_key(way.from, way.to);
     seen.insert(key);
     add(way.from, way.to, failures.contains(key) ? 1.0 : 0.0);
   }
@@ -78,7 +74,7 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
                      const Blame& blame) {
   std::set<std::string> tests;
   for (const WayIndex way : blame.ways) {
-    for (const Trouble* trouble : failures.at(key_of(tested[way].from, tested[way].to))) {
+    for (const Trouble* trouble : failures.at(pair_key(tested[way].from, tested[way].to))) {
       tests.insert(trouble->test);
     }
   }
@@ -89,10 +85,10 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
   return text;
 }
 
-void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tested,
+void report(JudgeContext& desk, const Failures& failures, const std::vector<Tested>& tested,
             const Blame& blame) {
   const Tested& first = tested[blame.ways[0]];
-  const Trouble& trouble = *failures.at(key_of(first.from, first.to))[0];
+  const Trouble& trouble = *failures.at(pair_key(first.from, first.to))[0];
   Blame told = blame;
   told.ways.clear();
   Finding finding = finding_of(desk.scene, told, "test.failed", Status::Critical);
@@ -110,7 +106,7 @@ void report(Desk& desk, const Failures& failures, const std::vector<Tested>& tes
   desk.findings.push_back(std::move(finding));
 }
 
-void judge_family(Desk& desk, std::string_view name, FamilyState PairResult::* state) {
+void judge_family(JudgeContext& desk, std::string_view name, FamilyState PairResult::* state) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
     const Way& way = desk.scene.ways()[index];
@@ -134,7 +130,7 @@ void judge_family(Desk& desk, std::string_view name, FamilyState PairResult::* s
 
 }  // namespace
 
-void judge_troubles(Desk& desk) {
+void judge_troubles(JudgeContext& desk) {
   const Failures failures = failures_of(desk.scene);
   if (failures.empty()) {
     return;
@@ -145,7 +141,7 @@ void judge_troubles(Desk& desk) {
   }
 }
 
-void judge_families(Desk& desk) {
+void judge_families(JudgeContext& desk) {
   judge_family(desk, "IPv4", &PairResult::ipv4);
   judge_family(desk, "IPv6", &PairResult::ipv6);
 }

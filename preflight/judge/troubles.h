@@ -6,7 +6,7 @@
 
 namespace chokepoint::preflight {
 
-void judge_troubles(Desk& desk);
-void judge_families(Desk& desk);
+void judge_troubles(JudgeContext& desk);
+void judge_families(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

@@ -34,7 +34,7 @@ struct Crossing {
   std::size_t slow_alone = 0;
 };
 
-Crossing crossing_of(const Desk& desk, const Groups& groups) {
+Crossing crossing_of(const JudgeContext& desk, const Groups& groups) {
   const std::vector<std::uint8_t> sides = sides_of(desk.scene.hosts(), groups);
   Crossing crossing;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
@@ -83,7 +83,7 @@ Groups groups_of(const CutResult& cut, std::size_t hosts) {
 
 // What the ways of a cut should carry all at once: each what it should alone, and no host more than
 // its port.
-std::optional<double> asked_of(const Desk& desk, const CutResult& cut) {
+std::optional<double> asked_of(const JudgeContext& desk, const CutResult& cut) {
   if (cut.alone_mbps) {
     return cut.alone_mbps;
   }
@@ -102,17 +102,17 @@ std::optional<double> asked_of(const Desk& desk, const CutResult& cut) {
   return sum;
 }
 
-bool falls_short(const Desk& desk, const CutResult& cut) {
+bool falls_short(const JudgeContext& desk, const CutResult& cut) {
   const std::optional<double> asked = asked_of(desk, cut);
   return asked && cut.together_mbps < desk.scene.limits().uplink_share * *asked;
 }
 
-Status status_of(const Desk& desk, double carried, double asked) {
+Status status_of(const JudgeContext& desk, double carried, double asked) {
   return carried < desk.scene.limits().link_critical_share * asked ? Status::Critical
                                                                    : Status::Warning;
 }
 
-void add_cut(const Desk& desk, const CutResult& cut, Finding& finding) {
+void add_cut(const JudgeContext& desk, const CutResult& cut, Finding& finding) {
   const double asked = asked_of(desk, cut).value_or(0);
   finding.check.status = status_of(desk, cut.together_mbps, asked);
   finding.check.found = fmt::format("{} while {} at it", rate_words(cut.together_mbps),
@@ -126,7 +126,7 @@ void add_cut(const Desk& desk, const CutResult& cut, Finding& finding) {
       {"the same, one after the other", asked, "Mb/s", cut.alone_mbps ? "probe tcp" : "facts"});
 }
 
-void add_rounds(const Desk& desk, const Crossing& crossing, Finding& finding) {
+void add_rounds(const JudgeContext& desk, const Crossing& crossing, Finding& finding) {
   double sum = 0;
   double wanted = 0;
   for (const WayIndex way : crossing.slow) {
@@ -149,13 +149,14 @@ void doubt(bool is_doubtful, Finding& finding) {
   }
 }
 
-bool is_rate_known(const Desk& desk) {
+bool is_rate_known(const JudgeContext& desk) {
   return std::ranges::none_of(desk.speeds.expected, [](const Expectation& one) {
     return one.basis == Basis::Nothing || is_guessed(one);
   });
 }
 
-void report(Desk& desk, const Groups& groups, const Crossing& crossing, const CutResult* cut) {
+void report(JudgeContext& desk, const Groups& groups, const Crossing& crossing,
+            const CutResult* cut) {
   const Blame blame{.place = Place::Uplink,
                     .hosts = groups.first,
                     .others = groups.second,
@@ -174,7 +175,7 @@ void report(Desk& desk, const Groups& groups, const Crossing& crossing, const Cu
   desk.findings.push_back(std::move(finding));
 }
 
-void judge_groups(Desk& desk, const Groups& groups) {
+void judge_groups(JudgeContext& desk, const Groups& groups) {
   const auto& cuts = desk.scene.measured().cuts;
   const Crossing crossing = crossing_of(desk, groups);
   const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
@@ -187,7 +188,7 @@ void judge_groups(Desk& desk, const Groups& groups) {
 }
 
 // Those that the rounds show by themselves, then those that a cut was laid between.
-std::vector<Groups> groups_to_judge(const Desk& desk) {
+std::vector<Groups> groups_to_judge(const JudgeContext& desk) {
   std::vector<Groups> all;
   if (auto found = find_groups(desk.scene, desk.expectations)) {
     all.push_back(std::move(*found));
@@ -203,7 +204,7 @@ std::vector<Groups> groups_to_judge(const Desk& desk) {
 
 // A way that is much slower than its way back holds up the acknowledgements of the latter once both
 // are at it: such a cut falls short whatever the hosts share.
-bool has_lopsided_pair(const Desk& desk, const CutResult& cut) {
+bool has_lopsided_pair(const JudgeContext& desk, const CutResult& cut) {
   const std::set<std::pair<HostIndex, HostIndex>> at_it(cut.ways.begin(), cut.ways.end());
   const std::vector<Way>& ways = desk.scene.ways();
   for (WayIndex index = 0; index < ways.size(); ++index) {
@@ -218,7 +219,7 @@ bool has_lopsided_pair(const Desk& desk, const CutResult& cut) {
 }
 
 // Cuts that fall short though the rounds show no groups: everybody shares something.
-void judge_other_cuts(Desk& desk) {
+void judge_other_cuts(JudgeContext& desk) {
   const CutResult* worst = nullptr;
   for (const CutResult& cut : desk.scene.measured().cuts) {
     if (!cut.ways.empty() && falls_short(desk, cut) &&
@@ -242,7 +243,7 @@ void judge_other_cuts(Desk& desk) {
   desk.findings.push_back(std::move(finding));
 }
 
-void report_passed(Desk& desk) {
+void report_uplinks_passed(JudgeContext& desk) {
   const auto& cuts = desk.scene.measured().cuts;
   if (cuts.empty() || cuts[0].together_mbps <= 0 || !asked_of(desk, cuts[0])) {
     return;
@@ -256,7 +257,7 @@ void report_passed(Desk& desk) {
 
 }  // namespace
 
-void judge_uplinks(Desk& desk) {
+void judge_uplinks(JudgeContext& desk) {
   const std::size_t before = desk.findings.size();
   for (const Groups& groups : groups_to_judge(desk)) {
     if (desk.findings.size() == before) {
@@ -267,11 +268,11 @@ void judge_uplinks(Desk& desk) {
     judge_other_cuts(desk);
   }
   if (desk.findings.size() == before) {
-    report_passed(desk);
+    report_uplinks_passed(desk);
   }
 }
 
-void judge_sharing(Desk& desk) {
+void judge_sharing(JudgeContext& desk) {
   Blame blame{.place = Place::Cluster};
   std::size_t known = 0;
   for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {

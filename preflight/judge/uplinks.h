@@ -5,9 +5,9 @@
 
 namespace chokepoint::preflight {
 
-void judge_uplinks(Desk& desk);
+void judge_uplinks(JudgeContext& desk);
 
 // After all that has a better reason.
-void judge_sharing(Desk& desk);
+void judge_sharing(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

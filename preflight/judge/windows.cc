@@ -73,7 +73,7 @@ double window_of(double buffer, const Side& side, const WayResult& way) {
 
 class Windows {
  public:
-  explicit Windows(Desk& desk) : desk_(desk) {}
+  explicit Windows(JudgeContext& desk) : desk_(desk) {}
 
   void run();
 
@@ -87,7 +87,7 @@ class Windows {
   void report(const HeldHosts& held);
   void report_passed();
 
-  Desk& desk_;
+  JudgeContext& desk_;
   std::array<std::optional<double>, 2> free_mbps_ = {};  // of a local network, of a WAN
   std::map<HostIndex, HeldHost> held_ = {};
   std::size_t looked_at_ = 0;
@@ -181,7 +181,7 @@ std::string bytes_words(const std::optional<double>& bytes) {
   return bytes ? math::format_bytes(*bytes) : "not known";
 }
 
-void add(const Desk& desk, const Side& side, const Held& held, Finding& finding) {
+void add(const JudgeContext& desk, const Side& side, const Held& held, Finding& finding) {
   if (held.ways.empty()) {
     return;
   }
@@ -261,6 +261,6 @@ void Windows::run() {
 
 }  // namespace
 
-void judge_windows(Desk& desk) { Windows(desk).run(); }
+void judge_windows(JudgeContext& desk) { Windows(desk).run(); }
 
 }  // namespace chokepoint::preflight

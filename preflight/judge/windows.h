@@ -6,6 +6,6 @@
 
 namespace chokepoint::preflight {
 
-void judge_windows(Desk& desk);
+void judge_windows(JudgeContext& desk);
 
 }  // namespace chokepoint::preflight

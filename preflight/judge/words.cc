@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kNamed = 4;
 constexpr std::size_t kMostWays = 10'000;
 
-std::string port_of(const Scene& scene, HostIndex host) {
+std::string port_of(const ClusterInput& scene, HostIndex host) {
   const std::string interface = scene.interface_name(host);
   return interface.empty() ? scene.name(host) : scene.name(host) + " " + interface;
 }
@@ -25,7 +25,7 @@ std::string direction_of(const Blame& blame) {
   return blame.sends ? ", sending" : ", receiving";
 }
 
-std::string look_at(const Scene& scene, HostIndex host) {
+std::string look_at(const ClusterInput& scene, HostIndex host) {
   const std::string interface = scene.interface_name(host);
   if (interface.empty()) {
     return on_host(scene.name(host), "ip -s link");
@@ -38,7 +38,7 @@ std::string look_at(const Scene& scene, HostIndex host) {
 
 }  // namespace
 
-std::string names_of(const Scene& scene, std::span<const HostIndex> hosts) {
+std::string names_of(const ClusterInput& scene, std::span<const HostIndex> hosts) {
   std::string text;
   const std::size_t named = hosts.size() <= kNamed + 1 ? hosts.size() : kNamed;
   for (std::size_t index = 0; index < named; ++index) {
@@ -47,7 +47,7 @@ std::string names_of(const Scene& scene, std::span<const HostIndex> hosts) {
   return named == hosts.size() ? text : fmt::format("{} and {} more", text, hosts.size() - named);
 }
 
-std::string words_for(const Scene& scene, const Way& way) {
+std::string words_for(const ClusterInput& scene, const Way& way) {
   return fmt::format("from {} to {}", scene.name(way.from), scene.name(way.to));
 }
 
@@ -57,7 +57,7 @@ std::string counted(std::size_t number, std::string_view one, std::string_view m
   return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
-std::string subject_of(const Scene& scene, const Blame& blame) {
+std::string subject_of(const ClusterInput& scene, const Blame& blame) {
   switch (blame.place) {
     case Place::Port:
       return port_of(scene, blame.hosts[0]) + direction_of(blame);
@@ -79,7 +79,7 @@ std::string subject_of(const Scene& scene, const Blame& blame) {
   return "cluster";
 }
 
-std::string reason_for(const Scene& scene, const Blame& blame) {
+std::string reason_for(const ClusterInput& scene, const Blame& blame) {
   switch (blame.place) {
     case Place::Port:
       return fmt::format(
@@ -107,7 +107,7 @@ std::string reason_for(const Scene& scene, const Blame& blame) {
   return "";
 }
 
-std::string look_at_ports(const Scene& scene, const Blame& blame) {
+std::string look_at_ports(const ClusterInput& scene, const Blame& blame) {
   switch (blame.place) {
     case Place::Port:
       return with_note(look_at(scene, blame.hosts[0]),
@@ -129,12 +129,14 @@ std::string look_at_ports(const Scene& scene, const Blame& blame) {
   return "look at the switch: its ports' rates and counters";
 }
 
-std::string test_by_hand(const Scene& scene, HostIndex from, HostIndex to, std::string_view test) {
+std::string test_by_hand(const ClusterInput& scene, HostIndex from, HostIndex to,
+                         std::string_view test) {
   return on_host(scene.name(from), fmt::format("chokepoint {} {} --key-file KEY", test,
                                                shell_word(scene.host(to).address)));
 }
 
-Finding finding_of(const Scene& scene, const Blame& blame, std::string id, checks::Status status) {
+Finding finding_of(const ClusterInput& scene, const Blame& blame, std::string id,
+                   checks::Status status) {
   Finding finding;
   finding.check.id = std::move(id);
   finding.check.status = status;

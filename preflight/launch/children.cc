@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/sys/pipe.h"
+#include "base/sys/descriptor.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -54,35 +54,25 @@ void take_lines(std::string& text, bool is_all, Said said) {
 
 Result<> Children::start_held(Who who, sys::Spawn spawn, const std::string& first_line) {
   // No child but the one that it is for inherits an end: a leash in a sibling's hand holds nothing.
-  Result<sys::Pipe> held = sys::open_pipe("launch", "a pipe");
-  if (!held) {
-    return std::unexpected(held.error());
-  }
+  TRY(sys::Pipe held, sys::open_pipe("launch", "a pipe"));
   const std::string line = first_line + "\n";
   // Before the child is there: a pipe takes this much at once, and no reader can be gone yet.
-  if (write(held->write.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+  if (write(held.write.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     return fail(from_errno(errno, "launch", "a pipe"));
   }
-  spawn.in = held->read.get();
-  return add(who, std::move(spawn), std::move(held->write));
+  spawn.in = held.read.get();
+  return add(who, std::move(spawn), std::move(held.write));
 }
 
 Result<> Children::start(Who who, sys::Spawn spawn) { return add(who, std::move(spawn), {}); }
 
 Result<> Children::add(Who who, sys::Spawn spawn, sys::Descriptor held) {
-  Result<sys::Pipe> told = sys::open_pipe("launch", "a pipe");
-  if (!told) {
-    return std::unexpected(told.error());
-  }
-  spawn.out = told->write.get();
-  spawn.err = told->write.get();
-  Result<sys::Process> process = sys::Process::start(spawn);
-  if (!process) {
-    return std::unexpected(process.error());
-  }
-  fcntl(told->read.get(), F_SETFL, O_NONBLOCK);
-  children_.insert_or_assign(who,
-                             Child{std::move(*process), std::move(held), std::move(told->read)});
+  TRY(sys::Pipe told, sys::open_pipe("launch", "a pipe"));
+  spawn.out = told.write.get();
+  spawn.err = told.write.get();
+  TRY(sys::Process process, sys::Process::start(spawn));
+  fcntl(told.read.get(), F_SETFL, O_NONBLOCK);
+  children_.insert_or_assign(who, Child{std::move(process), std::move(held), std::move(told.read)});
   return {};
 }
 

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <vector>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 #include "base/sys/process.h"
 
 namespace chokepoint::preflight {
@@ -85,9 +85,7 @@ bool is_relocatable(const fs::path& folder) {
 
 Result<Copy> Copy::of_file(const std::string& path, const std::string& version) {
   Hash hash;
-  if (const Result<> added = hash.add_file(path); !added) {
-    return std::unexpected(added.error());
-  }
+  TRY(hash.add_file(path));
   Copy copy;
   copy.file_ = path;
   copy.name_ = name_of(version, hash.text());
@@ -104,9 +102,7 @@ Result<Copy> Copy::of_installation(const fs::path& program, const std::string& v
   Hash hash;
   for (const fs::path& file : files_below(folder)) {
     hash.add(file.lexically_relative(folder).string());
-    if (const Result<> added = hash.add_file(file); !added) {
-      return std::unexpected(added.error());
-    }
+    TRY(hash.add_file(file));
   }
   Copy copy;
   copy.folder_ = folder;
@@ -138,9 +134,7 @@ Result<> Copy::make() {
 
 Result<sys::Descriptor> Copy::open() {
   if (file_.empty() && !packed_) {
-    if (const Result<> made = make(); !made) {
-      return std::unexpected(made.error());
-    }
+    TRY(make());
   }
   // Opened anew, so that each reader begins at the beginning.
   const std::string path =

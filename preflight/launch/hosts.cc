@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "base/host/addresses.h"
-#include "base/sys/host_name.h"
+#include "base/host/network.h"
+#include "base/sys/root.h"
 #include "preflight/launch/names.h"
 #include "preflight/launch/script.h"
 
@@ -77,15 +77,12 @@ Result<> HostsWork::start_agent(std::size_t number, Children& children) {
 
 Result<> HostsWork::start_copy(std::size_t number, Children& children) {
   Host& host = hosts_[number];
-  const Result<sys::Descriptor> tarball = copy_->open();
-  if (!tarball) {
-    return std::unexpected(tarball.error());
-  }
+  TRY(const sys::Descriptor tarball, copy_->open());
   host.stage = Stage::Copying;
   news_.push_back(fmt::format("copying chokepoint to {}", host.name));
   return children.start(number, {.command = way_.command(host.name, copy_words(copy_->name())),
                                  .environment = way_.environment,
-                                 .in = tarball->get()});
+                                 .in = tarball.get()});
 }
 
 Result<> HostsWork::start(std::size_t number, Children& children) {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "base/sys/descriptor_limit.h"
+#include "base/sys/descriptor.h"
 #include "preflight/launch/attended.h"
 #include "preflight/launch/copy.h"
 #include "preflight/launch/hosts.h"
@@ -18,9 +18,7 @@ Result<> check(const LaunchWanted& wanted) {
                 "head -c 32 /dev/urandom | base64 makes one");
   }
   if (!wanted.tarball.empty()) {
-    if (const Result<Copy> copy = Copy::of_file(wanted.tarball, wanted.version); !copy) {
-      return std::unexpected(copy.error());
-    }
+    TRY(Copy::of_file(wanted.tarball, wanted.version));
   }
   return check_names(wanted.hosts);
 }
@@ -48,19 +46,12 @@ Result<std::unique_ptr<Launch>> launch(Launcher launcher, const LaunchWanted& wa
   if (launcher == Launcher::None) {
     return std::make_unique<Nothing>();
   }
-  if (const Result<> checked = check(wanted); !checked) {
-    return std::unexpected(checked.error());
-  }
-  const Result<std::filesystem::path> program = own_program();
-  if (!program) {
-    return std::unexpected(program.error());
-  }
+  TRY(check(wanted));
+  TRY(const std::filesystem::path program, own_program());
   const std::size_t held = launcher == Launcher::Ssh ? wanted.hosts.size() : 1;
-  if (const Result<> enough = sys::want_descriptors(kForEach * held); !enough) {
-    return std::unexpected(enough.error());
-  }
+  TRY(sys::want_descriptors(kForEach * held));
   return Attended::start(
-      std::make_unique<HostsWork>(way_of(launcher), wanted, *program, clock, root), wanted, clock);
+      std::make_unique<HostsWork>(way_of(launcher), wanted, program, clock, root), wanted, clock);
 }
 
 }  // namespace chokepoint::preflight

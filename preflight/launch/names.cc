@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "base/net/address.h"
 
 namespace chokepoint::preflight {

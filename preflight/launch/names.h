@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::preflight {

@@ -53,7 +53,7 @@ Words copy_words(std::string_view copy) { return shell(kCopy, {std::string(copy)
 std::string as_line(const Words& words) {
   std::string line = "exec";
   for (const std::string& word : words) {
-    line += " " + quoted(word);
+    line += " " + preflight::quoted(word);
   }
   return line;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::preflight {
 namespace {

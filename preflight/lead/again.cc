@@ -60,7 +60,7 @@ Result<> keep_faster(const Json& document, PairResult& pair) {
 
 }  // namespace
 
-void repeat_slow_trips(Course& course) {
+void repeat_slow_trips(LeadProgress& course) {
   const milliseconds time = course.wanted.effort.latency;
   const milliseconds each = time + plan::kTaskCost;
   std::vector<PairResult*> slow = slow_trips(course.measured.pairs);
@@ -78,7 +78,7 @@ void repeat_slow_trips(Course& course) {
   }
 }
 
-void test_again(Course& course, const Advisers& advisers) {
+void test_again(LeadProgress& course, const Advisers& advisers) {
   if (!advisers.suspects || course.is_over()) {
     return;
   }

@@ -13,8 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-
 Error not_come(const std::string& name) {
   return {
       .kind = ErrorKind::Timeout,
@@ -26,7 +24,7 @@ Error not_come(const std::string& name) {
 
 class Arrival {
  public:
-  explicit Arrival(Course& course)
+  explicit Arrival(LeadProgress& course)
       : course_(course),
         heard_(course.measured.hosts.size(), false),
         missing_(course.measured.hosts.size()) {}
@@ -83,7 +81,7 @@ class Arrival {
     }
   }
 
-  Course& course_;
+  LeadProgress& course_;
   std::vector<bool> heard_;
   std::size_t missing_;
 };
@@ -91,7 +89,7 @@ class Arrival {
 bool is_address(const std::string& name) { return net::Address::parse(name).has_value(); }
 
 // A plain address tells nothing about names.
-std::vector<HostIndex> named_hosts(const Course& course) {
+std::vector<HostIndex> named_hosts(const LeadProgress& course) {
   std::vector<HostIndex> list;
   for (HostIndex host = 0; host < course.wanted.hosts.size(); ++host) {
     if (!is_address(course.name_of(host))) {
@@ -114,7 +112,7 @@ std::vector<HostIndex> asked_by(const std::vector<HostIndex>& named, HostIndex h
   return list;
 }
 
-Job doctor_job(Course& course, HostIndex host) {
+Job doctor_job(LeadProgress& course, HostIndex host) {
   return {.host = host,
           .task = {.kind = TaskKind::Doctor},
           .keep = [&course, host](const control::Json& document) {
@@ -122,7 +120,7 @@ Job doctor_job(Course& course, HostIndex host) {
           }};
 }
 
-Job names_job(Course& course, HostIndex host, std::vector<HostIndex> asked) {
+Job names_job(LeadProgress& course, HostIndex host, std::vector<HostIndex> asked) {
   Task task{.kind = TaskKind::Names};
   for (const HostIndex each : asked) {
     task.hosts.push_back(course.name_of(each));
@@ -136,7 +134,7 @@ Job names_job(Course& course, HostIndex host, std::vector<HostIndex> asked) {
 
 }  // namespace
 
-void await_all(Course& course) {
+void await_all(LeadProgress& course) {
   course.begin("calling the hosts", plan::greeting_time(course.wanted.effort) / 2);
   Arrival arrival(course);
   const std::int64_t until = course.clock.monotonic_ns() + course.wanted.arrival.count() * kNsPerMs;
@@ -151,7 +149,7 @@ void await_all(Course& course) {
   course.end();
 }
 
-void greet(Course& course) {
+void greet(LeadProgress& course) {
   const std::vector<HostIndex> named = named_hosts(course);
   std::vector<Job> jobs;
   for (const HostIndex host : course.present()) {

@@ -14,6 +14,7 @@ inline constexpr double kLongestUs = 3.6e9;
 // A core may be counted a little over 100 % where its clock ticks are coarse.
 inline constexpr double kMostPercent = 10'000;
 inline constexpr double kMostHops = 255;
+inline constexpr std::size_t kLongestName = 64;
 inline constexpr std::size_t kLongestText = 4096;
 
 }  // namespace chokepoint::preflight::lead

@@ -8,11 +8,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-
 }  // namespace
 
-Course::Course(Agents& to, const Wanted& want, const sys::Clock& time, Tell progress)
+LeadProgress::LeadProgress(Agents& to, const Wanted& want, const sys::Clock& time, Tell progress)
     : agents(to),
       wanted(want),
       clock(time),
@@ -29,11 +27,11 @@ Course::Course(Agents& to, const Wanted& want, const sys::Clock& time, Tell prog
   }
 }
 
-bool Course::is_present(HostIndex host) const {
+bool LeadProgress::is_present(HostIndex host) const {
   return host < measured.hosts.size() && measured.hosts[host].presence == Presence::Present;
 }
 
-std::vector<HostIndex> Course::present() const {
+std::vector<HostIndex> LeadProgress::present() const {
   std::vector<HostIndex> list;
   for (HostIndex host = 0; host < measured.hosts.size(); ++host) {
     if (is_present(host)) {
@@ -43,7 +41,7 @@ std::vector<HostIndex> Course::present() const {
   return list;
 }
 
-std::optional<Event> Course::next(std::int64_t until_ns) {
+std::optional<Event> LeadProgress::next(std::int64_t until_ns) {
   const std::int64_t wait = std::max<std::int64_t>(0, until_ns - clock.monotonic_ns());
   Result<std::optional<Event>> event =
       agents.next(net::Patience::of(std::chrono::nanoseconds(wait)));
@@ -58,7 +56,7 @@ std::optional<Event> Course::next(std::int64_t until_ns) {
   return std::nullopt;
 }
 
-void Course::lose(HostIndex host, Presence presence, Error error, std::string during) {
+void LeadProgress::lose(HostIndex host, Presence presence, Error error, std::string during) {
   HostResult& result = measured.hosts[host];
   result.presence = presence;
   result.error = std::move(error);
@@ -67,7 +65,7 @@ void Course::lose(HostIndex host, Presence presence, Error error, std::string du
 }
 
 // What failed just before somebody was gone failed for that.
-void Course::forget_troubles_of(HostIndex host) {
+void LeadProgress::forget_troubles_of(HostIndex host) {
   for (std::size_t i = measured.troubles.size(); i-- > 0;) {
     const Trouble& each = measured.troubles[i];
     if (trouble_steps_[i] + 1 < steps_) {
@@ -80,14 +78,14 @@ void Course::forget_troubles_of(HostIndex host) {
   }
 }
 
-void Course::trouble(HostIndex a, HostIndex b, const std::string& test, Error error) {
+void LeadProgress::trouble(HostIndex a, HostIndex b, const std::string& test, Error error) {
   if (is_present(a) && is_present(b)) {
     measured.troubles.push_back({.a = a, .b = b, .test = test, .error = std::move(error)});
     trouble_steps_.push_back(steps_);
   }
 }
 
-PairResult* Course::pair(HostIndex a, HostIndex b) {
+PairResult* LeadProgress::pair(HostIndex a, HostIndex b) {
   const auto wanted_pair = std::minmax(a, b);
   const auto key = [](const PairResult& each) { return std::pair(each.a, each.b); };
   const auto at =
@@ -95,7 +93,7 @@ PairResult* Course::pair(HostIndex a, HostIndex b) {
   return at != measured.pairs.end() && key(*at) == plan::Pair(wanted_pair) ? &*at : nullptr;
 }
 
-WayResult* Course::way(HostIndex from, HostIndex to) {
+WayResult* LeadProgress::way(HostIndex from, HostIndex to) {
   PairResult* both = pair(from, to);
   if (both == nullptr) {
     return nullptr;
@@ -103,19 +101,19 @@ WayResult* Course::way(HostIndex from, HostIndex to) {
   return from < to ? &both->there : &both->back;
 }
 
-bool Course::has_time_for(milliseconds step) const {
+bool LeadProgress::has_time_for(milliseconds step) const {
   return deadline_ns_ == std::numeric_limits<std::int64_t>::max() ||
          clock.monotonic_ns() + step.count() * kNsPerMs <= deadline_ns_;
 }
 
-void Course::begin(std::string doing, milliseconds estimate) {
+void LeadProgress::begin(std::string doing, milliseconds estimate) {
   ++steps_;
   doing_ = std::move(doing);
   step_ = estimate;
   tell(0);
 }
 
-void Course::tell(double share_of_step) const {
+void LeadProgress::tell(double share_of_step) const {
   if (!tell_) {
     return;
   }
@@ -125,13 +123,13 @@ void Course::tell(double share_of_step) const {
   tell_({.share = std::min(1.0, share), .doing = doing_, .left = left(done)});
 }
 
-void Course::end() {
+void LeadProgress::end() {
   done_ += step_;
   step_ = milliseconds(0);
 }
 
 // What is left by the estimate, longer where what is done took longer.
-milliseconds Course::left(milliseconds done) const {
+milliseconds LeadProgress::left(milliseconds done) const {
   const double elapsed = static_cast<double>(clock.monotonic_ns() - started_ns_) / kNsPerMs;
   const double slower =
       done.count() > 0 ? std::max(1.0, elapsed / static_cast<double>(done.count())) : 1.0;

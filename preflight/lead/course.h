@@ -14,9 +14,11 @@
 
 namespace chokepoint::preflight::lead {
 
-class Course {
+inline constexpr std::int64_t kNsPerMs = 1'000'000;
+
+class LeadProgress {
  public:
-  Course(Agents& to, const Wanted& want, const sys::Clock& time, Tell progress);
+  LeadProgress(Agents& to, const Wanted& want, const sys::Clock& time, Tell progress);
 
   Agents& agents;
   const Wanted& wanted;

@@ -1,4 +1,4 @@
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "preflight/lead/answer.h"
 #include "preflight/lead/bounds.h"
 #include "preflight/lead/readings.h"
@@ -11,7 +11,7 @@ using control::Json;
 
 constexpr std::size_t kMostChecks = 10'000;
 constexpr std::size_t kMostAddresses = 256;
-constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kLongestIdentifier = 256;
 
 std::optional<Status> status_named(std::string_view name) {
   for (const Status each :
@@ -34,8 +34,8 @@ Result<checks::Check> check_in(const Json& each) {
   constexpr std::string_view kName = "check";
   const Json body = part(each, kName);
   Answer in(body, kName);
-  const std::optional<Status> status = status_named(in.text("status", kLongestName));
-  checks::Check check{.id = in.text("id", kLongestName),
+  const std::optional<Status> status = status_named(in.text("status", kLongestIdentifier));
+  checks::Check check{.id = in.text("id", kLongestIdentifier),
                       .status = status.value_or(Status::Unknown),
                       .subject = in.text("subject", kLongestText),
                       .found = in.text("found", kLongestText),
@@ -45,9 +45,7 @@ Result<checks::Check> check_in(const Json& each) {
   if (!status || check.id.empty()) {
     in.wrong("status", "a check's status and id");
   }
-  if (const Result<> fine = in.finish(); !fine) {
-    return std::unexpected(fine.error());
-  }
+  TRY(in.finish());
   return check;
 }
 
@@ -57,7 +55,7 @@ Result<NameAnswer> name_in(const Json& each, HostIndex asked) {
   Answer in(body, kName);
   NameAnswer answer{.asked = asked};
   for (const Json& address : in.list("addresses", kMostAddresses)) {
-    if (!address.is_string() || address.get_ref<const std::string&>().size() > kLongestName) {
+    if (!address.is_string() || address.get_ref<const std::string&>().size() > kLongestIdentifier) {
       in.wrong("addresses", "texts");
       break;
     }
@@ -66,9 +64,7 @@ Result<NameAnswer> name_in(const Json& each, HostIndex asked) {
   if (in.has("error")) {
     answer.error = control::error_in(body["error"], "");
   }
-  if (const Result<> fine = in.finish(); !fine) {
-    return std::unexpected(fine.error());
-  }
+  TRY(in.finish());
   return answer;
 }
 
@@ -78,11 +74,8 @@ Result<> read_doctor(const Json& document, HostResult& host) {
   Answer in(document, "chokepoint.doctor/1");
   checks::Checks read;
   for (const Json& each : in.list("checks", kMostChecks)) {
-    Result<checks::Check> check = check_in(each);
-    if (!check) {
-      return std::unexpected(check.error());
-    }
-    read.push_back(std::move(*check));
+    TRY(checks::Check check, check_in(each));
+    read.push_back(std::move(check));
   }
   if (const Result<> fine = in.finish(); !fine) {
     return fine;
@@ -103,11 +96,8 @@ Result<> read_names(const Json& document, const std::vector<HostIndex>& asked, H
   }
   std::vector<NameAnswer> read;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    Result<NameAnswer> answer = name_in(list[i], asked[i]);
-    if (!answer) {
-      return std::unexpected(answer.error());
-    }
-    read.push_back(std::move(*answer));
+    TRY(NameAnswer answer, name_in(list[i], asked[i]));
+    read.push_back(std::move(answer));
   }
   host.names.insert(host.names.end(), read.begin(), read.end());
   return {};

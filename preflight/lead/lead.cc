@@ -9,10 +9,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-
 // What is left of the limit when all have come.
-milliseconds limit_left(const Course& course) {
+milliseconds limit_left(const LeadProgress& course) {
   if (course.wanted.limit.count() == 0) {
     return milliseconds(0);
   }
@@ -20,14 +18,14 @@ milliseconds limit_left(const Course& course) {
   return milliseconds(std::max<std::int64_t>(1, left));
 }
 
-Rounds rounds_of(const Course& course) {
+Rounds rounds_of(const LeadProgress& course) {
   Rounds rounds{.who = course.present()};
   rounds.schedule = plan::schedule(course.wanted.effort, rounds.who.size(), course.wanted.seed,
                                    limit_left(course));
   return rounds;
 }
 
-void run_all(Course& course, const Advisers& advisers) {
+void run_all(LeadProgress& course, const Advisers& advisers) {
   course.expect(plan::estimate(plan::schedule(course.wanted.effort, course.wanted.hosts.size(),
                                               course.wanted.seed, course.wanted.limit)));
   await_all(course);
@@ -47,14 +45,14 @@ void run_all(Course& course, const Advisers& advisers) {
 
 }  // namespace
 
-Task task_to(const Course& course, TaskKind kind, HostIndex peer, milliseconds time) {
+Task task_to(const LeadProgress& course, TaskKind kind, HostIndex peer, milliseconds time) {
   return {.kind = kind,
           .peer = course.measured.hosts[peer].address,
           .port = course.wanted.hosts[peer].port,
           .time = time};
 }
 
-bool run_step(Course& course, const std::string& doing, milliseconds estimate,
+bool run_step(LeadProgress& course, const std::string& doing, milliseconds estimate,
               std::vector<Job> jobs) {
   if (course.is_over() || !course.has_time_for(estimate)) {
     return false;
@@ -68,7 +66,7 @@ bool run_step(Course& course, const std::string& doing, milliseconds estimate,
 Led lead(Agents& agents, const Wanted& wanted, const Advisers& advisers, const sys::Clock& clock,
          const Tell& tell) {
   const std::int64_t started = clock.monotonic_ns();
-  Course course(agents, wanted, clock, tell);
+  LeadProgress course(agents, wanted, clock, tell);
   run_all(course, advisers);
   course.measured.duration_s = static_cast<double>(clock.monotonic_ns() - started) / 1e9;
   return {.measured = std::move(course.measured), .broken = std::move(course.broken)};

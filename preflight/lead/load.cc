@@ -24,13 +24,13 @@ Figure alone(const WayResult& way) {
                                         : way.tcp_mbps;
 }
 
-bool is_known(Course& course, const Pair& pair) {
+bool is_known(LeadProgress& course, const Pair& pair) {
   const PairResult* result = course.pair(pair.first, pair.second);
   return result != nullptr && alone(result->there) && alone(result->back);
 }
 
 // So much that the slowest way does not make a collective of seconds.
-std::int64_t bytes_of_collective(const Course& course) {
+std::int64_t bytes_of_collective(const LeadProgress& course) {
   constexpr double kBytesPerMbps = 0.1 * 1e6 / 8;  // of a tenth of a second
   constexpr double kLeast = 65536;
   auto bytes = static_cast<double>(course.wanted.effort.collective_bytes);
@@ -45,7 +45,7 @@ std::int64_t bytes_of_collective(const Course& course) {
 }
 
 // Those with libgloo whose data arrive; the reasons of others are told.
-std::vector<HostIndex> ranks_of_collective(Course& course) {
+std::vector<HostIndex> ranks_of_collective(LeadProgress& course) {
   const Hanging hanging(course.measured);
   std::vector<HostIndex> ranks = course.present();
   std::size_t before = ranks.size();
@@ -72,7 +72,7 @@ std::vector<HostIndex> ranks_of_collective(Course& course) {
   return ranks;
 }
 
-std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> hosts) {
+std::vector<HostIndex> present_of(const LeadProgress& course, std::vector<HostIndex> hosts) {
   const Hanging hanging(course.measured);
   std::erase_if(hosts,
                 [&](HostIndex host) { return !course.is_present(host) || hanging.is_host(host); });
@@ -80,7 +80,7 @@ std::vector<HostIndex> present_of(const Course& course, std::vector<HostIndex> h
 }
 
 // Each host once, and in one group only, whoever made the cut.
-plan::Cut clean(const Course& course, const plan::Cut& cut) {
+plan::Cut clean(const LeadProgress& course, const plan::Cut& cut) {
   plan::Cut made{.left = present_of(course, cut.left), .right = present_of(course, cut.right)};
   std::set<HostIndex> seen;
   for (std::vector<HostIndex>* group : {&made.left, &made.right}) {
@@ -89,7 +89,7 @@ plan::Cut clean(const Course& course, const plan::Cut& cut) {
   return made;
 }
 
-std::vector<plan::Cut> wanted_cuts(const Course& course, const Advisers& advisers) {
+std::vector<plan::Cut> wanted_cuts(const LeadProgress& course, const Advisers& advisers) {
   std::vector<plan::Cut> cuts;
   if (advisers.cuts) {
     cuts = advisers.cuts(course.measured);
@@ -108,7 +108,7 @@ struct Both {
   WayResult back = {};
 };
 
-Job both_ways(Course& course, Both& both) {
+Job both_ways(LeadProgress& course, Both& both) {
   Task task = task_to(course, TaskKind::Tcp, both.pair.second, course.wanted.effort.cut);
   task.receives = true;
   return {.host = both.pair.first,
@@ -119,7 +119,7 @@ Job both_ways(Course& course, Both& both) {
           }};
 }
 
-void add_way(Course& course, HostIndex from, HostIndex to, float mbps, CutResult& result) {
+void add_way(LeadProgress& course, HostIndex from, HostIndex to, float mbps, CutResult& result) {
   result.ways.emplace_back(from, to);
   result.together_mbps += static_cast<double>(mbps);
   WayResult* way = course.way(from, to);
@@ -134,7 +134,7 @@ void add_way(Course& course, HostIndex from, HostIndex to, float mbps, CutResult
   }
 }
 
-void load(Course& course, const plan::Cut& cut) {
+void load(LeadProgress& course, const plan::Cut& cut) {
   std::vector<Both> all;
   for (const Pair& pair :
        plan::across(cut, [&](const Pair& each) { return is_known(course, each); })) {
@@ -160,7 +160,7 @@ void load(Course& course, const plan::Cut& cut) {
 }
 
 // With its port where that is not the one that goes for all.
-std::string rank_at(const Course& course, HostIndex host, std::uint16_t port) {
+std::string rank_at(const LeadProgress& course, HostIndex host, std::uint16_t port) {
   const std::string& address = course.measured.hosts[host].address;
   const std::uint16_t own = course.wanted.hosts[host].port;
   if (own == port) {
@@ -181,7 +181,7 @@ Error hangs(std::size_t ranks) {
 
 }  // namespace
 
-void load_cuts(Course& course, const Advisers& advisers) {
+void load_cuts(LeadProgress& course, const Advisers& advisers) {
   if (course.is_over() || course.present().size() < kLeastHostsForCut) {
     return;
   }
@@ -194,7 +194,7 @@ void load_cuts(Course& course, const Advisers& advisers) {
   }
 }
 
-void run_collective(Course& course) {
+void run_collective(LeadProgress& course) {
   if (course.is_over() || course.present().size() < 2) {
     return;
   }

@@ -87,7 +87,6 @@ Result<> read_rdma_latency(const Json& document, PairResult& pair) {
 }
 
 Result<> read_collective(const Json& document, CollectiveResult& result) {
-  constexpr std::size_t kLongestName = 64;
   constexpr std::int64_t kMostRanks = 1'000'000;
   constexpr std::int64_t kMostSizeBytes = std::int64_t{1} << 50;
   constexpr std::size_t kMostSizes = 1000;

@@ -9,8 +9,6 @@ namespace {
 
 using control::Json;
 
-constexpr std::size_t kLongestName = 64;
-
 FamilyState state_of(Answer& in, const std::string& family) {
   const std::optional<bool> resolves = in.boolean("families." + family + ".resolves");
   const std::string connection = in.text("families." + family + ".connection", kLongestName);

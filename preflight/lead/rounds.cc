@@ -36,7 +36,7 @@ std::optional<double> port_mbps(const HostResult& host) {
   return std::nullopt;
 }
 
-double loss_rate(const Course& course, HostIndex a, HostIndex b) {
+double loss_rate(const LeadProgress& course, HostIndex a, HostIndex b) {
   double rate = kLossRate;
   for (const HostIndex host : {a, b}) {
     if (const auto mbps = port_mbps(course.measured.hosts[host])) {
@@ -46,7 +46,7 @@ double loss_rate(const Course& course, HostIndex a, HostIndex b) {
   return std::max(rate, kLeastLossRate);
 }
 
-Job latency_job(Course& course, PairResult& pair) {
+Job latency_job(LeadProgress& course, PairResult& pair) {
   return {.host = pair.a,
           .peer = pair.b,
           .task = task_to(course, TaskKind::Latency, pair.b, course.wanted.effort.latency),
@@ -55,7 +55,7 @@ Job latency_job(Course& course, PairResult& pair) {
 
 // Monotonic clocks start with their hosts; what is wanted is how far apart the hosts' time of day
 // is.
-void keep_clock(const Course& course, const Json& document, PairResult& pair) {
+void keep_clock(const LeadProgress& course, const Json& document, PairResult& pair) {
   const auto& own = course.measured.hosts[pair.a].facts;
   const auto& other = course.measured.hosts[pair.b].facts;
   const std::optional<double> offset = monotonic_offset_ms(document);
@@ -67,7 +67,7 @@ void keep_clock(const Course& course, const Json& document, PairResult& pair) {
   }
 }
 
-Job loss_job(Course& course, PairResult& pair) {
+Job loss_job(LeadProgress& course, PairResult& pair) {
   Task task = task_to(course, TaskKind::Loss, pair.b, course.wanted.effort.loss);
   task.receives = true;
   task.rate_bits_per_s = loss_rate(course, pair.a, pair.b);
@@ -83,7 +83,7 @@ Job loss_job(Course& course, PairResult& pair) {
           }};
 }
 
-Job path_job(Course& course, PairResult& pair) {
+Job path_job(LeadProgress& course, PairResult& pair) {
   return {.host = pair.a,
           .peer = pair.b,
           .task = task_to(course, TaskKind::Path, pair.b, kPathPatience),
@@ -101,7 +101,7 @@ void keep_family(const std::string& address, const Error* error, PairResult& pai
   }
 }
 
-Job family_job(Course& course, PairResult& pair, const std::string& address) {
+Job family_job(LeadProgress& course, PairResult& pair, const std::string& address) {
   Task task = task_to(course, TaskKind::Latency, pair.b, kFamilyTime);
   task.peer = address;
   return {.host = pair.a,
@@ -114,7 +114,7 @@ Job family_job(Course& course, PairResult& pair, const std::string& address) {
           .failed = [&pair, address](const Error& error) { keep_family(address, &error, pair); }};
 }
 
-Job tcp_job(Course& course, HostIndex from, HostIndex to) {
+Job tcp_job(LeadProgress& course, HostIndex from, HostIndex to) {
   return {.host = from,
           .peer = to,
           .task = task_to(course, TaskKind::Tcp, to, course.wanted.effort.tcp),
@@ -123,11 +123,11 @@ Job tcp_job(Course& course, HostIndex from, HostIndex to) {
           }};
 }
 
-bool both_present(const Course& course, const plan::Pair& pair) {
+bool both_present(const LeadProgress& course, const plan::Pair& pair) {
   return course.is_present(pair.first) && course.is_present(pair.second);
 }
 
-std::vector<Job> quiet_jobs(Course& course, const plan::Round& round, bool with_path) {
+std::vector<Job> quiet_jobs(LeadProgress& course, const plan::Round& round, bool with_path) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
     PairResult& pair = *course.pair(a, b);
@@ -144,7 +144,7 @@ std::vector<Job> quiet_jobs(Course& course, const plan::Round& round, bool with_
   return jobs;
 }
 
-std::vector<Job> bulk_jobs(Course& course, const Hanging& hanging, const plan::Round& round,
+std::vector<Job> bulk_jobs(LeadProgress& course, const Hanging& hanging, const plan::Round& round,
                            bool is_there) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
@@ -160,7 +160,7 @@ std::string counted(std::string_view what, std::size_t number, const Rounds& rou
   return fmt::format("{}, round {} of {}", what, number + 1, rounds.schedule.rounds);
 }
 
-void leave_out_from(Course& course, std::string_view what, std::size_t number,
+void leave_out_from(LeadProgress& course, std::string_view what, std::size_t number,
                     const Rounds& rounds) {
   if (!course.is_over()) {
     course.leave_out(fmt::format("{}: rounds {} to {} of {}, for want of time (--time-limit)", what,
@@ -169,7 +169,7 @@ void leave_out_from(Course& course, std::string_view what, std::size_t number,
 }
 
 // What was not tested because it would only have hung.
-void tell_spared(Course& course) {
+void tell_spared(LeadProgress& course) {
   const Hanging hanging(course.measured);
   std::size_t ways = 0;
   for (const PairResult& pair : course.measured.pairs) {
@@ -194,7 +194,7 @@ plan::Round Rounds::round(std::size_t number) const {
   return round;
 }
 
-void prepare_pairs(Course& course, const Rounds& rounds) {
+void prepare_pairs(LeadProgress& course, const Rounds& rounds) {
   std::vector<PairResult>& pairs = course.measured.pairs;
   pairs.reserve(rounds.schedule.pairs());
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
@@ -206,7 +206,7 @@ void prepare_pairs(Course& course, const Rounds& rounds) {
                     [](const PairResult& each) { return std::pair(each.a, each.b); });
 }
 
-void run_quiet(Course& course, const Rounds& rounds) {
+void run_quiet(LeadProgress& course, const Rounds& rounds) {
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     const bool with_path = number < rounds.schedule.path_rounds();
     if (!run_step(course, counted("latency and loss", number, rounds),
@@ -218,7 +218,7 @@ void run_quiet(Course& course, const Rounds& rounds) {
   }
 }
 
-void run_bulk(Course& course, const Rounds& rounds) {
+void run_bulk(LeadProgress& course, const Rounds& rounds) {
   const milliseconds half = plan::bulk_round_time(course.wanted.effort) / 2;
   // Looked at anew only after troubles: it goes through all pairs, of which there may be millions.
   Hanging hanging(course.measured);
@@ -241,7 +241,7 @@ void run_bulk(Course& course, const Rounds& rounds) {
   tell_spared(course);
 }
 
-void run_rdma(Course& course, const Rounds& rounds) {
+void run_rdma(LeadProgress& course, const Rounds& rounds) {
   const auto has_rdma = [&](HostIndex host) {
     const auto& facts = course.measured.hosts[host].facts;
     return facts && std::ranges::any_of(facts->rdma, &RdmaPortFacts::is_active);

@@ -8,7 +8,6 @@
 namespace chokepoint::preflight::lead {
 namespace {
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
 // Beside what the agent itself gives a task: the way there and back, through a coordinator with
 // thousands of them.
 constexpr std::chrono::milliseconds kGrace{5000};
@@ -24,7 +23,7 @@ Error silent(const std::string& name) {
 
 }  // namespace
 
-std::string words_of(const Course& course, const Job& job) {
+std::string words_of(const LeadProgress& course, const Job& job) {
   std::string test(name_of(job.task.kind));
   if (!job.peer) {
     return test;
@@ -35,7 +34,7 @@ std::string words_of(const Course& course, const Job& job) {
                      course.name_of(job.task.sends ? *job.peer : job.host));
 }
 
-Step::Step(Course& course, std::vector<Job> jobs)
+Step::Step(LeadProgress& course, std::vector<Job> jobs)
     : course_(course), jobs_(std::move(jobs)), queues_(course.measured.hosts.size()) {
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     queues_[jobs_[i].host].jobs.push_back(i);

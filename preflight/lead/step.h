@@ -22,11 +22,11 @@ struct Job {
 };
 
 // In words, for whoever watches: "tcp from a to b".
-std::string words_of(const Course& course, const Job& job);
+std::string words_of(const LeadProgress& course, const Job& job);
 
 class Step {
  public:
-  Step(Course& course, std::vector<Job> jobs);
+  Step(LeadProgress& course, std::vector<Job> jobs);
 
   // Nothing is on any more when it returns.
   void run();
@@ -59,7 +59,7 @@ class Step {
   void finished(HostIndex host);
   std::string under_way_at(HostIndex host) const;
 
-  Course& course_;
+  LeadProgress& course_;
   std::vector<Job> jobs_;
   std::vector<Queue> queues_;  // by host
   std::size_t running_ = 0;

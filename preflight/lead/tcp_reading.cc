@@ -12,7 +12,6 @@ namespace {
 using control::Json;
 
 constexpr std::string_view kSchema = "chokepoint.probe.tcp/1";
-constexpr std::size_t kLongestName = 64;
 
 // The verdicts of probe tcp; what stands for the network is told apart by the figures.
 constexpr std::array<std::pair<std::string_view, TcpLimit>, 9> kLimits{

@@ -1,6 +1,6 @@
 #include "preflight/report/document.h"
 
-#include "base/checks/page.h"
+#include "base/checks/check.h"
 #include "base/control/bodies.h"
 #include "preflight/report/json_parts.h"
 #include "preflight/report/name_answers.h"

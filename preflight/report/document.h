@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "preflight/judge/finding.h"
 #include "preflight/result/measured.h"
 

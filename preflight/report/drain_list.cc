@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "base/checks/summary.h"
+#include "base/checks/check.h"
 
 namespace chokepoint::preflight {
 namespace {

@@ -2,7 +2,7 @@
 // functions.
 #pragma once
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "preflight/result/figures.h"
 
 namespace chokepoint::preflight {

@@ -6,7 +6,6 @@
 
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
 #include "preflight/report/heat_map.h"
 #include "preflight/report/yardstick.h"
 
@@ -16,8 +15,8 @@ namespace {
 using cli::Tint;
 
 constexpr std::size_t kMostHosts = 40;
-constexpr std::size_t kLongestName = 20;
-constexpr int kWidestPage = 160;
+constexpr std::size_t kWidestName = 20;
+constexpr int kWidestMap = 160;
 constexpr int kWidthOfFile = 110;   // where nobody says how wide a line may be
 constexpr std::size_t kNumber = 6;  // " 9.41!"
 constexpr double kMbpsPerGbps = 1000;
@@ -36,7 +35,7 @@ std::size_t digits_of(std::size_t number) { return std::to_string(number).size()
 std::size_t room_of(const cli::Context& context) {
   const cli::Terminal& terminal = context.out_terminal;
   const int widest =
-      terminal.interactive || terminal.width < kWidthOfFile ? kWidestPage : kWidthOfFile;
+      terminal.interactive || terminal.width < kWidthOfFile ? kWidestMap : kWidthOfFile;
   return static_cast<std::size_t>(std::min(terminal.width, widest));
 }
 
@@ -56,7 +55,7 @@ std::size_t name_width(const Measured& measured, const HeatMap& map) {
   for (const HostIndex host : map.hosts) {
     width = std::max(width, cli::width_of(cli::printable(measured.hosts[host].name)));
   }
-  return std::min(width, kLongestName);
+  return std::min(width, kWidestName);
 }
 
 std::size_t number_width(const HeatMap& map) {
@@ -186,7 +185,7 @@ void print_title(const cli::Context& context, const Look& look) {
 
 void print_heat_map(const cli::Context& context, const Measured& measured) {
   const std::size_t room = room_of(context);
-  constexpr std::size_t kLabel = kLongestName + 6;
+  constexpr std::size_t kLabel = kWidestName + 6;
   const HeatMap map =
       heat_map(measured, std::clamp<std::size_t>(room - std::min(room, kLabel), 10, kMostHosts));
   if (map.hosts.empty()) {

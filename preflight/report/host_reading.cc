@@ -13,8 +13,7 @@ namespace {
 
 using cli::Json;
 
-constexpr std::size_t kLongestName = 1024;
-constexpr std::size_t kLongestText = 16384;
+constexpr std::size_t kLongestHostText = 16384;
 
 std::optional<checks::Status> status_named(std::string_view name) {
   using enum checks::Status;
@@ -32,11 +31,11 @@ Result<checks::Check> check_in(const Json& json) {
   const auto status = status_named(in.text("status", kLongestName));
   checks::Check check{.id = in.text("id", kLongestName),
                       .status = status.value_or(checks::Status::Unknown),
-                      .subject = in.text("subject", kLongestText),
-                      .found = in.text_or("found", kLongestText, ""),
-                      .wanted = in.text_or("wanted", kLongestText, ""),
-                      .why = in.text_or("why", kLongestText, ""),
-                      .next_step = in.text_or("next_step", kLongestText, "")};
+                      .subject = in.text("subject", kLongestHostText),
+                      .found = in.text_or("found", kLongestHostText, ""),
+                      .wanted = in.text_or("wanted", kLongestHostText, ""),
+                      .why = in.text_or("why", kLongestHostText, ""),
+                      .next_step = in.text_or("next_step", kLongestHostText, "")};
   Result<checks::Check> read = in.finish(std::move(check));
   return read && !status ? malformed("status", "no status of a check") : std::move(read);
 }
@@ -46,11 +45,8 @@ Result<std::optional<HostFacts>> facts_in(const Json& json) {
   if (at == json.end() || at->is_null()) {
     return std::nullopt;
   }
-  Result<HostFacts> facts = host_facts_in(*at);
-  if (!facts) {
-    return std::unexpected(std::move(facts.error()));
-  }
-  return std::move(*facts);
+  TRY(HostFacts facts, host_facts_in(*at));
+  return facts;
 }
 
 Result<HostResult> host_in(const Json& json) {
@@ -63,7 +59,7 @@ Result<HostResult> host_in(const Json& json) {
       in.finish(HostResult{.name = in.text("name", kLongestName),
                            .address = in.text_or("address", kLongestName, ""),
                            .presence = presence.value_or(Presence::Lost),
-                           .lost_during = in.text_or("lost_during", kLongestText, ""),
+                           .lost_during = in.text_or("lost_during", kLongestHostText, ""),
                            .program = in.text_or("program", kLongestName, "")});
   if (host && !presence) {
     return malformed("presence", "no such state of a host");
@@ -88,9 +84,7 @@ Result<std::vector<HostResult>> host_results_in(const Json& document) {
   auto hosts = each_in<HostResult>(document, "hosts", host_in);
   const auto names = document.find("names");
   if (hosts && names != document.end()) {
-    if (const Result<> read = read_names(*names, *hosts); !read) {
-      return std::unexpected(read.error());
-    }
+    TRY(read_names(*names, *hosts));
   }
   return hosts;
 }

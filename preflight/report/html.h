@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/sys/error.h"
 #include "preflight/judge/finding.h"
 #include "preflight/result/measured.h"

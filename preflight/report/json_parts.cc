@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 
 namespace chokepoint::preflight {
 namespace {

@@ -1,16 +1,19 @@
 // What several parts of the document are made of, there and back. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/sys/error.h"
 #include "preflight/result/figures.h"
 
 namespace chokepoint::preflight {
+
+inline constexpr std::size_t kLongestName = 1024;  // letters that a document may use
 
 using Ends = std::pair<HostIndex, HostIndex>;
 
@@ -40,18 +43,12 @@ Result<const cli::Json*> list_in(const cli::Json& object, const char* name);
 // Each of the list by read(element), until one fails.
 template <class T, class Read>
 Result<std::vector<T>> each_in(const cli::Json& object, const char* name, Read read) {
-  const Result<const cli::Json*> list = list_in(object, name);
-  if (!list) {
-    return std::unexpected(list.error());
-  }
+  TRY(const cli::Json* list, list_in(object, name));
   std::vector<T> values;
-  values.reserve((*list)->size());
-  for (const cli::Json& each : **list) {
-    Result<T> value = read(each);
-    if (!value) {
-      return std::unexpected(std::move(value.error()));
-    }
-    values.push_back(std::move(*value));
+  values.reserve(list->size());
+  for (const cli::Json& each : *list) {
+    TRY(T value, read(each));
+    values.push_back(std::move(value));
   }
   return values;
 }

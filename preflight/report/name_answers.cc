@@ -18,7 +18,7 @@ Key key_of(const NameAnswer& answer) {
   return {answer.asked, answer.addresses, answer.error ? describe(*answer.error) : std::string()};
 }
 
-Json json_of(const NameAnswer& answer) {
+Json answer_json(const NameAnswer& answer) {
   return {{"asked", answer.asked},
           {"addresses", answer.addresses},
           {"error", json_of_error(answer.error)},
@@ -65,7 +65,7 @@ Json json_of_names(const std::vector<HostResult>& hosts) {
     for (const NameAnswer& answer : hosts[host].names) {
       const auto [at, is_new] = answers.try_emplace(key_of(answer));
       if (is_new) {
-        at->second = json_of(answer);
+        at->second = answer_json(answer);
       }
       at->second["by"].push_back(host);
     }

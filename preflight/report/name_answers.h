@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/sys/error.h"
 #include "preflight/result/measured.h"
 

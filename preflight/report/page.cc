@@ -5,10 +5,9 @@
 
 #include <algorithm>
 
-#include "base/checks/page.h"
+#include "base/checks/check.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
 #include "preflight/report/heat_map.h"
 #include "preflight/report/sentence.h"
 #include "preflight/report/summary.h"

@@ -181,15 +181,10 @@ Result<std::vector<PairResult>> pairs_in(const Json& json, std::size_t hosts) {
   if (!json.is_object()) {
     return malformed("pairs", "wanted an object of lists");
   }
-  const Result<std::size_t> count = length_in(json, hosts);
-  if (!count) {
-    return std::unexpected(count.error());
-  }
-  std::vector<PairResult> pairs(*count);
+  TRY(const std::size_t count, length_in(json, hosts));
+  std::vector<PairResult> pairs(count);
   for (const auto& read : {read_ends, read_pair_figures, read_there, read_back}) {
-    if (const Result<> done = read(json, hosts, pairs); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(read(json, hosts, pairs));
   }
   return pairs;
 }

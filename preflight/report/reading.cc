@@ -17,7 +17,6 @@ using cli::Json;
 using control::Fields;
 
 constexpr double kMostMbps = 1e12;
-constexpr std::size_t kLongestText = 1024;
 constexpr const char* kNextStep = "keep a new baseline: 'chokepoint preflight HOST… --keep FILE'";
 
 Result<> check_schema(const Json& document) {
@@ -39,19 +38,19 @@ Result<> check_schema(const Json& document) {
   return fail(ErrorKind::Malformed, "read preflight", "",
               schema.empty() ? std::string("this is no document of chokepoint: it names no schema")
                              : fmt::format("wanted {}, and this is '{}'", kSchema,
-                                           schema.substr(0, kLongestText)),
+                                           schema.substr(0, kLongestName)),
               kNextStep);
 }
 
 Result<Measured> head_in(const Json& document) {
   Fields in(document, "preflight");
   return in.finish(Measured{
-      .plan = in.text("plan", kLongestText),
+      .plan = in.text("plan", kLongestName),
       .seed = static_cast<std::uint64_t>(in.maybe_integer("seed", 0, INT64_MAX).value_or(0)),
       .is_sampled = in.boolean("sampled"),
       .was_interrupted = in.boolean("interrupted"),
       .duration_s = in.number("duration_s", 0, 1e9),
-      .program = in.text("program", kLongestText)});
+      .program = in.text("program", kLongestName)});
 }
 
 Result<Trouble> trouble_in(const Json& json, std::size_t hosts) {
@@ -62,7 +61,7 @@ Result<Trouble> trouble_in(const Json& json, std::size_t hosts) {
   Fields in(json, "trouble");
   Result<Trouble> trouble = in.finish(Trouble{.a = static_cast<HostIndex>(in.integer("a", 0, last)),
                                               .b = static_cast<HostIndex>(in.integer("b", 0, last)),
-                                              .test = in.text("test", kLongestText)});
+                                              .test = in.text("test", kLongestName)});
   auto error = error_in(json, "error");
   if (trouble && error) {
     trouble->error = std::move(*error).value_or(Error{});
@@ -96,19 +95,16 @@ Result<std::optional<CollectiveResult>> collective_in(const Json& document) {
   if (!at->is_object()) {
     return malformed("collective", "wanted an object");
   }
-  auto error = error_in(*at, "error");
-  if (!error) {
-    return std::unexpected(error.error());
-  }
+  TRY(auto error, error_in(*at, "error"));
   Fields in(*at, "collective");
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   return in.finish(std::optional(
-      CollectiveResult{.backend = in.text_or("backend", kLongestText, ""),
+      CollectiveResult{.backend = in.text_or("backend", kLongestName, ""),
                        .ranks = static_cast<int>(in.integer("ranks", 0, kMost)),
                        .bytes = in.integer("bytes", 0, std::numeric_limits<std::int64_t>::max()),
                        .bus_mbps = in.maybe_number("bus_mbps", 0, kMostMbps),
                        .time_us = in.maybe_number("time_us", 0, kMostMbps),
-                       .error = std::move(*error)}));
+                       .error = std::move(error)}));
 }
 
 // Puts what was read into its place; false, and the error kept, where it was not.

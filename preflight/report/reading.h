@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/sys/error.h"
 #include "preflight/result/measured.h"
 

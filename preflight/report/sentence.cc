@@ -4,23 +4,20 @@
 
 #include <algorithm>
 
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
+#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
-
-std::string counted(std::size_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
 
 std::string scope(const Measured& measured) {
   const auto present = static_cast<std::size_t>(
       std::ranges::count(measured.hosts, Presence::Present, &HostResult::presence));
   const std::string hosts =
       present == measured.hosts.size()
-          ? counted(present, "host")
-          : fmt::format("{} of {}", present, counted(measured.hosts.size(), "host"));
-  return fmt::format("{}, {}{}", hosts, counted(measured.pairs.size(), "pair"),
+          ? counted(present, "host", "hosts")
+          : fmt::format("{} of {}", present, counted(measured.hosts.size(), "host", "hosts"));
+  return fmt::format("{}, {}{}", hosts, counted(measured.pairs.size(), "pair", "pairs"),
                      measured.is_sampled ? " of a sample" : "");
 }
 
@@ -43,7 +40,7 @@ std::string untested(const Measured& measured) {
                measured.hosts[pair.b].presence == Presence::Present;
       }));
   return count == 0                      ? ""
-         : count < measured.pairs.size() ? "; " + counted(count, "pair") + " not tested"
+         : count < measured.pairs.size() ? "; " + counted(count, "pair", "pairs") + " not tested"
          : count == 1                    ? "; the pair was not tested"
                                          : "; none of the pairs was tested";
 }
@@ -61,7 +58,7 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement) {
     const auto worst = std::ranges::max_element(
         judgement.findings, {}, [](const Finding& finding) { return finding.check.status; });
     text += told(worst->check);
-    text += count == 1 ? "" : "; " + counted(count - 1, "more finding");
+    text += count == 1 ? "" : "; " + counted(count - 1, "more finding", "more findings");
   }
   text += untested(measured);
   text += measured.was_interrupted ? "; interrupted, so not all was measured" : "";

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/math/units.h"
+#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -24,10 +25,6 @@ std::string ms(double value) {
 }
 
 std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
-
-std::string counted(std::size_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
 
 // Each way once: visit(from, to, way).
 template <class Visit>
@@ -55,7 +52,7 @@ std::string round_trips(const Measured& measured) {
   std::ranges::sort(known, {}, [](const PairResult* pair) { return *pair->rtt_ms; });
   const PairResult& slowest = *known.back();
   return fmt::format("{} at the median of {}, {} at most ({})",
-                     ms(*known[known.size() / 2]->rtt_ms), counted(known.size(), "pair"),
+                     ms(*known[known.size() / 2]->rtt_ms), counted(known.size(), "pair", "pairs"),
                      ms(*slowest.rtt_ms), between(measured, slowest.a, slowest.b, "and"));
 }
 
@@ -76,9 +73,9 @@ std::string loss(const Measured& measured) {
   if (tested == 0) {
     return {};
   }
-  return lossy == 0 ? fmt::format("none on {}", counted(tested, "way"))
+  return lossy == 0 ? fmt::format("none on {}", counted(tested, "way", "ways"))
                     : fmt::format("on {} of {}, {:.2g} % at most ({})", lossy,
-                                  counted(tested, "way"), most, worst);
+                                  counted(tested, "way", "ways"), most, worst);
 }
 
 std::string largest_packets(const Measured& measured) {
@@ -92,8 +89,8 @@ std::string largest_packets(const Measured& measured) {
   std::size_t told = 0;
   for (const auto& [mtu, count] : ways) {
     if (told++ < kMostMtus) {
-      text +=
-          fmt::format("{}{:.0f} bytes on {}", text.empty() ? "" : ", ", mtu, counted(count, "way"));
+      text += fmt::format("{}{:.0f} bytes on {}", text.empty() ? "" : ", ", mtu,
+                          counted(count, "way", "ways"));
     }
   }
   return text + (told > kMostMtus ? fmt::format(", and {} sizes more", told - kMostMtus) : "");
@@ -125,7 +122,7 @@ std::string rdma(const Measured& measured) {
   }
   std::ranges::sort(known);
   return fmt::format("{} at the median of {}, {} at least", rate(known[known.size() / 2]),
-                     counted(known.size(), "way"), rate(known.front()));
+                     counted(known.size(), "way", "ways"), rate(known.front()));
 }
 
 std::string cut_in_words(const Measured& measured, const CutResult& cut) {
@@ -145,7 +142,7 @@ std::string collective(const Measured& measured) {
   const CollectiveResult& result = *measured.collective;
   std::string text =
       fmt::format("{}, {}", result.backend,
-                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank"));
+                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank", "ranks"));
   text += result.bytes > 0 ? ", " + math::format_bytes(static_cast<double>(result.bytes)) : "";
   if (result.error) {
     return text + ": " + describe(*result.error);

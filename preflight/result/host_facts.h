@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::preflight {

@@ -5,7 +5,6 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kLongestHost = 255;
 constexpr unsigned char kDelete = 0x7f;
 
 // Letters beyond ASCII are a resolver's matter.

@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, 9> kNames{"doctor",         "names",     
                                                  "loss",           "path",         "tcp",
                                                  "rdma_bandwidth", "rdma_latency", "collective"};
 constexpr std::size_t kLongestKind = 64;
-constexpr std::size_t kLongestHost = 255;
 constexpr milliseconds kShortest{10};
 constexpr seconds kLongest{3600};
 constexpr int kMostStreams = 128;
@@ -65,9 +64,7 @@ Result<Task> checked(Task task) {
   if (has_peer(task.kind) && !is_host_text(task.peer)) {
     return wrong(task.kind, "peer", "a name or an address");
   }
-  if (const Result<> hosts = check_hosts(task); !hosts) {
-    return std::unexpected(hosts.error());
-  }
+  TRY(check_hosts(task));
   if (task.kind == TaskKind::Tcp && !task.sends && !task.receives) {
     return wrong(task.kind, "sends", "one way at least");
   }
@@ -116,11 +113,8 @@ Result<Task> read(const Json& body) {
   if (!kind) {
     return fail(ErrorKind::Malformed, "read message", "task 'kind'", "there is no such task");
   }
-  Result<std::vector<std::string>> hosts = hosts_in(body);
-  if (!hosts) {
-    return std::unexpected(hosts.error());
-  }
-  finished->hosts = std::move(*hosts);
+  TRY(std::vector<std::string> hosts, hosts_in(body));
+  finished->hosts = std::move(hosts);
   return finished;
 }
 

@@ -160,11 +160,8 @@ std::string to_text(const Order& order) {
 }
 
 Result<Order> parse_order(const std::string& text) {
-  const Result<Json> body = object_in(text, "order");
-  if (!body) {
-    return std::unexpected(body.error());
-  }
-  Fields in(*body, "order");
+  TRY(const Json body, object_in(text, "order"));
+  Fields in(body, "order");
   const std::string name = in.text("task", kLongestName);
   const auto* task = std::ranges::find(kTasks, name);
   if (task == kTasks.end()) {
@@ -172,11 +169,8 @@ Result<Order> parse_order(const std::string& text) {
   }
   Order order{.task = static_cast<Task>(task - kTasks.begin())};
   if (order.task == Task::Prepare) {
-    const Result<Operation> operation = operation_in(*body);
-    if (!operation) {
-      return std::unexpected(operation.error());
-    }
-    order.operation = *operation;
+    TRY(const Operation operation, operation_in(body));
+    order.operation = operation;
   } else if (order.task == Task::Run) {
     order.lead = static_cast<int>(in.integer("lead", 0, kMostIterations));
     order.times = static_cast<int>(in.integer("times", 1, kMostIterations));
@@ -191,17 +185,12 @@ std::string to_text(const Answer& answer) {
 }
 
 Result<Answer> parse_answer(const std::string& text, int rank) {
-  const Result<Json> body = object_in(text, "answer");
-  if (!body) {
-    return std::unexpected(body.error());
-  }
-  Fields in(*body, "answer");
+  TRY(const Json body, object_in(text, "answer"));
+  Fields in(body, "answer");
   const Json& way_of_rank = in.object("way");
-  if (const Result<bool> whole = in.finish(true); !whole) {
-    return std::unexpected(whole.error());
-  }
-  Result<std::vector<double>> times = control::list_in<double>(*body, "times_ns", time_in);
-  Result<std::optional<Wrong>> wrong = wrong_in(*body, rank);
+  TRY(in.finish(true));
+  Result<std::vector<double>> times = control::list_in<double>(body, "times_ns", time_in);
+  Result<std::optional<Wrong>> wrong = wrong_in(body, rank);
   Result<Way> way = way_in(way_of_rank);
   if (!times || !wrong || !way) {
     return std::unexpected(!times ? times.error() : !wrong ? wrong.error() : way.error());

@@ -53,11 +53,8 @@ Result<std::vector<std::uint64_t>> list(std::string_view text) {
   std::vector<std::uint64_t> sizes;
   while (true) {
     const std::size_t comma = text.find(',');
-    const Result<std::uint64_t> size = one_size(text.substr(0, comma));
-    if (!size) {
-      return std::unexpected(size.error());
-    }
-    sizes.push_back(*size);
+    TRY(const std::uint64_t size, one_size(text.substr(0, comma)));
+    sizes.push_back(size);
     if (comma == std::string_view::npos) {
       return sizes;
     }

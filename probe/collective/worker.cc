@@ -17,25 +17,19 @@ class Worker {
   Worker(const Job& job, Group& group) : job_(job), group_(group) {}
 
   Result<> run() {
-    auto opened = job_.open(job_.place, group_, job_.options);
-    if (!opened) {
-      return std::unexpected(opened.error());
-    }
-    communicator_ = std::move(*opened);
+    TRY(auto opened, job_.open(job_.place, group_, job_.options));
+    communicator_ = std::move(opened);
     // The first answer is to no order: it says that this rank is connected.
     if (const Result<> ready = answer({}); !ready) {
       return ready;
     }
     while (true) {
       const Result<std::string> text = group_.take(order_key(job_.place.rank));
-      const Result<Order> order = text ? parse_order(*text) : std::unexpected(text.error());
-      if (!order) {
-        return std::unexpected(order.error());
-      }
-      if (order->task == Task::End) {
+      TRY(const Order order, text ? parse_order(*text) : std::unexpected(text.error()));
+      if (order.task == Task::End) {
         return {};
       }
-      const Result<Answer> done = perform(*order);
+      const Result<Answer> done = perform(order);
       const Result<> told = done ? answer(*done) : std::unexpected(done.error());
       if (!told) {
         return told;
@@ -69,9 +63,7 @@ class Worker {
       return fail(ErrorKind::Malformed, "prepare", "order", "is for another number of ranks");
     }
     operation_ = operation;
-    if (const Result<> fits = check_memory(); !fits) {
-      return std::unexpected(fits.error());
-    }
+    TRY(check_memory());
     const Result<> prepared = communicator_->prepare(operation);
     const Result<> filled = prepared ? fill() : prepared;
     return filled ? Result<Answer>(Answer{}) : std::unexpected(filled.error());
@@ -103,43 +95,30 @@ class Worker {
   }
 
   Result<> fill() {
-    Result<std::vector<std::byte>> input = buffer(input_bytes(operation_));
-    if (!input) {
-      return std::unexpected(input.error());
-    }
-    Pattern(operation_, job_.place.rank).fill_input(*input);
-    return communicator_->write_input(*input);
+    TRY(std::vector<std::byte> input, buffer(input_bytes(operation_)));
+    Pattern(operation_, job_.place.rank).fill_input(input);
+    return communicator_->write_input(input);
   }
 
   Result<Answer> check() {
     const Result<> filled = fill();
-    Result<std::vector<double>> times =
-        filled ? communicator_->run(1) : std::unexpected(filled.error());
-    if (!times) {
-      return std::unexpected(times.error());
-    }
+    TRY(std::vector<double> times,
+        filled ? communicator_->run(1) : std::unexpected(filled.error()));
     Result<std::vector<std::byte>> output = buffer(output_bytes(operation_));
-    const Result<> read =
-        output ? communicator_->read_output(*output) : std::unexpected(output.error());
-    if (!read) {
-      return std::unexpected(read.error());
-    }
-    return Answer{.times_us = std::move(*times),
+    TRY(output ? communicator_->read_output(*output) : std::unexpected(output.error()));
+    return Answer{.times_us = std::move(times),
                   .wrong = Pattern(operation_, job_.place.rank).check_output(*output)};
   }
 
   Result<Answer> measure(const Order& order) {
     const int all = order.lead + order.times;
-    Result<std::vector<double>> times = communicator_->run(all);
-    if (!times) {
-      return std::unexpected(times.error());
-    }
-    if (times->size() != static_cast<std::size_t>(all)) {
+    TRY(std::vector<double> times, communicator_->run(all));
+    if (times.size() != static_cast<std::size_t>(all)) {
       return fail(ErrorKind::Io, "run", "",
-                  fmt::format("{} iterations were wanted, {} made", all, times->size()));
+                  fmt::format("{} iterations were wanted, {} made", all, times.size()));
     }
-    times->erase(times->begin(), times->begin() + order.lead);
-    return Answer{.times_us = std::move(*times)};
+    times.erase(times.begin(), times.begin() + order.lead);
+    return Answer{.times_us = std::move(times)};
   }
 
   const Job& job_;

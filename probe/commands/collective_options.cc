@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/host/memory_room.h"
-#include "base/sys/host_name.h"
+#include "base/host/memory.h"
+#include "base/sys/root.h"
 #include "probe/commands/collective_report.h"
 
 namespace chokepoint::probe {
@@ -17,7 +17,7 @@ using collective::Backend;
 using collective::Job;
 using collective::LeaderOptions;
 using collective::MemberOptions;
-using collective::Seat;
+using collective::RankPlacement;
 using std::chrono::seconds;
 
 control::Identity identity(const cli::Context& context) {
@@ -53,8 +53,8 @@ Result<const Backend*> backend_of(const CollectiveFlags& told, std::span<const B
 
 }  // namespace
 
-Result<Job> job_of(const CollectiveFlags& told, std::span<const Backend> backends, const Seat& seat,
-                   const cli::Context& context) {
+Result<Job> job_of(const CollectiveFlags& told, std::span<const Backend> backends,
+                   const RankPlacement& seat, const cli::Context& context) {
   const Result<const Backend*> library = backend_of(told, backends);
   const Result<collective::RankOptions> options = rank_options_of(told);
   if (!library || !options) {
@@ -69,8 +69,8 @@ Result<Job> job_of(const CollectiveFlags& told, std::span<const Backend> backend
              .memory_bytes = memory_for(seat.local_ranks, context)};
 }
 
-Result<MemberOptions> member_options(const CollectiveFlags& told, const Seat& seat, int interrupt,
-                                     const cli::Context& context) {
+Result<MemberOptions> member_options(const CollectiveFlags& told, const RankPlacement& seat,
+                                     int interrupt, const cli::Context& context) {
   MemberOptions options{.meeting = seat.meeting,
                         .ports = seat.ports,
                         .key = seat.secret,
@@ -82,11 +82,8 @@ Result<MemberOptions> member_options(const CollectiveFlags& told, const Seat& se
                         .timeout = std::chrono::ceil<seconds>(told.timeout),
                         .interrupt = interrupt};
   if (!seat.secret && !told.key_file.empty()) {
-    const Result<control::Secret> key = control::read_key(told.key_file);
-    if (!key) {
-      return std::unexpected(key.error());
-    }
-    options.key = *key;
+    TRY(const control::Secret key, control::read_key(told.key_file));
+    options.key = key;
   }
   return options;
 }
@@ -97,21 +94,15 @@ Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags
   control::ClientOptions common;
   common.own = identity(context);
   if (!told.key_file.empty()) {
-    const Result<control::Secret> key = control::read_key(told.key_file);
-    if (!key) {
-      return std::unexpected(key.error());
-    }
-    common.key = *key;
+    TRY(const control::Secret key, control::read_key(told.key_file));
+    common.key = key;
   }
   std::vector<control::ClientOptions> servers;
   for (const std::string& text : hosts) {
-    const Result<net::HostPort> host =
-        net::parse_host_port(text, static_cast<std::uint16_t>(told.port));
-    if (!host) {
-      return std::unexpected(host.error());
-    }
+    TRY(const net::HostPort host,
+        net::parse_host_port(text, static_cast<std::uint16_t>(told.port)));
     servers.push_back(common);
-    servers.back().peer = *host;
+    servers.back().peer = host;
   }
   return servers;
 }

@@ -18,10 +18,10 @@ namespace chokepoint::probe {
 
 Result<collective::Job> job_of(const CollectiveFlags& told,
                                std::span<const collective::Backend> backends,
-                               const collective::Seat& seat, const cli::Context& context);
+                               const collective::RankPlacement& seat, const cli::Context& context);
 Result<collective::MemberOptions> member_options(const CollectiveFlags& told,
-                                                 const collective::Seat& seat, int interrupt,
-                                                 const cli::Context& context);
+                                                 const collective::RankPlacement& seat,
+                                                 int interrupt, const cli::Context& context);
 // One for each host, in their order.
 Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags& told,
                                                            const std::vector<std::string>& hosts,

@@ -5,9 +5,10 @@
 #include <set>
 
 #include "base/cli/table.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "base/math/units.h"
 #include "probe/commands/collective_report.h"
+#include "probe/commands/units.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -16,7 +17,6 @@ using collective::Outcome;
 using collective::SizeResult;
 using collective::Way;
 
-constexpr double kMega = 1e6;
 constexpr std::string_view kEmpty = "-";
 
 std::string time_of(double us) {

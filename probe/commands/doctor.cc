@@ -2,8 +2,7 @@
 
 #include <fmt/ostream.h>
 
-#include "base/checks/page.h"
-#include "base/checks/summary.h"
+#include "base/checks/check.h"
 #include "base/host/inventory.h"
 #include "probe/commands/doctor_report.h"
 #include "probe/host/examine.h"
@@ -63,9 +62,7 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   }
   const baseline::Finding finding{
       .kind = "doctor", .document = document, .facts = host::facts_of(inventory)};
-  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
+  TRY(keep(baseline_, finding, context));
   return worst(checks) >= limit ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
 

@@ -1,6 +1,6 @@
 #include "probe/commands/doctor_report.h"
 
-#include "base/checks/page.h"
+#include "base/checks/check.h"
 
 namespace chokepoint::probe {
 

@@ -1,8 +1,8 @@
-// The chokepoint.doctor/1 document. The page for people is base/checks/page.h's.
+// The chokepoint.doctor/1 document. The page for people is base/checks/check.h's.
 #pragma once
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

@@ -73,11 +73,8 @@ Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer
   if (flags.port == control::kPort) {
     flags.port = foreign == Foreign::Iperf3 ? iperf3::kDefaultPort : nuttcp::kControlPort;
   }
-  const Result<control::ClientOptions> options = client_options(flags, context);
-  if (!options) {
-    return std::unexpected(options.error());
-  }
-  return ForeignHost{.peer = options->peer, .family = options->family, .socket = options->socket};
+  TRY(const control::ClientOptions options, client_options(flags, context));
+  return ForeignHost{.peer = options.peer, .family = options.family, .socket = options.socket};
 }
 
 cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& peer,

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
 #include "base/cli/flags.h"
-#include "base/control/peer_flags.h"
+#include "base/cli/output.h"
+#include "base/control/client.h"
 #include "probe/tcp/trial.h"
 
 namespace chokepoint::probe {

@@ -15,7 +15,7 @@
 namespace chokepoint::probe {
 namespace {
 
-constexpr int kBacklog = 256;
+constexpr int kForeignBacklog = 256;
 
 Result<std::vector<sys::Descriptor>> listen_on(const std::vector<net::Address>& addresses,
                                                std::uint16_t port, bool insecure_open,
@@ -28,10 +28,8 @@ Result<std::vector<sys::Descriptor>> listen_on(const std::vector<net::Address>& 
                 .reason = "there is no address to listen on"};
   for (const net::Address& address : addresses) {
     const net::Endpoint local{address, port};
-    if (const Result<> allowed = peer::check_openness(local, insecure_open, flag); !allowed) {
-      return std::unexpected(allowed.error());
-    }
-    Result<sys::Descriptor> listener = net::listen(local, kBacklog, {});
+    TRY(peer::check_openness(local, insecure_open, flag));
+    Result<sys::Descriptor> listener = net::listen(local, kForeignBacklog, {});
     if (listener) {
       listeners.push_back(std::move(*listener));
       log("listening on " + local.text() + " for " + flag.substr(2));
@@ -69,12 +67,9 @@ Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
     if (!wanted) {
       return {};
     }
-    Result<std::vector<sys::Descriptor>> listeners =
-        listen_on(addresses, port, insecure_open, flag, log);
-    if (!listeners) {
-      return std::unexpected(listeners.error());
-    }
-    into = std::move(*listeners);
+    TRY(std::vector<sys::Descriptor> listeners,
+        listen_on(addresses, port, insecure_open, flag, log));
+    into = std::move(listeners);
     return {};
   };
   Result<> done = take(flags.iperf3, iperf3::kDefaultPort, "--iperf3", servers.iperf3_);

@@ -12,18 +12,20 @@ namespace {
 
 using udp::Direction;
 
-double mbps(double bytes, double seconds) { return seconds > 0 ? bytes * 8 / seconds / 1e6 : 0; }
+double mbps(double bytes, double duration_s) {
+  return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
+}
 
 std::uint64_t less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
 
 // From what is known of the two ends; `size` is a datagram's.
 ForeignUdpOutcome outcome_of(Direction direction, std::uint64_t sent, std::uint64_t received,
-                             double seconds, std::size_t size) {
+                             double duration_s, std::size_t size) {
   const auto bytes = static_cast<double>(size);
   return {.direction = direction,
-          .duration_s = seconds,
-          .offered_mbps = mbps(static_cast<double>(sent) * bytes, seconds),
-          .throughput_mbps = mbps(static_cast<double>(received) * bytes, seconds),
+          .duration_s = duration_s,
+          .offered_mbps = mbps(static_cast<double>(sent) * bytes, duration_s),
+          .throughput_mbps = mbps(static_cast<double>(received) * bytes, duration_s),
           .bytes = received * size,
           .packets_sent = sent,
           .packets_received = received,
@@ -92,11 +94,11 @@ iperf3::Way way_of(Direction direction) {
 
 Result<ForeignUdp> run_iperf3(const ForeignHost& host, const ForeignUdpPlan& plan, int interrupt) {
   const udp::Parameters& asked = plan.parameters;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(asked.time).count();
+  const auto rounded_s = std::chrono::ceil<std::chrono::seconds>(asked.time).count();
   const iperf3::Parameters parameters{
       .transport = iperf3::Transport::Udp,
       .way = way_of(asked.direction),
-      .time_s = static_cast<int>(seconds),
+      .time_s = static_cast<int>(rounded_s),
       .streams = asked.streams,
       .block_bytes = static_cast<int>(plan.packet_bytes),
       .rate_bits_per_s = static_cast<std::uint64_t>(asked.bits_per_s.value_or(0) / asked.streams),

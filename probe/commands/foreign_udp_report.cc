@@ -2,16 +2,14 @@
 #include <fmt/ostream.h>
 
 #include "base/cli/table.h"
+#include "base/control/bodies.h"
 #include "base/math/units.h"
 #include "probe/commands/foreign_udp.h"
 
 namespace chokepoint::probe {
 namespace {
 
-template <class T>
-cli::Json or_null(const std::optional<T>& value) {
-  return value ? cli::Json(*value) : cli::Json();
-}
+using control::or_null;
 
 double loss_percent(const ForeignUdpOutcome& outcome) {
   return outcome.packets_sent == 0 ? 0

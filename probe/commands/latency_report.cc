@@ -9,6 +9,7 @@
 #include "base/cli/table.h"
 #include "base/control/bodies.h"
 #include "base/math/units.h"
+#include "probe/commands/units.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -17,9 +18,6 @@ using cli::Json;
 using control::or_null;
 using latency::Loaded;
 using latency::Spread;
-
-constexpr double kNsPerMs = 1e6;
-constexpr double kPercent = 100;
 
 Json spread_body(const Spread& spread) {
   const math::Distribution& values = spread.values;

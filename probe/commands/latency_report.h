@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "probe/latency/outcome.h"
 
 namespace chokepoint::probe {

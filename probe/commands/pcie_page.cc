@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "base/checks/nic_rules.h"
-#include "base/checks/page.h"
+#include "base/checks/check.h"
+#include "base/checks/pci_checks.h"
 #include "base/cli/table.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "probe/commands/pcie_report.h"
+#include "probe/commands/units.h"
 #include "probe/pcie/affinity.h"
 #include "probe/pcie/ceiling.h"
 #include "probe/pcie/gpu_findings.h"
@@ -19,8 +20,6 @@ using cli::Align;
 using pcie::Device;
 using pcie::GpuOutcome;
 using pcie::Kind;
-
-constexpr double kPercent = 100;
 
 std::string gigabytes(const std::optional<double>& mbps) {
   return mbps ? pcie::format_gigabytes(*mbps) : "-";

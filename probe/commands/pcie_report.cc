@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "base/checks/page.h"
+#include "base/checks/check.h"
 #include "base/control/bodies.h"
+#include "probe/commands/units.h"
 #include "probe/pcie/affinity.h"
 #include "probe/pcie/ceiling.h"
 
@@ -15,8 +16,6 @@ using control::or_null;
 using pcie::Device;
 using pcie::GpuOutcome;
 using pcie::Kind;
-
-constexpr double kPercent = 100;
 
 Json link_body(const host::PciLink& now, const host::PciLink& possible) {
   return {{"speed_gts", or_null(now.speed_gts)},

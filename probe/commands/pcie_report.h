@@ -5,7 +5,7 @@
 
 #include "base/checks/check.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "probe/pcie/device.h"
 #include "probe/pcie/survey.h"
 

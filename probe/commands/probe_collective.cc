@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include "base/cli/utf8.h"
-#include "base/sys/host_name.h"
+#include "base/cli/text.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "probe/commands/collective_options.h"
+#include "probe/commands/is_readable.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -27,11 +27,6 @@ constexpr milliseconds kLook{100};
 // What a library that is told to end may take for it.
 constexpr seconds kGrace{5};
 constexpr std::size_t kJobDigits = 16;
-
-bool is_readable(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return ::poll(&watched, 1, 0) > 0;
-}
 
 // A rank whose library hangs cannot be ended but with its process.
 [[noreturn]] void leave(const Result<cli::ExitCode>& result, const cli::Context& context) {
@@ -85,16 +80,13 @@ Result<cli::ExitCode> ProbeCollectiveCommand::run(cli::Context& context) {
   if (told_.local > 0 || !hosts.empty()) {
     return start_and_lead(hosts, signals->descriptor(), context);
   }
-  const Result<std::optional<Seat>> seat =
-      collective::find_seat(context.environment, sys::host_name(context.root));
+  TRY(const std::optional<RankPlacement> seat,
+      collective::find_seat(context.environment, sys::host_name(context.root)));
   if (!seat) {
-    return std::unexpected(seat.error());
-  }
-  if (!*seat) {
     return fail(ErrorKind::Usage, "", "", "nobody has said which rank this is",
                 "start it with torchrun, mpirun or srun, or give --local N or --hosts HOST,HOST");
   }
-  return take_seat(**seat, signals->descriptor(), context);
+  return take_seat(*seat, signals->descriptor(), context);
 }
 
 Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<std::string>& hosts,
@@ -107,10 +99,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
   if (!plan || !options) {
     return std::unexpected(plan ? options.error() : plan.error());
   }
-  const auto servers_there = server_options(told_, hosts, context);
-  if (!servers_there) {
-    return std::unexpected(servers_there.error());
-  }
+  TRY(const auto servers_there, server_options(told_, hosts, context));
   collective::RanksWanted wanted{.options = *options,
                                  .job = control::random_id().substr(0, kJobDigits),
                                  .secret = control::random_secret(),
@@ -120,25 +109,19 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
   leading.job = wanted.job;
   leading.meeting.key = wanted.secret;
   leading.meeting.loopback = hosts.empty();
-  const Result<std::unique_ptr<Leader>> leader = Leader::open(leading, context.clock);
-  if (!leader) {
-    return std::unexpected(leader.error());
-  }
-  wanted.port = (*leader)->port();
+  TRY(const std::unique_ptr<Leader> leader, Leader::open(leading, context.clock));
+  wanted.port = leader->port();
   const control::Waiting waiting = [&](const std::string& why) {
     fmt::print(context.err, "waiting: {}\n", cli::printable(why));
   };
-  Result<std::unique_ptr<Started>> started =
+  TRY(std::unique_ptr<Started> started,
       hosts.empty() ? start_here(wanted, context.clock)
-                    : start_there(wanted, *servers_there, interrupt, waiting);
-  if (!started) {
-    return std::unexpected(started.error());
-  }
-  (*leader)->look_after(std::move(*started));
-  return show(measured_of((*leader)->lead(*plan), *plan, ranks, "chokepoint"), context);
+                    : start_there(wanted, servers_there, interrupt, waiting));
+  leader->look_after(std::move(started));
+  return show(measured_of(leader->lead(*plan), *plan, ranks, "chokepoint"), context);
 }
 
-Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const Seat& seat, int interrupt,
+Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const RankPlacement& seat, int interrupt,
                                                         const cli::Context& context) const {
   const Result<Plan> plan = plan_of(told_, seat.place.ranks);
   const Result<Job> job = job_of(told_, backends_, seat, context);
@@ -158,18 +141,16 @@ Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const Seat& seat, int in
   leading.job = seat.job;
   leading.meeting.key = member->key;
   leading.meeting.first_port = seat.meeting.port;
-  const Result<std::unique_ptr<Leader>> leader = Leader::open(leading, context.clock);
-  if (!leader) {
-    return std::unexpected(leader.error());
-  }
-  member->meeting = {"127.0.0.1", (*leader)->port()};
+  TRY(const std::unique_ptr<Leader> leader, Leader::open(leading, context.clock));
+  member->meeting = {"127.0.0.1", leader->port()};
   member->ports = 1;
   RankThread rank(*job, *member);
-  return lead_as_rank_0(seat, rank, **leader, *plan, context);
+  return lead_as_rank_0(seat, rank, *leader, *plan, context);
 }
 
-Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const Seat& seat, RankThread& rank,
-                                                             Leader& leader, const Plan& plan,
+Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const RankPlacement& seat,
+                                                             RankThread& rank, Leader& leader,
+                                                             const Plan& plan,
                                                              const cli::Context& context) const {
   const CollectiveMeasured measured =
       measured_of(leader.lead(plan), plan, seat.place.ranks, seat.launcher);
@@ -180,7 +161,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const Seat& seat, R
   return shown;
 }
 
-Result<cli::ExitCode> ProbeCollectiveCommand::follow(const Seat& seat, RankThread& rank,
+Result<cli::ExitCode> ProbeCollectiveCommand::follow(const RankPlacement& seat, RankThread& rank,
                                                      int interrupt) const {
   while (!rank.wait_for(kLook)) {
     if ((rank.is_over() || is_readable(interrupt)) && !rank.wait_for(kGrace)) {
@@ -238,9 +219,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::show(const CollectiveMeasured& mea
                                   .peer = {},
                                   .direction = std::string(name_of(measured.plan.collective)),
                                   .document = std::move(document)};
-  if (const Result<> kept = baseline::keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
+  TRY(baseline::keep(baseline_, finding, context));
   if (measured.failure) {
     return fail(*measured.failure);
   }

@@ -28,16 +28,17 @@ class ProbeCollectiveCommand final : public cli::Command {
 
  private:
   using Leader = collective::Leader;
-  using Seat = collective::Seat;
+  using RankPlacement = collective::RankPlacement;
 
   Result<cli::ExitCode> start_and_lead(const std::vector<std::string>& hosts, int interrupt,
                                        const cli::Context& context) const;
-  Result<cli::ExitCode> take_seat(const Seat& seat, int interrupt,
+  Result<cli::ExitCode> take_seat(const RankPlacement& seat, int interrupt,
                                   const cli::Context& context) const;
-  Result<cli::ExitCode> lead_as_rank_0(const Seat& seat, collective::RankThread& rank,
+  Result<cli::ExitCode> lead_as_rank_0(const RankPlacement& seat, collective::RankThread& rank,
                                        Leader& leader, const collective::Plan& plan,
                                        const cli::Context& context) const;
-  Result<cli::ExitCode> follow(const Seat& seat, collective::RankThread& rank, int interrupt) const;
+  Result<cli::ExitCode> follow(const RankPlacement& seat, collective::RankThread& rank,
+                               int interrupt) const;
 
   CollectiveMeasured measured_of(collective::Led led, const collective::Plan& plan, int ranks,
                                  std::string launcher) const;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "base/sys/host_name.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::probe {
@@ -72,32 +72,24 @@ nanoseconds ProbeLatencyCommand::whole_time() const {
 }
 
 Result<cli::ExitCode> ProbeLatencyCommand::run(cli::Context& context) {
-  if (const Result<> checked = check(); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check());
   Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
   }
   cli::Json document = cli::document(context, "chokepoint.probe.latency/1");
-  Result<control::Client> client = connect(peer_, context, signals->descriptor());
-  if (!client) {
-    return std::unexpected(client.error());
-  }
+  TRY(control::Client client, connect(peer_, context, signals->descriptor()));
   Result<latency::Test> test = latency::Test::open(
-      *client, {.time = whole_time(), .udp = !no_udp_}, {}, signals->descriptor(),
+      client, {.time = whole_time(), .udp = !no_udp_}, {}, signals->descriptor(),
       [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
   if (!test) {
     return std::unexpected(test.error());
   }
-  const Result<LatencyMeasured> measured = measure(*test, signals->descriptor(), context);
-  if (!measured) {
-    return std::unexpected(measured.error());
-  }
+  TRY(const LatencyMeasured measured, measure(*test, signals->descriptor(), context));
   if (const Result<> closed = test->close(); closed) {
-    client->bye();
+    client.bye();
   }
-  return show(*measured, *client, std::move(document), context);
+  return show(measured, client, std::move(document), context);
 }
 
 Result<LatencyMeasured> ProbeLatencyCommand::measure(const latency::Test& test, int interrupt,
@@ -179,9 +171,7 @@ Result<cli::ExitCode> ProbeLatencyCommand::show(const LatencyMeasured& measured,
                                   .peer = client.admittance().server.host,
                                   .direction = idle_only_ ? "" : "both",
                                   .document = std::move(document)};
-  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
+  TRY(keep(baseline_, finding, context));
   return measured.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <future>
 
-#include "base/cli/progress.h"
+#include "base/cli/context.h"
 #include "base/sys/signals.h"
 #include "probe/commands/path_page.h"
 #include "probe/path/dual_stack.h"
@@ -115,16 +115,13 @@ path::LookOptions ProbePathCommand::look_options(const control::ClientOptions& p
 }
 
 Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int interrupt) const {
-  const Result<control::ClientOptions> peer = client_options(peer_, context);
-  if (!peer) {
-    return std::unexpected(peer.error());
-  }
-  const path::LookOptions options = look_options(*peer, interrupt);
+  TRY(const control::ClientOptions peer, client_options(peer_, context));
+  const path::LookOptions options = look_options(peer, interrupt);
   const std::int64_t until_ns = context.clock.monotonic_ns() + time_.count();
   const auto asked_port =
-      static_cast<std::uint16_t>(alone_ && to_port_ != 0 ? to_port_ : peer->peer.port);
+      static_cast<std::uint16_t>(alone_ && to_port_ != 0 ? to_port_ : peer.peer.port);
   const Result<HostFacts> host = path::examine(
-      peer->peer.host, asked_port, {.only = peer->family, .origin = options.survey.origin},
+      peer.peer.host, asked_port, {.only = peer.family, .origin = options.survey.origin},
       net::Patience::of(time_, interrupt));
   if (!host) {
     return std::unexpected(host.error());
@@ -135,7 +132,7 @@ Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int int
   PathFindings found{.host = *host, .parameters = options.parameters};
   const Connect connect_over = [&](net::Family family) {
     // With the key that was read: it may have come from a pipe, which gives it but once.
-    control::ClientOptions over = *peer;
+    control::ClientOptions over = peer;
     over.family = over.socket.source ? over.family : family;
     return control::Client::connect(over, net::Patience::of(kConnect, interrupt));
   };
@@ -171,13 +168,8 @@ Result<cli::ExitCode> ProbePathCommand::run(cli::Context& context) {
     return std::unexpected(signals.error());
   }
   cli::Json document = cli::document(context, "chokepoint.probe.path/1");
-  const Result<PathFindings> found = find(context, signals->descriptor());
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  if (const Result<> shown = show_and_keep(*found, std::move(document), context); !shown) {
-    return std::unexpected(shown.error());
-  }
+  TRY(const PathFindings found, find(context, signals->descriptor()));
+  TRY(show_and_keep(found, std::move(document), context));
   return signals->next() ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "base/control/peer_flags.h"
+#include "base/control/client.h"
 #include "probe/commands/path_report.h"
 #include "probe/path/outcome.h"
 

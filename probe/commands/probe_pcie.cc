@@ -1,11 +1,11 @@
 #include "probe/commands/probe_pcie.h"
 
 #include <fmt/ostream.h>
-#include <poll.h>
 
 #include "base/host/cpu.h"
 #include "base/host/inventory.h"
 #include "base/sys/signals.h"
+#include "probe/commands/is_readable.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint::probe {
@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint64_t kLeastBytes = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30;
-
-bool is_readable(int descriptor) {
-  pollfd wanted{.fd = descriptor, .events = POLLIN, .revents = 0};
-  return poll(&wanted, 1, 0) > 0;
-}
 
 std::function<void(const std::string&)> teller(const cli::Context& context) {
   return [&context](const std::string& what) {
@@ -105,9 +100,7 @@ Result<std::optional<pcie::Measured>> ProbePcieCommand::measure(const cli::Conte
 }
 
 Result<cli::ExitCode> ProbePcieCommand::run(cli::Context& context) {
-  if (auto checked = check(); !checked) {
-    return fail(std::move(checked.error()));
-  }
+  TRY(check());
   if (root_ != "/") {
     context.root = sys::Root(root_);
     if (!context.root.exists("/")) {
@@ -120,11 +113,8 @@ Result<cli::ExitCode> ProbePcieCommand::run(cli::Context& context) {
   }
   cli::Json document = cli::document(context, "chokepoint.pcie/1");
   PcieShown shown{.slots = pcie::read_slots(context.root, host::read_gpu_states(context.root))};
-  auto measured = measure(context, signals->descriptor());
-  if (!measured) {
-    return fail(std::move(measured.error()));
-  }
-  shown.measured = std::move(*measured);
+  TRY(auto measured, measure(context, signals->descriptor()));
+  shown.measured = std::move(measured);
   pcie::Thresholds thresholds;
   if (at_least_ > 0) {
     thresholds.least_percent = at_least_;
@@ -143,9 +133,7 @@ Result<cli::ExitCode> ProbePcieCommand::show(const PcieShown& shown, cli::Json d
     print_page(context, shown, all_);
   }
   const baseline::Finding finding{.kind = "pcie", .document = std::move(document)};
-  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
-    return fail(kept.error());
-  }
+  TRY(keep(baseline_, finding, context));
   if (shown.measured && shown.measured->interrupted) {
     return cli::ExitCode::Interrupted;
   }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "base/sys/host_name.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "probe/commands/tcp_report.h"
 #include "probe/tcp/outcome.h"
@@ -129,46 +129,37 @@ void ProbeTcpCommand::fit(tcp::Parameters& wanted, const control::Limits& limits
 }
 
 Result<cli::ExitCode> ProbeTcpCommand::run(cli::Context& context) {
-  Result<tcp::Parameters> wanted = parameters();
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
+  TRY(tcp::Parameters wanted, parameters());
   Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
   }
   cli::Json document = cli::document(context, "chokepoint.probe.tcp/1");
   if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
-    return run_against(foreign, *wanted, signals->descriptor(), std::move(document), context);
+    return run_against(foreign, wanted, signals->descriptor(), std::move(document), context);
   }
-  Result<control::Client> client = connect(peer_, context, signals->descriptor());
-  if (!client) {
-    return std::unexpected(client.error());
-  }
-  fit(*wanted, client->admittance().limits, context);
+  TRY(control::Client client, connect(peer_, context, signals->descriptor()));
+  fit(wanted, client.admittance().limits, context);
   TcpLive live(context);
   const Result<tcp::Trial> test = tcp::run(
-      *client, *wanted, context.root, signals->descriptor(),
+      client, wanted, context.root, signals->descriptor(),
       [&](tcp::Side side, const tcp::IntervalMeasure& each) { live.show(side, each); },
       [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
   if (!test) {
     return std::unexpected(test.error());
   }
-  client->bye();
-  document["peer"] = peer_body(peer_, *client);
-  return show(*test, client->admittance().server.host, std::move(document), context);
+  client.bye();
+  document["peer"] = peer_body(peer_, client);
+  return show(*test, client.admittance().server.host, std::move(document), context);
 }
 
 Result<cli::ExitCode> ProbeTcpCommand::run_against(Foreign foreign, const tcp::Parameters& wanted,
                                                    int interrupt, cli::Json document,
                                                    const cli::Context& context) const {
-  const Result<ForeignHost> host = foreign_host(foreign, peer_, context);
-  if (!host) {
-    return std::unexpected(host.error());
-  }
+  TRY(const ForeignHost host, foreign_host(foreign, peer_, context));
   TcpLive live(context);
   const Result<ForeignTrial> test =
-      run_foreign(foreign, *host, wanted, context, interrupt,
+      run_foreign(foreign, host, wanted, context, interrupt,
                   [&](tcp::Side side, const tcp::IntervalMeasure& each) { live.show(side, each); });
   if (!test) {
     return std::unexpected(test.error());
@@ -190,9 +181,7 @@ Result<cli::ExitCode> ProbeTcpCommand::show(const tcp::Trial& test, const std::s
                                   .peer = peer,
                                   .direction = std::string(name_of(test.parameters.direction)),
                                   .document = document};
-  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
+  TRY(keep(baseline_, finding, context));
   return test.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
 

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "base/sys/host_name.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "probe/commands/foreign_udp.h"
+#include "probe/commands/units.h"
 #include "probe/udp/highest_rate.h"
 #include "probe/udp/packet.h"
 
@@ -17,7 +18,6 @@ using udp::Direction;
 // How often a rate that the search found and a whole run then does not hold is lowered.
 constexpr int kMostAttempts = 4;
 constexpr double kLower = 0.97;
-constexpr double kPercent = 100;
 // What Ethernet carries whole in both families, with room for a tunnel's head: iperf3's choice.
 constexpr std::size_t kForeignPacket = 1448;
 
@@ -97,41 +97,32 @@ Result<udp::Parameters> ProbeUdpCommand::parameters() const {
 }
 
 Result<cli::ExitCode> ProbeUdpCommand::run(cli::Context& context) {
-  const Result<udp::Parameters> wanted = parameters();
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
+  TRY(const udp::Parameters wanted, parameters());
   Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
   }
   cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
   if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
-    return run_against(foreign, *wanted, signals->descriptor(), std::move(document), context);
+    return run_against(foreign, wanted, signals->descriptor(), std::move(document), context);
   }
-  Result<control::Client> client = connect(peer_, context, signals->descriptor());
-  if (!client) {
-    return std::unexpected(client.error());
-  }
+  TRY(control::Client client, connect(peer_, context, signals->descriptor()));
   net::SocketOptions options;
   if (dscp_ >= 0) {
     options.dscp = static_cast<int>(dscp_);
   }
   Result<udp::Test> test = udp::Test::open(
-      *client, *wanted, options, signals->descriptor(),
+      client, wanted, options, signals->descriptor(),
       [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
   if (!test) {
     return std::unexpected(test.error());
   }
-  const double most = client->admittance().limits.rate_bits_per_s.value_or(0);
-  const Result<UdpMeasured> measured = measure(*test, *wanted, most, context);
-  if (!measured) {
-    return std::unexpected(measured.error());
-  }
+  const double most = client.admittance().limits.rate_bits_per_s.value_or(0);
+  TRY(const UdpMeasured measured, measure(*test, wanted, most, context));
   if (const Result<> closed = test->close(); closed) {
-    client->bye();
+    client.bye();
   }
-  return show(*measured, *client, std::move(document), context);
+  return show(measured, client, std::move(document), context);
 }
 
 Result<cli::ExitCode> ProbeUdpCommand::run_against(Foreign foreign, const udp::Parameters& wanted,
@@ -141,33 +132,25 @@ Result<cli::ExitCode> ProbeUdpCommand::run_against(Foreign foreign, const udp::P
     return fail(ErrorKind::Usage, "", "--rate", "is missing",
                 "give a rate, or --unpaced: the search for one needs 'chokepoint serve'");
   }
-  const Result<ForeignHost> host = foreign_host(foreign, peer_, context);
-  if (!host) {
-    return std::unexpected(host.error());
-  }
+  TRY(const ForeignHost host, foreign_host(foreign, peer_, context));
   const ForeignUdpPlan plan{
       .parameters = wanted,
       .packet_bytes = bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacket,
       .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
-  const Result<ForeignUdp> measured = run_foreign(foreign, *host, plan, interrupt);
-  if (!measured) {
-    return std::unexpected(measured.error());
-  }
-  document["peer"] = foreign_body(peer_, measured->peer, measured->software);
-  add_to(document, plan, *measured);
+  TRY(const ForeignUdp measured, run_foreign(foreign, host, plan, interrupt));
+  document["peer"] = foreign_body(peer_, measured.peer, measured.software);
+  add_to(document, plan, measured);
   if (context.json) {
     cli::print(context, document);
   } else {
-    print_page(context, *measured);
+    print_page(context, measured);
   }
   const baseline::Finding finding{.kind = "udp",
                                   .peer = peer_.host,
                                   .direction = std::string(name_of(wanted.direction)),
                                   .document = std::move(document)};
-  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
-  return measured->interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+  TRY(keep(baseline_, finding, context));
+  return measured.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
 
 Result<UdpMeasured> ProbeUdpCommand::measure(udp::Test& test, const udp::Parameters& parameters,
@@ -272,9 +255,7 @@ Result<cli::ExitCode> ProbeUdpCommand::show(const UdpMeasured& measured,
                                   .peer = peer,
                                   .direction = std::string(name_of(measured.parameters.direction)),
                                   .document = std::move(document)};
-  if (const Result<> kept = keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
+  TRY(keep(baseline_, finding, context));
   return measured.result.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
 

@@ -7,10 +7,10 @@
 #include <iterator>
 #include <mutex>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 #include "base/net/socket.h"
-#include "base/sys/descriptor_limit.h"
-#include "base/sys/host_name.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "probe/collective/launch/rank_service.h"
 #include "probe/latency/service.h"
@@ -25,7 +25,7 @@
 namespace chokepoint::probe {
 namespace {
 
-constexpr int kBacklog = 1024;
+constexpr int kControlBacklog = 1024;
 
 control::Services own_services() {
   control::Services services;
@@ -93,28 +93,22 @@ Result<std::vector<net::Endpoint>> ServeCommand::endpoints() const {
   }
   std::vector<net::Endpoint> endpoints;
   for (const std::string& text : bind_) {
-    const Result<net::Address> address = net::Address::parse(text);
-    if (!address) {
-      return std::unexpected(address.error());
-    }
-    if (!address->is_loopback() && !open_to_all()) {
+    TRY(const net::Address address, net::Address::parse(text));
+    if (!address.is_loopback() && !open_to_all()) {
       return fail(ErrorKind::Usage, "", "--bind " + text, "this would let everybody in",
                   "give --key-file FILE, or --insecure-open where the network is your own");
     }
-    endpoints.push_back({*address, port});
+    endpoints.push_back({address, port});
   }
   return endpoints;
 }
 
 Result<std::vector<sys::Descriptor>> ServeCommand::listen_all(const cli::Context& context) const {
-  const Result<std::vector<net::Endpoint>> wanted = endpoints();
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
+  TRY(const std::vector<net::Endpoint> wanted, endpoints());
   std::vector<sys::Descriptor> listeners;
   std::optional<Error> problem;
-  for (const net::Endpoint& endpoint : *wanted) {
-    Result<sys::Descriptor> listener = net::listen(endpoint, kBacklog, {});
+  for (const net::Endpoint& endpoint : wanted) {
+    Result<sys::Descriptor> listener = net::listen(endpoint, kControlBacklog, {});
     if (listener) {
       listeners.push_back(std::move(*listener));
       if (!context.quiet) {
@@ -187,40 +181,27 @@ serve::ServerOptions ServeCommand::server_options(const cli::Context& context,
 }
 
 Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const Log& log) const {
-  Result<std::vector<sys::Descriptor>> listeners = listen_all(context);
-  if (!listeners) {
-    return std::unexpected(listeners.error());
-  }
-  Result<ForeignServers> foreign = open_foreign(log);
-  if (!foreign) {
-    return std::unexpected(foreign.error());
-  }
-  if (const Result<> dropped = serve::become(user_); !dropped) {
-    return std::unexpected(dropped.error());
-  }
-  return Open{std::move(*listeners), std::move(*foreign)};
+  TRY(std::vector<sys::Descriptor> listeners, listen_all(context));
+  TRY(ForeignServers foreign, open_foreign(log));
+  TRY(serve::become(user_));
+  return Open{std::move(listeners), std::move(foreign)};
 }
 
 Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
-  if (const Result<> checked = check_flags(); !checked) {
-    return std::unexpected(checked.error());
-  }
+  TRY(check_flags());
   // On a leash a terminal that goes is no reason to leave anything behind.
   const Result<sys::Signals> signals = leash_ ? sys::Signals::watch({SIGINT, SIGTERM, SIGHUP})
                                               : sys::Signals::watch({SIGINT, SIGTERM});
   if (!signals) {
     return std::unexpected(signals.error());
   }
-  const Result<std::string> key = read_key(signals->descriptor());
-  if (!key) {
-    return std::unexpected(key.error());
-  }
+  TRY(const std::string key, read_key(signals->descriptor()));
   if (!leash_) {
-    return serve(*key, signals->descriptor(), context);
+    return serve(key, signals->descriptor(), context);
   }
-  const Result<std::unique_ptr<serve::Leash>> leash =
-      serve::Leash::hold(STDIN_FILENO, signals->descriptor());
-  return leash ? serve(*key, (*leash)->over(), context) : std::unexpected(leash.error());
+  const Result<std::unique_ptr<serve::StdinLifetime>> leash =
+      serve::StdinLifetime::hold(STDIN_FILENO, signals->descriptor());
+  return leash ? serve(key, (*leash)->over(), context) : std::unexpected(leash.error());
 }
 
 Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
@@ -232,10 +213,7 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
       fmt::print(context.err, "{}\n", line);
     }
   };
-  Result<Open> opened = open(context, log);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
+  TRY(Open opened, open(context, log));
   sys::raise_descriptor_limit();  // every stream is one
   const control::Surroundings surroundings{
       .clock = context.clock, .root = context.root, .limits = limits(), .stop = stop, .key = key};
@@ -244,9 +222,9 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
     services.push_back(make());
   }
   serve::Server server(server_options(context, key), surroundings, services, log);
-  opened->foreign.start(surroundings.limits, context.root, log);
+  opened.foreign.start(surroundings.limits, context.root, log);
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
-  const Result<> ran = server.run(std::move(opened->listeners));
+  const Result<> ran = server.run(std::move(opened.listeners));
   return ran ? Result<cli::ExitCode>(cli::ExitCode::Done) : std::unexpected(ran.error());
 }
 

@@ -6,6 +6,7 @@
 #include "base/cli/table.h"
 #include "base/control/bodies.h"
 #include "base/math/units.h"
+#include "probe/commands/direction_text.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -13,11 +14,9 @@ namespace {
 using cli::Json;
 using control::distribution_body;
 using control::or_null;
-using tcp::Direction;
-using tcp::Outcome;
 
 // The kernel's own least, which no sample need have met.
-Json rtt_body(const Outcome& outcome) {
+Json rtt_body(const tcp::Outcome& outcome) {
   Json body = distribution_body(outcome.rtt_ms);
   if (!body.is_null() && outcome.min_rtt_ms) {
     body["min"] = std::min(*outcome.min_rtt_ms, outcome.rtt_ms.min);
@@ -35,7 +34,7 @@ Json shares_body(const std::optional<tcp::Shares>& shares) {
           {"network", shares->network}};
 }
 
-Json interval_body(const tcp::Interval& interval) {
+Json tcp_interval_body(const tcp::Interval& interval) {
   return {{"start_s", interval.start_s},
           {"end_s", interval.end_s},
           {"bytes", interval.bytes},
@@ -45,7 +44,7 @@ Json interval_body(const tcp::Interval& interval) {
           {"rtt_ms", or_null(interval.rtt_ms)}};
 }
 
-Json stream_body(const tcp::StreamOutcome& stream) {
+Json tcp_stream_body(const tcp::StreamOutcome& stream) {
   return {{"stream", stream.sender.index},
           {"bytes", stream.receiver.bytes},
           {"sent_bytes", stream.sender.total_bytes},
@@ -62,7 +61,7 @@ Json stream_body(const tcp::StreamOutcome& stream) {
                         : Json(stream.sender.error)}};
 }
 
-Json cpu_body(const Outcome& outcome) {
+Json cpu_body(const tcp::Outcome& outcome) {
   return {{"sender_percent", outcome.sender_host.cpu_percent},
           {"receiver_percent", outcome.receiver_host.cpu_percent},
           {"sender_softirq_percent", or_null(outcome.sender_host.softirq_percent)},
@@ -72,7 +71,7 @@ Json cpu_body(const Outcome& outcome) {
 }
 
 void add_direction(Json& body, const Judged& judged) {
-  const Outcome& outcome = judged.outcome;
+  const tcp::Outcome& outcome = judged.outcome;
   body["duration_s"] = outcome.duration_s;
   body["congestion_control"] = outcome.congestion_control;
   body["mss_bytes"] = or_null(outcome.mss_bytes);
@@ -91,11 +90,11 @@ void add_direction(Json& body, const Judged& judged) {
   body["summary"] = judged.verdict.sentence;
   body["intervals"] = Json::array();
   for (const tcp::Interval& interval : outcome.intervals) {
-    body["intervals"].push_back(interval_body(interval));
+    body["intervals"].push_back(tcp_interval_body(interval));
   }
   body["per_stream"] = Json::array();
   for (const tcp::StreamOutcome& stream : outcome.streams) {
-    body["per_stream"].push_back(stream_body(stream));
+    body["per_stream"].push_back(tcp_stream_body(stream));
   }
 }
 
@@ -109,7 +108,7 @@ std::string bytes_text(const std::optional<std::uint64_t>& bytes) {
   return bytes ? math::format_bytes(static_cast<double>(*bytes)) : "not known";
 }
 
-std::string rtt_text(const Outcome& outcome) {
+std::string rtt_text(const tcp::Outcome& outcome) {
   if (outcome.rtt_ms.count == 0) {
     return "not measured";
   }
@@ -124,7 +123,7 @@ std::string cpu_text(const tcp::HostMeasure& host) {
                               : own;
 }
 
-std::string shares_text(const Outcome& outcome) {
+std::string shares_text(const tcp::Outcome& outcome) {
   if (!outcome.limited_by) {
     return "not known";
   }
@@ -136,35 +135,33 @@ std::string shares_text(const Outcome& outcome) {
       shares.network * 100);
 }
 
-struct Row {
+struct TcpRow {
   std::string_view title;
-  std::string (*value)(const Outcome& outcome);
+  std::string (*value)(const tcp::Outcome& outcome);
 };
 
 // The rows in which operators have always reported such tests.
-constexpr std::array kRows{
-    Row{"average throughput", [](const Outcome& each) { return megabits(each.throughput_mbps); }},
-    Row{"peak throughput", [](const Outcome& each) { return megabits(each.peak_mbps); }},
-    Row{"data transferred",
-        [](const Outcome& each) {
-          return fmt::format("{} in {:.2f} s", math::format_bytes(static_cast<double>(each.bytes)),
-                             each.duration_s);
-        }},
-    Row{"retransmissions",
-        [](const Outcome& each) {
-          return each.retransmits ? std::to_string(*each.retransmits) : std::string("not known");
-        }},
-    Row{"max congestion window",
-        [](const Outcome& each) { return bytes_text(each.max_cwnd_bytes); }},
-    Row{"round-trip time", rtt_text},
-    Row{"TX utilization", [](const Outcome& each) { return cpu_text(each.sender_host); }},
-    Row{"RX utilization", [](const Outcome& each) { return cpu_text(each.receiver_host); }},
-    Row{"limited by", shares_text},
+constexpr std::array kTcpRows{
+    TcpRow{"average throughput",
+           [](const tcp::Outcome& each) { return megabits(each.throughput_mbps); }},
+    TcpRow{"peak throughput", [](const tcp::Outcome& each) { return megabits(each.peak_mbps); }},
+    TcpRow{"data transferred",
+           [](const tcp::Outcome& each) {
+             return fmt::format("{} in {:.2f} s",
+                                math::format_bytes(static_cast<double>(each.bytes)),
+                                each.duration_s);
+           }},
+    TcpRow{"retransmissions",
+           [](const tcp::Outcome& each) {
+             return each.retransmits ? std::to_string(*each.retransmits) : std::string("not known");
+           }},
+    TcpRow{"max congestion window",
+           [](const tcp::Outcome& each) { return bytes_text(each.max_cwnd_bytes); }},
+    TcpRow{"round-trip time", rtt_text},
+    TcpRow{"TX utilization", [](const tcp::Outcome& each) { return cpu_text(each.sender_host); }},
+    TcpRow{"RX utilization", [](const tcp::Outcome& each) { return cpu_text(each.receiver_host); }},
+    TcpRow{"limited by", shares_text},
 };
-
-std::string arrow(Direction direction) {
-  return direction == Direction::Send ? "to the peer" : "from the peer";
-}
 
 }  // namespace
 
@@ -186,10 +183,10 @@ void print_page(const cli::Context& context, const tcp::Trial& test,
                 const std::vector<Judged>& directions) {
   std::vector<cli::Column> columns{{""}};
   for (const Judged& judged : directions) {
-    columns.push_back({arrow(judged.outcome.direction)});
+    columns.push_back({direction_text(judged.outcome.direction)});
   }
   cli::Table table(columns);
-  for (const Row& row : kRows) {
+  for (const TcpRow& row : kTcpRows) {
     std::vector<cli::Cell> cells{{std::string(row.title)}};
     for (const Judged& judged : directions) {
       cells.emplace_back(row.value(judged.outcome));
@@ -199,7 +196,7 @@ void print_page(const cli::Context& context, const tcp::Trial& test,
   table.print(context.out, context.out_terminal);
   context.out << '\n';
   for (const Judged& judged : directions) {
-    fmt::print(context.out, "{} it was limited by {}.\n", arrow(judged.outcome.direction),
+    fmt::print(context.out, "{} it was limited by {}.\n", direction_text(judged.outcome.direction),
                judged.verdict.sentence);
   }
   if (test.interrupted) {

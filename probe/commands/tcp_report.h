@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "probe/tcp/outcome.h"
 #include "probe/tcp/trial.h"
 #include "probe/tcp/verdict.h"

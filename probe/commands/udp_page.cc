@@ -6,21 +6,18 @@
 
 #include "base/cli/table.h"
 #include "base/math/units.h"
+#include "probe/commands/direction_text.h"
 #include "probe/commands/udp_report.h"
+#include "probe/commands/units.h"
 
 namespace chokepoint::probe {
 namespace {
 
 using udp::Direction;
-using udp::Outcome;
-
-constexpr double kMega = 1e6;
-constexpr double kPercent = 100;
-constexpr double kNsPerMs = 1e6;
 
 std::string rate_text(double mbps) { return math::format_rate(mbps * kMega); }
 
-std::string lost_text(const Outcome& outcome) {
+std::string lost_text(const udp::Outcome& outcome) {
   std::string text = fmt::format("{} ({:.4f} %)", outcome.lost, outcome.loss() * kPercent);
   if (outcome.lost_in_queue > 0) {
     text += fmt::format(", {} of them by the receiver's socket", outcome.lost_in_queue);
@@ -31,7 +28,7 @@ std::string lost_text(const Outcome& outcome) {
   return text;
 }
 
-std::string burst_text(const Outcome& outcome) {
+std::string burst_text(const udp::Outcome& outcome) {
   if (!outcome.burst) {
     return "not paced";
   }
@@ -42,42 +39,41 @@ std::string burst_text(const Outcome& outcome) {
                      math::format_bytes(outcome.burst->bucket_packets * packet_bytes));
 }
 
-std::string milliseconds(double value) {
+std::string milliseconds_text(double value) {
   return math::format_duration(std::chrono::nanoseconds(std::llround(value * kNsPerMs)));
 }
 
-struct Row {
+struct UdpRow {
   std::string_view title;
-  std::string (*value)(const Outcome& outcome);
+  std::string (*value)(const udp::Outcome& outcome);
 };
 
-constexpr std::array kRows{
-    Row{"received", [](const Outcome& each) { return rate_text(each.throughput_mbps); }},
-    Row{"offered", [](const Outcome& each) { return rate_text(each.offered_mbps); }},
-    Row{"packets sent", [](const Outcome& each) { return std::to_string(each.packets_sent); }},
-    Row{"packets received",
-        [](const Outcome& each) { return std::to_string(each.packets_received); }},
-    Row{"lost", lost_text},
-    Row{"out of order", [](const Outcome& each) { return std::to_string(each.out_of_order); }},
-    Row{"duplicates", [](const Outcome& each) { return std::to_string(each.duplicates); }},
-    Row{"jitter",
-        [](const Outcome& each) {
-          return each.jitter_ms ? milliseconds(*each.jitter_ms) : "not measured";
-        }},
-    Row{"largest burst", burst_text},
+constexpr std::array kUdpRows{
+    UdpRow{"received", [](const udp::Outcome& each) { return rate_text(each.throughput_mbps); }},
+    UdpRow{"offered", [](const udp::Outcome& each) { return rate_text(each.offered_mbps); }},
+    UdpRow{"packets sent",
+           [](const udp::Outcome& each) { return std::to_string(each.packets_sent); }},
+    UdpRow{"packets received",
+           [](const udp::Outcome& each) { return std::to_string(each.packets_received); }},
+    UdpRow{"lost", lost_text},
+    UdpRow{"out of order",
+           [](const udp::Outcome& each) { return std::to_string(each.out_of_order); }},
+    UdpRow{"duplicates", [](const udp::Outcome& each) { return std::to_string(each.duplicates); }},
+    UdpRow{"jitter",
+           [](const udp::Outcome& each) {
+             return each.jitter_ms ? milliseconds_text(*each.jitter_ms) : "not measured";
+           }},
+    UdpRow{"largest burst", burst_text},
 };
 
-std::string delay_text(const Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
+std::string delay_text(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
   if (!tells_delay(outcome, clock)) {
     return clock ? "less than the clocks can tell" : "not measured";
   }
-  return fmt::format("{} (p99 {}, max {}), known to {}", milliseconds(outcome.delay_ms.median),
-                     milliseconds(outcome.delay_ms.p99), milliseconds(outcome.delay_ms.max),
+  return fmt::format("{} (p99 {}, max {}), known to {}", milliseconds_text(outcome.delay_ms.median),
+                     milliseconds_text(outcome.delay_ms.p99),
+                     milliseconds_text(outcome.delay_ms.max),
                      math::format_duration(std::chrono::nanoseconds(clock->uncertainty_ns)));
-}
-
-std::string arrow(Direction direction) {
-  return direction == Direction::Send ? "to the peer" : "from the peer";
 }
 
 std::string_view words_of(udp::TrialEnd end) {
@@ -96,10 +92,10 @@ void print_page(const cli::Context& context, const UdpMeasured& measured,
                 const std::vector<UdpJudged>& directions) {
   std::vector<cli::Column> columns{{""}};
   for (const UdpJudged& judged : directions) {
-    columns.push_back({arrow(judged.outcome.direction)});
+    columns.push_back({direction_text(judged.outcome.direction)});
   }
   cli::Table table(columns);
-  for (const Row& row : kRows) {
+  for (const UdpRow& row : kUdpRows) {
     std::vector<cli::Cell> cells{{std::string(row.title)}};
     for (const UdpJudged& judged : directions) {
       cells.emplace_back(row.value(judged.outcome));
@@ -114,7 +110,8 @@ void print_page(const cli::Context& context, const UdpMeasured& measured,
   table.print(context.out, context.out_terminal);
   context.out << '\n';
   for (const UdpJudged& judged : directions) {
-    fmt::print(context.out, "{}: {}.\n", arrow(judged.outcome.direction), judged.verdict.sentence);
+    fmt::print(context.out, "{}: {}.\n", direction_text(judged.outcome.direction),
+               judged.verdict.sentence);
   }
   if (measured.only_trials && !measured.result.interrupted) {
     context.out << "No rate arrived whole: this is one of the trials.\n";

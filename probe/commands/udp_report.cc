@@ -4,6 +4,7 @@
 
 #include "base/control/bodies.h"
 #include "base/math/units.h"
+#include "probe/commands/units.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -13,12 +14,8 @@ using control::distribution_body;
 using control::list_body;
 using control::or_null;
 using udp::Direction;
-using udp::Outcome;
 
-constexpr double kPercent = 100;
-constexpr double kNsPerMs = 1e6;
-
-Json burst_body(const Outcome& outcome) {
+Json burst_body(const udp::Outcome& outcome) {
   if (!outcome.burst) {
     return {};
   }
@@ -30,7 +27,7 @@ Json burst_body(const Outcome& outcome) {
           {"hurried_ms", static_cast<double>(outcome.burst->hurried_ns) / kNsPerMs}};
 }
 
-Json interval_body(const udp::Interval& interval) {
+Json udp_interval_body(const udp::Interval& interval) {
   return {{"start_s", interval.start_s},
           {"end_s", interval.end_s},
           {"bytes", interval.bytes},
@@ -40,7 +37,7 @@ Json interval_body(const udp::Interval& interval) {
           {"jitter_ms", or_null(interval.jitter_ms)}};
 }
 
-Json stream_body(const udp::StreamOutcome& stream) {
+Json udp_stream_body(const udp::StreamOutcome& stream) {
   return {{"throughput_mbps", stream.throughput_mbps},
           {"offered_mbps", stream.offered_mbps},
           {"packets_sent", stream.sent.packets},
@@ -56,7 +53,7 @@ Json stream_body(const udp::StreamOutcome& stream) {
 
 void add_direction(Json& body, const UdpJudged& judged,
                    const std::optional<udp::ClockOffset>& clock) {
-  const Outcome& outcome = judged.outcome;
+  const udp::Outcome& outcome = judged.outcome;
   body["duration_s"] = outcome.duration_s;
   body["throughput_mbps"] = outcome.throughput_mbps;
   body["offered_mbps"] = outcome.offered_mbps;
@@ -79,8 +76,8 @@ void add_direction(Json& body, const UdpJudged& judged,
   body["receive_buffer_bytes"] = outcome.room_bytes > 0 ? Json(outcome.room_bytes) : Json();
   body["limit"] = name_of(judged.verdict.limit);
   body["summary"] = judged.verdict.sentence;
-  body["intervals"] = list_body(outcome.intervals, interval_body);
-  body["per_stream"] = list_body(outcome.streams, stream_body);
+  body["intervals"] = list_body(outcome.intervals, udp_interval_body);
+  body["per_stream"] = list_body(outcome.streams, udp_stream_body);
 }
 
 Json search_body(const UdpMeasured& measured) {
@@ -103,7 +100,7 @@ Json search_body(const UdpMeasured& measured) {
 std::vector<UdpJudged> judge_all(const UdpMeasured& measured, const std::string& own,
                                  const std::string& peer) {
   std::vector<UdpJudged> judged;
-  for (Outcome& outcome :
+  for (udp::Outcome& outcome :
        udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction)) {
     const bool sends = outcome.direction == Direction::Send;
     UdpJudged one{.outcome = std::move(outcome)};
@@ -118,7 +115,7 @@ std::vector<UdpJudged> judge_all(const UdpMeasured& measured, const std::string&
   return judged;
 }
 
-bool tells_delay(const Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
+bool tells_delay(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
   return clock && outcome.delay_ms.count > 0 &&
          outcome.delay_ms.p99 > static_cast<double>(clock->uncertainty_ns) / kNsPerMs;
 }

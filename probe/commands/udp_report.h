@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "probe/udp/highest_rate.h"
 #include "probe/udp/outcome.h"
 #include "probe/udp/verdict.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/host/cpu.h"
+#include "base/host/kernel.h"
 #include "base/host/memory.h"
-#include "base/host/sysctls.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

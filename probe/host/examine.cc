@@ -1,8 +1,7 @@
 #include "probe/host/examine.h"
 
-#include "base/checks/locked_memory.h"
+#include "base/checks/pci_checks.h"
 #include "base/checks/rdma_checks.h"
-#include "base/checks/rdma_pci_checks.h"
 #include "probe/host/cpu_checks.h"
 #include "probe/host/gpu_checks.h"
 #include "probe/host/ip_checks.h"

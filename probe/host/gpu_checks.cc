@@ -62,7 +62,7 @@ void judge_slow(const Gpu& gpu, Check& check) {
   check.why = "whether the GPU idles is not known without its driver's word: idle ones lower it";
 }
 
-void check_speed(const Gpu& gpu, Checks& checks) {
+void check_gpu_speed(const Gpu& gpu, Checks& checks) {
   Check check{.id = "gpu.link-speed",
               .subject = gpu.address,
               .why = "gradients and batches cross this link"};
@@ -79,7 +79,7 @@ void check_speed(const Gpu& gpu, Checks& checks) {
   checks.push_back(std::move(check));
 }
 
-void check_width(const Gpu& gpu, Checks& checks) {
+void check_gpu_width(const Gpu& gpu, Checks& checks) {
   Check check{.id = "gpu.link-width",
               .subject = gpu.address,
               .why = "lanes do not drop when a GPU idles: missing ones are a bad seat or riser"};
@@ -172,8 +172,8 @@ void check_gpus(const Gpus& gpus, const host::Cpu& cpu, bool has_rdma, Checks& c
   }
   check_driver(gpus, checks);
   for (const Gpu& gpu : gpus.gpus) {
-    check_speed(gpu, checks);
-    check_width(gpu, checks);
+    check_gpu_speed(gpu, checks);
+    check_gpu_width(gpu, checks);
     check_replays(gpu, checks);
   }
   check_peer_path(gpus, cpu, has_rdma, checks);

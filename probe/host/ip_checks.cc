@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/host/words.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -2,9 +2,9 @@
 // interfaces that the environment names to Gloo and NCCL exist? Pure.
 #pragma once
 
-#include "base/host/addresses.h"
+#include "base/host/kernel.h"
+#include "base/host/network.h"
 #include "base/host/process.h"
-#include "base/host/sysctls.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/host/words.h"
+#include "base/host/kernel_text.h"
 #include "probe/host/nic_rules.h"
 
 namespace chokepoint::probe {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 #include "base/host/own_name.h"
 #include "base/host/process.h"
 #include "probe/host/check.h"

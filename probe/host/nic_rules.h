@@ -1,7 +1,7 @@
 // What the checks of a NIC share stands in base: PCIe is judged by it there.
 #pragma once
 
-#include "base/checks/nic_rules.h"
+#include "base/checks/pci_checks.h"
 
 namespace chokepoint::probe {
 

@@ -2,8 +2,8 @@
 // fault of the host, so nothing here is worse than Info. Pure.
 #pragma once
 
+#include "base/host/kernel.h"
 #include "base/host/process.h"
-#include "base/host/sysctls.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

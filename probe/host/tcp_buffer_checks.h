@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "base/host/kernel.h"
-#include "base/host/sysctls.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

@@ -1,8 +1,8 @@
 // Are TCP's switches where long and fast paths need them? Buffers have a file of their own. Pure.
 #pragma once
 
-#include "base/host/link_speed.h"
-#include "base/host/sysctls.h"
+#include "base/host/kernel.h"
+#include "base/host/network.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

@@ -1,7 +1,7 @@
 // Do this host's clocks agree with the other hosts', and can they be read cheaply? Pure.
 #pragma once
 
-#include "base/host/timekeeping.h"
+#include "base/host/kernel.h"
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {

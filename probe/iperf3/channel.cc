@@ -30,9 +30,7 @@ Result<> Channel::send_json(const std::string& json, const Patience& patience) {
 
 Result<State> Channel::receive(const Patience& patience) {
   std::byte raw{};
-  if (const Result<> got = net::receive_all(fd_.get(), std::span(&raw, 1), patience, peer_); !got) {
-    return std::unexpected(got.error());
-  }
+  TRY(net::receive_all(fd_.get(), std::span(&raw, 1), patience, peer_));
   const std::optional<State> state = state_of(raw);
   if (!state) {
     return fail(ErrorKind::Malformed, "", peer_,
@@ -44,11 +42,8 @@ Result<State> Channel::receive(const Patience& patience) {
 }
 
 Result<> Channel::expect(State wanted, const Patience& patience) {
-  const Result<State> got = receive(patience);
-  if (!got) {
-    return std::unexpected(got.error());
-  }
-  return *got == wanted ? Result<>{} : fail(error_for(*got, patience));
+  TRY(const State got, receive(patience));
+  return got == wanted ? Result<>{} : fail(error_for(got, patience));
 }
 
 Result<std::optional<State>> Channel::poll() {
@@ -64,14 +59,9 @@ Result<std::optional<State>> Channel::poll() {
 
 Result<std::string> Channel::receive_json(std::size_t most, const Patience& patience) {
   std::array<std::byte, 4> raw{};
-  if (const Result<> got = net::receive_all(fd_.get(), raw, patience, peer_); !got) {
-    return std::unexpected(got.error());
-  }
-  const Result<std::size_t> length = decode_length(raw, most);
-  if (!length) {
-    return std::unexpected(length.error());
-  }
-  std::string json(*length, '\0');
+  TRY(net::receive_all(fd_.get(), raw, patience, peer_));
+  TRY(const std::size_t length, decode_length(raw, most));
+  std::string json(length, '\0');
   const Result<> got =
       net::receive_all(fd_.get(), std::as_writable_bytes(std::span(json)), patience, peer_);
   return got ? Result<std::string>(std::move(json)) : std::unexpected(got.error());

@@ -81,16 +81,10 @@ Result<std::vector<tcp::Connection>> open_tcp(const ClientTalk& talk, const Clie
   const net::SocketOptions socket = with_source(tcp::socket_options(asked), options);
   std::vector<tcp::Connection> opened;
   for (int i = 0; i < streams_of(parameters); ++i) {
-    Result<sys::Descriptor> fd = net::connect(talk.peer(), socket, patience);
-    if (!fd) {
-      return std::unexpected(fd.error());
-    }
-    const Result<> said = net::send_all(fd->get(), std::as_bytes(std::span(talk.cookie())),
-                                        patience, talk.peer().text());
-    if (!said) {
-      return std::unexpected(said.error());
-    }
-    opened.push_back({std::move(*fd), sends(parameters, i) ? tcp::Role::Send : tcp::Role::Receive});
+    TRY(sys::Descriptor fd, net::connect(talk.peer(), socket, patience));
+    TRY(net::send_all(fd.get(), std::as_bytes(std::span(talk.cookie())), patience,
+                      talk.peer().text()));
+    opened.push_back({std::move(fd), sends(parameters, i) ? tcp::Role::Send : tcp::Role::Receive});
   }
   return opened;
 }
@@ -162,12 +156,9 @@ Result<std::vector<peer::DatagramSocket>> open_udp(const ClientTalk& talk,
   }
   std::vector<peer::DatagramSocket> opened;
   for (int i = 0; i < streams_of(parameters); ++i) {
-    Result<sys::Descriptor> fd = greet(talk, socket, patience);
-    if (!fd) {
-      return std::unexpected(fd.error());
-    }
+    TRY(sys::Descriptor fd, greet(talk, socket, patience));
     opened.push_back(
-        {std::move(*fd), sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
+        {std::move(fd), sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
   }
   return opened;
 }
@@ -175,18 +166,13 @@ Result<std::vector<peer::DatagramSocket>> open_udp(const ClientTalk& talk,
 // From the streams on: the same for every kind of data.
 Result<bool> conduct(ClientTalk& talk, const Parameters& parameters, Traffic& traffic,
                      EndResults& server) {
-  if (const Result<> started = talk.start(); !started) {
-    return std::unexpected(started.error());
-  }
+  TRY(talk.start());
   const Result<bool> interrupted = talk.flow(parameters, traffic);
   if (!interrupted) {
     return interrupted;
   }
-  Result<EndResults> results = talk.finish(traffic);
-  if (!results) {
-    return std::unexpected(results.error());
-  }
-  server = std::move(*results);
+  TRY(EndResults results, talk.finish(traffic));
+  server = std::move(results);
   return interrupted;
 }
 
@@ -196,56 +182,38 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
                         const tcp::Watcher& watcher) {
   const Parameters parameters = parameters_of(asked);
   Result<ClientTalk> talk = ClientTalk::begin(options);
-  const Result<> welcome = talk ? talk->ask(parameters) : std::unexpected(talk.error());
-  if (!welcome) {
-    return std::unexpected(welcome.error());
-  }
+  TRY(talk ? talk->ask(parameters) : std::unexpected(talk.error()));
   tcp::Parameters engine = engine_parameters(parameters, false);
   engine.interval = asked.interval;
   engine.zero_copy = asked.zero_copy;
-  Result<std::vector<tcp::Connection>> opened = open_tcp(*talk, options, parameters, engine);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
+  TRY(std::vector<tcp::Connection> opened, open_tcp(*talk, options, parameters, engine));
   const Result<std::unique_ptr<TcpTraffic>> traffic = TcpTraffic::make(
-      std::move(*opened), engine, options.root,
+      std::move(opened), engine, options.root,
       [&](const tcp::IntervalMeasure& interval) { watcher(tcp::Side::Client, interval); });
   if (!traffic) {
     return std::unexpected(traffic.error());
   }
   EndResults server;
-  const Result<bool> interrupted = conduct(*talk, parameters, **traffic, server);
-  if (!interrupted) {
-    return std::unexpected(interrupted.error());
-  }
+  TRY(const bool interrupted, conduct(*talk, parameters, **traffic, server));
   tcp::Half own = (*traffic)->half();
   tcp::Half theirs = half_of(server, own.streams);
   return TcpTest{.peer = talk->peer(),
                  .test = {.parameters = asked,
                           .client = std::move(own),
                           .server = std::move(theirs),
-                          .interrupted = *interrupted}};
+                          .interrupted = interrupted}};
 }
 
 Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
                         const peer::DatagramMeter::OnInterval& on_interval) {
   Result<ClientTalk> talk = ClientTalk::begin(options);
-  const Result<> welcome = talk ? talk->ask(parameters) : std::unexpected(talk.error());
-  if (!welcome) {
-    return std::unexpected(welcome.error());
-  }
-  Result<std::vector<peer::DatagramSocket>> opened = open_udp(*talk, options, parameters);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
-  UdpTraffic traffic(std::move(*opened), parameters, false, on_interval);
+  TRY(talk ? talk->ask(parameters) : std::unexpected(talk.error()));
+  TRY(std::vector<peer::DatagramSocket> opened, open_udp(*talk, options, parameters));
+  UdpTraffic traffic(std::move(opened), parameters, false, on_interval);
   EndResults server;
-  const Result<bool> interrupted = conduct(*talk, parameters, traffic, server);
-  if (!interrupted) {
-    return std::unexpected(interrupted.error());
-  }
+  TRY(const bool interrupted, conduct(*talk, parameters, traffic, server));
   return UdpTest{.peer = talk->peer(),
-                 .interrupted = *interrupted,
+                 .interrupted = interrupted,
                  .server = std::move(server),
                  .measures = traffic.meter().measures(),
                  .intervals = traffic.meter().intervals()};

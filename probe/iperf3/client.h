@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/net/address.h"
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "probe/iperf3/parameters.h"

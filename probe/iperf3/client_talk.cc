@@ -48,24 +48,16 @@ Error not_iperf3(Error error) {
 
 Result<ClientTalk> ClientTalk::begin(const ClientOptions& options) {
   const Patience patience = Patience::of(kConnect, options.interrupt);
-  const Result<Cookie> cookie = new_cookie();
-  if (!cookie) {
-    return std::unexpected(cookie.error());
-  }
+  TRY(const Cookie cookie, new_cookie());
   net::SocketOptions socket = options.socket;
   socket.no_delay = true;
-  Result<peer::Dialled> dialled =
-      peer::dial(options.peer, options.family, socket, "iperf3 -s", patience);
-  if (!dialled) {
-    return std::unexpected(dialled.error());
-  }
+  TRY(peer::Dialled dialled,
+      peer::dial(options.peer, options.family, socket, "iperf3 -s", patience));
   Channel channel(
-      std::move(dialled->fd),
-      fmt::format("iperf3 on {} port {}", dialled->peer.address.text(), dialled->peer.port));
-  if (const Result<> sent = channel.send(std::as_bytes(std::span(*cookie)), patience); !sent) {
-    return std::unexpected(sent.error());
-  }
-  return ClientTalk(std::move(channel), dialled->peer, *cookie, options.interrupt);
+      std::move(dialled.fd),
+      fmt::format("iperf3 on {} port {}", dialled.peer.address.text(), dialled.peer.port));
+  TRY(channel.send(std::as_bytes(std::span(cookie)), patience));
+  return ClientTalk(std::move(channel), dialled.peer, cookie, options.interrupt);
 }
 
 Result<> ClientTalk::ask(const Parameters& parameters) {
@@ -112,9 +104,7 @@ bool ClientTalk::over(const Parameters& parameters, const Traffic& traffic,
 }
 
 Result<bool> ClientTalk::flow(const Parameters& parameters, Traffic& traffic) {
-  if (const Result<> begun = traffic.begin(); !begun) {
-    return std::unexpected(begun.error());
-  }
+  TRY(traffic.begin());
   const auto until = Clock::now() + seconds(parameters.time_s + parameters.omit_s);
   const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
   const auto give_up = amount ? Clock::time_point::max() : until + kDrain;
@@ -143,22 +133,16 @@ Result<bool> ClientTalk::flow(const Parameters& parameters, Traffic& traffic) {
   }
   const auto rest = Clock::now() + kServerReads;
   while (parameters.way != Way::Reverse && Clock::now() < rest) {
-    if (const Result<> ticked = tick(traffic); !ticked) {
-      return std::unexpected(ticked.error());
-    }
+    TRY(tick(traffic));
   }
   return interrupted;
 }
 
 Result<EndResults> ClientTalk::finish(Traffic& traffic) {
   const Patience patience = Patience::of(kAnswer);
-  if (const Result<> told = channel_.send(State::TestEnd, patience); !told) {
-    return std::unexpected(told.error());
-  }
+  TRY(channel_.send(State::TestEnd, patience));
   // The server has closed the streams by the time it says so; what it had sent is on its way.
-  if (const Result<> turn = channel_.expect(State::ExchangeResults, patience); !turn) {
-    return std::unexpected(turn.error());
-  }
+  TRY(channel_.expect(State::ExchangeResults, patience));
   const Patience arriving = Patience::of(seconds(2));
   std::uint64_t before = ~std::uint64_t{0};
   int still = 0;
@@ -174,11 +158,8 @@ Result<EndResults> ClientTalk::finish(Traffic& traffic) {
   if (!done) {
     return std::unexpected(done.error());
   }
-  const Result<std::string> json = channel_.receive_json(kMostResultBytes, patience);
-  if (!json) {
-    return std::unexpected(json.error());
-  }
-  Result<EndResults> results = decode_results(*json);
+  TRY(const std::string json, channel_.receive_json(kMostResultBytes, patience));
+  Result<EndResults> results = decode_results(json);
   done = channel_.expect(State::DisplayResults, patience);
   done = done ? channel_.send(State::IperfDone, patience) : done;
   return results;

@@ -16,9 +16,9 @@ constexpr Greeting bytes_of(unsigned a, unsigned b, unsigned c, unsigned d) {
 constexpr Greeting kGreeting = bytes_of('9', '8', '7', '6');
 constexpr Greeting kSwappedGreeting = bytes_of('6', '7', '8', '9');
 constexpr Greeting kOldGreeting = bytes_of(0x15, 0xcd, 0x5b, 0x07);  // 123456789
-constexpr Greeting kAnswer = bytes_of('6', '7', '8', '9');
-constexpr Greeting kSwappedAnswer = bytes_of('9', '8', '7', '6');
-constexpr Greeting kOldAnswer = bytes_of(0xb1, 0x68, 0xde, 0x3a);  // 987654321
+constexpr Greeting kGreetingAnswer = bytes_of('6', '7', '8', '9');
+constexpr Greeting kSwappedGreetingAnswer = bytes_of('9', '8', '7', '6');
+constexpr Greeting kOldGreetingAnswer = bytes_of(0xb1, 0x68, 0xde, 0x3a);  // 987654321
 
 template <class T>
 void put(T value, std::span<std::byte, sizeof(T)> into) {
@@ -63,19 +63,20 @@ std::span<const std::byte, kGreetingBytes> greeting() { return kGreeting; }
 std::optional<std::span<const std::byte, kGreetingBytes>> answer_to(
     std::span<const std::byte> got) {
   if (std::ranges::equal(got, kGreeting)) {
-    return kAnswer;
+    return kGreetingAnswer;
   }
   if (std::ranges::equal(got, kSwappedGreeting)) {
-    return kSwappedAnswer;
+    return kSwappedGreetingAnswer;
   }
   if (std::ranges::equal(got, kOldGreeting)) {
-    return kOldAnswer;
+    return kOldGreetingAnswer;
   }
   return std::nullopt;
 }
 
 bool is_answer(std::span<const std::byte> datagram) {
-  return std::ranges::equal(datagram, kAnswer) || std::ranges::equal(datagram, kOldAnswer);
+  return std::ranges::equal(datagram, kGreetingAnswer) ||
+         std::ranges::equal(datagram, kOldGreetingAnswer);
 }
 
 }  // namespace chokepoint::probe::iperf3

@@ -118,15 +118,9 @@ std::string encode(const Parameters& parameters) {
 }
 
 Result<Parameters> decode_parameters(std::string_view json) {
-  const Result<nlohmann::json> object =
-      parse_object(json, kMostParameterBytes, "iperf3 parameters");
-  if (!object) {
-    return std::unexpected(object.error());
-  }
-  Fields in(*object, "iperf3 parameters");
-  if (const Result<> spoken = check_protocol(in); !spoken) {
-    return std::unexpected(spoken.error());
-  }
+  TRY(const nlohmann::json object, parse_object(json, kMostParameterBytes, "iperf3 parameters"));
+  Fields in(object, "iperf3 parameters");
+  TRY(check_protocol(in));
   Parameters parameters{.transport = in.flag("udp") ? Transport::Udp : Transport::Tcp,
                         .way = way_of(in)};
   read_extent(in, parameters);

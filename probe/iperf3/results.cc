@@ -61,11 +61,8 @@ Result<std::vector<StreamResult>> streams_of(const nlohmann::json& object) {
   std::vector<StreamResult> streams;
   streams.reserve(list->size());
   for (const nlohmann::json& entry : *list) {
-    Result<StreamResult> stream = stream_of(entry);
-    if (!stream) {
-      return std::unexpected(stream.error());
-    }
-    streams.push_back(*stream);
+    TRY(StreamResult stream, stream_of(entry));
+    streams.push_back(stream);
   }
   return streams;
 }
@@ -94,19 +91,13 @@ std::string encode(const EndResults& results) {
 }
 
 Result<EndResults> decode_results(std::string_view json) {
-  const Result<nlohmann::json> object = parse_object(json, kMostResultBytes, kWhat);
-  if (!object) {
-    return std::unexpected(object.error());
-  }
-  Result<std::vector<StreamResult>> streams = streams_of(*object);
-  if (!streams) {
-    return std::unexpected(streams.error());
-  }
-  Fields in(*object, kWhat);
+  TRY(const nlohmann::json object, parse_object(json, kMostResultBytes, kWhat));
+  TRY(std::vector<StreamResult> streams, streams_of(object));
+  Fields in(object, kWhat);
   EndResults results{.cpu_percent = in.required_number("cpu_util_total", 0, kMostPercent),
                      .cpu_user_percent = in.required_number("cpu_util_user", 0, kMostPercent),
                      .cpu_system_percent = in.required_number("cpu_util_system", 0, kMostPercent),
-                     .streams = std::move(*streams)};
+                     .streams = std::move(streams)};
   const std::int64_t counts = in.required_integer("sender_has_retransmits", -1, 1);
   results.sends = counts >= 0;
   results.counts_retransmits = counts == 1;

@@ -41,14 +41,11 @@ void test_after_test(Lobby& lobby, const ServerOptions& options, int stop) {
 }  // namespace
 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
-  const Result<std::unique_ptr<Lobby>> lobby = Lobby::make();
-  if (!lobby) {
-    return std::unexpected(lobby.error());
-  }
-  std::thread tests([&] { test_after_test(**lobby, options, stop); });
+  TRY(const std::unique_ptr<Lobby> lobby, Lobby::make());
+  std::thread tests([&] { test_after_test(*lobby, options, stop); });
   peer::Door door(std::move(listeners), {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
                                            if (is_cookie(std::as_bytes(std::span(visitor.said)))) {
-                                             (*lobby)->arrive(std::move(visitor));
+                                             lobby->arrive(std::move(visitor));
                                            }
                                          }});
   const Result<> done = door.run(stop);

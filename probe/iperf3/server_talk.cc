@@ -85,40 +85,31 @@ void ServerTalk::leave() {
 }
 
 Result<std::string> ServerTalk::converse() {
-  const Result<Parameters> parameters = hear_parameters();
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
-  const Result<std::unique_ptr<Traffic>> traffic = collect(*parameters);
+  TRY(const Parameters parameters, hear_parameters());
+  const Result<std::unique_ptr<Traffic>> traffic = collect(parameters);
   if (!traffic) {
     static_cast<void>(refuse(traffic.error()));
     return std::unexpected(traffic.error());
   }
   Result<> done = channel_.send(State::TestStart, Patience::of(kStep, stop_));
   done = done ? channel_.send(State::TestRunning, Patience::of(kStep, stop_)) : done;
-  done = done ? flow(*parameters, **traffic) : done;
+  done = done ? flow(parameters, **traffic) : done;
   if (!done) {
     return std::unexpected(done.error());
   }
-  const Result<EndResults> own = exchange(*parameters, **traffic);
-  if (!own) {
-    return std::unexpected(own.error());
-  }
+  TRY(const EndResults own, exchange(parameters, **traffic));
   return fmt::format("iperf3 {}: {} {}, {} stream(s), {} bytes here", from_.text(),
-                     parameters->client_version,
-                     parameters->transport == Transport::Udp ? "UDP" : "TCP", own->streams.size(),
-                     expected_bytes(*own));
+                     parameters.client_version,
+                     parameters.transport == Transport::Udp ? "UDP" : "TCP", own.streams.size(),
+                     expected_bytes(own));
 }
 
 Result<Parameters> ServerTalk::hear_parameters() {
   const Patience patience = Patience::of(kStep, stop_);
   const Result<> asked = channel_.send(State::ParamExchange, patience);
-  const Result<std::string> json =
-      asked ? channel_.receive_json(kMostParameterBytes, patience) : std::unexpected(asked.error());
-  if (!json) {
-    return std::unexpected(json.error());
-  }
-  Result<Parameters> parameters = decode_parameters(*json);
+  TRY(const std::string json, asked ? channel_.receive_json(kMostParameterBytes, patience)
+                                    : std::unexpected(asked.error()));
+  Result<Parameters> parameters = decode_parameters(json);
   const Result<> granted =
       parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
   if (!granted) {
@@ -145,18 +136,13 @@ Result<std::unique_ptr<Traffic>> ServerTalk::collect(const Parameters& parameter
 Result<std::unique_ptr<Traffic>> ServerTalk::collect_tcp(const Parameters& parameters) {
   const Patience patience = Patience::of(kStep, stop_);
   const tcp::Parameters engine = engine_parameters(parameters, true);
-  if (const Result<> told = channel_.send(State::CreateStreams, patience); !told) {
-    return std::unexpected(told.error());
-  }
+  TRY(channel_.send(State::CreateStreams, patience));
   std::vector<tcp::Connection> streams;
   for (int i = 0; i < connections(parameters); ++i) {
     Result<peer::Visitor> stream = lobby_.next_stream(patience);
-    const Result<> prepared = stream ? net::apply(tcp::socket_options(engine), stream->fd.get(),
-                                                  stream->from.address.family())
-                                     : std::unexpected(stream.error());
-    if (!prepared) {
-      return std::unexpected(prepared.error());
-    }
+    TRY(stream ? net::apply(tcp::socket_options(engine), stream->fd.get(),
+                            stream->from.address.family())
+               : std::unexpected(stream.error()));
     streams.push_back({std::move(stream->fd),
                        server_sends(parameters, i) ? tcp::Role::Send : tcp::Role::Receive});
   }
@@ -165,15 +151,12 @@ Result<std::unique_ptr<Traffic>> ServerTalk::collect_tcp(const Parameters& param
 }
 
 Result<sys::Descriptor> ServerTalk::open_udp(const Parameters& parameters) const {
-  const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
+  TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
   net::SocketOptions socket{.reuse_address = true};
   if (parameters.traffic_class) {
     socket.dscp = *parameters.traffic_class >> 2;
   }
-  return net::bind_udp(*local, socket);
+  return net::bind_udp(local, socket);
 }
 
 // The client's greeting on a socket of its own: connected to who greeted, while another one waits
@@ -181,10 +164,7 @@ Result<sys::Descriptor> ServerTalk::open_udp(const Parameters& parameters) const
 Result<sys::Descriptor> ServerTalk::greeted(sys::Descriptor& waiting, const Parameters& parameters,
                                             bool last, const Patience& patience) const {
   while (true) {
-    if (const Result<> came = net::wait_for(waiting.get(), POLLIN, patience, "greet", from_.text());
-        !came) {
-      return std::unexpected(came.error());
-    }
+    TRY(net::wait_for(waiting.get(), POLLIN, patience, "greet", from_.text()));
     std::array<std::byte, kGreetingBytes + 1> packet{};
     sockaddr_storage source{};
     socklen_t length = sizeof(source);
@@ -199,9 +179,7 @@ Result<sys::Descriptor> ServerTalk::greeted(sys::Descriptor& waiting, const Para
       continue;
     }
     sys::Descriptor stream = std::move(waiting);
-    if (const Result<> connected = net::connect_udp(stream.get(), *from); !connected) {
-      return std::unexpected(connected.error());
-    }
+    TRY(net::connect_udp(stream.get(), *from));
     if (!last) {
       Result<sys::Descriptor> next = open_udp(parameters);
       if (!next) {
@@ -217,20 +195,13 @@ Result<sys::Descriptor> ServerTalk::greeted(sys::Descriptor& waiting, const Para
 Result<std::unique_ptr<Traffic>> ServerTalk::collect_udp(const Parameters& parameters) {
   const Patience patience = Patience::of(kStep, stop_);
   Result<sys::Descriptor> waiting = open_udp(parameters);
-  const Result<> told =
-      waiting ? channel_.send(State::CreateStreams, patience) : std::unexpected(waiting.error());
-  if (!told) {
-    return std::unexpected(told.error());
-  }
+  TRY(waiting ? channel_.send(State::CreateStreams, patience) : std::unexpected(waiting.error()));
   std::vector<peer::DatagramSocket> streams;
   const int count = connections(parameters);
   for (int i = 0; i < count; ++i) {
-    Result<sys::Descriptor> fd = greeted(*waiting, parameters, i + 1 == count, patience);
-    if (!fd) {
-      return std::unexpected(fd.error());
-    }
+    TRY(sys::Descriptor fd, greeted(*waiting, parameters, i + 1 == count, patience));
     streams.push_back(
-        {std::move(*fd), server_sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
+        {std::move(fd), server_sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
   }
   return std::make_unique<UdpTraffic>(std::move(streams), parameters, true,
                                       [](const peer::DatagramInterval&) {});

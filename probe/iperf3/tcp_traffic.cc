@@ -17,9 +17,6 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// What an iperf3 server gives a client beyond the test's time to say that it is over.
-constexpr seconds kServerWaits{40};
-constexpr std::chrono::hours kUntilTheAmountIsOver{24};
 constexpr seconds kThreadsEnd{2};
 
 tcp::Direction direction_of(Way way) {
@@ -98,13 +95,10 @@ Result<std::unique_ptr<TcpTraffic>> TcpTraffic::make(std::vector<tcp::Connection
       }
     }
   }
-  Result<std::unique_ptr<tcp::Endpoint>> endpoint =
-      tcp::Endpoint::make(std::move(connections), parameters, root);
-  if (!endpoint) {
-    return std::unexpected(endpoint.error());
-  }
+  TRY(std::unique_ptr<tcp::Endpoint> endpoint,
+      tcp::Endpoint::make(std::move(connections), parameters, root));
   return std::unique_ptr<TcpTraffic>(
-      new TcpTraffic(std::move(*endpoint), parameters, std::move(on_interval), std::move(senders)));
+      new TcpTraffic(std::move(endpoint), parameters, std::move(on_interval), std::move(senders)));
 }
 
 Result<> TcpTraffic::begin() {

@@ -15,6 +15,9 @@
 namespace chokepoint::probe::iperf3 {
 
 inline constexpr std::chrono::milliseconds kTick{20};
+// What an iperf3 server gives a client beyond the test's time to say that it is over.
+inline constexpr std::chrono::seconds kServerWaits{40};
+inline constexpr std::chrono::hours kUntilTheAmountIsOver{24};
 
 class Traffic {
  public:

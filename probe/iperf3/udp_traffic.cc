@@ -8,10 +8,9 @@
 namespace chokepoint::probe::iperf3 {
 namespace {
 
+using std::chrono::nanoseconds;
+
 constexpr std::int64_t kSecond = 1'000'000'000;
-// What an iperf3 server gives a client beyond the test's time to say that it is over.
-constexpr std::int64_t kServerWaits = 40 * kSecond;
-constexpr std::int64_t kUntilTheAmountIsOver = 86'400 * kSecond;
 
 std::optional<std::uint64_t> packets_of(const Parameters& parameters) {
   const auto streams = static_cast<std::uint64_t>(parameters.streams);
@@ -30,9 +29,9 @@ peer::DatagramPlan plan_of(const Parameters& parameters, bool at_server) {
                           .time_ns = (parameters.time_s + parameters.omit_s) * kSecond};
   const std::optional<std::uint64_t> amount = packets_of(parameters);
   if (amount) {
-    plan.time_ns = kUntilTheAmountIsOver;
+    plan.time_ns = nanoseconds(kUntilTheAmountIsOver).count();
   } else if (at_server) {
-    plan.time_ns += kServerWaits;
+    plan.time_ns += nanoseconds(kServerWaits).count();
   }
   // A client that asks for an amount says when it has it: what is lost on the way must be made up.
   plan.packets = at_server ? std::nullopt : amount;

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kInterval{100};
-constexpr milliseconds kLook{500};
+constexpr milliseconds kLookAtRate{500};
 constexpr int kLooksToGrow = 2;
 
 }  // namespace
@@ -52,8 +52,8 @@ void Load::grow() {
   add_connection();
   for (int look = 1; !stopping_; ++look) {
     std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, kLook, [&] { return stopping_.load(); });
-    const double rate = take_rate(std::chrono::duration<double>(kLook).count());
+    wake_.wait_for(lock, kLookAtRate, [&] { return stopping_.load(); });
+    const double rate = take_rate(std::chrono::duration<double>(kLookAtRate).count());
     if (stopping_) {
       return;
     }

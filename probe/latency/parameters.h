@@ -9,6 +9,9 @@
 
 namespace chokepoint::probe::latency {
 
+// What either end waits for the other's word.
+inline constexpr std::chrono::seconds kAnswer{10};
+
 struct Parameters {
   std::chrono::nanoseconds time = std::chrono::seconds(30);  // until the server hears its end
   bool udp = true;                                           // ping over UDP, too

@@ -39,9 +39,7 @@ class PhaseRun {
         ask(counting());
         next = std::max(next + gap_ns_, clock_.monotonic_ns());
       }
-      if (const Result<> heard = listen(std::min(next, end), interrupt); !heard) {
-        return std::unexpected(heard.error());
-      }
+      TRY(listen(std::min(next, end), interrupt));
     }
     return await_stragglers();
   }
@@ -50,9 +48,7 @@ class PhaseRun {
   Result<std::unique_ptr<Phase>> await_stragglers() {
     const std::int64_t last = clock_.monotonic_ns() + kStragglersNs;
     while (!phase_->interrupted && outstanding() && clock_.monotonic_ns() < last) {
-      if (const Result<> heard = listen(last, -1); !heard) {
-        return std::unexpected(heard.error());
-      }
+      TRY(listen(last, -1));
     }
     return std::move(phase_);
   }

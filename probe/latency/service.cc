@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "probe/latency/parameters.h"
 #include "probe/udp/exchange.h"
 #include "probe/udp/rendezvous.h"
@@ -22,9 +22,8 @@ using control::Type;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr seconds kWindUp{10};
-constexpr milliseconds kLook{200};
+constexpr milliseconds kLookForWord{200};
 // Of many pings that wait; more than a client can have under way.
 constexpr std::size_t kMostAtOnce = std::size_t{16} * 1024;
 
@@ -57,11 +56,8 @@ class Mirror {
     } else if (const Result<> sent = session_.channel().send({Type::Ready}, patience_); !sent) {
       return sent;
     }
-    Result<std::vector<sys::Descriptor>> streams = session_.streams(session_.patience(kAnswer));
-    if (!streams) {
-      return std::unexpected(streams.error());
-    }
-    tcp_ = std::move(streams->front());
+    TRY(std::vector<sys::Descriptor> streams, session_.streams(session_.patience(kAnswer)));
+    tcp_ = std::move(streams.front());
     // An answer that waits for the acknowledgement of the last one takes two round trips.
     return net::apply({.no_delay = true}, tcp_.get(), session_.peer().address.family());
   }
@@ -73,12 +69,9 @@ class Mirror {
         return fail(ErrorKind::Interrupted, "latency", session_.channel().peer(),
                     "the server stops");
       }
-      const Result<std::optional<Message>> said = session_.channel().poll();
-      if (!said) {
-        return std::unexpected(said.error());
-      }
-      if (*said) {
-        return end(**said);
+      TRY(const std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return end(*said);
       }
     }
     return fail(ErrorKind::Timeout, "latency", session_.channel().peer(),
@@ -91,7 +84,7 @@ class Mirror {
                                   pollfd{session_.surroundings().stop, POLLIN, 0},
                                   pollfd{tcp_.get(), POLLIN, 0},
                                   pollfd{flows_ ? flows_->flows.front().fd.get() : -1, POLLIN, 0}};
-    poll(watched.data(), watched.size(), static_cast<int>(kLook.count()));
+    poll(watched.data(), watched.size(), static_cast<int>(kLookForWord.count()));
     stopped_ = watched[1].revents != 0;
     if (watched[2].revents != 0 && !send_back(tcp_.get())) {
       tcp_.reset();
@@ -127,12 +120,9 @@ Result<control::Weight> LatencyService::check(const Json& parameters,
 }
 
 Result<Json> LatencyService::serve(Session& session, const Json& body) {
-  const Result<Parameters> parameters = parameters_in(body);
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
-  Mirror mirror(session, *parameters);
-  const Result<> opened = mirror.open(parameters->udp);
+  TRY(const Parameters parameters, parameters_in(body));
+  Mirror mirror(session, parameters);
+  const Result<> opened = mirror.open(parameters.udp);
   return opened ? mirror.until_stopped() : std::unexpected(opened.error());
 }
 

@@ -13,7 +13,7 @@
 // object for all sessions; serve() runs on a session's thread.
 #pragma once
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 
 namespace chokepoint::probe::latency {
 

@@ -12,7 +12,6 @@ using control::Type;
 using net::Patience;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr seconds kLongestQueue{3600};
 constexpr seconds kMeeting{3};
 
@@ -62,11 +61,8 @@ Result<Test> Test::open(Client& client, const Parameters& parameters,
   }
   net::SocketOptions prompt = options;
   prompt.no_delay = true;
-  Result<sys::Descriptor> tcp = client.attach(0, prompt, Patience::of(kAnswer, interrupt));
-  if (!tcp) {
-    return std::unexpected(tcp.error());
-  }
-  return Test(client, std::move(*tcp), std::move(flows), std::move(problem));
+  TRY(sys::Descriptor tcp, client.attach(0, prompt, Patience::of(kAnswer, interrupt)));
+  return Test(client, std::move(tcp), std::move(flows), std::move(problem));
 }
 
 Result<> Test::close() {

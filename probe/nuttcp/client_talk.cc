@@ -37,14 +37,11 @@ std::string without_newlines(std::string text) {
 
 Result<ClientTalk> ClientTalk::begin(const ClientOptions& options) {
   const Patience patience = Patience::of(kConnect, options.interrupt);
-  Result<peer::Dialled> dialled =
-      peer::dial(options.peer, options.family, options.socket, "nuttcp -S", patience);
-  if (!dialled) {
-    return std::unexpected(dialled.error());
-  }
+  TRY(peer::Dialled dialled,
+      peer::dial(options.peer, options.family, options.socket, "nuttcp -S", patience));
   LineChannel channel(
-      std::move(dialled->fd),
-      fmt::format("nuttcp on {} port {}", dialled->peer.address.text(), dialled->peer.port));
+      std::move(dialled.fd),
+      fmt::format("nuttcp on {} port {}", dialled.peer.address.text(), dialled.peer.port));
   const Patience answer = Patience::of(kAnswer, options.interrupt);
   const Result<> greeted = channel.send(hello_line(), answer);
   const Result<std::string> hello =
@@ -53,7 +50,7 @@ Result<ClientTalk> ClientTalk::begin(const ClientOptions& options) {
   if (!version) {
     return fail(not_nuttcp(version.error(), channel.peer()));
   }
-  return ClientTalk(std::move(channel), dialled->peer, *version, options.interrupt);
+  return ClientTalk(std::move(channel), dialled.peer, *version, options.interrupt);
 }
 
 Result<> ClientTalk::ask(const Parameters& parameters) {

@@ -1,10 +1,15 @@
 // A client's side of the control connection, as drawn in protocol.h. One thread.
 #pragma once
 
+#include <chrono>
+
 #include "probe/nuttcp/client.h"
 #include "probe/nuttcp/line_channel.h"
 
 namespace chokepoint::probe::nuttcp {
+
+// What a test may last beyond its own time before a client gives it up.
+inline constexpr std::chrono::seconds kClientGrace{10};
 
 class ClientTalk {
  public:

@@ -5,6 +5,7 @@
 #include "base/net/socket.h"
 #include "probe/nuttcp/client.h"
 #include "probe/nuttcp/client_talk.h"
+#include "probe/nuttcp/tick.h"
 #include "probe/peer/dial.h"
 #include "probe/tcp/endpoint.h"
 
@@ -12,12 +13,9 @@ namespace chokepoint::probe::nuttcp {
 namespace {
 
 using net::Patience;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStreams{3};
-constexpr seconds kGrace{10};
-constexpr milliseconds kTick{20};
 
 Result<> check(const tcp::Parameters& asked) {
   if (asked.direction == tcp::Direction::Both) {
@@ -84,7 +82,7 @@ Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked,
     watcher(tcp::Side::Client, interval);
   };
   const auto longest = asked.bytes ? std::chrono::nanoseconds(std::chrono::hours(24)) : asked.time;
-  Patience patience = Patience::of(longest + kGrace, options.interrupt);
+  Patience patience = Patience::of(longest + kClientGrace, options.interrupt);
   bool interrupted = false;
   endpoint.begin();
   while (!endpoint.done()) {
@@ -92,7 +90,7 @@ Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked,
     endpoint.tick(on_interval);
     if (ticked.error().kind == ErrorKind::Interrupted) {
       interrupted = true;
-      patience = Patience::of(kGrace);
+      patience = Patience::of(kClientGrace);
       endpoint.stop();
     }
     // A server that sends does not hear that it shall stop: it meets a closed connection.
@@ -129,32 +127,19 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
   const Result<> possible = check(asked);
   Result<ClientTalk> talk =
       possible ? ClientTalk::begin(options) : Result<ClientTalk>(std::unexpected(possible.error()));
-  const Result<> agreed =
-      talk ? talk->ask(parameters_of(asked, options)) : std::unexpected(talk.error());
-  if (!agreed) {
-    return std::unexpected(agreed.error());
-  }
-  Result<std::vector<tcp::Connection>> opened = open_streams(*talk, options, asked);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
-  const Result<std::unique_ptr<tcp::Endpoint>> endpoint =
-      tcp::Endpoint::make(std::move(*opened), asked, options.root);
-  if (!endpoint) {
-    return std::unexpected(endpoint.error());
-  }
-  const Result<bool> interrupted = flow(**endpoint, asked, options, watcher);
-  const Result<ResultText> server =
-      interrupted ? talk->results() : std::unexpected(interrupted.error());
-  if (!server) {
-    return std::unexpected(server.error());
-  }
-  tcp::Half own = (*endpoint)->half();
+  TRY(talk ? talk->ask(parameters_of(asked, options)) : std::unexpected(talk.error()));
+  TRY(std::vector<tcp::Connection> opened, open_streams(*talk, options, asked));
+  TRY(const std::unique_ptr<tcp::Endpoint> endpoint,
+      tcp::Endpoint::make(std::move(opened), asked, options.root));
+  const Result<bool> interrupted = flow(*endpoint, asked, options, watcher);
+  TRY(const ResultText server,
+      interrupted ? talk->results() : std::unexpected(interrupted.error()));
+  tcp::Half own = endpoint->half();
   for (tcp::StreamMeasure& stream : own.streams) {
     // nuttcp closes all streams when the first of them ends.
     stream.error.clear();
   }
-  tcp::Half theirs = half_of(*server, asked, own);
+  tcp::Half theirs = half_of(server, asked, own);
   return TcpTest{.peer = talk->peer(),
                  .version = talk->version(),
                  .test = {.parameters = asked,

@@ -8,6 +8,7 @@
 #include "probe/nuttcp/client_talk.h"
 #include "probe/nuttcp/formats.h"
 #include "probe/nuttcp/marks.h"
+#include "probe/nuttcp/tick.h"
 
 namespace chokepoint::probe::nuttcp {
 namespace {
@@ -17,8 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kArrives{5};
-constexpr seconds kGrace{10};
-constexpr milliseconds kTick{20};
 // A server of version 6.1.2 says OK before it has opened the port.
 constexpr int kServerOpensMs = 50;
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -73,7 +72,7 @@ bool flow_udp(peer::DatagramMeter& meter, const Parameters& parameters, int inte
   const bool sends = parameters.sender == Sender::Client;
   const auto longest = std::chrono::duration_cast<milliseconds>(
       std::chrono::duration<double>(parameters.blocks ? 86'400 : parameters.time_s));
-  const Patience patience = Patience::of(longest + kGrace, interrupt);
+  const Patience patience = Patience::of(longest + kClientGrace, interrupt);
   while (!(sends ? meter.sent() : meter.ended()) && !patience.over()) {
     const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "test", "nuttcp");
     meter.tick();
@@ -117,14 +116,11 @@ Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& asked,
   meter.stop(peer::Role::Send);
   const Result<> marked = sends ? send_end_marks(socket, -1) : Result<>{};
   meter.end();
-  const Result<ResultText> server = marked ? talk->results() : std::unexpected(marked.error());
-  if (!server) {
-    return std::unexpected(server.error());
-  }
+  TRY(const ResultText server, marked ? talk->results() : std::unexpected(marked.error()));
   return UdpTest{.peer = talk->peer(),
                  .version = talk->version(),
                  .interrupted = interrupted,
-                 .server = *server,
+                 .server = server,
                  .measure = meter.measures().front(),
                  .intervals = meter.intervals()};
 }

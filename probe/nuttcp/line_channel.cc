@@ -17,13 +17,10 @@ Result<> LineChannel::send(std::string_view text, const Patience& patience) {
 // False where the peer has closed.
 Result<bool> LineChannel::hear_more(const Patience& patience) {
   std::array<char, 4096> buffer{};
-  const Result<std::size_t> got =
-      net::receive_some(fd_.get(), std::as_writable_bytes(std::span(buffer)), patience, peer_);
-  if (!got) {
-    return std::unexpected(got.error());
-  }
-  heard_.append(buffer.data(), *got);
-  return *got > 0;
+  TRY(const std::size_t got,
+      net::receive_some(fd_.get(), std::as_writable_bytes(std::span(buffer)), patience, peer_));
+  heard_.append(buffer.data(), got);
+  return got > 0;
 }
 
 Result<std::string> LineChannel::line(const Patience& patience) {
@@ -36,11 +33,8 @@ Result<std::string> LineChannel::line(const Patience& patience) {
     if (heard_.size() > kLongestLine) {
       return fail(ErrorKind::Malformed, "", peer_, "it sends a line without an end");
     }
-    const Result<bool> more = hear_more(patience);
+    TRY(const bool more, hear_more(patience));
     if (!more) {
-      return std::unexpected(more.error());
-    }
-    if (!*more) {
       return fail(ErrorKind::Refused, "", peer_, "it closed the connection",
                   "is 'nuttcp -S' running there?");
     }
@@ -49,11 +43,8 @@ Result<std::string> LineChannel::line(const Patience& patience) {
 
 Result<std::string> LineChannel::rest(std::size_t most, const Patience& patience) {
   while (heard_.size() <= most) {
-    const Result<bool> more = hear_more(patience);
+    TRY(const bool more, hear_more(patience));
     if (!more) {
-      return std::unexpected(more.error());
-    }
-    if (!*more) {
       return std::move(heard_);
     }
   }

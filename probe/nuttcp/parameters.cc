@@ -161,9 +161,7 @@ Result<Parameters> decode_parameters(std::string_view text) {
     return fail(ErrorKind::Malformed, "read", kWhat, "the line is too long");
   }
   Line line(text);
-  if (const Result<> spoken = check_spoken(line); !spoken) {
-    return std::unexpected(spoken.error());
-  }
+  TRY(check_spoken(line));
   Parameters parameters{.udp = line.flag("udp"),
                         .sender = line.flag("trans") ? Sender::Client : Sender::Server,
                         .flipped = line.flag("reverse")};

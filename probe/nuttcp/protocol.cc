@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHello = "HELO nuttcp v";
 
-std::string_view trimmed(std::string_view line) {
+std::string_view without_line_end(std::string_view line) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' ')) {
     line.remove_suffix(1);
   }
@@ -46,7 +46,7 @@ std::string Version::text() const { return fmt::format("{}.{}.{}", major, minor,
 std::string hello_line() { return fmt::format("{}{}\n", kHello, kOwnVersion.text()); }
 
 Result<Version> read_hello(std::string_view line) {
-  std::string_view rest = trimmed(line);
+  std::string_view rest = without_line_end(line);
   if (!rest.starts_with(kHello)) {
     return fail(ErrorKind::Malformed, "greet", "nuttcp's peer",
                 fmt::format("it says '{}'", shown(rest)), "is 'nuttcp -S' running there?");
@@ -67,7 +67,7 @@ std::string ok_line() { return fmt::format("OK v{}\n", kOwnVersion.text()); }
 std::string refusal(std::string_view why) { return fmt::format("KO\n{}\nKO\n", shown(why)); }
 
 Result<Answer> read_answer(std::string_view line) {
-  const std::string_view word = trimmed(line);
+  const std::string_view word = without_line_end(line);
   if (word.starts_with("OK")) {
     return Answer::Ok;
   }

@@ -38,10 +38,10 @@ std::optional<std::uint64_t> count_of(std::string_view line, std::string_view ke
 
 void read_interval(std::string_view line, ResultText& results) {
   const std::optional<double> amount = value_of(line, "megabytes");
-  const std::optional<double> seconds = value_of(line, "real_sec");
-  if (amount && seconds && results.intervals.size() < kMostIntervals) {
+  const std::optional<double> duration_s = value_of(line, "real_sec");
+  if (amount && duration_s && results.intervals.size() < kMostIntervals) {
     results.intervals.push_back(
-        {.mebibytes = *amount, .seconds = *seconds, .retransmits = count_of(line, "retrans")});
+        {.mebibytes = *amount, .seconds = *duration_s, .retransmits = count_of(line, "retrans")});
   }
 }
 
@@ -57,12 +57,12 @@ bool read_line(std::string_view line, ResultText& results) {
   keep(results.rtt_ms, value_of(line, "rtt_ms"));
   keep(results.cpu_percent, value_of(line, "cpu"));
   const std::optional<double> amount = value_of(line, "megabytes");
-  const std::optional<double> seconds = value_of(line, "real_seconds");
-  if (!amount || !seconds) {
+  const std::optional<double> duration_s = value_of(line, "real_seconds");
+  if (!amount || !duration_s) {
     return false;
   }
   results.mebibytes = *amount;
-  results.seconds = *seconds;
+  results.seconds = *duration_s;
   return true;
 }
 
@@ -72,7 +72,7 @@ std::string_view name_of(const Parameters& parameters) {
 
 std::string_view mode_of(const Parameters& parameters) { return parameters.udp ? "udp" : "tcp"; }
 
-double per(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
+double per(double amount, double duration_s) { return duration_s > 0 ? amount / duration_s : 0; }
 
 int percent(const Tally& tally) {
   return static_cast<int>(100 * std::clamp(per(tally.cpu_seconds, tally.seconds), 0.0, 99.0));
@@ -188,13 +188,13 @@ std::string opening_text(const Parameters& parameters, const Tally& tally, std::
   return text + connection_line(parameters, tally, peer);
 }
 
-std::string interval_line(const Parameters& parameters, std::uint64_t bytes, double seconds) {
+std::string interval_line(const Parameters& parameters, std::uint64_t bytes, double duration_s) {
   const double amount = static_cast<double>(bytes) / kMebibyte;
-  const double rate = per(static_cast<double>(bytes) * 8 / 1e6, seconds);
+  const double rate = per(static_cast<double>(bytes) * 8 / 1e6, duration_s);
   return parameters.machine_readable
-             ? fmt::format("megabytes={:.4f} real_sec={:.2f} rate_Mbps={:.4f}\n", amount, seconds,
-                           rate)
-             : fmt::format("{:10.4f} MB / {:6.2f} sec = {:9.4f} Mbps\n", amount, seconds, rate);
+             ? fmt::format("megabytes={:.4f} real_sec={:.2f} rate_Mbps={:.4f}\n", amount,
+                           duration_s, rate)
+             : fmt::format("{:10.4f} MB / {:6.2f} sec = {:9.4f} Mbps\n", amount, duration_s, rate);
 }
 
 std::string closing_text(const Parameters& parameters, const Tally& tally) {

@@ -35,14 +35,11 @@ void test_after_test(peer::WaitingRoom& room, const ServerOptions& options, int 
 }  // namespace
 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
-  const Result<std::unique_ptr<peer::WaitingRoom>> room = peer::WaitingRoom::make(kMostWaiting);
-  if (!room) {
-    return std::unexpected(room.error());
-  }
-  std::thread tests([&] { test_after_test(**room, options, stop); });
+  TRY(const std::unique_ptr<peer::WaitingRoom> room, peer::WaitingRoom::make(kMostWaiting));
+  std::thread tests([&] { test_after_test(*room, options, stop); });
   peer::Door door(std::move(listeners), {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
                                            if (read_hello(visitor.said)) {
-                                             (*room)->enter(visitor);
+                                             room->enter(visitor);
                                            }
                                          }});
   const Result<> done = door.run(stop);

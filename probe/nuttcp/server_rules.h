@@ -12,9 +12,7 @@ namespace chokepoint::probe::nuttcp {
 // Of one step of the handshake.
 inline constexpr std::chrono::seconds kStep{5};
 // What a test may last beyond its own time before it is given up.
-inline constexpr std::chrono::seconds kGrace{40};
-// How often a running test is looked at.
-inline constexpr std::chrono::milliseconds kTick{20};
+inline constexpr std::chrono::seconds kServerGrace{40};
 // A client listens for the data only when it has heard OK.
 inline constexpr std::chrono::milliseconds kClientListens{30};
 

@@ -20,28 +20,18 @@ Result<> ServerTalk::say(const std::string& text) {
 }
 
 Result<std::string> ServerTalk::converse() {
-  const Result<Parameters> parameters = hear_parameters();
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
-  const Result<Tally> tally = parameters->udp ? serve_udp(*parameters) : serve_tcp(*parameters);
-  const Result<> told = tally ? say_closing(*parameters, *tally) : std::unexpected(tally.error());
-  if (!told) {
-    return std::unexpected(told.error());
-  }
-  return fmt::format("{} {}, {} stream(s), {} bytes here", parameters->version.text(),
-                     parameters->udp ? "UDP" : "TCP", parameters->streams, tally->bytes);
+  TRY(const Parameters parameters, hear_parameters());
+  const Result<Tally> tally = parameters.udp ? serve_udp(parameters) : serve_tcp(parameters);
+  TRY(tally ? say_closing(parameters, *tally) : std::unexpected(tally.error()));
+  return fmt::format("{} {}, {} stream(s), {} bytes here", parameters.version.text(),
+                     parameters.udp ? "UDP" : "TCP", parameters.streams, tally->bytes);
 }
 
 Result<Parameters> ServerTalk::hear_parameters() {
   const Patience patience = Patience::of(kStep, stop_);
   const Result<> greeted = channel_.send(hello_line(), patience);
-  const Result<std::string> line =
-      greeted ? channel_.line(patience) : std::unexpected(greeted.error());
-  if (!line) {
-    return std::unexpected(line.error());
-  }
-  Result<Parameters> parameters = decode_parameters(*line);
+  TRY(const std::string line, greeted ? channel_.line(patience) : std::unexpected(greeted.error()));
+  Result<Parameters> parameters = decode_parameters(line);
   const Result<> granted =
       parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
   if (!granted) {

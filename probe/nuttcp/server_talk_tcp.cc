@@ -6,6 +6,7 @@
 #include "base/net/tcp_info.h"
 #include "probe/nuttcp/server_rules.h"
 #include "probe/nuttcp/server_talk.h"
+#include "probe/nuttcp/tick.h"
 #include "probe/peer/dial.h"
 
 namespace chokepoint::probe::nuttcp {
@@ -67,23 +68,18 @@ Result<Tally> ServerTalk::serve_tcp(const Parameters& parameters) {
     static_cast<void>(refuse(listeners.error()));
     return std::unexpected(listeners.error());
   }
-  if (const Result<> agreed = say(ok_line()); !agreed) {
-    return std::unexpected(agreed.error());
-  }
-  Result<std::vector<tcp::Connection>> streams =
-      connects(parameters) ? reach_out(parameters) : take_in(parameters, std::move(*listeners));
-  if (!streams) {
-    return std::unexpected(streams.error());
-  }
+  TRY(say(ok_line()));
+  TRY(std::vector<tcp::Connection> streams,
+      connects(parameters) ? reach_out(parameters) : take_in(parameters, std::move(*listeners)));
   Tally opening;
   if (connects(parameters)) {
-    const Result<net::TcpInfo> info = net::read_tcp_info(streams->front().fd.get());
+    const Result<net::TcpInfo> info = net::read_tcp_info(streams.front().fd.get());
     opening.rtt_ms = info ? info->rtt_ms : std::nullopt;
     opening.mss = info ? std::optional(static_cast<int>(info->mss_bytes)) : std::nullopt;
   }
   const Result<> opened = say(opening_text(parameters, opening, from_.address.text()));
   const Result<std::unique_ptr<tcp::Endpoint>> endpoint =
-      opened ? tcp::Endpoint::make(std::move(*streams),
+      opened ? tcp::Endpoint::make(std::move(streams),
                                    engine_parameters(parameters, options_.limits), options_.root)
              : std::unexpected(opened.error());
   return endpoint ? flow(parameters, **endpoint) : std::unexpected(endpoint.error());
@@ -92,15 +88,12 @@ Result<Tally> ServerTalk::serve_tcp(const Parameters& parameters) {
 // Every data port there will be, on the address that the client found this server on.
 Result<std::vector<sys::Descriptor>> ServerTalk::listen(const Parameters& parameters) const {
   std::vector<sys::Descriptor> listeners;
-  const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
+  TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
   const tcp::Parameters engine = engine_parameters(parameters, options_.limits);
   for (int i = 0; i < parameters.streams && !connects(parameters); ++i) {
     const auto port = static_cast<std::uint16_t>(parameters.data_port + i);
     Result<sys::Descriptor> listener =
-        net::listen({local->address, port}, 1, tcp::socket_options(engine));
+        net::listen({local.address, port}, 1, tcp::socket_options(engine));
     if (!listener) {
       return std::unexpected(listener.error());
     }
@@ -117,15 +110,12 @@ Result<std::vector<tcp::Connection>> ServerTalk::take_in(
   while (streams.size() < listeners.size()) {
     const int listener = listeners[streams.size()].get();
     const Result<> came = net::wait_for(listener, POLLIN, patience, "accept", from_.text());
-    Result<std::optional<sys::Descriptor>> fd =
-        came ? net::accept(listener) : std::unexpected(came.error());
-    if (!fd) {
-      return std::unexpected(fd.error());
-    }
+    TRY(std::optional<sys::Descriptor> fd,
+        came ? net::accept(listener) : std::unexpected(came.error()));
     const Result<net::Endpoint> from =
-        *fd ? net::peer_endpoint((*fd)->get()) : fail(ErrorKind::Io, "", "", "");
+        fd ? net::peer_endpoint(fd->get()) : fail(ErrorKind::Io, "", "", "");
     if (from && from->address == from_.address) {
-      streams.push_back({std::move(**fd), role});
+      streams.push_back({std::move(*fd), role});
     }
   }
   return streams;
@@ -154,7 +144,8 @@ Result<std::vector<tcp::Connection>> ServerTalk::reach_out(const Parameters& par
 }
 
 Result<Tally> ServerTalk::flow(const Parameters& parameters, tcp::Endpoint& endpoint) {
-  const Patience patience = Patience::of(time_of(parameters, options_.limits) + kGrace, stop_);
+  const Patience patience =
+      Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
   Result<> told;
   const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
     if (reports(parameters) && told && interval.role == tcp::Role::Receive) {

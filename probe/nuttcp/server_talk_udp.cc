@@ -7,6 +7,7 @@
 #include "probe/nuttcp/marks.h"
 #include "probe/nuttcp/server_rules.h"
 #include "probe/nuttcp/server_talk.h"
+#include "probe/nuttcp/tick.h"
 
 namespace chokepoint::probe::nuttcp {
 namespace {
@@ -34,16 +35,13 @@ peer::DatagramStream::Loop loop_of(const Parameters& parameters, const control::
 }  // namespace
 
 Result<sys::Descriptor> ServerTalk::open_udp(const Parameters& parameters) const {
-  const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
+  TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
   net::SocketOptions socket;
   if (parameters.traffic_class > 0) {
     socket.dscp = parameters.traffic_class >> 2;
   }
   const std::uint16_t port = server_sends(parameters) ? std::uint16_t{0} : parameters.data_port;
-  return net::bind_udp({local->address, port}, socket);
+  return net::bind_udp({local.address, port}, socket);
 }
 
 // Until both know that the data begins.
@@ -62,7 +60,8 @@ Result<> ServerTalk::meet(int socket, const Parameters& parameters) {
 
 Result<> ServerTalk::flow(const Parameters& parameters, peer::DatagramMeter& meter) const {
   const bool sends = server_sends(parameters);
-  const Patience patience = Patience::of(time_of(parameters, options_.limits) + kGrace, stop_);
+  const Patience patience =
+      Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
   while (!(sends ? meter.sent() : meter.ended())) {
     const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
     meter.tick();

@@ -3,7 +3,7 @@
 #include <poll.h>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "base/net/socket.h"
 #include "probe/path/introduction.h"
 
@@ -15,13 +15,10 @@ using control::Json;
 using control::Message;
 using control::Type;
 using net::Patience;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
-constexpr seconds kGreeting{2};
+constexpr seconds kGreetingTakes{2};
 constexpr seconds kAfterInterrupt{3};
-constexpr milliseconds kSlice{50};
 constexpr std::size_t kLongestToken = 64;
 
 struct Invitation {
@@ -43,13 +40,10 @@ Result<Invitation> ask(Client& client, const Parameters& parameters, int interru
 
 Result<UdpProber> open_flow(Client& client, const Invitation& invitation,
                             const SurveyOptions& options, const sys::Clock& clock) {
-  const Result<net::Endpoint> own = net::local_endpoint(client.channel().descriptor());
-  if (!own) {
-    return std::unexpected(own.error());
-  }
+  TRY(const net::Endpoint own, net::local_endpoint(client.channel().descriptor()));
   Result<sys::Descriptor> socket =
-      introduce(own->address, {.address = client.peer().address, .port = invitation.udp_port},
-                invitation.token, Patience::of(kGreeting, options.origin.interrupt));
+      introduce(own.address, {.address = client.peer().address, .port = invitation.udp_port},
+                invitation.token, Patience::of(kGreetingTakes, options.origin.interrupt));
   if (!socket) {
     return std::unexpected(socket.error());
   }
@@ -88,20 +82,15 @@ Result<Survey> survey_by_tcp(const Client& client, SurveyOptions options, const 
 Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
                                const Patience& patience) {
   while (!patience.over()) {
-    const Result<std::optional<Message>> message = client.channel().poll();
-    if (!message) {
-      return std::unexpected(message.error());
-    }
-    if (*message) {
-      return understand(**message, client.channel().peer());
+    TRY(const std::optional<Message> message, client.channel().poll());
+    if (message) {
+      return understand(*message, client.channel().peer());
     }
     if (flow != nullptr) {
-      if (const auto echoed = flow->collect(kSlice); !echoed) {
-        return std::unexpected(echoed.error());
-      }
+      TRY(flow->collect(kLookForWord));
       continue;
     }
-    const Patience slice = Patience::of(kSlice, interrupt);
+    const Patience slice = Patience::of(kLookForWord, interrupt);
     const Result<> waited = net::wait_for(client.channel().descriptor(), POLLIN, slice, "wait for",
                                           client.channel().peer());
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
@@ -143,21 +132,13 @@ void stop(Client& client) {
 Result<BothEnds> survey_both(Client& client, const Parameters& parameters, const SurveyOptions& own,
                              const sys::Clock& clock, std::int64_t until_ns) {
   const int interrupt = own.origin.interrupt;
-  const Result<Invitation> invitation = ask(client, parameters, interrupt);
-  if (!invitation) {
-    return std::unexpected(invitation.error());
-  }
-  Result<UdpProber> flow = open_flow(client, *invitation, own, clock);
+  TRY(const Invitation invitation, ask(client, parameters, interrupt));
+  Result<UdpProber> flow = open_flow(client, invitation, own, clock);
   BothEnds found{.udp_passes = flow.has_value()};
-  if (const Result<> begun = begin(client, found.udp_passes); !begun) {
-    return std::unexpected(begun.error());
-  }
-  Result<Survey> forward =
-      flow ? survey(*flow, own, clock, until_ns) : survey_by_tcp(client, own, clock, until_ns);
-  if (!forward) {
-    return std::unexpected(forward.error());
-  }
-  found.forward = std::move(*forward);
+  TRY(begin(client, found.udp_passes));
+  TRY(Survey forward,
+      flow ? survey(*flow, own, clock, until_ns) : survey_by_tcp(client, own, clock, until_ns));
+  found.forward = std::move(forward);
   const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock.monotonic_ns(), 0);
   const Patience patience = Patience::of(std::chrono::nanoseconds(left_ns) + kAnswer);
   Result<Survey> reverse = wait_for_report(client, flow ? &*flow : nullptr, interrupt, patience);

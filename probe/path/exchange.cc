@@ -17,7 +17,7 @@ constexpr int kMostHops = 64;
 constexpr int kMostProbes = 10;
 constexpr std::size_t kMostAddresses = 16;
 constexpr std::size_t kLongestText = 64;
-constexpr int kLargestPacket = 65536;
+constexpr int kMostPacketBytes = 65536;
 constexpr double kLongestMs = 600'000;
 constexpr std::int64_t kMostTries = 1000;
 constexpr double kLongestSeconds = 600;
@@ -158,7 +158,7 @@ Json body_of(const MtuFinding& mtu) {
 }
 
 std::optional<int> size_in(Fields& in, const char* name) {
-  const std::optional<std::int64_t> size = in.maybe_integer(name, 0, kLargestPacket);
+  const std::optional<std::int64_t> size = in.maybe_integer(name, 0, kMostPacketBytes);
   return size ? std::optional(static_cast<int>(*size)) : std::nullopt;
 }
 
@@ -186,18 +186,12 @@ Json body_of(const BlackHole& hole) {
 
 Result<BlackHole> black_hole_in(const Json& body) {
   Fields in(body, "black hole");
-  BlackHole hole{.packet_bytes = static_cast<int>(in.integer("packet_bytes", 0, kLargestPacket))};
-  const Result<Hop> behind = hop_in(in.object("first_behind"));
-  if (!behind) {
-    return std::unexpected(behind.error());
-  }
-  hole.first_behind = *behind;
+  BlackHole hole{.packet_bytes = static_cast<int>(in.integer("packet_bytes", 0, kMostPacketBytes))};
+  TRY(const Hop behind, hop_in(in.object("first_behind")));
+  hole.first_behind = behind;
   if (const auto at = body.find("last_before"); at != body.end() && at->is_object()) {
-    const Result<Hop> before = hop_in(*at);
-    if (!before) {
-      return std::unexpected(before.error());
-    }
-    hole.last_before = *before;
+    TRY(const Hop before, hop_in(*at));
+    hole.last_before = before;
   }
   return in.finish(std::move(hole));
 }
@@ -247,24 +241,15 @@ Json body_of(const Survey& survey) {
 
 Result<Survey> survey_in(const Json& body) {
   Fields in(body, "survey");
-  Result<Trace> trace = trace_in(in.object("trace"));
-  if (!trace) {
-    return std::unexpected(trace.error());
-  }
-  Survey survey{.trace = std::move(*trace)};
+  TRY(Trace trace, trace_in(in.object("trace")));
+  Survey survey{.trace = std::move(trace)};
   if (const auto at = body.find("mtu"); at != body.end() && at->is_object()) {
-    const Result<MtuFinding> mtu = mtu_in(*at);
-    if (!mtu) {
-      return std::unexpected(mtu.error());
-    }
-    survey.mtu = *mtu;
+    TRY(const MtuFinding mtu, mtu_in(*at));
+    survey.mtu = mtu;
   }
   if (const auto at = body.find("black_hole"); at != body.end() && at->is_object()) {
-    Result<BlackHole> hole = black_hole_in(*at);
-    if (!hole) {
-      return std::unexpected(hole.error());
-    }
-    survey.black_hole = std::move(*hole);
+    TRY(BlackHole hole, black_hole_in(*at));
+    survey.black_hole = std::move(hole);
   }
   return survey;
 }

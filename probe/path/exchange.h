@@ -11,6 +11,10 @@
 
 namespace chokepoint::probe::path {
 
+// What either end waits for the other's word, and how often it looks for one meanwhile.
+inline constexpr std::chrono::seconds kAnswer{10};
+inline constexpr std::chrono::milliseconds kLookForWord{50};
+
 struct Parameters {
   Protocol protocol = Protocol::Udp;
   std::uint16_t port = 0;  // which the server tries to connect to, with Protocol::Tcp

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/net/resolve.h"
+#include "base/net/address.h"
 #include "base/net/socket.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/late.h"
@@ -46,14 +46,9 @@ Result<net::Address> source_towards(const net::Endpoint& target, const Origin& o
   if (!socket) {
     return std::unexpected(socket.error());
   }
-  if (const Result<> connected = net::connect_udp(socket->get(), target); !connected) {
-    return std::unexpected(connected.error());
-  }
-  const Result<net::Endpoint> source = net::local_endpoint(socket->get());
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  return source->address;
+  TRY(net::connect_udp(socket->get(), target));
+  TRY(const net::Endpoint source, net::local_endpoint(socket->get()));
+  return source.address;
 }
 
 void connect_to(const net::Endpoint& target, const FamilyOptions& options,
@@ -119,12 +114,9 @@ Result<HostFacts> examine(const std::string& host, std::uint16_t port, const Fam
                           const net::Patience& patience) {
   HostFacts facts{.name = host, .only = options.only, .port = port};
   facts.is_address = net::Address::parse(host).has_value();
-  const Result<std::vector<net::Address>> addresses = resolve(host, options.only, patience);
-  if (!addresses) {
-    return std::unexpected(addresses.error());
-  }
-  facts.in_order = *addresses;
-  for (const net::Address& address : *addresses) {
+  TRY(const std::vector<net::Address> addresses, resolve(host, options.only, patience));
+  facts.in_order = addresses;
+  for (const net::Address& address : addresses) {
     FamilyFacts& family = address.family() == net::Family::Ipv4 ? facts.ipv4 : facts.ipv6;
     family.addresses.push_back(address);
   }

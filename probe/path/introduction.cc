@@ -31,9 +31,7 @@ Result<sys::Descriptor> introduce(const net::Address& own, const net::Endpoint& 
   if (!socket) {
     return socket;
   }
-  if (const Result<> connected = net::connect_udp(socket->get(), server); !connected) {
-    return std::unexpected(connected.error());
-  }
+  TRY(net::connect_udp(socket->get(), server));
   const std::string greeting = std::string(kGreeting) + token;
   while (!patience.over()) {
     // A failure is an earlier greeting's; it shows again or passes.
@@ -75,9 +73,7 @@ void Doorman::answer() {
 }
 
 Result<sys::Descriptor> Doorman::release() {
-  if (const Result<> connected = net::connect_udp(socket_.get(), from_); !connected) {
-    return std::unexpected(connected.error());
-  }
+  TRY(net::connect_udp(socket_.get(), from_));
   return std::move(socket_);
 }
 

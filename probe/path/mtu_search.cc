@@ -90,11 +90,8 @@ Result<MtuFinding> search_mtu(MtuProbe& probe, int interface_mtu_bytes, const sy
     if (clock.monotonic_ns() >= until_ns) {
       break;
     }
-    const Result<MtuAnswer> answer = probe.try_size(*size);
-    if (!answer) {
-      return std::unexpected(answer.error());
-    }
-    search.answer(*size, *answer);
+    TRY(const MtuAnswer answer, probe.try_size(*size));
+    search.answer(*size, answer);
   }
   return search.finding();
 }

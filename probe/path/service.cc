@@ -15,12 +15,9 @@ using control::Json;
 using control::Message;
 using control::Session;
 using control::Type;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr seconds kIntroduction{15};
-constexpr milliseconds kSlice{50};
 // For the client to finish after the server has.
 constexpr seconds kDrain{10};
 
@@ -41,15 +38,10 @@ Result<Doorman> post_doorman(Session& session) {
   if (!socket) {
     return std::unexpected(socket.error());
   }
-  const Result<net::Endpoint> local = net::local_endpoint(socket->get());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
+  TRY(const net::Endpoint local, net::local_endpoint(socket->get()));
   const std::string token = control::random_id();
-  const Message ready{Type::Ready, {{"udp_port", local->port}, {"token", token}}};
-  if (const Result<> sent = session.channel().send(ready, session.patience(kAnswer)); !sent) {
-    return std::unexpected(sent.error());
-  }
+  const Message ready{Type::Ready, {{"udp_port", local.port}, {"token", token}}};
+  TRY(session.channel().send(ready, session.patience(kAnswer)));
   return Doorman(std::move(*socket), session.peer().address, token);
 }
 
@@ -62,17 +54,15 @@ Result<> begin(Session& session) {
 Result<bool> wait_for_begin(Session& session, Doorman& doorman) {
   const net::Patience patience = session.patience(kIntroduction);
   while (!patience.over()) {
-    const Result<std::optional<Message>> message = session.channel().poll();
-    if (!message) {
-      return std::unexpected(message.error());
-    }
-    if (*message && (*message)->type == Type::Begin) {
-      control::Fields in((*message)->body, "begin");
+    TRY(const std::optional<Message> message, session.channel().poll());
+    if (message && message->type == Type::Begin) {
+      control::Fields in(message->body, "begin");
       const bool udp = in.boolean("udp");
       return in.finish(udp && doorman.met());
     }
-    const Result<> greeted = net::wait_for(doorman.descriptor(), POLLIN, patience.at_most(kSlice),
-                                           "wait for", session.channel().peer());
+    const Result<> greeted =
+        net::wait_for(doorman.descriptor(), POLLIN, patience.at_most(kLookForWord), "wait for",
+                      session.channel().peer());
     if (greeted) {
       doorman.answer();
     } else if (greeted.error().kind != ErrorKind::Timeout) {
@@ -89,35 +79,26 @@ Result<> report(Session& session, const Survey& survey) {
 // Keeps echoing until the client says Stop, goes, or time is up.
 void echo_until_told(UdpProber& flow, std::chrono::nanoseconds wait) {
   const net::Patience patience = net::Patience::of(wait);
-  while (!patience.over() && flow.collect(kSlice)) {
+  while (!patience.over() && flow.collect(kLookForWord)) {
   }
 }
 
 Result<> survey_together(Session& session, Doorman& doorman, const Parameters& parameters,
                          int interrupt) {
-  Result<sys::Descriptor> socket = doorman.release();
-  if (!socket) {
-    return std::unexpected(socket.error());
-  }
+  TRY(sys::Descriptor socket, doorman.release());
   const sys::Clock& clock = session.surroundings().clock;
-  Result<UdpProber> flow = UdpProber::adopt(std::move(*socket), interrupt, clock);
-  if (!flow) {
-    return std::unexpected(flow.error());
-  }
+  TRY(UdpProber flow, UdpProber::adopt(std::move(socket), interrupt, clock));
   if (const Result<> begun = begin(session); !begun) {
     return begun;
   }
   SurveyOptions options = survey_options(parameters);
   options.origin = {.source = session.local().address, .interrupt = interrupt};
-  const Result<Survey> found =
-      survey(*flow, options, clock, clock.monotonic_ns() + parameters.time.count());
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  if (const Result<> sent = report(session, *found); !sent) {
+  TRY(const Survey found,
+      survey(flow, options, clock, clock.monotonic_ns() + parameters.time.count()));
+  if (const Result<> sent = report(session, found); !sent) {
     return sent;
   }
-  echo_until_told(*flow, parameters.time + kDrain);
+  echo_until_told(flow, parameters.time + kDrain);
   return {};
 }
 
@@ -142,38 +123,20 @@ Result<> survey_alone(Session& session, const Parameters& parameters, int interr
 
 Result<control::Weight> PathService::check(const Json& parameters,
                                            const control::Limits& limits) const {
-  const Result<Parameters> read = parameters_in(parameters);
-  if (!read) {
-    return std::unexpected(read.error());
-  }
-  const Result<> fits = path::check(*read, limits);
+  TRY(const Parameters read, parameters_in(parameters));
+  const Result<> fits = path::check(read, limits);
   return fits ? Result<control::Weight>(control::Weight::Light) : std::unexpected(fits.error());
 }
 
 Result<Json> PathService::serve(Session& session, const Json& body) {
-  const Result<Parameters> parameters = parameters_in(body);
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
-  Result<Doorman> doorman = post_doorman(session);
-  if (!doorman) {
-    return std::unexpected(doorman.error());
-  }
-  const Result<bool> udp = wait_for_begin(session, *doorman);
-  if (!udp) {
-    return std::unexpected(udp.error());
-  }
-  const Result<sys::Descriptor> interrupt = either_of(session);
-  if (!interrupt) {
-    return std::unexpected(interrupt.error());
-  }
-  const Result<> done = *udp ? survey_together(session, *doorman, *parameters, interrupt->get())
-                             : survey_alone(session, *parameters, interrupt->get());
-  if (!done) {
-    return std::unexpected(done.error());
-  }
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(Doorman doorman, post_doorman(session));
+  TRY(const bool udp, wait_for_begin(session, doorman));
+  TRY(const sys::Descriptor interrupt, either_of(session));
+  TRY(udp ? survey_together(session, doorman, parameters, interrupt.get())
+          : survey_alone(session, parameters, interrupt.get()));
   const Result<Message> stop =
-      session.channel().expect(Type::Stop, session.patience(parameters->time + kDrain));
+      session.channel().expect(Type::Stop, session.patience(parameters.time + kDrain));
   return stop ? Result<Json>(Json::object()) : std::unexpected(stop.error());
 }
 

@@ -13,7 +13,7 @@
 //     ◄──────────────────────────── Result {}
 #pragma once
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 
 namespace chokepoint::probe::path {
 

@@ -40,16 +40,10 @@ Result<Trace> trace_by_udp(const Leg& leg) {
 }
 
 Result<> find_mtu(const Leg& leg, const Confirmation& confirmation, Survey& found) {
-  const Result<int> interface_mtu = leg.flow.interface_mtu_bytes();
-  if (!interface_mtu) {
-    return std::unexpected(interface_mtu.error());
-  }
+  TRY(const int interface_mtu, leg.flow.interface_mtu_bytes());
   UdpMtuProbe probe(leg.flow, confirmation, leg.clock);
-  Result<MtuFinding> mtu = search_mtu(probe, *interface_mtu, leg.clock, leg.until_ns);
-  if (!mtu) {
-    return std::unexpected(mtu.error());
-  }
-  found.mtu = *mtu;
+  TRY(MtuFinding mtu, search_mtu(probe, interface_mtu, leg.clock, leg.until_ns));
+  found.mtu = mtu;
   return {};
 }
 
@@ -73,12 +67,8 @@ Result<> find_black_hole(const Leg& leg, Survey& found) {
 }
 
 Result<Survey> make(const Leg& leg, const Confirmation& confirmation) {
-  Result<Trace> traced =
-      leg.options.protocol == Protocol::Tcp ? trace_by_tcp(leg) : trace_by_udp(leg);
-  if (!traced) {
-    return std::unexpected(traced.error());
-  }
-  Survey found{.trace = std::move(*traced)};
+  TRY(Trace traced, leg.options.protocol == Protocol::Tcp ? trace_by_tcp(leg) : trace_by_udp(leg));
+  Survey found{.trace = std::move(traced)};
   Result<> done;
   if (leg.options.search_mtu) {
     done = find_mtu(leg, confirmation, found);

@@ -71,11 +71,8 @@ Result<sys::Descriptor> TcpProber::open(int ttl) const {
 }
 
 Result<> TcpProber::send(const Shot& shot) {
-  Result<sys::Descriptor> fd = open(shot.ttl);
-  if (!fd) {
-    return std::unexpected(fd.error());
-  }
-  const int code = start_connecting(fd->get(), target_);
+  TRY(sys::Descriptor fd, open(shot.ttl));
+  const int code = start_connecting(fd.get(), target_);
   if (code == ECONNREFUSED) {
     pending_.push_back(answer_without_icmp(shot.sequence, code));
     return {};
@@ -83,7 +80,7 @@ Result<> TcpProber::send(const Shot& shot) {
   if (code != 0) {
     return fail(from_errno(code, "connect", target_.text()));
   }
-  sockets_.emplace(shot.sequence, std::move(*fd));
+  sockets_.emplace(shot.sequence, std::move(fd));
   return {};
 }
 

@@ -17,12 +17,9 @@ Result<> send_due(Prober& prober, TracePlan& plan, const sys::Clock& clock) {
 Result<> hear(Prober& prober, TracePlan& plan, const sys::Clock& clock, std::int64_t until_ns) {
   const std::int64_t now_ns = clock.monotonic_ns();
   const std::int64_t wait_ns = std::min(plan.wake_at(now_ns), until_ns) - now_ns;
-  const Result<std::vector<Reply>> replies =
-      prober.collect(std::chrono::nanoseconds(std::max<std::int64_t>(wait_ns, 0)));
-  if (!replies) {
-    return std::unexpected(replies.error());
-  }
-  for (const Reply& reply : *replies) {
+  TRY(const std::vector<Reply> replies,
+      prober.collect(std::chrono::nanoseconds(std::max<std::int64_t>(wait_ns, 0))));
+  for (const Reply& reply : replies) {
     plan.answered(reply, clock.monotonic_ns());
   }
   for (const std::uint32_t sequence : plan.expired(clock.monotonic_ns())) {
@@ -37,9 +34,7 @@ Result<Trace> trace(Prober& prober, const PlanOptions& options, const sys::Clock
                     std::int64_t until_ns) {
   TracePlan plan(options);
   while (!plan.done() && clock.monotonic_ns() < until_ns) {
-    if (const Result<> sent = send_due(prober, plan, clock); !sent) {
-      return std::unexpected(sent.error());
-    }
+    TRY(send_due(prober, plan, clock));
     const Result<> heard = hear(prober, plan, clock, until_ns);
     if (!heard && heard.error().kind == ErrorKind::Interrupted) {
       break;

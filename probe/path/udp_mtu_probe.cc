@@ -38,11 +38,8 @@ Result<MtuAnswer> UdpMtuProbe::try_once(std::uint32_t first, std::chrono::millis
   const std::int64_t until_ns = clock_.monotonic_ns() + nanoseconds(wait);
   for (std::int64_t now_ns = clock_.monotonic_ns(); now_ns < until_ns;
        now_ns = clock_.monotonic_ns()) {
-    const auto replies = prober_.collect(std::chrono::nanoseconds(until_ns - now_ns));
-    if (!replies) {
-      return std::unexpected(replies.error());
-    }
-    for (const Reply& reply : *replies) {
+    TRY(const auto replies, prober_.collect(std::chrono::nanoseconds(until_ns - now_ns)));
+    for (const Reply& reply : replies) {
       if (const std::optional<MtuAnswer> answer = meaning_of(reply, first)) {
         return *answer;
       }
@@ -56,9 +53,7 @@ Result<> UdpMtuProbe::pause() {
   const std::int64_t until_ns = clock_.monotonic_ns() + nanoseconds(confirmation_.pause);
   while (clock_.monotonic_ns() < until_ns) {
     const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock_.monotonic_ns(), 0);
-    if (const auto heard = prober_.collect(std::chrono::nanoseconds(left_ns)); !heard) {
-      return std::unexpected(heard.error());
-    }
+    TRY(prober_.collect(std::chrono::nanoseconds(left_ns)));
   }
   return {};
 }
@@ -69,9 +64,7 @@ Result<MtuAnswer> UdpMtuProbe::try_size(int packet_bytes) {
   Result<MtuAnswer> answer = MtuAnswer{};
   for (int i = 0; i < confirmation_.tries; ++i) {
     if (i > 0) {
-      if (const Result<> paused = pause(); !paused) {
-        return std::unexpected(paused.error());
-      }
+      TRY(pause());
     }
     const bool last = i + 1 == confirmation_.tries;
     answer = try_once(first, last ? confirmation_.last_wait : confirmation_.wait);

@@ -72,9 +72,7 @@ Result<UdpProber> UdpProber::open(const net::Endpoint& target, const Origin& ori
   if (!socket) {
     return std::unexpected(socket.error());
   }
-  if (const Result<> connected = net::connect_udp(socket->get(), target); !connected) {
-    return std::unexpected(connected.error());
-  }
+  TRY(net::connect_udp(socket->get(), target));
   Result<UdpProber> prober = adopt(std::move(*socket), origin.interrupt, clock);
   if (prober) {
     prober->set_packet_bytes(packet_bytes);

@@ -40,23 +40,11 @@ Result<> verify(const gpu::Cuda& gpu, const gpu::Memory& memory, std::uint64_t s
 }
 
 Result<Bench> Bench::make(const gpu::Cuda& gpu, std::uint64_t bytes) {
-  auto in = gpu::Memory::allocate(gpu, bytes);
-  if (!in) {
-    return fail(std::move(in.error()));
-  }
-  auto out = gpu::Memory::allocate(gpu, bytes);
-  if (!out) {
-    return fail(std::move(out.error()));
-  }
-  auto first = gpu::Stream::make(gpu);
-  if (!first) {
-    return fail(std::move(first.error()));
-  }
-  auto second = gpu::Stream::make(gpu);
-  if (!second) {
-    return fail(std::move(second.error()));
-  }
-  return Bench(gpu, std::move(*in), std::move(*out), std::move(*first), std::move(*second));
+  TRY(auto in, gpu::Memory::allocate(gpu, bytes));
+  TRY(auto out, gpu::Memory::allocate(gpu, bytes));
+  TRY(auto first, gpu::Stream::make(gpu));
+  TRY(auto second, gpu::Stream::make(gpu));
+  return Bench(gpu, std::move(in), std::move(out), std::move(first), std::move(second));
 }
 
 // Nothing of an earlier copy may be taken for what arrives now.
@@ -71,11 +59,8 @@ Result<> Bench::once(std::span<const Lane> lanes, const Copied& copied, const Pa
   if (auto done = clear(copied.target); !done) {
     return done;
   }
-  const auto measured = measure(lanes, in_.bytes(), pace);
-  if (!measured) {
-    return fail(measured.error());
-  }
-  rate = *measured;
+  TRY(const auto measured, measure(lanes, in_.bytes(), pace));
+  rate = measured;
   if (copied.from_gpu) {
     note(copied.target, kFromGpu, copied.what, verified);
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/gpu/stream.h"
+#include "base/gpu/cuda.h"
 #include "probe/pcie/outcome.h"
 #include "probe/pcie/pace.h"
 #include "probe/pcie/stopwatch.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/checks/nic_rules.h"
+#include "base/checks/pci_checks.h"
 
 namespace chokepoint::probe::pcie {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/checks/pci_checks.h"
-#include "base/checks/rdma_pci_checks.h"
 #include "probe/host/gpu_checks.h"
 #include "probe/pcie/affinity.h"
 #include "probe/pcie/ceiling.h"

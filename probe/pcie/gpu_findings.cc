@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/host/words.h"
+#include "base/host/kernel_text.h"
 #include "base/sys/pages.h"
 #include "probe/pcie/ceiling.h"
 
@@ -20,9 +20,6 @@ using checks::Status;
 constexpr double kUsualPercent = 75;
 constexpr double kCriticalPercent = 50;
 constexpr double kPercent = 100;
-// What copies gain that go both ways at once, where nothing is in their way: nearly all.
-constexpr double kUsualGain = 1.3;
-constexpr double kCriticalGain = 0.6;
 constexpr double kFarShare = 0.9;
 constexpr double kPageableShare = 0.7;
 

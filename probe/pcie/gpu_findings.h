@@ -15,6 +15,10 @@ struct Thresholds {
   std::optional<double> least_percent = {};  // of the ceiling, as somebody asked for it
 };
 
+// What copies gain that go both ways at once, where nothing is in their way: nearly all.
+inline constexpr double kUsualGain = 1.3;
+inline constexpr double kCriticalGain = 0.6;
+
 // `cpus`: that this process may use.
 void judge_gpu(const Device& device, const GpuOutcome& outcome, const std::vector<int>& cpus,
                const Thresholds& thresholds, checks::Checks& checks);

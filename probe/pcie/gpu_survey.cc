@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/gpu/pinned.h"
-#include "base/host/memory_room.h"
+#include "base/gpu/cuda.h"
+#include "base/host/memory.h"
 #include "probe/pcie/bench.h"
 #include "probe/pcie/link_latch.h"
 
@@ -78,23 +78,14 @@ class GpuSurvey {
     if (pace_.stopped()) {
       return {};
     }
-    const auto source = pin(node);
-    if (!source) {
-      return fail(source.error());
-    }
-    const auto target = pin(node);
-    if (!target) {
-      return fail(target.error());
-    }
-    const auto from = source->bytes().first(pace_.bytes);
-    const auto to = target->bytes().first(pace_.bytes);
+    TRY(const auto source, pin(node));
+    TRY(const auto target, pin(node));
+    const auto from = source.bytes().first(pace_.bytes);
+    const auto to = target.bytes().first(pace_.bytes);
     auto done = bench.copy(from, to, pace_, name, copies, verified_);
     if (done && two_streams && !pace_.stopped()) {
-      const auto rate = bench.two_streams(from, to, pace_);
-      if (!rate) {
-        return fail(rate.error());
-      }
-      outcome_.two_streams_mbps = *rate;
+      TRY(const auto rate, bench.two_streams(from, to, pace_));
+      outcome_.two_streams_mbps = rate;
     }
     return done;
   }
@@ -103,15 +94,9 @@ class GpuSurvey {
     if (pace_.stopped()) {
       return {};
     }
-    const auto source = take(node);
-    if (!source) {
-      return fail(source.error());
-    }
-    const auto target = take(node);
-    if (!target) {
-      return fail(target.error());
-    }
-    return bench.copy(source->bytes().first(pace_.bytes), target->bytes().first(pace_.bytes), pace_,
+    TRY(const auto source, take(node));
+    TRY(const auto target, take(node));
+    return bench.copy(source.bytes().first(pace_.bytes), target.bytes().first(pace_.bytes), pace_,
                       "pageable memory", outcome_.pageable, verified_);
   }
 

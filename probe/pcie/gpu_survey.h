@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/gpu/cuda.h"
-#include "base/host/nvml_link.h"
+#include "base/host/nvml.h"
 #include "base/sys/root.h"
 #include "probe/pcie/host_memory.h"
 #include "probe/pcie/outcome.h"

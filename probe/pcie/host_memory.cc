@@ -5,7 +5,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/host/words.h"
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::probe::pcie {
 namespace {

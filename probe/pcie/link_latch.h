@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "base/host/nvml_link.h"
+#include "base/host/nvml.h"
 #include "base/sys/root.h"
 #include "probe/pcie/outcome.h"
 

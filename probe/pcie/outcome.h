@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/host/pci.h"
-#include "base/host/pci_link.h"
 
 namespace chokepoint::probe::pcie {
 

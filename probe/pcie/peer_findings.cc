@@ -15,8 +15,6 @@ constexpr std::string_view kLook =
     "nvidia-smi topo -p2p r; lspci -vvv | grep ACSCtl; cat /proc/cmdline";
 // Of what the slower of both slots carries.
 constexpr double kLeastShare = 0.6;
-constexpr double kLeastGain = 1.3;
-constexpr double kCriticalGain = 0.6;
 
 Check begin(const PeerOutcome& outcome) {
   return {.id = "pcie.peers",
@@ -46,16 +44,16 @@ Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) 
   check.found = fmt::format("{} there, {} back, {} both ways", format_gigabytes(there),
                             format_gigabytes(back), format_gigabytes(both));
   const double slower = std::min(there, back);
-  const bool is_slow = both < std::max(there, back) * kLeastGain ||
+  const bool is_slow = both < std::max(there, back) * kUsualGain ||
                        (ceiling_mbps && slower < *ceiling_mbps * kLeastShare);
   if (is_slow && spends_its_time_on_beginning(outcome.bytes, check)) {
     return check;
   }
-  if (both < std::max(there, back) * kLeastGain) {
+  if (both < std::max(there, back) * kUsualGain) {
     check.status =
         both < std::max(there, back) * kCriticalGain ? Status::Critical : Status::Warning;
     check.wanted =
-        fmt::format("{} or more both ways", format_gigabytes(std::max(there, back) * kLeastGain));
+        fmt::format("{} or more both ways", format_gigabytes(std::max(there, back) * kUsualGain));
     check.why =
         "traffic between GPUs goes up to the processor and down again (ACS, an IOMMU): 101 "
         "GB/s both ways were seen to become 7";

@@ -88,11 +88,8 @@ class Pair {
     if (auto done = clear(); !done) {
       return done;
     }
-    const auto measured = measure(lanes, one_.out().bytes(), pace_);
-    if (!measured) {
-      return fail(measured.error());
-    }
-    rate = *measured;
+    TRY(const auto measured, measure(lanes, one_.out().bytes(), pace_));
+    rate = measured;
     return {};
   }
 

@@ -37,17 +37,11 @@ class Copying {
 class Batch {
  public:
   static Result<Batch> make(std::span<const Lane> lanes) {
-    auto start = gpu::Event::make(lanes.front().stream->gpu());
-    if (!start) {
-      return fail(std::move(start.error()));
-    }
-    Batch batch(lanes, std::move(*start));
+    TRY(auto start, gpu::Event::make(lanes.front().stream->gpu()));
+    Batch batch(lanes, std::move(start));
     for (const Lane& lane : lanes) {
-      auto end = gpu::Event::make(lane.stream->gpu());
-      if (!end) {
-        return fail(std::move(end.error()));
-      }
-      batch.ends_.push_back(std::move(*end));
+      TRY(auto end, gpu::Event::make(lane.stream->gpu()));
+      batch.ends_.push_back(std::move(end));
     }
     return batch;
   }
@@ -86,9 +80,7 @@ class Batch {
   Result<double> finish() {
     double longest = 0;
     for (const gpu::Event& end : ends_) {
-      if (auto done = end.finish(); !done) {
-        return fail(std::move(done.error()));
-      }
+      TRY(end.finish());
       const auto taken = end.milliseconds_since(start_);
       if (!taken) {
         return taken;
@@ -124,12 +116,9 @@ Plan plan_of(std::chrono::nanoseconds time, double copy_ms) {
 }  // namespace
 
 Result<double> measure(std::span<const Lane> lanes, std::uint64_t bytes, const Pace& pace) {
-  auto batch = Batch::make(lanes);
-  if (!batch) {
-    return fail(std::move(batch.error()));
-  }
+  TRY(auto batch, Batch::make(lanes));
   const Copying copying(pace.copying);
-  const auto warm = batch->run(kWarmUps);
+  const auto warm = batch.run(kWarmUps);
   if (!warm) {
     return warm;
   }
@@ -139,7 +128,7 @@ Result<double> measure(std::span<const Lane> lanes, std::uint64_t bytes, const P
     if (pace.stopped()) {
       return stopped();
     }
-    const auto taken = batch->run(plan.copies);
+    const auto taken = batch.run(plan.copies);
     if (!taken) {
       return taken;
     }

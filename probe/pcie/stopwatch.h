@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "base/gpu/stream.h"
+#include "base/gpu/cuda.h"
 #include "probe/pcie/pace.h"
 
 namespace chokepoint::probe::pcie {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/host/gpu_state.h"
+#include "base/host/gpu.h"
 #include "probe/pcie/peer_survey.h"
 
 namespace chokepoint::probe::pcie {

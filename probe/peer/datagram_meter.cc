@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kInterval = 1'000'000'000;
 constexpr std::int64_t kThreadsEnd = 2'000'000'000;
-constexpr std::chrono::milliseconds kLook{5};
+constexpr std::chrono::milliseconds kLookForEnd{5};
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -123,7 +123,7 @@ void DatagramMeter::end() {
   stop(Role::Receive);
   const std::int64_t until = tcp::monotonic_ns() + kThreadsEnd;
   while (!(sent() && ended()) && tcp::monotonic_ns() < until) {
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kLookForEnd);
   }
   if (!over_) {
     over_ = true;

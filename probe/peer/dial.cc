@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "base/net/resolve.h"
+#include "base/net/address.h"
 #include "base/net/socket.h"
 #include "base/sys/late.h"
 
@@ -57,12 +57,9 @@ Error with_advice(Error error, const net::Endpoint& peer, const std::string& ser
 Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> family,
                      const net::SocketOptions& options, const std::string& server,
                      const Patience& patience) {
-  const Result<std::vector<net::Address>> addresses = resolve(host.host, family, patience);
-  if (!addresses) {
-    return std::unexpected(addresses.error());
-  }
+  TRY(const std::vector<net::Address> addresses, resolve(host.host, family, patience));
   std::optional<Error> first;
-  for (const net::Address& address : *addresses) {
+  for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, host.port};
     Result<sys::Descriptor> fd = net::connect(peer, options, patience.at_most(kOneAddress));
     if (fd) {

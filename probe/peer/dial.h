@@ -7,7 +7,7 @@
 
 #include "base/net/address.h"
 #include "base/net/patience.h"
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 

@@ -14,7 +14,7 @@ namespace {
 
 using net::Patience;
 
-constexpr std::chrono::milliseconds kLook{500};
+constexpr std::chrono::milliseconds kLookForLate{500};
 // A machine without descriptors left would otherwise turn in circles.
 constexpr std::chrono::milliseconds kRest{50};
 
@@ -35,7 +35,8 @@ std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listen
 Result<> Door::run(int stop) {
   while (true) {
     std::vector<pollfd> all = watched(stop, listeners_, visitors_);
-    if (poll(all.data(), all.size(), static_cast<int>(kLook.count())) < 0 && errno != EINTR) {
+    if (poll(all.data(), all.size(), static_cast<int>(kLookForLate.count())) < 0 &&
+        errno != EINTR) {
       return fail(from_errno(errno, "wait for clients", "listening sockets"));
     }
     if (all[0].revents != 0) {

@@ -41,10 +41,7 @@ Result<Visitor> WaitingRoom::next(const net::Patience& patience) {
         return first;
       }
     }
-    const Result<> heard = net::wait_for(bell_.get(), POLLIN, patience, "wait for", "a client");
-    if (!heard) {
-      return std::unexpected(heard.error());
-    }
+    TRY(net::wait_for(bell_.get(), POLLIN, patience, "wait for", "a client"));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <poll.h>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 
 namespace chokepoint::probe::serve {
 namespace {
@@ -57,12 +57,9 @@ Result<Service*> service_for(const Services& services, const std::string& kind) 
 
 // Still there and waiting, as far as the connection tells.
 Result<> still_waiting(Session& session) {
-  const Result<std::optional<Message>> said = session.channel().poll();
-  if (!said) {
-    return std::unexpected(said.error());
-  }
-  return *said ? fail(ErrorKind::Interrupted, "wait", session.channel().peer(), "it gave up")
-               : Result<>{};
+  TRY(const std::optional<Message> said, session.channel().poll());
+  return said ? fail(ErrorKind::Interrupted, "wait", session.channel().peer(), "it gave up")
+              : Result<>{};
 }
 
 Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& turn) {
@@ -93,26 +90,18 @@ Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& 
 
 Result<Json> perform(Session& session, const Services& services, Turnstile& turnstile,
                      const Asked& asked) {
-  const Result<Service*> service = service_for(services, asked.kind);
-  if (!service) {
-    return std::unexpected(service.error());
-  }
-  const Result<control::Weight> weight = (*service)->check(asked.parameters, session.limits());
-  if (!weight) {
-    return std::unexpected(weight.error());
-  }
-  if (*weight == control::Weight::None) {
-    return (*service)->serve(session, asked.parameters);
+  TRY(Service * service, service_for(services, asked.kind));
+  TRY(const control::Weight weight, service->check(asked.parameters, session.limits()));
+  if (weight == control::Weight::None) {
+    return service->serve(session, asked.parameters);
   }
   Turnstile::Turn turn(turnstile,
-                       {.weight = *weight,
+                       {.weight = weight,
                         .share = asked.share,
                         .who = fmt::format("{} by {}", asked.kind, session.peer().address.text()),
                         .owner = session.client().host});
-  if (const Result<> came = wait_for_turn(session, turnstile, turn); !came) {
-    return std::unexpected(came.error());
-  }
-  return (*service)->serve(session, asked.parameters);
+  TRY(wait_for_turn(session, turnstile, turn));
+  return service->serve(session, asked.parameters);
 }
 
 // Whether the conversation goes on.

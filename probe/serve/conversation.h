@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/control/session.h"
-#include "base/control/turnstile.h"
 #include "probe/serve/server.h"
 
 namespace chokepoint::probe::serve {

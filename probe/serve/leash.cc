@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 #include "base/net/patience.h"
 
 namespace chokepoint::probe::serve {
@@ -52,36 +52,32 @@ Result<std::string> read_leash(int input, int interrupt) {
   std::string line;
   while (true) {
     const Result<> waited = net::wait_for(input, POLLIN, patience, kOperation, kSubject);
-    const Result<bool> is_whole =
-        waited ? read_letter(input, line) : std::unexpected(waited.error());
-    if (!is_whole) {
-      return std::unexpected(is_whole.error());
-    }
-    if (*is_whole) {
+    TRY(const bool is_whole, waited ? read_letter(input, line) : std::unexpected(waited.error()));
+    if (is_whole) {
       return control::key_text_in(line, kSubject);
     }
   }
 }
 
-Result<std::unique_ptr<Leash>> Leash::hold(int input, int interrupt) {
+Result<std::unique_ptr<StdinLifetime>> StdinLifetime::hold(int input, int interrupt) {
   sys::Descriptor over(eventfd(0, EFD_CLOEXEC));
   sys::Descriptor dropped(eventfd(0, EFD_CLOEXEC));
   if (!over || !dropped) {
     return fail(from_errno(errno, "watch", kSubject));
   }
   signal(SIGPIPE, SIG_IGN);
-  std::unique_ptr<Leash> leash(new Leash(std::move(over), std::move(dropped)));
+  std::unique_ptr<StdinLifetime> leash(new StdinLifetime(std::move(over), std::move(dropped)));
   leash->thread_ =
       std::thread([held = leash.get(), input, interrupt] { held->watch(input, interrupt); });
   return leash;
 }
 
-Leash::~Leash() {
+StdinLifetime::~StdinLifetime() {
   write_one(dropped_.get());
   thread_.join();
 }
 
-void Leash::watch(int input, int interrupt) const {
+void StdinLifetime::watch(int input, int interrupt) const {
   std::array<pollfd, 3> watched{
       {{input, POLLIN, 0}, {interrupt, POLLIN, 0}, {dropped_.get(), POLLIN, 0}}};
   do {

@@ -16,20 +16,20 @@ namespace chokepoint::probe::serve {
 Result<std::string> read_leash(int input, int interrupt);
 
 // Watches the input on a thread of its own; what still comes there is read and thrown away.
-class Leash {
+class StdinLifetime {
  public:
   // Also ends by `interrupt`. Both descriptors outlive it. From here on a write to whoever has gone
   // is an error, no signal: they may have been standard error's reader, too.
-  static Result<std::unique_ptr<Leash>> hold(int input, int interrupt);
-  Leash(const Leash&) = delete;
-  Leash& operator=(const Leash&) = delete;
-  ~Leash();
+  static Result<std::unique_ptr<StdinLifetime>> hold(int input, int interrupt);
+  StdinLifetime(const StdinLifetime&) = delete;
+  StdinLifetime& operator=(const StdinLifetime&) = delete;
+  ~StdinLifetime();
 
   // Readable once the server shall end.
   int over() const { return over_.get(); }
 
  private:
-  Leash(sys::Descriptor over, sys::Descriptor dropped)
+  StdinLifetime(sys::Descriptor over, sys::Descriptor dropped)
       : over_(std::move(over)), dropped_(std::move(dropped)) {}
   void watch(int input, int interrupt) const;
 

@@ -39,20 +39,14 @@ Result<> Server::enter(sys::Descriptor& fd, control::ServerHandshake& handshake)
                 fmt::format("the server has its {} clients", options_.most_clients),
                 "try again later, or start it with a larger --max-clients");
   }
-  const Result<net::Endpoint> peer = net::peer_endpoint(fd.get());
-  if (!peer) {
-    return std::unexpected(peer.error());
-  }
+  TRY(const net::Endpoint peer, net::peer_endpoint(fd.get()));
   const std::string id = control::random_id();
   const control::Message admitted =
-      handshake.admit(id, peer->address.unmapped().text(), surroundings_.limits);
-  Result<std::unique_ptr<control::Session>> session =
-      control::Session::make(std::move(fd), id, handshake, surroundings_);
-  if (!session) {
-    return std::unexpected(session.error());
-  }
+      handshake.admit(id, peer.address.unmapped().text(), surroundings_.limits);
+  TRY(std::unique_ptr<control::Session> session,
+      control::Session::make(std::move(fd), id, handshake, surroundings_));
   Guest& guest = guests_.emplace_back();
-  guest.session = std::move(*session);
+  guest.session = std::move(session);
   guest.thread = std::thread([this, &guest, admitted] {
     if (guest.session->channel().send(admitted, guest.session->patience(kAdmission))) {
       converse(*guest.session, services_, turnstile_, log_);

@@ -18,9 +18,7 @@
 #include <vector>
 
 #include "base/control/door.h"
-#include "base/control/service.h"
 #include "base/control/session.h"
-#include "base/control/turnstile.h"
 
 namespace chokepoint::probe::serve {
 

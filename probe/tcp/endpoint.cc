@@ -25,20 +25,17 @@ StreamPlan plan_of(const Parameters& parameters, Role role, int index,
 }
 
 // Kept of a test that lasts longer than anybody thought: the rest is in the sums all the same.
-constexpr std::size_t kMostIntervals = 80'000;
+constexpr std::size_t kMostIntervalsKept = 80'000;
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> Endpoint::make(std::vector<Connection> connections,
                                                  const Parameters& parameters,
                                                  const sys::Root& root) {
-  Result<Payload> payload = Payload::make();
-  if (!payload) {
-    return std::unexpected(payload.error());
-  }
-  std::unique_ptr<Endpoint> endpoint(new Endpoint(parameters, std::move(*payload), root));
+  TRY(Payload payload, Payload::make());
+  std::unique_ptr<Endpoint> endpoint(new Endpoint(parameters, std::move(payload), root));
   const std::vector<int> cpus =
       connections.empty() ? std::vector<int>() : cpus_near(connections.front().fd.get(), root);
   for (Connection& connection : connections) {
@@ -87,7 +84,7 @@ void Endpoint::tick(const OnInterval& on_interval) {
 void Endpoint::end_interval(std::int64_t now_ns, const OnInterval& on_interval) {
   for (const Role role : {Role::Send, Role::Receive}) {
     if (const std::optional<IntervalMeasure> measured = interval(role, now_ns)) {
-      if (intervals_.size() < kMostIntervals) {
+      if (intervals_.size() < kMostIntervalsKept) {
         intervals_.push_back(*measured);
       }
       on_interval(*measured);
@@ -122,8 +119,8 @@ std::optional<IntervalMeasure> Endpoint::interval(Role role, std::int64_t now_ns
   if (!sum || (sum->bytes == 0 && end_ns <= interval_began_ns_)) {
     return std::nullopt;
   }
-  sum->start_s = seconds(interval_began_ns_ - begun_ns_);
-  sum->end_s = seconds(std::min(end_ns, now_ns) - begun_ns_);
+  sum->start_s = in_seconds(interval_began_ns_ - begun_ns_);
+  sum->end_s = in_seconds(std::min(end_ns, now_ns) - begun_ns_);
   if (rtt_count > 0) {
     sum->rtt_ms = rtt_sum / rtt_count;
   }

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/host/cpu_time.h"
+#include "base/host/cpu.h"
 #include "base/sys/root.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"

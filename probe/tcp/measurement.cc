@@ -11,7 +11,7 @@ using control::Json;
 using control::list_in;
 using control::or_null;
 
-constexpr double kLongest = 1e8;  // seconds
+constexpr double kLongestMeasured = 1e8;  // seconds
 constexpr double kMostPercent = 1e6;
 constexpr std::int64_t kMost = INT64_MAX;
 constexpr std::size_t kLongestText = 256;
@@ -34,11 +34,11 @@ Json whole_body(const math::Distribution& rtt) {
 Result<math::Distribution> distribution_in(const Json& body) {
   Fields in(body, "distribution");
   return in.finish(
-      math::Distribution{.min = in.number("min", 0, kLongest),
-                         .median = in.number("median", 0, kLongest),
-                         .p99 = in.number("p99", 0, kLongest),
-                         .max = in.number("max", 0, kLongest),
-                         .mean = in.number("mean", 0, kLongest),
+      math::Distribution{.min = in.number("min", 0, kLongestMeasured),
+                         .median = in.number("median", 0, kLongestMeasured),
+                         .p99 = in.number("p99", 0, kLongestMeasured),
+                         .max = in.number("max", 0, kLongestMeasured),
+                         .mean = in.number("mean", 0, kLongestMeasured),
                          .count = static_cast<std::uint64_t>(in.integer("count", 0, kMost))});
 }
 
@@ -90,11 +90,11 @@ Result<StreamMeasure> stream_in(const Json& body) {
   stream.index = static_cast<int>(in.integer("index", 0, 1'000'000));
   stream.total_bytes = static_cast<std::uint64_t>(in.integer("total_bytes", 0, kMost));
   stream.bytes = static_cast<std::uint64_t>(in.integer("bytes", 0, kMost));
-  stream.start_s = in.number("start_s", 0, kLongest);
-  stream.end_s = in.number("end_s", 0, kLongest);
+  stream.start_s = in.number("start_s", 0, kLongestMeasured);
+  stream.end_s = in.number("end_s", 0, kLongestMeasured);
   stream.retransmits = as_unsigned(in.maybe_integer("retransmits", 0, kMost));
   stream.max_cwnd_bytes = as_unsigned(in.maybe_integer("max_cwnd_bytes", 0, kMost));
-  stream.min_rtt_ms = in.maybe_number("min_rtt_ms", 0, kLongest);
+  stream.min_rtt_ms = in.maybe_number("min_rtt_ms", 0, kLongestMeasured);
   stream.mss_bytes = in.maybe_integer("mss_bytes", 0, kMost);
   stream.congestion = in.text("congestion", kLongestText);
   stream.send_window_bytes = as_unsigned(in.maybe_integer("send_window_bytes", 0, kMost));
@@ -144,12 +144,12 @@ Json body_of(const IntervalMeasure& interval) {
 Result<IntervalMeasure> interval_in(const Json& body) {
   Fields in(body, "interval");
   IntervalMeasure interval{.role = role_in(in)};
-  interval.start_s = in.number("start_s", 0, kLongest);
-  interval.end_s = in.number("end_s", 0, kLongest);
+  interval.start_s = in.number("start_s", 0, kLongestMeasured);
+  interval.end_s = in.number("end_s", 0, kLongestMeasured);
   interval.bytes = static_cast<std::uint64_t>(in.integer("bytes", 0, kMost));
   interval.retransmits = as_unsigned(in.maybe_integer("retransmits", 0, kMost));
   interval.cwnd_bytes = as_unsigned(in.maybe_integer("cwnd_bytes", 0, kMost));
-  interval.rtt_ms = in.maybe_number("rtt_ms", 0, kLongest);
+  interval.rtt_ms = in.maybe_number("rtt_ms", 0, kLongestMeasured);
   return in.finish(interval);
 }
 
@@ -165,21 +165,12 @@ Json body_of(const Half& half) {
 }
 
 Result<Half> half_in(const Json& body) {
-  Result<std::vector<StreamMeasure>> streams = list_in<StreamMeasure>(body, "streams", stream_in);
-  if (!streams) {
-    return std::unexpected(streams.error());
-  }
-  Result<std::vector<IntervalMeasure>> intervals =
-      list_in<IntervalMeasure>(body, "intervals", interval_in);
-  if (!intervals) {
-    return std::unexpected(intervals.error());
-  }
+  TRY(std::vector<StreamMeasure> streams, list_in<StreamMeasure>(body, "streams", stream_in));
+  TRY(std::vector<IntervalMeasure> intervals,
+      list_in<IntervalMeasure>(body, "intervals", interval_in));
   Fields in(body, "result");
-  const Result<HostMeasure> host = host_in(in.object("host"));
-  if (!host) {
-    return std::unexpected(host.error());
-  }
-  return Half{.streams = std::move(*streams), .intervals = std::move(*intervals), .host = *host};
+  TRY(const HostMeasure host, host_in(in.object("host")));
+  return Half{.streams = std::move(streams), .intervals = std::move(intervals), .host = host};
 }
 
 }  // namespace chokepoint::probe::tcp

@@ -13,7 +13,7 @@ using control::or_null;
 using std::chrono::nanoseconds;
 
 constexpr std::int64_t kMostStreams = 1024;
-constexpr std::int64_t kLongest = std::int64_t{86'400'000'000'000} * 30;
+constexpr std::int64_t kLongestTestNs = std::int64_t{86'400'000'000'000} * 30;
 constexpr std::int64_t kShortestInterval = 10'000'000;
 constexpr std::int64_t kMostIntervals = 36'000;
 constexpr std::size_t kLongestName = 15;  // TCP_CA_NAME_MAX with its end
@@ -42,18 +42,15 @@ Json body_of(const Parameters& parameters) {
 
 Result<Parameters> parameters_in(const Json& body) {
   control::Fields in(body, "tcp request");
-  const Result<Direction> direction = control::direction_named(in.text("direction", kLongestName));
-  if (!direction) {
-    return std::unexpected(direction.error());
-  }
-  Parameters parameters{.direction = *direction};
+  TRY(const Direction direction, control::direction_named(in.text("direction", kLongestName)));
+  Parameters parameters{.direction = direction};
   parameters.streams = static_cast<int>(in.integer("streams", 1, kMostStreams));
-  parameters.time = nanoseconds(in.integer("time_ns", 1, kLongest));
+  parameters.time = nanoseconds(in.integer("time_ns", 1, kLongestTestNs));
   if (const auto bytes = in.maybe_integer("bytes", 1, INT64_MAX)) {
     parameters.bytes = static_cast<std::uint64_t>(*bytes);
   }
-  parameters.omit = nanoseconds(in.integer("omit_ns", 0, kLongest));
-  parameters.interval = nanoseconds(in.integer("interval_ns", kShortestInterval, kLongest));
+  parameters.omit = nanoseconds(in.integer("omit_ns", 0, kLongestTestNs));
+  parameters.interval = nanoseconds(in.integer("interval_ns", kShortestInterval, kLongestTestNs));
   parameters.congestion = in.text("congestion", kLongestName);
   parameters.mss = as_int(in.maybe_integer("mss", 88, 32767));
   parameters.window = as_int(in.maybe_integer("window", 1024, INT32_MAX));

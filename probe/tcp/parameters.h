@@ -8,10 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/control/direction.h"
 #include "base/control/limits.h"
 #include "base/control/message.h"
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::tcp {

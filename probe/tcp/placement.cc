@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/host/words.h"
+#include "base/host/kernel_text.h"
 #include "base/net/rtnetlink.h"
 #include "base/net/socket.h"
 

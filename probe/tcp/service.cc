@@ -2,9 +2,10 @@
 
 #include <poll.h>
 
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "probe/tcp/endpoint.h"
 #include "probe/tcp/parameters.h"
+#include "probe/tcp/patience.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
@@ -15,10 +16,7 @@ using control::Session;
 using control::Type;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr seconds kAttach{15};
-// What the slowest path may take to deliver the rest of a test.
-constexpr seconds kDrain{40};
 
 Result<std::vector<Connection>> take_connections(Session& session, const Parameters& parameters) {
   const int count = connections(parameters);
@@ -28,18 +26,11 @@ Result<std::vector<Connection>> take_connections(Session& session, const Paramet
       !sent) {
     return std::unexpected(sent.error());
   }
-  Result<std::vector<sys::Descriptor>> streams = session.streams(session.patience(kAttach));
-  if (!streams) {
-    return std::unexpected(streams.error());
-  }
+  TRY(std::vector<sys::Descriptor> streams, session.streams(session.patience(kAttach)));
   std::vector<Connection> taken;
   for (int i = 0; i < count; ++i) {
-    sys::Descriptor& fd = (*streams)[static_cast<std::size_t>(i)];
-    const Result<> set =
-        net::apply(socket_options(parameters), fd.get(), session.peer().address.family());
-    if (!set) {
-      return std::unexpected(set.error());
-    }
+    sys::Descriptor& fd = streams[static_cast<std::size_t>(i)];
+    TRY(net::apply(socket_options(parameters), fd.get(), session.peer().address.family()));
     taken.push_back({std::move(fd), is_upstream(parameters, i) ? Role::Receive : Role::Send});
   }
   return taken;
@@ -79,11 +70,8 @@ class Run {
   }
 
   Result<> hear() {
-    const Result<std::optional<Message>> message = session_.channel().poll();
-    if (!message) {
-      return std::unexpected(message.error());
-    }
-    if (*message && (*message)->type == Type::Stop) {
+    TRY(const std::optional<Message> message, session_.channel().poll());
+    if (message && message->type == Type::Stop) {
       endpoint_.stop();
     }
     return {};
@@ -108,35 +96,23 @@ class Run {
 
 Result<control::Weight> TcpService::check(const Json& parameters,
                                           const control::Limits& limits) const {
-  const Result<Parameters> read = parameters_in(parameters);
-  if (!read) {
-    return std::unexpected(read.error());
-  }
-  const Result<> fits = tcp::check(*read, limits);
+  TRY(const Parameters read, parameters_in(parameters));
+  const Result<> fits = tcp::check(read, limits);
   return fits ? Result<control::Weight>(control::Weight::Heavy) : std::unexpected(fits.error());
 }
 
 Result<Json> TcpService::serve(Session& session, const Json& body) {
-  const Result<Parameters> parameters = parameters_in(body);
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
-  Result<std::vector<Connection>> taken = take_connections(session, *parameters);
-  if (!taken) {
-    return std::unexpected(taken.error());
-  }
-  const Result<std::unique_ptr<Endpoint>> endpoint =
-      Endpoint::make(std::move(*taken), *parameters, session.surroundings().root);
-  if (!endpoint) {
-    return std::unexpected(endpoint.error());
-  }
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(std::vector<Connection> taken, take_connections(session, parameters));
+  TRY(const std::unique_ptr<Endpoint> endpoint,
+      Endpoint::make(std::move(taken), parameters, session.surroundings().root));
   if (const Result<> sent =
           session.channel().send({Type::Begin, Json::object()}, session.patience(kAnswer));
       !sent) {
     return std::unexpected(sent.error());
   }
-  const Result<> ran = Run(session, **endpoint, *parameters).to_the_end();
-  return ran ? Result<Json>(body_of((*endpoint)->half())) : std::unexpected(ran.error());
+  const Result<> ran = Run(session, *endpoint, parameters).to_the_end();
+  return ran ? Result<Json>(body_of(endpoint->half())) : std::unexpected(ran.error());
 }
 
 }  // namespace chokepoint::probe::tcp

@@ -11,7 +11,7 @@
 //     ◄─────────── Result {the server's half}
 #pragma once
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 
 namespace chokepoint::probe::tcp {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 
 namespace chokepoint::probe::tcp {
 namespace {

@@ -18,7 +18,7 @@ constexpr std::size_t kReceiveChunk = std::size_t{4} << 20;
 // the calls cost more than the data.
 constexpr std::int64_t kChunkTakes = 5'000'000;
 // How long what was sent may take to arrive once the sender is done.
-constexpr std::int64_t kDrain = 30'000'000'000;
+constexpr std::int64_t kArrivesWithinNs = 30'000'000'000;
 
 bool retry(int code) { return code == EAGAIN || code == EINTR; }
 
@@ -49,7 +49,7 @@ void finish_data(StreamCounters& counters, std::int64_t now) {
 // The peer closes when it has everything.
 void await_close(int fd, StreamCounters& counters) {
   shutdown(fd, SHUT_WR);
-  const std::int64_t until = monotonic_ns() + kDrain;
+  const std::int64_t until = monotonic_ns() + kArrivesWithinNs;
   char byte = 0;
   while (true) {
     const ssize_t got = recv(fd, &byte, 1, 0);

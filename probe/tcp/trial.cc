@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "probe/tcp/endpoint.h"
+#include "probe/tcp/patience.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
@@ -15,11 +16,8 @@ using control::Message;
 using control::Type;
 using net::Patience;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr std::chrono::hours kQueue{1};
-constexpr seconds kDrain{40};
 // An interrupted test still collects what both ends measured, but nobody who gave up waits long.
 constexpr milliseconds kAfterInterrupt{3000};
 
@@ -27,11 +25,8 @@ Result<std::vector<Connection>> open_connections(Client& client, const Parameter
                                                  const Patience& patience) {
   std::vector<Connection> opened;
   for (int i = 0; i < connections(parameters); ++i) {
-    Result<sys::Descriptor> fd = client.attach(i, socket_options(parameters), patience);
-    if (!fd) {
-      return std::unexpected(fd.error());
-    }
-    opened.push_back({std::move(*fd), is_upstream(parameters, i) ? Role::Send : Role::Receive});
+    TRY(sys::Descriptor fd, client.attach(i, socket_options(parameters), patience));
+    opened.push_back({std::move(fd), is_upstream(parameters, i) ? Role::Send : Role::Receive});
   }
   return opened;
 }
@@ -93,14 +88,11 @@ class Conductor {
 
   Result<> hear() {
     while (true) {
-      const Result<std::optional<Message>> message = client_.channel().poll();
+      TRY(const std::optional<Message> message, client_.channel().poll());
       if (!message) {
-        return std::unexpected(message.error());
-      }
-      if (!*message) {
         return {};
       }
-      if (const Result<> understood = understand(**message); !understood) {
+      if (const Result<> understood = understand(*message); !understood) {
         return understood;
       }
     }
@@ -116,11 +108,8 @@ class Conductor {
         return interval ? Result<>{} : std::unexpected(interval.error());
       }
       case Type::Result: {
-        Result<Half> half = half_in(message.body);
-        if (!half) {
-          return std::unexpected(half.error());
-        }
-        server_ = std::move(*half);
+        TRY(Half half, half_in(message.body));
+        server_ = std::move(half);
         return {};
       }
       case Type::Failed:
@@ -144,25 +133,13 @@ class Conductor {
 
 Result<Trial> run(Client& client, const Parameters& parameters, const sys::Root& root,
                   int interrupt, const Watcher& watcher, const control::Waiting& waiting) {
-  const Result<Json> ready =
-      client.request("tcp", body_of(parameters), Patience::of(kQueue, interrupt), waiting);
-  if (!ready) {
-    return std::unexpected(ready.error());
-  }
+  TRY(client.request("tcp", body_of(parameters), Patience::of(kQueue, interrupt), waiting));
   const Patience patience = Patience::of(kAnswer, interrupt);
-  Result<std::vector<Connection>> opened = open_connections(client, parameters, patience);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
-  const Result<std::unique_ptr<Endpoint>> endpoint =
-      Endpoint::make(std::move(*opened), parameters, root);
-  if (!endpoint) {
-    return std::unexpected(endpoint.error());
-  }
-  if (const Result<Message> begin = client.channel().expect(Type::Begin, patience); !begin) {
-    return std::unexpected(begin.error());
-  }
-  Result<Trial> trial = Conductor(client, **endpoint, parameters, interrupt, watcher).conduct();
+  TRY(std::vector<Connection> opened, open_connections(client, parameters, patience));
+  TRY(const std::unique_ptr<Endpoint> endpoint,
+      Endpoint::make(std::move(opened), parameters, root));
+  TRY(client.channel().expect(Type::Begin, patience));
+  Result<Trial> trial = Conductor(client, *endpoint, parameters, interrupt, watcher).conduct();
   if (trial) {
     trial->parameters = parameters;
   }

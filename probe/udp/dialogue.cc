@@ -3,7 +3,7 @@
 #include <poll.h>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 
 namespace chokepoint::probe::udp {
 namespace {
@@ -78,11 +78,8 @@ Result<> Dialogue::hear(const Message& message) {
 }
 
 Result<> Dialogue::hear_stop(const Message& message) {
-  const Result<std::vector<std::uint64_t>> sent = numbers_in(message.body);
-  if (!sent) {
-    return std::unexpected(sent.error());
-  }
-  if (heard_ || !threads_.expect(*sent)) {
+  TRY(const std::vector<std::uint64_t> sent, numbers_in(message.body));
+  if (heard_ || !threads_.expect(sent)) {
     return fail(ErrorKind::Malformed, "udp", channel_.peer(), "it told of other flows than asked");
   }
   heard_ = true;
@@ -94,11 +91,8 @@ Result<> Dialogue::hear_stop(const Message& message) {
 
 Result<> Dialogue::hear_report(const Message& message) {
   if (message.type == Type::Note) {
-    Result<SideReport> report = side_report_in(message.body);
-    if (!report) {
-      return std::unexpected(report.error());
-    }
-    peer_report_ = std::move(*report);
+    TRY(SideReport report, side_report_in(message.body));
+    peer_report_ = std::move(report);
     return {};
   }
   Fields in(message.body, "udp report");

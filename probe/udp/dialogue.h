@@ -13,6 +13,7 @@
 // Drives the run's threads from the thread that has the channel. Borrows both.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -20,6 +21,11 @@
 #include "probe/udp/run_threads.h"
 
 namespace chokepoint::probe::udp {
+
+// What either end waits for the other's word.
+inline constexpr std::chrono::seconds kAnswer{10};
+// Beyond the run's own time: the last packets, and both ends' words about them.
+inline constexpr std::chrono::seconds kWindUp{15};
 
 class Dialogue {
  public:

@@ -23,9 +23,7 @@ Result<sys::Descriptor> open_flow(const net::Address& local, const net::SocketOp
     return fd;
   }
   room_bytes = std::max(room_bytes, ask_for_room(fd->get(), kRoomBytes));
-  if (const Result<> ready = prepare_receiving(fd->get()); !ready) {
-    return std::unexpected(ready.error());
-  }
+  TRY(prepare_receiving(fd->get()));
   return fd;
 }
 

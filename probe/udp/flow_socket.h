@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/net/address.h"
-#include "base/net/socket_options.h"
+#include "base/net/socket.h"
 #include "probe/udp/flow.h"
 
 namespace chokepoint::probe::udp {

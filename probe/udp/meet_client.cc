@@ -46,12 +46,9 @@ Result<Place> open_place(const control::Session& session, std::int64_t& room_byt
   if (!fd) {
     return std::unexpected(fd.error());
   }
-  const Result<net::Endpoint> local = net::local_endpoint(fd->get());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
+  TRY(const net::Endpoint local, net::local_endpoint(fd->get()));
   place.fd = std::move(*fd);
-  place.port = local->port;
+  place.port = local.port;
   return place;
 }
 
@@ -71,11 +68,8 @@ class Meeting {
  private:
   Result<> open() {
     for (int flow = 0; flow < flows_of(parameters_); ++flow) {
-      Result<Place> place = open_place(session_, room_bytes_);
-      if (!place) {
-        return std::unexpected(place.error());
-      }
-      places_.push_back(std::move(*place));
+      TRY(Place place, open_place(session_, room_bytes_));
+      places_.push_back(std::move(place));
     }
     return {};
   }
@@ -91,12 +85,9 @@ class Meeting {
   // Greets whoever knocks, until the client tells what it was greeted with.
   Result<> await_proofs() {
     while (true) {
-      const Result<std::optional<Message>> said = session_.channel().poll();
-      if (!said) {
-        return std::unexpected(said.error());
-      }
-      if (*said) {
-        return check_proofs(**said);
+      TRY(const std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return check_proofs(*said);
       }
       greet_all();
       if (const Result<> waited = wait(); !waited) {

@@ -17,45 +17,42 @@ using control::Type;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kMeeting{4};
+constexpr seconds kMeetingTakes{4};
 constexpr milliseconds kKnockAgain{200};
 constexpr std::size_t kHexDigits = 64;
 
 // One flow's place at the server, as its Ready tells.
-struct Place {
+struct ServerPlace {
   std::uint16_t port = 0;
   Secret secret = {};
 };
 
-Result<Place> place_in(const Json& body) {
+Result<ServerPlace> server_place_in(const Json& body) {
   control::Fields in(body, "udp flow");
   const auto port = static_cast<std::uint16_t>(in.integer("port", 1, UINT16_MAX));
   const std::optional<control::Mac> secret = control::from_hex(in.text("secret", kHexDigits));
   if (!secret) {
     return fail(ErrorKind::Malformed, "read message", "udp flow 'secret'", "wanted 64 digits");
   }
-  return in.finish(Place{.port = port, .secret = *secret});
+  return in.finish(ServerPlace{.port = port, .secret = *secret});
 }
 
-Result<std::vector<Place>> places_in(const Json& ready, int flows) {
+Result<std::vector<ServerPlace>> server_places_in(const Json& ready, int flows) {
   const auto list = ready.find("flows");
   if (list == ready.end() || !list->is_array() || list->size() != static_cast<std::size_t>(flows)) {
     return fail(ErrorKind::Malformed, "read message", "udp ready 'flows'", "wanted one a flow");
   }
-  std::vector<Place> places;
+  std::vector<ServerPlace> places;
   for (const Json& each : *list) {
-    const Result<Place> place = place_in(each);
-    if (!place) {
-      return std::unexpected(place.error());
-    }
-    places.push_back(*place);
+    TRY(const ServerPlace place, server_place_in(each));
+    places.push_back(place);
   }
   return places;
 }
 
 // Until the Welcome comes; the secret in it.
-Result<Secret> knock(int fd, const PacketHead& hello, const Place& place, const net::Endpoint& peer,
-                     const net::Patience& patience) {
+Result<Secret> knock(int fd, const PacketHead& hello, const ServerPlace& place,
+                     const net::Endpoint& peer, const net::Patience& patience) {
   while (!patience.over()) {
     send_exchange(fd, secret_packet(hello, place.secret));
     const net::Patience once = patience.at_most(kKnockAgain);
@@ -81,14 +78,9 @@ Result<Secret> knock(int fd, const PacketHead& hello, const Place& place, const 
 
 Result<Flow> open_one(const net::Endpoint& own, const net::Endpoint& peer,
                       const net::SocketOptions& options, std::int64_t& room_bytes) {
-  Result<sys::Descriptor> fd = open_flow(own.address, options, room_bytes);
-  if (!fd) {
-    return std::unexpected(fd.error());
-  }
-  if (const Result<> bound = bind_flow_to(fd->get(), peer); !bound) {
-    return std::unexpected(bound.error());
-  }
-  return Flow{.fd = std::move(*fd)};
+  TRY(sys::Descriptor fd, open_flow(own.address, options, room_bytes));
+  TRY(bind_flow_to(fd.get(), peer));
+  return Flow{.fd = std::move(fd)};
 }
 
 Result<> prove(control::Client& client, Json proofs, const net::Patience& patience) {
@@ -104,10 +96,10 @@ Result<> prove(control::Client& client, Json proofs, const net::Patience& patien
 
 Result<Flows> meet_server(control::Client& client, const Parameters& parameters, const Json& ready,
                           const net::SocketOptions& options, const net::Patience& patience) {
-  const net::Patience meeting = patience.at_most(kMeeting);
+  const net::Patience meeting = patience.at_most(kMeetingTakes);
   control::Fields in(ready, "udp ready");
   const Result<std::int64_t> test = in.finish(in.integer("test", 0, INT64_MAX));
-  const Result<std::vector<Place>> places = places_in(ready, flows_of(parameters));
+  const Result<std::vector<ServerPlace>> places = server_places_in(ready, flows_of(parameters));
   const Result<net::Endpoint> own = net::local_endpoint(client.channel().descriptor());
   if (!test || !places || !own) {
     return std::unexpected(!test ? test.error() : !places ? places.error() : own.error());
@@ -116,19 +108,13 @@ Result<Flows> meet_server(control::Client& client, const Parameters& parameters,
   Json proofs = Json::array();
   for (std::size_t i = 0; i < places->size(); ++i) {
     const net::Endpoint peer{.address = client.peer().address, .port = (*places)[i].port};
-    Result<Flow> flow = open_one(*own, peer, options, flows.room_bytes);
-    if (!flow) {
-      return std::unexpected(flow.error());
-    }
-    flow->stream = static_cast<std::uint8_t>(i);
-    flow->sends = is_upstream(parameters, static_cast<int>(i));
-    const PacketHead hello{.kind = PacketKind::Hello, .stream = flow->stream, .test = flows.test};
-    const Result<Secret> proof = knock(flow->fd.get(), hello, (*places)[i], peer, meeting);
-    if (!proof) {
-      return std::unexpected(proof.error());
-    }
-    proofs.push_back(control::to_hex(*proof));
-    flows.flows.push_back(std::move(*flow));
+    TRY(Flow flow, open_one(*own, peer, options, flows.room_bytes));
+    flow.stream = static_cast<std::uint8_t>(i);
+    flow.sends = is_upstream(parameters, static_cast<int>(i));
+    const PacketHead hello{.kind = PacketKind::Hello, .stream = flow.stream, .test = flows.test};
+    TRY(const Secret proof, knock(flow.fd.get(), hello, (*places)[i], peer, meeting));
+    proofs.push_back(control::to_hex(proof));
+    flows.flows.push_back(std::move(flow));
   }
   const Result<> proved = prove(client, std::move(proofs), meeting);
   return proved ? Result<Flows>(std::move(flows)) : std::unexpected(proved.error());

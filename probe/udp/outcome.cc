@@ -5,7 +5,9 @@
 namespace chokepoint::probe::udp {
 namespace {
 
-double mbps(double bytes, double seconds) { return seconds > 0 ? bytes * 8 / seconds / 1e6 : 0; }
+double mbps(double bytes, double duration_s) {
+  return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
+}
 
 StreamOutcome stream_of(const SentFlow& sent, const ReceivedFlow& received) {
   StreamOutcome stream{.sent = sent, .received = received};

@@ -23,7 +23,7 @@
 #include <optional>
 #include <span>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 
 namespace chokepoint::probe::udp {
 

@@ -53,11 +53,8 @@ Json body_of(const Parameters& parameters) {
 
 Result<Parameters> parameters_in(const Json& body) {
   control::Fields in(body, "udp request");
-  const Result<Direction> direction = control::direction_named(in.text("direction", kLongestName));
-  if (!direction) {
-    return std::unexpected(direction.error());
-  }
-  return in.finish(Parameters{.direction = *direction,
+  TRY(const Direction direction, control::direction_named(in.text("direction", kLongestName)));
+  return in.finish(Parameters{.direction = direction,
                               .streams = static_cast<int>(in.integer("streams", 1, kMostStreams)),
                               .time = nanoseconds(in.integer("time_ns", 1, kLongest)),
                               .bits_per_s = in.maybe_number("rate_bits_per_s", 0, kMostRate),
@@ -89,10 +86,7 @@ Json body_for_peer(const RunPlan& plan) {
 
 Result<RunPlan> run_plan_in(const Json& body) {
   control::Fields in(body, "udp run");
-  const Result<std::optional<ClockOffset>> clock = clock_in(body);
-  if (!clock) {
-    return std::unexpected(clock.error());
-  }
+  TRY(const std::optional<ClockOffset> clock, clock_in(body));
   return in.finish(RunPlan{
       .run = static_cast<std::uint16_t>(in.integer("run", 1, UINT16_MAX)),
       .packet_bytes =
@@ -100,7 +94,7 @@ Result<RunPlan> run_plan_in(const Json& body) {
       .bits_per_s = in.number("rate_bits_per_s", 0, kMostRate),
       .time = nanoseconds(in.integer("time_ns", 1, kLongest)),
       .interval = nanoseconds(in.integer("interval_ns", kShortestInterval, kLongest)),
-      .peer_clock = *clock});
+      .peer_clock = clock});
 }
 
 Result<> check(const RunPlan& plan, const Parameters& parameters, const control::Limits& limits) {

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/control/direction.h"
 #include "base/control/limits.h"
 #include "base/control/message.h"
 #include "base/sys/error.h"

@@ -45,11 +45,8 @@ Result<> receive_stream(int fd, FlowMeter& meter, const ReceiveEnd& end,
   Ending ending(end);
   meter.begin(queue_drops(fd).value_or(0));
   do {
-    const Result<std::size_t> messages = inbox.receive();
-    if (!messages) {
-      return std::unexpected(messages.error());
-    }
-    for (std::size_t i = 0; i < *messages; ++i) {
+    TRY(const std::size_t messages, inbox.receive());
+    for (std::size_t i = 0; i < messages; ++i) {
       meter.add(inbox.message(i));
     }
     publish(meter, progress);

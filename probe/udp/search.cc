@@ -19,13 +19,13 @@ constexpr double kBeyondStalls = 0.2;
 constexpr int kMostTrials = 80;
 // What arrives in a short trial is this much less than what was offered by chance alone.
 constexpr double kKeepsUp = 0.985;
-constexpr double kOffered = 0.99;
+constexpr double kOfferedInTrial = 0.99;
 
 TrialEnd judge_steady(const Trial& trial, double most_loss) {
   if (trial.loss > most_loss) {
     return trial.loss_in_queue > trial.loss / 2 ? TrialEnd::ReceiverQueue : TrialEnd::Loss;
   }
-  if (trial.offered_bits_per_s < kOffered * trial.bits_per_s) {
+  if (trial.offered_bits_per_s < kOfferedInTrial * trial.bits_per_s) {
     return TrialEnd::Sender;
   }
   return trial.delivered_bits_per_s < kKeepsUp * trial.offered_bits_per_s ? TrialEnd::FillsQueue

@@ -18,10 +18,7 @@ using control::Type;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr seconds kBetweenRuns{30};
-// Beyond the run's own time: the last packets, and both ends' words about them.
-constexpr seconds kWindUp{15};
 // A search runs many times before the run that counts.
 constexpr int kMostTimes = 4;
 
@@ -32,16 +29,11 @@ class Host {
 
   Result<Json> until_stopped() {
     while (true) {
-      const Result<Message> message = next_message();
-      if (!message) {
-        return std::unexpected(message.error());
-      }
-      if (message->type == Type::Stop) {
+      TRY(const Message message, next_message());
+      if (message.type == Type::Stop) {
         return Json::object();
       }
-      if (const Result<> ran = begin(*message); !ran) {
-        return std::unexpected(ran.error());
-      }
+      TRY(begin(message));
     }
   }
 
@@ -60,12 +52,9 @@ class Host {
       if (watched[1].revents != 0) {
         answer_pings(flows_.flows.front().fd.get(), flows_.test);
       }
-      Result<std::optional<Message>> said = session_.channel().poll();
-      if (!said) {
-        return std::unexpected(said.error());
-      }
-      if (*said) {
-        return std::move(**said);
+      TRY(std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return std::move(*said);
       }
     }
     return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
@@ -77,16 +66,13 @@ class Host {
       return fail(ErrorKind::Malformed, "udp", session_.channel().peer(),
                   std::string(control::name_of(message.type)) + " came where a run was expected");
     }
-    const Result<RunPlan> plan = run_plan_in(message.body);
-    if (!plan) {
-      return std::unexpected(plan.error());
-    }
-    Result<> fits = check(*plan, parameters_, session_.limits());
-    if (fits && spent_ + plan->time > kMostTimes * parameters_.time + kBetweenRuns) {
+    TRY(const RunPlan plan, run_plan_in(message.body));
+    Result<> fits = check(plan, parameters_, session_.limits());
+    if (fits && spent_ + plan.time > kMostTimes * parameters_.time + kBetweenRuns) {
       fits = fail(ErrorKind::Usage, "udp run", "time", "all of it is used up");
     }
-    spent_ += plan->time;
-    return fits ? run(*plan) : fits;
+    spent_ += plan.time;
+    return fits ? run(plan) : fits;
   }
 
   Result<> run(const RunPlan& plan) {
@@ -144,15 +130,9 @@ Result<control::Weight> UdpService::check(const Json& parameters,
 }
 
 Result<Json> UdpService::serve(Session& session, const Json& body) {
-  const Result<Parameters> parameters = parameters_in(body);
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
-  Result<Flows> flows = meet_client(session, *parameters);
-  if (!flows) {
-    return std::unexpected(flows.error());
-  }
-  return Host(session, *parameters, std::move(*flows)).until_stopped();
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(Flows flows, meet_client(session, parameters));
+  return Host(session, parameters, std::move(flows)).until_stopped();
 }
 
 }  // namespace chokepoint::probe::udp

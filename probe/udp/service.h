@@ -2,7 +2,7 @@
 // thread, and the flows on threads of their own that end before it returns.
 #pragma once
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 
 namespace chokepoint::probe::udp {
 

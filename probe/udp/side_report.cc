@@ -55,10 +55,7 @@ Json sent_body(const SentFlow& flow) {
 
 Result<SentFlow> sent_in(const Json& body) {
   Fields in(body, "sent flow");
-  const Result<std::optional<Burst>> burst = burst_in(body);
-  if (!burst) {
-    return std::unexpected(burst.error());
-  }
+  TRY(const std::optional<Burst> burst, burst_in(body));
   return in.finish(SentFlow{.packets = count_in(in, "packets"),
                             .bytes = count_in(in, "bytes"),
                             .duration_s = in.number("duration_s", 0, kMostNumber),
@@ -66,7 +63,7 @@ Result<SentFlow> sent_in(const Json& body) {
                             .dropped_here = count_in(in, "dropped_here"),
                             .blocked_s = in.number("blocked_s", 0, kMostNumber),
                             .segmented = in.boolean("segmented"),
-                            .burst = *burst,
+                            .burst = burst,
                             .error = in.text("error", kLongestText)});
 }
 
@@ -101,11 +98,7 @@ Json received_body(const ReceivedFlow& flow) {
 
 Result<ReceivedFlow> received_in(const Json& body) {
   Fields in(body, "received flow");
-  Result<std::vector<FlowInterval>> intervals =
-      list_in<FlowInterval>(body, "intervals", interval_in);
-  if (!intervals) {
-    return std::unexpected(intervals.error());
-  }
+  TRY(std::vector<FlowInterval> intervals, list_in<FlowInterval>(body, "intervals", interval_in));
   return in.finish(ReceivedFlow{.counts = {.received = count_in(in, "received"),
                                            .duplicates = count_in(in, "duplicates"),
                                            .out_of_order = count_in(in, "out_of_order"),
@@ -116,7 +109,7 @@ Result<ReceivedFlow> received_in(const Json& body) {
                                 .ignored = count_in(in, "ignored"),
                                 .bytes_per_s = in.maybe_number("bytes_per_s", 0, kMostNumber),
                                 .jitter_ms = in.maybe_number("jitter_ms", 0, kMostNumber),
-                                .intervals = std::move(*intervals)});
+                                .intervals = std::move(intervals)});
 }
 
 Json delay_body(const math::Distribution& delay) {
@@ -172,21 +165,12 @@ Json body_of(const SideReport& report) {
 
 Result<SideReport> side_report_in(const Json& body) {
   Fields in(body, "udp report");
-  Result<std::vector<SentFlow>> sent = list_in<SentFlow>(body, "sent", sent_in);
-  if (!sent) {
-    return std::unexpected(sent.error());
-  }
-  Result<std::vector<ReceivedFlow>> received = list_in<ReceivedFlow>(body, "received", received_in);
-  if (!received) {
-    return std::unexpected(received.error());
-  }
-  const Result<math::Distribution> delay = delay_in(in.object("delay_ms"));
-  if (!delay) {
-    return std::unexpected(delay.error());
-  }
-  return in.finish(SideReport{.sent = std::move(*sent),
-                              .received = std::move(*received),
-                              .delay_ms = *delay,
+  TRY(std::vector<SentFlow> sent, list_in<SentFlow>(body, "sent", sent_in));
+  TRY(std::vector<ReceivedFlow> received, list_in<ReceivedFlow>(body, "received", received_in));
+  TRY(const math::Distribution delay, delay_in(in.object("delay_ms")));
+  return in.finish(SideReport{.sent = std::move(sent),
+                              .received = std::move(received),
+                              .delay_ms = delay,
                               .room_bytes = in.integer("room_bytes", 0, kMost)});
 }
 

@@ -16,9 +16,7 @@ using control::Type;
 using net::Patience;
 using std::chrono::seconds;
 
-constexpr seconds kAnswer{10};
 constexpr seconds kLongestQueue{3600};
-constexpr seconds kWindUp{15};
 
 double seconds_since(Patience::Clock::time_point start) {
   return std::chrono::duration<double>(Patience::Clock::now() - start).count();
@@ -69,17 +67,11 @@ class Watched {
 Result<Test> Test::open(control::Client& client, const Parameters& parameters,
                         const net::SocketOptions& options, int interrupt,
                         const control::Waiting& waiting) {
-  const Result<Json> ready =
-      client.request("udp", body_of(parameters), Patience::of(kLongestQueue, interrupt), waiting);
-  if (!ready) {
-    return std::unexpected(ready.error());
-  }
-  Result<Flows> flows =
-      meet_server(client, parameters, *ready, options, Patience::of(kAnswer, interrupt));
-  if (!flows) {
-    return std::unexpected(flows.error());
-  }
-  return Test(client, std::move(*flows), interrupt);
+  TRY(const Json ready,
+      client.request("udp", body_of(parameters), Patience::of(kLongestQueue, interrupt), waiting));
+  TRY(Flows flows,
+      meet_server(client, parameters, ready, options, Patience::of(kAnswer, interrupt)));
+  return Test(client, std::move(flows), interrupt);
 }
 
 std::size_t Test::usual_packet_bytes() const {
@@ -105,27 +97,19 @@ Result<> Test::begin(const RunPlan& plan, RunThreads& threads) {
   if (!asked) {
     return asked;
   }
-  const Result<Message> begun = client_->channel().expect(Type::Begin, patience);
-  if (!begun) {
-    return std::unexpected(begun.error());
-  }
+  TRY(client_->channel().expect(Type::Begin, patience));
   threads.send();
   return {};
 }
 
 Result<RunResult> Test::run(const RunPlan& plan, const Watch& watch) {
   RunThreads threads(flows_, plan);
-  if (const Result<> begun = begin(plan, threads); !begun) {
-    return std::unexpected(begun.error());
-  }
+  TRY(begin(plan, threads));
   Dialogue dialogue(client_->channel(), threads, plan);
-  const Result<bool> interrupted =
-      Watched(dialogue, threads, watch).to_the_end(Patience::of(plan.time + kWindUp, interrupt_));
-  if (!interrupted) {
-    return std::unexpected(interrupted.error());
-  }
+  TRY(const bool interrupted,
+      Watched(dialogue, threads, watch).to_the_end(Patience::of(plan.time + kWindUp, interrupt_)));
   return RunResult{
-      .own = threads.report(), .peer = *dialogue.peer_report(), .interrupted = *interrupted};
+      .own = threads.report(), .peer = *dialogue.peer_report(), .interrupted = interrupted};
 }
 
 Result<> Test::close() {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMega = 1e6;
 constexpr double kPercent = 100;
-constexpr double kOffered = 0.985;
+constexpr double kOfferedAsAsked = 0.985;
 
 std::string rate(double mbps) { return math::format_rate(mbps * kMega); }
 
@@ -120,7 +120,7 @@ Verdict judge(const Outcome& outcome, const Circumstances& how) {
   if (outcome.loss() > how.most_loss) {
     return lossy(outcome, how);
   }
-  if (outcome.offered_mbps * kMega < kOffered * how.asked_bits_per_s) {
+  if (outcome.offered_mbps * kMega < kOfferedAsAsked * how.asked_bits_per_s) {
     return short_of(outcome, how);
   }
   if (how.searched) {

@@ -8,6 +8,8 @@
 
 namespace chokepoint::rdma {
 
+inline constexpr double kNsPerUs = 1000;
+
 struct Figures {
   std::uint64_t messages = 0;  // of both directions
   double duration_s = 0;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "base/cli/utf8.h"
-#include "base/sys/host_name.h"
+#include "base/cli/text.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "rdma/commands/figures.h"
 #include "rdma/commands/test_page.h"
@@ -124,17 +124,11 @@ Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
     return std::unexpected(signals.error());
   }
   cli::Json document = cli::document(context, "chokepoint.rdma/1");
-  Result<control::Client> client = control::connect(peer_, context, signals->descriptor());
-  if (!client) {
-    return std::unexpected(client.error());
-  }
-  const Result<Trial> trial = measure(*client, *wanted, *wish, signals->descriptor(), context);
-  if (!trial) {
-    return std::unexpected(trial.error());
-  }
-  client->bye();
-  document["peer"] = control::peer_body(peer_, *client);
-  return show(*trial, client->admittance().server.host, std::move(document), context);
+  TRY(control::Client client, control::connect(peer_, context, signals->descriptor()));
+  TRY(const Trial trial, measure(client, *wanted, *wish, signals->descriptor(), context));
+  client.bye();
+  document["peer"] = control::peer_body(peer_, client);
+  return show(trial, client.admittance().server.host, std::move(document), context);
 }
 
 std::vector<std::string> RdmaTestCommand::missed(const Trial& trial) const {
@@ -177,9 +171,7 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
                    : trial.parameters.operation == verbs::Operation::Read ? "receive"
                                                                           : "send",
       .document = document};
-  if (const Result<> kept = baseline::keep(baseline_, finding, context); !kept) {
-    return std::unexpected(kept.error());
-  }
+  TRY(baseline::keep(baseline_, finding, context));
   if (trial.failure) {
     return fail(*trial.failure);
   }

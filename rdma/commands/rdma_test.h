@@ -7,7 +7,7 @@
 
 #include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "base/control/peer_flags.h"
+#include "base/control/client.h"
 #include "rdma/commands/test_flags.h"
 #include "rdma/session/service.h"
 #include "rdma/session/trial.h"

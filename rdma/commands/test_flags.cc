@@ -196,12 +196,9 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
 }
 
 Result<Parameters> parameters_of(const TestFlags& test, Verb verb) {
-  const Result<Metric> metric = metric_of(test.metric);
-  if (!metric) {
-    return std::unexpected(metric.error());
-  }
-  Parameters parameters{.operation = operation_of(test, verb), .metric = *metric};
-  const Result<std::vector<std::uint32_t>> sizes = sizes_of(test, verb, *metric);
+  TRY(const Metric metric, metric_of(test.metric));
+  Parameters parameters{.operation = operation_of(test, verb), .metric = metric};
+  const Result<std::vector<std::uint32_t>> sizes = sizes_of(test, verb, metric);
   const Result<session::Memory> memory = session::memory_named(test.memory);
   const Result<session::Memory> peer_memory = session::memory_named(test.peer_memory);
   const Result<PortWish> server = device_named(test.peer_device, "--peer-device");

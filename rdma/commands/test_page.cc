@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/cli/table.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "base/math/units.h"
 #include "rdma/commands/figures.h"
 
@@ -19,7 +19,6 @@ using session::Round;
 using session::SideFacts;
 using session::Trial;
 
-constexpr double kMicro = 1000;  // ns
 constexpr double kBelievable = 102;
 
 std::string size_text(std::uint32_t bytes) {
@@ -44,7 +43,7 @@ std::string count_text(const std::optional<double>& count) {
   return count ? fmt::format("{:.0f}", *count) : "not measured";
 }
 
-std::string micro_text(double nanoseconds) { return fmt::format("{:.2f}", nanoseconds / kMicro); }
+std::string micro_text(double ns) { return fmt::format("{:.2f}", ns / kNsPerUs); }
 
 std::string port_text(const SideFacts& side) {
   const std::string port = fmt::format("{} port {}", side.device, side.port);

@@ -14,18 +14,16 @@ using session::Round;
 using session::SideFacts;
 using session::Trial;
 
-constexpr double kMicro = 1000;  // ns
-
 Json latency_body(const std::optional<math::Histogram>& latency) {
   if (!latency || latency->count() == 0) {
     return {};
   }
-  return {{"min", static_cast<double>(latency->min()) / kMicro},
-          {"median", latency->quantile(0.5) / kMicro},
-          {"p99", latency->quantile(0.99) / kMicro},
-          {"p999", latency->quantile(0.999) / kMicro},
-          {"max", static_cast<double>(latency->max()) / kMicro},
-          {"mean", latency->mean() / kMicro},
+  return {{"min", static_cast<double>(latency->min()) / kNsPerUs},
+          {"median", latency->quantile(0.5) / kNsPerUs},
+          {"p99", latency->quantile(0.99) / kNsPerUs},
+          {"p999", latency->quantile(0.999) / kNsPerUs},
+          {"max", static_cast<double>(latency->max()) / kNsPerUs},
+          {"mean", latency->mean() / kNsPerUs},
           {"count", latency->count()}};
 }
 

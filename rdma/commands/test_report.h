@@ -1,7 +1,7 @@
 // chokepoint.rdma/1. Values in, a document out.
 #pragma once
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "rdma/fabric/judgement.h"
 #include "rdma/session/trial.h"
 

@@ -1,4 +1,4 @@
-#include "base/checks/page.h"
+#include "base/checks/check.h"
 #include "base/checks/rdma_checks.h"
 #include "rdma/devices/listing.h"
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/checks/locked_memory.h"
+#include "base/checks/pci_checks.h"
 #include "base/checks/rdma_checks.h"
-#include "base/checks/rdma_pci_checks.h"
 
 namespace chokepoint::rdma::devices {
 namespace {

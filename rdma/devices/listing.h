@@ -7,7 +7,7 @@
 
 #include "base/checks/check.h"
 #include "base/cli/context.h"
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/host/network.h"
 #include "base/host/process.h"
 #include "base/host/rdma.h"

@@ -1,14 +1,12 @@
-#include "base/checks/page.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "base/checks/nic_rules.h"
+#include "base/checks/check.h"
+#include "base/checks/pci_checks.h"
 #include "base/checks/rdma_checks.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/cli/utf8.h"
 #include "rdma/devices/listing.h"
 
 namespace chokepoint::rdma::devices {

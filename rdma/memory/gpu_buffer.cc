@@ -99,23 +99,13 @@ Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurroundings& host, std::
     driver.error().next_step += ", or test with host memory";
     return fail(std::move(driver.error()));
   }
-  auto cuda = gpu::Cuda::open(std::move(*driver), options.gpu);
-  if (!cuda) {
-    return fail(std::move(cuda.error()));
-  }
+  TRY(auto cuda, gpu::Cuda::open(std::move(*driver), options.gpu));
   const std::uint64_t whole =
       (std::max<std::uint64_t>(bytes, 1) + kGpuPage - 1) / kGpuPage * kGpuPage;
-  auto memory = gpu::Memory::allocate(**cuda, whole);
-  if (!memory) {
-    return fail(std::move(memory.error()));
-  }
-  (*cuda)->synchronise_copies(memory->address());
-  auto dmabuf = choose(host.root, *memory, bytes, options.path);
-  if (!dmabuf) {
-    return fail(std::move(dmabuf.error()));
-  }
-  return std::make_unique<GpuBuffer>(std::move(*cuda), std::move(*memory), bytes,
-                                     std::move(*dmabuf));
+  TRY(auto memory, gpu::Memory::allocate(*cuda, whole));
+  cuda->synchronise_copies(memory.address());
+  TRY(auto dmabuf, choose(host.root, memory, bytes, options.path));
+  return std::make_unique<GpuBuffer>(std::move(cuda), std::move(memory), bytes, std::move(dmabuf));
 }
 
 Result<std::unique_ptr<Buffer>> gpu_buffer(std::uint64_t bytes, const GpuOptions& options) {

@@ -16,7 +16,7 @@ Result<Outcome> stream(const Side& side, const Plan& plan, const Layout& layout,
 Result<Outcome> catch_all(const Side& side, const Plan& plan, const Layout& layout,
                           Verifier* verifier) {
   return verbs::visit_endpoint(side.endpoint, [&](auto& endpoint) {
-    return Catch(endpoint, side, plan, layout, verifier).run();
+    return BandwidthReceiver(endpoint, side, plan, layout, verifier).run();
   });
 }
 

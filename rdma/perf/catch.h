@@ -10,10 +10,10 @@
 namespace chokepoint::rdma::perf {
 
 template <class Endpoint>
-class Catch {
+class BandwidthReceiver {
  public:
-  Catch(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
-        Verifier* verifier)
+  BandwidthReceiver(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
+                    Verifier* verifier)
       : endpoint_(endpoint),
         plan_(plan),
         layout_(layout),
@@ -42,11 +42,8 @@ class Catch {
       if (!pulse_.due()) {
         continue;
       }
-      const auto go_on = look(pulse_.read());
+      TRY(const auto go_on, look(pulse_.read()));
       if (!go_on) {
-        return fail(go_on.error());
-      }
-      if (!*go_on) {
         break;
       }
     }
@@ -84,7 +81,7 @@ class Catch {
   const Plan& plan_;
   const Layout& layout_;
   Receiver<Endpoint> receiver_;
-  Vigil vigil_;
+  StopPoller vigil_;
   Meter meter_;
   Pulse pulse_;
   std::uint64_t warm_;

@@ -26,9 +26,7 @@ Result<std::span<std::byte>> Content::at(std::uint64_t offset) {
   if (std::byte* host = buffer_.host(); host != nullptr) {
     return std::span(host + offset, bytes_);
   }
-  if (auto read = buffer_.read(offset, copy_); !read) {
-    return fail(std::move(read.error()));
-  }
+  TRY(buffer_.read(offset, copy_));
   return std::span(copy_);
 }
 
@@ -39,18 +37,15 @@ Result<bool> Content::holds(std::uint64_t offset, MessageNumber number) {
 
 Result<std::optional<std::uint64_t>> Content::find(std::uint64_t offset, MessageNumber number,
                                                    std::uint64_t end, std::uint64_t step) {
-  const auto message = at(offset);
-  if (!message) {
-    return fail(message.error());
-  }
-  if (const auto told = sequence_of(*message, number.queue)) {
+  TRY(const auto message, at(offset));
+  if (const auto told = sequence_of(message, number.queue)) {
     const bool due =
         *told >= number.sequence && *told < end && (*told - number.sequence) % step == 0;
     number.sequence = *told;
-    return due && holds_pattern(*message, number) ? told : std::nullopt;
+    return due && holds_pattern(message, number) ? told : std::nullopt;
   }
   for (; number.sequence < end; number.sequence += step) {
-    if (holds_pattern(*message, number)) {
+    if (holds_pattern(message, number)) {
       return number.sequence;
     }
   }
@@ -64,11 +59,8 @@ Result<std::uint64_t> Content::word(std::uint64_t offset) {
 }
 
 Result<bool> Content::wiped(std::uint64_t offset) {
-  const auto message = at(offset);
-  if (!message) {
-    return fail(message.error());
-  }
-  return std::ranges::all_of(*message, [](std::byte each) { return each == std::byte{0}; });
+  TRY(const auto message, at(offset));
+  return std::ranges::all_of(message, [](std::byte each) { return each == std::byte{0}; });
 }
 
 }  // namespace chokepoint::rdma::perf

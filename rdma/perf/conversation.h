@@ -13,11 +13,11 @@
 
 namespace chokepoint::rdma::perf {
 
-template <class Endpoint, class Ear>
+template <class Endpoint, class PongReceiver>
 class Conversation {
  public:
   Conversation(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
-               Ear ear)
+               PongReceiver ear)
       : plan_(plan),
         voice_(endpoint, side, layout),
         ear_(std::move(ear)),
@@ -52,9 +52,7 @@ class Conversation {
       auto heard = wait_for(number, number - 1, kAnswerLost);
       if (heard && *heard) {
         outcome.messages += number > plan_.warm_up ? 1 : 0;
-        if (auto said = voice_.say(number); !said) {
-          return fail(std::move(said.error()));
-        }
+        TRY(voice_.say(number));
         continue;
       }
       if (!heard) {
@@ -75,16 +73,14 @@ class Conversation {
 
   // What asking for attention takes is no part of a sample, which begins at `before`.
   Result<bool> exchange(std::uint64_t number, std::int64_t& before) {
-    if (Vigil::due(number)) {
+    if (StopPoller::due(number)) {
       auto go_on = look(monotonic_ns());
       if (!go_on || !*go_on) {
         return go_on;
       }
       before = monotonic_ns();
     }
-    if (auto said = voice_.say(number); !said) {
-      return fail(std::move(said.error()));
-    }
+    TRY(voice_.say(number));
     return wait_for(number, number, kLost);
   }
 
@@ -107,7 +103,7 @@ class Conversation {
   // False: told to end. Meanwhile `last` is said again if nothing comes for so long; 0: nothing was
   // said yet.
   Result<bool> wait_for(std::uint64_t number, std::uint64_t last, std::int64_t patience) {
-    if (!Vigil::due(number) && listen(number)) {
+    if (!StopPoller::due(number) && listen(number)) {
       return true;
     }
     std::int64_t again = monotonic_ns() + patience;
@@ -118,9 +114,7 @@ class Conversation {
         return go_on;
       }
       if (repeats_ && last > 0 && now >= again) {
-        if (auto said = voice_.say(last); !said) {
-          return fail(std::move(said.error()));
-        }
+        TRY(voice_.say(last));
         ++resent_;
         again = now + patience;
       }
@@ -132,12 +126,8 @@ class Conversation {
 
   Result<bool> look(std::int64_t now) {
     // A request that failed takes the receives with it: what failed first is told first.
-    if (auto sent = voice_.reap(); !sent) {
-      return fail(std::move(sent.error()));
-    }
-    if (auto heard = ear_.state(); !heard) {
-      return fail(std::move(heard.error()));
-    }
+    TRY(voice_.reap());
+    TRY(ear_.state());
     return vigil_.at(now);
   }
 
@@ -149,9 +139,9 @@ class Conversation {
   }
 
   const Plan& plan_;
-  Voice<Endpoint> voice_;
-  Ear ear_;
-  Vigil vigil_;
+  PingSender<Endpoint> voice_;
+  PongReceiver ear_;
+  StopPoller vigil_;
   bool repeats_;
   std::uint64_t resent_ = 0;
 };

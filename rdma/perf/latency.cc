@@ -11,10 +11,10 @@ namespace {
 
 using verbs::Operation;
 
-template <class Endpoint, class Ear>
+template <class Endpoint, class PongReceiver>
 Result<Outcome> converse(Endpoint& endpoint, const Side& side, const Plan& plan,
-                         const Layout& layout, Ear ear) {
-  Conversation<Endpoint, Ear> conversation(endpoint, side, plan, layout, std::move(ear));
+                         const Layout& layout, PongReceiver ear) {
+  Conversation<Endpoint, PongReceiver> conversation(endpoint, side, plan, layout, std::move(ear));
   return side.role == Role::Active ? conversation.ping() : conversation.pong();
 }
 

@@ -38,7 +38,7 @@ class RoundTrip {
   // False: told to end. What asking for attention takes is no part of a sample, which begins at
   // `before`.
   Result<bool> ask(std::uint64_t number, std::int64_t& before) {
-    if (Vigil::due(number)) {
+    if (StopPoller::due(number)) {
       auto go_on = vigil_.at(monotonic_ns());
       if (!go_on || !*go_on) {
         return go_on;
@@ -78,7 +78,7 @@ class RoundTrip {
   const Plan& plan_;
   const Layout& layout_;
   std::string_view peer_;
-  Vigil vigil_;
+  StopPoller vigil_;
   verbs::Completion completion_ = {};
 };
 

@@ -19,11 +19,8 @@ Result<Outcome> sample(const Plan& plan, Exchange exchange, Keep keep, Warm warm
   std::int64_t end = plan.warm_up == 0 && plan.time ? start + plan.time->count() : kNever;
   const std::uint64_t all = plan.warm_up + plan.iterations.value_or(UINT64_MAX / 2);
   for (std::uint64_t number = 1; number <= all && before < end; ++number) {
-    const Result<bool> came = exchange(number, before);
+    TRY(const bool came, exchange(number, before));
     if (!came) {
-      return fail(came.error());
-    }
-    if (!*came) {
       break;
     }
     const std::int64_t now = monotonic_ns();

@@ -38,9 +38,7 @@ class Stream {
 
   Result<Outcome> run() {
     if (plan_.warm_up > 0) {
-      if (auto done = phase(plan_.warm_up, kNever); !done) {
-        return fail(std::move(done.error()));
-      }
+      TRY(phase(plan_.warm_up, kNever));
     }
     const std::int64_t time = plan_.time ? plan_.time->count() : kNever;
     auto done = phase(plan_.iterations.value_or(UINT64_MAX), time);
@@ -96,11 +94,8 @@ class Stream {
   Result<> look(std::int64_t now) {
     meter_.sample(now, sender_.completed());
     keep_pace(now);
-    const auto go_on = vigil_.at(now);
-    if (!go_on) {
-      return fail(go_on.error());
-    }
-    if (now >= deadline_ || !*go_on) {
+    TRY(const auto go_on, vigil_.at(now));
+    if (now >= deadline_ || !go_on) {
       sender_.finish();
       sender_.allow(UINT64_MAX);
       deadline_ = kNever;
@@ -153,11 +148,8 @@ class Stream {
       }
       const std::int64_t now = pulse_.read();
       last = came ? now : last;
-      const auto go_on = vigil_.at(now);
-      if (!go_on) {
-        return fail(go_on.error());
-      }
-      if (*go_on ? may_be_less() && now - last > kQuiet : now - last > kQuiet / 20) {
+      TRY(const auto go_on, vigil_.at(now));
+      if (go_on ? may_be_less() && now - last > kQuiet : now - last > kQuiet / 20) {
         break;
       }
     }
@@ -180,7 +172,7 @@ class Stream {
   const Layout& layout_;
   Sender<Endpoint> sender_;
   std::optional<Receiver<Endpoint>> receiver_;
-  Vigil vigil_;
+  StopPoller vigil_;
   Pace pace_;
   Meter meter_;
   Pulse pulse_;

@@ -78,12 +78,9 @@ Result<> Verifier::finish_target(int queue, std::size_t place, std::uint64_t seq
   const bool lossless = plan_.transport == verbs::Transport::Rc;
   const std::uint64_t rounds = lossless ? 0 : std::min(last / layout_.ring, most_lost(layout_));
   const MessageNumber first{.queue = queue, .sequence = last - rounds * layout_.ring};
-  const auto found = content_.find(offset, first, last + 1, layout_.ring);
-  if (!found) {
-    return fail(found.error());
-  }
-  const auto empty = lossless || *found ? Result<bool>(false) : content_.wiped(offset);
-  judge(*found || (empty && *empty));
+  TRY(const auto found, content_.find(offset, first, last + 1, layout_.ring));
+  const auto empty = lossless || found ? Result<bool>(false) : content_.wiped(offset);
+  judge(found || (empty && *empty));
   return empty ? Result<>{} : fail(empty.error());
 }
 

@@ -8,9 +8,9 @@
 
 namespace chokepoint::rdma::perf {
 
-class Vigil {
+class StopPoller {
  public:
-  explicit Vigil(Attention& attention) : attention_(attention) {}
+  explicit StopPoller(Attention& attention) : attention_(attention) {}
 
   // Whether to go on; an error ends the test. Once told to end, it stays so.
   Result<bool> at(std::int64_t now) {

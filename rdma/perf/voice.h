@@ -14,9 +14,9 @@
 namespace chokepoint::rdma::perf {
 
 template <class Endpoint>
-class Voice {
+class PingSender {
  public:
-  Voice(Endpoint& endpoint, const Side& side, const Layout& layout)
+  PingSender(Endpoint& endpoint, const Side& side, const Layout& layout)
       : endpoint_(endpoint),
         peer_(side.peer),
         depth_(std::min<std::size_t>(layout.depth, 32)),

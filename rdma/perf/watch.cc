@@ -7,11 +7,8 @@ namespace chokepoint::rdma::perf {
 
 Result<Outcome> watch(Attention& attention) {
   for (;;) {
-    const auto go_on = attention.go_on();
+    TRY(const auto go_on, attention.go_on());
     if (!go_on) {
-      return fail(go_on.error());
-    }
-    if (!*go_on) {
       return Outcome{};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(4));

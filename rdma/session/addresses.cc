@@ -65,9 +65,7 @@ Result<Whereabouts> whereabouts_in(const Json& body, int queue_pairs) {
   const std::string address = in.text("address", kHexDigits);
   side.memory.bytes = static_cast<std::uint64_t>(in.integer("bytes", 0, INT64_MAX));
   side.memory.key = static_cast<std::uint32_t>(in.integer("key", 0, kLargest32));
-  if (const Result<bool> read = in.finish(true); !read) {
-    return std::unexpected(read.error());
-  }
+  TRY(in.finish(true));
   Result<std::vector<verbs::QueueAddress>> queues =
       control::list_in<verbs::QueueAddress>(body, "queues", queue_in);
   const Result<net::Address> parsed = net::Address::parse(gid);

@@ -19,13 +19,13 @@ struct Candidate {
 };
 using Candidates = std::vector<Candidate>;
 
-std::string text_of(const Candidate& each) {
+std::string candidate_text(const Candidate& each) {
   return fmt::format("{} port {}", each.device->name, each.port->number);
 }
 
 std::string list_of(const Candidates& candidates) {
   std::vector<std::string> names;
-  std::ranges::transform(candidates, std::back_inserter(names), text_of);
+  std::ranges::transform(candidates, std::back_inserter(names), candidate_text);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -84,7 +84,7 @@ Error down(const Candidate& each) {
   const bool ethernet = host::is_ethernet(port);
   return {.kind = ErrorKind::Unreachable,
           .operation = {},
-          .subject = text_of(each),
+          .subject = candidate_text(each),
           .reason = fmt::format("the port is {}", port.state.value_or("in no known state")),
           .next_step = !ethernet ? "does a subnet manager run? 'ibstat' tells the state"
                        : port.netdev
@@ -128,22 +128,15 @@ Result<PortChoice> choose_port(const std::vector<RdmaDevice>& devices, const Por
                 "rdma link add rxe0 type rxe netdev ETH");
   }
   const Result<Candidates> wished = as_wished(all, wish);
-  const Result<Candidate> chosen =
-      wished ? choose(*wished, control) : std::unexpected(wished.error());
-  if (!chosen) {
-    return std::unexpected(chosen.error());
-  }
-  const Result<int> gid = choose_gid(*chosen->device, *chosen->port, wish, control.address);
-  if (!gid) {
-    return std::unexpected(gid.error());
-  }
-  PortChoice choice{.device = chosen->device->name,
-                    .port = chosen->port->number,
-                    .gid_index = *gid,
-                    .netdev = chosen->port->netdev.value_or(""),
-                    .rate = rate_of(*chosen)};
-  if (chosen->device->numa_node) {
-    choice.numa_node = static_cast<int>(*chosen->device->numa_node);
+  TRY(const Candidate chosen, wished ? choose(*wished, control) : std::unexpected(wished.error()));
+  TRY(const int gid, choose_gid(*chosen.device, *chosen.port, wish, control.address));
+  PortChoice choice{.device = chosen.device->name,
+                    .port = chosen.port->number,
+                    .gid_index = gid,
+                    .netdev = chosen.port->netdev.value_or(""),
+                    .rate = rate_of(chosen)};
+  if (chosen.device->numa_node) {
+    choice.numa_node = static_cast<int>(*chosen.device->numa_node);
   }
   return choice;
 }

@@ -54,9 +54,7 @@ Result<verbs::CmPeer> door_in(const Json& body) {
   const std::string address = in.text("address", kLongestAddress);
   const auto port = static_cast<std::uint16_t>(in.integer("port", 1, 65535));
   const std::string hex = in.text("token", 2 * verbs::CmToken{}.size());
-  if (const Result<bool> read = in.finish(true); !read) {
-    return std::unexpected(read.error());
-  }
+  TRY(in.finish(true));
   const Result<net::Address> parsed = net::Address::parse(address);
   const std::optional<verbs::CmToken> token = token_in(hex);
   if (!parsed || !token) {

@@ -92,12 +92,9 @@ Result<> check_memory(const Station& station, const perf::Plan& plan, Role role,
   if (!is_filled(plan, role)) {
     return {};
   }
-  const Result<std::uint64_t> count =
-      perf::count_mismatches(station.side(role, watch, watch.peer()), plan, messages);
-  if (!count) {
-    return std::unexpected(count.error());
-  }
-  half.mismatches = half.mismatches.value_or(0) + *count;
+  TRY(const std::uint64_t count,
+      perf::count_mismatches(station.side(role, watch, watch.peer()), plan, messages));
+  half.mismatches = half.mismatches.value_or(0) + count;
   return {};
 }
 

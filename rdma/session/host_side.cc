@@ -1,6 +1,6 @@
 #include "rdma/session/host_side.h"
 
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 #include "base/host/rdma.h"
 
 namespace chokepoint::rdma::session {

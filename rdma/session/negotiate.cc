@@ -39,9 +39,7 @@ class Negotiation {
   Result<Agreement> agree() {
     for (const auto step : {&Negotiation::links, &Negotiation::gids, &Negotiation::mtu,
                             &Negotiation::abilities, &Negotiation::queues, &Negotiation::sizes}) {
-      if (const Result<> fits = (this->*step)(); !fits) {
-        return std::unexpected(fits.error());
-      }
+      TRY((this->*step)());
     }
     return std::move(agreement_);
   }

@@ -17,7 +17,7 @@ using control::Json;
 using control::or_null;
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kLongestWord = 31;
 constexpr std::size_t kMostSizes = 64;
 constexpr int kLargestSweep = 23;
 constexpr int kMostQueuePairs = 2048;  // whose addresses fit into a message
@@ -45,12 +45,12 @@ Result<std::uint32_t> size_in(const Json& each) {
 }
 
 Result<> read_names(Fields& in, Parameters& into) {
-  const Result<verbs::Operation> operation = operation_named(in.text("operation", kLongestName));
-  const Result<perf::Metric> metric = metric_named(in.text("metric", kLongestName));
+  const Result<verbs::Operation> operation = operation_named(in.text("operation", kLongestWord));
+  const Result<perf::Metric> metric = metric_named(in.text("metric", kLongestWord));
   const Result<verbs::Transport> transport =
-      verbs::transport_named(in.text("transport", kLongestName));
-  const Result<Memory> client = memory_named(in.text("client_memory", kLongestName));
-  const Result<Memory> server = memory_named(in.text("server_memory", kLongestName));
+      verbs::transport_named(in.text("transport", kLongestWord));
+  const Result<Memory> client = memory_named(in.text("client_memory", kLongestWord));
+  const Result<Memory> server = memory_named(in.text("server_memory", kLongestWord));
   if (!operation || !metric) {
     return std::unexpected(operation ? metric.error() : operation.error());
   }
@@ -177,9 +177,7 @@ Json body_of(const Parameters& parameters) {
 Result<Parameters> parameters_in(const Json& body) {
   Fields in(body, "rdma request");
   Parameters parameters;
-  if (const Result<> named = read_names(in, parameters); !named) {
-    return std::unexpected(named.error());
-  }
+  TRY(read_names(in, parameters));
   read_shape(in, parameters);
   read_length(in, parameters);
   read_path(in, parameters);

@@ -9,7 +9,6 @@ namespace {
 
 using control::Json;
 
-constexpr std::size_t kLongestName = 63;
 constexpr int kMostPorts = 255;
 constexpr int kMostGids = 65535;
 
@@ -38,11 +37,8 @@ Result<PortWish> port_wish_in(const Json& body) {
     wish.family = family == "ipv4" ? net::Family::Ipv4 : net::Family::Ipv6;
   }
   if (!type.empty()) {
-    const Result<verbs::GidType> known = gid_type_named(type);
-    if (!known) {
-      return std::unexpected(known.error());
-    }
-    wish.type = *known;
+    TRY(const verbs::GidType known, gid_type_named(type));
+    wish.type = known;
   }
   return in.finish(std::move(wish));
 }

@@ -66,9 +66,7 @@ Result<Whereabouts> opening_in(const Json& body, std::size_t round, const perf::
   const auto number = static_cast<std::size_t>(in.integer("round", 0, kMostRounds));
   const Json& theirs = in.object("plan");
   const Json& client = in.object("client");
-  if (const Result<bool> read = in.finish(true); !read) {
-    return std::unexpected(read.error());
-  }
+  TRY(in.finish(true));
   if (number != round || theirs != body_of(plan)) {
     return fail(ErrorKind::Malformed, "", "rdma round",
                 "both sides understand the test differently",

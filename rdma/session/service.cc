@@ -23,20 +23,12 @@ struct Asked {
 };
 
 Result<Asked> asked_in(const Json& body) {
-  Result<Parameters> parameters = parameters_in(body);
-  if (!parameters) {
-    return std::unexpected(parameters.error());
-  }
+  TRY(Parameters parameters, parameters_in(body));
   control::Fields in(body, "rdma request");
   const Json& client = in.object("side");
-  if (const Result<bool> read = in.finish(true); !read) {
-    return std::unexpected(read.error());
-  }
-  Result<SideFacts> side = side_in(client);
-  if (!side) {
-    return std::unexpected(side.error());
-  }
-  return Asked{.parameters = std::move(*parameters), .client = std::move(*side)};
+  TRY(in.finish(true));
+  TRY(SideFacts side, side_in(client));
+  return Asked{.parameters = std::move(parameters), .client = std::move(side)};
 }
 
 // What the client did not wish for follows its own choice: both ends need GIDs of one kind.
@@ -63,20 +55,13 @@ class Test {
         fabric_(session.surroundings().root, station_->facts()) {}
 
   Result<Json> conduct() {
-    if (const Result<> ready = get_set(); !ready) {
-      return std::unexpected(ready.error());
-    }
+    TRY(get_set());
     for (std::size_t index = 0;; ++index) {
-      Result<Message> message = session_.channel().receive(session_.patience(kBetween));
-      if (!message) {
-        return std::unexpected(message.error());
-      }
-      if (message->type == Type::Stop) {
+      TRY(Message message, session_.channel().receive(session_.patience(kBetween)));
+      if (message.type == Type::Stop) {
         return Json{{"counters", fabric::body_of(fabric_.changes())}};
       }
-      if (const Result<> done = round(index, *message); !done) {
-        return std::unexpected(done.error());
-      }
+      TRY(round(index, message));
     }
   }
 
@@ -98,11 +83,8 @@ class Test {
       return std::unexpected(agreement.error());
     }
     agreement_ = std::move(*agreement);
-    const Result<std::uint64_t> bytes = memory_for(agreement_, session_.limits());
-    if (!bytes) {
-      return std::unexpected(bytes.error());
-    }
-    return station_->provide_memory(*bytes, asked_.parameters.server_memory,
+    TRY(const std::uint64_t bytes, memory_for(agreement_, session_.limits()));
+    return station_->provide_memory(bytes, asked_.parameters.server_memory,
                                     asked_.parameters.operation,
                                     asked_.parameters.relaxed_ordering);
   }
@@ -113,13 +95,10 @@ class Test {
                   "there is no such round");
     }
     Plan plan = agreement_.rounds[index];
-    const Result<Whereabouts> client = opening_in(message.body, index, plan);
-    if (!client) {
-      return std::unexpected(client.error());
-    }
+    TRY(const Whereabouts client, opening_in(message.body, index, plan));
     Watch watch(session_.channel(), session_.surroundings().stop, still(plan),
                 role_ == Role::Passive);
-    if (const Result<> met = meet(plan, *client, watch); !met) {
+    if (const Result<> met = meet(plan, client, watch); !met) {
       return met;
     }
     Result<Half> half = measure(plan, watch);
@@ -178,12 +157,9 @@ class Test {
       return std::unexpected(stop.error());
     }
     control::Fields in(*stop, "rdma stop");
-    const Result<std::int64_t> messages = in.finish(in.integer("messages", 0, INT64_MAX));
-    if (!messages) {
-      return std::unexpected(messages.error());
-    }
+    TRY(const std::int64_t messages, in.finish(in.integer("messages", 0, INT64_MAX)));
     const Result<> checked =
-        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(*messages), watch, *half);
+        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(messages), watch, *half);
     return checked ? std::move(half) : std::unexpected(checked.error());
   }
 
@@ -199,27 +175,18 @@ class Test {
 }  // namespace
 
 Result<control::Weight> RdmaService::check(const Json& body, const control::Limits& limits) const {
-  const Result<Asked> asked = asked_in(body);
-  if (!asked) {
-    return std::unexpected(asked.error());
-  }
-  Result<> fits = session::check(asked->parameters);
-  fits = fits ? session::check(asked->parameters, limits) : fits;
+  TRY(const Asked asked, asked_in(body));
+  Result<> fits = session::check(asked.parameters);
+  fits = fits ? session::check(asked.parameters, limits) : fits;
   return fits ? Result<control::Weight>(control::Weight::Heavy) : std::unexpected(fits.error());
 }
 
 Result<Json> RdmaService::serve(Session& session, const Json& body) {
-  const Result<Asked> asked = asked_in(body);
-  if (!asked) {
-    return std::unexpected(asked.error());
-  }
-  Result<std::unique_ptr<Station>> station =
-      open_here(session.surroundings().root, open_(), wish_of(*asked), session.local().address,
-                asked->parameters.transport);
-  if (!station) {
-    return std::unexpected(station.error());
-  }
-  Result<Json> result = Test(session, *asked, std::move(*station)).conduct();
+  TRY(const Asked asked, asked_in(body));
+  TRY(std::unique_ptr<Station> station,
+      open_here(session.surroundings().root, open_(), wish_of(asked), session.local().address,
+                asked.parameters.transport));
+  Result<Json> result = Test(session, asked, std::move(station)).conduct();
   // Whatever the stop has interrupted.
   return !result && result.error().kind == ErrorKind::Interrupted ? fail(being_stopped())
                                                                   : std::move(result);

@@ -21,7 +21,7 @@
 #include <functional>
 #include <memory>
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::session {

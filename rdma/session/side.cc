@@ -13,7 +13,6 @@ namespace {
 using control::Fields;
 using control::Json;
 
-constexpr std::size_t kLongestName = 63;
 constexpr int kLargestMtu = 65536;
 
 int number(Fields& in, const char* name, int least, int most) {
@@ -87,9 +86,7 @@ Result<SideFacts> side_in(const Json& body) {
   const std::string gid = in.text("gid", kLongestName);
   const std::string type = in.text("gid_type", kLongestName);
   const Result<verbs::DeviceLimits> limits = limits_in(in.object("limits"));
-  if (const Result<bool> read = in.finish(true); !read) {
-    return std::unexpected(read.error());
-  }
+  TRY(in.finish(true));
   const Result<net::Address> address = net::Address::parse(gid);
   const Result<verbs::GidType> known = gid_type_named(type);
   if (!limits || !known || !address) {

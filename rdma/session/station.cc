@@ -35,14 +35,9 @@ EndpointOptions options_of(const perf::Plan& plan, const PortChoice& choice) {
 Result<std::unique_ptr<Station>> Station::open(std::unique_ptr<verbs::Library> library,
                                                const PortChoice& choice,
                                                verbs::Transport transport) {
-  Result<std::unique_ptr<verbs::Device>> device = library->open(choice.device);
-  if (!device) {
-    return std::unexpected(device.error());
-  }
-  std::unique_ptr<Station> station(new Station(std::move(library), std::move(*device), choice));
-  if (const Result<> looked = station->look_at_port(); !looked) {
-    return std::unexpected(looked.error());
-  }
+  TRY(std::unique_ptr<verbs::Device> device, library->open(choice.device));
+  std::unique_ptr<Station> station(new Station(std::move(library), std::move(device), choice));
+  TRY(station->look_at_port());
   const Result<std::unique_ptr<verbs::Endpoint>> trial = station->device_->open_endpoint(
       {.transport = transport, .port = choice.port, .gid_index = choice.gid_index});
   if (!trial) {
@@ -81,17 +76,11 @@ Result<> Station::look_at_port() {
 
 Result<> Station::provide_memory(std::uint64_t bytes, const Memory& memory,
                                  verbs::Operation operation, bool relaxed_ordering) {
-  Result<std::unique_ptr<memory::Buffer>> buffer = make_buffer(bytes, memory, choice_.numa_node);
-  if (!buffer) {
-    return std::unexpected(buffer.error());
-  }
-  Result<std::unique_ptr<verbs::Region>> region =
-      device_->register_memory((*buffer)->view(), verbs::needed_for(operation), relaxed_ordering);
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  buffer_ = std::move(*buffer);
-  region_ = std::move(*region);
+  TRY(std::unique_ptr<memory::Buffer> buffer, make_buffer(bytes, memory, choice_.numa_node));
+  TRY(std::unique_ptr<verbs::Region> region,
+      device_->register_memory(buffer->view(), verbs::needed_for(operation), relaxed_ordering));
+  buffer_ = std::move(buffer);
+  region_ = std::move(region);
   return {};
 }
 

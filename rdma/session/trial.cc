@@ -31,9 +31,7 @@ class Conductor {
         trial_(std::move(trial)) {}
 
   Result<Trial> conduct() {
-    if (const Result<> agreed = agree(); !agreed) {
-      return std::unexpected(agreed.error());
-    }
+    TRY(agree());
     for (std::size_t index = 0; index < trial_.agreement.rounds.size() && !trial_.interrupted;
          ++index) {
       if (const Result<> done = round(index); !done) {
@@ -83,11 +81,8 @@ class Conductor {
       return std::unexpected(ready.error());
     }
     control::Fields in(*ready, "rdma ready");
-    Result<SideFacts> server = side_in(in.object("side"));
-    if (!server) {
-      return std::unexpected(server.error());
-    }
-    trial_.server = std::move(*server);
+    TRY(SideFacts server, side_in(in.object("side")));
+    trial_.server = std::move(server);
     Result<Agreement> agreement =
         negotiate(trial_.parameters, trial_.client, trial_.server,
                   {.client = here_.host, .server = client_.admittance().server.host});
@@ -100,12 +95,9 @@ class Conductor {
   }
 
   Result<> provide_memory() {
-    const Result<std::uint64_t> bytes = memory_for(trial_.agreement, client_.admittance().limits);
-    if (!bytes) {
-      return std::unexpected(bytes.error());
-    }
+    TRY(const std::uint64_t bytes, memory_for(trial_.agreement, client_.admittance().limits));
     const Result<> provided =
-        station_->provide_memory(*bytes, trial_.parameters.client_memory,
+        station_->provide_memory(bytes, trial_.parameters.client_memory,
                                  trial_.parameters.operation, trial_.parameters.relaxed_ordering);
     if (provided) {
       trial_.memory = station_->memory_text();
@@ -123,17 +115,14 @@ class Conductor {
     if (const Result<> met = meet(index, plan, watch); !met) {
       return met;
     }
-    Result<Half> half = run_half(*station_, plan, Role::Active, watch, here_.clock);
-    if (!half) {
-      return std::unexpected(half.error());
-    }
+    TRY(Half half, run_half(*station_, plan, Role::Active, watch, here_.clock));
     trial_.interrupted = watch.interrupted();
-    const Result<Half> server = collect(plan, *half, watch);
+    const Result<Half> server = collect(plan, half, watch);
     station_->close_queues();
     if (!server) {
       return std::unexpected(server.error());
     }
-    trial_.rounds.push_back({.plan = plan, .client = *half, .server = *server});
+    trial_.rounds.push_back({.plan = plan, .client = half, .server = *server});
     listener_.round(trial_.rounds.back());
     return {};
   }
@@ -158,12 +147,9 @@ class Conductor {
       return std::unexpected(begin.error());
     }
     control::Fields in(begin->body, "rdma begin");
-    const Result<Whereabouts> server = whereabouts_in(in.object("server"), plan.queue_pairs);
-    if (!server) {
-      return std::unexpected(server.error());
-    }
-    station_->reach(server->memory);
-    Result<> met = trial_.parameters.by_cm ? Result<>{} : station_->connect(*server, path());
+    TRY(const Whereabouts server, whereabouts_in(in.object("server"), plan.queue_pairs));
+    station_->reach(server.memory);
+    Result<> met = trial_.parameters.by_cm ? Result<>{} : station_->connect(server, path());
     met = met ? get_ready(*station_, plan, Role::Active, watch) : met;
     return met ? send(Type::Note, Json::object()) : met;
   }
@@ -184,15 +170,12 @@ class Conductor {
       return std::unexpected(note.error());
     }
     control::Fields in(note->body, "rdma note");
-    Result<verbs::CmPeer> door = door_in(in.object("cm"));
-    if (!door) {
-      return std::unexpected(door.error());
-    }
+    TRY(verbs::CmPeer door, door_in(in.object("cm")));
     const net::Address own = address_of(trial_.client.gid);
     if (trial_.client.ethernet && !own.is_link_local()) {
-      door->source = own;
+      door.source = own;
     }
-    return station_->knock(*door, path(), patience(kSetUp));
+    return station_->knock(door, path(), patience(kSetUp));
   }
 
   // An interrupted test still collects what both ends measured.
@@ -205,12 +188,9 @@ class Conductor {
     const std::chrono::nanoseconds wait = trial_.interrupted ? std::chrono::nanoseconds(kSetUp)
                                           : plan.both_ways   ? still(plan)
                                                              : std::chrono::nanoseconds(kBetween);
-    const Result<Message> report =
-        expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait));
-    if (!report) {
-      return std::unexpected(report.error());
-    }
-    Result<Half> server = half_in(report->body);
+    TRY(const Message report,
+        expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait)));
+    Result<Half> server = half_in(report.body);
     if (!server) {
       return server;
     }
@@ -228,11 +208,8 @@ class Conductor {
       return std::unexpected(result.error());
     }
     control::Fields in(result->body, "rdma result");
-    Result<fabric::Changes> counters = fabric::changes_in(in.object("counters"));
-    if (!counters) {
-      return std::unexpected(counters.error());
-    }
-    trial_.server_counters = std::move(*counters);
+    TRY(fabric::Changes counters, fabric::changes_in(in.object("counters")));
+    trial_.server_counters = std::move(counters);
     trial_.client_counters = fabric_.changes();
     return {};
   }
@@ -250,16 +227,10 @@ class Conductor {
 Result<Trial> run(Client& client, const Parameters& parameters,
                   std::unique_ptr<verbs::Library> library, const Here& here,
                   const Listener& listener) {
-  const Result<net::Endpoint> local = net::local_endpoint(client.channel().descriptor());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
-  Result<std::unique_ptr<Station>> station =
-      open_here(here.root, std::move(library), here.wish, local->address, parameters.transport);
-  if (!station) {
-    return std::unexpected(station.error());
-  }
-  return Conductor(client, std::move(*station), here, listener, {.parameters = parameters})
+  TRY(const net::Endpoint local, net::local_endpoint(client.channel().descriptor()));
+  TRY(std::unique_ptr<Station> station,
+      open_here(here.root, std::move(library), here.wish, local.address, parameters.transport));
+  return Conductor(client, std::move(station), here, listener, {.parameters = parameters})
       .conduct();
 }
 

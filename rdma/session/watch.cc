@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -73,9 +73,7 @@ Result<> Watch::hear() {
 }
 
 Result<bool> Watch::go_on() {
-  if (const Result<> heard = hear(); !heard) {
-    return std::unexpected(heard.error());
-  }
+  TRY(hear());
   interrupted_ = interrupted_ || readable(interrupt_);
   if (interrupted_ || enough_) {
     return false;
@@ -91,11 +89,8 @@ Result<Json> Watch::peer_stopped(const Patience& patience) {
   if (stop_) {
     return *stop_;
   }
-  Result<Message> message = channel_.expect(Type::Stop, patience);
-  if (!message) {
-    return std::unexpected(message.error());
-  }
-  stop_ = std::move(message->body);
+  TRY(Message message, channel_.expect(Type::Stop, patience));
+  stop_ = std::move(message.body);
   return *stop_;
 }
 

@@ -2,6 +2,7 @@
 // Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@
 #include "rdma/verbs/types.h"
 
 namespace chokepoint::rdma::session {
+
+// Of a device, an interface or a GID, as the sides tell it each other.
+inline constexpr std::size_t kLongestName = 63;
 
 std::string_view name_of(verbs::Operation operation);  // "write_immediate"
 Result<verbs::Operation> operation_named(std::string_view name);

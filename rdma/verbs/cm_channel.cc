@@ -11,7 +11,7 @@
 namespace chokepoint::rdma::verbs {
 namespace {
 
-constexpr std::string_view kOperation = "rdma_cm";
+constexpr std::string_view kConnectionManager = "rdma_cm";
 
 // Reasons of a rejection, as the InfiniBand specification numbers them.
 constexpr int kNobodyListens = 8;
@@ -19,7 +19,7 @@ constexpr int kStaleConnection = 10;
 constexpr int kSentAway = 28;
 
 Error rejected(const CmEvent& event, std::string_view subject) {
-  Error error{ErrorKind::Refused, std::string(kOperation), std::string(subject), 0, {}, {}};
+  Error error{ErrorKind::Refused, std::string(kConnectionManager), std::string(subject), 0, {}, {}};
   switch (event.status) {
     case kNobodyListens:
       error.reason = "nobody listens there";
@@ -41,7 +41,7 @@ Error rejected(const CmEvent& event, std::string_view subject) {
 }
 
 Error failed(const CmEvent& event, std::string_view subject, std::string_view next_step) {
-  Error error = from_errno(event.status < 0 ? -event.status : EIO, kOperation, subject);
+  Error error = from_errno(event.status < 0 ? -event.status : EIO, kConnectionManager, subject);
   error.next_step = next_step;
   return error;
 }
@@ -86,7 +86,8 @@ Result<std::shared_ptr<CmChannel>> CmChannel::open() {
 
 Result<CmEvent> CmChannel::next(const net::Patience& patience, std::string_view subject) {
   while (true) {
-    if (auto ready = net::wait_for(raw_->fd, POLLIN, patience, kOperation, subject); !ready) {
+    if (auto ready = net::wait_for(raw_->fd, POLLIN, patience, kConnectionManager, subject);
+        !ready) {
       Error error = std::move(ready.error());
       if (error.kind == ErrorKind::Timeout) {
         error.next_step = "is the peer still there, and UDP port 4791 open on the way?";
@@ -100,7 +101,7 @@ Result<CmEvent> CmChannel::next(const net::Patience& patience, std::string_view 
       return event;
     }
     if (errno != EAGAIN && errno != EINTR) {
-      return fail(from_errno(errno, kOperation, subject));
+      return fail(from_errno(errno, kConnectionManager, subject));
     }
   }
 }
@@ -108,7 +109,7 @@ Result<CmEvent> CmChannel::next(const net::Patience& patience, std::string_view 
 Result<CmId> CmId::open(std::shared_ptr<CmChannel> channel) {
   rdma_cm_id* raw = nullptr;
   if (channel->api().create_id(channel->raw(), &raw, nullptr, RDMA_PS_TCP) != 0) {
-    return fail(from_errno(errno, kOperation, "create identifier"));
+    return fail(from_errno(errno, kConnectionManager, "create identifier"));
   }
   return CmId(std::move(channel), raw);
 }
@@ -124,13 +125,14 @@ Error explain(const CmEvent& event, std::string_view subject) {
       return rejected(event, subject);
     case RDMA_CM_EVENT_DISCONNECTED:
       return {ErrorKind::Refused,
-              std::string(kOperation),
+              std::string(kConnectionManager),
               std::string(subject),
               0,
               "the peer has gone while it connected",
               "see what the peer says"};
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
-      return {ErrorKind::NotFound,           std::string(kOperation),    std::string(subject), 0,
+      return {ErrorKind::NotFound,           std::string(kConnectionManager),
+              std::string(subject),          0,
               "the device has been removed", "see the kernel log: dmesg"};
     default:
       return failed(event, subject, "leave out --cm");

@@ -46,11 +46,8 @@ std::unexpected<Error> Connecting::failed() const {
 }
 
 Result<> Connecting::until(rdma_cm_event_type wanted, const CmId& id) {
-  Result<CmEvent> event = id.channel().next(patience_, subject_);
-  if (!event) {
-    return fail(std::move(event.error()));
-  }
-  return event->type == wanted ? Result<>() : fail(explain(*event, subject_));
+  TRY(CmEvent event, id.channel().next(patience_, subject_));
+  return event.type == wanted ? Result<>() : fail(explain(event, subject_));
 }
 
 Result<> Connecting::resolve(const CmId& id) {
@@ -97,20 +94,13 @@ Result<> Connecting::ask(const CmId& id, std::size_t queue) {
 
 Result<CmId> Connecting::connect(std::size_t queue) {
   // Each has a channel of its own: its events are about nothing else.
-  Result<std::shared_ptr<CmChannel>> channel = CmChannel::open();
-  if (!channel) {
-    return fail(std::move(channel.error()));
-  }
-  Result<CmId> id = CmId::open(std::move(*channel));
+  TRY(std::shared_ptr<CmChannel> channel, CmChannel::open());
+  Result<CmId> id = CmId::open(std::move(channel));
   if (!id) {
     return id;
   }
-  if (auto resolved = resolve(*id); !resolved) {
-    return fail(std::move(resolved.error()));
-  }
-  if (auto asked = ask(*id, queue); !asked) {
-    return fail(std::move(asked.error()));
-  }
+  TRY(resolve(*id));
+  TRY(ask(*id, queue));
   return id;
 }
 
@@ -119,18 +109,12 @@ Result<CmId> Connecting::connect(std::size_t queue) {
 Result<std::unique_ptr<CmConnections>> connect_by_cm(Endpoint& endpoint, const CmPeer& peer,
                                                      const PathOptions& path,
                                                      const net::Patience& patience) {
-  const Result<LiveEndpoint*> live = connectable(endpoint);
-  if (!live) {
-    return fail(live.error());
-  }
-  Connecting connecting(**live, peer, path, patience);
+  TRY(LiveEndpoint * live, connectable(endpoint));
+  Connecting connecting(*live, peer, path, patience);
   std::vector<CmId> ids;
-  for (std::size_t queue = 0; queue < (*live)->queues().size(); ++queue) {
-    Result<CmId> id = connecting.connect(queue);
-    if (!id) {
-      return fail(std::move(id.error()));
-    }
-    ids.push_back(std::move(*id));
+  for (std::size_t queue = 0; queue < live->queues().size(); ++queue) {
+    TRY(CmId id, connecting.connect(queue));
+    ids.push_back(std::move(id));
   }
   return keep(std::move(ids));
 }

@@ -52,18 +52,15 @@ void LiveListener::send_away(rdma_cm_id* stranger) {
 Result<CmId> LiveListener::asked_for(std::size_t queue, const net::Patience& patience) {
   const CmCard card = card_of(token_, queue);
   while (true) {
-    Result<CmEvent> event = next(patience);
-    if (!event) {
-      return fail(std::move(event.error()));
-    }
-    if (event->type != RDMA_CM_EVENT_CONNECT_REQUEST) {
+    TRY(CmEvent event, next(patience));
+    if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) {
       // Of a connection of before, or of one that is gone.
       continue;
     }
-    if (shows(event->told, card)) {
-      return CmId(id_.shared_channel(), event->id);
+    if (shows(event.told, card)) {
+      return CmId(id_.shared_channel(), event.id);
     }
-    send_away(event->id);
+    send_away(event.id);
   }
 }
 
@@ -86,15 +83,11 @@ Result<> LiveListener::answer(const CmId& id, QueuePair& queue, LiveEndpoint& en
 
 Result<> LiveListener::until_established(const CmId& id, const net::Patience& patience) {
   while (true) {
-    Result<CmEvent> event = next(patience);
-    if (!event) {
-      return fail(std::move(event.error()));
-    }
-    if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-      send_away(event->id);
-    } else if (event->id == id.get()) {
-      return event->type == RDMA_CM_EVENT_ESTABLISHED ? Result<>()
-                                                      : fail(explain(*event, subject_));
+    TRY(CmEvent event, next(patience));
+    if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+      send_away(event.id);
+    } else if (event.id == id.get()) {
+      return event.type == RDMA_CM_EVENT_ESTABLISHED ? Result<>() : fail(explain(event, subject_));
     }
   }
 }
@@ -102,23 +95,13 @@ Result<> LiveListener::until_established(const CmId& id, const net::Patience& pa
 Result<std::unique_ptr<CmConnections>> LiveListener::accept(Endpoint& endpoint,
                                                             const PathOptions& path,
                                                             const net::Patience& patience) {
-  const Result<LiveEndpoint*> live = connectable(endpoint);
-  if (!live) {
-    return fail(live.error());
-  }
+  TRY(LiveEndpoint * live, connectable(endpoint));
   std::vector<CmId> ids;
-  for (std::size_t queue = 0; queue < (*live)->queues().size(); ++queue) {
-    Result<CmId> id = asked_for(queue, patience);
-    if (!id) {
-      return fail(std::move(id.error()));
-    }
-    if (auto answered = answer(*id, *(*live)->queues()[queue], **live, path); !answered) {
-      return fail(std::move(answered.error()));
-    }
-    if (auto there = until_established(*id, patience); !there) {
-      return fail(std::move(there.error()));
-    }
-    ids.push_back(std::move(*id));
+  for (std::size_t queue = 0; queue < live->queues().size(); ++queue) {
+    TRY(CmId id, asked_for(queue, patience));
+    TRY(answer(id, *live->queues()[queue], *live, path));
+    TRY(until_established(id, patience));
+    ids.push_back(std::move(id));
   }
   return keep(std::move(ids));
 }
@@ -126,23 +109,17 @@ Result<std::unique_ptr<CmConnections>> LiveListener::accept(Endpoint& endpoint,
 }  // namespace
 
 Result<std::unique_ptr<CmListener>> listen_by_cm(const net::Endpoint& address) {
-  Result<std::shared_ptr<CmChannel>> channel = CmChannel::open();
-  if (!channel) {
-    return fail(std::move(channel.error()));
-  }
-  Result<CmId> id = CmId::open(std::move(*channel));
-  if (!id) {
-    return fail(std::move(id.error()));
-  }
+  TRY(std::shared_ptr<CmChannel> channel, CmChannel::open());
+  TRY(CmId id, CmId::open(std::move(channel)));
   sockaddr_storage here{};
   address.to_socket(here);
-  if (id->api().bind_addr(id->get(), reinterpret_cast<sockaddr*>(&here)) != 0 ||
-      id->api().listen(id->get(), kBacklog) != 0) {
+  if (id.api().bind_addr(id.get(), reinterpret_cast<sockaddr*>(&here)) != 0 ||
+      id.api().listen(id.get(), kBacklog) != 0) {
     Error error = from_errno(errno, "rdma_cm listen", address.text());
     error.next_step = kGiveAddress;
     return fail(std::move(error));
   }
-  return std::make_unique<LiveListener>(std::move(*id), address.text());
+  return std::make_unique<LiveListener>(std::move(id), address.text());
 }
 
 }  // namespace chokepoint::rdma::verbs

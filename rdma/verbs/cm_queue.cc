@@ -36,32 +36,26 @@ Result<Step> step_to(ibv_qp_state state, const CmId& id, const LiveEndpoint& end
 
 Result<> ready_to_receive(QueuePair& queue, const CmId& id, const LiveEndpoint& endpoint,
                           const PathOptions& path) {
-  Result<Step> step = step_to(IBV_QPS_RTR, id, endpoint);
-  if (!step) {
-    return fail(std::move(step.error()));
-  }
-  ibv_qp_attr& attributes = step->attributes;
+  TRY(Step step, step_to(IBV_QPS_RTR, id, endpoint));
+  ibv_qp_attr& attributes = step.attributes;
   attributes.path_mtu = mtu_of(path.mtu_bytes);
   attributes.max_dest_rd_atomic = reads_as_target(endpoint, path);
   attributes.min_rnr_timer = byte_of(path.rnr_timer);
   attributes.ah_attr.sl = byte_of(path.service_level);
   attributes.ah_attr.grh.traffic_class = byte_of(path.traffic_class);
   attributes.ah_attr.grh.hop_limit = byte_of(path.hop_limit);
-  return queue.modify(attributes, static_cast<unsigned>(step->mask), "connect queue pair");
+  return queue.modify(attributes, static_cast<unsigned>(step.mask), "connect queue pair");
 }
 
 Result<> ready_to_send(QueuePair& queue, const CmId& id, const LiveEndpoint& endpoint,
                        const PathOptions& path) {
-  Result<Step> step = step_to(IBV_QPS_RTS, id, endpoint);
-  if (!step) {
-    return fail(std::move(step.error()));
-  }
-  ibv_qp_attr& attributes = step->attributes;
+  TRY(Step step, step_to(IBV_QPS_RTS, id, endpoint));
+  ibv_qp_attr& attributes = step.attributes;
   attributes.timeout = byte_of(path.timeout);
   attributes.retry_cnt = byte_of(path.retries);
   attributes.rnr_retry = byte_of(path.rnr_retries);
   attributes.max_rd_atomic = reads_as_source(endpoint, path);
-  return queue.modify(attributes, static_cast<unsigned>(step->mask), "let queue pair send");
+  return queue.modify(attributes, static_cast<unsigned>(step.mask), "let queue pair send");
 }
 
 class KeptConnections final : public CmConnections {

@@ -75,11 +75,8 @@ Result<std::unique_ptr<CompletionQueue>> CompletionQueue::open(const LiveParts& 
                                                                bool events) {
   Owned<ibv_comp_channel> channel(nullptr, parts.api->destroy_comp_channel);
   if (events) {
-    Result<Owned<ibv_comp_channel>> opened = open_channel(parts);
-    if (!opened) {
-      return fail(std::move(opened.error()));
-    }
-    channel = std::move(*opened);
+    TRY(Owned<ibv_comp_channel> opened, open_channel(parts));
+    channel = std::move(opened);
   }
   Owned<ibv_cq> queue(parts.api->create_cq(parts.context, depth, nullptr, channel.get(), 0),
                       parts.api->destroy_cq);
@@ -88,9 +85,7 @@ Result<std::unique_ptr<CompletionQueue>> CompletionQueue::open(const LiveParts& 
         refused_resource(errno, "create completion queue", parts.device, memory_lock_limit()));
   }
   if (events) {
-    if (auto armed = arm(queue.get(), parts.device); !armed) {
-      return fail(std::move(armed.error()));
-    }
+    TRY(arm(queue.get(), parts.device));
   }
   return std::unique_ptr<CompletionQueue>(
       new CompletionQueue(parts, std::move(channel), std::move(queue)));

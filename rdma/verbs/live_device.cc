@@ -105,11 +105,8 @@ Result<ibv_port_attr> LiveDevice::query_port(int number) const {
 Result<std::vector<ibv_gid_entry>> LiveDevice::query_gids() const {
   std::size_t most = 0;
   for (int number = 1; number <= ports_; ++number) {
-    const Result<ibv_port_attr> attributes = query_port(number);
-    if (!attributes) {
-      return fail(attributes.error());
-    }
-    most += static_cast<std::size_t>(attributes->gid_tbl_len);
+    TRY(const ibv_port_attr attributes, query_port(number));
+    most += static_cast<std::size_t>(attributes.gid_tbl_len);
   }
   std::vector<ibv_gid_entry> entries(most);
   const ssize_t found =
@@ -122,21 +119,15 @@ Result<std::vector<ibv_gid_entry>> LiveDevice::query_gids() const {
 }
 
 Result<Port> LiveDevice::port(int number) const {
-  const Result<ibv_port_attr> attributes = query_port(number);
-  if (!attributes) {
-    return fail(attributes.error());
-  }
-  const Result<std::vector<ibv_gid_entry>> entries = query_gids();
-  if (!entries) {
-    return fail(entries.error());
-  }
+  TRY(const ibv_port_attr attributes, query_port(number));
+  TRY(const std::vector<ibv_gid_entry> entries, query_gids());
   Port port{.number = number,
-            .state = state_of(attributes->state),
-            .ethernet = attributes->link_layer == IBV_LINK_LAYER_ETHERNET,
-            .active_mtu_bytes = bytes_of(attributes->active_mtu),
-            .max_mtu_bytes = bytes_of(attributes->max_mtu),
-            .lid = attributes->lid};
-  for (const ibv_gid_entry& entry : *entries) {
+            .state = state_of(attributes.state),
+            .ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET,
+            .active_mtu_bytes = bytes_of(attributes.active_mtu),
+            .max_mtu_bytes = bytes_of(attributes.max_mtu),
+            .lid = attributes.lid};
+  for (const ibv_gid_entry& entry : entries) {
     if (entry.port_num == static_cast<std::uint32_t>(number)) {
       port.gids.push_back(entry_of(entry));
     }
@@ -145,24 +136,16 @@ Result<Port> LiveDevice::port(int number) const {
 }
 
 Result<std::unique_ptr<Endpoint>> LiveDevice::open_endpoint(const EndpointOptions& options) {
-  if (auto fits = within_limits(options, limits_, name_); !fits) {
-    return fail(std::move(fits.error()));
-  }
-  const Result<Port> there = port(options.port);
-  if (!there) {
-    return fail(there.error());
-  }
-  const Result<GidEntry> gid = usable_gid(*there, options.gid_index, name_);
-  if (!gid) {
-    return fail(gid.error());
-  }
+  TRY(within_limits(options, limits_, name_));
+  TRY(const Port there, port(options.port));
+  TRY(const GidEntry gid, usable_gid(there, options.gid_index, name_));
   return LiveEndpoint::open({.api = api_,
                              .device = name_,
                              .context = context_.get(),
                              .domain = domain_.get(),
                              .limits = limits_,
-                             .port = *there,
-                             .gid = gid->gid},
+                             .port = there,
+                             .gid = gid.gid},
                             options);
 }
 

@@ -27,23 +27,15 @@ LiveEndpoint::~LiveEndpoint() = default;
 Result<std::unique_ptr<Endpoint>> LiveEndpoint::open(LiveParts parts,
                                                      const EndpointOptions& options) {
   std::unique_ptr<LiveEndpoint> endpoint(new LiveEndpoint(std::move(parts), options));
-  if (auto made = endpoint->make_queues(); !made) {
-    return fail(std::move(made.error()));
-  }
+  TRY(endpoint->make_queues());
   return endpoint;
 }
 
 Result<> LiveEndpoint::make_queues() {
-  auto sends = queue_for(parts_, options_, options_.send_depth);
-  if (!sends) {
-    return fail(std::move(sends.error()));
-  }
-  sends_ = std::move(*sends);
-  auto receives = queue_for(parts_, options_, options_.receive_depth);
-  if (!receives) {
-    return fail(std::move(receives.error()));
-  }
-  receives_ = std::move(*receives);
+  TRY(auto sends, queue_for(parts_, options_, options_.send_depth));
+  sends_ = std::move(sends);
+  TRY(auto receives, queue_for(parts_, options_, options_.receive_depth));
+  receives_ = std::move(receives);
   for (int index = 0; index < options_.queues; ++index) {
     auto queue = QueuePair::open(parts_, options_, index,
                                  {.sends = sends_->raw(), .receives = receives_->raw()});

@@ -102,9 +102,7 @@ Result<std::unique_ptr<QueuePair>> QueuePair::open(const LiveParts& parts,
     return fail(refused_pair(errno, parts, options, completions));
   }
   std::unique_ptr<QueuePair> made(new QueuePair(parts, options, index, std::move(pair)));
-  if (auto initialised = made->initialise(); !initialised) {
-    return fail(std::move(initialised.error()));
-  }
+  TRY(made->initialise());
   return made;
 }
 

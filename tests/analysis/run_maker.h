@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "analysis/load/run_data.h"
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/writer.h"
 #include "tests/fakes/host_tree.h"
 #include "tests/fakes/manual_clock.h"

@@ -11,7 +11,7 @@
 #include <ctime>
 #include <thread>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "capture/counter/watcher.h"
 
 namespace chokepoint::capture::counter {

@@ -2,7 +2,7 @@
 // collective with its two network parts and a kernel.
 #include <benchmark/benchmark.h>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "capture/nccl/reader.h"
 #include "tests/capture/nccl/ring_writer.h"
 

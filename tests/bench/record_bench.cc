@@ -10,7 +10,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/writer.h"
 
 namespace chokepoint::record {

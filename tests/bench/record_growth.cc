@@ -17,7 +17,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/reader.h"
 #include "base/record/writer.h"
 #include "tests/bench/made_rows.h"

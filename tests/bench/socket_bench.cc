@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "capture/socket/watcher.h"
 #include "tests/capture/socket/talk.h"
 

@@ -3,9 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/control/frame.h"
 #include "base/control/handshake.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/command.h"
 #include "preflight/task/task.h"

@@ -10,8 +10,6 @@ using record::SocketSample;
 
 // A pause shorter than this is none.
 constexpr std::int64_t kPauseNs = 1'000'000;
-constexpr double kMbpsOfBytesANs = 8e3;
-constexpr double kPerSecond = 1e9;
 constexpr double kPercentOfUsANs = 1e5;
 constexpr double kMbpsOfBytesAS = 8e-6;
 

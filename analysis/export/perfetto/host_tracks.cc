@@ -8,8 +8,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kPerSecond = 1e9;
-constexpr double kMbpsOfBytesANs = 8e3;
 constexpr double kPercent = 100;
 
 // How the growth of a unit is shown.

@@ -9,6 +9,10 @@
 
 namespace chokepoint::analysis {
 
+// Scales from growth a nanosecond.
+constexpr double kPerSecond = 1e9;
+constexpr double kMbpsOfBytesANs = 8e3;
+
 class Level {
  public:
   Level(TraceWriter& trace, Track parent, std::string name, std::string unit)

@@ -7,7 +7,7 @@
 
 #include "analysis/export/perfetto/trace_fields.h"
 #include "analysis/export/text.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -19,7 +19,7 @@ inline std::uint64_t nanoseconds_of(clockid_t clock) {
 inline std::uint64_t now_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
 
 // Some milliseconds behind, for a quarter of the price.
-inline std::uint64_t nearly_now_ns() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE); }
+inline std::uint64_t coarse_now_ns() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE); }
 
 inline std::uint64_t wall_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 

@@ -15,6 +15,8 @@
 
 namespace chokepoint::capture::nccl::plugin {
 
+inline constexpr auto kRelaxed = std::memory_order_relaxed;
+
 inline constexpr std::size_t kEntries = std::size_t{1} << handle::kPlaceBits;
 
 // A job that runs ahead of its GPU has thousands of Proxies waiting, which begin and end one after
@@ -87,7 +89,7 @@ Entry* take(Entries& entries, Shelf& shelf, What what, EntryState& taken, Gone&&
     std::uint64_t word = entry.state.load(std::memory_order_acquire);
     const EntryState state = EntryState::of(word);
     if (state.phase == Phase::Busy ||
-        (state.phase == Phase::Live && !gone(entry.communicator.load(std::memory_order_relaxed)))) {
+        (state.phase == Phase::Live && !gone(entry.communicator.load(kRelaxed)))) {
       continue;
     }
     taken = {.use = (state.use + 1) & handle::low(handle::kUseBits), .what = what};

@@ -8,8 +8,6 @@
 namespace chokepoint::capture::nccl::plugin {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
 What what_of(std::uint64_t type) {
   switch (type) {
     case event::kCollective:
@@ -114,7 +112,7 @@ void* begin_event(const Beginning& beginning, const Descriptor& descriptor) {
     return nullptr;
   }
   const std::uint64_t bits = handle_of(*lane, *entry, state);
-  const std::uint64_t now = begin_is_kept(what) ? now_ns() : nearly_now_ns();
+  const std::uint64_t now = begin_is_kept(what) ? now_ns() : coarse_now_ns();
   keep_mask(beginning.communicator, lane, now);
   entry->communicator.store(beginning.context, kRelaxed);
   begin({.entry = *entry,

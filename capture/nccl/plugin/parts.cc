@@ -8,8 +8,6 @@
 namespace chokepoint::capture::nccl::plugin {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
 template <typename Value>
 std::uint64_t word_of(Value value) {
   return static_cast<std::uint64_t>(value);

@@ -7,8 +7,6 @@
 namespace chokepoint::capture::nccl::plugin {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
 bool is_use(const Entry& entry, std::uint64_t use) {
   const EntryState state = EntryState::of(entry.state.load(std::memory_order_acquire));
   return state.use == use &&

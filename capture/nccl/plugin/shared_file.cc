@@ -20,7 +20,7 @@ bool status_of(int descriptor, struct stat& status) {
 
 // A folder that others may write to could hold anything under our name.
 bool is_private(const char* folder) {
-  const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = ::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
     return false;
   }

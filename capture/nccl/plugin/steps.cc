@@ -6,8 +6,6 @@
 namespace chokepoint::capture::nccl::plugin {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
 // The Proxy it belongs to, if that is still under way.
 Entry* proxy_of(const Entry& step) {
   const std::uint64_t bits = step.parent.load(kRelaxed);

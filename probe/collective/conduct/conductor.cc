@@ -67,9 +67,7 @@ Result<Conductor::Answers> Conductor::answers(nanoseconds expected) const {
 Result<Conductor::Answers> Conductor::all_do(const Order& order, nanoseconds expected) const {
   const std::string text = to_text(order);
   for (int rank = 0; rank < hub_.ranks(); ++rank) {
-    if (const Result<> told = hub_.set(order_key(rank), text); !told) {
-      return std::unexpected(told.error());
-    }
+    TRY(hub_.set(order_key(rank), text));
   }
   Result<Answers> all = answers(expected);
   const auto times = static_cast<std::size_t>(order.times);
@@ -87,12 +85,9 @@ Result<double> Conductor::first_us(SizeResult& size) const {
   const nanoseconds patience = static_cast<std::int64_t>(size.operation.bytes) * kPerByte;
   const Order order =
       plan_.check ? Order{.task = Task::Check} : Order{.task = Task::Run, .lead = 0, .times = 1};
-  const Result<Answers> all = all_do(order, patience);
-  if (!all) {
-    return std::unexpected(all.error());
-  }
+  TRY(const Answers all, all_do(order, patience));
   double longest = 0;
-  for (const Answer& answer : *all) {
+  for (const Answer& answer : all) {
     longest = std::max(longest, answer.times_us.empty() ? 0 : answer.times_us.front());
     if (plan_.check && !size.wrong) {
       size.wrong.emplace();
@@ -123,13 +118,10 @@ Result<> Conductor::iterate(SizeResult& size, double estimate_us) const {
   double spent_us = 0;
   while (const int times = next_batch(size, spent_us, estimate_us)) {
     const Order order{.task = Task::Run, .lead = std::min(lead, kMostIterations), .times = times};
-    const Result<Answers> all =
-        all_do(order, ns_of(kSlowdown * estimate_us * (order.lead + order.times)));
-    if (!all) {
-      return std::unexpected(all.error());
-    }
+    TRY(const Answers all,
+        all_do(order, ns_of(kSlowdown * estimate_us * (order.lead + order.times))));
     for (std::size_t i = 0; i < static_cast<std::size_t>(times); ++i) {
-      size.times_us.push_back(slowest(*all, i));
+      size.times_us.push_back(slowest(all, i));
       spent_us += size.times_us.back();
     }
     estimate_us = std::max(spent_us / static_cast<double>(size.times_us.size()), 0.1);

@@ -12,8 +12,6 @@
 namespace chokepoint::probe::collective {
 namespace {
 
-constexpr std::string_view kOperation = "backend gloo";
-
 struct AlgorithmName {
   std::string_view name;
   Collective collective;
@@ -37,7 +35,7 @@ Result<gloo_module::Algorithm> algorithm_of(const std::string& name, Collective 
       return each.algorithm;
     }
   }
-  return fail(ErrorKind::Usage, kOperation, name,
+  return fail(ErrorKind::Usage, kGlooOperation, name,
               "not how Gloo does " + std::string(name_of(collective)),
               "all-reduce has ring and bcube, reduce-scatter has halving-doubling and all-reduce");
 }
@@ -75,15 +73,10 @@ GlooCommunicator::~GlooCommunicator() {
 Result<std::unique_ptr<Communicator>> GlooCommunicator::open(
     std::shared_ptr<const GlooLibrary> library, const Place& place, Store& store,
     const BackendOptions& options) {
-  Result<GlooDevices> chosen = choose_gloo_devices(options.interface, own_name_lookup());
-  if (!chosen) {
-    return fail(chosen.error());
-  }
-  std::unique_ptr<GlooCommunicator> made(new GlooCommunicator(
-      std::move(library), place, options.algorithm, std::move(chosen->remark)));
-  if (Result<> connected = made->connect(chosen->devices, store, options.timeout); !connected) {
-    return fail(connected.error());
-  }
+  TRY(GlooDevices chosen, choose_gloo_devices(options.interface, own_name_lookup()));
+  std::unique_ptr<GlooCommunicator> made(
+      new GlooCommunicator(std::move(library), place, options.algorithm, std::move(chosen.remark)));
+  TRY(made->connect(chosen.devices, store, options.timeout));
   return made;
 }
 
@@ -111,13 +104,13 @@ Result<> GlooCommunicator::connect(const std::vector<GlooDevice>& devices, Store
 Error GlooCommunicator::failed(std::string_view what, const gloo_module::Text& problem) const {
   const std::string_view words = without_source(problem.words);
   if (words.find("nable to find address") != std::string_view::npos) {
-    return {ErrorKind::NotFound, std::string(kOperation),
+    return {ErrorKind::NotFound, std::string(kGlooOperation),
             std::string(what),   0,
             std::string(words),  "give that interface an address, or name another one"};
   }
   const bool timed_out = words.find("imed out") != std::string_view::npos;
   return {timed_out ? ErrorKind::Timeout : ErrorKind::Io,
-          std::string(kOperation),
+          std::string(kGlooOperation),
           std::string(what),
           0,
           std::string(words),
@@ -130,21 +123,18 @@ bool GlooCommunicator::is_in_place() const {
 }
 
 Result<> GlooCommunicator::prepare(const Operation& operation) {
-  const Result<gloo_module::Algorithm> algorithm = algorithm_of(algorithm_, operation.collective);
-  if (!algorithm) {
-    return fail(algorithm.error());
-  }
+  TRY(const gloo_module::Algorithm algorithm, algorithm_of(algorithm_, operation.collective));
   operation_ = operation;
   try {
     input_ = std::vector<std::byte>(is_in_place() ? 0 : input_bytes(operation));
     output_ = std::vector<std::byte>(output_bytes(operation));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorKind::Exhausted, kOperation, "memory of this size", "there is not enough",
+    return fail(ErrorKind::Exhausted, kGlooOperation, "memory of this size", "there is not enough",
                 "choose smaller sizes");
   }
   const gloo_module::Work work{.collective = static_cast<int>(operation.collective),
                                .type = static_cast<int>(operation.type),
-                               .algorithm = *algorithm,
+                               .algorithm = algorithm,
                                .root = operation.root,
                                .input = is_in_place() ? output_.data() : input_.data(),
                                .input_bytes = input_bytes(operation),
@@ -160,7 +150,7 @@ Result<> GlooCommunicator::prepare(const Operation& operation) {
 Result<> GlooCommunicator::write_input(std::span<const std::byte> bytes) {
   std::vector<std::byte>& to = is_in_place() ? output_ : input_;
   if (bytes.size() != to.size()) {
-    return fail(ErrorKind::Usage, kOperation, "input", "not of the size that was prepared");
+    return fail(ErrorKind::Usage, kGlooOperation, "input", "not of the size that was prepared");
   }
   std::ranges::copy(bytes, to.begin());
   return {};
@@ -177,7 +167,7 @@ Result<std::vector<double>> GlooCommunicator::run(int times) {
 
 Result<> GlooCommunicator::read_output(std::span<std::byte> bytes) const {
   if (bytes.size() != output_.size()) {
-    return fail(ErrorKind::Usage, kOperation, "output", "not of the size that was prepared");
+    return fail(ErrorKind::Usage, kGlooOperation, "output", "not of the size that was prepared");
   }
   std::ranges::copy(output_, bytes.begin());
   return {};

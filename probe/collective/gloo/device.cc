@@ -5,20 +5,19 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/net/resolve.h"
+#include "base/net/address.h"
 #include "base/net/socket.h"
-#include "base/sys/host_name.h"
 #include "base/sys/root.h"
+#include "probe/collective/gloo/library.h"
 
 namespace chokepoint::probe::collective {
 namespace {
 
-constexpr std::string_view kOperation = "backend gloo";
 constexpr const char* kLoopback = "127.0.0.1";
 
 Result<GlooDevice> device_of(const std::string& name) {
   if (name.starts_with('^') || name.starts_with('=')) {
-    return fail(ErrorKind::Usage, kOperation, name,
+    return fail(ErrorKind::Usage, kGlooOperation, name,
                 "Gloo takes interfaces' exact names, without '^' or '='",
                 "'ip -brief address' lists them");
   }
@@ -26,7 +25,7 @@ Result<GlooDevice> device_of(const std::string& name) {
     return GlooDevice{.address = name};
   }
   if (if_nametoindex(name.c_str()) == 0) {
-    return fail(ErrorKind::NotFound, kOperation, name, "no such interface on this host",
+    return fail(ErrorKind::NotFound, kGlooOperation, name, "no such interface on this host",
                 "'ip -brief address' lists them");
   }
   return GlooDevice{.interface = name};
@@ -73,11 +72,8 @@ GlooDevices by_name(const net::Address& own, const NameLookup& lookup) {
 Result<GlooDevices> choose_gloo_devices(const std::string& named, const NameLookup& lookup) {
   GlooDevices chosen;
   for (const std::string& name : split(named)) {
-    Result<GlooDevice> device = device_of(name);
-    if (!device) {
-      return fail(device.error());
-    }
-    chosen.devices.push_back(std::move(*device));
+    TRY(GlooDevice device, device_of(name));
+    chosen.devices.push_back(std::move(device));
   }
   if (!chosen.devices.empty()) {
     return chosen;

@@ -16,11 +16,8 @@ std::string told_interface() {
 
 Result<std::unique_ptr<Communicator>> open(const std::filesystem::path& module, const Place& place,
                                            Store& store, const BackendOptions& options) {
-  Result<std::shared_ptr<const GlooLibrary>> library = GlooLibrary::open(module);
-  if (!library) {
-    return fail(library.error());
-  }
-  return GlooCommunicator::open(std::move(*library), place, store, options);
+  TRY(std::shared_ptr<const GlooLibrary> library, GlooLibrary::open(module));
+  return GlooCommunicator::open(std::move(library), place, store, options);
 }
 
 }  // namespace
@@ -29,13 +26,10 @@ Backend gloo_backend() {
   return {.name = "gloo",
           .open = [](const Place& place, Store& store,
                      const BackendOptions& options) -> Result<std::unique_ptr<Communicator>> {
-            const Result<std::filesystem::path> module = gloo_module_path();
-            if (!module) {
-              return fail(module.error());
-            }
+            TRY(const std::filesystem::path module, gloo_module_path());
             BackendOptions told = options;
             told.interface = options.interface.empty() ? told_interface() : options.interface;
-            return open(*module, place, store, told);
+            return open(module, place, store, told);
           }};
 }
 

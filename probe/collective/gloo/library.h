@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "base/sys/error.h"
 #include "base/sys/library.h"
 #include "probe/collective/gloo/module/interface.h"
 
 namespace chokepoint::probe::collective {
+
+// Of the errors that come from here.
+inline constexpr std::string_view kGlooOperation = "backend gloo";
 
 class GlooLibrary {
  public:

@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <thread>
 
-#include "base/sys/pipe.h"
+#include "base/sys/descriptor.h"
 
 namespace chokepoint::probe::collective {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{2000};
-constexpr std::chrono::milliseconds kLook{20};
+constexpr std::chrono::milliseconds kLookForEnd{20};
 constexpr std::size_t kMostWords = 4096;
 constexpr std::size_t kLongestLine = 400;
 
@@ -56,7 +56,7 @@ void tell(const ChildEnd& end, Hub& hub) {
   }
 }
 
-Result<> Children::start(const std::vector<std::string>& command, const Seat& seat,
+Result<> Children::start(const std::vector<std::string>& command, const RankPlacement& seat,
                          int local_ranks) {
   const sys::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   sys::Spawn spawn{.command = command,
@@ -71,12 +71,9 @@ Result<> Children::start(const std::vector<std::string>& command, const Seat& se
   if (keep_words_) {
     spawn.out = spawn.err = words->write.get();
   }
-  Result<sys::Process> process = sys::Process::start(spawn);
-  if (!process) {
-    return std::unexpected(process.error());
-  }
+  TRY(sys::Process process, sys::Process::start(spawn));
   children_.push_back(
-      {.rank = seat.place.rank, .process = std::move(*process), .words = std::move(words->read)});
+      {.rank = seat.place.rank, .process = std::move(process), .words = std::move(words->read)});
   return {};
 }
 
@@ -97,16 +94,13 @@ void Children::read_words(Child& child) {
 Result<std::vector<ChildEnd>> Children::ended() {
   std::vector<ChildEnd> ends;
   for (auto child = children_.begin(); child != children_.end();) {
-    const Result<std::optional<sys::ExitStatus>> status = child->process.poll();
-    if (!status) {
-      return std::unexpected(status.error());
-    }
+    TRY(const std::optional<sys::ExitStatus> status, child->process.poll());
     read_words(*child);
-    if (!*status) {
+    if (!status) {
       ++child;
       continue;
     }
-    ends.push_back({.rank = child->rank, .status = **status, .words = last_line(child->text)});
+    ends.push_back({.rank = child->rank, .status = *status, .words = last_line(child->text)});
     child = children_.erase(child);
   }
   return ends;
@@ -119,7 +113,7 @@ Children::~Children() {
   }
   const auto deadline = std::chrono::steady_clock::now() + kGrace;
   while (!children_.empty() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kLookForEnd);
     if (!ended()) {
       break;
     }

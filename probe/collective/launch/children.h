@@ -33,7 +33,8 @@ class Children {
   Children& operator=(const Children&) = delete;
   ~Children();
 
-  Result<> start(const std::vector<std::string>& command, const Seat& seat, int local_ranks);
+  Result<> start(const std::vector<std::string>& command, const RankPlacement& seat,
+                 int local_ranks);
   // Those that have ended since the last look.
   Result<std::vector<ChildEnd>> ended();
 

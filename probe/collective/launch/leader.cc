@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 // What is heard first may be an effect of what is heard a little later.
 constexpr milliseconds kSettle{400};
-constexpr milliseconds kLook{50};
+constexpr milliseconds kLookWhileSettling{50};
 
 bool is_readable(int fd) {
   pollfd watched{fd, POLLIN, 0};
@@ -25,12 +25,9 @@ Leader::Leader(LeaderOptions options)
 
 Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, const sys::Clock& clock) {
   std::unique_ptr<Leader> leader(new Leader(std::move(options)));
-  Result<std::unique_ptr<Meeting>> meeting =
-      Meeting::open(leader->options_.meeting, leader->hub_, clock);
-  if (!meeting) {
-    return std::unexpected(meeting.error());
-  }
-  leader->meeting_ = std::move(*meeting);
+  TRY(std::unique_ptr<Meeting> meeting,
+      Meeting::open(leader->options_.meeting, leader->hub_, clock));
+  leader->meeting_ = std::move(meeting);
   return leader;
 }
 
@@ -42,8 +39,8 @@ Result<> Leader::still_wanted() {
 }
 
 Error Leader::cause_of(const Error& error) {
-  for (milliseconds waited{0}; hub_.failure() && waited < kSettle; waited += kLook) {
-    std::this_thread::sleep_for(kLook);
+  for (milliseconds waited{0}; hub_.failure() && waited < kSettle; waited += kLookWhileSettling) {
+    std::this_thread::sleep_for(kLookWhileSettling);
     if (started_) {
       std::ignore = started_->look(hub_);
     }

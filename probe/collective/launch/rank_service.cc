@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/control/fields.h"
-#include "base/host/addresses.h"
+#include "base/host/network.h"
 #include "probe/collective/launch/children.h"
 #include "probe/collective/order.h"
 #include "probe/collective/way/way.h"
@@ -20,12 +20,12 @@ using control::Type;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLook{50};
+constexpr milliseconds kReportEvery{50};
 constexpr seconds kAnswer{10};
 constexpr std::size_t kLongestJob = 255;
 constexpr std::size_t kHexSecret = 64;
 
-Seat seat_of(const RanksWanted& wanted, int index, const Session& session) {
+RankPlacement seat_of(const RanksWanted& wanted, int index, const Session& session) {
   const net::Address peer = session.peer().address.unmapped();
   return {.place = {.rank = wanted.first + index, .ranks = wanted.ranks, .local_rank = index},
           .launcher = "chokepoint",
@@ -62,11 +62,8 @@ Json body_of(const ChildEnd& end) {
 }
 
 Result<> report(Session& session, Children& children) {
-  const Result<std::vector<ChildEnd>> ends = children.ended();
-  if (!ends) {
-    return std::unexpected(ends.error());
-  }
-  for (const ChildEnd& end : *ends) {
+  TRY(const std::vector<ChildEnd> ends, children.ended());
+  for (const ChildEnd& end : ends) {
     if (end.status == sys::ExitStatus{}) {
       continue;
     }
@@ -81,15 +78,12 @@ Result<> report(Session& session, Children& children) {
 
 // True once the client wants no more of it.
 Result<bool> is_told_to_stop(Session& session) {
-  const Result<std::optional<Message>> said = session.channel().poll();
-  if (!said) {
-    return std::unexpected(said.error());
-  }
-  if (*said && (*said)->type != Type::Stop) {
+  TRY(const std::optional<Message> said, session.channel().poll());
+  if (said && said->type != Type::Stop) {
     return fail(ErrorKind::Malformed, "read message", session.channel().peer(),
                 "it came while ranks were running");
   }
-  return said->has_value();
+  return said.has_value();
 }
 
 // Until the client wants no more of them, even where all have ended, or time is up.
@@ -97,13 +91,11 @@ Result<Json> watch(Session& session, Children& children) {
   const net::Patience patience = session.patience(session.limits().longest_test);
   while (true) {
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
-                                          patience.at_most(kLook), "wait", "ranks");
+                                          patience.at_most(kReportEvery), "wait", "ranks");
     if (!waited && waited.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(waited.error());
     }
-    if (const Result<> told = report(session, children); !told) {
-      return std::unexpected(told.error());
-    }
+    TRY(report(session, children));
     const Result<bool> stop = is_told_to_stop(session);
     if (!stop || *stop) {
       return stop ? Result<Json>(Json::object()) : std::unexpected(stop.error());
@@ -129,13 +121,10 @@ Json body_of(const RanksWanted& wanted) {
 }
 
 Result<RanksWanted> ranks_wanted_in(const Json& body) {
-  const Result<RankOptions> options = rank_options_in(body);
-  if (!options) {
-    return std::unexpected(options.error());
-  }
+  TRY(const RankOptions options, rank_options_in(body));
   control::Fields in(body, "ranks");
   const std::optional<control::Secret> secret = control::from_hex(in.text("secret", kHexSecret));
-  RanksWanted wanted{.options = *options,
+  RanksWanted wanted{.options = options,
                      .job = in.text("job", kLongestJob),
                      .secret = secret.value_or(control::Secret{}),
                      .port = static_cast<std::uint16_t>(in.integer("port", 1, UINT16_MAX)),
@@ -163,19 +152,12 @@ Result<control::Weight> RankService::check(const Json& parameters,
 }
 
 Result<Json> RankService::serve(Session& session, const Json& parameters) {
-  const Result<RanksWanted> wanted = ranks_wanted_in(parameters);
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
+  TRY(const RanksWanted wanted, ranks_wanted_in(parameters));
   Children children(session.surroundings().clock, true);
   const std::vector<std::string> command =
-      command_of(program_, with_interface(wanted->options, session));
-  for (int i = 0; i < wanted->count; ++i) {
-    if (const Result<> started =
-            children.start(command, seat_of(*wanted, i, session), wanted->count);
-        !started) {
-      return std::unexpected(started.error());
-    }
+      command_of(program_, with_interface(wanted.options, session));
+  for (int i = 0; i < wanted.count; ++i) {
+    TRY(children.start(command, seat_of(wanted, i, session), wanted.count));
   }
   if (const Result<> ready = session.channel().send({Type::Ready}, session.patience(kAnswer));
       !ready) {

@@ -12,7 +12,7 @@
 // test. One object for all sessions; serve() runs on a session's thread.
 #pragma once
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 #include "probe/collective/launch/rank_options.h"
 #include "probe/collective/launch/seat.h"
 

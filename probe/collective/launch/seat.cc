@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "base/host/host_list.h"
+#include "base/host/launcher.h"
 #include "probe/collective/launch/slurm_nodes.h"
 #include "probe/collective/order.h"
 #include "probe/collective/rendezvous/meeting.h"
@@ -49,7 +49,7 @@ std::optional<std::string> first_of_slurm(const Variables& variables) {
   return std::nullopt;
 }
 
-Result<std::string> master(const Variables& variables, const Seat& seat) {
+Result<std::string> master(const Variables& variables, const RankPlacement& seat) {
   if (std::string address = value_of(variables, "MASTER_ADDR"); !address.empty()) {
     return address;
   }
@@ -97,9 +97,9 @@ std::string job_of(const Variables& variables, std::uint16_t port) {
   return fmt::format("{}{}port {}", name, name.empty() ? "" : ", ", port);
 }
 
-Result<Seat> seat_of(const Variables& variables, const host::RankFound& found,
-                     const std::string& host) {
-  Seat seat;
+Result<RankPlacement> seat_of(const Variables& variables, const host::RankFound& found,
+                              const std::string& host) {
+  RankPlacement seat;
   seat.launcher = found.launcher;
   if (!found.rank.world_size) {
     return fail(ErrorKind::Usage, "", fmt::format("rank {}", *found.rank.rank),
@@ -118,7 +118,7 @@ Result<Seat> seat_of(const Variables& variables, const host::RankFound& found,
   return seat;
 }
 
-Result<> meet_starter(const Variables& variables, const std::string& meeting, Seat& seat) {
+Result<> meet_starter(const Variables& variables, const std::string& meeting, RankPlacement& seat) {
   const Result<net::HostPort> place = net::parse_host_port(meeting, 0);
   if (!place || place->port == 0) {
     return fail(ErrorKind::Usage, "", "CHOKEPOINT_MEETING", "wanted HOST:PORT",
@@ -131,7 +131,7 @@ Result<> meet_starter(const Variables& variables, const std::string& meeting, Se
   return {};
 }
 
-Result<> meet_rank_0(const Variables& variables, Seat& seat) {
+Result<> meet_rank_0(const Variables& variables, RankPlacement& seat) {
   const Result<std::string> address = master(variables, seat);
   const Result<std::uint16_t> first = port(variables);
   if (!address || !first) {
@@ -145,22 +145,21 @@ Result<> meet_rank_0(const Variables& variables, Seat& seat) {
 
 }  // namespace
 
-Result<std::optional<Seat>> find_seat(const Variables& variables, const std::string& host) {
+Result<std::optional<RankPlacement>> find_seat(const Variables& variables,
+                                               const std::string& host) {
   const host::RankFound found = host::find_rank(variables);
   if (!found.rank.rank) {
     return std::nullopt;
   }
-  Result<Seat> seat = seat_of(variables, found, host);
-  if (!seat) {
-    return std::unexpected(seat.error());
-  }
+  TRY(RankPlacement seat, seat_of(variables, found, host));
   const std::string meeting = value_of(variables, "CHOKEPOINT_MEETING");
   const Result<> placed =
-      meeting.empty() ? meet_rank_0(variables, *seat) : meet_starter(variables, meeting, *seat);
-  return placed ? Result<std::optional<Seat>>(std::move(*seat)) : std::unexpected(placed.error());
+      meeting.empty() ? meet_rank_0(variables, seat) : meet_starter(variables, meeting, seat);
+  return placed ? Result<std::optional<RankPlacement>>(std::move(seat))
+                : std::unexpected(placed.error());
 }
 
-std::vector<Setting> variables_of(const Seat& seat) {
+std::vector<Setting> variables_of(const RankPlacement& seat) {
   const std::string& host = seat.meeting.host;
   const bool v6 = host.find(':') != std::string::npos;
   return {{"RANK", std::to_string(seat.place.rank)},

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 #include "base/host/launcher.h"
 #include "base/net/address.h"
 #include "probe/collective/communicator.h"
 
 namespace chokepoint::probe::collective {
 
-struct Seat {
+struct RankPlacement {
   Place place = {};
   int local_ranks = 1;        // on this host, itself among them; 1 where nobody says
   std::string launcher = {};  // "torchrun", "mpirun", "srun", "chokepoint"
@@ -33,10 +33,11 @@ struct Seat {
 };
 
 // Nothing where no launcher has set anything. `host` is this host's name.
-Result<std::optional<Seat>> find_seat(const host::Variables& variables, const std::string& host);
+Result<std::optional<RankPlacement>> find_seat(const host::Variables& variables,
+                                               const std::string& host);
 
 // What a chokepoint that starts a rank sets for it.
 using Setting = std::pair<std::string, std::string>;
-std::vector<Setting> variables_of(const Seat& seat);
+std::vector<Setting> variables_of(const RankPlacement& seat);
 
 }  // namespace chokepoint::probe::collective

@@ -11,11 +11,8 @@ class Here final : public Started {
   Children& children() { return children_; }
 
   Result<> look(Hub& hub) override {
-    const Result<std::vector<ChildEnd>> ends = children_.ended();
-    if (!ends) {
-      return std::unexpected(ends.error());
-    }
-    for (const ChildEnd& end : *ends) {
+    TRY(const std::vector<ChildEnd> ends, children_.ended());
+    for (const ChildEnd& end : ends) {
       tell(end, hub);
     }
     return {};
@@ -32,14 +29,12 @@ Result<std::unique_ptr<Started>> start_here(const RanksWanted& wanted, const sys
   auto here = std::make_unique<Here>(clock);
   const std::vector<std::string> command = command_of(program, wanted.options);
   for (int rank = 0; rank < wanted.ranks; ++rank) {
-    const Seat seat{.place = {.rank = rank, .ranks = wanted.ranks, .local_rank = rank},
-                    .launcher = "chokepoint",
-                    .job = wanted.job,
-                    .meeting = {"127.0.0.1", wanted.port},
-                    .secret = wanted.secret};
-    if (const Result<> started = here->children().start(command, seat, wanted.ranks); !started) {
-      return std::unexpected(started.error());
-    }
+    const RankPlacement seat{.place = {.rank = rank, .ranks = wanted.ranks, .local_rank = rank},
+                             .launcher = "chokepoint",
+                             .job = wanted.job,
+                             .meeting = {"127.0.0.1", wanted.port},
+                             .secret = wanted.secret};
+    TRY(here->children().start(command, seat, wanted.ranks));
   }
   return here;
 }

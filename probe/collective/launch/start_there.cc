@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "probe/collective/launch/children.h"
 #include "probe/collective/launch/started.h"
 
@@ -52,14 +52,11 @@ class There final : public Started {
   Result<> look(Hub& hub) override {
     for (Client& host : hosts_) {
       while (true) {
-        const Result<std::optional<Message>> said = host.channel().poll();
+        TRY(const std::optional<Message> said, host.channel().poll());
         if (!said) {
-          return std::unexpected(said.error());
-        }
-        if (!*said) {
           break;
         }
-        if (const Result<> heard = hear(**said, host.channel().peer(), hub); !heard) {
+        if (const Result<> heard = hear(*said, host.channel().peer(), hub); !heard) {
           return heard;
         }
       }
@@ -75,11 +72,8 @@ class There final : public Started {
     if (message.type != Type::Report) {
       return {};
     }
-    const Result<ChildEnd> end = end_in(message.body);
-    if (!end) {
-      return std::unexpected(end.error());
-    }
-    tell(*end, hub);
+    TRY(const ChildEnd end, end_in(message.body));
+    tell(end, hub);
     return {};
   }
 
@@ -93,13 +87,10 @@ using InTurn = std::map<std::pair<std::string, net::Endpoint>, std::pair<int, Cl
 Result<InTurn> connect_to(const std::vector<control::ClientOptions>& hosts, int interrupt) {
   InTurn in_turn;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    Result<Client> client = Client::connect(hosts[i], Patience::of(kConnect, interrupt));
-    if (!client) {
-      return std::unexpected(client.error());
-    }
-    std::pair place(client->admittance().server.host, client->peer());
+    TRY(Client client, Client::connect(hosts[i], Patience::of(kConnect, interrupt)));
+    std::pair place(client.admittance().server.host, client.peer());
     const auto [at, is_new] =
-        in_turn.try_emplace(std::move(place), static_cast<int>(i), std::move(*client));
+        in_turn.try_emplace(std::move(place), static_cast<int>(i), std::move(client));
     if (!is_new) {
       // It would wait for its own turn to end.
       return fail(ErrorKind::Usage, "", "--hosts",
@@ -117,18 +108,12 @@ Result<std::unique_ptr<Started>> start_there(const RanksWanted& wanted,
                                              const std::vector<control::ClientOptions>& hosts,
                                              int interrupt, const control::Waiting& waiting) {
   auto there = std::make_unique<There>();
-  Result<InTurn> connected = connect_to(hosts, interrupt);
-  if (!connected) {
-    return std::unexpected(connected.error());
-  }
-  for (auto& [place, host] : *connected) {
+  TRY(InTurn connected, connect_to(hosts, interrupt));
+  for (auto& [place, host] : connected) {
     RanksWanted here = wanted;
     here.first = host.first * wanted.count;
-    const Result<Json> ready = host.second.request(std::string(kCollectiveKind), body_of(here),
-                                                   Patience::of(kLongestQueue, interrupt), waiting);
-    if (!ready) {
-      return std::unexpected(ready.error());
-    }
+    TRY(host.second.request(std::string(kCollectiveKind), body_of(here),
+                            Patience::of(kLongestQueue, interrupt), waiting));
     there->add(std::move(host.second));
   }
   return there;

@@ -2,7 +2,7 @@
 // is a group of sends and receives, as nccl-tests and PyTorch do it.
 #pragma once
 
-#include "base/gpu/functions.h"
+#include "base/gpu/driver.h"
 #include "probe/collective/nccl/interface.h"
 #include "probe/collective/operation.h"
 

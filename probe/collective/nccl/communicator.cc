@@ -14,18 +14,14 @@
 namespace chokepoint::probe::collective::nccl {
 namespace {
 
-constexpr std::string_view kOperation = "backend nccl";
 // The driver's queue of kernels holds 1024: beyond that, enqueueing itself would wait.
 constexpr int kMostAtOnce = 64;
 constexpr std::chrono::microseconds kShortestNap{20};
 constexpr std::chrono::microseconds kLongestNap{1000};
 
 Result<std::optional<gpu::Memory>> allocate(const gpu::Cuda& cuda, std::uint64_t bytes) {
-  Result<gpu::Memory> memory = gpu::Memory::allocate(cuda, std::max<std::uint64_t>(bytes, 1));
-  if (!memory) {
-    return fail(std::move(memory.error()));
-  }
-  return std::optional(std::move(*memory));
+  TRY(gpu::Memory memory, gpu::Memory::allocate(cuda, std::max<std::uint64_t>(bytes, 1)));
+  return std::optional(std::move(memory));
 }
 
 }  // namespace
@@ -36,11 +32,8 @@ Group::Group(Members members, LogFile log, ConnectionsSince connections)
 Result<std::unique_ptr<Communicator>> Group::make(Members members, LogFile log,
                                                   ConnectionsSince connections) {
   std::unique_ptr<Group> group(new Group(std::move(members), log, std::move(connections)));
-  Result<gpu::Stream> stream = gpu::Stream::make(*group->members_.cuda);
-  if (!stream) {
-    return fail(std::move(stream.error()));
-  }
-  group->stream_.emplace(std::move(*stream));
+  TRY(gpu::Stream stream, gpu::Stream::make(*group->members_.cuda));
+  group->stream_.emplace(std::move(stream));
   return group;
 }
 
@@ -61,16 +54,10 @@ Result<> Group::prepare(const Operation& operation) {
   operation_ = operation;
   input_.reset();
   output_.reset();
-  auto input = allocate(*members_.cuda, is_in_place() ? 0 : input_bytes(operation));
-  if (!input) {
-    return fail(std::move(input.error()));
-  }
-  auto output = allocate(*members_.cuda, output_bytes(operation));
-  if (!output) {
-    return fail(std::move(output.error()));
-  }
-  input_.emplace(std::move(**input));
-  output_.emplace(std::move(**output));
+  TRY(auto input, allocate(*members_.cuda, is_in_place() ? 0 : input_bytes(operation)));
+  TRY(auto output, allocate(*members_.cuda, output_bytes(operation)));
+  input_.emplace(std::move(*input));
+  output_.emplace(std::move(*output));
   return {};
 }
 
@@ -92,9 +79,7 @@ Result<std::vector<double>> Group::run(int times) {
   std::vector<double> times_us;
   times_us.reserve(static_cast<std::size_t>(std::max(times, 0)));
   for (int left = times; left > 0; left -= kMostAtOnce) {
-    if (Result<> done = run_some(std::min(left, kMostAtOnce), times_us); !done) {
-      return fail(std::move(done.error()));
-    }
+    TRY(run_some(std::min(left, kMostAtOnce), times_us));
   }
   return times_us;
 }
@@ -104,25 +89,19 @@ Result<> Group::run_some(int times, std::vector<double>& times_us) {
     return fail(ErrorKind::Usage, kOperation, name_of(operation_.collective),
                 "nothing is prepared, or NCCL has failed before");
   }
-  const Result<std::vector<gpu::Event>> marks = events(times + 1);
-  if (!marks) {
-    return fail(marks.error());
-  }
+  TRY(const std::vector<gpu::Event> marks, events(times + 1));
   if (const Result<> begun = members_.cuda->use(); !begun) {
     return begun;
   }
-  if (Result<> given = enqueue(times, *marks); !given) {
+  if (Result<> given = enqueue(times, marks); !given) {
     return fail(give_up(std::move(given.error())));
   }
-  if (Result<> waited = wait_for(marks->back()); !waited) {
+  if (Result<> waited = wait_for(marks.back()); !waited) {
     return fail(give_up(std::move(waited.error())));
   }
-  for (std::size_t at = 1; at < marks->size(); ++at) {
-    const Result<double> took = (*marks)[at].milliseconds_since((*marks)[at - 1]);
-    if (!took) {
-      return fail(took.error());
-    }
-    times_us.push_back(*took * 1000);
+  for (std::size_t at = 1; at < marks.size(); ++at) {
+    TRY(const double took, marks[at].milliseconds_since(marks[at - 1]));
+    times_us.push_back(took * 1000);
   }
   return {};
 }
@@ -130,11 +109,8 @@ Result<> Group::run_some(int times, std::vector<double>& times_us) {
 Result<std::vector<gpu::Event>> Group::events(int count) const {
   std::vector<gpu::Event> made;
   for (int number = 0; number < count; ++number) {
-    Result<gpu::Event> event = gpu::Event::make(*members_.cuda);
-    if (!event) {
-      return fail(std::move(event.error()));
-    }
-    made.push_back(std::move(*event));
+    TRY(gpu::Event event, gpu::Event::make(*members_.cuda));
+    made.push_back(std::move(event));
   }
   return made;
 }

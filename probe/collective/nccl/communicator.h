@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/gpu/cuda.h"
-#include "base/gpu/stream.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/nccl/environment.h"
 #include "probe/collective/nccl/library.h"

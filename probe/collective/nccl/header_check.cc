@@ -4,7 +4,7 @@
 
 // An older one lacks some of it.
 #if NCCL_VERSION_CODE >= 21300
-#include "base/sys/signature.h"
+#include "base/sys/library.h"
 #include "probe/collective/nccl/interface.h"
 
 template <>

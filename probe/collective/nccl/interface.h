@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "base/gpu/functions.h"
+#include "base/gpu/driver.h"
 #include "base/sys/library.h"
 #include "probe/collective/operation.h"
 

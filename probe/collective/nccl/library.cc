@@ -9,8 +9,6 @@
 namespace chokepoint::probe::collective::nccl {
 namespace {
 
-constexpr std::string_view kOperation = "backend nccl";
-
 std::string_view next_step_of(Code code) {
   switch (code) {
     case kRemoteError:
@@ -47,10 +45,7 @@ Result<std::shared_ptr<const Library>> Library::open(const std::string& name) {
     return fail(ErrorKind::Unsupported, kOperation, name, fmt::format("it lacks {}", missing),
                 "take NCCL 2.10 or newer");
   }
-  if (const Result<> asked = library->check(library->functions_.version(&code), "version");
-      !asked) {
-    return fail(asked.error());
-  }
+  TRY(library->check(library->functions_.version(&code), "version"));
   library->version_ = "NCCL " + host::nccl_version_text(code);
   return library;
 }

@@ -11,6 +11,9 @@
 
 namespace chokepoint::probe::collective::nccl {
 
+// Of the errors that come from here.
+inline constexpr std::string_view kOperation = "backend nccl";
+
 class Library {
  public:
   // `name`: "libnccl.so.2", or a path. Where the loader knows of no such name: the one that lies in

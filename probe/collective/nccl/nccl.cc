@@ -17,12 +17,10 @@
 namespace chokepoint::probe::collective {
 namespace {
 
-constexpr std::string_view kOperation = "backend nccl";
-
 // Says which NCCL it would have been: what it lacks is a GPU.
 Error without_gpu(const nccl::Library& library, const Error& error) {
   return {error.kind,
-          std::string(kOperation),
+          std::string(nccl::kOperation),
           library.version(),
           0,
           "opened, but " + error.subject + ": " + error.reason,
@@ -49,16 +47,11 @@ std::string key_of(int rank) { return fmt::format("nccl/gpu/{}", rank); }
 
 // Has any GPU of the group several ranks? All must know, since all must take the same network.
 Result<bool> shares_gpu(const Place& place, const gpu::Cuda& cuda, Store& store) {
-  if (const Result<> told = store.set(key_of(place.rank), to_hex(seat_of(place, cuda))); !told) {
-    return fail(told.error());
-  }
+  TRY(store.set(key_of(place.rank), to_hex(seat_of(place, cuda))));
   std::vector<std::string> seats;
   for (int rank = 0; rank < place.ranks; ++rank) {
-    Result<std::string> seat = store.get(key_of(rank));
-    if (!seat) {
-      return fail(seat.error());
-    }
-    seats.push_back(std::move(*seat));
+    TRY(std::string seat, store.get(key_of(rank)));
+    seats.push_back(std::move(seat));
   }
   std::ranges::sort(seats);
   return std::ranges::adjacent_find(seats) != seats.end();
@@ -67,20 +60,14 @@ Result<bool> shares_gpu(const Place& place, const gpu::Cuda& cuda, Store& store)
 Result<nccl::UniqueId> meet(const nccl::Library& library, const Place& place, Store& store) {
   nccl::UniqueId id{};
   if (place.rank == 0) {
-    if (const Result<> made = library.check(library.functions().unique_id(&id), "unique id");
-        !made) {
-      return fail(made.error());
-    }
+    TRY(library.check(library.functions().unique_id(&id), "unique id"));
     const Result<> told = store.set("nccl/id", to_hex({id.bytes.data(), id.bytes.size()}));
     return told ? Result<nccl::UniqueId>(id) : fail(told.error());
   }
-  const Result<std::string> text = store.get("nccl/id");
-  if (!text) {
-    return fail(text.error());
-  }
-  const std::optional<std::string> bytes = from_hex(*text);
+  TRY(const std::string text, store.get("nccl/id"));
+  const std::optional<std::string> bytes = from_hex(text);
   if (!bytes || bytes->size() != id.bytes.size()) {
-    return fail(ErrorKind::Malformed, kOperation, "unique id", "rank 0 left something else",
+    return fail(ErrorKind::Malformed, nccl::kOperation, "unique id", "rank 0 left something else",
                 "the ranks may run different versions of chokepoint");
   }
   std::ranges::copy(*bytes, id.bytes.begin());
@@ -102,7 +89,7 @@ Result<nccl::Comm> join(const std::shared_ptr<const nccl::Library>& library,
   });
   const auto joined = joining.by(std::chrono::steady_clock::now() + timeout);
   if (!joined) {
-    return fail(ErrorKind::Timeout, kOperation, library->version(),
+    return fail(ErrorKind::Timeout, nccl::kOperation, library->version(),
                 fmt::format("the ranks were not connected within {} s", timeout.count()),
                 "NCCL_SOCKET_IFNAME names the interface by which the hosts reach one another");
   }
@@ -113,46 +100,28 @@ Result<nccl::Comm> join(const std::shared_ptr<const nccl::Library>& library,
 Result<std::unique_ptr<Communicator>> open(const NcclLibraries& names, const Place& place,
                                            Store& store, const BackendOptions& options) {
   if (!options.algorithm.empty()) {
-    return fail(ErrorKind::Usage, kOperation, options.algorithm, "NCCL chooses by itself",
+    return fail(ErrorKind::Usage, nccl::kOperation, options.algorithm, "NCCL chooses by itself",
                 "NCCL_ALGO and NCCL_PROTO restrict it");
   }
-  Result<nccl::LogFile> log = nccl::LogFile::start();
-  if (!log) {
-    return fail(log.error());
-  }
+  TRY(nccl::LogFile log, nccl::LogFile::start());
   nccl::use_interface(options.interface);
-  const auto library = nccl::Library::open(names.nccl);
-  if (!library) {
-    return fail(library.error());
-  }
-  auto opened = open_gpu(**library, names.cuda, place, options);
-  if (!opened) {
-    return fail(opened.error());
-  }
-  const std::shared_ptr<const gpu::Cuda> cuda = std::move(*opened);
-  const Result<bool> shared = shares_gpu(place, *cuda, store);
-  if (!shared) {
-    return fail(shared.error());
-  }
-  if (*shared) {
+  TRY(const auto library, nccl::Library::open(names.nccl));
+  TRY(auto opened, open_gpu(*library, names.cuda, place, options));
+  const std::shared_ptr<const gpu::Cuda> cuda = std::move(opened);
+  TRY(const bool shared, shares_gpu(place, *cuda, store));
+  if (shared) {
     nccl::share_gpus(place.host, place.rank);
   }
   ConnectionsSince connections;
-  const Result<nccl::UniqueId> id = meet(**library, place, store);
-  if (!id) {
-    return fail(id.error());
-  }
-  const Result<nccl::Comm> comm = join(*library, cuda, place, *id, options.timeout);
-  if (!comm) {
-    return fail(comm.error());
-  }
-  return nccl::Group::make({.library = *library,
+  TRY(const nccl::UniqueId id, meet(*library, place, store));
+  TRY(const nccl::Comm comm, join(library, cuda, place, id, options.timeout));
+  return nccl::Group::make({.library = library,
                             .cuda = cuda,
-                            .comm = *comm,
+                            .comm = comm,
                             .place = place,
                             .timeout = options.timeout,
-                            .shares_gpu = *shared},
-                           *log, std::move(connections));
+                            .shares_gpu = shared},
+                           log, std::move(connections));
 }
 
 }  // namespace

@@ -235,10 +235,7 @@ Result<std::string> Hub::get(const std::string& key, Clock::time_point deadline,
 Result<std::string> Hub::take(const std::string& key, Clock::time_point deadline,
                               const StillWanted& wanted) {
   std::unique_lock lock(mutex_);
-  const Result<> waited = wait_for(lock, key, deadline, wanted);
-  if (!waited) {
-    return std::unexpected(waited.error());
-  }
+  TRY(wait_for(lock, key, deadline, wanted));
   auto node = values_.extract(key);
   bytes_ -= node.key().size() + node.mapped().size();
   return std::move(node.mapped());

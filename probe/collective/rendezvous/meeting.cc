@@ -75,17 +75,11 @@ Meeting::Meeting(const MeetingOptions& options, Hub& hub, const sys::Clock& cloc
 
 Result<std::unique_ptr<Meeting>> Meeting::open(const MeetingOptions& options, Hub& hub,
                                                const sys::Clock& clock) {
-  Result<Listeners> listeners = listen_near(options.first_port, options.loopback);
-  if (!listeners) {
-    return std::unexpected(listeners.error());
-  }
-  const Result<net::Endpoint> local = net::local_endpoint(listeners->front().get());
-  if (!local) {
-    return std::unexpected(local.error());
-  }
+  TRY(Listeners listeners, listen_near(options.first_port, options.loopback));
+  TRY(const net::Endpoint local, net::local_endpoint(listeners.front().get()));
   std::unique_ptr<Meeting> meeting(new Meeting(options, hub, clock));
-  meeting->port_ = local->port;
-  meeting->thread_ = std::thread([raw = meeting.get(), at = std::move(*listeners)]() mutable {
+  meeting->port_ = local.port;
+  meeting->thread_ = std::thread([raw = meeting.get(), at = std::move(listeners)]() mutable {
     std::ignore = raw->server_.run(std::move(at));
   });
   return meeting;

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 #include "base/sys/clock.h"
 #include "probe/collective/rendezvous/hub.h"
 #include "probe/serve/server.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "base/net/socket.h"
 #include "probe/collective/hex.h"
 #include "probe/collective/rendezvous/member_service.h"
@@ -20,7 +20,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr hours kLongest{20};
+constexpr hours kLongestWait{20};
 constexpr milliseconds kAgain{100};
 constexpr seconds kSend{10};
 constexpr seconds kLastWords{1};
@@ -83,7 +83,7 @@ class Search {
     // From here on it is the meeting that waits for the others, and tells who did not come.
     const Result<Json> ready =
         client->request(std::string(kRankKind), body_of(options_.who),
-                        Patience::of(kLongest, options_.interrupt), [](const std::string&) {});
+                        Patience::of(kLongestWait, options_.interrupt), [](const std::string&) {});
     if (!ready) {
       goes_on_ = ready.error().kind == ErrorKind::NotFound;
       return std::unexpected(ready.error());
@@ -125,11 +125,8 @@ class Search {
 }  // namespace
 
 Result<std::unique_ptr<Member>> Member::join(const MemberOptions& options) {
-  Result<Client> client = Search(options).run();
-  if (!client) {
-    return std::unexpected(client.error());
-  }
-  return std::unique_ptr<Member>(new Member(std::move(*client), options));
+  TRY(Client client, Search(options).run());
+  return std::unique_ptr<Member>(new Member(std::move(client), options));
 }
 
 Result<> Member::set(const std::string& key, const std::string& value) {
@@ -143,21 +140,18 @@ Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::
   const Result<> sent =
       client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
                              Patience::of(kSend, options_.interrupt));
-  const Result<Message> answer =
+  TRY(const Message answer,
       sent ? client_.channel().receive(Patience::of(wait + kLate, options_.interrupt))
-           : std::unexpected(sent.error());
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->type == Type::Failed) {
-    heard_ = control::error_in(answer->body, client_.channel().peer());
+           : std::unexpected(sent.error()));
+  if (answer.type == Type::Failed) {
+    heard_ = control::error_in(answer.body, client_.channel().peer());
     return chokepoint::fail(*heard_);
   }
-  if (answer->type != Type::Note) {
+  if (answer.type != Type::Note) {
     return chokepoint::fail(ErrorKind::Malformed, "receive", client_.channel().peer(),
                             "another message came than a value");
   }
-  control::Fields in(answer->body, "value");
+  control::Fields in(answer.body, "value");
   const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kLongestValue));
   const Result<bool> whole = in.finish(value.has_value());
   if (!whole || !*whole) {
@@ -170,7 +164,7 @@ Result<std::string> Member::get(const std::string& key) {
   return ask(key, false, options_.timeout);
 }
 
-Result<std::string> Member::take(const std::string& key) { return ask(key, true, kLongest); }
+Result<std::string> Member::take(const std::string& key) { return ask(key, true, kLongestWait); }
 
 void Member::fail(const Error& error) {
   std::ignore = client_.channel().send(control::failed(error), Patience::of(kLastWords));

@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include "base/control/fields.h"
-#include "base/control/wire_error.h"
-#include "base/net/socket_options.h"
+#include "base/control/message.h"
+#include "base/net/socket.h"
 #include "probe/collective/hex.h"
 #include "probe/collective/order.h"
 
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // The conductor's and each rank's own deadlines are shorter.
-constexpr hours kLongest{24};
+constexpr hours kLongestService{24};
 constexpr seconds kAnswer{10};
 constexpr seconds kLastWord{1};
 constexpr std::size_t kLongestName = 255;
@@ -36,14 +36,15 @@ class Host {
     session_.channel().allow(kMostBody);
     std::ignore = net::apply({.no_delay = true}, session_.channel().descriptor(),
                              session_.peer().address.family());
-    const auto later = Hub::Clock::now() + kLongest;
+    const auto later = Hub::Clock::now() + kLongestService;
     const Result<> all = hub_.await_all(later, [&] { return still_there(); });
     const Result<> ready = all ? say({Type::Ready}) : all;
     if (!ready) {
       return give_up(ready.error());
     }
     while (true) {
-      const Result<Message> message = session_.channel().receive(session_.patience(kLongest));
+      const Result<Message> message =
+          session_.channel().receive(session_.patience(kLongestService));
       if (!message) {
         return give_up(message.error());
       }
@@ -104,11 +105,9 @@ class Host {
     control::Fields in(body, "request");
     const std::string key = in.text("key", Hub::kLongestKey);
     const bool takes = in.boolean("take");
-    const milliseconds wait(
-        in.integer("wait_ms", 0, std::chrono::duration_cast<milliseconds>(kLongest).count()));
-    if (const Result<bool> whole = in.finish(true); !whole) {
-      return std::unexpected(whole.error());
-    }
+    const milliseconds wait(in.integer(
+        "wait_ms", 0, std::chrono::duration_cast<milliseconds>(kLongestService).count()));
+    TRY(in.finish(true));
     const auto deadline = Hub::Clock::now() + wait;
     const Hub::StillWanted wanted = [&] { return still_there(); };
     const Result<std::string> value =
@@ -170,10 +169,7 @@ Result<control::Weight> MemberService::check(const Json& parameters,
 
 Result<Json> MemberService::serve(Session& session, const Json& parameters) {
   const Result<Newcomer> newcomer = newcomer_in(parameters);
-  const Result<> entered = newcomer ? hub_.enter(*newcomer) : std::unexpected(newcomer.error());
-  if (!entered) {
-    return std::unexpected(entered.error());
-  }
+  TRY(newcomer ? hub_.enter(*newcomer) : std::unexpected(newcomer.error()));
   return Host(session, hub_, newcomer->rank).run();
 }
 

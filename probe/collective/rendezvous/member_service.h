@@ -14,7 +14,7 @@
 // thread.
 #pragma once
 
-#include "base/control/service.h"
+#include "base/control/session.h"
 #include "probe/collective/rendezvous/hub.h"
 
 namespace chokepoint::probe::collective {

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/host/addresses.h"
 #include "base/host/network.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/way/connections.h"

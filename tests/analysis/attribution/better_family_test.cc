@@ -31,7 +31,7 @@ class BetterFamily : public testing::Test {
   std::optional<BetterWay> better() {
     const MadeScene made(made_.data);
     const DirectionBlame& direction = made.blame.directions.at(0);
-    return better_family(made.scene, direction.view, route_of(made.scene, direction));
+    return better_family(made.input, direction.view, route_of(made.input, direction));
   }
 
   MadeRun made_;

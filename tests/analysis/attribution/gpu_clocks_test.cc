@@ -15,13 +15,13 @@ namespace {
 using record::Direction;
 using testing::HasSubstr;
 
-constexpr const char* kGpu = "0000:3b:00.0";
+constexpr const char* kClockedGpu = "0000:3b:00.0";
 constexpr double kIdle = 0x1;
 constexpr double kChosen = 0x2;
 constexpr double kPowerCap = 0x4;
 constexpr double kHot = 0x8 | 0x40;
 
-struct Clocks {
+struct GpuReadings {
   double mhz = 1980;
   double bits = 0;
   double max_mhz = 1980;
@@ -38,7 +38,7 @@ class GpuClocksTest : public testing::Test {
       made_.way(made_.connect(from, to), Direction::AToB, {.busy_ms = 3, .mbps = 500});
     }
   }
-  void gpu(const char* node, const Clocks& clocks, const char* address = kGpu) {
+  void gpu(const char* node, const GpuReadings& clocks, const char* address = kClockedGpu) {
     NodeData& own = made_.node(node);
     own.events.push_back({.kind = std::string(record::kGpuProcess), .subject = address});
     made_.gauge(own, record::kGpuClock, address, clocks.mhz);
@@ -72,7 +72,7 @@ TEST_F(GpuClocksTest, ALateRankWhoseGpuIsHotIsLateForThat) {
   EXPECT_EQ(found.verdict.cause, "gpu-throttled");
   EXPECT_EQ(found.verdict.where.node, "b");
   EXPECT_EQ(found.verdict.where.rank, 1);
-  EXPECT_EQ(found.verdict.where.interface, kGpu);
+  EXPECT_EQ(found.verdict.where.interface, kClockedGpu);
   const Evidence* reason = evidence(found.verdict, "(hardware-thermal)");
   ASSERT_NE(reason, nullptr) << "the finer one of two that held as long";
   EXPECT_EQ(reason->value, 100);
@@ -81,7 +81,7 @@ TEST_F(GpuClocksTest, ALateRankWhoseGpuIsHotIsLateForThat) {
   ASSERT_NE(evidence(found.verdict, "other ranks' GPUs"), nullptr);
   EXPECT_EQ(evidence(found.verdict, "other ranks' GPUs")->value, 1970);
   ASSERT_FALSE(found.verdict.advice.empty());
-  EXPECT_THAT(found.verdict.advice.front().command, HasSubstr(kGpu));
+  EXPECT_THAT(found.verdict.advice.front().command, HasSubstr(kClockedGpu));
   EXPECT_THAT(sentence_of(found.verdict), HasSubstr("kept below its clocks"));
 }
 
@@ -179,12 +179,12 @@ TEST_F(GpuClocksTest, InAContainerNcclTellsThatThoseAtWorkAreTheJobs) {
   NodeData& b = made_.node("b");
   gpu("b", {.mhz = 1000, .bits = kHot});
   b.events.clear();
-  made_.gauge(b, record::kGpuUtilization, kGpu, 90);
+  made_.gauge(b, record::kGpuUtilization, kClockedGpu, 90);
   EXPECT_FALSE(slowest_gpu(b, made_.span())) << "it may be anybody's";
   b.collectives.push_back({.source = record::CollectiveSource::Nccl});
   EXPECT_TRUE(slowest_gpu(b, made_.span()));
   b.series.pop_back();
-  made_.gauge(b, record::kGpuUtilization, kGpu, 1);
+  made_.gauge(b, record::kGpuUtilization, kClockedGpu, 1);
   EXPECT_FALSE(slowest_gpu(b, made_.span()));
 }
 

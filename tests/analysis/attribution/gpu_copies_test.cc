@@ -10,7 +10,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr const char* kGpu = "0000:3b:00.0";
+constexpr const char* kCopyingGpu = "0000:3b:00.0";
 constexpr double kCeilingMbps = 100'000;
 
 // A GPU each behind a link of 100 Gb/s; steps of 100 ms, the last 5 of them on the network.
@@ -22,14 +22,15 @@ class GpuCopies : public testing::Test {
     made_.way(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 5, .mbps = 500});
     for (const char* node : {"a", "b"}) {
       made_.node(node).events.push_back(
-          {.kind = std::string(record::kGpuProcess), .subject = kGpu});
-      made_.gauge(made_.node(node), record::kPcieCeiling, kGpu, kCeilingMbps);
+          {.kind = std::string(record::kGpuProcess), .subject = kCopyingGpu});
+      made_.gauge(made_.node(node), record::kPcieCeiling, kCopyingGpu, kCeilingMbps);
     }
   }
   // Of the link's ceiling, and of the time.
   void gpu(const char* node, double sent_share, double kernels_percent) {
-    made_.gauge(made_.node(node), record::kGpuPcieSent, kGpu, sent_share * kCeilingMbps * 1e6 / 8);
-    made_.gauge(made_.node(node), record::kGpuUtilization, kGpu, kernels_percent);
+    made_.gauge(made_.node(node), record::kGpuPcieSent, kCopyingGpu,
+                sent_share * kCeilingMbps * 1e6 / 8);
+    made_.gauge(made_.node(node), record::kGpuUtilization, kCopyingGpu, kernels_percent);
   }
   Diagnosis found() { return diagnose(made_.data); }
   static std::optional<double> evidence(const Verdict& verdict, const char* text) {
@@ -50,7 +51,7 @@ TEST_F(GpuCopies, ThatFillTheLinkWhileNoKernelRunsAreTheChokepoint) {
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
   EXPECT_EQ(diagnosis.verdict.where.node, "b");
-  EXPECT_EQ(diagnosis.verdict.where.interface, kGpu);
+  EXPECT_EQ(diagnosis.verdict.where.interface, kCopyingGpu);
   EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 55, 1);  // of 60, 5 are the network's
   EXPECT_NEAR(diagnosis.accounting->sum(), 100, 0.01);
   EXPECT_NEAR((*diagnosis.accounting)[Account::Pcie], 55, 1);
@@ -77,8 +78,8 @@ TEST_F(GpuCopies, OfAGpuThatIsNotTheJobsAreNotTheJobs) {
 // most is no reason to blame the copies.
 TEST_F(GpuCopies, OfAPipelineOfPinnedInputsAreBesideTheKernels) {
   gpu("a", 0.02, 60);
-  made_.gauge(made_.node("b"), record::kGpuPcieReceived, kGpu, 0.2 * kCeilingMbps * 1e6 / 8);
-  made_.gauge(made_.node("b"), record::kGpuUtilization, kGpu, 60);
+  made_.gauge(made_.node("b"), record::kGpuPcieReceived, kCopyingGpu, 0.2 * kCeilingMbps * 1e6 / 8);
+  made_.gauge(made_.node("b"), record::kGpuUtilization, kCopyingGpu, 60);
   EXPECT_EQ(found().verdict.verdict, VerdictClass::Compute);
 }
 
@@ -94,10 +95,11 @@ TEST_F(GpuCopies, ThatTakeLongerThanKernelsCannotBeHiddenByThem) {
 TEST_F(GpuCopies, OverALinkThatLostLanesAreTheLinks) {
   gpu("b", 0.6, 40);
   NodeData& b = made_.node("b");
-  made_.gauge(b, record::kPcieBusySpeed, kGpu, 16);
-  made_.gauge(b, record::kPcieBusyWidth, kGpu, 4);
-  b.facts.push_back({.category = "gpu", .subject = kGpu, .key = "max_speed_gts", .value = "16"});
-  b.facts.push_back({.category = "gpu", .subject = kGpu, .key = "max_width", .value = "16"});
+  made_.gauge(b, record::kPcieBusySpeed, kCopyingGpu, 16);
+  made_.gauge(b, record::kPcieBusyWidth, kCopyingGpu, 4);
+  b.facts.push_back(
+      {.category = "gpu", .subject = kCopyingGpu, .key = "max_speed_gts", .value = "16"});
+  b.facts.push_back({.category = "gpu", .subject = kCopyingGpu, .key = "max_width", .value = "16"});
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.cause, "pcie-width");
   EXPECT_EQ(evidence(diagnosis.verdict, "under load has"), 4);
@@ -109,12 +111,12 @@ TEST_F(GpuCopies, OverALinkThatLostLanesAreTheLinks) {
 TEST_F(GpuCopies, TheDriversWordOnALinkComesFirst) {
   gpu("b", 0.6, 40);
   NodeData& b = made_.node("b");
-  made_.gauge(b, record::kPcieBusySpeed, kGpu, 16);
-  made_.gauge(b, record::kPcieBusyWidth, kGpu, 4);
-  made_.gauge(b, record::kGpuBusyGeneration, kGpu, 2);
-  made_.gauge(b, record::kGpuBusyWidth, kGpu, 16);
-  made_.gauge(b, record::kGpuMaxGeneration, kGpu, 4);
-  made_.gauge(b, record::kGpuMaxWidth, kGpu, 16);
+  made_.gauge(b, record::kPcieBusySpeed, kCopyingGpu, 16);
+  made_.gauge(b, record::kPcieBusyWidth, kCopyingGpu, 4);
+  made_.gauge(b, record::kGpuBusyGeneration, kCopyingGpu, 2);
+  made_.gauge(b, record::kGpuBusyWidth, kCopyingGpu, 16);
+  made_.gauge(b, record::kGpuMaxGeneration, kCopyingGpu, 4);
+  made_.gauge(b, record::kGpuMaxWidth, kCopyingGpu, 16);
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.cause, "pcie-speed");
   EXPECT_EQ(evidence(diagnosis.verdict, "under load runs at"), 5);
@@ -123,9 +125,9 @@ TEST_F(GpuCopies, TheDriversWordOnALinkComesFirst) {
 
 TEST_F(GpuCopies, ANarrowLinkOverWhichLittleGoesIsNotTheChokepoint) {
   gpu("b", 0.02, 95);
-  made_.gauge(made_.node("b"), record::kGpuBusyWidth, kGpu, 4);
-  made_.gauge(made_.node("b"), record::kGpuBusyGeneration, kGpu, 4);
-  made_.gauge(made_.node("b"), record::kGpuMaxWidth, kGpu, 16);
+  made_.gauge(made_.node("b"), record::kGpuBusyWidth, kCopyingGpu, 4);
+  made_.gauge(made_.node("b"), record::kGpuBusyGeneration, kCopyingGpu, 4);
+  made_.gauge(made_.node("b"), record::kGpuMaxWidth, kCopyingGpu, 16);
   EXPECT_EQ(found().verdict.verdict, VerdictClass::Compute);
 }
 
@@ -135,7 +137,7 @@ TEST_F(GpuCopies, OfGpusBehindOnePortAddUp) {
   NodeData& b = made_.node("b");
   b.events.push_back({.kind = std::string(record::kGpuProcess), .subject = kOther});
   made_.gauge(b, record::kPcieCeiling, kOther, kCeilingMbps);
-  for (const char* gpu : {kGpu, kOther}) {
+  for (const char* gpu : {kCopyingGpu, kOther}) {
     made_.gauge(b, record::kGpuPcieSent, gpu, 0.35 * kCeilingMbps * 1e6 / 8);
     made_.gauge(b, record::kGpuUtilization, gpu, 30);
     const std::string path = std::string("0000:00:01.0 0000:3a:00.0 0000:3a:04.0 ") + gpu;
@@ -155,8 +157,8 @@ TEST_F(GpuCopies, AreHeldAgainstTheDriversWordWhereSysfsShowsNoLink) {
   NodeData& b = made_.node("b");
   std::erase_if(b.series,
                 [](const SeriesData& series) { return series.row.name == record::kPcieCeiling; });
-  made_.gauge(b, record::kGpuBusyGeneration, kGpu, 4);
-  made_.gauge(b, record::kGpuBusyWidth, kGpu, 8);  // 115 Gb/s
+  made_.gauge(b, record::kGpuBusyGeneration, kCopyingGpu, 4);
+  made_.gauge(b, record::kGpuBusyWidth, kCopyingGpu, 8);  // 115 Gb/s
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
   EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 52, 1);
@@ -175,9 +177,9 @@ class GlooCopies : public GpuCopies {
  protected:
   void copies(const char* node, double each_way_share) {
     for (const auto name : {record::kGpuPcieSent, record::kGpuPcieReceived}) {
-      made_.gauge(made_.node(node), name, kGpu, each_way_share * kCeilingMbps * 1e6 / 8);
+      made_.gauge(made_.node(node), name, kCopyingGpu, each_way_share * kCeilingMbps * 1e6 / 8);
     }
-    made_.gauge(made_.node(node), record::kGpuUtilization, kGpu, 50);
+    made_.gauge(made_.node(node), record::kGpuUtilization, kCopyingGpu, 50);
   }
 };
 

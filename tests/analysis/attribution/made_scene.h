@@ -1,4 +1,4 @@
-// What findings are made from, of a made-up run. Holds everything that a Scene borrows.
+// What findings are made from, of a made-up run. Holds everything that a DiagnosisInput borrows.
 #pragma once
 
 #include "analysis/attribution/scene.h"
@@ -17,12 +17,12 @@ struct MadeScene {
   StepLine steps = choose_steps(run, clocks);
   Phases phases = phases_of(run, clocks, steps);
   Blame blame = blame_of(run, clocks, phases.communicating);
-  Scene scene{.run = run,
-              .options = options,
-              .clocks = clocks,
-              .steps = steps,
-              .phases = phases,
-              .blame = blame};
+  DiagnosisInput input{.run = run,
+                       .options = options,
+                       .clocks = clocks,
+                       .steps = steps,
+                       .phases = phases,
+                       .blame = blame};
 };
 
 }  // namespace chokepoint::analysis

@@ -19,7 +19,7 @@ class Outages : public testing::Test {
   Verdict explained() {
     Verdict verdict{.verdict = VerdictClass::LanLoss, .cause = "loss"};
     const MadeScene made(made_.data);
-    explain_loss(made.scene, verdict);
+    explain_loss(made.input, verdict);
     return verdict;
   }
   void stretch_step(std::size_t number, std::int64_t by_ns) {

@@ -22,12 +22,12 @@ class Routes : public testing::Test {
   }
   Route route(const DiagnoseOptions& options = {}) {
     const MadeScene made(made_.data, options);
-    return route_of(made.scene, made.blame.directions.at(0));
+    return route_of(made.input, made.blame.directions.at(0));
   }
   std::optional<BetterWay> better() {
     const MadeScene made(made_.data);
     const DirectionBlame& direction = made.blame.directions.at(0);
-    return better_way(made.scene, direction, route_of(made.scene, direction));
+    return better_way(made.input, direction, route_of(made.input, direction));
   }
   // Another card at both hosts.
   void second(const std::string& at_a, const std::string& at_b, double mbps = 25'000) {
@@ -60,7 +60,7 @@ TEST_F(Routes, AreWideFromARoundTripOn) {
   far.rtt_us = 60'000;
   made_.way(ab_, Direction::BToA, far);
   const MadeScene made(made_.data);
-  EXPECT_TRUE(route_of(made.scene, made.blame.directions.at(1)).is_wan);
+  EXPECT_TRUE(route_of(made.input, made.blame.directions.at(1)).is_wan);
 }
 
 TEST_F(Routes, KnowTheCardsSpeedWhileItRanBetterThanBefore) {

@@ -11,7 +11,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 ComparedRun read(const std::string& folder, const std::string& label = "samples_per_step") {
-  return *read_run({.path = folder, .folder = folder}, label);
+  return *read_run({.path = folder, .folder = folder}, label, {});
 }
 
 ComparedRun read(RunMaker& run) {

@@ -14,7 +14,7 @@
 #include "analysis/export/perfetto/perfetto.h"
 #include "analysis/export/prometheus.h"
 #include "analysis/export/text.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "base/record/database.h"
 #include "tests/analysis/export/made_export.h"
 

@@ -185,6 +185,10 @@ TEST_F(ExportTables, EveryColumnIsExplained) {
       EXPECT_TRUE(name == "columns.csv" || explained.contains({name, column})) << name << column;
     }
   }
+  EXPECT_EQ(text_of("collectives.csv", "protocol"), "of NCCL");
+  EXPECT_EQ(text_of("flows.csv", "protocol"), "tcp, udp, roce");
+  EXPECT_THAT(std::string(text_of("collectives.csv", "peer")), testing::HasSubstr("root"));
+  EXPECT_EQ(text_of("probes.csv", "peer"), "the other host");
   EXPECT_EQ(unit_of("rtt_us"), "us");
   EXPECT_EQ(unit_of("bytes_sent"), "bytes");
   EXPECT_EQ(unit_of("delivery_bytes_per_s"), "bytes/s");

@@ -6,8 +6,8 @@
 
 #include "analysis/export/metric_text.h"
 #include "analysis/export/run_clock.h"
-#include "base/cli/csv.h"
-#include "base/cli/utf8.h"
+#include "base/cli/table.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -20,7 +20,7 @@ std::string csv(std::string_view text) {
   return out;
 }
 
-std::string json(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out;
   append_json(out, text);
   return out;
@@ -64,8 +64,8 @@ TEST(ExportText, KeepsFormulasFromSpreadsheets) {
 
 TEST(ExportText, IsWhatJsonReads) {
   const std::string text = "a\"b\\c\n\r\t\x01\x7F</script>\xC3\xA4";
-  EXPECT_EQ(nlohmann::json::parse(json(text)).get<std::string>(), text);
-  EXPECT_EQ(nlohmann::json::parse(json("\xFF")).get<std::string>(), kLost);
+  EXPECT_EQ(nlohmann::json::parse(json_string(text)).get<std::string>(), text);
+  EXPECT_EQ(nlohmann::json::parse(json_string("\xFF")).get<std::string>(), kLost);
 }
 
 TEST(ExportText, SecondsAreExact) {

@@ -8,7 +8,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "analysis/export/text.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 #include "tests/analysis/export/trace_tracks.h"
 
 namespace chokepoint::analysis {

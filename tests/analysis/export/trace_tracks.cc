@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/export/text.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {

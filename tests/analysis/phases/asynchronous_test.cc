@@ -40,7 +40,7 @@ double unwaited_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
   Line line = line_of(exchanges);
   mark_unwaited(line, steps);
   double sum_ns = 0;
-  for (const Bead& bead : line.beads) {
+  for (const StageGap& bead : line.beads) {
     sum_ns += bead.unwaited
                   ? static_cast<double>(bead.exchange->end_ns - bead.exchange->all_ready_ns)
                   : 0;

@@ -18,7 +18,7 @@ std::vector<Late> late_of(const Exchanges& exchanges) {
 }
 
 // Milliseconds lost by each node.
-std::map<std::size_t, double> lost_ms(const Exchanges& exchanges) {
+std::map<std::size_t, double> lost_waiting_ms(const Exchanges& exchanges) {
   std::map<std::size_t, double> lost;
   for (const Late& late : late_of(exchanges)) {
     lost[late.node] += late.lost_ns / 1e6;
@@ -60,7 +60,7 @@ TEST(LateArrivals, NameTheOneThatTheOthersWaitFor) {
   for (int step = 0; step < 10; ++step) {
     meet(exchanges, step, step * 200 + 100, {0, 30});
   }
-  const auto lost = lost_ms(exchanges);
+  const auto lost = lost_waiting_ms(exchanges);
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_NEAR(lost.at(1), 10 * 30, 0.01);
   const auto late = late_of(exchanges);
@@ -75,7 +75,7 @@ TEST(LateArrivals, NameOneLateRankOfEightWhosePeersAllTakeTheSame) {
   for (int step = 0; step < 10; ++step) {
     meet(exchanges, step, step * 200 + 50, {0, 0, 0, 0, 0, 0, 0, 80});
   }
-  const auto lost = lost_ms(exchanges);
+  const auto lost = lost_waiting_ms(exchanges);
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_NEAR(lost.at(7), 10 * 80, 0.01);
 }
@@ -86,7 +86,7 @@ TEST(LateArrivals, NameOneLateRankOfEightWhosePeersAllTakeTheSame) {
 TEST(LateArrivals, LoseOnlyWhatComesAfterTheNextToLast) {
   Exchanges exchanges;
   meet(exchanges, 0, 100, {0, 25, 60});
-  const auto lost = lost_ms(exchanges);
+  const auto lost = lost_waiting_ms(exchanges);
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_NEAR(lost.at(2), 35, 0.01);
 }
@@ -133,7 +133,7 @@ TEST(LateArrivals, MayBeAnotherRankEachTime) {
     meet(exchanges, step, step * 200 + 100,
          step % 2 == 0 ? std::vector<double>{10, 0} : std::vector<double>{0, 40});
   }
-  const auto lost = lost_ms(exchanges);
+  const auto lost = lost_waiting_ms(exchanges);
   EXPECT_NEAR(lost.at(0), 5 * 10, 0.01);
   EXPECT_NEAR(lost.at(1), 5 * 40, 0.01);
 }
@@ -147,7 +147,7 @@ TEST(LateArrivals, CountALateBucketOnce) {
     meet(exchanges, step * 3 + 1, at + 50, {0, 0});
     meet(exchanges, step * 3 + 2, at + 70, {0, 0});
   }
-  const auto lost = lost_ms(exchanges);
+  const auto lost = lost_waiting_ms(exchanges);
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_NEAR(lost.at(1), 10 * 30, 0.01);
 }
@@ -186,7 +186,7 @@ TEST(LateArrivals, OfAQueuedBucketAreLateByMoreThanTheModelsPace) {
   }
   const double gap_ms = 800 - 600;  // between steps
   const double pace_ms = gap_ms / 0.75 * 0.25;
-  const auto lost = lost_ms(exchanges);
+  const auto lost = lost_waiting_ms(exchanges);
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_NEAR(lost.at(1), 10 * (133 - pace_ms), 5);
 }

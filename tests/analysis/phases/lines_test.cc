@@ -23,7 +23,7 @@ TEST(LineOf, TellsTheGapsBetweenCollectives) {
   EXPECT_EQ(line.beads[1].gap_ns, ms_ns(30));
   EXPECT_EQ(line.beads[2].gap_ns, ms_ns(5));
   EXPECT_EQ(line.bursts.size(), 3U);
-  for (const Bead& bead : line.beads) {
+  for (const StageGap& bead : line.beads) {
     EXPECT_FALSE(bead.queued);
   }
 }

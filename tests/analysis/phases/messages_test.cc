@@ -12,7 +12,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-std::map<std::size_t, double> lost_ms(const Exchanges& exchanges) {
+std::map<std::size_t, double> lost_by_sender_ms(const Exchanges& exchanges) {
   std::map<std::size_t, double> lost;
   for (const Late& late : late_senders(exchanges, meetings_of(exchanges))) {
     lost[late.node] += late.lost_ns / 1e6;
@@ -35,7 +35,7 @@ TEST(LateSenders, AreHardlyAnyInAPipelineThatRunsEvenly) {
   for (const std::size_t stages : {2U, 3U, 4U}) {
     const PipelinePlan plan{.stages = stages};
     double sum = 0;
-    for (const auto& [node, lost] : lost_ms(pipeline(plan))) {
+    for (const auto& [node, lost] : lost_by_sender_ms(pipeline(plan))) {
       sum += lost;
     }
     EXPECT_LT(sum, 0.05 * plan.steps * pipeline_step_ms(plan)) << stages;
@@ -44,14 +44,14 @@ TEST(LateSenders, AreHardlyAnyInAPipelineThatRunsEvenly) {
 
 TEST(LateSenders, NameAnEndStage) {
   const PipelinePlan plan{.stages = 3, .late_stage = 0, .late_ms = 60};
-  const auto lost = lost_ms(pipeline(plan));
+  const auto lost = lost_by_sender_ms(pipeline(plan));
   EXPECT_GT(of(lost, 0), plan.late_steps() * 60 * 0.3);
   EXPECT_GT(of(lost, 0), 3 * (of(lost, 1) + of(lost, 2)));
 }
 
 TEST(LateSenders, NameAMiddleStage) {
   const PipelinePlan plan{.stages = 3, .late_stage = 1, .late_ms = 60};
-  const auto lost = lost_ms(pipeline(plan));
+  const auto lost = lost_by_sender_ms(pipeline(plan));
   EXPECT_GT(of(lost, 1), plan.late_steps() * 60 * 0.3);
   EXPECT_GT(of(lost, 1), 3 * (of(lost, 0) + of(lost, 2)));
 }
@@ -79,7 +79,7 @@ TEST(LateSenders, AreNoneWhereAnEarlyMessageHadNoConnectionYet) {
   for (auto& of_node : exchanges) {
     std::ranges::sort(of_node, {}, &Exchange::own_ready_ns);
   }
-  EXPECT_EQ(of(lost_ms(exchanges), 0), 0);
+  EXPECT_EQ(of(lost_by_sender_ms(exchanges), 0), 0);
 }
 
 TEST(LateSenders, LoseNoMoreThanTheReceiverWaited) {
@@ -90,7 +90,7 @@ TEST(LateSenders, LoseNoMoreThanTheReceiverWaited) {
                                 ? exchange.end_ns
                                 : exchange.own_ready_ns;
   }
-  EXPECT_EQ(of(lost_ms(exchanges), 0), 0);
+  EXPECT_EQ(of(lost_by_sender_ms(exchanges), 0), 0);
 }
 
 TEST(IdealStep, IsWhatThePipelineTakesWithoutANetwork) {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/analysis/predict/binary_units.h"
+
 namespace chokepoint::analysis {
 namespace {
-
-constexpr double kMiB = 1024 * 1024;
 
 TEST(GlooRing, CutsAsGlooDoes) {
   EXPECT_EQ(gloo_segments(1e6, 2).bytes, 250'000);  // at least two a rank

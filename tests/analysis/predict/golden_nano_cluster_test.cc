@@ -11,6 +11,7 @@
 #include "analysis/predict/figures.h"
 #include "analysis/predict/predict.h"
 #include "analysis/predict/tcp_limits.h"
+#include "tests/analysis/predict/off_percent.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -25,8 +26,6 @@ constexpr double kComputeMs = kBatchTokens / kOneGpu;  // of one GPU, a batch
 constexpr double kOnTheWire = kFrameBytes / kSegmentBytes;
 
 double scaling(double throughput, double gpus) { return throughput / (gpus * kOneGpu); }
-
-double off_percent(double told, double true_value) { return (told / true_value - 1) * 100; }
 
 Figures figures(Parallelism parallelism, std::int64_t ranks, double compute_ms) {
   return {.parallelism = parallelism,

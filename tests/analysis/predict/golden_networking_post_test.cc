@@ -10,31 +10,32 @@
 #include "analysis/predict/figures.h"
 #include "analysis/predict/predict.h"
 #include "analysis/predict/tcp_limits.h"
+#include "tests/analysis/predict/binary_units.h"
+#include "tests/analysis/predict/off_percent.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kParameters = 708e6;
 constexpr double kModelBytes = kParameters * 2;
-constexpr double kSteps = 1108;
+constexpr double kStepsOfPost = 1108;
 constexpr double kSingleS = 498.37;
 constexpr double kNvlinkS = 266.83;      // measured
 constexpr double kInfiniBandS = 406.12;  // measured
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
-double off_percent(double told, double true_value) { return (told / true_value - 1) * 100; }
 
 // Its formula: half of one GPU's time, and twice the model for each step at the link's peak.
-double naive_s(double bytes_per_s) { return kSingleS / 2 + 2 * kModelBytes * kSteps / bytes_per_s; }
+double naive_s(double bytes_per_s) {
+  return kSingleS / 2 + 2 * kModelBytes * kStepsOfPost / bytes_per_s;
+}
 
 // Its second one, with seconds an all-reduce as its table rounds them.
-double by_rounded_time_s(double all_reduce_s) { return kSingleS / 2 + kSteps * all_reduce_s; }
+double by_rounded_time_s(double all_reduce_s) { return kSingleS / 2 + kStepsOfPost * all_reduce_s; }
 
 JobProfile job() {
   return *profile_from({.parameters = kParameters,
                         .parameter_bytes = 2,
                         .ranks = 2,
-                        .steps = static_cast<std::int64_t>(kSteps),
+                        .steps = static_cast<std::int64_t>(kStepsOfPost),
                         .single_time_s = kSingleS});
 }
 
@@ -102,7 +103,7 @@ TEST(GoldenNetworkingPost, FromFiguresAlone) {
   const Prediction told = predict(job(), {.path = {.rate_mbps = 200e3}});
   EXPECT_EQ(told.transport, Transport::Rdma);
   EXPECT_LT(std::abs(off_percent(*told.total_s, kInfiniBandS)), 5.9);  // than its better one
-  const double each_s = kSteps / 1000;
+  const double each_s = kStepsOfPost / 1000;
   EXPECT_LT(told.low_ms * each_s, kInfiniBandS);
   EXPECT_GT(told.high_ms * each_s, kInfiniBandS);
 }
@@ -111,7 +112,7 @@ TEST(GoldenNetworkingPost, NvlinkFromFiguresAlone) {
   // 600 GB/s are both directions together.
   const Prediction told = predict(job(), {.path = {.rate_mbps = 2400e3}});
   EXPECT_LT(std::abs(off_percent(*told.total_s, kNvlinkS)), 4.7);
-  const double each_s = kSteps / 1000;
+  const double each_s = kStepsOfPost / 1000;
   EXPECT_LT(told.low_ms * each_s, kNvlinkS);
   EXPECT_GT(told.high_ms * each_s, kNvlinkS);
 }

@@ -16,14 +16,14 @@
 namespace chokepoint::analysis {
 namespace {
 
-struct Row {
+struct BatchRow {
   double batch;
   double single_s;
   double multi_node_s;
 };
-constexpr Row kRows[] = {{64, 274.44, 1500.0}, {128, 210.58, 1059.38}, {256, 180.45, 547.88}};
+constexpr BatchRow kRows[] = {{64, 274.44, 1500.0}, {128, 210.58, 1059.38}, {256, 180.45, 547.88}};
 
-JobProfile job(const Row& row, double epochs) {
+JobProfile job(const BatchRow& row, double epochs) {
   const double steps = std::ceil(epochs * 50'000 / (row.batch * 4));
   return *profile_from({.parameters = 60.2e6,
                         .ranks = 4,
@@ -33,12 +33,12 @@ JobProfile job(const Row& row, double epochs) {
                         .measured_time_s = row.multi_node_s});
 }
 
-double explaining_mbps(const Row& row, double epochs) {
+double explaining_mbps(const BatchRow& row, double epochs) {
   const JobProfile profile = job(row, epochs);
   return *rate_that_explains(profile, {.transport = Transport::Tcp}, profile.step_ms);
 }
 
-double upgraded_s(const Row& row, double epochs) {
+double upgraded_s(const BatchRow& row, double epochs) {
   JobProfile profile = job(row, epochs);
   profile.path.rate_mbps = explaining_mbps(row, epochs);
   return *predict(profile, {.path = {.rate_mbps = 5000}}).total_s;

@@ -15,7 +15,7 @@ constexpr double kLocalS = 2342.27;
 constexpr double kLanS = 2354.35;
 constexpr double kWanS = 2729.60;
 
-constexpr double kSteps = 50 * 391;  // of 50,000 images
+constexpr double kStepsOf50Epochs = 50 * 391;  // of 50,000 images
 constexpr double kBatchBytes = 128 * 32 * 32 * 3 * 4;
 
 double more_percent(double than, double value) { return (value / than - 1) * 100; }
@@ -25,7 +25,7 @@ double total_s(double mbps, double rtt_ms) {
   const Hop hop{.alpha_ms = rtt_ms / 2, .bytes_per_ms = mbps * 1000 / 8};
   const double request_ms = ring_ms(Collective::SendReceive, kBatchBytes, 2, hop);
   const double answer_ms = ring_ms(Collective::SendReceive, 0, 2, hop);
-  return kLocalS + kSteps * (request_ms + answer_ms) / 1000;
+  return kLocalS + kStepsOf50Epochs * (request_ms + answer_ms) / 1000;
 }
 
 TEST(GoldenTwoSites, ItsRatios) {

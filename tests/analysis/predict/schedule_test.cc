@@ -6,11 +6,10 @@
 #include <numeric>
 
 #include "analysis/predict/buckets.h"
+#include "tests/analysis/predict/binary_units.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-constexpr double kMiB = 1024 * 1024;
 
 double ten_ms(const PlannedExchange& exchange) {
   (void)exchange;

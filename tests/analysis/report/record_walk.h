@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "base/record/database.h"
 
 namespace chokepoint::analysis {

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
+#include "tests/base/checks/named.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::checks {
@@ -19,12 +18,6 @@ Checks checks_of(const std::vector<host::RdmaDevice>& devices,
 
 std::vector<host::RdmaDevice> devices_of(const char* fixture) {
   return host::read_rdma(fakes::HostTree::from_fixture(fixture).root());
-}
-
-Check named(const Checks& checks, const std::string& id) {
-  const auto found = std::ranges::find(checks, id, &Check::id);
-  EXPECT_NE(found, checks.end()) << id;
-  return found == checks.end() ? Check() : *found;
 }
 
 TEST(Rdma, NoDeviceIsOneInfo) {
@@ -138,6 +131,80 @@ TEST(Rdma, InfinibandWithFewerLanesIsAWarning) {
             Status::Warning);
   EXPECT_EQ(named(checks_of({infiniband("ACTIVE", "100 Gb/sec (4X EDR)")}), "rdma.width").status,
             Status::Pass);
+}
+
+using testing::HasSubstr;
+
+struct Host {
+  std::vector<host::RdmaDevice> devices;
+  host::Network network;
+};
+
+Host host_of(const char* fixture) {
+  const auto tree = fakes::HostTree::from_fixture(fixture);
+  return {host::read_rdma(tree.root()), host::read_network(tree.root())};
+}
+
+Checks checked(const Host& host) {
+  Checks checks;
+  check_flow_control(host.devices[0], host.devices[0].ports[0], host.network, checks);
+  return checks;
+}
+
+TEST(FlowControl, OfOnePriorityIsAsItShouldBe) {
+  const Checks checks = checked(host_of("rdma-mlx5"));
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_EQ(checks[0].status, Status::Pass);
+  EXPECT_EQ(checks[0].found, "PFC of priority 3");
+  EXPECT_EQ(checks[0].subject, "mlx5_0/1");
+}
+
+TEST(FlowControl, ThatIsOffIsAWarningWithTheCommand) {
+  const Check check = checked(host_of("rdma-irdma")).at(0);
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.next_step, HasSubstr("dcb pfc set dev enp24s0 prio-pfc 3:on"));
+}
+
+TEST(FlowControl, OfAllTrafficIsWorthKnowing) {
+  Host host = host_of("rdma-irdma");
+  host.network.nics.at(0).settings.pause = net::Pause{.rx = true, .tx = true};
+  EXPECT_EQ(checked(host).at(0).status, Status::Info);
+}
+
+TEST(FlowControl, ThatCannotBeReadIsUnknown) {
+  EXPECT_EQ(checked(host_of("rdma-bnxt")).at(0).status, Status::Unknown);
+}
+
+TEST(FlowControl, OfSoftwareIsNotAskedFor) { EXPECT_TRUE(checked(host_of("rdma-rxe")).empty()); }
+
+Check locked(const host::Process& process, bool has_rdma) {
+  Checks checks;
+  check_locked_memory(process, has_rdma, checks);
+  return checks.at(0);
+}
+
+host::Process with_limit(std::int64_t bytes) {
+  host::Process process;
+  process.locked_memory_bytes = host::Limit{bytes, bytes};
+  process.capabilities = 0;
+  return process;
+}
+
+TEST(MemoryLock, ALimitMattersWithRdmaOnly) {
+  EXPECT_EQ(locked(with_limit(8 << 20), true).status, Status::Warning);
+  EXPECT_EQ(locked(with_limit(8 << 20), false).status, Status::Pass);
+  EXPECT_EQ(locked(with_limit(host::kUnlimited), true).status, Status::Pass);
+}
+
+TEST(MemoryLock, ItsCapabilityLiftsTheLimit) {
+  host::Process process = with_limit(8 << 20);
+  process.capabilities = 1ULL << static_cast<int>(host::Capability::IpcLock);
+  EXPECT_EQ(locked(process, true).status, Status::Pass);
+}
+
+TEST(MemoryLock, IsUnknownWhereItMattersAndWasNotRead) {
+  EXPECT_EQ(locked(host::Process(), true).status, Status::Unknown);
+  EXPECT_EQ(locked(host::Process(), false).status, Status::Info);
 }
 
 }  // namespace

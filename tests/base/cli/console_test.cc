@@ -4,8 +4,7 @@
 
 #include <sstream>
 
-#include "base/cli/progress.h"
-#include "base/cli/spelling.h"
+#include "base/cli/context.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "tests/fakes/manual_clock.h"

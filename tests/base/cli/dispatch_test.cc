@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "tests/fakes/cli_run.h"
 
 namespace chokepoint::cli {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 
 namespace chokepoint::cli {
 namespace {

@@ -3,10 +3,8 @@
 
 #include <sstream>
 
-#include "base/cli/csv.h"
-#include "base/cli/markdown.h"
 #include "base/cli/table.h"
-#include "base/cli/utf8.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::cli {
 namespace {

@@ -79,5 +79,65 @@ TEST(Cpu, EveryFactNamesItsSource) {
   }
 }
 
+CoreTimes read(const char* cpu0, const char* cpu1) {
+  const auto host =
+      fakes::HostTree::from_text(std::string("/proc/stat <<END\ncpu  9 9 9 9 9 9 9 9\ncpu0 ") +
+                                 cpu0 + "\ncpu1 " + cpu1 + "\nintr 5\nEND\n");
+  return read_core_times(host.root()).value();
+}
+
+TEST(CpuTime, TheBusiestCoresAreFoundByTheDifference) {
+  //                          user nice system idle iowait irq softirq steal
+  const CoreTimes before = read("100 0 100 100 0 0 50 0", "0 0 0 0 0 0 0 0");
+  const CoreTimes after = read("100 0 100 190 0 0 60 0", "80 0 10 5 5 0 0 0");
+  const auto found = busiest(before, after);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->softirq_core, 0);
+  EXPECT_DOUBLE_EQ(found->softirq_percent, 10);
+  EXPECT_DOUBLE_EQ(found->busy_percent, 90);
+}
+
+TEST(CpuTime, NoTimeNoShare) {
+  const CoreTimes same = read("1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7 8");
+  EXPECT_FALSE(busiest(same, same));
+  EXPECT_FALSE(busiest({}, same));
+}
+
+TEST(CpuTime, AHostThatDoesNotTellIsAnError) {
+  EXPECT_FALSE(read_core_times(sys::Root("/nowhere")));
+}
+
+constexpr const char* kTable =
+    "           CPU0       CPU1\n"
+    " 37:          5         11 PCI-MSIX-0000:00:03.0   0-edge      virtio2-input.0\n"
+    " 38:          0          2  GICv3  34 Level     eth0\n"
+    "NMI:          1          1   Non-maskable interrupts\n"
+    "ERR:          0\n";
+
+TEST(Interrupts, ReadsNumberNameAndCounts) {
+  const InterruptTable table = parse_interrupts(kTable);
+  ASSERT_EQ(table.size(), 2);
+  EXPECT_EQ(table.at(37).name, "virtio2-input.0");
+  EXPECT_EQ(table.at(37).counts, (std::vector<std::int64_t>{5, 11}));
+  EXPECT_EQ(table.at(38).name, "eth0");
+}
+
+TEST(Interrupts, SurvivesRubbish) {
+  EXPECT_TRUE(parse_interrupts("").empty());
+  EXPECT_TRUE(parse_interrupts(":\n 1 : 2\nx: 3").empty());
+}
+
+TEST(Interrupts, PrefersTheEffectiveAffinity) {
+  const auto tree = fakes::HostTree::from_text(
+      "/proc/irq/37/smp_affinity_list = 0-1\n"
+      "/proc/irq/37/effective_affinity_list = 1\n"
+      "/proc/irq/38/smp_affinity_list = 0-1\n");
+  const auto interrupts = read_affinity(tree.root(), parse_interrupts(kTable), {37, 38, 39});
+  ASSERT_EQ(interrupts.size(), 3);
+  EXPECT_EQ(interrupts[0].cpus, CpuSet{1});
+  EXPECT_EQ(interrupts[1].cpus, (CpuSet{0, 1}));
+  EXPECT_EQ(interrupts[2].cpus, std::nullopt);
+}
+
 }  // namespace
 }  // namespace chokepoint::host

@@ -1,5 +1,6 @@
 #include "base/host/launcher.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -53,6 +54,74 @@ TEST(Rank, IsTheSameByLookingVariablesUp) {
   EXPECT_EQ(found, find_rank("SLURM_PROCID=0\0SLURM_NTASKS=2\0RANK=5\0LOCAL_RANK=1\0"sv));
   EXPECT_EQ(found.launcher, "torchrun");
   EXPECT_EQ(find_rank("SLURM_PROCID=0\0"sv).launcher, "srun");
+}
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+using Names = std::vector<std::string>;
+
+std::string complaint(std::string_view list) {
+  const Result<Names> hosts = hosts_of(list);
+  return hosts ? "" : describe(hosts.error());
+}
+
+TEST(HostList, NamesStandAsTheyAre) {
+  EXPECT_THAT(hosts_of("a").value(), ElementsAre("a"));
+  EXPECT_THAT(hosts_of("root@b.site,10.0.0.3,fd77::1").value(),
+              ElementsAre("root@b.site", "10.0.0.3", "fd77::1"));
+}
+
+TEST(HostList, BracketsCountWithTheirZeros) {
+  EXPECT_THAT(hosts_of("gpu[007-009,12],login1").value(),
+              ElementsAre("gpu007", "gpu008", "gpu009", "gpu12", "login1"));
+  EXPECT_THAT(hosts_of("n[9-11]").value(), ElementsAre("n9", "n10", "n11"));
+}
+
+TEST(HostList, TheLastOfSeveralBracketsCountsFastest) {
+  EXPECT_THAT(hosts_of("r[1-2]n[03-04].site").value(),
+              ElementsAre("r1n03.site", "r1n04.site", "r2n03.site", "r2n04.site"));
+  EXPECT_THAT(hosts_of("r[1][2]").value(), ElementsAre("r12"));
+}
+
+TEST(HostList, AHostNamedTwiceIsThereTwice) {
+  EXPECT_THAT(hosts_of("a,a").value(), ElementsAre("a", "a"));
+}
+
+TEST(HostList, WhatIsNoListIsNamed) {
+  EXPECT_THAT(complaint(""), HasSubstr("without a name"));
+  EXPECT_THAT(complaint(",b"), HasSubstr("without a name"));
+  EXPECT_THAT(complaint("a,"), HasSubstr("without a name"));
+  EXPECT_THAT(complaint("gpu[1-2"), HasSubstr("'gpu[1-2': a bracket is not closed"));
+  EXPECT_THAT(complaint("gpu1-2]"), HasSubstr("not opened"));
+  EXPECT_THAT(complaint("gpu[1[2]]"), HasSubstr("'1[2'"));
+  EXPECT_THAT(complaint("gpu[]"), HasSubstr("neither a number"));
+  EXPECT_THAT(complaint("gpu[1,]"), HasSubstr("neither a number"));
+  EXPECT_THAT(complaint("gpu[a-b]"), HasSubstr("'a-b'"));
+  EXPECT_THAT(complaint("gpu[1-2-3]"), HasSubstr("'1-2-3'"));
+  EXPECT_THAT(complaint("gpu[+1]"), HasSubstr("'+1'"));
+  EXPECT_THAT(complaint("gpu[3-1]"), HasSubstr("upwards"));
+  EXPECT_THAT(complaint("a b"), HasSubstr("space or control"));
+  EXPECT_THAT(complaint("a\x1b[31m"), HasSubstr("space or control"));
+}
+
+TEST(HostList, IsBounded) {
+  EXPECT_THAT(hosts_of("n[1-65536]").value(), SizeIs(kMostListedHosts));
+  EXPECT_THAT(complaint("n[1-65537]"), HasSubstr("more than 65536"));
+  EXPECT_THAT(complaint("n[1-65536],m"), HasSubstr("more than 65536"));
+  EXPECT_THAT(complaint("n[1-300][1-300]"), HasSubstr("more than 65536"));
+  EXPECT_THAT(complaint("n[0-999999999]"), HasSubstr("more than 65536"));
+  EXPECT_THAT(complaint("n[99999999999]"), HasSubstr("neither a number"));
+  EXPECT_THAT(complaint(std::string(300, 'a') + "[1-2]"), HasSubstr("more than 255"));
+}
+
+TEST(HostList, TheFirstOfThem) {
+  EXPECT_EQ(first_host("gpu[007-009,12],login1"), "gpu007");
+  EXPECT_EQ(first_host("gpu[12,14-16]"), "gpu12");
+  EXPECT_EQ(first_host("a,b"), "a");
+  EXPECT_EQ(first_host(""), std::nullopt);
+  EXPECT_EQ(first_host("gpu[1-2"), std::nullopt);
 }
 
 }  // namespace

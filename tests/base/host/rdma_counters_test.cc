@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/host/rdma.h"
-#include "base/host/rdma_counter_names.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::host {

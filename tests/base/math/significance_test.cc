@@ -1,15 +1,13 @@
 // Tests of noise, against values known by hand or from printed tables, and against what they
 // promise: of many draws of the same, how many are taken for different.
+#include "base/math/significance.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
-
-#include "base/math/mean_test.h"
-#include "base/math/rank_test.h"
-#include "base/math/resampling.h"
 
 namespace chokepoint::math {
 namespace {

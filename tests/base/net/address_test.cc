@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/net/resolve.h"
-
 namespace chokepoint::net {
 namespace {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/reader.h"
 #include "base/record/writer.h"
 

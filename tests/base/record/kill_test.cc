@@ -13,7 +13,7 @@
 #include <random>
 #include <thread>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/reader.h"
 #include "base/sys/clock.h"
 

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <thread>
 
-#include "base/record/run.h"
 #include "base/record/schema.h"
 #include "tests/base/record/record_folder.h"
 

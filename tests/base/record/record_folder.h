@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/reader.h"
 #include "base/record/writer.h"
 #include "tests/fakes/host_tree.h"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "base/record/row.h"
 
 namespace chokepoint::record {

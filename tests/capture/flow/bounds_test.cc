@@ -6,8 +6,6 @@
 namespace chokepoint::capture::flow {
 namespace {
 
-constexpr std::uint32_t kFull = 1'460;
-
 TEST(Bounds, AMillionFlowsAreFoldedAndNonePacketIsLost) {
   Engine engine({.flows = 1'000});
   Conversation talk;

@@ -10,6 +10,8 @@
 
 namespace chokepoint::capture::flow {
 
+constexpr std::uint32_t kFull = 1'460;  // payload of a full segment, in bytes
+
 struct Side {
   std::uint32_t initial_sequence = 0;
   std::uint16_t port = 0;
@@ -26,7 +28,7 @@ class Conversation {
   Engine engine;
   Side client{.initial_sequence = 1'000, .port = 40'000, .ip_id = 100};
   Side server{.initial_sequence = 77'000, .port = 5'201, .ip_id = 9'000};
-  std::uint16_t mss = 1'460;
+  std::uint16_t mss = kFull;
   bool has_timestamps = false;
   bool is_ipv6 = false;
   std::uint32_t interface = 0;
@@ -36,7 +38,7 @@ class Conversation {
 
   void handshake(std::int64_t round_trip_us = 100);
   // Data of the client from this offset on. A super-frame where it is larger than the MSS.
-  Seen data(std::uint32_t offset, std::uint32_t bytes = 1'460);
+  Seen data(std::uint32_t offset, std::uint32_t bytes = kFull);
   // The server has all below this offset, and the blocks beyond it.
   Seen ack(std::uint32_t offset,
            std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> blocks = {});

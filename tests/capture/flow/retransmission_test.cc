@@ -5,8 +5,6 @@
 namespace chokepoint::capture::flow {
 namespace {
 
-constexpr std::uint32_t kFull = 1'460;
-
 // Segments 0 to `count` − 1 of a full size, one after the other.
 void send(Conversation& talk, std::uint32_t count, std::uint32_t from = 0) {
   for (std::uint32_t i = from; i < from + count; ++i) {

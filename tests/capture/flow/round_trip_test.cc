@@ -5,8 +5,6 @@
 namespace chokepoint::capture::flow {
 namespace {
 
-constexpr std::uint32_t kFull = 1'460;
-
 TEST(RoundTrip, IsFromTheOldestSegmentNewlyAcknowledged) {
   Conversation talk;
   talk.handshake(1'000);

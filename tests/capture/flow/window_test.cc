@@ -5,8 +5,6 @@
 namespace chokepoint::capture::flow {
 namespace {
 
-constexpr std::uint32_t kFull = 1'460;
-
 TEST(Window, IsScaledAsTheHandshakeSaid) {
   Conversation talk;
   talk.server.window_scale = 9;

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 
 namespace chokepoint::capture::nccl {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/capture/nccl/made_entries.h"
+
 namespace chokepoint::capture::nccl {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST(GpuClock, KnowsNothingBeforeAnythingWasSeen) { EXPECT_FALSE(GpuClock().host_ns(5)); }
 

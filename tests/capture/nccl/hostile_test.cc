@@ -6,16 +6,15 @@
 #include <fstream>
 #include <random>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "capture/nccl/reader.h"
+#include "tests/capture/nccl/made_entries.h"
 #include "tests/capture/nccl/ring_writer.h"
 
 namespace chokepoint::capture::nccl {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 class HostileFolder : public testing::Test {
  protected:

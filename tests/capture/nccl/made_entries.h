@@ -6,6 +6,7 @@
 namespace chokepoint::capture::nccl {
 
 constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kSecond = 1'000 * kMs;
 
 inline std::uint64_t ns(std::int64_t ms) { return static_cast<std::uint64_t>(ms * kMs); }
 

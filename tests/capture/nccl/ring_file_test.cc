@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/record/private_folder.h"
+#include "base/record/opening.h"
 #include "tests/capture/nccl/ring_writer.h"
 
 namespace chokepoint::capture::nccl {

@@ -28,7 +28,7 @@ class RoceFlow : public testing::Test {
   roce::Sender made_;
 
  private:
-  Course course_;
+  CaptureProgress course_;
   GlooLedger ledger_;
   Analyser analyser_{{}, course_, ledger_, nullptr};
 };

@@ -13,8 +13,8 @@ source::Batch batch_at(std::vector<std::int64_t> times) {
   return batch;
 }
 
-TEST(Course, CountsFramesAndTheTimeTheyTook) {
-  Course course;
+TEST(CaptureProgress, CountsFramesAndTheTimeTheyTook) {
+  CaptureProgress course;
   course.take(batch_at({1'000'000'000, 2'000'000'000}));
   course.take(batch_at({}));
   course.take(batch_at({3'500'000'000}));
@@ -23,15 +23,15 @@ TEST(Course, CountsFramesAndTheTimeTheyTook) {
   EXPECT_DOUBLE_EQ(course.progress().seconds(), 2.5);
 }
 
-TEST(Course, AClockSetBackDoesNotMakeItShorter) {
-  Course course;
+TEST(CaptureProgress, AClockSetBackDoesNotMakeItShorter) {
+  CaptureProgress course;
   course.take(batch_at({1'000'000'000, 2'000'000'000}));
   course.take(batch_at({500'000'000}));
   EXPECT_DOUBLE_EQ(course.progress().seconds(), 1);
 }
 
-TEST(Course, DropsBeyondABoundAreSummedUp) {
-  Course course;
+TEST(CaptureProgress, DropsBeyondABoundAreSummedUp) {
+  CaptureProgress course;
   source::Batch batch;
   batch.drops.assign(10'000, {.by_kernel = 1});
   course.take(batch);
@@ -44,8 +44,8 @@ TEST(Course, DropsBeyondABoundAreSummedUp) {
   EXPECT_EQ(course.progress().dropped_by_kernel, 10'000U);
 }
 
-TEST(Course, AnInterfaceThatIsNotKnownHasNoName) {
-  Course course;
+TEST(CaptureProgress, AnInterfaceThatIsNotKnownHasNoName) {
+  CaptureProgress course;
   course.take(std::vector<source::Interface>{{.name = "eth0"}});
   EXPECT_EQ(course.interface_name(0), "eth0");
   EXPECT_EQ(course.interface_name(1), "");

@@ -9,41 +9,41 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLong{60'000};
+constexpr milliseconds kPatience{60'000};
 
-TEST(Errands, AreRunByTheThreadThatIsAsked) {
-  Errands errands;
+TEST(ThreadTasks, AreRunByTheThreadThatIsAsked) {
+  ThreadTasks tasks;
   std::atomic<bool> is_over = false;
   std::thread worker([&] {
     while (!is_over) {
-      errands.run();
+      tasks.run();
       std::this_thread::yield();
     }
   });
   std::thread::id ran_by;
-  EXPECT_TRUE(errands.ask([&] { ran_by = std::this_thread::get_id(); }, kLong));
+  EXPECT_TRUE(tasks.ask([&] { ran_by = std::this_thread::get_id(); }, kPatience));
   EXPECT_EQ(ran_by, worker.get_id());
   is_over = true;
   worker.join();
 }
 
-TEST(Errands, AreWithdrawnWhereNobodyComesBy) {
-  Errands errands;
+TEST(ThreadTasks, AreWithdrawnWhereNobodyComesBy) {
+  ThreadTasks tasks;
   bool has_run = false;
-  EXPECT_FALSE(errands.ask([&] { has_run = true; }, milliseconds(0)));
-  errands.run();
+  EXPECT_FALSE(tasks.ask([&] { has_run = true; }, milliseconds(0)));
+  tasks.run();
   EXPECT_FALSE(has_run);
 }
 
-TEST(Errands, AreRunOnce) {
-  Errands errands;
+TEST(ThreadTasks, AreRunOnce) {
+  ThreadTasks tasks;
   std::atomic<int> runs = 0;
-  std::thread asker([&] { errands.ask([&] { ++runs; }, kLong); });
+  std::thread asker([&] { tasks.ask([&] { ++runs; }, kPatience); });
   while (runs == 0) {
-    errands.run();
+    tasks.run();
   }
   asker.join();
-  errands.run();
+  tasks.run();
   EXPECT_EQ(runs, 1);
 }
 

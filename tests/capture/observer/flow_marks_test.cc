@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/fakes/nanoseconds.h"
+
 namespace chokepoint::capture::observer {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+using fakes::kMs;
+
 constexpr std::uint32_t kSize = 1'000;
 
 // One connection's data as one end sees it.

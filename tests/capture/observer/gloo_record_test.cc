@@ -9,11 +9,12 @@
 #include "capture/packet/text.h"
 #include "capture/source/open.h"
 #include "tests/base/record/record_folder.h"
+#include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::capture::observer {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+using fakes::kMs;
 
 class GlooRecordTest : public record::RecordFolder {
  protected:

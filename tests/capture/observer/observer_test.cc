@@ -17,10 +17,10 @@ using source::Progress;
 constexpr std::chrono::milliseconds kLong{60'000};
 
 std::unique_ptr<Observer> observer_of(ScriptedSource::Next next, const Settings& settings = {},
-                                      Witness* witness = nullptr, Keep keep = {}) {
+                                      FlowListener* listener = nullptr, Keep keep = {}) {
   auto made = Observer::make(
       std::make_unique<ScriptedSource>(std::move(next)), settings,
-      [=](std::size_t analyser) { return analyser == 0 ? witness : nullptr; }, std::move(keep));
+      [=](std::size_t analyser) { return analyser == 0 ? listener : nullptr; }, std::move(keep));
   EXPECT_TRUE(made);
   return std::move(*made);
 }
@@ -192,7 +192,7 @@ TEST_P(ThreadsOfAnObserver, EndsWhereNothingCanBeKept) {
 }
 
 // Remembers what it was told.
-class Memory final : public Witness {
+class Memory final : public FlowListener {
  public:
   void on_drop(Analyser&, const source::Drop& drop) override { drops.push_back(drop); }
   void on_fold(Analyser&, std::uint32_t, const flow::FlowFacts& facts) override {

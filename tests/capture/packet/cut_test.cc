@@ -11,7 +11,7 @@ using fakes::Bytes;
 using fakes::FrameBuilder;
 using fakes::operator+;
 
-FrameBuilder outer() { return FrameBuilder().ethernet().vlan().ipv4({.options = Bytes(8)}); }
+FrameBuilder tagged_outer() { return FrameBuilder().ethernet().vlan().ipv4({.options = Bytes(8)}); }
 
 std::vector<Bytes> frames() {
   const fakes::Tcp tcp{
@@ -21,9 +21,9 @@ std::vector<Bytes> frames() {
       .options = fakes::timestamps(1, 2) + fakes::selective_acknowledgement({{3, 4}, {5, 6}})};
   const Bytes extensions(14);
   return {
-      outer().tcp(tcp).payload(20).trailer(Bytes(4)).build(),
-      outer().tcp({.options = fakes::timestamps(1, 2)}).payload(20).build(),
-      outer().udp().payload(20).build(),
+      tagged_outer().tcp(tcp).payload(20).trailer(Bytes(4)).build(),
+      tagged_outer().tcp({.options = fakes::timestamps(1, 2)}).payload(20).build(),
+      tagged_outer().udp().payload(20).build(),
       FrameBuilder()
           .ethernet()
           .ipv6()
@@ -34,7 +34,7 @@ std::vector<Bytes> frames() {
           .tcp(tcp)
           .payload(20)
           .build(),
-      outer()
+      tagged_outer()
           .udp({.destination_port = 4'789})
           .vxlan(1)
           .ethernet()
@@ -42,17 +42,22 @@ std::vector<Bytes> frames() {
           .tcp(tcp)
           .payload(9)
           .build(),
-      outer()
+      tagged_outer()
           .udp({.destination_port = 6'081})
           .geneve({.options = Bytes(8)})
           .ipv6()
           .udp()
           .payload(9)
           .build(),
-      outer().gre({.checksum = 1, .key = 2, .sequence = 3}).ethernet().ipv4().tcp(tcp).build(),
-      outer().ipv6().ipv4().tcp(tcp).payload(9).build(),
+      tagged_outer()
+          .gre({.checksum = 1, .key = 2, .sequence = 3})
+          .ethernet()
+          .ipv4()
+          .tcp(tcp)
+          .build(),
+      tagged_outer().ipv6().ipv4().tcp(tcp).payload(9).build(),
       FrameBuilder().ethernet().mpls(1, false).mpls(2).ipv4().tcp(tcp).payload(9).build(),
-      outer()
+      tagged_outer()
           .udp({.destination_port = 4'791})
           .bth({.opcode = 0x06})
           .bytes(Bytes(16))

@@ -39,7 +39,7 @@ packet::Ends job_ends() {
 }
 
 // As TapWatch does it, of a source that plays.
-class Watching final : public observer::Witness {
+class Watching final : public observer::FlowListener {
  public:
   Watching(book::FlowBook& book, record::Writer& writer, std::vector<std::string> relatives)
       : rows_(book, JobFlows(book, 0, relatives)),

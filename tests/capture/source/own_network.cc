@@ -52,7 +52,7 @@ void in_own_network(const std::function<void()>& body) {
 }
 
 FrameSender::FrameSender(const std::string& interface)
-    : socket_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {
+    : socket_(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {
   sockaddr_ll address{};
   address.sll_family = AF_PACKET;
   address.sll_ifindex = static_cast<int>(if_nametoindex(interface.c_str()));

@@ -22,12 +22,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::uint32_t kPackets = 20'000;
+constexpr std::uint32_t kPackedPackets = 20'000;
 
 std::vector<std::uint8_t> capture() {
   Bytes bytes;
   bytes.u32(kPcapNanoseconds).u16(2).u16(4).zeros(8).u32(96).u32(1);
-  for (std::uint32_t i = 0; i < kPackets; ++i) {
+  for (std::uint32_t i = 0; i < kPackedPackets; ++i) {
     bytes.u32(i).u32(i * 7919).u32(8).u32(60).u64(i * 0x9e3779b97f4a7c15U);
   }
   return bytes.all();
@@ -75,7 +75,7 @@ class PackedFile : public testing::TestWithParam<Pack> {
 
 TEST_P(PackedFile, IsReadWhole) {
   const Reading reading = read(GetParam()(capture()));
-  EXPECT_EQ(reading.frames.size(), kPackets);
+  EXPECT_EQ(reading.frames.size(), kPackedPackets);
   EXPECT_EQ(reading.frames.back().time_ns, 19'999'158'372'081);
   EXPECT_THAT(reading.remarks, IsEmpty());
 }
@@ -88,7 +88,7 @@ TEST_P(PackedFile, PiecesPutTogetherAreOneFile) {
   const auto more = GetParam()(rest);
   packed.insert(packed.end(), more.begin(), more.end());
   const Reading reading = read(packed);
-  EXPECT_EQ(reading.frames.size(), kPackets);
+  EXPECT_EQ(reading.frames.size(), kPackedPackets);
   EXPECT_THAT(reading.remarks, IsEmpty());
 }
 
@@ -96,7 +96,7 @@ TEST_P(PackedFile, CutOffItGivesWhatCanBeUnpackedAndSaysSo) {
   std::vector<std::uint8_t> packed = GetParam()(capture());
   packed.resize(packed.size() - 2);
   const Reading reading = read(packed);
-  EXPECT_GT(reading.frames.size(), kPackets / 2);
+  EXPECT_GT(reading.frames.size(), kPackedPackets / 2);
   EXPECT_THAT(reading.remarks, ElementsAre(HasSubstr("data is cut off, after ")));
 }
 
@@ -164,7 +164,7 @@ TEST(OpenFile, ADashIsStandardInputAsItComes) {
     into.reset();
   });
   const Reading reading = read_all(**source);
-  EXPECT_EQ(first + reading.frames.size(), kPackets);
+  EXPECT_EQ(first + reading.frames.size(), kPackedPackets);
   EXPECT_EQ((*source)->interfaces().at(0).name, "standard input");
 }
 

@@ -26,7 +26,7 @@ void add_packet(Bytes& bytes, std::uint32_t seconds, std::uint32_t fraction,
   bytes.text(content);
 }
 
-Reading read(std::span<const std::uint8_t> bytes, std::size_t step = SIZE_MAX) {
+Reading read_pcap(std::span<const std::uint8_t> bytes, std::size_t step = SIZE_MAX) {
   auto source = FileSource::over(std::make_unique<MemoryStream>(bytes, step), "some/a.pcap");
   return source ? read_all(**source) : Reading{.error = describe(source.error())};
 }
@@ -36,11 +36,11 @@ TEST(PcapFile, UnitsAndByteOrdersAreToldByTheMagic) {
     Bytes micro = file_head(kPcapMicroseconds, order);
     add_packet(micro, 10, 7, "hello", 1500);
     EXPECT_THAT(
-        read(micro.all()).frames,
+        read_pcap(micro.all()).frames,
         ElementsAre(ReadFrame{.time_ns = 10'000'007'000, .bytes = "hello", .frame_bytes = 1500}));
     Bytes nano = file_head(kPcapNanoseconds, order);
     add_packet(nano, 4'000'000'000, 999'999'999, "", 60);
-    EXPECT_THAT(read(nano.all()).frames,
+    EXPECT_THAT(read_pcap(nano.all()).frames,
                 ElementsAre(ReadFrame{.time_ns = 4'000'000'000'999'999'999, .frame_bytes = 60}));
   }
 }
@@ -48,7 +48,7 @@ TEST(PcapFile, UnitsAndByteOrdersAreToldByTheMagic) {
 TEST(PcapFile, TheModifiedKindHasLongerPacketHeads) {
   Bytes bytes = file_head(kPcapModified);
   bytes.u32(1).u32(2).u32(3).u32(60).zeros(8).text("abc");
-  EXPECT_THAT(read(bytes.all()).frames,
+  EXPECT_THAT(read_pcap(bytes.all()).frames,
               ElementsAre(ReadFrame{.time_ns = 1'000'002'000, .bytes = "abc", .frame_bytes = 60}));
 }
 
@@ -66,7 +66,7 @@ TEST(PcapFile, RawIpOfOtherSystemsIsRawIp) {
   for (const std::uint32_t number : {12u, 14u, 101u}) {
     Bytes bytes = file_head(kPcapMicroseconds, std::endian::little, number);
     add_packet(bytes, 0, 0, "E", 1);
-    EXPECT_EQ(read(bytes.all()).frames.at(0).link_type, packet::LinkType::Raw) << number;
+    EXPECT_EQ(read_pcap(bytes.all()).frames.at(0).link_type, packet::LinkType::Raw) << number;
   }
 }
 
@@ -78,12 +78,12 @@ TEST(PcapFile, CutAnywhereItGivesThePacketsBeforeTheCutAndSaysSo) {
     ends.push_back(bytes.all().size());
   }
   for (std::size_t cut = kPcapFileHeadBytes; cut <= bytes.all().size(); ++cut) {
-    const Reading reading = read(std::span(bytes.all()).first(cut));
+    const Reading reading = read_pcap(std::span(bytes.all()).first(cut));
     const auto whole = static_cast<std::size_t>(std::ranges::upper_bound(ends, cut) - ends.begin());
     EXPECT_EQ(reading.frames.size(), whole - 1) << cut;
     EXPECT_EQ(reading.remarks.empty(), ends.at(whole - 1) == cut) << cut;
   }
-  EXPECT_THAT(read(std::span(bytes.all()).first(ends.back() - 1)).remarks,
+  EXPECT_THAT(read_pcap(std::span(bytes.all()).first(ends.back() - 1)).remarks,
               ElementsAre("some/a.pcap ends inside a packet, after 2 packets"));
 }
 
@@ -92,10 +92,10 @@ TEST(PcapFile, PacketsMayArriveInPiecesOfAnySize) {
   for (std::uint32_t i = 0; i < 50; ++i) {
     add_packet(bytes, i, i, std::string(i, 'x'), 60);
   }
-  const Reading whole = read(bytes.all());
+  const Reading whole = read_pcap(bytes.all());
   ASSERT_EQ(whole.frames.size(), 50u);
   for (const std::size_t step : {1u, 7u, 24u, 100u}) {
-    EXPECT_EQ(read(bytes.all(), step).frames, whole.frames) << step;
+    EXPECT_EQ(read_pcap(bytes.all(), step).frames, whole.frames) << step;
   }
 }
 
@@ -124,7 +124,7 @@ TEST(PcapFile, APacketLargerThanABatchIsWhole) {
   add_packet(bytes, 1, 0, "first", 5);
   add_packet(bytes, 2, 0, std::string(3 * kBatchBytes, 'x'), 3 * kBatchBytes);
   add_packet(bytes, 3, 0, "last", 4);
-  const Reading reading = read(bytes.all());
+  const Reading reading = read_pcap(bytes.all());
   ASSERT_EQ(reading.frames.size(), 3u);
   EXPECT_EQ(reading.frames[1].bytes, std::string(3 * kBatchBytes, 'x'));
   EXPECT_EQ(reading.frames[2].bytes, "last");
@@ -147,15 +147,15 @@ TEST(PcapFile, AHostileLengthEndsTheFileWithoutMemoryForIt) {
 TEST(PcapFile, AFrameIsNeverShorterThanWhatWasCaptured) {
   Bytes bytes = file_head();
   add_packet(bytes, 1, 0, "hello", 0);
-  EXPECT_EQ(read(bytes.all()).frames.at(0).frame_bytes, 5u);
+  EXPECT_EQ(read_pcap(bytes.all()).frames.at(0).frame_bytes, 5u);
 }
 
 TEST(PcapFile, WhatIsNoneIsSaidInOneLine) {
-  EXPECT_THAT(read(Bytes().all()).error,
+  EXPECT_THAT(read_pcap(Bytes().all()).error,
               HasSubstr("open capture: some/a.pcap: the file is empty; "));
   const std::string text(100, 'x');
-  EXPECT_THAT(read(Bytes().text(text).all()).error, HasSubstr("neither pcap nor pcapng; "));
-  EXPECT_THAT(read(std::span(file_head().all()).first(23)).error, HasSubstr("neither"));
+  EXPECT_THAT(read_pcap(Bytes().text(text).all()).error, HasSubstr("neither pcap nor pcapng; "));
+  EXPECT_THAT(read_pcap(std::span(file_head().all()).first(23)).error, HasSubstr("neither"));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Bytes option(Bytes options, std::uint16_t code, const Bytes& value) {
   return options;
 }
 
-Reading read(std::span<const std::uint8_t> bytes, std::size_t step = SIZE_MAX) {
+Reading read_pcapng(std::span<const std::uint8_t> bytes, std::size_t step = SIZE_MAX) {
   auto source = FileSource::over(std::make_unique<MemoryStream>(bytes, step), "a.pcapng");
   return source ? read_all(**source) : Reading{.error = describe(source.error())};
 }
@@ -67,7 +67,7 @@ TEST(PcapngFile, PacketsOfBothByteOrders) {
   for (const std::endian order : {std::endian::little, std::endian::big}) {
     Section section(order);
     section.interface(section.body(), 113, 96).packet(0, 0x1'0000'0001, "hello", 1500);
-    EXPECT_THAT(read(section.all()).frames,
+    EXPECT_THAT(read_pcapng(section.all()).frames,
                 ElementsAre(ReadFrame{.time_ns = 0x1'0000'0001 * 1000,
                                       .bytes = "hello",
                                       .frame_bytes = 1500,
@@ -99,7 +99,7 @@ TEST(PcapngFile, SimplePacketsAreAsLongAsTheirInterfaceKeeps) {
   section.interface(section.body(), 1, 4).packet(0, 9, "", 60);
   Bytes simple = section.body();
   section.block(BlockType::SimplePacket, simple.u32(100).text("abcdefgh"));
-  EXPECT_EQ(read(section.all()).frames.at(1),
+  EXPECT_EQ(read_pcapng(section.all()).frames.at(1),
             (ReadFrame{.time_ns = 9000, .bytes = "abcd", .frame_bytes = 100}));
 }
 
@@ -109,7 +109,7 @@ TEST(PcapngFile, OldPacketsAreReadWithTheirDrops) {
   Bytes old = section.body();
   old.u16(0).u16(3).u32(0).u32(9).u32(2).u32(60).text("ab");
   section.block(BlockType::OldPacket, old);
-  const Reading reading = read(section.all());
+  const Reading reading = read_pcapng(section.all());
   EXPECT_THAT(reading.frames,
               ElementsAre(ReadFrame{.time_ns = 9000, .bytes = "ab", .frame_bytes = 60}));
   ASSERT_EQ(reading.drops.size(), 1u);
@@ -127,7 +127,7 @@ TEST(PcapngFile, DropsAreWhatTheCountersGrewBy) {
     section.block(BlockType::Statistics, statistics.bytes(counters.all()));
   }
   section.packet(0, 9, "abc", 60, option(section.body(), 4, section.body().u64(2)));
-  const Reading reading = read(section.all());
+  const Reading reading = read_pcapng(section.all());
   ASSERT_EQ(reading.drops.size(), 3u);
   EXPECT_EQ(reading.drops[0].by_interface, 5u);
   EXPECT_EQ(reading.drops[0].by_kernel, 50u);
@@ -145,7 +145,7 @@ TEST(PcapngFile, SectionsBringTheirOwnInterfacesAndByteOrder) {
   Bytes file;
   file.bytes(one.all()).bytes(other.all()).bytes(one.all());
   for (const std::size_t step : {std::size_t{1}, std::size_t{13}, SIZE_MAX}) {
-    const Reading reading = read(file.all(), step);
+    const Reading reading = read_pcapng(file.all(), step);
     ASSERT_EQ(reading.frames.size(), 3u) << testing::PrintToString(reading.remarks);
     EXPECT_EQ(reading.frames[1].bytes, "b");
     EXPECT_EQ(reading.frames[1].interface, 1u);
@@ -158,7 +158,7 @@ TEST(PcapngFile, UnknownBlocksArePassedOver) {
   Section section;
   Bytes secret = section.body();
   section.interface(section.body()).block(static_cast<BlockType>(0x80000bad), secret.text("???"));
-  EXPECT_EQ(read(section.packet(0, 1, "a", 60).all()).frames.size(), 1u);
+  EXPECT_EQ(read_pcapng(section.packet(0, 1, "a", 60).all()).frames.size(), 1u);
 }
 
 TEST(PcapngFile, CutAnywhereItGivesThePacketsBeforeTheCutAndSaysSo) {
@@ -169,7 +169,7 @@ TEST(PcapngFile, CutAnywhereItGivesThePacketsBeforeTheCutAndSaysSo) {
     ends.push_back(section.packet(0, 1, content, 60).all().size());
   }
   for (std::size_t cut = ends.front(); cut <= ends.back(); ++cut) {
-    const Reading reading = read(section.all().first(cut));
+    const Reading reading = read_pcapng(section.all().first(cut));
     const auto whole = static_cast<std::size_t>(std::ranges::upper_bound(ends, cut) - ends.begin());
     EXPECT_EQ(reading.frames.size(), whole - 1) << cut;
     EXPECT_EQ(reading.remarks.empty(), ends.at(whole - 1) == cut) << cut;
@@ -180,7 +180,8 @@ TEST(PcapngFile, DamageEndsTheFileAfterWhatWasWhole) {
   Section good;
   good.interface(good.body()).packet(0, 1, "a", 60);
   const auto remark_after = [&](const Bytes& bytes) {
-    const Reading reading = read(Bytes().bytes(good.all()).bytes(bytes.all()).zeros(64).all());
+    const Reading reading =
+        read_pcapng(Bytes().bytes(good.all()).bytes(bytes.all()).zeros(64).all());
     EXPECT_EQ(reading.frames.size(), 1u);
     return reading.remarks.empty() ? "" : reading.remarks.front();
   };
@@ -203,7 +204,7 @@ TEST(PcapngFile, AFileOfNothingButInterfacesIsBounded) {
   for (std::size_t i = 0; i <= kMostInterfaces; ++i) {
     section.interface(section.body());
   }
-  EXPECT_THAT(read(section.all()).remarks, ElementsAre(HasSubstr("interface wrongly")));
+  EXPECT_THAT(read_pcapng(section.all()).remarks, ElementsAre(HasSubstr("interface wrongly")));
 }
 
 TEST(PcapngFile, UnitsThatNoClockHasDoNotFail) {

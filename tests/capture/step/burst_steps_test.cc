@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "capture/step/comes_back.h"
+#include "capture/step/is_periodic.h"
 
 namespace chokepoint::capture::step {
 namespace {
@@ -139,10 +139,10 @@ TEST(ComesBackTest, ChanceATrendAndWhatIsRareDoNot) {
     trend.push_back(100 + i);
     logging.push_back(i % 10 == 0 ? 200 : 100);
   }
-  EXPECT_FALSE(comes_back(chance));
-  EXPECT_FALSE(comes_back(trend));
-  EXPECT_FALSE(comes_back(logging));
-  EXPECT_FALSE(comes_back({}));
+  EXPECT_FALSE(is_periodic(chance));
+  EXPECT_FALSE(is_periodic(trend));
+  EXPECT_FALSE(is_periodic(logging));
+  EXPECT_FALSE(is_periodic({}));
 }
 
 TEST(ComesBackTest, APatternDoes) {
@@ -151,7 +151,7 @@ TEST(ComesBackTest, APatternDoes) {
   for (int i = 0; i < 60; ++i) {
     values.push_back((i % 5 < 2 ? 100 : 150) + static_cast<double>(random() % 10));
   }
-  EXPECT_TRUE(comes_back(values));
+  EXPECT_TRUE(is_periodic(values));
 }
 
 }  // namespace

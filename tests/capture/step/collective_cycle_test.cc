@@ -6,12 +6,13 @@
 #include <random>
 #include <vector>
 
+#include "tests/fakes/nanoseconds.h"
+
 namespace chokepoint::capture::step {
 namespace {
 
+using fakes::kMs;
 using record::CollectiveKind;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 class CyclesOf : public testing::Test {
  protected:

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "tests/base/record/record_folder.h"
+#include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::capture::step {
 namespace {
 
+using fakes::kMs;
 using record::StepSource;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 class LedgerTest : public record::RecordFolder {
  protected:

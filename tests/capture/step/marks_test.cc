@@ -10,14 +10,14 @@
 
 #include "base/sys/process.h"
 #include "tests/base/record/record_folder.h"
+#include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::capture::step {
 namespace {
 
 namespace fs = std::filesystem;
+using fakes::kMs;
 using testing::ElementsAre;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 class MarksTest : public record::RecordFolder {
  protected:

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/fakes/nanoseconds.h"
+
 namespace chokepoint::capture::step {
 namespace {
 
+using fakes::kMs;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr std::int64_t kMs = 1'000'000;
 
 class StepsOfOutput : public testing::Test {
  protected:

@@ -12,7 +12,7 @@
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr double kMs = 1e6;
+constexpr double kNsPerMs = 1e6;
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 // Looks once a second, or thrice a step where steps are longer, as a run does.
@@ -22,7 +22,7 @@ class Watched {
 
   void play(const Pattern& pattern, int count) {
     const auto every_ns =
-        std::max<std::int64_t>(1'000'000'000, std::llround(pattern.step_ms * kMs / 3));
+        std::max<std::int64_t>(1'000'000'000, std::llround(pattern.step_ms * kNsPerMs / 3));
     traffic.play(pattern, count, adding(every_ns));
     look(traffic.now_ns());
   }
@@ -35,7 +35,7 @@ class Watched {
   double median_ms() const {
     std::vector<double> durations;
     for (const Step& step : steps) {
-      durations.push_back(static_cast<double>(step.end_ns - step.start_ns) / kMs);
+      durations.push_back(static_cast<double>(step.end_ns - step.start_ns) / kNsPerMs);
     }
     std::ranges::sort(durations);
     return durations.empty() ? 0 : durations[durations.size() / 2];
@@ -46,7 +46,8 @@ class Watched {
     const std::size_t from =
         nearest(steps[steps.size() - std::min<std::size_t>(256, steps.size())].start_ns);
     const std::size_t to = nearest(steps.back().end_ns);
-    return static_cast<double>(begins[to] - begins[from]) / kMs / static_cast<double>(to - from);
+    return static_cast<double>(begins[to] - begins[from]) / kNsPerMs /
+           static_cast<double>(to - from);
   }
   std::size_t nearest(std::int64_t t_ns) const {
     const auto& begins = traffic.begins_ns;
@@ -100,7 +101,7 @@ TEST_P(PeriodOf, IsTheTrueStepTime) {
   ASSERT_TRUE(watched.newest);
   ASSERT_GT(watched.steps.size(), 8U);
   const double truth = watched.true_mean_ms();
-  const double off = 100 * (watched.newest->period_ns / kMs / truth - 1);
+  const double off = 100 * (watched.newest->period_ns / kNsPerMs / truth - 1);
   RecordProperty("off_percent", std::to_string(off));
   EXPECT_LT(std::abs(off), given.most_percent) << truth << " ms";
 }
@@ -152,7 +153,7 @@ TEST(TrafficPeriodTest, MicroBatchesAreNotSteps) {
   Watched watched(5);
   watched.play({.step_ms = 1'000, .jitter = 0.03, .bursts = 8, .busy = 0.75, .fill = 0.5}, 60);
   ASSERT_TRUE(watched.newest);
-  EXPECT_NEAR(watched.newest->period_ns / kMs, 1'000, 20);
+  EXPECT_NEAR(watched.newest->period_ns / kNsPerMs, 1'000, 20);
 }
 
 // As tensor parallelism has them: there is no pause between steps, and as many bytes at any time.
@@ -177,8 +178,8 @@ TEST(TrafficPeriodTest, LayersOfTwoPassesAreNotSteps) {
   period.report(kEnd, [&](const Step& step) { steps.push_back(step); });
   ASSERT_GT(steps.size(), 80U);
   const auto told = static_cast<double>(steps.size());
-  EXPECT_NEAR(static_cast<double>(steps.back().end_ns - steps.front().start_ns) / told / kMs, 288,
-              2.88);
+  EXPECT_NEAR(static_cast<double>(steps.back().end_ns - steps.front().start_ns) / told / kNsPerMs,
+              288, 2.88);
 }
 
 TEST(TrafficPeriodTest, StallsAndBordersThatWereNotSeenDoNotChangeTheMean) {
@@ -192,7 +193,7 @@ TEST(TrafficPeriodTest, StallsAndBordersThatWereNotSeenDoNotChangeTheMean) {
   double sum_ms = 0;
   std::int64_t told = 0;
   for (const Step& step : watched.steps) {
-    sum_ms += static_cast<double>(step.end_ns - step.start_ns) / kMs;
+    sum_ms += static_cast<double>(step.end_ns - step.start_ns) / kNsPerMs;
     told += step.merged;
   }
   EXPECT_GT(told, 900);
@@ -211,7 +212,7 @@ TEST(TrafficPeriodTest, EpochsAreNotSteps) {
   watched.play({.step_ms = 100, .jitter = 0.03, .epoch_steps = 40, .pause = 4}, 600);
   watched.finish();
   ASSERT_TRUE(watched.newest);
-  EXPECT_NEAR(watched.newest->period_ns / kMs, 100, 1.5);
+  EXPECT_NEAR(watched.newest->period_ns / kNsPerMs, 100, 1.5);
   for (const Step& step : watched.steps) EXPECT_LT(step.end_ns - step.start_ns, 170'000'000);
 }
 
@@ -222,17 +223,17 @@ TEST(TrafficPeriodTest, APauseIsNoStep) {
   }
   watched.finish();
   ASSERT_TRUE(watched.newest);
-  EXPECT_NEAR(watched.newest->period_ns / kMs, 100, 1.5);
+  EXPECT_NEAR(watched.newest->period_ns / kNsPerMs, 100, 1.5);
   for (const Step& step : watched.steps) EXPECT_LT(step.end_ns - step.start_ns, 170'000'000);
 }
 
 TEST(TrafficPeriodTest, AChangeIsFollowed) {
   Watched watched(5);
   watched.play({.step_ms = 150, .jitter = 0.03}, 150);
-  EXPECT_NEAR(watched.newest->period_ns / kMs, 150, 2);
+  EXPECT_NEAR(watched.newest->period_ns / kNsPerMs, 150, 2);
   watched.play({.step_ms = 240, .jitter = 0.03}, 40);
   ASSERT_TRUE(watched.newest);
-  EXPECT_NEAR(watched.newest->period_ns / kMs, 240, 4);
+  EXPECT_NEAR(watched.newest->period_ns / kNsPerMs, 240, 4);
 }
 
 TEST(TrafficPeriodTest, ALargeBroadcastBeforeIsForgotten) {
@@ -240,7 +241,7 @@ TEST(TrafficPeriodTest, ALargeBroadcastBeforeIsForgotten) {
   watched.play({.step_ms = 3'000, .busy = 0.9}, 1);
   watched.play({.step_ms = 100, .jitter = 0.03}, 100);
   ASSERT_TRUE(watched.newest);
-  EXPECT_NEAR(watched.newest->period_ns / kMs, 100, 1.5);
+  EXPECT_NEAR(watched.newest->period_ns / kNsPerMs, 100, 1.5);
 }
 
 TEST(TrafficPeriodTest, ShortJobsTellTheirStepsAtTheEnd) {

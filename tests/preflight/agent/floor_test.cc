@@ -11,12 +11,13 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-TEST(Floor, OneAtATimeAndTheOtherIsToldWhoseItIs) {
-  Floor floor;
+TEST(CoordinatorLock, OneAtATimeAndTheOtherIsToldWhoseItIs) {
+  CoordinatorLock floor;
   {
-    const Result<Floor::Place> first = floor.take({.who = "login1 (10.0.0.1)"}, milliseconds(0));
+    const Result<CoordinatorLock::Place> first =
+        floor.take({.who = "login1 (10.0.0.1)"}, milliseconds(0));
     ASSERT_TRUE(first);
-    const Result<Floor::Place> second = floor.take({.who = "login2"}, milliseconds(0));
+    const Result<CoordinatorLock::Place> second = floor.take({.who = "login2"}, milliseconds(0));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind, ErrorKind::Busy);
     EXPECT_THAT(describe(second.error()), HasSubstr("login1 (10.0.0.1)"));
@@ -24,25 +25,25 @@ TEST(Floor, OneAtATimeAndTheOtherIsToldWhoseItIs) {
   EXPECT_TRUE(floor.take({.who = "login2"}, milliseconds(0)));
 }
 
-TEST(Floor, AHostOfTwoNamesIsToldToBeOne) {
-  Floor floor;
-  const Result<Floor::Place> first =
+TEST(CoordinatorLock, AHostOfTwoNamesIsToldToBeOne) {
+  CoordinatorLock floor;
+  const Result<CoordinatorLock::Place> first =
       floor.take({.who = "login1", .preflight = "a", .called = "10.0.0.7"}, milliseconds(0));
   // At once, whatever the patience.
-  const Result<Floor::Place> again =
+  const Result<CoordinatorLock::Place> again =
       floor.take({.who = "login1", .preflight = "a"}, std::chrono::hours(1));
   ASSERT_FALSE(again);
   EXPECT_THAT(describe(again.error()), HasSubstr("takes part already, as 10.0.0.7"));
   // Those who do not say what they belong to belong to nothing.
-  Floor other;
-  const Result<Floor::Place> unnamed = other.take({.who = "login1"}, milliseconds(0));
+  CoordinatorLock other;
+  const Result<CoordinatorLock::Place> unnamed = other.take({.who = "login1"}, milliseconds(0));
   EXPECT_THAT(describe(other.take({.who = "login1"}, milliseconds(0)).error()),
               HasSubstr("the preflight of login1 is on"));
 }
 
-TEST(Floor, WhoComesWhileTheOtherLeavesIsLetIn) {
-  Floor floor;
-  std::optional<Floor::Place> first(
+TEST(CoordinatorLock, WhoComesWhileTheOtherLeavesIsLetIn) {
+  CoordinatorLock floor;
+  std::optional<CoordinatorLock::Place> first(
       std::move(floor.take({.who = "login1"}, milliseconds(0)).value()));
   std::thread leaving([&] {
     std::this_thread::sleep_for(milliseconds(20));

@@ -7,8 +7,7 @@
 #include <span>
 #include <thread>
 
-#include "base/control/frame.h"
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "base/net/socket.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/task.h"

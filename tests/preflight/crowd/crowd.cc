@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/net/socket.h"
-#include "base/sys/descriptor_limit.h"
+#include "base/sys/descriptor.h"
 #include "tests/preflight/crowd/answers.h"
 
 namespace chokepoint::preflight::crowd {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/control/key.h"
+#include "base/control/handshake.h"
 #include "base/net/address.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "tests/preflight/crowd/answers.h"
 
 namespace chokepoint::preflight::crowd {

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "base/control/frame.h"
 #include "base/control/handshake.h"
+#include "base/control/message.h"
 #include "preflight/result/figures.h"
 #include "preflight/task/task.h"
 #include "tests/preflight/crowd/hostile.h"

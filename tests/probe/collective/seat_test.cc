@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using Variables = std::map<std::string, std::string>;
 
-Result<std::optional<Seat>> find(const Variables& set) {
+Result<std::optional<RankPlacement>> find(const Variables& set) {
   return find_seat(
       [&](const std::string& name) {
         const auto at = set.find(name);
@@ -22,10 +22,10 @@ Result<std::optional<Seat>> find(const Variables& set) {
       "hubble");
 }
 
-Seat seat(const Variables& set) {
+RankPlacement seat(const Variables& set) {
   const auto found = find(set);
   EXPECT_TRUE(found && *found) << (found ? "none" : describe(found.error()));
-  return found && *found ? **found : Seat{};
+  return found && *found ? **found : RankPlacement{};
 }
 
 Variables torchrun() {
@@ -44,8 +44,8 @@ Variables with(Variables set, const Variables& more) {
   return set;
 }
 
-TEST(Seat, IsWhereTorchrunSays) {
-  const Seat found = seat(torchrun());
+TEST(RankPlacement, IsWhereTorchrunSays) {
+  const RankPlacement found = seat(torchrun());
   EXPECT_EQ(found.place.rank, 3);
   EXPECT_EQ(found.place.ranks, 4);
   EXPECT_EQ(found.place.local_rank, 1);
@@ -57,13 +57,13 @@ TEST(Seat, IsWhereTorchrunSays) {
   EXPECT_TRUE(seat(with(torchrun(), {{"RANK", "0"}})).leads());
 }
 
-TEST(Seat, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
+TEST(RankPlacement, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
   EXPECT_EQ(seat(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).meeting.port, 29401);
   EXPECT_EQ(seat(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).meeting.port,
             29400);
 }
 
-TEST(Seat, RanksOfOneJobHaveSomethingInCommon) {
+TEST(RankPlacement, RanksOfOneJobHaveSomethingInCommon) {
   EXPECT_EQ(seat(torchrun()).job, seat(with(torchrun(), {{"RANK", "0"}})).job);
   EXPECT_NE(seat(torchrun()).job, seat(with(torchrun(), {{"TORCHELASTIC_RUN_ID", "b"}})).job);
   EXPECT_NE(seat(torchrun()).job, seat(with(torchrun(), {{"MASTER_PORT", "29405"}})).job);
@@ -75,16 +75,16 @@ TEST(Seat, RanksOfOneJobHaveSomethingInCommon) {
   EXPECT_NE(seat(slurm).job, seat(with(slurm, {{"SLURM_STEP_ID", "1"}})).job);
 }
 
-TEST(Seat, SlurmsFirstNodeIsWhereTheyMeet) {
-  const Seat found = seat({{"SLURM_PROCID", "1"},
-                           {"SLURM_NTASKS", "2"},
-                           {"SLURM_LOCALID", "0"},
-                           {"SLURM_STEP_NODELIST", "gpu[007-009,12]"}});
+TEST(RankPlacement, SlurmsFirstNodeIsWhereTheyMeet) {
+  const RankPlacement found = seat({{"SLURM_PROCID", "1"},
+                                    {"SLURM_NTASKS", "2"},
+                                    {"SLURM_LOCALID", "0"},
+                                    {"SLURM_STEP_NODELIST", "gpu[007-009,12]"}});
   EXPECT_EQ(found.meeting.host, "gpu007");
   EXPECT_EQ(found.launcher, "srun");
 }
 
-TEST(Seat, RanksOfMpirunOnOneHostMeetThere) {
+TEST(RankPlacement, RanksOfMpirunOnOneHostMeetThere) {
   const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "1"},
                            {"OMPI_COMM_WORLD_SIZE", "2"},
                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
@@ -97,7 +97,7 @@ TEST(Seat, RanksOfMpirunOnOneHostMeetThere) {
             "127.0.0.1");
 }
 
-TEST(Seat, RanksOfOneHostAreCountedWhateverStartedThem) {
+TEST(RankPlacement, RanksOfOneHostAreCountedWhateverStartedThem) {
   EXPECT_EQ(seat(torchrun()).local_ranks, 1) << "nobody says";
   EXPECT_EQ(seat(with(torchrun(), {{"LOCAL_WORLD_SIZE", "2"}})).local_ranks, 2);
   const Variables here{{"MASTER_ADDR", "a"}};
@@ -116,13 +116,13 @@ TEST(Seat, RanksOfOneHostAreCountedWhateverStartedThem) {
             5);
 }
 
-TEST(Seat, NobodyIsNoRank) {
+TEST(RankPlacement, NobodyIsNoRank) {
   const auto found = find({{"PATH", "/bin"}});
   ASSERT_TRUE(found);
   EXPECT_FALSE(*found);
 }
 
-TEST(Seat, MistakesAreTold) {
+TEST(RankPlacement, MistakesAreTold) {
   EXPECT_THAT(describe(find({{"RANK", "1"}}).error()), HasSubstr("set WORLD_SIZE"));
   EXPECT_THAT(describe(find(with(torchrun(), {{"RANK", "4"}})).error()), HasSubstr("rank 4 of 4"));
   for (const std::string port : {"0", "-1", "x", "70000", "65535", "29500 "}) {
@@ -133,19 +133,19 @@ TEST(Seat, MistakesAreTold) {
   EXPECT_FALSE(find(with(torchrun(), {{"MASTER_ADDR", ""}})));
 }
 
-TEST(Seat, WhatAChokepointSetsItFindsAgain) {
+TEST(RankPlacement, WhatAChokepointSetsItFindsAgain) {
   const control::Secret secret = control::random_secret();
   for (const std::string host : {"10.0.0.1", "fe80::1"}) {
-    const Seat given{.place = {.rank = 2, .ranks = 4, .local_rank = 0},
-                     .launcher = "chokepoint",
-                     .job = "0123456789abcdef",
-                     .meeting = {host, 4711},
-                     .secret = secret};
+    const RankPlacement given{.place = {.rank = 2, .ranks = 4, .local_rank = 0},
+                              .launcher = "chokepoint",
+                              .job = "0123456789abcdef",
+                              .meeting = {host, 4711},
+                              .secret = secret};
     Variables set = torchrun();
     for (const auto& [name, value] : variables_of(given)) {
       set[name] = value;
     }
-    const Seat found = seat(set);
+    const RankPlacement found = seat(set);
     EXPECT_EQ(found.place.rank, 2);
     EXPECT_EQ(found.meeting.host, host);
     EXPECT_EQ(found.meeting.port, 4711);

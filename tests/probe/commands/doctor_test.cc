@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/cli/document.h"
+#include "base/cli/output.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fakes/host_tree.h"
 

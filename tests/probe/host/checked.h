@@ -2,6 +2,7 @@
 // spoil.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,8 @@
 #include "probe/host/check.h"
 
 namespace chokepoint::probe {
+
+constexpr std::int64_t kGibibyte = 1LL << 30;
 
 Checks checked_fixture(const std::string& name);
 host::Network network_of(const std::string& fixture);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/probe/host/checked.h"
+
 namespace chokepoint::probe {
 namespace {
 
@@ -109,8 +111,6 @@ Check numa_of(std::vector<host::NumaNode> nodes, const host::Sysctls& sysctls = 
   check_numa(memory, sysctls, checks);
   return checks.at(0);
 }
-
-constexpr std::int64_t kGibibyte = 1LL << 30;
 
 TEST(CpuNuma, MemoryOnEveryNodePasses) {
   const Check check =

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tests/base/checks/named.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe {
@@ -18,12 +19,6 @@ Checks checks_of(const host::Gpus& gpus, bool has_rdma = false) {
 
 Checks checks_of(const fakes::HostTree& tree) {
   return checks_of(host::read_gpus(tree.root(), host::read_gpu_states(tree.root())));
-}
-
-Check named(const Checks& checks, const std::string& id) {
-  const auto found = std::ranges::find(checks, id, &Check::id);
-  EXPECT_NE(found, checks.end()) << id;
-  return found == checks.end() ? Check() : *found;
 }
 
 TEST(GpuLink, AnIdleGpuAtGen1IsNoAlarm) {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/probe/host/checked.h"
+
 namespace chokepoint::probe {
 namespace {
-
-constexpr std::int64_t kGibibyte = 1LL << 30;
 
 Checks checks_of(const host::Memory& memory) {
   Checks checks;

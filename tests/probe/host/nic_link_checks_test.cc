@@ -63,16 +63,17 @@ TEST(NicLinkChecks, AnUnknownSpeedIsUnknown) {
   EXPECT_EQ(only(check_speed, network_with({nic}), nic).status, Status::Unknown);
 }
 
-struct Case {
+struct MtuCase {
   std::int64_t speed_mbps;
   std::int64_t mtu;
   Status status;
 };
 
 TEST(NicLinkChecks, TheMtuIsJudgedBySpeed) {
-  for (const Case& each : {Case{1'000, 1500, Status::Pass}, Case{10'000, 1500, Status::Info},
-                           Case{100'000, 1500, Status::Warning}, Case{100'000, 9000, Status::Pass},
-                           Case{1'000, 1400, Status::Info}, Case{1'000, 576, Status::Warning}}) {
+  for (const MtuCase& each :
+       {MtuCase{1'000, 1500, Status::Pass}, MtuCase{10'000, 1500, Status::Info},
+        MtuCase{100'000, 1500, Status::Warning}, MtuCase{100'000, 9000, Status::Pass},
+        MtuCase{1'000, 1400, Status::Info}, MtuCase{1'000, 576, Status::Warning}}) {
     host::Nic nic = sound_port(each.speed_mbps);
     nic.mtu = each.mtu;
     EXPECT_EQ(only(check_mtu, nic).status, each.status) << each.speed_mbps << " " << each.mtu;

@@ -30,7 +30,7 @@ TEST(NicSettingChecks, ACarelessImageIsToldAllOfIt) {
             "ethtool -K ens1f0np0 gro on tso on lro off");
 }
 
-struct Case {
+struct RingCase {
   std::int64_t speed_mbps;
   std::int64_t ring;
   std::int64_t maximum;
@@ -38,15 +38,15 @@ struct Case {
 };
 
 TEST(NicSettingChecks, RingsAreJudgedBySpeed) {
-  for (const Case& each : {
-           Case{100'000, 1024, 8192, Status::Warning},
-           Case{100'000, 8192, 8192, Status::Pass},
-           Case{100'000, 8192, 16384, Status::Pass},
-           Case{100'000, 2047, 2047, Status::Pass},
-           Case{25'000, 512, 8192, Status::Warning},
-           Case{25'000, 2048, 8192, Status::Info},
-           Case{1'000, 256, 4096, Status::Pass},
-           Case{1'000, 64, 4096, Status::Info},
+  for (const RingCase& each : {
+           RingCase{100'000, 1024, 8192, Status::Warning},
+           RingCase{100'000, 8192, 8192, Status::Pass},
+           RingCase{100'000, 8192, 16384, Status::Pass},
+           RingCase{100'000, 2047, 2047, Status::Pass},
+           RingCase{25'000, 512, 8192, Status::Warning},
+           RingCase{25'000, 2048, 8192, Status::Info},
+           RingCase{1'000, 256, 4096, Status::Pass},
+           RingCase{1'000, 64, 4096, Status::Info},
        }) {
     host::Nic nic = sound_port(each.speed_mbps);
     nic.settings.rings = rings_of(each.ring, each.maximum);

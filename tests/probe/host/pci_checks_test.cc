@@ -62,7 +62,7 @@ TEST(PciChecks, ANarrowHopAboveTheCardIsNamed) {
   EXPECT_THAT(find_check(checks, "pci.errors", "ens1np0").found, HasSubstr("4711 corrected"));
 }
 
-struct Case {
+struct SlotCase {
   std::int64_t port_mbps;
   double speed_gts;
   int width;
@@ -70,21 +70,21 @@ struct Case {
 };
 
 TEST(PciChecks, BandwidthIsJudgedAgainstTheLineRate) {
-  for (const Case& each : {
-           Case{100'000, 8, 16, Status::Pass},
-           Case{100'000, 16, 8, Status::Pass},
-           Case{100'000, 8, 8, Status::Critical},
-           Case{200'000, 8, 16, Status::Critical},
-           Case{200'000, 16, 16, Status::Pass},
-           Case{400'000, 32, 16, Status::Pass},
-           Case{400'000, 16, 16, Status::Critical},
-           Case{56'000, 16, 4, Status::Pass},
-           Case{60'000, 16, 4, Status::Warning},
-           Case{25'000, 8, 4, Status::Pass},
-           Case{25'000, 8, 2, Status::Critical},
-           Case{10'000, 5, 4, Status::Pass},
-           Case{10'000, 2.5, 4, Status::Critical},
-           Case{1'000, 2.5, 1, Status::Pass},
+  for (const SlotCase& each : {
+           SlotCase{100'000, 8, 16, Status::Pass},
+           SlotCase{100'000, 16, 8, Status::Pass},
+           SlotCase{100'000, 8, 8, Status::Critical},
+           SlotCase{200'000, 8, 16, Status::Critical},
+           SlotCase{200'000, 16, 16, Status::Pass},
+           SlotCase{400'000, 32, 16, Status::Pass},
+           SlotCase{400'000, 16, 16, Status::Critical},
+           SlotCase{56'000, 16, 4, Status::Pass},
+           SlotCase{60'000, 16, 4, Status::Warning},
+           SlotCase{25'000, 8, 4, Status::Pass},
+           SlotCase{25'000, 8, 2, Status::Critical},
+           SlotCase{10'000, 5, 4, Status::Pass},
+           SlotCase{10'000, 2.5, 4, Status::Critical},
+           SlotCase{1'000, 2.5, 1, Status::Pass},
        }) {
     EXPECT_EQ(only(check_pci_bandwidth, port_on(each.port_mbps, each.speed_gts, each.width)).status,
               each.status)

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/host/link_speed.h"
+#include "base/host/network.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/base/checks/named.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe {
@@ -24,8 +25,8 @@ const Values healthy = {
     {"net.core.netdev_max_backlog", "250000"},
 };
 
-constexpr host::Links k1G{.fastest_mbps = 1'000, .largest_mtu_bytes = 1500};
-constexpr host::Links k100G{.fastest_mbps = 100'000, .largest_mtu_bytes = 9000};
+constexpr host::Links kLinksOf1G{.fastest_mbps = 1'000, .largest_mtu_bytes = 1500};
+constexpr host::Links kLinksOf100G{.fastest_mbps = 100'000, .largest_mtu_bytes = 9000};
 
 Checks with(const std::string& name, const std::string& value, const host::Links& links) {
   Values values = healthy;
@@ -35,15 +36,9 @@ Checks with(const std::string& name, const std::string& value, const host::Links
   return checks;
 }
 
-Check named(const Checks& checks, const std::string& id) {
-  const auto found = std::ranges::find(checks, id, &Check::id);
-  EXPECT_NE(found, checks.end()) << id;
-  return found == checks.end() ? Check() : *found;
-}
-
 TEST(Tcp, AHealthyHostPassesEverything) {
   Checks checks;
-  check_tcp(host::Sysctls(healthy), k100G, checks);
+  check_tcp(host::Sysctls(healthy), kLinksOf100G, checks);
   EXPECT_EQ(worst(checks), Status::Pass);
   EXPECT_EQ(checks.size(), 10);
 }
@@ -51,37 +46,40 @@ TEST(Tcp, AHealthyHostPassesEverything) {
 TEST(Tcp, ADistributionsDefaultsAt1GAreNoWarning) {
   const auto tree = fakes::HostTree::from_fixture("wan-small-buffers");
   Checks checks;
-  check_tcp(host::read_sysctls(tree.root()), k1G, checks);
+  check_tcp(host::read_sysctls(tree.root()), kLinksOf1G, checks);
   EXPECT_EQ(worst(checks), Status::Info);
 }
 
 TEST(Tcp, NoWindowScalingIsCritical) {
-  const Check check = named(with("net.ipv4.tcp_window_scaling", "0", k1G), "tcp.window-scaling");
+  const Check check =
+      named(with("net.ipv4.tcp_window_scaling", "0", kLinksOf1G), "tcp.window-scaling");
   EXPECT_EQ(check.status, Status::Critical);
   EXPECT_EQ(check.next_step, "sysctl -w net.ipv4.tcp_window_scaling=1");
 }
 
 TEST(Tcp, SwitchesThatAreOffAreWarnings) {
-  EXPECT_EQ(named(with("net.ipv4.tcp_sack", "0", k1G), "tcp.sack").status, Status::Warning);
-  EXPECT_EQ(named(with("net.ipv4.tcp_timestamps", "0", k1G), "tcp.timestamps").status,
+  EXPECT_EQ(named(with("net.ipv4.tcp_sack", "0", kLinksOf1G), "tcp.sack").status, Status::Warning);
+  EXPECT_EQ(named(with("net.ipv4.tcp_timestamps", "0", kLinksOf1G), "tcp.timestamps").status,
             Status::Warning);
-  EXPECT_EQ(named(with("net.ipv4.tcp_timestamps", "2", k1G), "tcp.timestamps").status,
+  EXPECT_EQ(named(with("net.ipv4.tcp_timestamps", "2", kLinksOf1G), "tcp.timestamps").status,
             Status::Pass);
-  EXPECT_EQ(named(with("net.ipv4.tcp_moderate_rcvbuf", "0", k1G), "tcp.receive-autotuning").status,
-            Status::Warning);
+  EXPECT_EQ(
+      named(with("net.ipv4.tcp_moderate_rcvbuf", "0", kLinksOf1G), "tcp.receive-autotuning").status,
+      Status::Warning);
 }
 
 TEST(Tcp, WhatIsMatterOfTasteIsInfo) {
-  EXPECT_EQ(
-      named(with("net.ipv4.tcp_slow_start_after_idle", "1", k100G), "tcp.idle-restart").status,
-      Status::Info);
-  EXPECT_EQ(named(with("net.ipv4.tcp_no_metrics_save", "0", k100G), "tcp.metrics").status,
+  EXPECT_EQ(named(with("net.ipv4.tcp_slow_start_after_idle", "1", kLinksOf100G), "tcp.idle-restart")
+                .status,
+            Status::Info);
+  EXPECT_EQ(named(with("net.ipv4.tcp_no_metrics_save", "0", kLinksOf100G), "tcp.metrics").status,
             Status::Info);
 }
 
 TEST(Tcp, CongestionControl) {
   const auto status = [](const std::string& name) {
-    return named(with("net.ipv4.tcp_congestion_control", name, k100G), "tcp.congestion").status;
+    return named(with("net.ipv4.tcp_congestion_control", name, kLinksOf100G), "tcp.congestion")
+        .status;
   };
   EXPECT_EQ(status("cubic"), Status::Pass);
   EXPECT_EQ(status("bbr"), Status::Pass);
@@ -92,31 +90,31 @@ TEST(Tcp, CongestionControl) {
 }
 
 TEST(Tcp, TheQueueMattersOnFastLinks) {
-  EXPECT_EQ(named(with("net.core.default_qdisc", "pfifo_fast", k100G), "tcp.qdisc").status,
+  EXPECT_EQ(named(with("net.core.default_qdisc", "pfifo_fast", kLinksOf100G), "tcp.qdisc").status,
             Status::Warning);
-  EXPECT_EQ(named(with("net.core.default_qdisc", "pfifo_fast", k1G), "tcp.qdisc").status,
+  EXPECT_EQ(named(with("net.core.default_qdisc", "pfifo_fast", kLinksOf1G), "tcp.qdisc").status,
             Status::Info);
-  EXPECT_EQ(named(with("net.core.default_qdisc", "fq_codel", k100G), "tcp.qdisc").status,
+  EXPECT_EQ(named(with("net.core.default_qdisc", "fq_codel", kLinksOf100G), "tcp.qdisc").status,
             Status::Pass);
 }
 
 TEST(Tcp, MtuProbingIsWantedWithJumboFramesOnly) {
-  EXPECT_EQ(named(with("net.ipv4.tcp_mtu_probing", "0", k100G), "tcp.mtu-probing").status,
+  EXPECT_EQ(named(with("net.ipv4.tcp_mtu_probing", "0", kLinksOf100G), "tcp.mtu-probing").status,
             Status::Warning);
-  EXPECT_EQ(named(with("net.ipv4.tcp_mtu_probing", "0", k1G), "tcp.mtu-probing").status,
+  EXPECT_EQ(named(with("net.ipv4.tcp_mtu_probing", "0", kLinksOf1G), "tcp.mtu-probing").status,
             Status::Pass);
 }
 
 TEST(Tcp, TheBacklogIsJudgedAt100GOnly) {
-  EXPECT_EQ(named(with("net.core.netdev_max_backlog", "1000", k100G), "tcp.backlog").status,
+  EXPECT_EQ(named(with("net.core.netdev_max_backlog", "1000", kLinksOf100G), "tcp.backlog").status,
             Status::Info);
-  const Checks slow = with("net.core.netdev_max_backlog", "1000", k1G);
+  const Checks slow = with("net.core.netdev_max_backlog", "1000", kLinksOf1G);
   EXPECT_EQ(std::ranges::find(slow, "tcp.backlog", &Check::id), slow.end());
 }
 
 TEST(Tcp, WhatCouldNotBeReadIsUnknown) {
   Checks checks;
-  check_tcp({}, k100G, checks);
+  check_tcp({}, kLinksOf100G, checks);
   EXPECT_EQ(checks.size(), 9);
   for (const Check& check : checks) {
     EXPECT_EQ(check.status, Status::Unknown) << check.id;

@@ -8,12 +8,12 @@ namespace chokepoint::probe::iperf3 {
 namespace {
 
 // As 'iperf3 -c HOST -t 1 -b 1M --bidir -P 2' of version 3.12 writes it.
-constexpr const char* kRecorded =
+constexpr const char* kRecordedParameters =
     R"({"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":2,"bidirectional":true,)"
     R"("len":131072,"bandwidth":1000000,"pacing_timer":1000,"client_version":"3.12"})";
 
 TEST(Iperf3Parameters, ReadsWhatIperf3Writes) {
-  const Result<Parameters> got = decode_parameters(kRecorded);
+  const Result<Parameters> got = decode_parameters(kRecordedParameters);
   ASSERT_TRUE(got) << got.error().reason;
   EXPECT_EQ(*got, (Parameters{.way = Way::Both,
                               .time_s = 1,

@@ -6,7 +6,7 @@ namespace chokepoint::probe::iperf3 {
 namespace {
 
 // A receiver's, as version 3.12 writes it: -1 comes out as 2^64-1.
-constexpr const char* kRecorded =
+constexpr const char* kRecordedResults =
     R"({"cpu_util_total":0.04,"cpu_util_user":0.02,"cpu_util_system":0.02,)"
     R"("sender_has_retransmits":18446744073709551615,"congestion_used":"bbr","streams":[)"
     R"({"id":1,"bytes":131072,"retransmits":18446744073709551615,"jitter":2.5e-05,"errors":3,)"
@@ -14,7 +14,7 @@ constexpr const char* kRecorded =
     R"({"id":3,"bytes":7,"retransmits":0,"jitter":0,"errors":-1,"packets":0}]})";
 
 TEST(Iperf3Results, ReadsWhatIperf3Writes) {
-  const Result<EndResults> got = decode_results(kRecorded);
+  const Result<EndResults> got = decode_results(kRecordedResults);
   ASSERT_TRUE(got) << got.error().reason;
   EXPECT_FALSE(got->sends);
   EXPECT_EQ(got->congestion, "bbr");

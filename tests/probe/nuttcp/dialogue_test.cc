@@ -6,7 +6,7 @@
 
 #include "probe/nuttcp/client.h"
 #include "probe/nuttcp/server.h"
-#include "tests/probe/peer/own_server.h"
+#include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/script.h"
 
 namespace chokepoint::probe::nuttcp {
@@ -17,12 +17,6 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 const std::string kHello = "HELO nuttcp v6.1.2\n";
-
-peers::OwnServer::Serve own_server() {
-  return [](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.log = log}, stop);
-  };
-}
 
 // A client that has got as far as the parameters.
 Script welcomed(const peers::OwnServer& server) {

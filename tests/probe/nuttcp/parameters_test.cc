@@ -8,7 +8,7 @@ namespace chokepoint::probe::nuttcp {
 namespace {
 
 // As 'nuttcp -T1 -R1m -r HOST' of version 6.1.2 writes it.
-constexpr const char* kRecorded =
+constexpr const char* kRecordedParameters =
     "buflen = 65536, nbuf = 2147483647, win = 0, nstream = 1, rate = 1000, port = 5001, trans = 0, "
     "braindead = 0, timeout = 1.000000, udp = 0, vers = 6.1.2, interval = 0.000000, reverse = 0, "
     "format = 2048, traceroute = 0, irate = 0, thirdparty = _NULL_ , multicast = 0 , datamss = 0 , "
@@ -16,20 +16,21 @@ constexpr const char* kRecorded =
 
 // The recorded line with something else in it.
 std::string with(const std::string& before, const std::string& after) {
-  std::string line = kRecorded;
+  std::string line = kRecordedParameters;
   const std::size_t at = line.find(before);
   EXPECT_NE(at, std::string::npos) << before;
   return line.replace(at, before.size(), after);
 }
 
 TEST(NuttcpParameters, ReadsWhatNuttcpWrites) {
-  const Result<Parameters> got = decode_parameters(kRecorded);
+  const Result<Parameters> got = decode_parameters(kRecordedParameters);
   ASSERT_TRUE(got) << got.error().reason;
   EXPECT_EQ(*got, (Parameters{.sender = Sender::Server, .time_s = 1, .rate_kbits_per_s = 1000}));
 }
 
 TEST(NuttcpParameters, WritesWhatNuttcpWrites) {
-  EXPECT_EQ(encode({.sender = Sender::Server, .time_s = 1, .rate_kbits_per_s = 1000}), kRecorded);
+  EXPECT_EQ(encode({.sender = Sender::Server, .time_s = 1, .rate_kbits_per_s = 1000}),
+            kRecordedParameters);
 }
 
 TEST(NuttcpParameters, EveryFieldSurvivesTheWay) {

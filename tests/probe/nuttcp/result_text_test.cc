@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kRecorded =
+constexpr const char* kRecordedResults =
     "nuttcp-r: v6.1.2: socket\n"
     "nuttcp-r: buflen=1000 nstream=1 port=5001 mode=udp\n"
     "nuttcp-r: reporting_interval=0.30\n"
@@ -21,7 +21,7 @@ constexpr const char* kRecorded =
     "nuttcp-r: stats=cpu user=0.0 system=0.0 elapsed=0:01 cpu=2% memory=0i+0d-914maxrss\n";
 
 TEST(NuttcpResults, ReadsWhatNuttcpWrites) {
-  const Result<ResultText> got = read_results(kRecorded);
+  const Result<ResultText> got = read_results(kRecordedResults);
   ASSERT_TRUE(got) << got.error().reason;
   EXPECT_FALSE(got->transmitter);
   EXPECT_DOUBLE_EQ(got->seconds, 1.0);

@@ -6,7 +6,7 @@
 #include "probe/nuttcp/client.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/nuttcp/server.h"
-#include "tests/probe/peer/own_server.h"
+#include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/private_network.h"
 #include "tests/probe/peer/stock_program.h"
 
@@ -76,12 +76,6 @@ double value_in(const std::string& text, const std::string& key) {
   }
   EXPECT_FALSE(last.empty()) << key << " is not in: " << text;
   return last.empty() ? -1 : std::stod(last);
-}
-
-peers::OwnServer::Serve own_server() {
-  return [](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.log = log}, stop);
-  };
 }
 
 TEST_P(StockClient, IsServed) {

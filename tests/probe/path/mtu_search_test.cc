@@ -112,7 +112,7 @@ TEST(MtuSearch, WhatTimeCutsShortIsUnknown) {
   EXPECT_EQ(found->path_mtu_bytes, std::nullopt);
 }
 
-std::vector<Hop> hops(const std::vector<int>& answered) {
+std::vector<Hop> hops_of_three(const std::vector<int>& answered) {
   std::vector<Hop> hops;
   for (const int count : answered) {
     hops.push_back({.ttl = static_cast<int>(hops.size()) + 1, .sent = 3, .answered = count});
@@ -121,27 +121,27 @@ std::vector<Hop> hops(const std::vector<int>& answered) {
 }
 
 TEST(BlackHole, LiesBehindTheLastHopThatSeesLargePackets) {
-  const auto found = locate(hops({3, 3, 3, 3}), hops({2, 2}), 1401);
+  const auto found = locate(hops_of_three({3, 3, 3, 3}), hops_of_three({2, 2}), 1401);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->last_before->ttl, 2);
   EXPECT_EQ(found->first_behind.ttl, 3);
 }
 
 TEST(BlackHole, SilentHopsAreSteppedOver) {
-  const auto found = locate(hops({3, 0, 0, 3}), hops({2}), 1401);
+  const auto found = locate(hops_of_three({3, 0, 0, 3}), hops_of_three({2}), 1401);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->last_before->ttl, 1);
   EXPECT_EQ(found->first_behind.ttl, 4);
 }
 
 TEST(BlackHole, MayLieRightBehindThisHost) {
-  const auto found = locate(hops({3, 3}), {}, 1401);
+  const auto found = locate(hops_of_three({3, 3}), {}, 1401);
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->last_before);
 }
 
 TEST(BlackHole, IsNoneWhereLargePacketsComeAsFar) {
-  EXPECT_FALSE(locate(hops({3, 3}), hops({2, 1}), 1401));
+  EXPECT_FALSE(locate(hops_of_three({3, 3}), hops_of_three({2, 1}), 1401));
 }
 
 }  // namespace

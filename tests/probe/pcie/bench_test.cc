@@ -2,9 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include "base/gpu/pinned.h"
+#include "base/gpu/cuda.h"
 #include "probe/pcie/stopwatch.h"
 #include "tests/base/gpu/fake_driver.h"
+#include "tests/probe/pcie/rates.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -13,8 +14,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr std::uint64_t kBytes = 64 << 10;
-// MB/s as rates in 10^6 bit/s.
-constexpr double kBits = 8;
 
 class BenchTest : public gpu::FakeDriver {
  protected:
@@ -54,11 +53,11 @@ TEST_F(BenchTest, MeasuresEachWayAndBoth) {
   set("FAKE_CUDA_RATES", "to=50000,from=40000");
   const auto copies = copy();
   ASSERT_TRUE(copies && done_);
-  EXPECT_NEAR(*copies->to_gpu_mbps, 50000 * kBits, 1);
-  EXPECT_NEAR(*copies->from_gpu_mbps, 40000 * kBits, 1);
+  EXPECT_NEAR(*copies->to_gpu_mbps, 50000 * kMegabyte, 1);
+  EXPECT_NEAR(*copies->from_gpu_mbps, 40000 * kMegabyte, 1);
   // Both lanes copy as often; the slower one ends last.
-  EXPECT_NEAR(*copies->both_mbps, 80000 * kBits, 2);
-  EXPECT_NEAR(*two_streams_, 50000 * kBits, 1);
+  EXPECT_NEAR(*copies->both_mbps, 80000 * kMegabyte, 2);
+  EXPECT_NEAR(*two_streams_, 50000 * kMegabyte, 1);
   EXPECT_THAT(verified_.wrong, IsEmpty());
   EXPECT_EQ(verified_.bytes, 4 * kBytes);
 }
@@ -81,7 +80,7 @@ TEST_F(BenchTest, PageableMemoryIsMeasuredAsItIs) {
   set("FAKE_CUDA_RATES", "pageable=3000");
   const auto copies = copy(false);
   ASSERT_TRUE(copies && done_);
-  EXPECT_NEAR(*copies->to_gpu_mbps, 3000 * kBits, 1);
+  EXPECT_NEAR(*copies->to_gpu_mbps, 3000 * kMegabyte, 1);
 }
 
 TEST_F(BenchTest, AByteThatFlipsIsFound) {

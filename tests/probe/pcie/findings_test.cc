@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/fakes/host_tree.h"
+#include "tests/probe/pcie/rates.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -11,7 +12,6 @@ using checks::Check;
 using checks::Checks;
 using checks::Status;
 
-constexpr double kGigabyte = 8000;  // a GB/s in 10^6 bit/s
 constexpr host::PciLink kGen5{.speed_gts = 32, .width = 16};
 constexpr host::PciLink kGen4{.speed_gts = 16, .width = 16};
 constexpr host::PciLink kGen1{.speed_gts = 2.5, .width = 16};

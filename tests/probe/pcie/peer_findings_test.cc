@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "probe/pcie/findings.h"
+#include "tests/probe/pcie/rates.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -9,7 +10,6 @@ using checks::Check;
 using checks::Checks;
 using checks::Status;
 
-constexpr double kGigabyte = 8000;
 constexpr double kCeiling = 57.6 * kGigabyte;
 
 PeerOutcome outcome(double there, double back, double both) {

@@ -5,14 +5,13 @@
 #include "probe/pcie/ceiling.h"
 #include "tests/base/gpu/fake_driver.h"
 #include "tests/fakes/host_tree.h"
+#include "tests/probe/pcie/rates.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr double kBits = 8;  // of a byte: MB/s as 10^6 bit/s
 
 // Two GPUs of a host of two sockets, one on each; memory of the far node is made up.
 class SurveyTest : public gpu::FakeDriver {
@@ -51,10 +50,10 @@ TEST_F(SurveyTest, MeasuresEveryGpuFromNearAndFarAndEveryPair) {
   EXPECT_EQ(gpu.address, "0000:af:00.0");
   EXPECT_EQ(gpu.near_node, 0);
   EXPECT_EQ(gpu.far_node, 1);
-  EXPECT_NEAR(*gpu.pinned.to_gpu_mbps, 50000 * kBits, 1);
-  EXPECT_NEAR(*gpu.pinned.from_gpu_mbps, 52000 * kBits, 1);
-  EXPECT_NEAR(*gpu.far.to_gpu_mbps, 31000 * kBits, 1);
-  EXPECT_NEAR(*gpu.pageable.to_gpu_mbps, 9000 * kBits, 1);
+  EXPECT_NEAR(*gpu.pinned.to_gpu_mbps, 50000 * kMegabyte, 1);
+  EXPECT_NEAR(*gpu.pinned.from_gpu_mbps, 52000 * kMegabyte, 1);
+  EXPECT_NEAR(*gpu.far.to_gpu_mbps, 31000 * kMegabyte, 1);
+  EXPECT_NEAR(*gpu.pageable.to_gpu_mbps, 9000 * kMegabyte, 1);
   EXPECT_TRUE(gpu.two_streams_mbps);
   EXPECT_EQ(gpu.engines, 2);
   EXPECT_THAT(gpu.problems, IsEmpty());
@@ -66,9 +65,9 @@ TEST_F(SurveyTest, MeasuresEveryGpuFromNearAndFarAndEveryPair) {
   ASSERT_EQ(measured->peers.size(), 1U);
   const PeerOutcome& peers = measured->peers[0];
   EXPECT_EQ(peers.reachable, true);
-  EXPECT_NEAR(*peers.direct.there_mbps, 48000 * kBits, 1);
-  EXPECT_NEAR(*peers.staged.back_mbps, 7000 * kBits, 1);
-  EXPECT_NEAR(*peers.direct.both_mbps, 96000 * kBits, 2);
+  EXPECT_NEAR(*peers.direct.there_mbps, 48000 * kMegabyte, 1);
+  EXPECT_NEAR(*peers.staged.back_mbps, 7000 * kMegabyte, 1);
+  EXPECT_NEAR(*peers.direct.both_mbps, 96000 * kMegabyte, 2);
   EXPECT_EQ(peers.verified_bytes, 8 * pace_.bytes);
 }
 

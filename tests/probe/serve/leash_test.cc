@@ -78,8 +78,8 @@ TEST_F(LeashTest, TheUserMayLosePatience) {
 }
 
 TEST_F(LeashTest, EndsWithItsInputAndNotBefore) {
-  const std::unique_ptr<Leash> held =
-      std::move(Leash::hold(input_.read.get(), interrupt_.get()).value());
+  const std::unique_ptr<StdinLifetime> held =
+      std::move(StdinLifetime::hold(input_.read.get(), interrupt_.get()).value());
   input_.say("more of it");
   EXPECT_FALSE(is_readable(held->over(), 100));
   input_.write.reset();
@@ -87,15 +87,16 @@ TEST_F(LeashTest, EndsWithItsInputAndNotBefore) {
 }
 
 TEST_F(LeashTest, EndsWithASignalToo) {
-  const std::unique_ptr<Leash> held =
-      std::move(Leash::hold(input_.read.get(), interrupt_.get()).value());
+  const std::unique_ptr<StdinLifetime> held =
+      std::move(StdinLifetime::hold(input_.read.get(), interrupt_.get()).value());
   interrupt();
   EXPECT_TRUE(is_readable(held->over(), kSoon));
 }
 
 TEST_F(LeashTest, InputThatCannotBeReadHoldsNothing) {
   constexpr int kNotOpen = 1000;
-  const std::unique_ptr<Leash> held = std::move(Leash::hold(kNotOpen, interrupt_.get()).value());
+  const std::unique_ptr<StdinLifetime> held =
+      std::move(StdinLifetime::hold(kNotOpen, interrupt_.get()).value());
   EXPECT_TRUE(is_readable(held->over(), kSoon));
 }
 

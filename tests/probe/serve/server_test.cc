@@ -6,7 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 #include "tests/fakes/probe_server.h"
 
 namespace chokepoint::probe::serve {

@@ -6,20 +6,23 @@
 #include <memory>
 #include <vector>
 
+#include "tests/fakes/nanoseconds.h"
+
 namespace chokepoint::probe::udp {
 namespace {
 
-constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr FlowIdentity kFlow{.test = 77, .run = 2, .stream = 1};
+using fakes::kMs;
+using fakes::kSecond;
+
+constexpr FlowIdentity kMeteredFlow{.test = 77, .run = 2, .stream = 1};
 constexpr std::size_t kPacketBytes = 100;
 
 std::unique_ptr<FlowMeter> meter(std::optional<ClockOffset> sender = std::nullopt) {
-  return std::make_unique<FlowMeter>(kFlow, kSecond, sender);
+  return std::make_unique<FlowMeter>(kMeteredFlow, kSecond, sender);
 }
 
 std::vector<std::byte> packets(std::uint64_t sequence, std::size_t count, std::int64_t sent_ns = 1,
-                               const FlowIdentity& flow = kFlow) {
+                               const FlowIdentity& flow = kMeteredFlow) {
   std::vector<std::byte> bytes(count * kPacketBytes);
   for (std::size_t i = 0; i < count; ++i) {
     write_head({.kind = PacketKind::Data,
@@ -67,8 +70,8 @@ TEST(FlowMeter, WhatIsNotOfThisFlowIsNotCounted) {
 TEST(FlowMeter, TheRateIsWhatCameAfterTheFirstArrival) {
   const auto flow = meter();
   for (int i = 0; i < 5; ++i) {
-    flow->add({.bytes = packets(static_cast<std::uint64_t>(i), 1),
-               .arrived_ns = kSecond + i * kMillisecond});
+    flow->add(
+        {.bytes = packets(static_cast<std::uint64_t>(i), 1), .arrived_ns = kSecond + i * kMs});
   }
   EXPECT_DOUBLE_EQ(*flow->bytes_per_second(), 100'000);
 }
@@ -76,8 +79,8 @@ TEST(FlowMeter, TheRateIsWhatCameAfterTheFirstArrival) {
 TEST(FlowMeter, IntervalsBeginWithTheFirstArrivalAndAPauseIsAnEmptyOne) {
   const auto flow = meter();
   flow->add({.bytes = packets(0, 1), .arrived_ns = 5 * kSecond});
-  flow->add({.bytes = packets(2, 1), .arrived_ns = 5 * kSecond + 500 * kMillisecond});
-  flow->add({.bytes = packets(3, 1), .arrived_ns = 7 * kSecond + 500 * kMillisecond});
+  flow->add({.bytes = packets(2, 1), .arrived_ns = 5 * kSecond + 500 * kMs});
+  flow->add({.bytes = packets(3, 1), .arrived_ns = 7 * kSecond + 500 * kMs});
   flow->finish(0);
   ASSERT_EQ(flow->intervals().size(), 3U);
   EXPECT_EQ(flow->intervals()[0].packets, 2U);
@@ -103,11 +106,11 @@ TEST(FlowMeter, LossInTheOwnQueueIsToldFromLossInTheNetwork) {
 
 TEST(FlowMeter, DelayIsTheSendersClockSeenFromHere) {
   // The sender's clock is 10 s ahead, known within 1 ms.
-  const auto flow = meter(ClockOffset{.offset_ns = 10 * kSecond, .uncertainty_ns = kMillisecond});
-  flow->add({.bytes = packets(0, 1, 15 * kSecond), .arrived_ns = 5 * kSecond + 3 * kMillisecond});
-  EXPECT_EQ(flow->delay_bias_ns(), kMillisecond);
-  EXPECT_EQ(flow->delays().max(), 4U * kMillisecond);
-  flow->add({.bytes = packets(1, 1, 15 * kSecond), .arrived_ns = 5 * kSecond - 3 * kMillisecond});
+  const auto flow = meter(ClockOffset{.offset_ns = 10 * kSecond, .uncertainty_ns = kMs});
+  flow->add({.bytes = packets(0, 1, 15 * kSecond), .arrived_ns = 5 * kSecond + 3 * kMs});
+  EXPECT_EQ(flow->delay_bias_ns(), kMs);
+  EXPECT_EQ(flow->delays().max(), 4U * kMs);
+  flow->add({.bytes = packets(1, 1, 15 * kSecond), .arrived_ns = 5 * kSecond - 3 * kMs});
   EXPECT_EQ(flow->delays().min(), 0U) << "beyond what the uncertainty allows";
   EXPECT_EQ(meter()->delays().count(), 0U);
 }
@@ -116,9 +119,9 @@ TEST(Jitter, IsTheSmoothedDifferenceOfGaps) {
   Jitter jitter;
   jitter.add(0, 100);
   EXPECT_FALSE(jitter.milliseconds());
-  jitter.add(kMillisecond, kMillisecond + 100);
+  jitter.add(kMs, kMs + 100);
   EXPECT_DOUBLE_EQ(*jitter.milliseconds(), 0);
-  jitter.add(2 * kMillisecond, 2 * kMillisecond + 100 + 16'000);
+  jitter.add(2 * kMs, 2 * kMs + 100 + 16'000);
   EXPECT_DOUBLE_EQ(*jitter.milliseconds(), 0.001);
 }
 
@@ -126,10 +129,10 @@ TEST(Jitter, PacketsOfABatchOrOfASuperFrameAreOneSample) {
   Jitter batched;
   Jitter single;
   for (std::int64_t i = 1; i < 20; ++i) {
-    const std::int64_t arrived = i * kMillisecond + (i % 3) * 1000;
-    single.add(i * kMillisecond, arrived);
+    const std::int64_t arrived = i * kMs + (i % 3) * 1000;
+    single.add(i * kMs, arrived);
     for (int packet = 0; packet < 44; ++packet) {
-      batched.add(i * kMillisecond, arrived + (packet % 2));
+      batched.add(i * kMs, arrived + (packet % 2));
     }
   }
   EXPECT_DOUBLE_EQ(*batched.milliseconds(), *single.milliseconds());

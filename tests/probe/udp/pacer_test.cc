@@ -5,12 +5,13 @@
 #include <algorithm>
 
 #include "probe/udp/burst.h"
+#include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::probe::udp {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kMillisecond = 1'000'000;
+using fakes::kMs;
+using fakes::kSecond;
 
 // A sender that wakes `late_ns` after each time it asked for.
 std::uint64_t packets_sent(Pacer& pacer, std::int64_t from_ns, std::int64_t until_ns,
@@ -55,9 +56,9 @@ TEST(Pacer, NothingIsDueBeforeItsTime) {
   Pacer pacer(1000, 1, 0);
   EXPECT_EQ(pacer.due(0), 1U);
   pacer.sent(1, 0);
-  EXPECT_EQ(pacer.due(kMillisecond - 1), 0U);
-  EXPECT_EQ(pacer.next_ns(), kMillisecond);
-  EXPECT_EQ(pacer.due(kMillisecond), 1U);
+  EXPECT_EQ(pacer.due(kMs - 1), 0U);
+  EXPECT_EQ(pacer.next_ns(), kMs);
+  EXPECT_EQ(pacer.due(kMs), 1U);
 }
 
 TEST(Pacer, AStallIsMadeUpForWithoutABurst) {
@@ -66,7 +67,7 @@ TEST(Pacer, AStallIsMadeUpForWithoutABurst) {
   BurstMeter meter(kRate);
   packets_sent(pacer, 0, kSecond, 0, &meter);
   // Descheduled for 50 ms: 500 packets behind.
-  std::int64_t now = kSecond + 50 * kMillisecond;
+  std::int64_t now = kSecond + 50 * kMs;
   ASSERT_EQ(pacer.due(now), 1U);
   pacer.sent(1, now);
   EXPECT_EQ(pacer.due(now), 0U) << "no second one at once";
@@ -90,7 +91,7 @@ TEST(Pacer, ALongStallIsGivenUpAndCounted) {
 
 TEST(BurstMeter, EvenPacketsAreNoBurst) {
   BurstMeter meter(1000);
-  for (std::int64_t now = 0; now < kSecond; now += kMillisecond) {
+  for (std::int64_t now = 0; now < kSecond; now += kMs) {
     meter.add(1, now);
   }
   EXPECT_EQ(meter.burst().batch_packets, 1U);
@@ -103,12 +104,12 @@ TEST(BurstMeter, WhatABucketWouldHaveToHold) {
   meter.add(1, kSecond);
   // Ten packets in the time of five.
   for (int i = 1; i <= 10; ++i) {
-    meter.add(1, kSecond + i * kMillisecond / 2);
+    meter.add(1, kSecond + i * kMs / 2);
   }
   meter.add(3, 2 * kSecond);
   EXPECT_EQ(meter.burst().batch_packets, 3U);
   EXPECT_NEAR(meter.burst().bucket_packets, 6, 1e-6);
-  EXPECT_EQ(meter.burst().hurried_ns, 5 * kMillisecond);
+  EXPECT_EQ(meter.burst().hurried_ns, 5 * kMs);
 }
 
 }  // namespace

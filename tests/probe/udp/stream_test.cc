@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr FlowIdentity kFlow{.test = 99, .run = 1, .stream = 0};
+constexpr FlowIdentity kSentFlow{.test = 99, .run = 1, .stream = 0};
 
 struct Pair {
   sys::Descriptor sender;
@@ -41,7 +41,7 @@ struct Ran {
 
 Ran run(const Pair& pair, const SendPlan& plan) {
   Ran ran{.meter = std::make_unique<FlowMeter>(
-              kFlow, 100'000'000, ClockOffset{.offset_ns = 0, .uncertainty_ns = 1000})};
+              kSentFlow, 100'000'000, ClockOffset{.offset_ns = 0, .uncertainty_ns = 1000})};
   ReceiveEnd end;
   ReceiveProgress received;
   std::jthread receiver(
@@ -70,7 +70,7 @@ void expect_accounted_for(const Ran& ran) {
 TEST(Stream, APacedOneArrivesWhole) {
   for (const char* address : {"127.0.0.1", "::1"}) {
     const Pair pair = connected(address);
-    const Ran ran = run(pair, {kFlow, 1000, 20e6, 200ms});
+    const Ran ran = run(pair, {kSentFlow, 1000, 20e6, 200ms});
     expect_accounted_for(ran);
     EXPECT_EQ(ran.meter->sequence().lost(ran.sent.tally.packets), 0U);
     EXPECT_EQ(ran.meter->bytes(), ran.sent.tally.bytes);
@@ -83,7 +83,7 @@ TEST(Stream, APacedOneArrivesWhole) {
 
 TEST(Stream, AsFastAsItGoesEveryPacketIsAccountedFor) {
   const Pair pair = connected("127.0.0.1");
-  const Ran ran = run(pair, {kFlow, 1472, 0, 200ms});
+  const Ran ran = run(pair, {kSentFlow, 1472, 0, 200ms});
   expect_accounted_for(ran);
   EXPECT_FALSE(ran.sent.tally.burst);
 }
@@ -93,7 +93,7 @@ TEST(Stream, PacketsOfEverySizeInBatchesAndAlone) {
        {kHeadBytes, std::size_t{33}, std::size_t{9000}, kMostPacketBytes}) {
     // A receiver that was too slow leaves packets behind, which would come to the next.
     const Pair pair = connected("127.0.0.1");
-    const Ran ran = run(pair, {kFlow, bytes, 2e9, 50ms});
+    const Ran ran = run(pair, {kSentFlow, bytes, 2e9, 50ms});
     expect_accounted_for(ran);
     EXPECT_EQ(ran.meter->bytes(), ran.meter->sequence().counts().received * bytes) << bytes;
   }
@@ -104,8 +104,9 @@ TEST(Stream, AReceiverThatIsTooSlowIsNamedAsTheOneThatLost) {
   ask_for_room(pair.receiver.get(), 4096);
   SendProgress progress;
   const std::atomic<bool> stop = false;
-  const SendOutcome sent = send_stream(pair.sender.get(), {kFlow, 1472, 0, 50ms}, stop, progress);
-  const auto meter = std::make_unique<FlowMeter>(kFlow, 100'000'000, std::nullopt);
+  const SendOutcome sent =
+      send_stream(pair.sender.get(), {kSentFlow, 1472, 0, 50ms}, stop, progress);
+  const auto meter = std::make_unique<FlowMeter>(kSentFlow, 100'000'000, std::nullopt);
   ReceiveEnd end;
   end.expected = static_cast<std::int64_t>(sent.tally.packets);
   end.grace = 50ms;
@@ -121,7 +122,8 @@ TEST(Stream, ToAPeerThatIsGoneItGivesUp) {
   pair.receiver.reset();
   SendProgress progress;
   const std::atomic<bool> stop = false;
-  const SendOutcome sent = send_stream(pair.sender.get(), {kFlow, 100, 8e6, 10s}, stop, progress);
+  const SendOutcome sent =
+      send_stream(pair.sender.get(), {kSentFlow, 100, 8e6, 10s}, stop, progress);
   ASSERT_TRUE(sent.error);
   EXPECT_EQ(sent.error->kind, ErrorKind::Refused);
 }
@@ -130,8 +132,8 @@ TEST(Stream, ToldToStopItStops) {
   const Pair pair = connected("127.0.0.1");
   SendProgress progress;
   const std::atomic<bool> stop = true;
-  EXPECT_EQ(send_stream(pair.sender.get(), {kFlow, 100, 8e6, 10s}, stop, progress).tally.packets,
-            0U);
+  EXPECT_EQ(
+      send_stream(pair.sender.get(), {kSentFlow, 100, 8e6, 10s}, stop, progress).tally.packets, 0U);
 }
 
 TEST(DataSocket, KnowsWhatThePathTakes) {

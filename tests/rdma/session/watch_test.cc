@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "base/control/wire_error.h"
+#include "base/control/message.h"
 
 namespace chokepoint::rdma::session {
 namespace {

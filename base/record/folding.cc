@@ -1,0 +1,46 @@
+#include "base/record/folding.h"
+
+#include <algorithm>
+
+namespace chokepoint::record {
+
+Result<TableShape> TableShape::read(Database& database, const std::string& table) {
+  TableShape shape;
+  const Result<std::int64_t> first = database.number("SELECT min(rowid) FROM " + table);
+  const Result<std::int64_t> last = database.number("SELECT max(rowid) FROM " + table);
+  Result<Statement> folds =
+      database.prepare("SELECT upto,rows FROM fold WHERE level>0 AND upto>0 AND name='" + table +
+                       "' ORDER BY level DESC");
+  if (!first || !last || !folds) {
+    return fail(!first ? first.error() : !last ? last.error() : folds.error());
+  }
+  shape.first_ = std::max<std::int64_t>(*first, 1);
+  shape.last_ = *last;
+  Result<bool> row = folds->step();
+  for (; row && *row; row = folds->step()) {
+    Fold fold;
+    folds->read(0, fold.last);
+    folds->read(1, fold.rows);
+    shape.folds_.push_back(fold);
+  }
+  return row ? Result<TableShape>(std::move(shape)) : fail(row.error());
+}
+
+std::int64_t TableShape::rows_before(std::int64_t rowid) const {
+  std::int64_t rows = 0;
+  std::int64_t begin = first_;
+  for (const Fold& fold : folds_) {
+    const std::int64_t width = fold.last + 1 - begin;
+    const std::int64_t inside =
+        std::clamp<std::int64_t>(rowid - begin, 0, std::max<std::int64_t>(width, 0));
+    rows += width > 0 ? static_cast<std::int64_t>(static_cast<double>(fold.rows) *
+                                                  static_cast<double>(inside) /
+                                                  static_cast<double>(width))
+                      : 0;
+    begin = std::max(begin, fold.last + 1);
+  }
+  return rows +
+         std::clamp<std::int64_t>(rowid - begin, 0, std::max<std::int64_t>(last_ + 1 - begin, 0));
+}
+
+}  // namespace chokepoint::record
