@@ -11,7 +11,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(chokepoint_settings INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # It takes sources that a folder's unit includes for headers, where the warning would be right.
+  # GCC takes the sources that a folder's unit includes for headers, where this warning would be right.
   target_compile_options(chokepoint_settings INTERFACE -Wno-subobject-linkage)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12 calls deprecated functions of its own inside std::stable_sort. GCC's -Wconversion
@@ -20,7 +20,7 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     -Wno-sign-conversion)
 endif()
 
-# -O3 takes longer to compile, and no benchmark of scripts/bench tells the two apart.
+# CMake's own choice, -O3, takes longer to compile.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 set(CHOKEPOINT_SANITIZE "" CACHE STRING "sanitizers for every target, e.g. address,undefined")
@@ -59,4 +59,4 @@ if(NOT CCACHE)
 endif()
 option(CHOKEPOINT_PRECOMPILE "precompile the headers that most units include" ${precompile})
 
-option(CHOKEPOINT_UNITY "compile each folder as one translation unit: a third of the time" ON)
+option(CHOKEPOINT_UNITY "compile each folder as one translation unit, so that its headers are parsed once" ON)

@@ -38,9 +38,10 @@ void add_rows(record::Writer& writer, const Finding& finding, const host::Facts&
 }  // namespace
 
 void define(cli::Flags& flags, Flags& baseline) {
-  flags.group("What to keep")
-      .option("record", &baseline.folder, "DIR", "keep the result in this run record")
-      .option("node", &baseline.node, "NAME", "this host's name in the record, if not its own");
+  flags.group("Record")
+      .option("record", &baseline.folder, "DIR", "store the result in this run record")
+      .option("node", &baseline.node, "NAME",
+              "name of this node in the record; default: the host name");
 }
 
 Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context) {

@@ -95,7 +95,7 @@ void print_finding(const cli::Context& context, const Check& check) {
 
 // One line each: nothing is wrong, or nothing could be seen.
 void print_asides(const cli::Context& context, const Checks& checks) {
-  cli::Table table({{"also"}, {"check"}, {"subject"}, {"found, or what it would tell"}});
+  cli::Table table({{"also"}, {"check"}, {"subject"}, {"result, or why it matters"}});
   for (const Check& check : checks) {
     table.add({{std::string(name_of(check.status)), tint_of(check.status)},
                check.id,

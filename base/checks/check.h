@@ -1,5 +1,5 @@
 // One judgement about this host: what was found, what it should be, why that matters and the exact
-// command that mends it. doctor, preflight and rdma devices
+// command that fixes it. doctor, preflight and rdma devices
 // print them. Values.
 #pragma once
 

@@ -140,12 +140,11 @@ void check_pci_link(const host::Nic& nic, Checks& checks) {
   if (!is_port(nic) || !nic.pci) {
     return;
   }
-  Check check =
-      check_of("pci.link", nic, "a PCIe link below what it can do may hold the port back");
+  Check check = check_of("pci.link", nic, "a PCIe link below its capability may limit the port");
   if (!has_known_link(nic)) {
     if (is_up(nic) && speed_or_zero(nic) >= kFastMbps) {
       check.status = Status::Unknown;
-      check.why = "no hop between the port and the CPU tells its PCIe speed and width";
+      check.why = "no hop between the port and the CPU reports its PCIe speed and width";
       check.next_step = fmt::format("lspci -vv -s {}", nic.pci->address);
       checks.push_back(std::move(check));
     }
@@ -155,13 +154,13 @@ void check_pci_link(const host::Nic& nic, Checks& checks) {
   if (const host::PciHop* hop = trained_down(*nic.pci)) {
     check.status = unless_idle(nic, Status::Warning);
     check.found = fmt::format("{} at {}", describe(hop->current), hop->address);
-    check.wanted = fmt::format("{}: what both ends of this link can do", describe(hop->possible));
+    check.wanted = fmt::format("{}: what both ends of this link support", describe(hop->possible));
     check.next_step = remedy(*nic.pci, *hop, 0);
   } else if (is_below(card.current, card.maximum)) {
     check.status = unless_idle(nic, leaves_enough(nic) ? Status::Info : Status::Warning);
     check.found = fmt::format("{} at {}", describe(card.current), card.address);
-    check.wanted = fmt::format("{}: what the card can do", describe(card.maximum));
-    check.why = "the slot gives the card less than it can use";
+    check.wanted = fmt::format("{}: what the card supports", describe(card.maximum));
+    check.why = "the slot provides less than the card can use";
     if (leaves_enough(nic)) {
       check.why += ", but enough for this port";
     } else {
@@ -170,7 +169,7 @@ void check_pci_link(const host::Nic& nic, Checks& checks) {
   } else {
     const host::PciHop& narrowest = *narrowest_hop(*nic.pci);
     check.found = fmt::format("{} at {}", describe(narrowest.current), narrowest.address);
-    check.why = "every PCIe hop of the port runs at what it can do";
+    check.why = "every PCIe hop of the port runs at its maximum";
   }
   checks.push_back(std::move(check));
 }
@@ -222,7 +221,8 @@ void check_pci_errors(const host::Nic& nic, Checks& checks) {
     return;
   }
   const host::PciErrors& errors = worst->errors;
-  Check check = check_of("pci.errors", nic, "each corrected PCIe error is a transfer sent again");
+  Check check =
+      check_of("pci.errors", nic, "each corrected PCIe error is a retransmitted transfer");
   check.found = fmt::format("{} corrected, {} not fatal, {} fatal at {}", *errors.correctable,
                             errors.nonfatal.value_or(0), errors.fatal.value_or(0), worst->address);
   if (is_grave(errors) || *errors.correctable > 0) {

@@ -39,7 +39,7 @@ void check_port(const RdmaDevice& device, const RdmaPort& port, bool others_acti
     check.next_step = fmt::format("ibstat {}", device.name);
   } else if (port.state == "INIT" && !is_ethernet(port)) {
     check.status = Status::Critical;
-    check.why = "the cable is well, but no subnet manager has given this port an address";
+    check.why = "the cable is fine, but no subnet manager has given this port an address";
     check.next_step = "systemctl start opensm on one host, or the switch's own subnet manager";
   } else if (!is_active(port)) {
     check.status = others_active ? Status::Info : Status::Warning;
@@ -64,7 +64,7 @@ void check_width(const RdmaDevice& device, const RdmaPort& port, Checks& checks)
                     .subject = name_of(device, port),
                     .found = *port.rate,
                     .wanted = "4X",
-                    .why = "a link that trained with fewer lanes carries that much less",
+                    .why = "a link with fewer lanes carries proportionally less",
                     .next_step = "reseat or change the cable; iblinkinfo shows the other end"});
 }
 
@@ -77,7 +77,7 @@ void judge_unusable(const RdmaDevice& device, const RdmaPort& port, Check& check
     check.status = Status::Warning;
     check.found = "RoCE v1 alone";
     check.why =
-        "RoCE v1 is no IP: no router passes it on, and no switch marks it instead of "
+        "RoCE v1 is not IP: no router passes it on, and no switch marks it instead of "
         "dropping it";
     check.next_step = fmt::format(
         "cma_roce_mode -d {} -p {} -m 2; where that fails, RoCE v2 is a "
@@ -222,7 +222,7 @@ void check_rdma(const std::vector<RdmaDevice>& devices, const host::Network& net
                       .status = Status::Info,
                       .subject = "host",
                       .found = "no RDMA device",
-                      .why = "jobs use TCP; that is well up to some 25 Gb/s a flow",
+                      .why = "jobs use TCP; that is enough up to about 25 Gb/s per flow",
                       .next_step = "lspci -nn | grep -iE 'mellanox|infiniband|e810|bcm57'"});
     return;
   }
@@ -256,7 +256,7 @@ void judge(const host::Nic& nic, Check& check) {
   } else if (pauses_all(nic)) {
     check.status = Status::Info;
     check.found = "pause frames for all traffic";
-    check.why = "a pause stops all that the port carries, not RoCE's class alone";
+    check.why = "a pause stops all traffic of the port, not only RoCE's class";
   } else if (pfc) {
     check.status = Status::Warning;
     check.found = "PFC off, pause frames off";
@@ -282,8 +282,8 @@ void check_flow_control(const host::RdmaDevice& device, const host::RdmaPort& po
               .subject = fmt::format("{}/{}", device.name, port.number),
               .wanted = "PFC for the priority that carries RoCE, or ECN along the whole path",
               .why =
-                  "RoCE sends much anew for one lost packet: a full queue should hold the "
-                  "sender back, not drop"};
+                  "RoCE retransmits many packets for one lost packet: a full queue should slow the "
+                  "sender down, not drop packets"};
   judge(*nic, check);
   checks.push_back(std::move(check));
 }

@@ -274,9 +274,10 @@ Definition define(Command& command, CommonFlags& common) {
   definition.flags.group("Common");
   if (definition.summary.json) {
     definition.flags.toggle("json", &common.json,
-                            "one JSON document on standard output, nothing else there");
+                            "print one JSON document on standard output, nothing else");
   }
-  definition.flags.toggle("quiet,q", &common.quiet, "no progress and no messages but errors")
+  definition.flags
+      .toggle("quiet,q", &common.quiet, "print errors only, no progress and no messages")
       .toggle("help,h", &common.help, "this help")
       .toggle("version", &common.version, "the version");
   return definition;

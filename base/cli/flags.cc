@@ -264,7 +264,7 @@ Result<> store_positionals(const Flags& flags, const std::vector<std::string>& w
     }
   }
   if (next < words.size()) {
-    return misuse(words[next], "nothing is expected here", "--help shows what can be given");
+    return misuse(words[next], "no argument is expected here", "--help shows what can be given");
   }
   return {};
 }

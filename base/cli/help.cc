@@ -1,10 +1,9 @@
-#include "base/cli/help.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/cli/dispatch.h"
 #include "base/cli/text.h"
 
 namespace chokepoint::cli {

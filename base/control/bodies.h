@@ -1,13 +1,50 @@
-// The small pieces that messages and documents are made of. Pure functions.
+// The small pieces that messages and documents are made of. Pure functions and constants.
 #pragma once
 
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/control/handshake.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/math/statistics.h"
+#include "base/net/address.h"
 #include "base/sys/error.h"
+
+namespace chokepoint {
+
+// A message always says all of it; its reader gives the range, which differs.
+template <>
+struct Fields<math::Distribution> {
+  using D = math::Distribution;
+  static constexpr std::tuple kList{
+      field("min", &D::min),   field("median", &D::median),
+      field("p99", &D::p99),   field("max", &D::max),
+      field("mean", &D::mean), field("count", &D::count).at_most(kMaxCount)};
+};
+
+template <>
+struct TextForm<net::Address> {
+  static constexpr std::string_view kWhat = "an IP address";
+  static std::string text(const net::Address& address) { return address.text(); }
+  static std::optional<net::Address> parsed(std::string_view text) {
+    const Result<net::Address> address = net::Address::parse(text);
+    return address ? std::optional(*address) : std::nullopt;
+  }
+};
+
+// In 64 hexadecimal digits.
+template <>
+struct TextForm<control::Mac> {
+  static constexpr std::string_view kWhat = "64 hexadecimal digits";
+  static std::string text(const control::Mac& mac) { return control::to_hex(mac); }
+  static std::optional<control::Mac> parsed(std::string_view text) {
+    return control::from_hex(text);
+  }
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::control {
 
@@ -21,8 +58,7 @@ inline Json distribution_body(const math::Distribution& values) {
   if (values.count == 0) {
     return {};
   }
-  return {{"min", values.min}, {"median", values.median}, {"p99", values.p99},
-          {"max", values.max}, {"mean", values.mean},     {"count", values.count}};
+  return json::to_json(values);
 }
 
 template <class T, class Body>

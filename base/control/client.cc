@@ -34,7 +34,7 @@ Result<std::vector<net::Address>> resolve(const ClientOptions& options, const Pa
     }
   }
   return fail(ErrorKind::Timeout, "resolve", options.peer.host, "no name server answered in time",
-              "give an address, or mend /etc/resolv.conf");
+              "give an address, or fix /etc/resolv.conf");
 }
 
 struct Connected {
@@ -153,7 +153,7 @@ Error explained(Error error) {
   if (error.kind == ErrorKind::Malformed) {
     error.next_step = "does another program listen on that port? give chokepoint's with --port";
   } else if (error.kind == ErrorKind::Timeout) {
-    error.reason = "it took the connection and said nothing";
+    error.reason = "it accepted the connection but sent nothing";
     error.next_step = "is it 'chokepoint serve' that listens there?";
   }
   return error;
@@ -173,15 +173,14 @@ std::optional<net::Family> family_of(const PeerFlags& peer) {
 }  // namespace
 
 void define(cli::Flags& flags, PeerFlags& peer) {
-  flags.positional("HOST", &peer.host,
-                   "the peer, where 'chokepoint serve' runs: HOST or HOST:PORT");
+  flags.positional("HOST", &peer.host, "the peer that runs 'chokepoint serve': HOST or HOST:PORT");
   flags.group("How to reach the peer")
-      .option("port,p", &peer.port, "PORT", "its control port", 1, 65535)
+      .option("port,p", &peer.port, "PORT", "control port of the peer", 1, 65535)
       .toggle("ipv4,4", &peer.ipv4, "IPv4 only")
       .toggle("ipv6,6", &peer.ipv6, "IPv6 only")
-      .option("bind", &peer.bind, "ADDRESS", "use this address of this host")
-      .option("interface", &peer.interface, "IF", "use this interface of this host")
-      .option("key-file", &peer.key_file, "FILE", "the key that the server was given");
+      .option("bind", &peer.bind, "ADDRESS", "local address to use")
+      .option("interface", &peer.interface, "IF", "local interface to use")
+      .option("key-file", &peer.key_file, "FILE", "key file, the same as the server's");
 }
 
 Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& context) {

@@ -106,7 +106,7 @@ Result<std::string> read_private(const std::string& path) {
     return fail(from_errno(errno, "read key", path));
   }
   if (is_readable_by_all(about, path)) {
-    return fail(ErrorKind::Usage, "read key", path, "everybody can read or change it",
+    return fail(ErrorKind::Usage, "read key", path, "all users can read or change it",
                 "chmod 600 " + path);
   }
   if (path == kStandardInput && lseek(fd.get(), 0, SEEK_SET) < 0) {
@@ -279,7 +279,7 @@ Result<Message> ClientHandshake::proof(const Message& welcome) {
   }
   if (wants_key != key_.has_value()) {
     return wants_key ? fail(ErrorKind::Permission, "handshake", server_.host,
-                            "the server wants a key", "give its file with --key-file")
+                            "the server requires a key", "give its file with --key-file")
                      : fail(ErrorKind::Usage, "handshake", server_.host,
                             "the server has no key, so it cannot prove who it is",
                             "start it with --key-file, or leave --key-file out here");
@@ -295,7 +295,7 @@ Result<Admittance> ClientHandshake::admitted(const Message& answer) const {
   if (key_ && !has_proof(answer.body, *key_, kServerLabel, hello_, welcome_)) {
     return fail(ErrorKind::Permission, "handshake", server_.host,
                 "the server does not have the key it asked for",
-                "make sure that this is the right host");
+                "check that this is the right host");
   }
   Fields in(answer.body, "admitted");
   Admittance admittance{.server = server_,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/control/message.h"
+#include "base/json/fields.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::control {
@@ -32,7 +33,18 @@ Result<> check_rate(const Limits& limits, double bits_per_s);
 
 enum class Direction { Send, Receive, Both };
 
-std::string_view name_of(Direction direction);
-Result<Direction> direction_named(std::string_view name);
+}  // namespace chokepoint::control
+
+template <>
+struct chokepoint::EnumNames<chokepoint::control::Direction> {
+  using enum control::Direction;
+  static constexpr std::string_view kWhat = "send, receive or both";
+  static constexpr auto kNames = std::to_array<EnumName<control::Direction>>(
+      {{Send, "send"}, {Receive, "receive"}, {Both, "both"}});
+};
+
+namespace chokepoint::control {
+
+using chokepoint::name_of;
 
 }  // namespace chokepoint::control

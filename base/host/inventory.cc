@@ -1,8 +1,112 @@
 #include "base/host/inventory.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/host/fact.h"
+#include "base/host/kernel_text.h"
+#include "base/net/address.h"
 #include "base/sys/late.h"
 
 namespace chokepoint::host {
+namespace {
+
+constexpr std::string_view kKernelName = "/proc/sys/kernel/hostname";
+constexpr std::string_view kConfiguredName = "/etc/hostname";
+
+std::optional<std::string> read_name(const sys::Root& root) {
+  const std::optional<std::string> name = root.text(kKernelName);
+  return name ? name : root.text(kConfiguredName);
+}
+
+}  // namespace
+
+OwnName read_own_name(const sys::Root& root, Resolver& resolver) {
+  OwnName own;
+  own.name = read_name(root);
+  if (!own.name) {
+    return own;
+  }
+  Result<std::vector<net::Address>> addresses = resolver.resolve(*own.name);
+  if (addresses) {
+    own.addresses = *std::move(addresses);
+  } else if (addresses.error().kind == ErrorKind::NotFound) {
+    own.addresses.emplace();
+  } else {
+    own.error = std::move(addresses).error();
+  }
+  return own;
+}
+
+OwnName read_own_name(const sys::Root& root) { return read_own_name(root, *resolver_for(root)); }
+
+OwnName unanswered_own_name(const sys::Root& root) {
+  OwnName own{.name = read_name(root), .addresses = {}, .error = {}};
+  own.error = Error{ErrorKind::Timeout,
+                    "resolve",
+                    own.name.value_or(""),
+                    0,
+                    "the resolver did not answer in time",
+                    {}};
+  return own;
+}
+
+void append_facts(const OwnName& own, Facts& facts) {
+  FactList list(facts, "name");
+  list.add("name", own.name, kKernelName);
+  for (const net::Address& address : own.addresses.value_or(std::vector<net::Address>())) {
+    list.add_text("address", address.text(), "getaddrinfo, /etc/hosts");
+  }
+}
+
+namespace {
+
+constexpr std::string_view kResolve = "resolve";
+
+class SystemResolver : public Resolver {
+ public:
+  Result<std::vector<net::Address>> resolve(const std::string& name) override {
+    return net::resolve(name, std::nullopt);
+  }
+};
+
+class HostsFileResolver : public Resolver {
+ public:
+  explicit HostsFileResolver(const sys::Root& root) : root_(root) {}
+
+  Result<std::vector<net::Address>> resolve(const std::string& name) override {
+    const Result<std::string> hosts = root_.read("/etc/hosts");
+    std::vector<net::Address> addresses;
+    for (const std::string& line : lines_of(hosts.value_or(""))) {
+      const std::vector<std::string> words = words_of(line.substr(0, line.find('#')));
+      if (words.empty() || std::find(words.begin() + 1, words.end(), name) == words.end()) {
+        continue;
+      }
+      if (const Result<net::Address> address = net::Address::parse(words[0])) {
+        addresses.push_back(*address);
+      }
+    }
+    if (addresses.empty()) {
+      return fail(ErrorKind::Unsupported, kResolve, name,
+                  "not in /etc/hosts, and a copy has no name server to ask");
+    }
+    return addresses;
+  }
+
+ private:
+  sys::Root root_;
+};
+
+}  // namespace
+
+std::unique_ptr<Resolver> resolver_for(const sys::Root& root) {
+  if (root.is_live()) {
+    return std::make_unique<SystemResolver>();
+  }
+  return std::make_unique<HostsFileResolver>(root);
+}
+
 namespace {
 
 std::optional<Libraries> opened_libraries(const sys::Root& root) {

@@ -1,5 +1,3 @@
-#include "base/host/nic.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <net/if.h>
@@ -10,6 +8,7 @@
 #include <ranges>
 
 #include "base/host/kernel_text.h"
+#include "base/host/network.h"
 
 namespace chokepoint::host {
 namespace {

@@ -14,7 +14,7 @@ namespace chokepoint::host {
 
 struct LinkNow {
   PciLink link = {};
-  std::optional<std::int64_t> replays = {};  // packets sent again since the driver was loaded
+  std::optional<std::int64_t> replays = {};  // packets retransmitted since the driver was loaded
 };
 
 class NvmlLinks {

@@ -14,8 +14,10 @@
 // Pure functions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,6 +46,11 @@ Value to_json(const std::vector<T>& values);
 
 template <class T>
 Result<T> from_json(const Json& json, std::string_view what, Dialect dialect = Dialect::Strict);
+
+// One field of an object, which must be there.
+template <class T>
+Result<T> field_in(const Json& object, const char* name, std::string_view what,
+                   const Bounds& bounds = {});
 
 // A text from a peer or a file that must be one JSON object; deeper than 64 levels it is refused.
 Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::string_view what);
@@ -104,6 +111,10 @@ constexpr bool kIsOptional = false;
 template <class T>
 constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
+constexpr bool kIsWhole = std::is_integral_v<T>;
+template <class T>
+constexpr bool kIsWhole<std::optional<T>> = kIsWhole<T>;
+template <class T>
 constexpr bool kIsList = false;
 template <class T>
 constexpr bool kIsList<std::vector<T>> = true;
@@ -133,10 +144,15 @@ void write_fields(Json& at, const T& value) {
     if constexpr (kIsComputed<Of>) {
       write_any(into, field.value(value));
     } else {
-      const auto& member = value.*field.member;
+      const auto& member = std::invoke(field.member, value);
       if constexpr (requires { member.empty(); }) {
         if (field.is_null_if_empty && member.empty()) {
           return;
+        }
+      }
+      if constexpr (kIsDuration<typename Of::Member>) {
+        if (field.is_in_seconds) {
+          return write_any(into, std::chrono::duration<double>(member));
         }
       }
       write_any(into, member);
@@ -150,6 +166,8 @@ void write_any(Json& at, const T& value) {
     write(at, value);
   } else if constexpr (Named<T>) {
     write(at, name_of(value));
+  } else if constexpr (Textual<T>) {
+    write(at, std::string_view(TextForm<T>::text(value)));
   } else if constexpr (std::is_floating_point_v<T>) {
     write(at, static_cast<double>(value));
   } else if constexpr (std::is_unsigned_v<T>) {
@@ -184,7 +202,7 @@ template <class T>
 void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place);
 
 template <class T>
-void read_fields(Reader& in, const Json& json, T& into, const Place& place) {
+void read_fields(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place) {
   if constexpr (requires { Fields<T>::is_unknown(into); }) {
     if (is_null(json)) {
       return;
@@ -209,7 +227,21 @@ void read_fields(Reader& in, const Json& json, T& into, const Place& place) {
         }
         return;
       }
-      read_any(in, *at, into.*field.member, field.bounds, here);
+      Bounds own = field.bounds;
+      if constexpr (!kIsWhole<Member>) {
+        own.least = std::max(own.least, bounds.least);
+        own.most = std::min(own.most, bounds.most);
+      }
+      Member& member = std::invoke(field.member, into);
+      if constexpr (kIsDuration<Member>) {
+        if (field.is_in_seconds) {
+          std::chrono::duration<double> seconds{};
+          read_any(in, *at, seconds, own, here);
+          member = std::chrono::duration_cast<Member>(seconds);
+          return;
+        }
+      }
+      read_any(in, *at, member, own, here);
     }
   });
   if constexpr (requires { Fields<T>::wrong(into); }) {
@@ -230,6 +262,12 @@ void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const
       into = *value;
     } else {
       in.wrong(place, EnumNames<T>::kWhat);
+    }
+  } else if constexpr (Textual<T>) {
+    if (auto parsed = TextForm<T>::parsed(in.text(json, bounds, place))) {
+      into = *std::move(parsed);
+    } else {
+      in.wrong(place, TextForm<T>::kWhat);
     }
   } else if constexpr (std::is_floating_point_v<T>) {
     into = static_cast<T>(in.number(json, bounds, place));
@@ -270,7 +308,7 @@ void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const
     }
   } else {
     static_assert(Described<T>, "neither a value that JSON has nor a struct with Fields");
-    read_fields(in, json, into, place);
+    read_fields(in, json, into, bounds, place);
   }
 }
 
@@ -299,6 +337,24 @@ Result<T> from_json(const Json& json, std::string_view what, Dialect dialect) {
   detail::Reader in(what, dialect);
   T value{};
   detail::read_any(in, json, value, Bounds{}, detail::Place{});
+  if (in.error()) {
+    return std::unexpected(*in.error());
+  }
+  return value;
+}
+
+template <class T>
+Result<T> field_in(const Json& object, const char* name, std::string_view what,
+                   const Bounds& bounds) {
+  detail::Reader in(what, Dialect::Strict);
+  const detail::Place top;
+  const detail::Place here{&top, name};
+  T value{};
+  if (const Json* at = detail::found(object, name)) {
+    detail::read_any(in, *at, value, bounds, here);
+  } else {
+    in.wrong(here, "it to be there");
+  }
   if (in.error()) {
     return std::unexpected(*in.error());
   }

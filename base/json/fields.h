@@ -4,20 +4,22 @@
 //
 //   struct Interval { double start_s = 0; std::optional<std::uint64_t> retransmits = {}; };
 //   template <> struct chokepoint::Fields<Interval> {
-//     static constexpr std::tuple list{
+//     static constexpr std::tuple kList{
 //         field("start_s", &Interval::start_s, "seconds since the test began").at_least(0),
-//         field("retransmits", &Interval::retransmits, "segments sent again"),
+//         field("retransmits", &Interval::retransmits, "segments retransmitted"),
 //     };
 //   };
 //
 // A member's type says the rest: std::optional is null where nothing is known, a std::vector is a
-// list, a struct with Fields an object, an enum with EnumNames one of its names, a std::chrono
-// duration a whole number of its own unit, which is the end of the name. Constants; safe on any
-// thread.
+// list, a struct with Fields an object, an enum with EnumNames one of its names, a type with
+// TextForm a text, a std::chrono duration a number of its own unit, which is the end of the name.
+// Constants; safe on any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -31,23 +33,37 @@ template <class T>
 struct Fields;
 
 // static constexpr std::string_view kWhat: "direction";
-// static constexpr std::array kNames{std::pair<E, std::string_view>{E::Send, "send"}, …}.
+// static constexpr auto kNames = std::to_array<EnumName<E>>({{E::Send, "send"}, …});
 template <class E>
 struct EnumNames;
+template <class E>
+using EnumName = std::pair<E, std::string_view>;
+
+// static constexpr std::string_view kWhat: "an IP address"
+// static std::string text(const T&)
+// static std::optional<T> parsed(std::string_view)
+template <class T>
+struct TextForm;
 
 template <class T>
-concept Described = requires { Fields<T>::list; };
+concept Described = requires { Fields<T>::kList; };
 template <class E>
 concept Named = std::is_enum_v<E> && requires { EnumNames<E>::kNames; };
+template <class T>
+concept Textual = requires { TextForm<T>::kWhat; };
 
 // What a value may be. A number outside of [least, most], a text of more than `longest` bytes and a
-// list of more than `most_items` are refused when read.
+// list of more than `most_items` are refused when read. The range of a field that is a struct holds
+// for the real numbers in it.
 struct Bounds {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::size_t longest = 4096;
   std::size_t most_items = 1'000'000;
 };
+
+// The largest double below 2^63: the bound of a count that is also used as a std::int64_t.
+inline constexpr double kMaxCount = 9223372036854774784.0;
 
 // What becomes of a column of the run record when rows of one key and one bin are folded into one.
 enum class Fold : std::uint8_t {
@@ -65,29 +81,25 @@ enum class Fold : std::uint8_t {
   Mean,  // gauges
 };
 
-template <class S, class M>
+template <class S, class M, class Get = M S::*>
 struct Field {
   using Struct = S;
   using Member = M;
 
   const char* name;
-  M S::* member;
+  Get member;        // what std::invoke makes a reference of
   const char* text;  // what it says, for documentation
   Bounds bounds = {};
   Fold fold = Fold::None;
   bool may_be_absent = false;  // then the member keeps what it is initialised with
   bool is_null_if_empty = false;
+  bool is_in_seconds = false;
 
   constexpr Field at_least(double least) const { return with(&Bounds::least, least); }
   constexpr Field at_most(double most) const { return with(&Bounds::most, most); }
   constexpr Field between(double least, double most) const { return at_least(least).at_most(most); }
   constexpr Field up_to_bytes(std::size_t longest) const { return with(&Bounds::longest, longest); }
   constexpr Field up_to_items(std::size_t most) const { return with(&Bounds::most_items, most); }
-  constexpr Field folded(Fold how) const {
-    Field field = *this;
-    field.fold = how;
-    return field;
-  }
   // A document of an older version, or another program's, need not have it.
   constexpr Field or_default() const {
     Field field = *this;
@@ -98,6 +110,12 @@ struct Field {
   constexpr Field null_if_empty() const {
     Field field = or_default();
     field.is_null_if_empty = true;
+    return field;
+  }
+  // A duration as a real number of seconds, whatever its unit.
+  constexpr Field in_seconds() const {
+    Field field = *this;
+    field.is_in_seconds = true;
     return field;
   }
 
@@ -113,6 +131,28 @@ struct Field {
 template <class S, class M>
 constexpr Field<S, M> field(const char* name, M S::* member, const char* text = "") {
   return {.name = name, .member = member, .text = text};
+}
+
+template <class S, class M>
+constexpr Field<S, M> field(const char* name, M S::* member, Fold fold, const char* text) {
+  return {.name = name, .member = member, .text = text, .fold = fold};
+}
+
+// A field of a member, written beside the struct's own:
+//   within(&Flow::source, field("port", &Endpoint::port).at_least(1))
+template <class S, class Of, class M, class Get>
+constexpr auto within(Of S::* of, const Field<Of, M, Get>& inner) {
+  auto get = [of, inner = inner.member](auto& value) -> auto& {
+    return std::invoke(inner, value.*of);
+  };
+  return Field<S, M, decltype(get)>{.name = inner.name,
+                                    .member = get,
+                                    .text = inner.text,
+                                    .bounds = inner.bounds,
+                                    .fold = inner.fold,
+                                    .may_be_absent = inner.may_be_absent,
+                                    .is_null_if_empty = inner.is_null_if_empty,
+                                    .is_in_seconds = inner.is_in_seconds};
 }
 
 // Follows from the others: written, and passed over when read.
@@ -135,11 +175,11 @@ constexpr bool kIsComputed<ComputedField<S, Value>> = true;
 
 template <Described T, class F>
 constexpr void each_field(F&& visit) {
-  std::apply([&](const auto&... fields) { (visit(fields), ...); }, Fields<T>::list);
+  std::apply([&](const auto&... fields) { (visit(fields), ...); }, Fields<T>::kList);
 }
 
 template <Described T>
-constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(Fields<T>::list)>;
+constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(Fields<T>::kList)>;
 
 template <Named E>
 constexpr std::string_view name_of(E value) {

@@ -27,6 +27,13 @@ Result<Rate> parse_rate(std::string_view text);    // 10G, 9.4Gb/s, 100Mbit, 25G
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);  // 10 (s), 1.5ms, 2h
 Result<double> parse_count(std::string_view text);  // 708M, 1.5B: a thousand at a time
 
+// Factors between what is measured and what is shown.
+inline constexpr double kNsPerSecond = 1e9;
+inline constexpr double kNsPerMs = 1e6;
+inline constexpr double kBits = 8;       // in a byte
+inline constexpr double kMega = 1e6;     // bit/s in a Mb/s
+inline constexpr double kPercent = 100;  // of a share of 1
+
 std::string format_bytes(double bytes);                          // 1.50 GB
 std::string format_rate(double bits_per_second);                 // 9.41 Gb/s
 std::string format_duration(std::chrono::nanoseconds duration);  // 1.50 ms

@@ -1,4 +1,4 @@
-# Makes OUTPUT, a source that holds SCRIPT and STYLE, for bundle.h. Written anew only where it would
+# Makes OUTPUT, a source that holds SCRIPT and STYLE, for page.h. Written anew only where it would
 # differ, so that nothing is compiled in vain.
 foreach(part SCRIPT STYLE)
   file(READ ${${part}} ${part}_TEXT)
@@ -7,7 +7,7 @@ foreach(part SCRIPT STYLE)
     message(FATAL_ERROR "${${part}} holds what would end it")
   endif()
 endforeach()
-file(WRITE ${OUTPUT}.new "#include \"base/page/bundle.h\"
+file(WRITE ${OUTPUT}.new "#include \"base/page/page.h\"
 
 // Longer than every compiler must take; ours do.
 #pragma GCC diagnostic ignored \"-Woverlength-strings\"

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/cli/text.h"
-#include "base/page/bundle.h"
 
 namespace chokepoint::page {
 namespace {
@@ -54,8 +53,8 @@ std::string body(const Page& page) {
 Result<std::string> html_of(const Page& page) {
   if (page_script().empty() || page_style().empty()) {
     return fail(ErrorKind::Unsupported, "page", page.title,
-                "this chokepoint was built without what draws pages: npm was not there",
-                "build it anew after 'scripts/setup build', or use a released package");
+                "this chokepoint was built without the HTML pages: npm was missing",
+                "build it again after 'scripts/setup build', or use a released package");
   }
   return head(page) + body(page);
 }

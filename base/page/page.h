@@ -33,4 +33,10 @@ std::string html_text(std::string_view text);
 // no U+2028 or U+2029, which older scripts take for ends of lines.
 std::string script_json(const cli::Json& document);
 
+// The script and the style of the page, as web/ made them when this was built. Made by embed.cmake;
+// both are empty where neither npm nor a release's copy was there.
+
+std::string_view page_script();
+std::string_view page_style();
+
 }  // namespace chokepoint::page

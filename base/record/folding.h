@@ -290,7 +290,7 @@ Result<SampleTable<Row>> SampleTable<Row>::open(Database& database) {
 
 template <class Row>
 Result<> SampleTable<Row>::load(Database& database) {
-  const std::string name = Table<Row>::kName;
+  const std::string name = Fields<Row>::kTable;
   const Result<std::int64_t> last = database.number("SELECT max(rowid) FROM " + name);
   Result<Statement> levels =
       database.prepare("SELECT level,upto,rows FROM fold WHERE name='" + name + "'");
@@ -316,7 +316,7 @@ Result<typename SampleTable<Row>::Slice> SampleTable<Row>::oldest(Database& data
                                                                   std::size_t level,
                                                                   std::int64_t most) const {
   TRY(Statement select,
-      database.prepare("SELECT rowid," + column_list<Row>() + " FROM " + Table<Row>::kName +
+      database.prepare("SELECT rowid," + column_list<Row>() + " FROM " + Fields<Row>::kTable +
                        " WHERE rowid>? AND rowid<=? ORDER BY rowid LIMIT ?"));
   select.bind(1, state_.upto.at(level + 1));
   select.bind(2, level == 0 ? state_.last : state_.upto.at(level));
@@ -362,7 +362,7 @@ Result<std::int64_t> SampleTable<Row>::fold(Database& database, std::size_t leve
 template <class Row>
 Result<> SampleTable<Row>::replace(Database& database, const Slice& slice,
                                    const std::vector<Row>& coarser) {
-  TRY(Statement remove, database.prepare(std::string("DELETE FROM ") + Table<Row>::kName +
+  TRY(Statement remove, database.prepare(std::string("DELETE FROM ") + Fields<Row>::kTable +
                                          " WHERE rowid BETWEEN ? AND ?"));
   remove.bind(1, slice.ids.front());
   remove.bind(2, slice.ids.back());
@@ -379,7 +379,7 @@ Result<> SampleTable<Row>::keep_state(Database& database) const {
       database.prepare("INSERT OR REPLACE INTO fold(name,level,upto,rows) VALUES(?,?,?,?)");
   Result<> done = keep ? Result<>() : fail(keep.error());
   for (std::size_t level = 1; done && level < kLevels; ++level) {
-    keep->bind(1, std::string_view(Table<Row>::kName));
+    keep->bind(1, std::string_view(Fields<Row>::kTable));
     keep->bind(2, static_cast<std::int64_t>(level));
     keep->bind(3, state_.upto.at(level));
     keep->bind(4, state_.rows.at(level));

@@ -1,4 +1,4 @@
-// SQL text, binding and reading of a row, generated from its Table. Templates only.
+// SQL text, binding and reading of a row, generated from its Fields. Templates only.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ std::string insert_sql(Insert how) {
     marks += ",?";
   }
   return std::string(how == Insert::Replace ? "INSERT OR REPLACE INTO " : "INSERT INTO ") +
-         Table<Row>::kName + "(" + (is_put ? "rowid," : "") + column_list<Row>() + ") VALUES(" +
+         Fields<Row>::kTable + "(" + (is_put ? "rowid," : "") + column_list<Row>() + ") VALUES(" +
          marks + ")";
 }
 

@@ -1,347 +1,404 @@
-// Which column holds which member, and what folding does to it: the one place for both. Inserting,
-// reading and folding are generated from these lists; a test holds them against the schema.
+// Which column of the run record holds which member, what it says, and what folding does to it: the
+// one place for all of it. Inserting, reading, folding and the columns of an export follow from
+// these lists; a test holds them against the schema. Constants.
 #pragma once
 
 #include <tuple>
 
+#include "base/json/fields.h"
 #include "base/record/entities.h"
 #include "base/record/samples.h"
 
-namespace chokepoint::record {
-
-// What becomes of a column when the rows of one key and one bin are folded into one.
-enum class Fold {
-  None,    // a table that is not folded
-  Key,     // rows that differ here are never folded together
-  Start,   // the earliest
-  End,     // the latest; orders the rows
-  Span,    // from the earliest start to the latest end
-  Merged,  // the sum; weighs the means
-  Busy,    // the sum of the rows' own spans
-  Sum,     // deltas
-  Last,    // what only grows, and states
-  Max,
-  Min,
-  Mean,  // gauges
-};
-
-template <class Row, class T>
-struct Field {
-  const char* name;
-  T Row::* member;
-  Fold fold = Fold::None;
-};
-
-template <class Row>
-struct Table;
-
-template <class Row, class F>
-constexpr void each_field(F&& visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, Table<Row>::kFields);
-}
-
-template <class Row>
-constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(Table<Row>::kFields)>;
+namespace chokepoint {
 
 template <>
-struct Table<FlowSample> {
-  static constexpr const char* kName = "flow_sample";
-  static constexpr std::tuple kFields{
-      Field{"t_ns", &FlowSample::t_ns, Fold::End},
-      Field{"bin_ns", &FlowSample::bin_ns, Fold::Span},
-      Field{"merged", &FlowSample::merged, Fold::Merged},
-      Field{"flow", &FlowSample::flow, Fold::Key},
-      Field{"direction", &FlowSample::direction, Fold::Key},
-      Field{"packets", &FlowSample::packets, Fold::Sum},
-      Field{"bytes", &FlowSample::bytes, Fold::Sum},
-      Field{"payload_bytes", &FlowSample::payload_bytes, Fold::Sum},
-      Field{"retransmitted_packets", &FlowSample::retransmitted_packets, Fold::Sum},
-      Field{"retransmitted_bytes", &FlowSample::retransmitted_bytes, Fold::Sum},
-      Field{"out_of_order", &FlowSample::out_of_order, Fold::Sum},
-      Field{"duplicate_acks", &FlowSample::duplicate_acks, Fold::Sum},
-      Field{"zero_windows", &FlowSample::zero_windows, Fold::Sum},
-      Field{"window_full", &FlowSample::window_full, Fold::Sum},
-      Field{"congestion_marks", &FlowSample::congestion_marks, Fold::Sum},
-      Field{"rtt_us", &FlowSample::rtt_us, Fold::Mean},
-      Field{"min_rtt_us", &FlowSample::min_rtt_us, Fold::Min},
-      Field{"max_in_flight_bytes", &FlowSample::max_in_flight_bytes, Fold::Max},
-      Field{"window_bytes", &FlowSample::window_bytes, Fold::Mean},
-      Field{"min_window_bytes", &FlowSample::min_window_bytes, Fold::Min}};
+struct Fields<record::FlowSample> {
+  using Row = record::FlowSample;
+  static constexpr const char* kTable = "flow_sample";
+  static constexpr std::tuple kList{
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("bin_ns", &Row::bin_ns, Fold::Span,
+            "length of the span that ends at t_ns; 0 is one moment"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("flow", &Row::flow, Fold::Key, "id in flows"),
+      field("direction", &Row::direction, Fold::Key, "a_to_b or b_to_a"),
+      field("packets", &Row::packets, Fold::Sum, "in the span"),
+      field("bytes", &Row::bytes, Fold::Sum, "on the wire, Ethernet header without FCS"),
+      field("payload_bytes", &Row::payload_bytes, Fold::Sum, "without headers"),
+      field("retransmitted_packets", &Row::retransmitted_packets, Fold::Sum, "retransmitted"),
+      field("retransmitted_bytes", &Row::retransmitted_bytes, Fold::Sum, "retransmitted"),
+      field("out_of_order", &Row::out_of_order, Fold::Sum, "packets"),
+      field("duplicate_acks", &Row::duplicate_acks, Fold::Sum, "packets"),
+      field("zero_windows", &Row::zero_windows, Fold::Sum,
+            "times that the receiver closed its window"),
+      field("window_full", &Row::window_full, Fold::Sum,
+            "times that what was in flight filled the window"),
+      field("congestion_marks", &Row::congestion_marks, Fold::Sum, "packets with ECN CE"),
+      field("rtt_us", &Row::rtt_us, Fold::Mean, "round trip, mean"),
+      field("min_rtt_us", &Row::min_rtt_us, Fold::Min, "least round trip"),
+      field("max_in_flight_bytes", &Row::max_in_flight_bytes, Fold::Max,
+            "most that was sent and not yet acknowledged"),
+      field("window_bytes", &Row::window_bytes, Fold::Mean, "announced by the receiver, mean"),
+      field("min_window_bytes", &Row::min_window_bytes, Fold::Min,
+            "announced by the receiver, least")};
 };
 
 template <>
-struct Table<SocketSample> {
-  static constexpr const char* kName = "socket_sample";
-  static constexpr std::tuple kFields{
-      Field{"t_ns", &SocketSample::t_ns, Fold::End},
-      Field{"bin_ns", &SocketSample::bin_ns, Fold::Span},
-      Field{"merged", &SocketSample::merged, Fold::Merged},
-      Field{"flow", &SocketSample::flow, Fold::Key},
-      Field{"direction", &SocketSample::direction, Fold::Key},
-      Field{"state", &SocketSample::state, Fold::Last},
-      Field{"congestion_state", &SocketSample::congestion_state, Fold::Max},
-      Field{"mss_bytes", &SocketSample::mss_bytes, Fold::Last},
-      Field{"cwnd_packets", &SocketSample::cwnd_packets, Fold::Mean},
-      Field{"ssthresh_packets", &SocketSample::ssthresh_packets, Fold::Last},
-      Field{"rtt_us", &SocketSample::rtt_us, Fold::Mean},
-      Field{"rtt_variance_us", &SocketSample::rtt_variance_us, Fold::Mean},
-      Field{"min_rtt_us", &SocketSample::min_rtt_us, Fold::Min},
-      Field{"receive_rtt_us", &SocketSample::receive_rtt_us, Fold::Mean},
-      Field{"timeout_us", &SocketSample::timeout_us, Fold::Max},
-      Field{"bytes_sent", &SocketSample::bytes_sent, Fold::Last},
-      Field{"bytes_acked", &SocketSample::bytes_acked, Fold::Last},
-      Field{"bytes_received", &SocketSample::bytes_received, Fold::Last},
-      Field{"bytes_retransmitted", &SocketSample::bytes_retransmitted, Fold::Last},
-      Field{"retransmits", &SocketSample::retransmits, Fold::Last},
-      Field{"lost_packets", &SocketSample::lost_packets, Fold::Max},
-      Field{"unacked_packets", &SocketSample::unacked_packets, Fold::Mean},
-      Field{"reordering", &SocketSample::reordering, Fold::Max},
-      Field{"reorder_seen", &SocketSample::reorder_seen, Fold::Last},
-      Field{"dsack_duplicates", &SocketSample::dsack_duplicates, Fold::Last},
-      Field{"delivered", &SocketSample::delivered, Fold::Last},
-      Field{"delivered_ce", &SocketSample::delivered_ce, Fold::Last},
-      Field{"delivery_bytes_per_s", &SocketSample::delivery_bytes_per_s, Fold::Max},
-      Field{"pacing_bytes_per_s", &SocketSample::pacing_bytes_per_s, Fold::Mean},
-      Field{"app_limited", &SocketSample::app_limited, Fold::Sum},
-      Field{"busy_us", &SocketSample::busy_us, Fold::Last},
-      Field{"receive_window_limited_us", &SocketSample::receive_window_limited_us, Fold::Last},
-      Field{"send_buffer_limited_us", &SocketSample::send_buffer_limited_us, Fold::Last},
-      Field{"unsent_bytes", &SocketSample::unsent_bytes, Fold::Mean},
-      Field{"send_queue_bytes", &SocketSample::send_queue_bytes, Fold::Mean},
-      Field{"receive_queue_bytes", &SocketSample::receive_queue_bytes, Fold::Mean},
-      Field{"send_window_bytes", &SocketSample::send_window_bytes, Fold::Mean},
-      Field{"receive_space_bytes", &SocketSample::receive_space_bytes, Fold::Mean}};
+struct Fields<record::SocketSample> {
+  using Row = record::SocketSample;
+  static constexpr const char* kTable = "socket_sample";
+  static constexpr std::tuple kList{
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("bin_ns", &Row::bin_ns, Fold::Span,
+            "length of the span that ends at t_ns; 0 is one moment"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("flow", &Row::flow, Fold::Key, "id in flows"),
+      field("direction", &Row::direction, Fold::Key, "a_to_b or b_to_a, in which the socket sends"),
+      field("state", &Row::state, Fold::Last, "of TCP, by the kernel's number"),
+      field("congestion_state", &Row::congestion_state, Fold::Max,
+            "0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
+      field("mss_bytes", &Row::mss_bytes, Fold::Last, "maximum segment size"),
+      field("cwnd_packets", &Row::cwnd_packets, Fold::Mean, "congestion window"),
+      field("ssthresh_packets", &Row::ssthresh_packets, Fold::Last, "where slow start ends"),
+      field("rtt_us", &Row::rtt_us, Fold::Mean, "round trip, mean"),
+      field("rtt_variance_us", &Row::rtt_variance_us, Fold::Mean,
+            "of the round trip, as the kernel smooths it"),
+      field("min_rtt_us", &Row::min_rtt_us, Fold::Min, "least round trip"),
+      field("receive_rtt_us", &Row::receive_rtt_us, Fold::Mean,
+            "round trip as the receiver reckons it"),
+      field("timeout_us", &Row::timeout_us, Fold::Max, "for retransmission"),
+      field("bytes_sent", &Row::bytes_sent, Fold::Last, "since the connection began"),
+      field("bytes_acked", &Row::bytes_acked, Fold::Last, "since the connection began"),
+      field("bytes_received", &Row::bytes_received, Fold::Last, "since the connection began"),
+      field("bytes_retransmitted", &Row::bytes_retransmitted, Fold::Last,
+            "since the connection began"),
+      field("retransmits", &Row::retransmits, Fold::Last, "since the connection began"),
+      field("lost_packets", &Row::lost_packets, Fold::Max, "that the kernel takes for lost now"),
+      field("unacked_packets", &Row::unacked_packets, Fold::Mean, "in flight"),
+      field("reordering", &Row::reordering, Fold::Max,
+            "the kernel's measure of reordering, packets"),
+      field("reorder_seen", &Row::reorder_seen, Fold::Last, "times that reordering was seen"),
+      field("dsack_duplicates", &Row::dsack_duplicates, Fold::Last,
+            "told by the receiver to have come twice"),
+      field("delivered", &Row::delivered, Fold::Last, "packets since the connection began"),
+      field("delivered_ce", &Row::delivered_ce, Fold::Last, "of these with ECN CE"),
+      field("delivery_bytes_per_s", &Row::delivery_bytes_per_s, Fold::Max,
+            "the kernel's delivery rate"),
+      field("pacing_bytes_per_s", &Row::pacing_bytes_per_s, Fold::Mean, "the kernel's pacing rate"),
+      field("app_limited", &Row::app_limited, Fold::Sum,
+            "readings in which the application was the limit"),
+      field("busy_us", &Row::busy_us, Fold::Last,
+            "time with something to send, since the connection began"),
+      field("receive_window_limited_us", &Row::receive_window_limited_us, Fold::Last,
+            "of it, held by the receive window"),
+      field("send_buffer_limited_us", &Row::send_buffer_limited_us, Fold::Last,
+            "of it, held by the send buffer"),
+      field("unsent_bytes", &Row::unsent_bytes, Fold::Mean, "in the send queue, not yet sent"),
+      field("send_queue_bytes", &Row::send_queue_bytes, Fold::Mean, "not yet acknowledged"),
+      field("receive_queue_bytes", &Row::receive_queue_bytes, Fold::Mean,
+            "not yet read by the application"),
+      field("send_window_bytes", &Row::send_window_bytes, Fold::Mean, "the peer's window"),
+      field("receive_space_bytes", &Row::receive_space_bytes, Fold::Mean,
+            "the kernel's receive space")};
 };
 
 template <>
-struct Table<CounterSample> {
-  static constexpr const char* kName = "counter_sample";
-  static constexpr std::tuple kFields{Field{"t_ns", &CounterSample::t_ns, Fold::End},
-                                      Field{"bin_ns", &CounterSample::bin_ns, Fold::Span},
-                                      Field{"merged", &CounterSample::merged, Fold::Merged},
-                                      Field{"series", &CounterSample::series, Fold::Key},
-                                      Field{"value", &CounterSample::value, Fold::Last},
-                                      Field{"peak_per_s", &CounterSample::peak_per_s, Fold::Max}};
+struct Fields<record::CounterSample> {
+  using Row = record::CounterSample;
+  static constexpr const char* kTable = "counter_sample";
+  static constexpr std::tuple kList{
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("bin_ns", &Row::bin_ns, Fold::Span,
+            "length of the span that ends at t_ns; 0 is one moment"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("series", &Row::series, Fold::Key, "id in series"),
+      field("value", &Row::value, Fold::Last, "the counter's count"),
+      field("peak_per_s", &Row::peak_per_s, Fold::Max, "fastest growth seen in the span")};
 };
 
 template <>
-struct Table<GaugeSample> {
-  static constexpr const char* kName = "gauge_sample";
-  static constexpr std::tuple kFields{Field{"t_ns", &GaugeSample::t_ns, Fold::End},
-                                      Field{"bin_ns", &GaugeSample::bin_ns, Fold::Span},
-                                      Field{"merged", &GaugeSample::merged, Fold::Merged},
-                                      Field{"series", &GaugeSample::series, Fold::Key},
-                                      Field{"value", &GaugeSample::value, Fold::Mean},
-                                      Field{"peak", &GaugeSample::peak, Fold::Max}};
+struct Fields<record::GaugeSample> {
+  using Row = record::GaugeSample;
+  static constexpr const char* kTable = "gauge_sample";
+  static constexpr std::tuple kList{
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("bin_ns", &Row::bin_ns, Fold::Span,
+            "length of the span that ends at t_ns; 0 is one moment"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("series", &Row::series, Fold::Key, "id in series"),
+      field("value", &Row::value, Fold::Mean, "mean over the span, or the level from t_ns on"),
+      field("peak", &Row::peak, Fold::Max, "most seen in the span")};
 };
 
 template <>
-struct Table<Step> {
-  static constexpr const char* kName = "step";
-  static constexpr std::tuple kFields{Field{"start_ns", &Step::start_ns, Fold::Start},
-                                      Field{"end_ns", &Step::end_ns, Fold::End},
-                                      Field{"merged", &Step::merged, Fold::Merged},
-                                      Field{"number", &Step::number, Fold::Last},
-                                      Field{"rank", &Step::rank, Fold::Key},
-                                      Field{"source", &Step::source, Fold::Key},
-                                      Field{"samples", &Step::samples, Fold::Sum},
-                                      Field{"busy_ns", &Step::busy_ns, Fold::Busy},
-                                      Field{"longest_ns", &Step::longest_ns, Fold::Max}};
+struct Fields<record::Step> {
+  using Row = record::Step;
+  static constexpr const char* kTable = "step";
+  static constexpr std::tuple kList{
+      field("start_ns", &Row::start_ns, Fold::Start, "by the node's own clock"),
+      field("end_ns", &Row::end_ns, Fold::End,
+            "by the node's own clock; empty while it goes on or after a kill"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("number", &Row::number, Fold::Last, "of the step or collective, as its source counts"),
+      field("rank", &Row::rank, Fold::Key, "the rank whose step it is"),
+      field("source", &Row::source, Fold::Key,
+            "what told of the steps: marks, the library, traffic"),
+      field("samples", &Row::samples, Fold::Sum, "of training data"),
+      field("busy_ns", &Row::busy_ns, Fold::Busy,
+            "sum of its own time where several are merged; empty: end less start"),
+      field("longest_ns", &Row::longest_ns, Fold::Max, "the longest of those merged")};
 };
 
 template <>
-struct Table<Collective> {
-  static constexpr const char* kName = "collective";
-  static constexpr std::tuple kFields{
-      Field{"start_ns", &Collective::start_ns, Fold::Start},
-      Field{"end_ns", &Collective::end_ns, Fold::End},
-      Field{"merged", &Collective::merged, Fold::Merged},
-      Field{"number", &Collective::number, Fold::Last},
-      Field{"kind", &Collective::kind, Fold::Key},
-      Field{"source", &Collective::source, Fold::Key},
-      Field{"rank", &Collective::rank, Fold::Key},
-      Field{"communicator", &Collective::communicator, Fold::Key},
-      Field{"bytes", &Collective::bytes, Fold::Sum},
-      Field{"busy_ns", &Collective::busy_ns, Fold::Busy},
-      Field{"longest_ns", &Collective::longest_ns, Fold::Max},
-      Field{"own_ready_ns", &Collective::own_ready_ns, Fold::Start},
-      Field{"peer_ready_ns", &Collective::peer_ready_ns, Fold::End},
-      Field{"first_data_ns", &Collective::first_data_ns, Fold::Start},
-      Field{"last_data_ns", &Collective::last_data_ns, Fold::End},
-      Field{"waited_ns", &Collective::waited_ns, Fold::Sum},
-      Field{"kept_waiting_ns", &Collective::kept_waiting_ns, Fold::Sum},
-      Field{"flow", &Collective::flow, Fold::Last},
-      Field{"algorithm", &Collective::algorithm, Fold::Last},
-      Field{"protocol", &Collective::protocol, Fold::Last},
-      Field{"channels", &Collective::channels, Fold::Last},
-      Field{"peer", &Collective::peer, Fold::Last},
-      Field{"enqueued_ns", &Collective::enqueued_ns, Fold::Start},
-      Field{"gpu_wait_ns", &Collective::gpu_wait_ns, Fold::Sum},
-      Field{"network_wait_ns", &Collective::network_wait_ns, Fold::Sum},
-      Field{"peer_wait_ns", &Collective::peer_wait_ns, Fold::Sum},
-      Field{"flush_wait_ns", &Collective::flush_wait_ns, Fold::Sum}};
+struct Fields<record::Collective> {
+  using Row = record::Collective;
+  static constexpr const char* kTable = "collective";
+  static constexpr std::tuple kList{
+      field("start_ns", &Row::start_ns, Fold::Start, "by the node's own clock"),
+      field("end_ns", &Row::end_ns, Fold::End,
+            "by the node's own clock; empty while it goes on or after a kill"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("number", &Row::number, Fold::Last, "of the step or collective, as its source counts"),
+      field("kind", &Row::kind, Fold::Key, "which collective"),
+      field("source", &Row::source, Fold::Key, "what told of it: the library, or packets"),
+      field("rank", &Row::rank, Fold::Key, "the rank that took part"),
+      field("communicator", &Row::communicator, Fold::Key, "group of ranks"),
+      field("bytes", &Row::bytes, Fold::Sum, "data of the collective"),
+      field("busy_ns", &Row::busy_ns, Fold::Busy,
+            "sum of its own time where several are merged; empty: end less start"),
+      field("longest_ns", &Row::longest_ns, Fold::Max, "the longest of those merged"),
+      field("own_ready_ns", &Row::own_ready_ns, Fold::Start, "when this rank had come to it"),
+      field("peer_ready_ns", &Row::peer_ready_ns, Fold::End,
+            "when the last of its neighbours had, as seen here"),
+      field("first_data_ns", &Row::first_data_ns, Fold::Start, "first data, either way"),
+      field("last_data_ns", &Row::last_data_ns, Fold::End, "last data, either way"),
+      field("waited_ns", &Row::waited_ns, Fold::Sum,
+            "how long this rank waited for the neighbour that came last"),
+      field("kept_waiting_ns", &Row::kept_waiting_ns, Fold::Sum,
+            "how long its neighbours waited for this rank"),
+      field("flow", &Row::flow, Fold::Last, "id in flows"),
+      field("algorithm", &Row::algorithm, Fold::Last, "algorithm of NCCL"),
+      field("protocol", &Row::protocol, Fold::Last, "protocol of NCCL"),
+      field("channels", &Row::channels, Fold::Last, "channels of NCCL"),
+      field("peer", &Row::peer, Fold::Last,
+            "the root, of a message the other rank; as the communicator counts"),
+      field("enqueued_ns", &Row::enqueued_ns, Fold::Start, "when the program had asked for it"),
+      field("gpu_wait_ns", &Row::gpu_wait_ns, Fold::Sum,
+            "NCCL's network steps waited for the own GPU, all together"),
+      field("network_wait_ns", &Row::network_wait_ns, Fold::Sum, "likewise, for the network"),
+      field("peer_wait_ns", &Row::peer_wait_ns, Fold::Sum, "likewise, for the receiver's credit"),
+      field("flush_wait_ns", &Row::flush_wait_ns, Fold::Sum, "likewise, for the flush over PCIe")};
 };
 
 template <>
-struct Table<FlowMark> {
-  static constexpr const char* kName = "flow_mark";
-  static constexpr std::tuple kFields{Field{"t_ns", &FlowMark::t_ns, Fold::End},
-                                      Field{"bin_ns", &FlowMark::bin_ns, Fold::Span},
-                                      Field{"merged", &FlowMark::merged, Fold::Merged},
-                                      Field{"flow", &FlowMark::flow, Fold::Key},
-                                      Field{"direction", &FlowMark::direction, Fold::Key},
-                                      Field{"sequence", &FlowMark::sequence, Fold::Last}};
+struct Fields<record::FlowMark> {
+  using Row = record::FlowMark;
+  static constexpr const char* kTable = "flow_mark";
+  static constexpr std::tuple kList{
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("bin_ns", &Row::bin_ns, Fold::Span,
+            "length of the span that ends at t_ns; 0 is one moment"),
+      field("merged", &Row::merged, Fold::Merged,
+            "how many rows it takes the place of; 1 is full detail"),
+      field("flow", &Row::flow, Fold::Key, "id in flows"),
+      field("direction", &Row::direction, Fold::Key, "a_to_b or b_to_a"),
+      field("sequence", &Row::sequence, Fold::Last, "of TCP, of the packet that passed at t_ns")};
 };
 
-// The columns of the tables that are written seldom; as tables.h. They are never folded: Start and
-// End only say which members are times.
+// Tables that are written seldom and never folded: Start and End only say which members are times.
 
 template <>
-struct Table<Session> {
-  static constexpr const char* kName = "session";
-  static constexpr std::tuple kFields{Field{"id", &Session::id},
-                                      Field{"role", &Session::role},
-                                      Field{"command", &Session::command},
-                                      Field{"node", &Session::node},
-                                      Field{"host", &Session::host},
-                                      Field{"boot_id", &Session::boot_id},
-                                      Field{"kernel", &Session::kernel},
-                                      Field{"program", &Session::program},
-                                      Field{"start_ns", &Session::start_ns, Fold::Start},
-                                      Field{"start_wall_ns", &Session::start_wall_ns},
-                                      Field{"seen_ns", &Session::seen_ns, Fold::End},
-                                      Field{"end_ns", &Session::end_ns, Fold::End},
-                                      Field{"exit_status", &Session::exit_status},
-                                      Field{"shift_ns", &Session::shift_ns}};
-};
-
-template <>
-struct Table<Label> {
-  static constexpr const char* kName = "label";
-  static constexpr std::tuple kFields{Field{"session", &Label::session}, Field{"key", &Label::key},
-                                      Field{"value", &Label::value}};
-};
-
-template <>
-struct Table<ClockAnchor> {
-  static constexpr const char* kName = "clock_anchor";
-  static constexpr std::tuple kFields{Field{"session", &ClockAnchor::session},
-                                      Field{"t_ns", &ClockAnchor::t_ns, Fold::End},
-                                      Field{"wall_ns", &ClockAnchor::wall_ns}};
+struct Fields<record::Session> {
+  using Row = record::Session;
+  static constexpr const char* kTable = "session";
+  static constexpr std::tuple kList{
+      field("id", &Row::id, "what other tables name it by"),
+      field("role", &Row::role, "the chokepoint command"),
+      field("command", &Row::command, "the command line"),
+      field("node", &Row::node, "the node whose record has the row"),
+      field("host", &Row::host, "the host's name"),
+      field("boot_id", &Row::boot_id, "which boot of the host it was"),
+      field("kernel", &Row::kernel, "version of the kernel"),
+      field("program", &Row::program, "version of chokepoint"),
+      field("start_ns", &Row::start_ns, Fold::Start, "by the node's own clock"),
+      field("start_wall_ns", &Row::start_wall_ns, "start_ns since 1970, UTC"),
+      field("seen_ns", &Row::seen_ns, Fold::End, "of the last commit, by the node's own clock"),
+      field("end_ns", &Row::end_ns, Fold::End,
+            "by the node's own clock; empty while it goes on or after a kill"),
+      field("exit_status", &Row::exit_status, "of the watched command"),
+      field("shift_ns", &Row::shift_ns,
+            "added to this boot's clock, so that times rise over a reboot")};
 };
 
 template <>
-struct Table<Fact> {
-  static constexpr const char* kName = "fact";
-  static constexpr std::tuple kFields{
-      Field{"session", &Fact::session}, Field{"category", &Fact::category},
-      Field{"subject", &Fact::subject}, Field{"key", &Fact::key},
-      Field{"value", &Fact::value},     Field{"source", &Fact::source}};
+struct Fields<record::Label> {
+  using Row = record::Label;
+  static constexpr const char* kTable = "label";
+  static constexpr std::tuple kList{
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("key", &Row::key, "name of the label"),
+      field("value", &Row::value, "value of the label")};
 };
 
 template <>
-struct Table<Probe> {
-  static constexpr const char* kName = "probe";
-  static constexpr std::tuple kFields{Field{"id", &Probe::id},
-                                      Field{"session", &Probe::session},
-                                      Field{"t_ns", &Probe::t_ns, Fold::End},
-                                      Field{"kind", &Probe::kind},
-                                      Field{"peer", &Probe::peer},
-                                      Field{"direction", &Probe::direction},
-                                      Field{"schema", &Probe::schema},
-                                      Field{"document", &Probe::document}};
+struct Fields<record::ClockAnchor> {
+  using Row = record::ClockAnchor;
+  static constexpr const char* kTable = "clock_anchor";
+  static constexpr std::tuple kList{
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("wall_ns", &Row::wall_ns, "the same moment since 1970, UTC")};
 };
 
 template <>
-struct Table<Process> {
-  static constexpr const char* kName = "process";
-  static constexpr std::tuple kFields{Field{"id", &Process::id},
-                                      Field{"session", &Process::session},
-                                      Field{"pid", &Process::pid},
-                                      Field{"parent_pid", &Process::parent_pid},
-                                      Field{"command", &Process::command},
-                                      Field{"rank", &Process::rank},
-                                      Field{"local_rank", &Process::local_rank},
-                                      Field{"world_size", &Process::world_size},
-                                      Field{"start_ns", &Process::start_ns, Fold::Start},
-                                      Field{"end_ns", &Process::end_ns, Fold::End},
-                                      Field{"exit_status", &Process::exit_status}};
+struct Fields<record::Fact> {
+  using Row = record::Fact;
+  static constexpr const char* kTable = "fact";
+  static constexpr std::tuple kList{
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("category", &Row::category, "kind of fact"),
+      field("subject", &Row::subject, "what it is about: an interface, a core, a card"),
+      field("key", &Row::key, "name of the fact"),
+      field("value", &Row::value, "value of the fact"),
+      field("source", &Row::source, "what said so: a file, a call")};
 };
 
 template <>
-struct Table<Flow> {
-  static constexpr const char* kName = "flow";
-  static constexpr std::tuple kFields{Field{"id", &Flow::id},
-                                      Field{"session", &Flow::session},
-                                      Field{"protocol", &Flow::protocol},
-                                      Field{"a_address", &Flow::a_address},
-                                      Field{"a_port", &Flow::a_port},
-                                      Field{"b_address", &Flow::b_address},
-                                      Field{"b_port", &Flow::b_port},
-                                      Field{"local_end", &Flow::local_end},
-                                      Field{"process", &Flow::process},
-                                      Field{"interface", &Flow::interface},
-                                      Field{"start_ns", &Flow::start_ns, Fold::Start},
-                                      Field{"end_ns", &Flow::end_ns, Fold::End},
-                                      Field{"handshake_seen", &Flow::handshake_seen}};
+struct Fields<record::Probe> {
+  using Row = record::Probe;
+  static constexpr const char* kTable = "probe";
+  static constexpr std::tuple kList{
+      field("id", &Row::id, "what other tables name it by"),
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("kind", &Row::kind, "which probe"),
+      field("peer", &Row::peer, "the other host"),
+      field("direction", &Row::direction, "which way it measured"),
+      field("schema", &Row::schema, "of the document"),
+      field("document", &Row::document, "the probe's result, JSON")};
 };
 
 template <>
-struct Table<FlowTotal> {
-  static constexpr const char* kName = "flow_total";
-  static constexpr std::tuple kFields{
-      Field{"flow", &FlowTotal::flow},
-      Field{"direction", &FlowTotal::direction},
-      Field{"packets", &FlowTotal::packets},
-      Field{"bytes", &FlowTotal::bytes},
-      Field{"payload_bytes", &FlowTotal::payload_bytes},
-      Field{"retransmitted_packets", &FlowTotal::retransmitted_packets},
-      Field{"retransmitted_bytes", &FlowTotal::retransmitted_bytes},
-      Field{"fast_retransmissions", &FlowTotal::fast_retransmissions},
-      Field{"timeout_retransmissions", &FlowTotal::timeout_retransmissions},
-      Field{"spurious_retransmissions", &FlowTotal::spurious_retransmissions},
-      Field{"out_of_order", &FlowTotal::out_of_order},
-      Field{"duplicate_acks", &FlowTotal::duplicate_acks},
-      Field{"zero_windows", &FlowTotal::zero_windows},
-      Field{"window_full", &FlowTotal::window_full},
-      Field{"congestion_marks", &FlowTotal::congestion_marks},
-      Field{"max_in_flight_bytes", &FlowTotal::max_in_flight_bytes},
-      Field{"max_window_bytes", &FlowTotal::max_window_bytes},
-      Field{"mss_bytes", &FlowTotal::mss_bytes},
-      Field{"window_scale", &FlowTotal::window_scale},
-      Field{"rtt_ms", &FlowTotal::rtt_ms}};
+struct Fields<record::Process> {
+  using Row = record::Process;
+  static constexpr const char* kTable = "process";
+  static constexpr std::tuple kList{
+      field("id", &Row::id, "what other tables name it by"),
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("pid", &Row::pid, "of the process"),
+      field("parent_pid", &Row::parent_pid, "of the process that started it"),
+      field("command", &Row::command, "the process's command line"),
+      field("rank", &Row::rank, "rank in the job, where it is one"),
+      field("local_rank", &Row::local_rank, "on its host"),
+      field("world_size", &Row::world_size, "ranks of the job"),
+      field("start_ns", &Row::start_ns, Fold::Start, "by the node's own clock"),
+      field("end_ns", &Row::end_ns, Fold::End,
+            "by the node's own clock; empty while it goes on or after a kill"),
+      field("exit_status", &Row::exit_status, "of the process")};
 };
 
 template <>
-struct Table<Series> {
-  static constexpr const char* kName = "series";
-  static constexpr std::tuple kFields{
-      Field{"id", &Series::id},        Field{"session", &Series::session},
-      Field{"name", &Series::name},    Field{"subject", &Series::subject},
-      Field{"unit", &Series::unit},    Field{"kind", &Series::kind},
-      Field{"source", &Series::source}};
+struct Fields<record::Flow> {
+  using Row = record::Flow;
+  static constexpr const char* kTable = "flow";
+  static constexpr std::tuple kList{
+      field("id", &Row::id, "what other tables name it by"),
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("protocol", &Row::protocol, "tcp, udp, roce"),
+      field("a_address", &Row::a_address, "one end"),
+      field("a_port", &Row::a_port, "one end"),
+      field("b_address", &Row::b_address, "the other end"),
+      field("b_port", &Row::b_port, "the other end"),
+      field("local_end", &Row::local_end, "0: a is on this node, 1: b is"),
+      field("process", &Row::process, "id in processes"),
+      field("interface", &Row::interface, "that it went through"),
+      field("start_ns", &Row::start_ns, Fold::Start, "by the node's own clock"),
+      field("end_ns", &Row::end_ns, Fold::End,
+            "by the node's own clock; empty while it goes on or after a kill"),
+      field("handshake_seen", &Row::handshake_seen, "1: seen, so the window scale is known")};
 };
 
 template <>
-struct Table<Event> {
-  static constexpr const char* kName = "event";
-  static constexpr std::tuple kFields{Field{"id", &Event::id},
-                                      Field{"session", &Event::session},
-                                      Field{"t_ns", &Event::t_ns, Fold::End},
-                                      Field{"kind", &Event::kind},
-                                      Field{"subject", &Event::subject},
-                                      Field{"detail", &Event::detail}};
+struct Fields<record::FlowTotal> {
+  using Row = record::FlowTotal;
+  static constexpr const char* kTable = "flow_total";
+  static constexpr std::tuple kList{
+      field("flow", &Row::flow, "id in flows"),
+      field("direction", &Row::direction, "a_to_b or b_to_a"),
+      field("packets", &Row::packets, "all of the connection"),
+      field("bytes", &Row::bytes, "on the wire, Ethernet header without FCS"),
+      field("payload_bytes", &Row::payload_bytes, "without headers"),
+      field("retransmitted_packets", &Row::retransmitted_packets, "retransmitted"),
+      field("retransmitted_bytes", &Row::retransmitted_bytes, "retransmitted"),
+      field("fast_retransmissions", &Row::fast_retransmissions, "after duplicate acknowledgements"),
+      field("timeout_retransmissions", &Row::timeout_retransmissions, "after a timeout"),
+      field("spurious_retransmissions", &Row::spurious_retransmissions, "that were not needed"),
+      field("out_of_order", &Row::out_of_order, "packets"),
+      field("duplicate_acks", &Row::duplicate_acks, "packets"),
+      field("zero_windows", &Row::zero_windows, "times that the receiver closed its window"),
+      field("window_full", &Row::window_full, "times that what was in flight filled the window"),
+      field("congestion_marks", &Row::congestion_marks, "packets with ECN CE"),
+      field("max_in_flight_bytes", &Row::max_in_flight_bytes,
+            "most that was sent and not yet acknowledged"),
+      field("max_window_bytes", &Row::max_window_bytes, "announced by the receiver, most"),
+      field("mss_bytes", &Row::mss_bytes, "maximum segment size"),
+      field("window_scale", &Row::window_scale, "factor of the window, as a power of two"),
+      field("rtt_ms", &Row::rtt_ms, "round trips, JSON: min, median, p99, max, mean, count")};
 };
 
 template <>
-struct Table<ClockOffset> {
-  static constexpr const char* kName = "clock_offset";
-  static constexpr std::tuple kFields{Field{"session", &ClockOffset::session},
-                                      Field{"t_ns", &ClockOffset::t_ns, Fold::End},
-                                      Field{"peer", &ClockOffset::peer},
-                                      Field{"offset_ns", &ClockOffset::offset_ns},
-                                      Field{"error_ns", &ClockOffset::error_ns},
-                                      Field{"round_trip_ns", &ClockOffset::round_trip_ns}};
+struct Fields<record::Series> {
+  using Row = record::Series;
+  static constexpr const char* kTable = "series";
+  static constexpr std::tuple kList{
+      field("id", &Row::id, "what other tables name it by"),
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("name", &Row::name, "name of the series"),
+      field("subject", &Row::subject, "what it is about: an interface, a core, a process"),
+      field("unit", &Row::unit, "unit of its values"),
+      field("kind", &Row::kind, "counter or gauge"),
+      field("source", &Row::source, "where it is read: a file, a tool, a library")};
 };
 
-}  // namespace chokepoint::record
+template <>
+struct Fields<record::Event> {
+  using Row = record::Event;
+  static constexpr const char* kTable = "event";
+  static constexpr std::tuple kList{
+      field("id", &Row::id, "what other tables name it by"),
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("kind", &Row::kind, "what happened"),
+      field("subject", &Row::subject, "what it happened to"),
+      field("detail", &Row::detail, "JSON")};
+};
+
+template <>
+struct Fields<record::ClockOffset> {
+  using Row = record::ClockOffset;
+  static constexpr const char* kTable = "clock_offset";
+  static constexpr std::tuple kList{
+      field("session", &Row::session, "the row of sessions whose process wrote it"),
+      field("t_ns", &Row::t_ns, Fold::End,
+            "by the node's own clock: the end of the span, or the moment"),
+      field("peer", &Row::peer, "the other host"),
+      field("offset_ns", &Row::offset_ns, "the peer's clock less this host's"),
+      field("error_ns", &Row::error_ns, "at most so far off"),
+      field("round_trip_ns", &Row::round_trip_ns, "of the exchange that told it")};
+};
+
+}  // namespace chokepoint

@@ -20,6 +20,8 @@ std::int64_t SystemClock::monotonic_ns() const { return now(CLOCK_MONOTONIC); }
 
 std::int64_t SystemClock::wall_ns() const { return now(CLOCK_REALTIME); }
 
+std::int64_t thread_cpu_ns() { return now(CLOCK_THREAD_CPUTIME_ID); }
+
 std::string rfc3339(std::int64_t wall_ns) {
   std::int64_t nanoseconds = wall_ns % kNanosecondsPerSecond;
   std::int64_t seconds = wall_ns / kNanosecondsPerSecond;

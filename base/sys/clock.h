@@ -22,6 +22,9 @@ class SystemClock final : public Clock {
   std::int64_t wall_ns() const override;
 };
 
+// CPU time that the calling thread has used so far.
+std::int64_t thread_cpu_ns();
+
 // RFC 3339 in UTC with milliseconds: 2026-11-20T10:12:00.123Z
 std::string rfc3339(std::int64_t wall_ns);
 

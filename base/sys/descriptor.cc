@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +15,11 @@ namespace {
 constexpr std::size_t kBeside = 128;  // libraries, name servers, what was inherited
 
 }  // namespace
+
+bool is_readable(int descriptor) {
+  pollfd watched{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return poll(&watched, 1, 0) > 0;
+}
 
 void raise_descriptor_limit() {
   rlimit limit{};

@@ -38,6 +38,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Has something come to this descriptor, such as the signal that interrupts a command?
+bool is_readable(int descriptor);
+
 // How many files and connections this process may have open. Call before any thread.
 
 // As many as the system lets this process have.

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <string>
 #include <system_error>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::sys {
 namespace {
@@ -90,13 +90,7 @@ std::optional<std::int64_t> Root::number(std::string_view path) const {
   if (hexadecimal) {
     digits.remove_prefix(2);
   }
-  std::int64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != digits.data() + digits.size()) {
-    return std::nullopt;
-  }
-  return value;
+  return parse_number<std::int64_t>(digits, hexadecimal ? 16 : 10);
 }
 
 std::vector<std::string> Root::list(std::string_view path) const {

@@ -20,36 +20,18 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+from affected import files_of_objects  # noqa: E402  (the path is set above)
+
 TOOL = "clang-tidy-19"
 SKIPPED = 77
 # GCC's flags that clang does not know, and what libstdc++ deprecates but uses itself.
 NOT_OURS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-deprecated-declarations"]
 
 
-def dependencies(build):
-    """Object → files it was made from, as ninja noted them."""
-    output = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, text=True,
-                            stdout=subprocess.PIPE).stdout
-    found = {}
-    for line in output.splitlines():
-        if line.startswith("    "):
-            found[name].append(line.strip())
-        elif ":" in line:
-            name = line.split(":")[0]
-            found[name] = []
-    return found
-
-
 def object_of(command):
     words = shlex.split(command["command"])
     return words[words.index("-o") + 1]
-
-
-def of_this_tree(build, paths):
-    for path in paths:
-        path = (build / path).resolve()
-        if path.is_relative_to(ROOT) and not path.is_relative_to(build):
-            yield path
 
 
 def without_precompiled(command):
@@ -75,7 +57,7 @@ class Unit:
     def __init__(self, build, command, paths, common, stamps):
         self.source = pathlib.Path(command["file"])
         self.commands = stamps
-        self.files = set(of_this_tree(build, paths or [])) | {self.source}
+        self.files = (paths or set()) | {self.source}
         key = [str(self.source), command["command"], common]
         # A unit whose headers are not known is looked at every time.
         self.stamp = None
@@ -92,7 +74,7 @@ def units(build, tests, stamps):
     version = subprocess.run([TOOL, "--version"], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
     common = version + (ROOT / ".clang-tidy").read_text()
-    known = dependencies(build)
+    known = files_of_objects(build)
     commands = [without_precompiled(command)
                 for command in json.loads((build / "compile_commands.json").read_text())]
     (stamps / "compile_commands.json").write_text(json.dumps(commands))

@@ -103,7 +103,7 @@ TEST(Flags, PositionalsInOrderAndStraysRefused) {
   ASSERT_TRUE(parse(flags, {"voyager", "--streams", "2"}));
   EXPECT_EQ(o.host, "voyager");
   EXPECT_EQ(error_of(flags, {"voyager", "hubble"}),
-            "hubble: nothing is expected here; --help shows what can be given");
+            "hubble: no argument is expected here; --help shows what can be given");
 }
 
 TEST(Flags, AfterTwoDashesNothingIsAFlag) {
@@ -124,7 +124,7 @@ TEST(Flags, TheRestIsTakenAsItIs) {
   EXPECT_EQ(o.out, "x");
   EXPECT_EQ(error_of(flags, {"--out", "x"}),
             "COMMAND: missing; give the command to run after '--'");
-  EXPECT_THAT(error_of(flags, {"torchrun"}), HasSubstr("torchrun: nothing is expected here"));
+  EXPECT_THAT(error_of(flags, {"torchrun"}), HasSubstr("torchrun: no argument is expected here"));
 }
 
 }  // namespace

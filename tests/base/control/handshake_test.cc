@@ -95,7 +95,7 @@ TEST(Key, AFileBehindStandardInputIsLookedAtAsAnyOther) {
   const sys::Descriptor fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
   const Input input(fd.get());
   ASSERT_EQ(chmod(file.path().c_str(), 0644), 0);
-  EXPECT_THAT(read_key(std::string(kStandardInput)).error().reason, HasSubstr("everybody"));
+  EXPECT_THAT(read_key(std::string(kStandardInput)).error().reason, HasSubstr("all users"));
   ASSERT_EQ(chmod(file.path().c_str(), 0600), 0);
   EXPECT_TRUE(read_key(std::string(kStandardInput)));
   EXPECT_TRUE(read_key(std::string(kStandardInput)));

@@ -1,7 +1,6 @@
-#include "base/host/nic.h"
-
 #include <gtest/gtest.h>
 
+#include "base/host/network.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::host {

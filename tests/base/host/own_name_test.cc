@@ -1,7 +1,6 @@
-#include "base/host/own_name.h"
-
 #include <gtest/gtest.h>
 
+#include "base/host/inventory.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::host {

@@ -32,10 +32,21 @@ struct Whole {
   std::int8_t small = 7;
 };
 
+struct Initial {
+  char letter = 'a';
+};
+
 struct Distance {
   double least = 0;
   double most = 0;
   int count = 0;
+};
+
+struct Route {
+  std::chrono::nanoseconds time = std::chrono::milliseconds(1500);
+  Initial from = {};
+  std::optional<Initial> to = {};
+  Distance way = {};
 };
 
 }  // namespace
@@ -49,15 +60,15 @@ struct EnumNames<Shape> {
 
 template <>
 struct Fields<Part> {
-  static constexpr std::tuple list{
+  static constexpr std::tuple kList{
       field("start_s", &Part::start_s, "seconds since the test began").at_least(0),
-      field("retransmits", &Part::retransmits, "segments sent again"),
+      field("retransmits", &Part::retransmits, "segments retransmitted"),
   };
 };
 
 template <>
 struct Fields<Whole> {
-  static constexpr std::tuple list{
+  static constexpr std::tuple kList{
       field("is_fast", &Whole::is_fast),
       field("streams", &Whole::streams).between(1, 128),
       field("bytes", &Whole::bytes),
@@ -75,12 +86,33 @@ struct Fields<Whole> {
 
 template <>
 struct Fields<Distance> {
-  static constexpr std::tuple list{field("least", &Distance::least), field("most", &Distance::most),
-                                   field("count", &Distance::count)};
+  static constexpr std::tuple kList{field("least", &Distance::least),
+                                    field("most", &Distance::most),
+                                    field("count", &Distance::count)};
   static bool is_unknown(const Distance& distance) { return distance.count == 0; }
   static const char* wrong(const Distance& distance) {
     return distance.least > distance.most ? "least not above most" : nullptr;
   }
+};
+
+template <>
+struct TextForm<Initial> {
+  static constexpr std::string_view kWhat = "one letter";
+  static std::string text(const Initial& initial) { return {initial.letter}; }
+  static std::optional<Initial> parsed(std::string_view text) {
+    return text.size() == 1 ? std::optional(Initial{text[0]}) : std::nullopt;
+  }
+};
+
+template <>
+struct Fields<Route> {
+  static constexpr std::tuple kList{
+      field("time_s", &Route::time).between(0, 600).in_seconds().or_default(),
+      field("from", &Route::from),
+      field("to", &Route::to),
+      within(&Route::way, field("hops", &Distance::count).at_least(0)),
+      field("way", &Route::way).between(0, 10),
+  };
 };
 
 namespace {
@@ -181,6 +213,30 @@ TEST(Codec, AValueMustMakeSenseAsAWhole) {
   const auto read = from_json<Distance>({{"least", 2}, {"most", 1}, {"count", 1}}, "distance");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().reason, "wanted least not above most");
+}
+
+TEST(Codec, ATypeMayBeATextAndAFieldAMembersMember) {
+  const Json json = to_json(Route{.from = {'x'}, .way = {.least = 1, .most = 2, .count = 30}});
+  EXPECT_EQ(
+      json.dump(),
+      R"({"time_s":1.5,"from":"x","to":null,"hops":30,"way":{"least":1.0,"most":2.0,"count":30}})");
+  EXPECT_EQ(to_json(*from_json<Route>(json, "route")), json);
+  EXPECT_FALSE(from_json<Route>({{"from", "xy"}, {"hops", 1}, {"way", nullptr}}, "route"));
+}
+
+TEST(Codec, ARangeOfAStructHoldsForItsRealNumbers) {
+  Json json = to_json(Route{.way = {.least = 1, .most = 11, .count = 30}});
+  const auto read = from_json<Route>(json, "route");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(describe(read.error()), "read message: route 'way.most': wanted a number from 0 to 10");
+}
+
+TEST(Codec, OneFieldCanBeReadAlone) {
+  EXPECT_EQ(json::field_in<int>({{"messages", 3}}, "messages", "stop"), 3);
+  const auto read = json::field_in<int>({{"message", 3}}, "messages", "stop");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(describe(read.error()), "read message: stop 'messages': wanted it to be there");
+  EXPECT_FALSE(json::field_in<int>({{"messages", 3}}, "messages", "stop", {.most = 2}));
 }
 
 TEST(Codec, CJsonWritesWholeNumbersAsRealOnes) {

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/page/bundle.h"
-
 namespace chokepoint::page {
 namespace {
 

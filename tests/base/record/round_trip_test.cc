@@ -30,7 +30,7 @@ template <class Row>
 void expect_equal(const Row& left, const Row& right) {
   each_field<Row>([&](const auto& field) {
     EXPECT_TRUE(left.*(field.member) == right.*(field.member))
-        << Table<Row>::kName << "." << field.name;
+        << Fields<Row>::kTable << "." << field.name;
   });
 }
 
@@ -60,7 +60,7 @@ template <class Row>
 void expect_kept(Reader& reader, const Row& row, std::int64_t id) {
   auto found = reader.all<Row>();
   ASSERT_TRUE(found) << describe(found.error());
-  ASSERT_EQ(found->size(), 1U) << Table<Row>::kName;
+  ASSERT_EQ(found->size(), 1U) << Fields<Row>::kTable;
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): most rows lack one of these
   Row wanted = row;
   if constexpr (requires { wanted.id; }) {

@@ -20,8 +20,9 @@ class Schema : public testing::Test {
 
 template <class Row>
 std::string columns_in(Database& database) {
-  auto statement = database.prepare(
-      std::string("SELECT group_concat(name) FROM pragma_table_info('") + Table<Row>::kName + "')");
+  auto statement =
+      database.prepare(std::string("SELECT group_concat(name) FROM pragma_table_info('") +
+                       Fields<Row>::kTable + "')");
   std::string names;
   if (statement && statement->step()) {
     statement->read(0, names);
@@ -31,7 +32,7 @@ std::string columns_in(Database& database) {
 
 template <class Row>
 void expect_columns_of(Database& database) {
-  EXPECT_EQ(columns_in<Row>(database), column_list<Row>()) << Table<Row>::kName;
+  EXPECT_EQ(columns_in<Row>(database), column_list<Row>()) << Fields<Row>::kTable;
 }
 
 template <class... Rows>
