@@ -1,13 +1,99 @@
 #include "analysis/attribution/charges.h"
 
 #include <algorithm>
-#include <optional>
 
-#include "analysis/attribution/charge_verdict.h"
 #include "analysis/attribution/hosts.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+constexpr double kOthersShare = 0.2;    // of what passes the card
+constexpr double kLineFull = 0.7;       // of the line, by payload
+constexpr double kBestLanRttMs = 0.15;  // hardly any LAN does better
+
+// Even the best change leaves what the line itself takes; a line that is full can only be replaced.
+double beyond_line(const Route& route) {
+  const auto line_mbps = route.line_mbps();
+  const bool is_line_full = line_mbps && route.rate_mbps > kLineFull * *line_mbps;
+  return line_mbps && *line_mbps > 0 && !is_line_full ? 1 - route.rate_mbps / *line_mbps : 1;
+}
+
+// With the link for itself the job needs its own share of the time, part of it behind computing.
+double without_others(const Phases& phases, double own_share) {
+  const double needed_ms = own_share * (phases.exposed_ms + phases.hidden_ms);
+  const double left_ms = std::max(0.0, needed_ms - phases.hidden_ms);
+  return phases.exposed_ms > 0 ? std::max(0.0, 1 - left_ms / phases.exposed_ms) : 0;
+}
+
+void judge_link(const DiagnosisInput& input, Charge& charge) {
+  const Route& route = charge.route;
+  charge.account = Account::Link;
+  charge.verdict = route.is_wan ? VerdictClass::WanBandwidth : VerdictClass::LanBandwidth;
+  const double others = std::max(route.sender.others_mbps, route.receiver.others_mbps);
+  const double all = others + route.rate_mbps;
+  const double own_share = all > 0 ? route.rate_mbps / all : 1;
+  charge.cause = 1 - own_share > kOthersShare ? Cause::CompetingTraffic : Cause::LineRate;
+  if (const Card* card = route.narrow_slot()) {
+    charge.account = Account::Pcie;
+    charge.verdict = VerdictClass::PcieNic;
+    charge.cause = card->is_slot_slow ? Cause::PcieSpeed : Cause::PcieWidth;
+    return;
+  }
+  charge.removable =
+      1 - own_share > kOthersShare ? without_others(input.phases, own_share) : beyond_line(route);
+  if (const auto better = better_way(input, *charge.direction, route)) {
+    charge.verdict = VerdictClass::WrongPath;
+    charge.cause = better->cause;
+  }
+}
+
+void judge_window(const Route& route, bool is_receiver, Charge& charge) {
+  charge.removable = beyond_line(route);
+  charge.cause = is_receiver ? Cause::ReceiveWindow : Cause::SendBuffer;
+  charge.account = route.is_wan  ? Account::Window
+                   : is_receiver ? Account::ReceiverHost
+                                 : Account::SenderHost;
+  charge.verdict = route.is_wan  ? VerdictClass::WanLatency
+                   : is_receiver ? VerdictClass::ReceiverHost
+                                 : VerdictClass::SenderHost;
+}
+
+void judge_delay(const Route& route, Account account, Cause cause, Charge& charge) {
+  charge.removable = beyond_line(route);
+  charge.account = account;
+  charge.cause = cause;
+  charge.verdict = route.is_wan ? VerdictClass::WanLatency : VerdictClass::LanLatency;
+  if (!route.is_wan) {
+    charge.removable *= route.rtt_ms > 0 ? std::max(0.0, 1 - kBestLanRttMs / route.rtt_ms) : 0;
+  }
+}
+
+// Fills in account, verdict, cause and what is removable, for time in which a limit held a
+// direction.
+void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
+  switch (limit) {
+    case Limit::LinkFull:
+      return judge_link(input, charge);
+    case Limit::Loss:
+      charge.account = Account::Loss;
+      charge.cause = Cause::Loss;
+      charge.verdict = charge.route.is_wan ? VerdictClass::WanLoss : VerdictClass::LanLoss;
+      return;
+    case Limit::ReceiveWindow:
+      return judge_window(charge.route, true, charge);
+    case Limit::SendBuffer:
+      return judge_window(charge.route, false, charge);
+    case Limit::CongestionWindow:
+      return judge_delay(charge.route, Account::Window, Cause::CongestionWindow, charge);
+    case Limit::LibraryCredit:
+      // A message goes as a whole; only a collective's segments wait for credit.
+      return input.phases.by_messages
+                 ? judge_delay(charge.route, Account::Latency, Cause::RoundTrips, charge)
+                 : judge_delay(charge.route, Account::Library, Cause::GlooCredit, charge);
+    case Limit::RoundTrip:
+      return judge_delay(charge.route, Account::Latency, Cause::RoundTrips, charge);
+  }
+}
 
 // A host that gets no processor is to blame for whatever its connections seem to wait for.
 class Starvation {
@@ -47,7 +133,8 @@ const DirectionBlame* main_direction(const Blame& blame) {
   return most;
 }
 
-// A connection that stands still holds everything up; what computing hides is hidden of the rest.
+// Converts held time to exposed time: a connection that stands still holds everything up, so what
+// computing hides is hidden of the rest.
 class Exposure {
  public:
   explicit Exposure(const DiagnosisInput& input)

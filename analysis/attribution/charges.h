@@ -1,5 +1,5 @@
-// What each limit of each direction of a connection comes to, a step, and whose it is: the link's,
-// the slot's, the host's, the path's.
+// What each limit of each direction of a connection costs a step, and whose it is: the link's, the
+// slot's, the host's, the path's. Pure.
 #pragma once
 
 #include <optional>
@@ -7,20 +7,19 @@
 #include <vector>
 
 #include "analysis/attribution/route.h"
-#include "analysis/attribution/scene.h"
 
 namespace chokepoint::analysis {
 
-// Before both ways are joined.
+// Of one direction: verdicts join both.
 struct Charge {
   const DirectionBlame* direction = nullptr;
   Route route = {};
   std::optional<Limit> limit = {};  // empty: of time in which nothing was under way
   Account account = Account::Other;
   VerdictClass verdict = VerdictClass::Unknown;
-  std::string cause = {};
+  Cause cause = Cause::None;
   double ms = 0;         // of the communication that computing did not hide, a step
-  double removable = 1;  // of it, what a change could give back
+  double removable = 1;  // of it, the share that a change could give back
 };
 
 std::vector<Charge> charges_of(const DiagnosisInput& input);

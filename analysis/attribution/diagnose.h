@@ -1,10 +1,19 @@
-// From what the records of a run hold to what is said of it: accounts for the time of each step,
-// splits what communication cost by what limited it, and names the largest part that a change could
-// take away. Pure: the same data give the same diagnosis. Any thread.
+// From the records of a run to its diagnosis: accounts for the time of each step, splits the cost
+// of communication by what limited it, and names the largest part that a change could take away.
+//
+//   inquire()   clocks → steps → phases → blame of the connections → findings → judge()
+//   diagnose()  the same, keeping only the diagnosis
+//
+// Pure: the same data give the same result. Any thread.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "analysis/attribution/diagnosis.h"
+#include "analysis/limits/blame.h"
 #include "analysis/load/run_data.h"
+#include "analysis/phases/phases.h"
 
 namespace chokepoint::analysis {
 
@@ -13,5 +22,27 @@ struct DiagnoseOptions {
 };
 
 Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options = {});
+
+// A diagnosis together with all that it was made from, for those who show how a run went: a page, a
+// trace. The run must outlive it.
+struct Inquiry {
+  Clocks clocks = {};
+  StepLine steps = {};
+  Phases phases = {};
+  std::optional<Blame> blame = {};  // of the connections; empty where the phases are not known
+  Diagnosis diagnosis = {};
+};
+
+Inquiry inquire(const RunData& run, const DiagnoseOptions& options = {});
+
+struct StepAccounts {
+  Span span = {};  // on the common clock
+  Accounting accounting = {};
+};
+
+// The accounts of each settled step by itself (step_accounts.cc); empty where the time was not
+// accounted for.
+std::vector<StepAccounts> step_accounts(const RunData& run, const DiagnoseOptions& options,
+                                        const Inquiry& inquiry);
 
 }  // namespace chokepoint::analysis

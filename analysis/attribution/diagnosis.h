@@ -1,6 +1,6 @@
-// What chokepoint says of a run: where each step's time went, what held the job back, why it thinks
-// so, and what to change. The chokepoint.diagnosis/1 document and the page for people are two views
-// of it. What is not known is empty, never 0. Values.
+// The diagnosis of a run: where each step's time went, what held the job back, the evidence for it,
+// and what to change. The chokepoint.diagnosis/1 document and the page for people are two views
+// of it. What is not known is empty, never 0. Values; the functions here are defined in causes.cc.
 #pragma once
 
 #include <array>
@@ -14,27 +14,27 @@
 
 namespace chokepoint::analysis {
 
-// The contract's classes of verdicts, in its order.
-enum class VerdictClass {
-  Compute,
-  Straggler,
-  LanBandwidth,
-  LanLoss,
-  LanLatency,
-  WanBandwidth,
-  WanLoss,
-  WanLatency,
-  ReceiverHost,
-  SenderHost,
-  PcieNic,
-  PcieGpu,
-  RdmaCongestion,
-  RdmaLoss,
-  WrongPath,
-  Unknown,
+// The contract's classes of verdicts, in its order, and the finer causes under them: rows of
+// causes.def.
+enum class VerdictClass : std::uint8_t {
+#define VERDICT(enumerator, ...) enumerator,
+#define CAUSE(...)
+#include "analysis/attribution/causes.def"
+#undef CAUSE
+#undef VERDICT
+};
+
+enum class Cause : std::uint8_t {
+  None,
+#define VERDICT(...)
+#define CAUSE(enumerator, ...) enumerator,
+#include "analysis/attribution/causes.def"
+#undef CAUSE
+#undef VERDICT
 };
 
 const char* name_of(VerdictClass verdict);  // "lan-bandwidth"
+const char* name_of(Cause cause);           // "line-rate", of none ""
 
 // Where a step's time went; the contract's accounts, which sum to the step.
 enum class Account {
@@ -65,7 +65,7 @@ struct Accounting {
 struct Where {
   std::string from = {};
   std::string to = {};
-  std::string direction = {};  // "both", or empty where from and to tell it
+  std::string direction = {};  // "both", or empty if it is from `from` to `to`
   std::string interface = {};  // of `node`
   std::string node = {};
   std::optional<std::int64_t> rank = {};
@@ -88,7 +88,7 @@ struct Advice {
 
 struct Verdict {
   VerdictClass verdict = VerdictClass::Unknown;
-  std::string cause = {};  // "line-rate", as the contract names them
+  Cause cause = Cause::None;
   Where where = {};
   double lost_ms_per_step = 0;
   double share_percent = 0;  // of the step

@@ -1,8 +1,6 @@
 #include "analysis/attribution/gpu_clocks.h"
 
-#include <algorithm>
-
-#include "analysis/attribution/counters.h"
+#include "analysis/attribution/hosts.h"
 #include "base/math/statistics.h"
 #include "base/record/names.h"
 
@@ -11,14 +9,14 @@ namespace {
 
 constexpr double kSlowedLong = 20;    // percent of the time that it worked
 constexpr double kSlowedMostly = 50;  // likewise
-constexpr double kSlower = 0.05;      // than the others' clock
+constexpr double kSlower = 0.05;      // share below the others' clock
 constexpr double kFarBelowMax = 0.1;
 constexpr double kExplains = 0.5;  // of the lateness
 
-// A record may hold any number; what no driver would tell says nothing.
+// A record may hold any number; one that no driver reports counts as no bits.
 std::uint64_t bits_of(double value) {
-  constexpr double kMost = 0x1p53;
-  return value >= 0 && value < kMost ? static_cast<std::uint64_t>(value) : 0;
+  constexpr double kMaxBits = 0x1p53;  // doubles hold whole numbers exactly up to here
+  return value >= 0 && value < kMaxBits ? static_cast<std::uint64_t>(value) : 0;
 }
 
 // What it lost to being slowed down: of a model whose clocks are lower, no more than that it is
@@ -31,10 +29,10 @@ double slower_by(const GpuClocks& own, std::optional<double> others_mhz) {
   return own.max_mhz ? std::min(than_others, own.below_max()) : than_others;
 }
 
-// Adds up what was told of a GPU while it worked.
-class Sum {
+// Adds up what was recorded of a GPU while it worked.
+class ClockSum {
  public:
-  Sum(const NodeData& node, const std::string& gpu)
+  ClockSum(const NodeData& node, const std::string& gpu)
       : clock_(node.find(record::kGpuClock, gpu)), found_{.gpu = gpu} {}
 
   void add(const Held& held) {
@@ -60,7 +58,7 @@ class Sum {
       return std::nullopt;
     }
     found_.slowed_percent = 100 * slowed_ns_ / worked_ns_;
-    // Of two that held as long the later one is finer.
+    // Of two that held equally long the later one is more specific.
     for (std::size_t i = 0; i < reasons_ns_.size(); ++i) {
       const double percent = 100 * reasons_ns_[i] / worked_ns_;
       if (percent > 0 && percent >= found_.reason_percent) {
@@ -89,7 +87,7 @@ std::optional<GpuClocks> clocks_of(const NodeData& node, const std::string& gpu,
   if (bits == nullptr) {
     return std::nullopt;
   }
-  Sum sum(node, gpu);
+  ClockSum sum(node, gpu);
   for (const Held& held : levels_over(*bits, span)) {
     sum.add(held);
   }
@@ -116,27 +114,22 @@ std::optional<double> clock_of_others(const DiagnosisInput& input, std::size_t p
 void add_evidence(const NodeData& node, const GpuClocks& clocks, std::optional<double> others_mhz,
                   Verdict& verdict) {
   const std::string of_gpu = " of " + clocks.gpu + " of " + node.name;
-  verdict.evidence.push_back({"a GPU was kept below its clocks by " +
-                                  std::string(clocks.reason->words) + " (" +
-                                  std::string(clocks.reason->name) + ")",
-                              clocks.reason_percent, "% of the time it worked",
+  verdict.evidence.push_back({"GPU clocks were reduced by " + std::string(clocks.reason->words) +
+                                  " (" + std::string(clocks.reason->name) + ")",
+                              clocks.reason_percent, "% of its busy time",
                               std::string(record::kGpuThrottle) + of_gpu});
-  verdict.evidence.push_back(
-      {"its clock meanwhile", clocks.clock_mhz, "MHz", std::string(record::kGpuClock) + of_gpu});
+  verdict.evidence.push_back({"its clock during that time", clocks.clock_mhz, "MHz",
+                              std::string(record::kGpuClock) + of_gpu});
   if (others_mhz) {
     verdict.evidence.push_back({"the clock of the other ranks' GPUs", others_mhz, "MHz",
                                 std::string(record::kGpuClock) + " of the other nodes"});
   } else {
-    verdict.evidence.push_back({"the clock it could run at", clocks.max_mhz, "MHz",
+    verdict.evidence.push_back({"the clock it can run at", clocks.max_mhz, "MHz",
                                 std::string(record::kGpuMaxClock) + of_gpu});
   }
 }
 
 }  // namespace
-
-double GpuClocks::below_max() const {
-  return clock_mhz && max_mhz && *max_mhz > 0 ? std::max(0.0, 1 - *clock_mhz / *max_mhz) : 0;
-}
 
 std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span) {
   std::optional<GpuClocks> slowest;
@@ -162,7 +155,7 @@ void explain_by_clocks(const DiagnosisInput& input, std::size_t place, Verdict& 
   if (slower < (others_mhz ? kSlower : kFarBelowMax) || explained_ms < kExplains * late_ms) {
     return;
   }
-  verdict.cause = "gpu-throttled";
+  verdict.cause = Cause::GpuThrottled;
   verdict.where.interface = own->gpu;
   add_evidence(node, *own, others_mhz, verdict);
 }
@@ -179,7 +172,7 @@ void remark_clocks(const DiagnosisInput& input, Verdict& computing) {
     }
   }
   if (worst) {
-    computing.cause = "gpu-throttled";
+    computing.cause = Cause::GpuThrottled;
     computing.where = {.interface = worst->gpu, .node = of_node->name};
     add_evidence(*of_node, *worst, std::nullopt, computing);
   }

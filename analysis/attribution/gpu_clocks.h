@@ -1,12 +1,13 @@
 // GPUs that their driver kept below their clocks while they worked: too hot, at their power cap,
-// braked. Told of what worked alone: an idle GPU's clock is low, and that costs nothing. Pure.
+// braked by their power supply. Only busy GPUs count: an idle GPU's clock is low, and that costs
+// nothing. Pure.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "analysis/attribution/scene.h"
+#include "analysis/attribution/findings.h"
 #include "base/host/gpu.h"
 
 namespace chokepoint::analysis {
@@ -19,17 +20,20 @@ struct GpuClocks {
   std::optional<double> clock_mhz = {};  // the mean while it worked
   std::optional<double> max_mhz = {};
 
-  double below_max() const;  // a share
+  // The share by which the clock stayed below its maximum.
+  double below_max() const {
+    return clock_mhz && max_mhz && *max_mhz > 0 ? std::max(0.0, 1 - *clock_mhz / *max_mhz) : 0;
+  }
 };
 
-// Of the job's GPUs on this node that one which ran slowest.
+// Of the job's GPUs on this node the one with the lowest clock.
 std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span);
 
-// Says of a late rank that its GPU's clock is why, where it was slowed down, ran slower than the
+// Makes its GPU's clock the cause of a late rank, if the GPU was slowed down, ran slower than the
 // others' and that explains half of the lateness.
 void explain_by_clocks(const DiagnosisInput& input, std::size_t place, Verdict& verdict);
 
-// Says of a step full of computing that the GPUs could compute faster.
+// Makes slowed GPUs the cause of a step full of computing.
 void remark_clocks(const DiagnosisInput& input, Verdict& computing);
 
 }  // namespace chokepoint::analysis

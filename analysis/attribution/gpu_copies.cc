@@ -1,18 +1,239 @@
-#include "analysis/attribution/gpu_copies.h"
-
+// Findings about copies between GPUs and their host that fill a PCIe link while no kernel runs. A
+// link's bytes by what it can carry are how long the copies took at least; the part of it behind
+// kernels, or within what the network is blamed for already, costs nothing.
+//
+// Counters are means over many steps and do not say when within a step something was copied. So
+// copies are blamed where kernels, copies and network can only have taken turns: together they fill
+// the step, or Gloo copied what it exchanged, which it does before and after.
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
 
-#include "analysis/attribution/counters.h"
-#include "analysis/attribution/gpu_copies_verdict.h"
+#include "analysis/attribution/findings.h"
+#include "analysis/attribution/hosts.h"
+#include "analysis/load/run_data.h"
+#include "base/host/pci.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
 
+constexpr std::size_t kMaxHops = 64;
 constexpr double kInTurns = 0.9;    // of the step: kernels, copies and network fill it
 constexpr double kOfNetwork = 0.4;  // of the network's bytes, copied either way: then by Gloo
 
-using Copies = GpuCopies;
+double share(double now, double possible) { return now > 0 && possible > now ? now / possible : 1; }
+
+// A PCIe link that a node's GPUs copy over: a GPU's own, or one above that several of the job's
+// GPUs share. What it carries now, against what both of its ends could do.
+struct GpuLink {
+  std::string address = {};            // the GPU's, or that of the port that several share
+  std::vector<std::string> gpus = {};  // of the job, that copy over it
+  double ceiling_mbps = 0;             // 0: not known
+  host::PciLink current = {};          // under load; of a GPU's own link alone
+  host::PciLink possible = {};         // of GPU and slot
+  bool is_by_driver = false;           // `current` is from NVML, else from sysfs
+
+  bool is_shared() const { return gpus.size() > 1; }
+  // Of what the link could carry; 1 if it is at its best, or unknown.
+  double speed_share() const {
+    return share(current.speed_gts.value_or(0), possible.speed_gts.value_or(0));
+  }
+  double width_share() const {
+    return share(current.width.value_or(0), possible.width.value_or(0));
+  }
+};
+
+std::optional<int> lanes(std::optional<double> width) {
+  constexpr double kMaxLanes = 32;
+  return width && *width >= 1 && *width <= kMaxLanes ? std::optional(static_cast<int>(*width))
+                                                     : std::nullopt;
+}
+
+std::optional<double> speed_of(std::optional<double> generation) {
+  constexpr double kMaxGeneration = 7;
+  return generation && *generation >= 1 && *generation <= kMaxGeneration
+             ? host::speed_of_generation(static_cast<int>(*generation))
+             : std::nullopt;
+}
+
+template <class T>
+std::optional<T> first(std::optional<T> one, std::optional<T> other) {
+  return one ? one : other;
+}
+
+void read_own(const NodeData& node, GpuLink& link) {
+  const std::string& gpu = link.address;
+  const auto level = [&](std::string_view name) { return last_level(node, name, gpu); };
+  link.current = {.speed_gts = speed_of(level(record::kGpuBusyGeneration)),
+                  .width = lanes(level(record::kGpuBusyWidth))};
+  link.is_by_driver = link.current.is_known();
+  if (!link.is_by_driver) {
+    link.current = {.speed_gts = level(record::kPcieBusySpeed),
+                    .width = lanes(level(record::kPcieBusyWidth))};
+  }
+  link.possible = {.speed_gts = first(speed_of(level(record::kGpuMaxGeneration)),
+                                      fact_number(node, "gpu", gpu, "max_speed_gts")),
+                   .width = first(lanes(level(record::kGpuMaxWidth)),
+                                  lanes(fact_number(node, "gpu", gpu, "max_width")))};
+}
+
+double ceiling_of(const NodeData& node, const std::string& gpu, Span span) {
+  const SeriesData* ceiling = node.find(record::kPcieCeiling, gpu);
+  // An idle GPU lets its link fall back to a lower speed.
+  return ceiling == nullptr ? 0 : most_level(*ceiling, span).value_or(0);
+}
+
+// A port that was read while idle may show less than its GPUs then got through it.
+double shared_ceiling(const NodeData& node, const std::string& port,
+                      const std::vector<GpuLink>& own) {
+  const auto speed = fact_number(node, "pci", port, "speed_gts");
+  const auto width = lanes(fact_number(node, "pci", port, "width"));
+  constexpr double kMaxPayload = 4096;
+  const double payload = fact_number(node, "pci", port, "payload_bytes").value_or(0);
+  const bool is_payload = payload >= 1 && payload <= kMaxPayload;
+  double most = speed && width ? host::ceiling_mbps(*speed, *width,
+                                                    is_payload ? static_cast<int>(payload)
+                                                               : host::kUsualPayloadBytes)
+                               : 0;
+  for (const GpuLink& link : own) {
+    most = std::max(most, link.ceiling_mbps);
+  }
+  return most;
+}
+
+// By the ports above each GPU; the two ends of one link have the same GPUs below them, and the one
+// next to the GPUs stands for both.
+void add_shared(const NodeData& node, std::vector<GpuLink>& links) {
+  std::map<std::vector<std::string>, GpuLink> shared;
+  std::map<std::string, std::vector<GpuLink>> below;
+  std::vector<std::string> order;
+  for (const GpuLink& link : links) {
+    std::istringstream path(fact_text(node, "pci", link.address, "path"));
+    std::size_t hops = 0;
+    for (std::string port; ++hops < kMaxHops && path >> port && port != link.address;) {
+      if (below[port].empty()) {
+        order.push_back(port);
+      }
+      below[port].push_back(link);
+    }
+  }
+  for (const std::string& port : order) {
+    GpuLink link{.address = port};
+    for (const GpuLink& own : below[port]) {
+      link.gpus.push_back(own.address);
+    }
+    if (link.is_shared()) {
+      link.ceiling_mbps = shared_ceiling(node, port, below[port]);
+      std::vector<std::string> gpus = link.gpus;
+      shared[std::move(gpus)] = std::move(link);
+    }
+  }
+  for (auto& [gpus, link] : shared) {
+    links.push_back(std::move(link));
+  }
+}
+
+std::vector<GpuLink> gpu_links(const NodeData& node, Span span) {
+  std::vector<GpuLink> links;
+  for (const std::string& gpu : job_gpus(node, span)) {
+    GpuLink link{.address = gpu, .gpus = {gpu}, .ceiling_mbps = ceiling_of(node, gpu, span)};
+    read_own(node, link);
+    if (link.ceiling_mbps <= 0 && link.current.is_known()) {
+      link.ceiling_mbps = host::ceiling_mbps(*link.current.speed_gts, *link.current.width,
+                                             host::kUsualPayloadBytes);
+    }
+    links.push_back(std::move(link));
+  }
+  add_shared(node, links);
+  return links;
+}
+
+// GpuCopies over one link, in milliseconds a step.
+struct GpuCopies {
+  std::size_t place = 0;
+  GpuLink link = {};
+  double sent_ms = 0;      // from the GPUs to the host, at what the link can carry
+  double received_ms = 0;  // to the GPUs
+  double kernels_ms = 0;
+  double by_library_ms = 0;  // Gloo's, both ways, that communication did not hide
+  double other_ms = 0;       // the rest, as far as it was not beside kernels
+  double own_late_ms = 0;    // by which the node came late
+  double lost_ms = 0;        // to all of these
+  double step_ms = 0;
+
+  double busier_mbps() const {
+    return link.ceiling_mbps * std::max(sent_ms, received_ms) / step_ms;
+  }
+};
+
+Cause cause_of(const GpuCopies& copies) {
+  const double width = copies.link.width_share();
+  const double speed = copies.link.speed_share();
+  if (width < 1 || speed < 1) {
+    return width <= speed ? Cause::PcieWidth : Cause::PcieSpeed;
+  }
+  if (copies.link.is_shared()) {
+    return Cause::SharedLink;
+  }
+  return copies.by_library_ms > copies.other_ms ? Cause::GlooCopies : Cause::Copies;
+}
+
+void add_link(const GpuCopies& copies, const std::string& from, Verdict& verdict) {
+  const GpuLink& link = copies.link;
+  const double of_best = link.width_share() * link.speed_share();
+  const bool is_driver = link.is_by_driver;
+  if (link.width_share() < 1) {
+    verdict.evidence.push_back(
+        {"its PCIe link under load has", link.current.width, "lanes",
+         (is_driver ? "gpu.busy_pcie_width of " : "pcie.busy_width of ") + from});
+    verdict.evidence.push_back(
+        {"GPU and slot can do", link.possible.width, "lanes", "gpu.max_pcie_width of " + from});
+  }
+  if (link.speed_share() < 1) {
+    verdict.evidence.push_back(
+        {"its PCIe link under load runs at", link.current.speed_gts, "GT/s",
+         (is_driver ? "gpu.busy_pcie_generation of " : "pcie.busy_speed_gts of ") + from});
+    verdict.evidence.push_back({"GPU and slot can do", link.possible.speed_gts, "GT/s",
+                                "gpu.max_pcie_generation of " + from});
+  }
+  if (of_best < 1) {
+    verdict.evidence.push_back(
+        {"the link at its best would save", copies.lost_ms * (1 - of_best), "ms a step", "both"});
+  }
+  if (link.is_shared()) {
+    verdict.evidence.push_back({"GPUs of the job share the link at this port",
+                                static_cast<double>(link.gpus.size()), "", "pci path of " + from});
+  }
+}
+
+Verdict verdict_of(const DiagnosisInput& input, const GpuCopies& copies) {
+  const NodeData& node = input.run.nodes[copies.place];
+  Verdict verdict{.verdict = VerdictClass::PcieGpu,
+                  .cause = cause_of(copies),
+                  .where = {.interface = copies.link.address, .node = node.name},
+                  .lost_ms_per_step = copies.lost_ms};
+  const std::string from = copies.link.address + " of " + node.name;
+  add_link(copies, from, verdict);
+  verdict.evidence.push_back(
+      {"copied between the GPU and its host, in the busier direction", copies.busier_mbps(), "Mb/s",
+       "gpu.pcie_sent_bytes_per_s, gpu.pcie_received_bytes_per_s of " + from});
+  verdict.evidence.push_back({"capacity of its PCIe link", copies.link.ceiling_mbps, "Mb/s",
+                              "pcie.ceiling_mbps of " + from});
+  verdict.evidence.push_back({"time without a running kernel",
+                              100 * (1 - copies.kernels_ms / copies.step_ms), "%",
+                              "gpu.utilization_percent of " + from});
+  if (copies.by_library_ms > 0) {
+    verdict.evidence.push_back({"copies to the host before an exchange by Gloo, and back after it",
+                                std::min(copies.lost_ms, copies.by_library_ms), "ms a step",
+                                "gpu.pcie_sent_bytes_per_s, flow totals of " + node.name});
+  }
+  return verdict;
+}
 
 bool has_gloo(const NodeData& node) {
   return std::ranges::any_of(node.collectives, [](const record::Collective& collective) {
@@ -47,7 +268,7 @@ double sum_over(const NodeData& node, std::string_view name, const GpuLink& link
 
 // PyTorch's Gloo copies a tensor to the host, exchanges it, and copies it back: each after the
 // other, so both ways count, and computing hides as much of them as of the exchange.
-void split_library(const DiagnosisInput& input, Copies& copies) {
+void split_library(const DiagnosisInput& input, GpuCopies& copies) {
   const NodeData& node = input.run.nodes[copies.place];
   const double both_ways_ms = std::min(copies.sent_ms, copies.received_ms);
   const double bytes_per_s = both_ways_ms / copies.step_ms * copies.link.ceiling_mbps * 1e6 / 8;
@@ -62,8 +283,8 @@ void split_library(const DiagnosisInput& input, Copies& copies) {
   copies.other_ms = beside_ms;
 }
 
-// Copies that were beside kernels left nothing to see but a step that neither explains.
-void drop_what_kernels_hide(double network_ms, Copies& copies) {
+// GpuCopies that were beside kernels left nothing to see but a step that neither explains.
+void drop_what_kernels_hide(double network_ms, GpuCopies& copies) {
   const double explained_ms =
       copies.kernels_ms + copies.by_library_ms + copies.other_ms + network_ms;
   if (explained_ms < kInTurns * copies.step_ms) {
@@ -71,11 +292,11 @@ void drop_what_kernels_hide(double network_ms, Copies& copies) {
   }
 }
 
-Copies copies_of(const DiagnosisInput& input, std::size_t place, GpuLink link) {
+GpuCopies copies_of(const DiagnosisInput& input, std::size_t place, GpuLink link) {
   const NodeData& node = input.run.nodes[place];
   const Span span = input.span_of(place);
   const Phases& phases = input.phases;
-  Copies copies{.place = place, .link = std::move(link), .step_ms = phases.step_ms};
+  GpuCopies copies{.place = place, .link = std::move(link), .step_ms = phases.step_ms};
   if (copies.link.ceiling_mbps <= 0) {
     return copies;
   }
@@ -100,20 +321,20 @@ Copies copies_of(const DiagnosisInput& input, std::size_t place, GpuLink link) {
   return copies;
 }
 
-Copies most_of(const DiagnosisInput& input, std::size_t place) {
-  Copies most{.place = place};
+GpuCopies most_of(const DiagnosisInput& input, std::size_t place) {
+  GpuCopies most{.place = place};
   for (GpuLink& link : gpu_links(input.run.nodes[place], input.span_of(place))) {
-    Copies copies = copies_of(input, place, std::move(link));
+    GpuCopies copies = copies_of(input, place, std::move(link));
     most = copies.lost_ms > most.lost_ms ? std::move(copies) : most;
   }
   return most;
 }
 
 // A rank that copies for longer than the others comes later by that.
-double take_from_straggler(const Copies& most, double next_ms, const NodeData& node,
+double take_from_straggler(const GpuCopies& most, double next_ms, const NodeData& node,
                            Findings& findings) {
   const auto late = std::ranges::find_if(findings.verdicts, [&](const Verdict& verdict) {
-    return verdict.verdict == VerdictClass::Straggler && verdict.cause == "late-rank" &&
+    return verdict.verdict == VerdictClass::Straggler && verdict.cause == Cause::LateRank &&
            verdict.where.node == node.name;
   });
   if (late == findings.verdicts.end()) {
@@ -129,10 +350,10 @@ double take_from_straggler(const Copies& most, double next_ms, const NodeData& n
 }  // namespace
 
 void add_gpu_copies(const DiagnosisInput& input, Findings& findings) {
-  Copies most;
+  GpuCopies most;
   double next_ms = 0;  // of the node with the next most
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
-    Copies copies = most_of(input, place);
+    GpuCopies copies = most_of(input, place);
     next_ms = std::max(next_ms, std::min(copies.lost_ms, most.lost_ms));
     most = copies.lost_ms > most.lost_ms ? std::move(copies) : most;
   }

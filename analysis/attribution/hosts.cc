@@ -1,12 +1,16 @@
 #include "analysis/attribution/hosts.h"
 
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kWaitsLong = 25;      // percent of the time
-constexpr double kWaitsMostly = 0.75;  // of the time in which it wanted to run
+constexpr double kWaitsMostly = 0.75;  // of the time in which the thread was ready or ran
 constexpr double kFull = 92;           // percent of one core
 
 double percent_of(const SeriesData& series, Span span) {
@@ -31,7 +35,7 @@ void take_thread(const NodeData& node, const SeriesData& waits, Span span, HostL
     load.waited_percent = waited;
     load.waiting_thread = thread_of(waits.row.subject);
   }
-  // Gloo's loop moves all data; of other threads a full one may just compute.
+  // Gloo's epoll thread moves all data; any other busy thread may just compute.
   if (works != nullptr && waits.row.subject.ends_with("(epoll)") && worked > load.busiest_percent) {
     load.busiest_percent = worked;
     load.busiest_thread = thread_of(waits.row.subject);
@@ -44,8 +48,8 @@ bool HostLoad::is_at_limit() const {
   return is_starved || busiest_percent > kFull || softirq_percent > kFull;
 }
 
-const char* HostLoad::cause() const {
-  return !is_starved && softirq_percent > busiest_percent ? "softirq" : "process-cpu";
+Cause HostLoad::cause() const {
+  return !is_starved && softirq_percent > busiest_percent ? Cause::Softirq : Cause::ProcessCpu;
 }
 
 HostLoad load_of(const NodeData& node, Span span) {
@@ -61,6 +65,78 @@ HostLoad load_of(const NodeData& node, Span span) {
     }
   }
   return load;
+}
+
+std::string fact_text(const NodeData& node, std::string_view category, const std::string& subject,
+                      std::string_view key) {
+  std::string text;
+  for (const record::Fact& fact : node.facts) {
+    if (fact.category == category && fact.subject == subject && fact.key == key) {
+      text = fact.value;
+    }
+  }
+  return text;
+}
+
+std::optional<double> fact_number(const NodeData& node, std::string_view category,
+                                  const std::string& subject, std::string_view key) {
+  std::istringstream text(fact_text(node, category, subject, key));
+  double number = 0;
+  return text >> number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+double grown(const NodeData& node, std::string_view name, std::string_view subject, Span span) {
+  const SeriesData* series = node.find(name, subject);
+  return series == nullptr ? 0 : growth(*series, span).value_or(0);
+}
+
+std::optional<double> last_level(const NodeData& node, std::string_view name,
+                                 std::string_view subject) {
+  const SeriesData* series = node.find(name, subject);
+  return series == nullptr || series->readings.empty()
+             ? std::nullopt
+             : std::optional(series->readings.back().value);
+}
+
+std::set<std::string> job_gpus(const NodeData& node, Span span) {
+  constexpr double kWorkedPercent = 10;
+  std::set<std::string> gpus;
+  for (const record::Event& event : node.events) {
+    if (event.kind == record::kGpuProcess) {
+      gpus.insert(event.subject);
+    }
+  }
+  const bool has_nccl = std::ranges::any_of(node.collectives, [](const auto& collective) {
+    return collective.source == record::CollectiveSource::Nccl;
+  });
+  if (gpus.empty() && has_nccl) {
+    for (const SeriesData* load : node.find(record::kGpuUtilization)) {
+      if (mean_level(*load, span).value_or(0) >= kWorkedPercent) {
+        gpus.insert(load->row.subject);
+      }
+    }
+  }
+  return gpus;
+}
+
+std::vector<Held> levels_over(const SeriesData& level, Span span) {
+  std::vector<Held> held;
+  for (std::size_t i = 0; i < level.readings.size(); ++i) {
+    const bool is_last = i + 1 == level.readings.size();
+    const std::int64_t until_ns = is_last ? span.end_ns : level.readings[i + 1].t_ns;
+    const Span part{std::max(span.start_ns, level.readings[i].t_ns),
+                    std::min(span.end_ns, until_ns)};
+    if (part.length_ns() > 0) {
+      held.push_back({part, level.readings[i].value});
+    }
+  }
+  return held;
+}
+
+std::optional<double> mean_over(const NodeData& node, std::string_view name,
+                                std::string_view subject, Span span) {
+  const SeriesData* series = node.find(name, subject);
+  return series == nullptr ? std::nullopt : mean_level(*series, span);
 }
 
 }  // namespace chokepoint::analysis

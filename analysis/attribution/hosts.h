@@ -1,13 +1,19 @@
-// Whether a host could do what the job asked of it: threads of the job that waited for a processor,
-// a thread or a core that was never idle.
+// What a host's counters say of a span: levels and growth of single series, its GPUs that work for
+// the job, and whether its processors could do what the job asked of them. Pure.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "analysis/attribution/diagnosis.h"
 #include "analysis/load/run_data.h"
 
 namespace chokepoint::analysis {
 
+// Threads of the job that waited for a processor; a thread or a core that was never idle.
 struct HostLoad {
   bool is_starved = false;    // the job's threads were ready and got no processor
   double waited_percent = 0;  // of the time, the thread that waited most
@@ -18,9 +24,33 @@ struct HostLoad {
   std::string softirq_core = {};
 
   bool is_at_limit() const;
-  const char* cause() const;  // "softirq", "process-cpu"
+  Cause cause() const;  // "softirq", "process-cpu"
 };
 
 HostLoad load_of(const NodeData& node, Span span);
+
+// What was found out of the host; empty where it was not.
+std::string fact_text(const NodeData& node, std::string_view category, const std::string& subject,
+                      std::string_view key);
+std::optional<double> fact_number(const NodeData& node, std::string_view category,
+                                  const std::string& subject, std::string_view key);
+
+// 0 where the host has no such counter: one that never changed is not in the record.
+double grown(const NodeData& node, std::string_view name, std::string_view subject, Span span);
+std::optional<double> last_level(const NodeData& node, std::string_view name,
+                                 std::string_view subject);
+// The GPUs on which processes of the job computed. A container's processes are not known to the
+// driver by their numbers: if none is known and NCCL ran, the GPUs that were used.
+std::set<std::string> job_gpus(const NodeData& node, Span span);
+
+// A level's value, and how long within the span it held.
+struct Held {
+  Span span = {};
+  double value = 0;
+};
+std::vector<Held> levels_over(const SeriesData& level, Span span);
+
+std::optional<double> mean_over(const NodeData& node, std::string_view name,
+                                std::string_view subject, Span span);
 
 }  // namespace chokepoint::analysis

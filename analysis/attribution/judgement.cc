@@ -1,19 +1,129 @@
-#include "analysis/attribution/judgement.h"
+// From findings to the verdict, with its confidence and the advice that belongs to it.
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <map>
 
-#include "analysis/attribution/advice.h"
+#include "analysis/attribution/causes.h"
+#include "analysis/attribution/findings.h"
 #include "analysis/attribution/gpu_clocks.h"
-#include "analysis/attribution/outages.h"
-#include "analysis/attribution/ranks.h"
+#include "analysis/attribution/route.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kUnexplainedPercent = 20;  // of the step: then nobody knows
-constexpr std::size_t kStepsForSureness = 10;
-constexpr double kLateUnseen = 0.6;  // a rank that the others wait for looks like computing, too
+constexpr double kMbpsPerGbps = 1000;
+constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
+constexpr std::size_t kStepsForConfidence = 10;
+constexpr double kLateUnseen = 0.6;  // a rank that the others wait for may look like computing, too
+
+using Words = std::map<std::string, std::string, std::less<>>;
+
+// nullopt if a word is not known.
+std::optional<std::string> filled(std::string_view text, const Words& words) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = std::min(text.find('{', at), text.size());
+    result += text.substr(at, open - at);
+    if (open == text.size()) {
+      break;
+    }
+    const std::size_t close = text.find('}', open);
+    const auto word = words.find(text.substr(open + 1, close - open - 1));
+    if (word == words.end() || word->second.empty()) {
+      return std::nullopt;
+    }
+    result += word->second;
+    at = close + 1;
+  }
+  return result;
+}
+
+// The direction that the verdict is about: the one between its nodes that was held back longest.
+const DirectionBlame* direction_of(const DiagnosisInput& input, const Where& where) {
+  const DirectionBlame* most = nullptr;
+  double most_ns = -1;
+  for (const DirectionBlame& direction : input.blame.directions) {
+    const Route route = route_of(input, direction);
+    double held_ns = 0;
+    for (const double ns : direction.held.ns) {
+      held_ns += ns;
+    }
+    if (route.from == where.from && route.to == where.to && held_ns > most_ns) {
+      most = &direction;
+      most_ns = held_ns;
+    }
+  }
+  return most;
+}
+
+std::string rate_text(double gbps) {
+  return gbps < 1 ? fmt::format("{:g}M", gbps * kMbpsPerGbps) : fmt::format("{:g}G", gbps);
+}
+
+// The rate to ask predict about: the card's own if something slower lies behind it, else the next
+// one that can be bought.
+std::string next_link(const Route& route) {
+  constexpr double kMuchSlower = 2;
+  constexpr double kFaster = 1.5;
+  constexpr std::array kGbps{0.1,  0.25, 0.5,   1.0,   2.5,   5.0,  10.0,
+                             25.0, 40.0, 100.0, 200.0, 400.0, 800.0};
+  const double line_gbps = route.line_mbps().value_or(0) / kMbpsPerGbps;
+  const double rate_gbps = route.rate_mbps / kMbpsPerGbps;
+  if (line_gbps > kMuchSlower * rate_gbps && !route.is_wan) {
+    return rate_text(line_gbps);
+  }
+  if (route.rate_mbps <= 0) {
+    return "";
+  }
+  const auto* const next =
+      std::ranges::find_if(kGbps, [&](double each) { return each > kFaster * rate_gbps; });
+  return next == kGbps.end() ? "" : rate_text(*next);
+}
+
+// In bytes: twice what the path holds, and no less than what suits any LAN.
+std::string buffer_of(const Route& route) {
+  constexpr double kMinBuffer = 16 * 1024 * 1024;
+  constexpr double kMaxBuffer = 1024.0 * 1024 * 1024;
+  constexpr double kBytesPerMegabitMs = 1e6 / 8 / 1e3;
+  const double holds =
+      route.line_mbps().value_or(route.rate_mbps) * kBytesPerMegabitMs * route.rtt_ms;
+  const double bytes = std::clamp(2 * holds, kMinBuffer, kMaxBuffer);
+  return fmt::format("{}", std::bit_ceil(static_cast<std::uint64_t>(bytes)));
+}
+
+std::string peer_address(const DiagnosisInput& input, const DirectionBlame& direction) {
+  const Connection& connection = input.run.connections[direction.view.connection];
+  return direction.view.direction == record::Direction::AToB ? connection.row.b_address
+                                                             : connection.row.a_address;
+}
+
+Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
+  const Where& where = verdict.where;
+  Words words{{"from", where.from},
+              {"to", where.to},
+              {"node", where.node},
+              {"node_interface", where.interface},
+              {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
+  const DirectionBlame* direction = direction_of(input, where);
+  if (direction == nullptr) {
+    return words;
+  }
+  const Route route = route_of(input, *direction);
+  words["interface"] = route.sender.interface;
+  words["peer_interface"] = route.receiver.interface;
+  words["link"] = next_link(route);
+  words["buffer"] = buffer_of(route);
+  words["to_address"] = peer_address(input, *direction);
+  if (const auto better = better_way(input, *direction, route)) {
+    words["better"] = better->interface;
+    words["address"] = better->address;
+  }
+  return words;
+}
 
 Accounting account_for(const Phases& phases, const Findings& findings) {
   Accounting accounting = findings.accounting;
@@ -24,7 +134,7 @@ Accounting account_for(const Phases& phases, const Findings& findings) {
   return accounting;
 }
 
-// One end alone sees who it waits for, but not why.
+// From one end alone it is visible who is waited for, but not why.
 bool is_seen_from_both_ends(const RunData& run) {
   return std::ranges::all_of(run.connections, [](const Connection& connection) {
     return connection.ends[0] && connection.ends[1];
@@ -35,12 +145,12 @@ bool is_loss(const Verdict& verdict) {
   return verdict.verdict == VerdictClass::LanLoss || verdict.verdict == VerdictClass::WanLoss;
 }
 
-// How much the largest stands out, how many steps it is seen in, and what the phases rest on.
+// By how much the largest stands out, how many steps were seen, and what the phases rest on.
 double confidence_of(const DiagnosisInput& input, double share_percent, double next_percent) {
   const double margin = share_percent > 0 ? 1 - next_percent / share_percent : 0;
   const double above = std::min(1.0, share_percent / (4 * kMattersPercent));
   const double seen = std::min(1.0, static_cast<double>(input.steps.settled.size()) /
-                                        static_cast<double>(kStepsForSureness));
+                                        static_cast<double>(kStepsForConfidence));
   const double source = input.phases.source == PhaseSource::Library ? 1 : 0.8;
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.6;
   return std::round(100 * (0.3 + 0.4 * margin + 0.25 * above) * seen * source * ends) / 100;
@@ -96,6 +206,23 @@ Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accoun
 }
 
 }  // namespace
+
+void advise(const DiagnosisInput& input, Verdict& verdict) {
+  const Words words = words_of(input, verdict);
+  const auto add = [&](const AdviceText& text) {
+    const auto what = filled(text.what, words);
+    const auto command = filled(text.command, words);
+    if (!text.what.empty() && what && command) {
+      verdict.advice.push_back({.what = *what, .command = *command});
+    }
+  };
+  if (const CauseUnder* own = describe(verdict.verdict, verdict.cause)) {
+    add(own->advice);
+  }
+  const VerdictDescription& of_class = verdict_table()[static_cast<std::size_t>(verdict.verdict)];
+  std::ranges::for_each(of_class.advice, add);
+  verdict.disproof = of_class.disproof;
+}
 
 void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis) {
   diagnosis.accounting = account_for(input.phases, findings);

@@ -1,5 +1,5 @@
 // What a prediction needs to know of the job that was watched: how much it computes, what it
-// exchanges a step, and over what. Pure.
+// exchanges a step, and over which path. Pure.
 #pragma once
 
 #include "analysis/load/run_data.h"
@@ -7,7 +7,7 @@
 
 namespace chokepoint::analysis {
 
-// An Error where the records tell no steps, or nothing of what passed between ranks.
+// An Error if the records show no steps, or nothing of what passed between ranks.
 Result<JobProfile> profile_of(const RunData& run);
 
 }  // namespace chokepoint::analysis

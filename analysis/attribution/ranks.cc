@@ -1,15 +1,15 @@
-#include "analysis/attribution/ranks.h"
-
+// Findings about ranks: who came late, who got no processor time to send, and who went away.
 #include <algorithm>
 #include <map>
 
+#include "analysis/attribution/findings.h"
 #include "analysis/attribution/gpu_clocks.h"
 #include "analysis/attribution/hosts.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::int64_t kBySignal = 128;  // exit statuses beyond it, as a shell gives them
+constexpr std::int64_t kBySignal = 128;  // a shell adds the signal's number to it
 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
 
@@ -25,14 +25,14 @@ std::optional<std::int64_t> late_rank(const DiagnosisInput& input, std::size_t p
   return most == lost_ns.end() ? input.run.nodes[place].rank() : most->first;
 }
 
-// The first to end of those that ended badly; one that a signal ended before any other.
+// A rank ended by a signal goes before any other; else the one that ended first.
 bool went_before(const NodeData& one, const NodeData& other) {
   const bool is_one_killed = one.exit_status.value_or(0) > kBySignal;
   const bool is_other_killed = other.exit_status.value_or(0) > kBySignal;
   return is_one_killed != is_other_killed ? is_one_killed : one.span.end_ns < other.span.end_ns;
 }
 
-// Ranks that come late by turns, as they do on any host, hold each other up alike.
+// Ranks that come late by turns, as on any host, delay each other equally: only the excess counts.
 double more_than_others_ms(const DiagnosisInput& input, std::size_t place) {
   const double own = input.phases.late_ms[place];
   const auto others = static_cast<double>(input.phases.late_ms.size() - 1);
@@ -68,18 +68,18 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
   }
   findings.accounting[Account::Straggler] += input.phases.waiting_ms();
   Verdict verdict{.verdict = VerdictClass::Straggler,
-                  .cause = load.is_starved ? "process-cpu" : "late-rank",
+                  .cause = load.is_starved ? Cause::ProcessCpu : Cause::LateRank,
                   .where = {.node = node.name, .rank = late_rank(input, place)},
                   .lost_ms_per_step = lost_ms};
-  verdict.evidence.push_back({"came last to what all exchange, after the one before it by",
+  verdict.evidence.push_back({"arrived last at exchanges, later than the rank before it by",
                               input.phases.late_ms[place], "ms a step",
                               input.phases.source == PhaseSource::Library
                                   ? "collectives of all nodes"
                                   : "first bytes of all nodes after each pause"});
   if (load.is_starved) {
-    verdict.evidence.push_back({"thread " + load.waiting_thread + " was ready and got no processor",
-                                load.waited_percent, "% of the time",
-                                "thread.wait_ns of " + node.name});
+    verdict.evidence.push_back(
+        {"thread " + load.waiting_thread + " was runnable but got no processor",
+         load.waited_percent, "% of the time", "thread.wait_ns of " + node.name});
   }
   if (!load.is_starved) {
     explain_by_clocks(input, place, verdict);
@@ -97,10 +97,31 @@ std::optional<Verdict> gone_rank(const RunData& run) {
   if (gone == nullptr) {
     return std::nullopt;
   }
-  Verdict verdict{.cause = "rank-gone", .where = place_of(*gone), .confidence = 0.8};
+  Verdict verdict{.cause = Cause::RankGone, .where = place_of(*gone), .confidence = 0.8};
   verdict.evidence.push_back(
       {"exit status on " + gone->name, static_cast<double>(*gone->exit_status), "", "session"});
   return verdict;
+}
+
+void add_starvation(const DiagnosisInput& input, Findings& findings) {
+  for (Verdict& verdict : findings.verdicts) {
+    if (verdict.verdict != VerdictClass::SenderHost || verdict.cause != Cause::ProcessCpu) {
+      continue;
+    }
+    const auto node = std::ranges::find(input.run.nodes, verdict.where.from, &NodeData::name);
+    if (node == input.run.nodes.end()) {
+      continue;
+    }
+    const auto place = static_cast<std::size_t>(node - input.run.nodes.begin());
+    const HostLoad load = load_of(*node, input.span_of(place));
+    const double waited_ms = load.is_starved ? load.waited_percent / 100 * input.phases.step_ms : 0;
+    const double computing_ms = input.phases.computing_ms - findings.of_computing_ms;
+    const double more_ms =
+        std::clamp(waited_ms - verdict.lost_ms_per_step, 0.0, std::max(0.0, computing_ms));
+    verdict.lost_ms_per_step += more_ms;
+    findings.accounting[Account::SenderHost] += more_ms;
+    findings.of_computing_ms += more_ms;
+  }
 }
 
 }  // namespace chokepoint::analysis

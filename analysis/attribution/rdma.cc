@@ -1,16 +1,181 @@
-#include "analysis/attribution/rdma.h"
-
+// Findings about a job whose data go by RDMA: sockets show nothing of it. What is left are the
+// ports' counters, once a second, packets where the device lets the kernel see them, and what the
+// library reports of its collectives where it does.
+//
+//   collectives known   what computing does not hide is the network's: first what the line needs
+//                       for the bytes, the rest by the signs of loss and of congestion
+//   packets seen        time of loss is what was spent waiting for retransmissions, and sending
+//   them;
+//                       what is left is congestion's where switches marked packets or ports were
+//                       slowed, else nobody's
+//   else                only time that the port spent paused, or waiting for a time-out, is known
+//                       to be lost. What the line needs for the bytes is the least that
+//                       communication takes; whether computing hides it is not known, so the
+//                       verdict is `unknown`, unless it is too little to matter
+//
+// Loss was tested with devices in software; the counters of cards in the tests are invented.
 #include <algorithm>
+#include <vector>
 
-#include "analysis/attribution/rdma_signs.h"
+#include "analysis/attribution/findings.h"
+#include "analysis/attribution/rdma_traffic.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLineOfExposed = 0.7;  // of what is exposed the line needs
-constexpr double kPeerPauses = 0.5;     // of the pauses, where the peer itself asked for them
+// What counters and packets together say of loss and congestion.
+struct RdmaSigns {
+  std::vector<RdmaPort> ports = {};  // the busiest first; never empty where signs are judged
+  RoceView view = {};
+  double steps = 1;      // in which they counted
+  double length_ms = 1;  // of these
 
-Verdict verdict_at(Where where, VerdictClass verdict, const char* cause, double lost_ms) {
+  bool is_lossy() const;
+  bool is_congested() const;
+  double paused_ms() const;   // of the port paused longest, in all
+  double waiting_ms() const;  // for time-outs, at least, of the port that waited longest, in all
+
+  const RdmaPort& most_lossy_port() const;
+  const RdmaPort& most_congested_port() const;
+};
+
+constexpr double kLossy = 1e-5;         // signs of loss per packet
+constexpr double kCongested = 1e-4;     // signs of congestion per packet
+constexpr double kMarked = 1e-3;        // of packets, by switches
+constexpr double kPaused = 0.01;        // of the time
+constexpr double kUsualPacket = 4096;   // bytes, for devices that do not count packets
+constexpr double kTimeoutMs = 67;       // 4.096 µs × 2^14: shorter time-outs are rarely configured
+constexpr double kBothRoceWays = 0.35;  // both ways are lossy if the lesser has this of the greater
+constexpr double kLineOfExposed = 0.7;  // the line is the cause if it needs this of what is exposed
+constexpr double kPeerPauses = 0.5;     // of the pauses: then the peer itself asked for them
+
+double packets_of(const RdmaPort& port) {
+  return std::max(1.0, port.packets > 0 ? port.packets : port.busier_bytes() / kUsualPacket);
+}
+
+double lossiness(const RdmaPort& port) { return port.lost() / packets_of(port); }
+double congestion(const RdmaPort& port) { return port.slowed / packets_of(port); }
+
+template <class Measure>
+const RdmaPort& most_by(const std::vector<RdmaPort>& ports, Measure measure) {
+  return *std::ranges::max_element(ports, {}, measure);
+}
+
+void name_way(const RdmaSigns& signs, const RoceWay& way, double RoceWay::* measure, Where& where) {
+  where.from = way.from;
+  where.to = way.to;
+  const auto back = std::ranges::find_if(signs.view.ways, [&](const RoceWay& other) {
+    return other.from == way.to && other.to == way.from;
+  });
+  if (back != signs.view.ways.end() && (*back).*measure > kBothRoceWays * (way.*measure)) {
+    where.direction = "both";
+  }
+}
+
+// The node that retransmitted most and the one that missed most, if these are two.
+void name_ends(const RdmaSigns& signs, Where& where) {
+  const RdmaPort& sender = most_by(signs.ports, &RdmaPort::resent);
+  const RdmaPort& receiver = most_by(signs.ports, &RdmaPort::missed);
+  if (sender.resent > 0 && receiver.missed > 0 && sender.node != receiver.node) {
+    where.from = sender.node;
+    where.to = receiver.node;
+  }
+}
+
+// Counters include retransmissions for an answer that only came late: where packets are seen, they
+// say what was missing.
+bool RdmaSigns::is_lossy() const {
+  const RoceWay* way = view.most_lossy();
+  return view.is_seen() ? way != nullptr && way->lossiness() > kLossy
+                        : lossiness(most_lossy_port()) > kLossy;
+}
+
+bool RdmaSigns::is_congested() const {
+  const RoceWay* way = view.most_marked();
+  return congestion(most_congested_port()) > kCongested || paused_ms() > kPaused * length_ms ||
+         (way != nullptr && way->markedness() > kMarked);
+}
+
+double RdmaSigns::paused_ms() const { return most_by(ports, &RdmaPort::paused_ms).paused_ms; }
+
+double RdmaSigns::waiting_ms() const {
+  return kTimeoutMs * most_by(ports, &RdmaPort::timeouts).timeouts;
+}
+
+const RdmaPort& RdmaSigns::most_lossy_port() const { return most_by(ports, lossiness); }
+
+const RdmaPort& RdmaSigns::most_congested_port() const { return most_by(ports, congestion); }
+
+RdmaSigns rdma_signs(const DiagnosisInput& input) {
+  return {.ports = all_rdma_ports(input.run, input.clocks, input.steps),
+          .view = roce_view(input.run, input.clocks, input.steps),
+          .steps = count_between(input.steps.settled),
+          .length_ms = count_between(input.steps.settled) * input.phases.step_ms};
+}
+
+// From the sender that retransmitted to the receiver that missed it, as far as packets or counters
+// show; and the port to look at.
+Where where_lost(const RdmaSigns& signs) {
+  const RdmaPort& port = signs.most_lossy_port();
+  Where where{.interface = port.name, .node = port.node};
+  if (const RoceWay* way = signs.view.most_lossy()) {
+    name_way(signs, *way, &RoceWay::missing, where);
+  } else {
+    name_ends(signs, where);
+  }
+  return where;
+}
+
+Where where_congested(const RdmaSigns& signs) {
+  const RdmaPort& port = signs.most_congested_port();
+  Where where{.interface = port.name, .node = port.node};
+  if (const RoceWay* way = signs.view.most_marked()) {
+    name_way(signs, *way, &RoceWay::marks, where);
+  }
+  return where;
+}
+
+void add_signs(const RdmaPort& port, double length_ms, std::vector<Evidence>& evidence) {
+  const std::string from = " of " + port.name + " of " + port.node;
+  const auto add = [&](const char* what, double value, const char* unit, const std::string& rows) {
+    if (value > 0) {
+      evidence.push_back({what, value, unit, rows + from});
+    }
+  };
+  add("packets lost: retransmitted, out of sequence or never received", 1e6 * lossiness(port),
+      "a million", "rdma.retransmissions, out_of_sequence, packet_seq_err, ack_timeouts");
+  add("packets marked, notified of or paused", 1e6 * congestion(port), "a million",
+      "rdma.cnp_handled, ecn_marked, nic.received_pauses");
+  add("its sending was paused", 100 * port.paused_ms / length_ms, "% of the time",
+      "nic.received_pause_us");
+  add("it asked others to pause", 100 * port.pausing_ms / length_ms, "% of the time",
+      "nic.sent_pause_us");
+  if (port.counts_bytes) {
+    add("sent", port.sent_bytes * 8e-3 / length_ms, "Mb/s", "rdma.sent_bytes");
+  } else {
+    add("sent", 1e3 * port.packets / length_ms, "packets/s", "rdma.sent_packets");
+  }
+}
+
+void add_view(const RdmaSigns& signs, std::vector<Evidence>& evidence) {
+  const auto rows = [](const RoceWay& way) {
+    return "RoCE packets from " + way.from + " to " + way.to;
+  };
+  if (const RoceWay* way = signs.view.most_lossy()) {
+    evidence.push_back({"packets that the receiver missed, by its NAKs or by gaps",
+                        1e6 * way->lossiness(), "a million", rows(*way)});
+    evidence.push_back({"packets retransmitted for them", 100 * way->resent_packets / way->packets,
+                        "% of all", rows(*way)});
+    evidence.push_back({"waited without traffic until a retransmission",
+                        signs.view.waited_ns / 1e6 / signs.steps, "ms a step", "RoCE packets"});
+  }
+  if (const RoceWay* way = signs.view.most_marked()) {
+    evidence.push_back(
+        {"packets marked on the way (ECN)", 100 * way->markedness(), "% of all", rows(*way)});
+  }
+}
+
+Verdict verdict_at(Where where, VerdictClass verdict, Cause cause, double lost_ms) {
   return {
       .verdict = verdict, .cause = cause, .where = std::move(where), .lost_ms_per_step = lost_ms};
 }
@@ -21,11 +186,11 @@ Verdict congested(const RdmaSigns& signs, double lost_ms) {
   const RdmaPort& paused = *std::ranges::max_element(signs.ports, {}, &RdmaPort::paused_ms);
   const RdmaPort& pausing = *std::ranges::max_element(signs.ports, {}, &RdmaPort::pausing_ms);
   if (paused.paused_ms <= 0) {
-    return verdict_at(where_congested(signs), VerdictClass::RdmaCongestion, "ecn", lost_ms);
+    return verdict_at(where_congested(signs), VerdictClass::RdmaCongestion, Cause::Ecn, lost_ms);
   }
   const bool is_peer = pausing.pausing_ms > kPeerPauses * paused.paused_ms;
   return verdict_at(place_of(is_peer ? pausing : paused), VerdictClass::RdmaCongestion,
-                    is_peer ? "receiver-pauses" : "pauses", lost_ms);
+                    is_peer ? Cause::ReceiverPauses : Cause::Pauses, lost_ms);
 }
 
 void charge(Account account, Verdict verdict, const RdmaSigns& signs, Findings& findings) {
@@ -39,7 +204,7 @@ void charge(Account account, Verdict verdict, const RdmaSigns& signs, Findings& 
 }
 
 void charge_loss(const RdmaSigns& signs, double lost_ms, Findings& findings) {
-  charge(Account::Loss, verdict_at(where_lost(signs), VerdictClass::RdmaLoss, "loss", lost_ms),
+  charge(Account::Loss, verdict_at(where_lost(signs), VerdictClass::RdmaLoss, Cause::Loss, lost_ms),
          signs, findings);
 }
 
@@ -47,17 +212,17 @@ void charge_loss(const RdmaSigns& signs, double lost_ms, Findings& findings) {
 double charge_line(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
   const double line_ms = std::min(wire_ms(signs.ports, signs.steps), input.phases.exposed_ms);
   if (line_ms > kLineOfExposed * input.phases.exposed_ms) {
-    charge(
-        Account::Link,
-        verdict_at(place_of(signs.ports.front()), VerdictClass::LanBandwidth, "line-rate", line_ms),
-        signs, findings);
+    charge(Account::Link,
+           verdict_at(place_of(signs.ports.front()), VerdictClass::LanBandwidth, Cause::LineRate,
+                      line_ms),
+           signs, findings);
   } else {
     findings.accounting[Account::Link] += line_ms;
   }
   return line_ms;
 }
 
-// What computing does not hide: the line's part, and the rest by whatever disturbs.
+// What computing does not hide: the line's part, and the rest to loss or else to congestion.
 void charge_exposed(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
   const double rest_ms = input.phases.exposed_ms - charge_line(input, signs, findings);
   if (signs.is_lossy()) {
@@ -74,13 +239,13 @@ void add_hints(const RdmaSigns& signs, Findings& findings) {
   }
 }
 
-// While packets were marked; where ports alone tell of congestion, nothing tells when.
+// The time in which packets were marked; where only ports show congestion, its time is not known.
 double congested_ms(const RdmaSigns& signs, double rest_ms) {
   const RoceWay* way = signs.view.most_marked();
   return way == nullptr ? rest_ms : std::min(rest_ms, way->marked_ns / 1e6 / signs.steps);
 }
 
-// Packets tell how long was waited and sent again for what was lost, so nothing is guessed.
+// Packets show how long the job waited for retransmissions and sent them, so nothing is guessed.
 void charge_seen(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
   double rest_ms = input.phases.exposed_ms - charge_line(input, signs, findings);
   if (signs.is_lossy()) {
@@ -94,7 +259,7 @@ void charge_seen(const DiagnosisInput& input, const RdmaSigns& signs, Findings& 
   add_hints(signs, findings);
 }
 
-// Of counters alone: what certainly was lost.
+// Counters alone show only what certainly was lost.
 void charge_counted(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
   const double paused_ms = std::min(signs.paused_ms() / signs.steps, input.phases.exposed_ms);
   const double rest_ms = input.phases.exposed_ms - paused_ms;

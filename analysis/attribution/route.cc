@@ -1,15 +1,31 @@
 #include "analysis/attribution/route.h"
 
 #include <algorithm>
+#include <charconv>
+#include <climits>
+#include <cstdint>
 
-#include "analysis/attribution/counters.h"
+#include "analysis/attribution/hosts.h"
+#include "analysis/load/probe_document.h"
+#include "base/net/address.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload
-constexpr double kSlotNarrower = 0.9;  // than the line
+constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload: then it is full
+constexpr double kSlotNarrower = 0.9;  // of the line
+constexpr double kFasterFamily = 1.5;  // times what passed, as measured
+constexpr double kWiderLine = 2;       // times what passed
+
+// Of what the card itself can do, the share that its PCIe path is trained to; 1 if not known.
+double share_of_card(const NodeData& node, const std::string& interface, std::string_view series,
+                     std::string_view maximum) {
+  const auto trained = last_level(node, series, interface);
+  const auto possible =
+      fact_number(node, "pci", fact_text(node, "nic", interface, "pci_address"), maximum);
+  return trained && possible && *possible > 0 ? *trained / *possible : 1;
+}
 
 Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flow, bool is_sender) {
   const NodeData& node = input.run.nodes[place];
@@ -25,6 +41,150 @@ Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flo
   return card;
 }
 
+struct Measured {
+  net::Address peer;
+  double mbps = 0;
+};
+
+std::optional<Measured> measured_by(const record::Probe& probe, ProbeWay way) {
+  const auto document = probe.kind == "tcp" ? read_probe(probe) : std::nullopt;
+  if (!document || !document->peer || !document->way(way).throughput_mbps) {
+    return std::nullopt;
+  }
+  return Measured{*document->peer, *document->way(way).throughput_mbps};
+}
+
+std::vector<net::Address> addresses_of(const NodeData& node) {
+  std::vector<net::Address> addresses;
+  for (const Interface& interface : node.interfaces) {
+    for (const std::string& text : interface.addresses) {
+      const auto address = net::Address::parse(text.substr(0, text.find('/')));
+      if (address && !address->is_link_local() && !address->is_loopback()) {
+        addresses.push_back(*address);
+      }
+    }
+  }
+  return addresses;
+}
+
+// What the fastest probe of one node measured to the other by another family than the used one.
+std::optional<Measured> best_of(const NodeData& prober, const NodeData& other, ProbeWay way,
+                                net::Family used) {
+  const std::vector<net::Address> addresses = addresses_of(other);
+  std::optional<Measured> best;
+  for (const record::Probe& probe : prober.probes) {
+    const auto measured = measured_by(probe, way);
+    if (measured && measured->peer.family() != used &&
+        std::ranges::find(addresses, measured->peer) != addresses.end() &&
+        (!best || measured->mbps > best->mbps)) {
+      best = measured;
+    }
+  }
+  return best;
+}
+
+std::string address_in(const NodeData& node, net::Family family) {
+  const std::vector<net::Address> addresses = addresses_of(node);
+  const auto found = std::ranges::find(addresses, family, &net::Address::family);
+  return found == addresses.end() ? "" : found->text();
+}
+
+struct Network {
+  net::Address address;
+  unsigned bits = 0;
+};
+
+// "10.0.0.1/24"; nothing of a link's own addresses, which are alike on all links.
+std::optional<Network> network_of(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const auto address = net::Address::parse(text.substr(0, slash));
+  unsigned bits = 0;
+  if (!address || address->is_link_local() || address->is_loopback() ||
+      slash == std::string::npos ||
+      std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits).ec != std::errc{} ||
+      bits > CHAR_BIT * address->bytes().size()) {
+    return std::nullopt;
+  }
+  return Network{*address, bits};
+}
+
+bool is_same_network(const std::string& one, const std::string& other) {
+  const auto first = network_of(one);
+  const auto second = network_of(other);
+  if (!first || !second || first->bits != second->bits ||
+      first->address.family() != second->address.family()) {
+    return false;
+  }
+  for (unsigned bit = 0; bit < first->bits; ++bit) {
+    const auto mask = static_cast<std::uint8_t>(0x80U >> (bit % 8));
+    if (((first->address.bytes().at(bit / 8) ^ second->address.bytes().at(bit / 8)) & mask) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Two hosts are neighbours where their addresses lie in one network and differ.
+std::optional<std::string> neighbour_of(const Interface& interface, const NodeData& other) {
+  for (const Interface& candidate : other.interfaces) {
+    for (const std::string& theirs : candidate.addresses) {
+      for (const std::string& ours : interface.addresses) {
+        if (candidate.is_up && theirs != ours && is_same_network(ours, theirs)) {
+          return theirs.substr(0, theirs.find('/'));
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<BetterWay> better_interface(const DiagnosisInput& input, const DirectionView& view,
+                                          const Route& route) {
+  if (!view.sender || !view.receiver || view.sender == view.receiver) {
+    return std::nullopt;
+  }
+  std::optional<BetterWay> best;
+  for (const Interface& interface : input.run.nodes[*view.sender].interfaces) {
+    if (!interface.is_up || interface.kind == "loopback" ||
+        interface.name == route.sender.interface ||
+        interface.speed_mbps.value_or(0) < kWiderLine * route.rate_mbps ||
+        interface.speed_mbps.value_or(0) < route.sender.speed_mbps.value_or(0)) {
+      continue;
+    }
+    const auto address = neighbour_of(interface, input.run.nodes[*view.receiver]);
+    if (address && (!best || *interface.speed_mbps > best->mbps)) {
+      best = {.cause = Cause::ManagementInterface,
+              .interface = interface.name,
+              .address = *address,
+              .mbps = *interface.speed_mbps,
+              .from = "interfaces of " + route.from + " and " + route.to};
+    }
+  }
+  return best;
+}
+
+// A probe counts only for the two hosts it ran between, and for its direction.
+std::optional<BetterWay> better_family(const DiagnosisInput& input, const DirectionView& view,
+                                       const Route& route) {
+  const auto address = net::Address::parse(input.run.connections[view.connection].row.a_address);
+  if (!address || !view.sender || !view.receiver) {
+    return std::nullopt;
+  }
+  const net::Family used = address->unmapped().family();
+  const NodeData& sender = input.run.nodes[*view.sender];
+  const NodeData& receiver = input.run.nodes[*view.receiver];
+  const auto sent = best_of(sender, receiver, ProbeWay::Send, used);
+  const auto best = sent ? sent : best_of(receiver, sender, ProbeWay::Receive, used);
+  if (!best || best->mbps <= kFasterFamily * route.rate_mbps) {
+    return std::nullopt;
+  }
+  return BetterWay{.cause = Cause::AddressFamily,
+                   .interface = route.sender.interface,
+                   .address = address_in(receiver, best->peer.family()),
+                   .mbps = best->mbps,
+                   .from = "probe tcp of " + (sent ? sender : receiver).name};
+}
+
 }  // namespace
 
 Card card_of(const NodeData& node, const std::string& interface) {
@@ -34,6 +194,8 @@ Card card_of(const NodeData& node, const std::string& interface) {
     card.speed_mbps = known->speed_mbps;
   }
   card.slot_mbps = last_level(node, record::kPcieCeiling, interface);
+  card.is_slot_slow = share_of_card(node, interface, record::kPcieSpeed, "max_speed_gts") <
+                      share_of_card(node, interface, record::kPcieWidth, "max_width");
   return card;
 }
 
@@ -70,6 +232,12 @@ Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {
   route.is_wan = route.rtt_ms >= input.options.wan_rtt_ms;
   route.rate_mbps = direction.rate_mbps;
   return route;
+}
+
+std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionBlame& direction,
+                                    const Route& route) {
+  auto way = better_interface(input, direction.view, route);
+  return way ? way : better_family(input, direction.view, route);
 }
 
 }  // namespace chokepoint::analysis

@@ -1,11 +1,11 @@
 // The way that one direction of a connection took: from which interface to which, how wide these
-// are, how fast it went, and whether there was a better way.
+// are, how fast it went, and whether there was a better way. Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "analysis/attribution/scene.h"
+#include "analysis/attribution/findings.h"
 
 namespace chokepoint::analysis {
 
@@ -14,10 +14,11 @@ struct Card {
   std::string interface = {};
   std::optional<double> speed_mbps = {};
   std::optional<double> slot_mbps = {};  // what its PCIe path carries
+  bool is_slot_slow = false;             // for its speed, rather than for its few lanes
   double others_mbps = 0;                // traffic that is not the job's, this way
 };
 
-// What a node tells of one of its interfaces; nothing of its traffic.
+// What a node records of one of its interfaces; nothing of its traffic.
 Card card_of(const NodeData& node, const std::string& interface);
 
 struct Route {
@@ -37,13 +38,14 @@ struct Route {
 
 Route route_of(const DiagnosisInput& input, const DirectionBlame& direction);
 
-// Another way between the same two nodes that would have carried more.
+// Another way between the same two nodes that would have carried more: a wider interface, or the
+// other address family if a probe before the job measured that it is faster.
 struct BetterWay {
-  std::string cause = {};      // "management-interface", "address-family"
+  Cause cause = Cause::None;   // "management-interface", "address-family"
   std::string interface = {};  // at the sender, to be used instead
   std::string address = {};    // of the receiver there
-  double mbps = 0;             // of its line, or measured
-  std::string from = {};       // what tells
+  double mbps = 0;             // of its line, or as measured
+  std::string from = {};       // the rows that say so
 };
 
 std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionBlame& direction,

@@ -1,10 +1,19 @@
-#include "analysis/attribution/step_accounts.h"
-
+// The accounts of each step by itself. The diagnosis accounts for all settled steps together, from
+// measurements that single steps are too short for; here its accounts are shared out over the
+// steps:
+//
+//   1. of each step is known how long it took, how long somebody was waited for, how long it
+//      communicated, and what held the connections back in which of its moments
+//   2. that table is fitted to what its rows and columns must sum to: the steps' own times, and the
+//      diagnosis's accounts
+//
+// So every step sums to its time, and the mean over all steps is the diagnosis.
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "analysis/attribution/charges.h"
+#include "analysis/attribution/findings.h"
 #include "base/math/proportional_fit.h"
 
 namespace chokepoint::analysis {
@@ -40,16 +49,16 @@ class AccountOf {
 class Guesses {
  public:
   explicit Guesses(const DiagnosisInput& input)
-      : scene_(input),
+      : input_(input),
         table_{.columns = kAccounts,
                .cells = std::vector<double>(input.steps.settled.size() * kAccounts, 0)},
         held_(input.steps.settled.size(), 0) {}
 
   math::GuessTable make() {
-    const AccountOf account_of(charges_of(scene_));
+    const AccountOf account_of(charges_of(input_));
     add_moments(account_of);
     add_waiting();
-    for (std::size_t row = 0; row < scene_.steps.settled.size(); ++row) {
+    for (std::size_t row = 0; row < input_.steps.settled.size(); ++row) {
       add_rest(row, account_of);
     }
     return std::move(table_);
@@ -63,7 +72,7 @@ class Guesses {
   // Steps are in order and apart.
   template <class F>
   void each_touched(Span span, F&& visit) {
-    const std::vector<Span>& steps = scene_.steps.settled;
+    const std::vector<Span>& steps = input_.steps.settled;
     auto step = std::ranges::upper_bound(steps, span.start_ns, {}, &Span::end_ns);
     for (; step != steps.end() && step->start_ns < span.end_ns; ++step) {
       const auto common =
@@ -73,8 +82,8 @@ class Guesses {
   }
 
   void add_moments(const AccountOf& account_of) {
-    for (const HeldMoment& moment : scene_.blame.moments) {
-      const DirectionBlame& direction = scene_.blame.directions[moment.direction];
+    for (const HeldMoment& moment : input_.blame.moments) {
+      const DirectionBlame& direction = input_.blame.directions[moment.direction];
       const auto length = static_cast<double>(moment.span.length_ns());
       each_touched(moment.span, [&](std::size_t row, double common_ns) {
         for (std::size_t limit = 0; limit < kLimits; ++limit) {
@@ -87,7 +96,7 @@ class Guesses {
   }
 
   void add_waiting() {
-    for (const Late& late : scene_.phases.late) {
+    for (const Late& late : input_.phases.late) {
       each_touched(late.waited, [&](std::size_t row, double common_ns) {
         cell(row, Account::Straggler) += std::min(common_ns, late.lost_ns);
       });
@@ -96,24 +105,30 @@ class Guesses {
 
   // Communication in which nothing was seen to be held up, and what is left for computing.
   void add_rest(std::size_t row, const AccountOf& account_of) {
-    const Span step = scene_.steps.settled[row];
-    const auto communicated = static_cast<double>(covered_ns(scene_.phases.communicating, step));
+    const Span step = input_.steps.settled[row];
+    const auto communicated = static_cast<double>(covered_ns(input_.phases.communicating, step));
     cell(row, account_of.idle()) += std::max(0.0, communicated - held_[row]);
-    const double both_ms = scene_.phases.exposed_ms + scene_.phases.hidden_ms;
-    const double exposed = both_ms > 0 ? scene_.phases.exposed_ms / both_ms : 1;
+    const double both_ms = input_.phases.exposed_ms + input_.phases.hidden_ms;
+    const double exposed = both_ms > 0 ? input_.phases.exposed_ms / both_ms : 1;
     const auto length = static_cast<double>(step.length_ns());
     cell(row, Account::Compute) =
         std::max(length / 100, length - exposed * communicated - cell(row, Account::Straggler));
   }
 
-  const DiagnosisInput& scene_;
+  const DiagnosisInput& input_;
   math::GuessTable table_;
   std::vector<double> held_;
 };
 
 }  // namespace
 
-std::vector<StepAccounts> step_accounts(const DiagnosisInput& input, const Accounting& whole) {
+std::vector<StepAccounts> step_accounts(const RunData& run, const DiagnoseOptions& options,
+                                        const Inquiry& inquiry) {
+  if (!inquiry.diagnosis.accounting || !inquiry.blame) {
+    return {};
+  }
+  const DiagnosisInput input = input_of(run, options, inquiry);
+  const Accounting& whole = *inquiry.diagnosis.accounting;
   const std::vector<Span>& steps = input.steps.settled;
   std::vector<double> rows;
   for (const Span& step : steps) {

@@ -4,18 +4,195 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
 #include <sstream>
+#include <utility>
 
-#include "analysis/commands/compare_flags.h"
-#include "analysis/commands/compare_runs.h"
-#include "analysis/commands/judging.h"
-#include "analysis/commands/written_file.h"
+#include "analysis/commands/commands.h"
+#include "analysis/commands/run_files.h"
+#include "analysis/compare/keys.h"
+#include "analysis/compare/run_figures.h"
 #include "base/cli/context.h"
 #include "base/cli/text.h"
 #include "base/page/page.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxDepth = 8;  // of folders below an argument
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    entries.push_back(entry->path());
+  }
+  std::ranges::sort(entries, [](const fs::path& one, const fs::path& other) {
+    return natural_order(one.native(), other.native()) < 0;
+  });
+  return entries;
+}
+
+// Links are not followed: a folder may hold one to itself.
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(path, error));
+}
+
+void find_runs(const fs::path& folder, int depth, std::vector<std::string>& found) {
+  const std::vector<fs::path> entries = entries_of(folder);
+  const bool is_run = std::ranges::any_of(
+      entries, [](const fs::path& entry) { return entry.extension() == ".db"; });
+  if (is_run) {
+    found.push_back(folder.string());
+    return;
+  }
+  for (const fs::path& entry : entries) {
+    if (depth < kMaxDepth && is_folder(entry)) {
+      find_runs(entry, depth + 1, found);
+    }
+  }
+}
+
+std::string identity_of(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::canonical(path, error);
+  return error ? path : whole.string();
+}
+
+// The runs that the arguments stand for. A folder with records, or a record, is a run; another
+// folder stands for all runs below it, ordered by name, numbers by size. What is given twice counts
+// once. A place without runs is returned too, so that reading it gives the reason.
+std::vector<RunFolder> run_folders(const std::vector<std::string>& arguments) {
+  std::vector<RunFolder> runs;
+  std::set<std::string> known;
+  for (const std::string& argument : arguments) {
+    const std::string name = name_of_folder(argument);
+    std::vector<std::string> found;
+    find_runs(name, 0, found);
+    if (found.empty()) {
+      found.push_back(name);
+    }
+    for (std::string& path : found) {
+      if (known.insert(identity_of(path)).second) {
+        runs.push_back({.path = std::move(path), .folder = name});
+      }
+    }
+  }
+  return runs;
+}
+
+// The parts between commas that are not empty.
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    if (comma > from) {
+      parts.push_back(list.substr(from, comma - from));
+    }
+    from = comma + 1;
+  }
+  return parts;
+}
+
+// nullopt where `name` is empty. The Error names the option.
+Result<std::optional<Figure>> figure_named(const std::string& option, const std::string& name) {
+  const std::optional<Figure> figure = figure_of(name);
+  if (!figure && !name.empty()) {
+    return fail(ErrorKind::Usage, "", option + " " + name, "not a figure",
+                "'chokepoint compare --help' names them");
+  }
+  return figure;
+}
+
+// nullopt where `name` is empty. Refuses the scaling factor: a row has one, its runs have none.
+Result<std::optional<Figure>> metric_of(const std::string& name) {
+  const Result<std::optional<Figure>> figure = figure_named("--metric", name);
+  if (figure && *figure == Figure::ScalingFactor) {
+    return fail(ErrorKind::Usage, "", "--metric " + name,
+                "is a figure of rows, not of runs, so it cannot be tested", "take samples_per_s");
+  }
+  return figure;
+}
+
+Result<Condition> condition_of(const std::string& text) {
+  Condition condition;
+  for (const std::string& part : split(text)) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorKind::Usage, "", "--baseline " + text, "is neither a folder nor KEY=VALUE",
+                  "for one: --baseline setup=1x1");
+    }
+    condition[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return condition;
+}
+
+struct Baseline {
+  std::optional<Condition> condition = {};
+  bool is_folder = false;  // then folders make rows
+  std::string added = {};  // a folder that was not among the others
+};
+
+// From "KEY=VALUE,KEY=VALUE" or a folder, which may be one of those compared; empty: no baseline.
+Result<Baseline> read_baseline(const std::string& text, const std::vector<std::string>& folders) {
+  if (text.empty()) {
+    return Baseline{};
+  }
+  const std::string name = name_of_folder(text);
+  const bool is_given = std::ranges::any_of(
+      folders, [&](const std::string& folder) { return name_of_folder(folder) == name; });
+  std::error_code error;
+  if (is_given || fs::exists(name, error)) {
+    return Baseline{
+        .condition = Condition{{"folder", name}}, .is_folder = true, .added = is_given ? "" : text};
+  }
+  TRY(Condition condition, condition_of(text));
+  return Baseline{.condition = std::move(condition)};
+}
+
+enum class Form { Text, Markdown, Csv, Html, Json };
+
+using Name = std::pair<std::string_view, Form>;
+
+template <std::size_t N>
+std::optional<Form> named(const std::array<Name, N>& names, std::string_view name) {
+  for (const auto& [known, form] : names) {
+    if (known == name) {
+      return form;
+    }
+  }
+  return std::nullopt;
+}
+
+// By --format, else by the file's ending, else text. An Error where the ending is not known.
+Result<Form> form_of(const std::string& format, const std::string& file) {
+  constexpr std::array<Name, 4> kFormats{{{"text", Form::Text},
+                                          {"markdown", Form::Markdown},
+                                          {"csv", Form::Csv},
+                                          {"html", Form::Html}}};
+  constexpr std::array<Name, 6> kEndings{{{".txt", Form::Text},
+                                          {".md", Form::Markdown},
+                                          {".csv", Form::Csv},
+                                          {".html", Form::Html},
+                                          {".htm", Form::Html},
+                                          {".json", Form::Json}}};
+  if (!format.empty()) {
+    return named(kFormats, format).value_or(Form::Text);
+  }
+  if (file.empty()) {
+    return Form::Text;
+  }
+  const std::optional<Form> form = named(kEndings, fs::path(file).extension().string());
+  return form ? Result<Form>(*form)
+              : fail(ErrorKind::Usage, "", "-o " + file, "the format is not known from the name",
+                     "end it with .html, .md, .csv, .json or .txt, or give --format");
+}
 
 struct Runs {
   std::vector<ComparedRun> read = {};
@@ -49,51 +226,77 @@ bool has_regression(const Comparison& comparison) {
   });
 }
 
-}  // namespace
+class CompareCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<CompareOptions> options(std::vector<std::string>& folders) const;
+  Result<Shown> shown(cli::Context& context) const;
+  Result<std::string> written(const cli::Context& context, Form form, const Shown& shown) const;
+  Result<> put(cli::Context& context, Form form, const Shown& shown) const;
+
+  std::vector<std::string> folders_;
+  std::string by_;
+  std::string baseline_;
+  std::string metric_;
+  std::string show_;
+  std::string bars_;
+  std::string sort_;
+  bool is_reversed_ = false;
+  double least_percent_ = 1;
+  std::string samples_label_ = "samples_per_step";
+  std::string format_;
+  std::string file_;
+  bool exit_code_ = false;
+  DiagnoseOptions judging_;
+};
 
 cli::Summary CompareCommand::summary() const {
-  return {
-      .name = "compare",
-      .purpose = "many runs side by side: figures, scaling, and what differs beyond noise",
-      .description =
-          "Puts runs in rows: those whose labels agree are repetitions of each other, averaged "
-          "with their spread. Shows sample throughput, scaling factor, network throughput and "
-          "volume, step time and verdict of each, and marks where a row differs from its baseline "
-          "by more than the noise between repetitions, with the part of the step that grew. A DIR "
-          "is a run's folder, or a folder that holds runs' folders.\n\n"
-          "Figures: samples_per_s, scaling_factor, network_mbps, volume_bytes, step_ms, "
-          "median_step_ms, p99_step_ms, duration_s, epoch_s, lost_ms, gpu_memory_bytes.\n\n"
-          "The exit code is 0 whatever is found; with --exit-code it is 3 where a row is worse "
-          "than its baseline beyond noise.",
-      .examples = {
-          {"chokepoint compare runs", "all runs below runs, a row for each setup"},
-          {"chokepoint compare runs/before runs/after --exit-code",
-           "did a change make it slower? 3 is yes"},
-          {"chokepoint compare runs --baseline setup=1x1 -o table.md", "a table for a ticket"},
-          {"chokepoint compare runs --by method --metric duration_s --baseline method=LAN",
-           "how long jobs took"},
-          {"chokepoint compare runs --json", "the same for a script"}}};
+  return {.name = "compare",
+          .purpose = "many runs side by side: figures, scaling, and significant differences",
+          .description =
+              "Shows one row per setup. Runs with the same labels are repetitions and are "
+              "averaged, with their spread. Each row has sample throughput, scaling factor, "
+              "network throughput and volume, step time and verdict. Significant differences from "
+              "the baseline row are flagged, with the part of the step that grew. A DIR is a run's "
+              "folder, or a folder that contains runs' folders.\n\n"
+              "Figures: samples_per_s, scaling_factor, network_mbps, volume_bytes, step_ms, "
+              "median_step_ms, p99_step_ms, duration_s, epoch_s, lost_ms, gpu_memory_bytes.\n\n"
+              "The exit code is 0 for any result; with --exit-code it is 3 if a row is "
+              "significantly worse than its baseline.",
+          .examples = {
+              {"chokepoint compare runs", "all runs below runs, a row for each setup"},
+              {"chokepoint compare runs/before runs/after --exit-code",
+               "did a change make it slower? exit code 3: yes"},
+              {"chokepoint compare runs --baseline setup=1x1 -o table.md", "a table for a ticket"},
+              {"chokepoint compare runs --by method --metric duration_s --baseline method=LAN",
+               "how long jobs took"},
+              {"chokepoint compare runs --json", "the same for a script"}}};
 }
 
 void CompareCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folders_, "runs' folders, or folders that hold runs' folders");
   flags.group("What to compare")
-      .option("by", &by_, "KEY,…", "what makes a row: labels, setup, nodes, gpus, folder …")
-      .option("baseline", &baseline_, "KEY=VALUE|DIR", "what differences are taken against")
-      .option("metric", &metric_, "FIGURE",
-              "whose differences are tested: throughput where all runs tell it, else the step")
-      .option("least", &least_percent_, "PERCENT", "differences below this are never marked")
+      .option("by", &by_, "KEY,…", "keys that define a row: labels, setup, nodes, gpus, folder …")
+      .option("baseline", &baseline_, "KEY=VALUE|DIR", "the row that others are compared with")
+      .option(
+          "metric", &metric_, "FIGURE",
+          "figure to test for differences; default: throughput if all runs have it, else the step")
+      .option("least", &least_percent_, "PERCENT", "never flag differences below this")
       .option("samples-label", &samples_label_, "KEY",
-              "the label that says how many samples a step of the job has")
-      .toggle("exit-code", &exit_code_, "exit code 3 where a row is worse beyond noise")
+              "label with the number of samples per step of the job")
+      .toggle("exit-code", &exit_code_, "exit code 3 if a row is significantly worse")
       .group("What to show")
       .option("show", &show_, "COLUMN,…", "figures, runs, change, verdict")
-      .option("bars", &bars_, "FIGURE", "a bar for each row below the table of text")
+      .option("bars", &bars_, "FIGURE", "draw a bar for each row below the text table")
       .option("sort", &sort_, "KEY", "order rows by a key or a figure")
-      .toggle("reverse", &is_reversed_, "the other way round")
+      .toggle("reverse", &is_reversed_, "reverse the order")
       .choice("format", &format_, {"text", "markdown", "csv", "html"},
-              "how; otherwise the file's ending tells")
-      .option("output,o", &file_, "FILE", "where to; '-' is standard output");
+              "output format; default: from the file's extension")
+      .option("output,o", &file_, "FILE", "output file; '-' is standard output");
   define_judging(flags, judging_);
 }
 
@@ -102,20 +305,16 @@ Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders
                          .least_percent = least_percent_,
                          .sort = sort_,
                          .is_reversed = is_reversed_};
-  const Result<std::optional<Figure>> metric = metric_of(metric_);
-  const Result<Baseline> baseline = read_baseline(baseline_, folders);
-  if (!metric || !baseline) {
-    return fail(metric ? baseline.error() : metric.error());
-  }
-  options.metric = *metric;
-  options.baseline = baseline->condition;
+  TRY(options.metric, metric_of(metric_));
+  TRY(const Baseline baseline, read_baseline(baseline_, folders));
+  options.baseline = baseline.condition;
   if (!(least_percent_ >= 0)) {
-    return fail(ErrorKind::Usage, "", "--least", "is no percentage", "give 0 or more");
+    return fail(ErrorKind::Usage, "", "--least", "not a percentage", "give 0 or more");
   }
-  if (!baseline->added.empty()) {
-    folders.insert(folders.begin(), baseline->added);
+  if (!baseline.added.empty()) {
+    folders.insert(folders.begin(), baseline.added);
   }
-  options.by_folder = baseline->is_folder;
+  options.by_folder = baseline.is_folder;
   return options;
 }
 
@@ -128,8 +327,8 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   TRY(const CompareOptions options, this->options(folders));
   Runs runs = read_all(context, folders, samples_label_, judging_);
   if (runs.read.empty()) {
-    return fail(ErrorKind::NotFound, "", fmt::format("{}", cli::printable(folders.front())),
-                "no run could be read", "give folders that 'chokepoint run --out' made");
+    return fail(ErrorKind::NotFound, "", cli::printable(folders.front()), "no run could be read",
+                "give folders that 'chokepoint run --out' made");
   }
   TRY(Comparison comparison, compare(std::move(runs.read), options));
   comparison.left_out = std::move(runs.left_out);
@@ -183,9 +382,7 @@ Result<> CompareCommand::put(cli::Context& context, Form form, const Shown& show
     context.out << text;
     return {};
   }
-  if (const Result<> done = write_file(file_, text); !done) {
-    return done;
-  }
+  TRY(write_file(file_, text));
   if (context.json) {
     cli::print(context, document_of(context, shown));
   } else if (!context.quiet) {
@@ -202,5 +399,22 @@ Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
   return exit_code_ && has_regression(shown.comparison) ? cli::ExitCode::Found
                                                         : cli::ExitCode::Done;
 }
+
+}  // namespace
+
+Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
+                             const DiagnoseOptions& options) {
+  TRY(record::Run records, records_of(folder.path));
+  const RunSummary summary = summarize(records);
+  const RunData data = load_run(records);
+  const Diagnosis diagnosis = diagnose(data, options);
+  ComparedRun run =
+      figures_of({.summary = summary, .data = data, .diagnosis = diagnosis}, samples_label);
+  run.path = folder.path;
+  run.folder = folder.folder;
+  return run;
+}
+
+cli::CommandFactory compare_command() { return cli::command<CompareCommand>(); }
 
 }  // namespace chokepoint::analysis

@@ -1,43 +1,105 @@
 // chokepoint compare: many runs side by side, and what differs between them by more than noise.
+// compare.cc reads the flags and the runs; compare_words.cc, compare_page.cc and
+// compare_document.cc show the comparison: as a table of text or Markdown, as CSV, and as the
+// chokepoint.comparison/1 document. All on the caller's thread; all but read_run() is pure. Text
+// that came from records is made to fit in one line.
 #pragma once
 
+#include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "analysis/attribution/diagnose.h"
-#include "analysis/commands/compare_output.h"
-#include "analysis/commands/compare_views.h"
 #include "analysis/compare/compare.h"
-#include "base/cli/command.h"
+#include "analysis/compare/compared_run.h"
+#include "analysis/compare/comparison.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::analysis {
 
-class CompareCommand final : public cli::Command {
- public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  Result<CompareOptions> options(std::vector<std::string>& folders) const;
-  Result<Shown> shown(cli::Context& context) const;
-  Result<std::string> written(const cli::Context& context, Form form, const Shown& shown) const;
-  Result<> put(cli::Context& context, Form form, const Shown& shown) const;
-
-  std::vector<std::string> folders_;
-  std::string by_;
-  std::string baseline_;
-  std::string metric_;
-  std::string show_;
-  std::string bars_;
-  std::string sort_;
-  bool is_reversed_ = false;
-  double least_percent_ = 1;
-  std::string samples_label_ = "samples_per_step";
-  std::string format_;
-  std::string file_;
-  bool exit_code_ = false;
-  DiagnoseOptions judging_;
+struct RunFolder {
+  std::string path = {};    // of the run itself
+  std::string folder = {};  // the argument that it came with
 };
+
+Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
+                             const DiagnoseOptions& options);
+
+// Columns behind the keys are figures and these.
+constexpr const char* kShowRuns = "runs";
+constexpr const char* kShowChange = "change";
+constexpr const char* kShowVerdict = "verdict";
+
+struct Shown {
+  Comparison comparison = {};
+  std::vector<std::string> columns = {};
+  bool are_keys_asked = false;      // with --by
+  bool are_columns_asked = false;   // with --show
+  std::optional<Figure> bars = {};  // drawn for each row below the table
+};
+
+// An Error where one is no column.
+Result<> check_columns(const std::vector<std::string>& columns);
+// The columns that are shown without --show.
+std::vector<std::string> usual_columns(const Comparison& comparison);
+
+cli::Json document_of(const cli::Context& context, const Shown& shown);
+void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& shown);
+// Only what Shown::bars asks for.
+void print_bars(std::ostream& out, const cli::Terminal& terminal, const Shown& shown);
+void print_markdown(std::ostream& out, const Shown& shown);
+void print_csv(std::ostream& out, const Comparison& comparison);
+
+// Whether any row has it.
+bool is_known(const Comparison& comparison, Figure figure);
+
+// How the values of a figure are written: one unit for all rows.
+struct Scale {
+  double factor = 1;
+  std::string unit = {};  // "ktokens/s"; empty: none
+  int decimals = 2;
+};
+
+Scale scale_of(const Comparison& comparison, Figure figure);
+std::string written(double value, const Scale& scale);              // "55.01"
+std::string written(const Estimate& estimate, const Scale& scale);  // "55.01 ± 0.20"
+
+// "step 304.21 ms instead of 37.18 ms (1x2 Data), +718.2 % …: 210 ms more link full, 79 % of it"
+std::string sentence_of(const Comparison& comparison, const Group& group);
+
+// "+15.9 % worse", "+0.4 % noise"
+std::string short_change(const Difference& difference);
+
+// "GPUs per node"
+std::string title_of_key(const std::string& key);
+
+// Lines below the table: differences beyond noise, the worse ones first, and the number of others.
+std::vector<std::string> differences_of(const Shown& shown);
+
+// Remarks on runs, and why a usual column is missing.
+std::vector<std::string> remarks_of(const Shown& shown);
+
+// The table that text and Markdown share.
+struct TableColumn {
+  std::string title = {};        // "sample throughput (ktokens/s)"
+  std::string short_title = {};  // "ktokens/s"
+  bool is_number = false;
+};
+
+struct TableOfRows {
+  std::vector<TableColumn> columns = {};
+  std::vector<std::vector<std::string>> rows = {};  // not escaped
+};
+
+// "setup 2x1, parallelism DP": keys without a column, since all rows have the same.
+std::string common_keys(const Shown& shown);
+
+// Which means show the spread between repetitions.
+enum class Spread { OfAll, OfMetric };
+
+TableOfRows table_of(const Shown& shown, Spread spread = Spread::OfAll);
 
 }  // namespace chokepoint::analysis

@@ -1,10 +1,14 @@
-#include "analysis/attribution/sentences.h"
-#include "analysis/commands/accounts_document.h"
-#include "analysis/commands/compare_views.h"
-#include "analysis/commands/compare_words.h"
+// The chokepoint.comparison/1 document, and the rows of a comparison as CSV.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "analysis/attribution/causes.h"
+#include "analysis/commands/compare.h"
+#include "analysis/commands/diagnose.h"
 #include "analysis/compare/noise.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/json_values.h"
+#include "base/cli/table.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -49,12 +53,12 @@ Json json_of_figures() {
   return list;
 }
 
-Json low_json(const std::optional<math::Interval>& interval) {
-  return interval ? Json(interval->low) : Json();
+std::optional<double> low_of(const std::optional<math::Interval>& interval) {
+  return interval ? std::optional(interval->low) : std::nullopt;
 }
 
-Json high_json(const std::optional<math::Interval>& interval) {
-  return interval ? Json(interval->high) : Json();
+std::optional<double> high_of(const std::optional<math::Interval>& interval) {
+  return interval ? std::optional(interval->high) : std::nullopt;
 }
 
 Json json_of(const std::optional<Estimate>& estimate) {
@@ -63,16 +67,16 @@ Json json_of(const std::optional<Estimate>& estimate) {
   }
   return {{"mean", estimate->mean},
           {"sd", value_or_null(estimate->sd)},
-          {"low", low_json(estimate->interval)},
-          {"high", high_json(estimate->interval)},
+          {"low", value_or_null(low_of(estimate->interval))},
+          {"high", value_or_null(high_of(estimate->interval))},
           {"min", estimate->min},
           {"max", estimate->max},
           {"count", estimate->count}};
 }
 
-Json json_of(const std::vector<Cause>& causes) {
+Json json_of(const std::vector<AccountChange>& causes) {
   Json list = Json::array();
-  for (const Cause& cause : causes) {
+  for (const AccountChange& cause : causes) {
     list.push_back({{"account", name_of(cause.account)},
                     {"words", words_of(cause.account)},
                     {"ms_per_step", cause.ms_per_step},
@@ -90,8 +94,8 @@ Json json_of_difference(const Comparison& comparison, const Group& group) {
           {"before", value_or_null(difference.before)},
           {"after", value_or_null(difference.after)},
           {"change_percent", value_or_null(difference.change_percent)},
-          {"low_percent", low_json(difference.percent)},
-          {"high_percent", high_json(difference.percent)},
+          {"low_percent", value_or_null(low_of(difference.percent))},
+          {"high_percent", value_or_null(high_of(difference.percent))},
           {"test", difference.test ? Json(name_of(*difference.test)) : Json()},
           {"p", value_or_null(difference.p)},
           {"p_corrected", value_or_null(difference.p_corrected)},
@@ -140,9 +144,9 @@ Json figures_of(const ComparedRun& run) {
   Json figures = Json::object();
   for (std::size_t at = 0; at < kFigures; ++at) {
     if (figure_at(at) != Figure::ScalingFactor) {
-      const std::optional<Told>& told = run.figures[at];
+      const std::optional<SourcedValue>& figure = run.figures[at];
       figures[traits_of(figure_at(at)).key] =
-          told ? Json{{"value", told->value}, {"from", told->from}} : Json();
+          figure ? Json{{"value", figure->value}, {"from", figure->from}} : Json();
     }
   }
   return figures;
@@ -170,12 +174,74 @@ Json json_of(const ComparedRun& run, std::size_t group) {
           {"accounting_ms_per_step", accounts_document(run.accounting)},
           {"verdict",
            {{"class", name_of(run.verdict.verdict)},
-            {"cause", text_or_null(run.verdict.cause)},
+            {"cause", text_or_null(name_of(run.verdict.cause))},
             {"sentence", run.sentence},
             {"lost_ms_per_step", is_accounted ? Json(run.verdict.lost_ms_per_step) : Json()},
             {"share_percent", is_accounted ? Json(run.verdict.share_percent) : Json()},
             {"confidence", run.verdict.confidence}}},
           {"remarks", run.remarks}};
+}
+
+// One line of CSV; texts are quoted, numbers are not.
+class CsvLine {
+ public:
+  void text(const std::string& text) { put(cli::csv_text(text)); }
+  void number(std::optional<double> value) { put(value ? fmt::format("{:.10g}", *value) : ""); }
+  void count(std::size_t value) { put(fmt::format("{}", value)); }
+  void print(std::ostream& out) const { out << line_ << "\r\n"; }
+
+ private:
+  void put(const std::string& field) {
+    line_ += (is_first_ ? "" : ",") + field;
+    is_first_ = false;
+  }
+  std::string line_;
+  bool is_first_ = true;
+};
+
+void print_csv_head(std::ostream& out, const Comparison& comparison) {
+  CsvLine line;
+  for (const std::string& key : comparison.keys) {
+    line.text(key);
+  }
+  line.text("runs");
+  line.text("gpus");
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    const std::string key = traits_of(figure_at(at)).key;
+    for (const char* part : {"", "_sd", "_low", "_high", "_min", "_max"}) {
+      line.text(key + part);
+    }
+  }
+  for (const char* title :
+       {"verdict", "baseline", "change_percent", "change_low_percent", "change_high_percent",
+        "test", "p", "p_corrected", "beyond_noise", "cause"}) {
+    line.text(title);
+  }
+  line.print(out);
+}
+
+void add(CsvLine& line, const std::optional<Estimate>& estimate) {
+  const auto part = [&](double Estimate::* member) {
+    return estimate ? std::optional((*estimate).*member) : std::nullopt;
+  };
+  line.number(part(&Estimate::mean));
+  line.number(estimate ? estimate->sd : std::nullopt);
+  line.number(estimate ? low_of(estimate->interval) : std::nullopt);
+  line.number(estimate ? high_of(estimate->interval) : std::nullopt);
+  line.number(part(&Estimate::min));
+  line.number(part(&Estimate::max));
+}
+
+void add(CsvLine& line, const Comparison& comparison, const Difference& difference) {
+  line.text(comparison.groups[difference.baseline].name);
+  line.number(difference.change_percent);
+  line.number(low_of(difference.percent));
+  line.number(high_of(difference.percent));
+  line.text(difference.test ? name_of(*difference.test) : "");
+  line.number(difference.p);
+  line.number(difference.p_corrected);
+  line.text(difference.is_beyond_noise ? "yes" : "no");
+  line.text(difference.causes.empty() ? "" : name_of(difference.causes.front().account));
 }
 
 }  // namespace
@@ -209,6 +275,31 @@ cli::Json document_of(const cli::Context& context, const Shown& shown) {
   }
   document["remarks"] = remarks_of(shown);
   return document;
+}
+
+void print_csv(std::ostream& out, const Comparison& comparison) {
+  print_csv_head(out, comparison);
+  for (const Group& group : comparison.groups) {
+    CsvLine line;
+    for (const std::optional<std::string>& value : group.values) {
+      line.text(value.value_or(""));
+    }
+    line.count(group.runs.size());
+    line.number(group.gpus ? std::optional(static_cast<double>(*group.gpus)) : std::nullopt);
+    for (const std::optional<Estimate>& estimate : group.figures) {
+      add(line, estimate);
+    }
+    line.text(name_of(group.verdict));
+    if (group.difference) {
+      add(line, comparison, *group.difference);
+    } else {
+      constexpr int kFieldsOfDifference = 9;
+      for (int field = 0; field < kFieldsOfDifference; ++field) {
+        line.text("");
+      }
+    }
+    line.print(out);
+  }
 }
 
 }  // namespace chokepoint::analysis

@@ -1,12 +1,12 @@
-#include "analysis/commands/compare_words.h"
-
+// A comparison in words: numbers with the units of their column, differences as sentences.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "analysis/attribution/sentences.h"
+#include "analysis/attribution/causes.h"
+#include "analysis/commands/compare.h"
 #include "base/cli/text.h"
 #include "base/math/statistics.h"
 
@@ -18,7 +18,7 @@ struct Step {
   const char* prefix;
 };
 
-// The largest unit in which most rows are 1 or more.
+// The largest unit in which the middle row is 1 or more.
 template <std::size_t N>
 Step step_for(const std::array<Step, N>& steps, double middle) {
   Step best = steps.front();
@@ -68,9 +68,9 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
   return {};
 }
 
-std::string cause_text(const Cause& cause, bool is_more) {
+std::string cause_text(const AccountChange& cause, bool is_more) {
   const double ms = std::abs(cause.ms_per_step);
-  constexpr double kAllPercent = 100.5;  // where another account went the other way
+  constexpr double kAllPercent = 100.5;  // more than all where another account moved the other way
   const std::string share = cause.share_percent > kAllPercent
                                 ? "all of it and more"
                                 : fmt::format("{:.0f} % of it", cause.share_percent);
@@ -81,10 +81,10 @@ std::string cause_text(const Cause& cause, bool is_more) {
                      is_more ? "more" : "less", words_of(cause.account), share);
 }
 
-std::string causes_text(const std::vector<Cause>& causes) {
-  constexpr std::size_t kMost = 2;
+std::string causes_text(const std::vector<AccountChange>& causes) {
+  constexpr std::size_t kMaxCauses = 2;
   std::string text;
-  for (std::size_t at = 0; at < std::min(kMost, causes.size()); ++at) {
+  for (std::size_t at = 0; at < std::min(kMaxCauses, causes.size()); ++at) {
     text += (text.empty() ? "" : ", ") + cause_text(causes[at], causes[at].ms_per_step > 0);
   }
   return text;
@@ -104,6 +104,12 @@ const char* words_of(NoiseTest test) {
   return "";
 }
 
+// "+15.9 %"
+std::string change_text(double percent) {
+  return std::abs(percent) < 1000 ? fmt::format("{:+.1f} %", percent)
+                                  : fmt::format("{:+.0f} %", percent);
+}
+
 std::string p_text(double p) { return p < 0.001 ? "< 0.001" : fmt::format("{:.2g}", p); }
 
 std::string ground_text(const Difference& difference) {
@@ -118,7 +124,7 @@ std::string ground_text(const Difference& difference) {
   return text;
 }
 
-// "+15.9 %" and what that is worth.
+// Follows "+15.9 %".
 const char* judgement_of(const Difference& difference) {
   if (!difference.test) return "";
   if (!difference.is_beyond_noise) return " noise";
@@ -126,7 +132,23 @@ const char* judgement_of(const Difference& difference) {
   return *difference.is_worse ? " worse" : " better";
 }
 
+bool shows(const Shown& shown, const std::string& column) {
+  return std::ranges::find(shown.columns, column) != shown.columns.end();
+}
+
+// Whether a test compares single runs by their steps alone.
+bool is_by_steps(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.groups, [&](const Group& group) {
+    return group.difference && group.difference->test == NoiseTest::BlocksOfSteps;
+  });
+}
+
 }  // namespace
+
+bool is_known(const Comparison& comparison, Figure figure) {
+  return std::ranges::any_of(comparison.groups,
+                             [&](const Group& group) { return group[figure].has_value(); });
+}
 
 Scale scale_of(const Comparison& comparison, Figure figure) {
   const std::vector<double> means = means_of(comparison, figure);
@@ -160,11 +182,6 @@ std::string title_of_key(const std::string& key) {
   return title.starts_with("gpus") ? "GPUs" + title.substr(4) : title;
 }
 
-std::string change_text(double percent) {
-  return std::abs(percent) < 1000 ? fmt::format("{:+.1f} %", percent)
-                                  : fmt::format("{:+.0f} %", percent);
-}
-
 std::string short_change(const Difference& difference) {
   return difference.change_percent
              ? change_text(*difference.change_percent) + judgement_of(difference)
@@ -191,6 +208,55 @@ std::string sentence_of(const Comparison& comparison, const Group& group) {
     text += ": " + causes_text(difference.causes);
   }
   return text;
+}
+
+std::vector<std::string> differences_of(const Shown& shown) {
+  const Comparison& comparison = shown.comparison;
+  if (!shows(shown, kShowChange)) {
+    return {};
+  }
+  std::vector<std::string> worse;
+  std::vector<std::string> others;
+  std::size_t noise = 0;
+  for (const Group& group : comparison.groups) {
+    if (!group.difference) {
+      continue;
+    }
+    if (group.difference->is_beyond_noise) {
+      const bool is_worse = group.difference->is_worse.value_or(false);
+      (is_worse ? worse : others).push_back(sentence_of(comparison, group));
+    } else {
+      noise += group.difference->test ? 1 : 0;
+    }
+  }
+  worse.insert(worse.end(), others.begin(), others.end());
+  if (noise > 0) {
+    worse.push_back(fmt::format("{} {} no more than noise", noise,
+                                noise == 1 ? "row differs by" : "rows differ by"));
+  }
+  return worse;
+}
+
+std::vector<std::string> remarks_of(const Shown& shown) {
+  const Comparison& comparison = shown.comparison;
+  std::vector<std::string> remarks = comparison.remarks;
+  const bool is_wanted = shows(shown, traits_of(Figure::SamplesPerS).key) ||
+                         shows(shown, traits_of(Figure::ScalingFactor).key) ||
+                         !shown.are_columns_asked;
+  if (is_wanted && !is_known(comparison, Figure::SamplesPerS)) {
+    remarks.emplace_back(
+        "no sample throughput: use 'chokepoint run --samples-per-step N', or give --samples-label "
+        "the label with the samples per step");
+  } else if (is_wanted && !is_known(comparison, Figure::ScalingFactor)) {
+    remarks.emplace_back(
+        "no scaling factor: no run on one GPU is like these; --baseline names another row");
+  }
+  if (shows(shown, kShowChange) && is_by_steps(comparison)) {
+    remarks.emplace_back(
+        "rows of one run each are compared by their steps alone: variation between runs is not "
+        "known; measure it with 'chokepoint run --repeat 5'");
+  }
+  return remarks;
 }
 
 }  // namespace chokepoint::analysis

@@ -2,59 +2,157 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <poll.h>
 
-#include "analysis/commands/diagnose_follow.h"
-#include "analysis/commands/diagnose_look.h"
-#include "analysis/commands/diagnose_views.h"
-#include "analysis/commands/judging.h"
+#include <algorithm>
+#include <sstream>
+
+#include "analysis/commands/commands.h"
+#include "analysis/commands/run_files.h"
+#include "base/cli/text.h"
+#include "base/sys/signals.h"
 
 namespace chokepoint::analysis {
+namespace {
+
+struct Look {
+  Diagnosis diagnosis = {};
+  std::vector<Error> troubles = {};  // records that cannot be read, or only in part
+  std::int64_t newest_ns = 0;        // of all nodes; rises while a record is being written
+};
+
+// An Error where there is no record, or none that can be read.
+Result<Look> look_at(const std::string& folder, const DiagnoseOptions& options) {
+  TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options));
+  Look look{.diagnosis = std::move(diagnosed.inquiry.diagnosis),
+            .troubles = std::move(diagnosed.troubles)};
+  for (const NodeData& node : diagnosed.run.nodes) {
+    look.newest_ns = std::max(look.newest_ns, node.span.end_ns);
+  }
+  return look;
+}
+
+// How many rows of the terminal a text takes: longer lines take several.
+std::ptrdiff_t rows_of(const std::string& text, int width) {
+  std::ptrdiff_t rows = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    rows += std::max<std::ptrdiff_t>(
+        1, (static_cast<std::ptrdiff_t>(cli::width_of(line)) + width - 1) / width);
+  }
+  return rows;
+}
+
+// Shows one diagnosis after the other, on a terminal each in place of the one before.
+class Display {
+ public:
+  Display(cli::Context& context, bool all) : context_(context), all_(all) {}
+
+  void show(const Diagnosis& diagnosis) {
+    if (context_.json) {
+      context_.out << document_of(context_, diagnosis)
+                          .dump(-1, ' ', false, cli::Json::error_handler_t::replace)
+                   << '\n';
+    } else if (context_.out_terminal.interactive) {
+      redraw(diagnosis);
+    } else {
+      fmt::print(context_.out, "{} {}, {} steps\n", sys::rfc3339(context_.clock.wall_ns()),
+                 headline_of(diagnosis), diagnosis.steps.count);
+    }
+    context_.out.flush();
+  }
+
+ private:
+  std::string drawn(const Diagnosis& diagnosis, const cli::Terminal& terminal) const {
+    std::ostringstream page;
+    print_page(page, terminal, diagnosis);
+    if (all_) {
+      print_details(page, terminal, diagnosis);
+    }
+    return page.str();
+  }
+
+  void redraw(const Diagnosis& diagnosis) {
+    if (rows_ > 0) {
+      fmt::print(context_.out, "\033[{}A\033[J", rows_);
+    }
+    context_.out << drawn(diagnosis, context_.out_terminal);
+    // Color codes have no width.
+    cli::Terminal plain = context_.out_terminal;
+    plain.color = false;
+    rows_ = rows_of(drawn(diagnosis, plain), plain.width);
+  }
+
+  cli::Context& context_;
+  bool all_;
+  std::ptrdiff_t rows_ = 0;
+};
+
+bool is_asked_to_end(const sys::Signals& signals, std::chrono::nanoseconds wait) {
+  pollfd waiting{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
+  const timespec time{.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+  return ppoll(&waiting, 1, &time, nullptr) > 0;
+}
+
+class DiagnoseCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<> check() const;
+  Result<cli::ExitCode> once(cli::Context& context) const;
+  cli::ExitCode code_of(const Diagnosis& diagnosis) const;
+
+  std::string folder_;
+  DiagnoseOptions options_;
+  bool all_ = false;
+  bool exit_code_ = false;
+  bool follow_ = false;
+  std::chrono::nanoseconds every_ = std::chrono::seconds(2);
+};
 
 cli::Summary DiagnoseCommand::summary() const {
   return {
       .name = "diagnose",
-      .purpose = "what held a run back, by how much, and what to change",
+      .purpose = "what slowed a run down, by how much, and what to change",
       .description =
           "Accounts for the time of each step of a run from the records of its nodes: computing, "
-          "waiting for a late rank, and communication that computing does not hide, split by what "
-          "limited it. Names the largest part that a change could take away, where it is, how many "
-          "milliseconds a step it costs, the measurements behind that, and what to do. Nothing in "
-          "the records is changed.\n\n"
-          "Where the data do not tell, the verdict is 'unknown', and what is missing is said. A "
-          "run on which a link has no hold is 'compute'.\n\n"
-          "The exit code is 0 whatever is found; with --exit-code it is 3 where a bottleneck was "
-          "named, that is for every verdict but 'compute' and 'unknown'.",
+          "waiting for a late rank, and communication not hidden by computing, split by what "
+          "limited it. Names the largest part that a change could remove: where it is, how many "
+          "milliseconds per step it costs, the evidence, and what to do. The records are not "
+          "changed.\n\n"
+          "If the data are not sufficient, the verdict is 'unknown', and the missing data are "
+          "listed. A run that no link, path or host slows down is 'compute'.\n\n"
+          "The exit code is 0 for any result; with --exit-code it is 3 if a bottleneck was found, "
+          "that is for every verdict but 'compute' and 'unknown'.",
       .examples = {
-          {"chokepoint diagnose runs/a", "five lines on the run in runs/a"},
+          {"chokepoint diagnose runs/a", "five lines about the run in runs/a"},
           {"chokepoint diagnose runs/a --all", "with all accounts, evidence and runners-up"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
-          {"chokepoint diagnose runs/a --follow", "on a run that goes on, every two seconds"},
-          {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? 3 is yes"}}};
+          {"chokepoint diagnose runs/a --follow", "a run in progress, every two seconds"},
+          {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
 }
 
 void DiagnoseCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folder_, "the run's folder, or one node's .db file");
   flags.group("What to show")
-      .toggle("all,a", &all_, "all accounts, evidence, runners-up, ranks, and what is missing")
-      .toggle("exit-code", &exit_code_, "exit code 3 where a bottleneck was named")
-      .group("A run that goes on")
-      .toggle("follow,f", &follow_, "look again and again, until the run ends or Ctrl-C")
-      .option("every", &every_, "TIME", "how long to wait between two looks");
+      .toggle("all,a", &all_, "all accounts, evidence, runners-up, ranks, and missing data")
+      .toggle("exit-code", &exit_code_, "exit code 3 if a bottleneck was found")
+      .group("A run in progress")
+      .toggle("follow,f", &follow_, "repeat until the run ends or Ctrl-C")
+      .option("every", &every_, "TIME", "time between two diagnoses");
   define_judging(flags, options_);
 }
 
 Result<> DiagnoseCommand::check() const {
-  constexpr auto kLeastEvery = std::chrono::milliseconds(100);
-  if (every_ < kLeastEvery) {
+  constexpr auto kMinEvery = std::chrono::milliseconds(100);
+  if (every_ < kMinEvery) {
     return fail(ErrorKind::Usage, "", "--every", "is too short", "give at least 100ms");
   }
   return check_judging(options_);
-}
-
-cli::ExitCode exit_code_of(const Verdict& verdict) {
-  const bool is_named =
-      verdict.verdict != VerdictClass::Compute && verdict.verdict != VerdictClass::Unknown;
-  return is_named ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
 
 cli::ExitCode DiagnoseCommand::code_of(const Diagnosis& diagnosis) const {
@@ -82,12 +180,48 @@ Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   if (!follow_) {
     return once(context);
   }
-  const Result<Followed> followed =
-      follow(folder_, options_, {.every = every_, .all = all_}, context);
-  if (!followed) {
-    return std::unexpected(followed.error());
-  }
-  return followed->is_interrupted ? cli::ExitCode::Interrupted : code_of(followed->last);
+  TRY(const Followed followed, follow(folder_, options_, {.every = every_, .all = all_}, context));
+  return followed.is_interrupted ? cli::ExitCode::Interrupted : code_of(followed.last);
 }
+
+}  // namespace
+
+cli::ExitCode exit_code_of(const Verdict& verdict) {
+  const bool is_named =
+      verdict.verdict != VerdictClass::Compute && verdict.verdict != VerdictClass::Unknown;
+  return is_named ? cli::ExitCode::Found : cli::ExitCode::Done;
+}
+
+Result<Followed> follow(const std::string& folder, const DiagnoseOptions& options,
+                        const FollowOptions& how, cli::Context& context) {
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+  Result<Look> look = look_at(folder, options);
+  if (!look) {
+    return std::unexpected(look.error());
+  }
+  Display display(context, how.all);
+  Followed followed;
+  std::int64_t newest_ns = 0;
+  std::int64_t changed_ns = context.clock.monotonic_ns();
+  for (;;) {
+    const std::int64_t now_ns = context.clock.monotonic_ns();
+    if (look) {
+      followed.last = std::move(look->diagnosis);
+      display.show(followed.last);
+      changed_ns = look->newest_ns > newest_ns ? now_ns : changed_ns;
+      newest_ns = look->newest_ns;
+    }
+    if (followed.last.is_complete || now_ns - changed_ns > how.patience.count()) {
+      return followed;
+    }
+    if (is_asked_to_end(signals, how.every)) {
+      followed.is_interrupted = true;
+      return followed;
+    }
+    look = look_at(folder, options);
+  }
+}
+
+cli::CommandFactory diagnose_command() { return cli::command<DiagnoseCommand>(); }
 
 }  // namespace chokepoint::analysis

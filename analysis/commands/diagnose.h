@@ -1,34 +1,78 @@
 // chokepoint diagnose: where a run's time goes, what holds it back, and what to change.
+// diagnose.cc reads the run, once or again and again; diagnose_page.cc and diagnose_document.cc
+// show the diagnosis; `compare` and `report` use their parts. All on the caller's thread; only
+// follow() reads files and waits.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/diagnosis.h"
 #include "base/cli/command.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 
-// With --exit-code: is somebody named?
+// With --exit-code: Found where the verdict names a bottleneck.
 cli::ExitCode exit_code_of(const Verdict& verdict);
 
-class DiagnoseCommand final : public cli::Command {
- public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  Result<> check() const;
-  Result<cli::ExitCode> once(cli::Context& context) const;
-  cli::ExitCode code_of(const Diagnosis& diagnosis) const;
-
-  std::string folder_;
-  DiagnoseOptions options_;
-  bool all_ = false;
-  bool exit_code_ = false;
-  bool follow_ = false;
-  std::chrono::nanoseconds every_ = std::chrono::seconds(2);
+struct FollowOptions {
+  std::chrono::nanoseconds every = std::chrono::seconds(2);
+  // A run to whose records nothing is added for this long has ended, whatever they say.
+  std::chrono::nanoseconds patience = std::chrono::minutes(1);
+  bool all = false;
 };
+
+struct Followed {
+  Diagnosis last = {};
+  bool is_interrupted = false;
+};
+
+// Diagnoses a run that goes on every `every`: redraws the page on a terminal, else prints a line
+// each time, or a line of JSON with --json. Ends when every record is complete, or by SIGINT or
+// SIGTERM. An Error where the first diagnosis fails; where a later one does, the one before stays.
+Result<Followed> follow(const std::string& folder, const DiagnoseOptions& options,
+                        const FollowOptions& how, cli::Context& context);
+
+// The chokepoint.diagnosis/1 document.
+cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis);
+// Its ms a step by account; null where time was not accounted for.
+cli::Json accounts_document(const std::optional<Accounting>& accounting);
+
+// Five lines: verdict, accounting, evidence, advice, confidence.
+void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis);
+
+// What stands behind the five lines: the accounts as bars, all evidence, runners-up, ranks.
+void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis);
+
+// "lan-bandwidth: the link from a to b is full; 143 of 205 ms a step (70 %)"
+std::string headline_of(const Diagnosis& diagnosis);
+
+// A share of 1 as a bar of blocks; 1 has `letters`.
+std::string share_bar(double share, double letters);
+
+std::string number_text(double value);  // three digits or all before the point: 0.0521, 197
+std::string time_text(double ms);       // "0.52 ms", "143 ms", "12.3 s"
+std::string quantity_text(double value, const std::string& unit);  // "197 Mb/s", "12 %"
+
+// Parts of a whole, so that they add up: all with as many decimals as suit the whole.
+std::string part_text(double ms, double whole_ms);  // "143.0"
+std::string whole_text(double whole_ms);            // "205.5 ms"
+
+// "throughput from a to b 197 Mb/s"; without a source.
+std::string evidence_text(const Evidence& evidence);
+// Several, each with its source but where the next has the same: "x 1 ms, y 2 ms (packets of a)".
+std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most);
+
+// "a faster link: chokepoint predict --from runs/a --link 1G"
+std::string advice_text(const Advice& advice);
+// The same in lines of at most `width` letters behind an indent; a command that does not fit behind
+// the words stands whole on a line of its own.
+std::string with_command(const std::string& text, const std::string& command, int width,
+                         int indent);
 
 }  // namespace chokepoint::analysis

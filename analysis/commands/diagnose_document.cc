@@ -1,7 +1,6 @@
-#include "analysis/attribution/sentences.h"
-#include "analysis/commands/accounts_document.h"
-#include "analysis/commands/diagnose_views.h"
-#include "analysis/commands/diagnose_words.h"
+// The chokepoint.diagnosis/1 document.
+#include "analysis/attribution/causes.h"
+#include "analysis/commands/diagnose.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/json_values.h"
 
@@ -53,7 +52,7 @@ Json json_of(const Verdict& verdict, const std::string& sentence, bool is_accoun
     advice.push_back(advice_text(each));
   }
   return {{"class", name_of(verdict.verdict)},
-          {"cause", text_or_null(verdict.cause)},
+          {"cause", text_or_null(name_of(verdict.cause))},
           {"sentence", sentence},
           {"where", json_of(verdict.where)},
           {"lost_ms_per_step", is_accounted ? Json(verdict.lost_ms_per_step) : Json()},
@@ -77,6 +76,17 @@ Json json_of(const std::vector<RankFigures>& ranks) {
 }
 
 }  // namespace
+
+Json accounts_document(const std::optional<Accounting>& accounting) {
+  if (!accounting) {
+    return {};
+  }
+  Json accounts = Json::object();
+  for (std::size_t index = 0; index < kAccounts; ++index) {
+    accounts[name_of(static_cast<Account>(index))] = accounting->ms[index];
+  }
+  return accounts;
+}
 
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis) {
   const bool is_accounted = diagnosis.accounting.has_value();

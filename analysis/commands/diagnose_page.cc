@@ -1,22 +1,24 @@
+// A diagnosis for people: five lines, all of it, and its numbers in words.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
-#include "analysis/attribution/sentences.h"
-#include "analysis/commands/diagnose_views.h"
-#include "analysis/commands/diagnose_words.h"
+#include "analysis/attribution/causes.h"
+#include "analysis/commands/diagnose.h"
 #include "analysis/load/run_summary.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/units.h"
 #include "base/record/schema.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr int kLabelIndent = 7;  // of what stands behind a line's label
+constexpr int kLabelIndent = 13;  // of the text behind a line's label
 constexpr std::size_t kEvidenceShown = 2;
 
 cli::Tint tint_of(VerdictClass verdict) {
@@ -30,17 +32,16 @@ cli::Tint tint_of(VerdictClass verdict) {
   }
 }
 
-// Behind a label, wrapped below itself where the terminal is narrow. The command is never broken:
-// it is there to be copied.
+// Wraps the text behind its label. A command is never broken, so that it can be copied.
 void print_line(std::ostream& out, const cli::Terminal& terminal, const char* label,
                 const std::string& text, const std::string& command = {}) {
   const std::string block =
       with_command(cli::printable(text), cli::printable(command), terminal.width, kLabelIndent);
-  fmt::print(out, "  {}{}", cli::tinted(fmt::format("{:<5}", label), cli::Tint::Faint, terminal),
+  fmt::print(out, "  {}{}", cli::tinted(fmt::format("{:<11}", label), cli::Tint::Faint, terminal),
              block.substr(std::min<std::size_t>(kLabelIndent, block.size())));
 }
 
-// What the verdict costs; of a step that computing fills, what all else takes together.
+// What the verdict costs; with the verdict "compute", what everything else takes together.
 std::string loss_text(const Diagnosis& diagnosis) {
   if (!diagnosis.accounting) {
     return "";
@@ -48,7 +49,7 @@ std::string loss_text(const Diagnosis& diagnosis) {
   const double step_ms = diagnosis.accounting->sum();
   if (diagnosis.verdict.verdict == VerdictClass::Compute) {
     const double else_ms = step_ms - (*diagnosis.accounting)[Account::Compute];
-    return fmt::format("; all else takes {} of a step's {} ({:.0f} %)", time_text(else_ms),
+    return fmt::format("; everything else takes {} of a step's {} ({:.0f} %)", time_text(else_ms),
                        time_text(step_ms), step_ms > 0 ? 100 * else_ms / step_ms : 0);
   }
   if (diagnosis.verdict.lost_ms_per_step <= 0) {
@@ -64,15 +65,15 @@ std::string steps_text(const StepTimes& steps) {
                       : "no steps were found";
 }
 
-// "205.0 ms = 143.0 link full + 60.0 computing + 2.0 for the rest": what is too small is summed up.
+// "205.0 ms = 143.0 link full + 60.0 computing + 2.0 rest"
 std::string accounting_text(const Accounting& accounting) {
-  constexpr double kSmall = 0.01;
-  constexpr double kShown = 0.001;
+  constexpr double kMinShare = 0.01;       // of the step: smaller accounts are summed up
+  constexpr double kMinRestShare = 0.001;  // a smaller sum is left out
   const double sum = accounting.sum();
   double rest = 0;
   std::vector<Account> shown;
   for (std::size_t index = 0; index < kAccounts; ++index) {
-    if (accounting.ms[index] >= kSmall * sum && accounting.ms[index] > 0) {
+    if (accounting.ms[index] >= kMinShare * sum && accounting.ms[index] > 0) {
       shown.push_back(static_cast<Account>(index));
     } else {
       rest += accounting.ms[index];
@@ -87,7 +88,7 @@ std::string accounting_text(const Accounting& accounting) {
   }
   return fmt::format(
       "{} = {}{}", whole_text(sum), text,
-      rest >= kShown * sum ? fmt::format(" + {} for the rest", part_text(rest, sum)) : "");
+      rest >= kMinRestShare * sum ? fmt::format(" + {} rest", part_text(rest, sum)) : "");
 }
 
 std::string step_text(const Diagnosis& diagnosis) {
@@ -101,13 +102,13 @@ std::string step_text(const Diagnosis& diagnosis) {
              : steps_text(diagnosis.steps);
 }
 
-// Where there is no evidence, why there is none.
+// The evidence, or why there is none.
 std::string why_text(const Diagnosis& diagnosis) {
   const Verdict& verdict = diagnosis.verdict;
   if (!verdict.evidence.empty()) {
     return evidence_text(verdict.evidence, kEvidenceShown);
   }
-  return diagnosis.missing.empty() ? "nothing in the records tells"
+  return diagnosis.missing.empty() ? "no evidence in the records"
                                    : fmt::format("{}", fmt::join(diagnosis.missing, "; "));
 }
 
@@ -116,24 +117,129 @@ Advice advice_of(const Diagnosis& diagnosis) {
     return diagnosis.verdict.advice.front();
   }
   if (diagnosis.verdict.verdict == VerdictClass::Compute) {
-    return {.what = "nothing: no change to the network would make it faster"};
+    return {.what = "nothing: no change to the network would make the job faster"};
   }
-  return {.what = diagnosis.missing.empty()
-                      ? "profile a step of the job: what takes the time leaves no trace here"
-                      : "watch a run with what is missing: every node, its packets, its steps"};
+  return {.what =
+              diagnosis.missing.empty()
+                  ? "profile a step of the job: the cause leaves no trace in these records"
+                  : "watch a run that records what is missing: every node, its packets, its steps"};
 }
 
-std::string sureness_text(const Diagnosis& diagnosis) {
+std::string confidence_text(const Diagnosis& diagnosis) {
   std::string text = fmt::format("{:.0f} %", diagnosis.verdict.confidence * 100);
   if (!diagnosis.missing.empty() && !diagnosis.verdict.evidence.empty()) {
     const std::size_t more = diagnosis.missing.size() - 1;
     text +=
         "; " + diagnosis.missing.front() + (more > 0 ? fmt::format(" (and {} more)", more) : "");
   }
-  return text + "; all of it";
+  return text + "; all details";
+}
+
+constexpr double kShownInSecondsMs = 1e4;  // from here on times are written in seconds
+constexpr double kMsPerSecond = 1e3;
+constexpr double kBitsPerMegabit = 1e6;
+
+using cli::Align;
+
+constexpr int kListIndent = 2;
+constexpr double kAccountBarLetters = 30;
+
+void print_accounts(std::ostream& out, const cli::Terminal& terminal,
+                    const Accounting& accounting) {
+  const double sum = accounting.sum();
+  cli::Table table({{"a step of " + whole_text(sum)},
+                    {whole_text(sum).ends_with("ms") ? "ms" : "s", Align::Right},
+                    {"share", Align::Right},
+                    {""}});
+  for (std::size_t index = 0; index < kAccounts; ++index) {
+    const double ms = accounting.ms[index];
+    const double share = sum > 0 ? ms / sum : 0;
+    const cli::Tint tint = ms > 0 ? cli::Tint::None : cli::Tint::Faint;
+    table.add({{words_of(static_cast<Account>(index)), tint},
+               {part_text(ms, sum), tint},
+               {fmt::format("{:.1f} %", 100 * share), tint},
+               share_bar(share, kAccountBarLetters)});
+  }
+  fmt::print(out, "\n");
+  table.print(out, terminal);
+}
+
+void print_evidence(std::ostream& out, const cli::Terminal& terminal, const Verdict& verdict) {
+  if (verdict.evidence.empty()) {
+    return;
+  }
+  cli::Table table({{"evidence"}, {"value", Align::Right}, {"from"}});
+  for (const Evidence& each : verdict.evidence) {
+    table.add({each.what, each.value ? quantity_text(*each.value, each.unit) : "", each.from});
+  }
+  fmt::print(out, "\n");
+  table.print(out, terminal);
+}
+
+void print_others(std::ostream& out, const cli::Terminal& terminal,
+                  const std::vector<Verdict>& others) {
+  if (others.empty()) {
+    return;
+  }
+  cli::Table table({{"runner-up"}, {"a step", Align::Right}, {"share", Align::Right}, {"what"}});
+  for (const Verdict& each : others) {
+    const std::string why = evidence_text(each.evidence, 1);
+    table.add({name_of(each.verdict), time_text(each.lost_ms_per_step),
+               fmt::format("{:.1f} %", each.share_percent),
+               sentence_of(each) + (why.empty() ? "" : "; " + why)});
+  }
+  fmt::print(out, "\n");
+  table.print(out, terminal);
+}
+
+void print_ranks(std::ostream& out, const cli::Terminal& terminal,
+                 const std::vector<RankFigures>& ranks) {
+  if (ranks.empty()) {
+    return;
+  }
+  cli::Table table({{"rank", Align::Right},
+                    {"node"},
+                    {"computing", Align::Right},
+                    {"waiting for others", Align::Right}});
+  for (const RankFigures& each : ranks) {
+    table.add({fmt::format("{}", each.rank), each.node, time_text(each.computing_ms),
+               time_text(each.waiting_ms)});
+  }
+  fmt::print(out, "\n");
+  table.print(out, terminal);
+}
+
+void print_list(std::ostream& out, const cli::Terminal& terminal, const char* title,
+                const std::vector<std::string>& lines) {
+  if (lines.empty()) {
+    return;
+  }
+  fmt::print(out, "\n{}\n", cli::tinted(title, cli::Tint::Bold, terminal));
+  for (const std::string& line : lines) {
+    fmt::print(out, "{}", cli::wrapped(cli::printable(line), terminal.width, kListIndent));
+  }
+}
+
+void print_advice(std::ostream& out, const cli::Terminal& terminal,
+                  const std::vector<Advice>& advice) {
+  if (advice.empty()) {
+    return;
+  }
+  fmt::print(out, "\n{}\n", cli::tinted("what to do", cli::Tint::Bold, terminal));
+  for (const Advice& each : advice) {
+    out << with_command(each.what, each.command, terminal.width, kListIndent);
+  }
 }
 
 }  // namespace
+
+std::string share_bar(double share, double letters) {
+  std::string bar;
+  for (int left = static_cast<int>(std::lround(share * letters)); left > 0; --left) {
+    bar += "█";
+  }
+  return bar;
+}
 
 std::string headline_of(const Diagnosis& diagnosis) {
   return fmt::format("{}: {}{}", name_of(diagnosis.verdict.verdict), sentence_of(diagnosis),
@@ -151,7 +257,104 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
   print_line(out, terminal, "do", advice.what, advice.command);
   const std::array more{std::string("chokepoint"), std::string("diagnose"), diagnosis.run,
                         std::string("--all")};
-  print_line(out, terminal, "sure", sureness_text(diagnosis), record::shell_line(more));
+  print_line(out, terminal, "confidence", confidence_text(diagnosis), record::shell_line(more));
+}
+
+std::string number_text(double value) {
+  constexpr double kWhole = 100;
+  constexpr double kTenths = 10;
+  constexpr double kHundredths = 0.1;
+  const double size = std::abs(value);
+  if (size >= kWhole || value == std::round(value)) {
+    return fmt::format("{:.0f}", value);
+  }
+  return size >= kTenths       ? fmt::format("{:.1f}", value)
+         : size >= kHundredths ? fmt::format("{:.2f}", value)
+                               : fmt::format("{:.2g}", value);
+}
+
+std::string part_text(double ms, double whole_ms) {
+  constexpr double kTenthsFrom = 10;
+  const bool is_long = whole_ms >= kShownInSecondsMs;
+  return fmt::format("{:.{}f}", is_long ? ms / kMsPerSecond : ms,
+                     is_long || whole_ms < kTenthsFrom ? 2 : 1);
+}
+
+std::string whole_text(double whole_ms) {
+  return part_text(whole_ms, whole_ms) + (whole_ms >= kShownInSecondsMs ? " s" : " ms");
+}
+
+std::string time_text(double ms) {
+  return std::abs(ms) < kShownInSecondsMs ? number_text(ms) + " ms"
+                                          : number_text(ms / kMsPerSecond) + " s";
+}
+
+std::string quantity_text(double value, const std::string& unit) {
+  if (unit == "ms") {
+    return time_text(value);
+  }
+  if (unit == "bytes") {
+    return math::format_bytes(value);
+  }
+  if (unit == "mbps" || unit == "Mb/s") {
+    return math::format_rate(value * kBitsPerMegabit);
+  }
+  if (unit == "percent") {
+    return number_text(value) + " %";
+  }
+  if (unit == "us") {
+    return number_text(value) + " µs";
+  }
+  return unit.empty() ? number_text(value) : number_text(value) + " " + unit;
+}
+
+std::string evidence_text(const Evidence& evidence) {
+  return evidence.value ? evidence.what + " " + quantity_text(*evidence.value, evidence.unit)
+                        : evidence.what;
+}
+
+std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most) {
+  std::string text;
+  const std::size_t count = std::min(most, evidence.size());
+  for (std::size_t index = 0; index < count; ++index) {
+    const Evidence& each = evidence[index];
+    text += (index == 0 ? "" : ", ") + evidence_text(each);
+    const bool is_last = index + 1 == count || evidence[index + 1].from != each.from;
+    text += is_last && !each.from.empty() ? " (" + each.from + ")" : "";
+  }
+  return text;
+}
+
+std::string advice_text(const Advice& advice) {
+  if (advice.command.empty() || advice.what.empty()) {
+    return advice.what + advice.command;
+  }
+  return advice.what + ": " + advice.command;
+}
+
+std::string with_command(const std::string& text, const std::string& command, int width,
+                         int indent) {
+  const std::string line = advice_text({.what = text, .command = command});
+  const auto room = static_cast<std::size_t>(std::max(width - indent, 0));
+  if (command.empty() || cli::width_of(line) <= room) {
+    return cli::wrapped(line, width, indent);
+  }
+  return (text.empty() ? "" : cli::wrapped(text + ":", width, indent)) +
+         std::string(static_cast<std::size_t>(indent), ' ') + command + "\n";
+}
+
+void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
+  if (diagnosis.accounting) {
+    print_accounts(out, terminal, *diagnosis.accounting);
+  }
+  print_evidence(out, terminal, diagnosis.verdict);
+  if (!diagnosis.verdict.disproof.empty()) {
+    print_list(out, terminal, "the verdict is wrong if", {diagnosis.verdict.disproof});
+  }
+  print_advice(out, terminal, diagnosis.verdict.advice);
+  print_others(out, terminal, diagnosis.others);
+  print_ranks(out, terminal, diagnosis.ranks);
+  print_list(out, terminal, "missing", diagnosis.missing);
 }
 
 }  // namespace chokepoint::analysis

@@ -1,19 +1,97 @@
-#include "analysis/commands/export.h"
+// chokepoint export: a run's records for the tools that people use already.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "analysis/commands/export_output.h"
-#include "analysis/commands/judging.h"
-#include "analysis/commands/run_folder.h"
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/attribution/diagnose.h"
+#include "analysis/commands/commands.h"
+#include "analysis/commands/run_files.h"
+#include "analysis/export/csv.h"
+#include "analysis/export/json.h"
+#include "analysis/export/perfetto/perfetto.h"
+#include "analysis/export/prometheus.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
+#include "base/math/units.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-using std::chrono::nanoseconds;
+struct Exported {
+  std::vector<WrittenFile> files = {};       // none on standard output
+  std::optional<std::uint64_t> events = {};  // of a trace
+  std::uint64_t left_out = 0;                // see TraceFigures
+};
+
+// A browser holds a trace of this size in memory without effort; of a larger one a part is advised.
+constexpr double kLargeTraceBytes = 500e6;
+
+Result<Exported> export_to_one(const std::string& format, const std::string& place,
+                               ExportedRun& run, const DiagnoseOptions& options,
+                               const cli::Context& context) {
+  TRY(check_no_record(place));
+  TRY(std::unique_ptr<cli::Output> out,
+      place.empty()
+          ? Result<std::unique_ptr<cli::Output>>(cli::open_stream(context.out, "standard output"))
+          : cli::open_file(place));
+  Exported exported;
+  if (format == "perfetto") {
+    const TraceFigures figures = write_perfetto(run, *out);
+    exported.events = figures.events;
+    exported.left_out = figures.left_out;
+  } else if (format == "json") {
+    write_json(run, cli::document(context, "chokepoint.export/1"), *out);
+  } else {
+    out->write(prometheus_text(run, diagnose(run.data(), options)));
+  }
+  if (run.is_stopped()) {
+    return fail(ErrorKind::Interrupted, "", place, "stopped",
+                place.empty() ? "" : "nothing was written");
+  }
+  TRY(out->finish());
+  if (!place.empty()) {
+    exported.files.push_back({place, out->bytes()});
+  }
+  return exported;
+}
+
+// `place` is empty for standard output. An Error of kind Interrupted where the run was stopped.
+Result<Exported> export_to(const std::string& format, const std::string& place, ExportedRun& run,
+                           const DiagnoseOptions& options, const cli::Context& context) {
+  if (format != "csv") {
+    return export_to_one(format, place, run, options, context);
+  }
+  Result<std::vector<WrittenFile>> files = write_csv(run, place);
+  if (!files && files.error().kind == ErrorKind::Interrupted) {
+    return fail(ErrorKind::Interrupted, "", place, "stopped", "nothing was written");
+  }
+  return files ? Result<Exported>(Exported{.files = std::move(*files)}) : fail(files.error());
+}
+
+// One line for people: what was written where.
+void print_written(const cli::Context& context, const ExportedRun& run, const Exported& exported) {
+  double bytes = 0;
+  for (const WrittenFile& file : exported.files) {
+    bytes += static_cast<double>(file.bytes);
+  }
+  const std::string place = exported.files.size() == 1
+                                ? exported.files.front().path.string()
+                                : fmt::format("{} files in {}", exported.files.size(),
+                                              exported.files.front().path.parent_path().string());
+  fmt::print(context.err, "{}: {}, {} rows", place, math::format_bytes(bytes), run.rows());
+  if (exported.events) {
+    fmt::print(context.err, ", {} events; {}", *exported.events,
+               bytes > kLargeTraceBytes ? "large for a browser: --from and --until shorten it"
+                                        : "open it at https://ui.perfetto.dev");
+  }
+  context.err << '\n';
+}
 
 void warn(const cli::Context& context, const ExportedRun& run, const Exported& exported) {
   for (const Error& error : run.troubles()) {
@@ -40,20 +118,36 @@ cli::Json document_of(const cli::Context& context, const std::string& format,
   return document;
 }
 
-}  // namespace
+class ExportCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<> check(const cli::Context& context) const;
+  std::optional<record::Span> wanted() const;
+
+  std::string folder_;
+  std::string to_;
+  std::string output_;
+  std::chrono::nanoseconds from_ = {};   // 0: from its beginning
+  std::chrono::nanoseconds until_ = {};  // 0: to its end
+  DiagnoseOptions options_;
+};
 
 cli::Summary ExportCommand::summary() const {
   return {
       .name = "export",
-      .purpose = "a run's records for the tools that you use already",
+      .purpose = "a run's records for other tools",
       .description =
-          "Writes what the records of a run's nodes hold, all of it and on one clock, for other "
-          "tools: 'perfetto' is a trace for ui.perfetto.dev, with a process a rank and a process a "
-          "node; 'prometheus' the final figures and the verdict for node_exporter's textfile "
-          "collector; 'csv' a folder with a file a table; 'json' one document. Nothing in the "
-          "records is changed.\n\n"
-          "A file gets its name when it is whole: an export that fails or is stopped leaves "
-          "none. Without --output it goes to standard output, but for CSV.",
+          "Writes the complete records of a run's nodes, on one clock, for other tools: 'perfetto' "
+          "is a trace for ui.perfetto.dev, with one process per rank and one per node; "
+          "'prometheus' the final figures and the verdict for node_exporter's textfile collector; "
+          "'csv' a folder with one file per table; 'json' one document. The records are not "
+          "changed.\n\n"
+          "A file gets its name when it is complete: an export that fails or is stopped leaves no "
+          "file. Without --output all formats but CSV go to standard output.",
       .examples = {{"chokepoint export runs/a --to perfetto -o a.pftrace",
                     "then ui.perfetto.dev, 'Open trace file'"},
                    {"chokepoint export runs/a --to perfetto --from 60s --until 90s -o a.pftrace",
@@ -67,11 +161,13 @@ cli::Summary ExportCommand::summary() const {
 void ExportCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folder_, "the run's folder, or one node's .db file");
   flags.group("What to write")
-      .choice("to,t", &to_, {"perfetto", "prometheus", "csv", "json"}, "for which tool")
-      .option("output,o", &output_, "FILE", "where to; a folder for CSV")
+      .choice("to,t", &to_, {"perfetto", "prometheus", "csv", "json"}, "output format")
+      .option("output,o", &output_, "FILE", "output file; a folder for CSV")
       .group("A part of the run")
-      .option("from", &from_, "TIME", "samples and events from so long after the job's start")
-      .option("until", &until_, "TIME", "and to so long after it");
+      .option("from", &from_, "TIME",
+              "skip samples and events before this time after the job's start")
+      .option("until", &until_, "TIME",
+              "skip samples and events after this time after the job's start");
   define_judging(flags, options_);
 }
 
@@ -82,11 +178,11 @@ Result<> ExportCommand::check(const cli::Context& context) const {
   if (output_.empty() && (to_ == "csv" || context.json)) {
     return fail(
         ErrorKind::Usage, "", "--output",
-        to_ == "csv" ? "missing: CSV is a folder" : "missing: --json tells of what was written",
-        "give a place with -o");
+        to_ == "csv" ? "missing: CSV is a folder" : "missing: --json describes what was written",
+        "give a folder or file with -o");
   }
   if (output_.empty() && to_ == "perfetto" && context.out_terminal.interactive) {
-    return fail(ErrorKind::Usage, "", "--output", "missing: a trace is nothing for a terminal",
+    return fail(ErrorKind::Usage, "", "--output", "missing: a trace cannot be shown on a terminal",
                 "give a file with -o, as in '-o run.pftrace'");
   }
   if (until_.count() != 0 && until_ <= from_) {
@@ -109,15 +205,12 @@ std::optional<Span> ExportCommand::wanted() const {
 
 Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   TRY(check(context));
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return fail(signals.error());
-  }
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   TRY(record::Run records, records_of(folder_));
   bool is_stopped = false;
   std::optional<cli::Progress> progress;
   ExportWatch watch;
-  watch.is_stopped = [&] { return is_stopped = is_stopped || signals->next().has_value(); };
+  watch.is_stopped = [&] { return is_stopped = is_stopped || signals.next().has_value(); };
   watch.on_rows = [&](std::uint64_t done, std::uint64_t total) {
     if (!progress) {
       progress.emplace(context, "exporting", total);
@@ -134,9 +227,13 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   if (context.json) {
     cli::print(context, document_of(context, to_, run, *exported));
   } else if (!output_.empty() && !context.quiet) {
-    tell(context, run, *exported);
+    print_written(context, run, *exported);
   }
   return cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory export_command() { return cli::command<ExportCommand>(); }
 
 }  // namespace chokepoint::analysis

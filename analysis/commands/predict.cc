@@ -1,12 +1,69 @@
 #include "analysis/commands/predict.h"
 
-#include <array>
+#include <fmt/format.h>
 
-#include "analysis/commands/predict_assumptions.h"
-#include "analysis/commands/run_profile.h"
+#include <array>
+#include <string>
+#include <vector>
+
+#include "analysis/attribution/profile.h"
+#include "analysis/commands/commands.h"
+#include "analysis/predict/job_profile.h"
+#include "analysis/predict/predict.h"
+#include "base/math/units.h"
+#include "base/record/reader.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+std::string of_network(const JobProfile& profile, const Target& target,
+                       const Prediction& prediction) {
+  if (target.curve) {
+    return "all-reduce takes what --curve says; the other rows are of the links' rates";
+  }
+  const std::string rate = math::format_rate(prediction.rate_mbps * 1e6);
+  if (prediction.transport == Transport::Rdma) {
+    return fmt::format(
+        "{} of payload: the measured share of an RDMA link that NCCL reaches with few ranks; "
+        "--curve uses your own measurement",
+        rate);
+  }
+  if (prediction.limited_by == "window" && !target.path.window_bytes) {
+    return "at most 3 MB in flight per socket, the default of Linux (--buffer)";
+  }
+  if (prediction.limited_by == "library") {
+    return fmt::format(
+        "{} of payload: the measured limit of {} over one socket, for any link; --curve uses your "
+        "own measurement",
+        rate, profile.backend == "gloo" ? "Gloo" : "NCCL");
+  }
+  return "TCP in frames of 1500 bytes: 94 % of the link's rate is payload";
+}
+
+// What the prediction assumes because the user did not give it, a line each.
+std::vector<std::string> assumptions_of(const JobProfile& profile, const Target& target,
+                                        const Prediction& prediction) {
+  std::vector<std::string> lines;
+  const bool is_of_run = profile.step_ms > 0 && profile.exchanges.empty() && !profile.pipeline;
+  if (!is_of_run) {
+    if (profile.overlap == 0) {
+      lines.emplace_back(
+          "computing hides no communication; the lower bound assumes that it does (--overlap)");
+    }
+    lines.push_back(of_network(profile, target, prediction));
+    if (!target.path.rtt_ms && !target.curve) {
+      lines.emplace_back("the round trip of a quiet local network (--rtt)");
+    }
+    if (profile.single_total_s) {
+      lines.push_back(
+          fmt::format("computing takes 1/{} of the time on one processor", profile.ranks));
+    }
+  } else if (target.ranks && *target.ranks != profile.ranks) {
+    lines.emplace_back("each rank computes per step as much as in the run");
+  }
+  return lines;
+}
 
 struct UsualLink {
   const char* name;
@@ -41,24 +98,35 @@ void add_alternatives(Predicted& predicted, const Money& money) {
   }
 }
 
-bool has_figures(const PredictFlags& told) {
-  return !told.parameters.empty() || told.single_time.count() > 0 || told.compute.count() > 0 ||
-         told.measured_time.count() > 0 || !told.hidden.empty();
+bool has_figures(const PredictFlags& given) {
+  return !given.parameters.empty() || given.single_time.count() > 0 || given.compute.count() > 0 ||
+         given.measured_time.count() > 0 || !given.hidden.empty();
 }
 
-}  // namespace
+class PredictCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<JobProfile> profile(Target& target) const;
+  Result<> choose_link(Predicted& predicted) const;
+
+  PredictFlags flags_;
+};
 
 cli::Summary PredictCommand::summary() const {
   return {
       .name = "predict",
-      .purpose = "what would a step take on another network?",
+      .purpose = "predicts the step time on another network",
       .description =
-          "Says what a training step would take over another link, round trip, loss or number "
-          "of ranks, from a run that was watched (--from) or from figures alone: how large the "
-          "model is, how long it computes, and over what it communicates. It gives a range, "
-          "and what it assumed where nobody told it.\n\n"
-          "With --upgrade it compares links that cost money: the time that each saves a run, "
-          "and what a saved hour costs.",
+          "Predicts how long a training step takes with another link, round trip, loss or number "
+          "of ranks, from a recorded run (--from) or from figures alone: the model's size, its "
+          "computing time, and the network. It gives a range, and lists its assumptions about "
+          "everything that was not given.\n\n"
+          "With --upgrade it compares links by price: the time that each saves per run, and the "
+          "cost of a saved hour.",
       .examples = {{"chokepoint predict --parameters 708M --type bf16 --ranks 2 --steps 1108 "
                     "--single-time 498.37 --link 25GB/s",
                     "data parallel over a fast link"},
@@ -69,25 +137,26 @@ cli::Summary PredictCommand::summary() const {
                     "a pipeline over Ethernet"},
                    {"chokepoint predict --parameters 60.2M --ranks 4 --nodes 3 --steps 164 "
                     "--single-time 180.45 --measured-time 547.88 --upgrade 5GbE=41000 --runs 100",
-                    "what link explains a measured time, and what a better one is worth"}}};
+                    "which link explains a measured time, and what a faster one is worth"}}};
 }
 
-void PredictCommand::define(cli::Flags& flags) { analysis::define(flags, told_); }
+void PredictCommand::define(cli::Flags& flags) { analysis::define(flags, flags_); }
 
 Result<JobProfile> PredictCommand::profile(Target& target) const {
-  if (!told_.from.empty()) {
-    if (has_figures(told_)) {
-      return fail(ErrorKind::Usage, "", "--from", "the run tells the job already",
+  if (!flags_.from.empty()) {
+    if (has_figures(flags_)) {
+      return fail(ErrorKind::Usage, "", "--from", "the run already has the job's figures",
                   "leave out the job's figures, or --from");
     }
-    Result<JobProfile> profile = profile_of_run(told_.from);
-    if (!profile) return profile;
-    TRY(spread(target, told_, *profile));
+    TRY(record::Run run, record::open_run(flags_.from));
+    Result<JobProfile> profile = profile_of(load_run(run));
+    if (profile) {
+      TRY(spread(target, flags_, *profile));
+    }
     return profile;
   }
-  const Result<Figures> figures = figures_of(told_);
-  if (!figures) return std::unexpected(figures.error());
-  Result<JobProfile> profile = profile_from(*figures);
+  TRY(const Figures figures, figures_of(flags_));
+  Result<JobProfile> profile = profile_from(figures);
   if (profile && profile->step_ms > 0 && profile->exposed_ms < 0) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is less than computing alone takes",
                 "check --single-time, --ranks and --steps");
@@ -95,10 +164,11 @@ Result<JobProfile> PredictCommand::profile(Target& target) const {
   return profile;
 }
 
-// Where the link is not told, a measured time tells it.
-Result<> PredictCommand::choose_link(JobProfile& profile, Predicted& predicted) const {
+// Without --link, takes the link that explains the measured time.
+Result<> PredictCommand::choose_link(Predicted& predicted) const {
+  JobProfile& profile = predicted.profile;
   std::optional<double>& rate_mbps = predicted.target.path.rate_mbps;
-  if (profile.step_ms > 0 && told_.from.empty()) {
+  if (profile.step_ms > 0 && flags_.from.empty()) {
     predicted.explaining_mbps = rate_that_explains(profile, predicted.target, profile.step_ms);
     rate_mbps = rate_mbps ? rate_mbps : predicted.explaining_mbps;
     profile.path = predicted.target.path;
@@ -108,31 +178,31 @@ Result<> PredictCommand::choose_link(JobProfile& profile, Predicted& predicted) 
   if (rate_mbps || profile.path.rate_mbps || has_curve) {
     return {};
   }
-  return fail(ErrorKind::Usage, "", "--link", "how fast the network is, is not known",
+  return fail(ErrorKind::Usage, "", "--link", "the speed of the network is not known",
               "give --link RATE like 10G, or --curve FILE");
 }
 
 Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
-  const Result<Money> money = money_of(told_);
-  if (!money) return std::unexpected(money.error());
-  Result<Target> target = target_of(told_);
-  if (!target) return std::unexpected(target.error());
-  Result<JobProfile> job = profile(*target);
-  if (!job) return std::unexpected(job.error());
-  Predicted predicted{.target = std::move(*target)};
-  TRY(choose_link(*job, predicted));
-  predicted.profile = std::move(*job);
+  TRY(const Money money, money_of(flags_));
+  Predicted predicted;
+  TRY(predicted.target, target_of(flags_));
+  TRY(predicted.profile, profile(predicted.target));
+  TRY(choose_link(predicted));
   predicted.prediction = predict(predicted.profile, predicted.target);
   predicted.sent_bytes =
       sent_bytes(predicted.profile, predicted.target.ranks.value_or(predicted.profile.ranks));
   predicted.assumptions = assumptions_of(predicted.profile, predicted.target, predicted.prediction);
-  add_alternatives(predicted, *money);
+  add_alternatives(predicted, money);
   if (context.json) {
-    cli::print(context, document_of(context, told_, predicted));
+    cli::print(context, document_of(context, flags_, predicted));
   } else {
     print_page(context, predicted);
   }
   return cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory predict_command() { return cli::command<PredictCommand>(); }
 
 }  // namespace chokepoint::analysis

@@ -1,24 +1,100 @@
 // chokepoint predict: what a step would take on another network, or with other ranks, and what that
-// is worth.
+// is worth. predict_input.cc defines and reads the flags, predict.cc predicts, predict_page.cc
+// shows the prediction. Values, on the caller's thread; of files, these functions read --curve
+// alone.
 #pragma once
 
-#include "analysis/commands/predict_flags.h"
-#include "analysis/commands/predict_views.h"
-#include "base/cli/command.h"
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/predict/figures.h"
+#include "analysis/predict/predict.h"
+#include "analysis/predict/upgrade.h"
+#include "base/cli/context.h"
+#include "base/cli/flags.h"
+#include "base/cli/output.h"
 
 namespace chokepoint::analysis {
 
-class PredictCommand final : public cli::Command {
- public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  Result<JobProfile> profile(Target& target) const;
-  Result<> choose_link(JobProfile& profile, Predicted& predicted) const;
-
-  PredictFlags told_;
+// The command line as it was written.
+struct PredictFlags {
+  // The job, from a run or in figures. Counts are text, since 708M is one.
+  std::string from = {};
+  std::string parameters = {};
+  std::string type = "fp32";
+  std::string activations = {};
+  std::string ranks = {};
+  std::string nodes = {};
+  std::string steps = {};
+  std::chrono::nanoseconds single_time{};
+  std::chrono::nanoseconds compute{};
+  std::chrono::nanoseconds measured_time{};
+  std::string parallelism = "dp";
+  std::string backend = "nccl";
+  std::string overlap = {};
+  math::Bytes bucket{static_cast<std::uint64_t>(kBucketBytes)};
+  std::string layers = {};
+  std::string hidden = {};
+  std::string batch = {};
+  std::string sequence = {};
+  std::string micro_batches = {};
+  std::string vocabulary = {};
+  // The network.
+  std::string link = {};
+  std::string rtt = {};  // text, since 0 is a value, too
+  std::string loss = {};
+  math::Bytes buffer = {};
+  std::string congestion = "cubic";
+  std::string transport = "auto";
+  std::string algorithm = "ring";
+  std::string curve = {};
+  // Money.
+  std::vector<std::string> upgrades = {};
+  std::string runs = {};
+  std::string hour_price = {};
 };
+
+void define(cli::Flags& flags, PredictFlags& given);
+
+// What predict was given, as the models take it. Reads the file of --curve, and nothing else.
+
+Result<Figures> figures_of(const PredictFlags& given);
+Result<Target> target_of(const PredictFlags& given);  // without ranks and nodes
+// With --from: how many ranks and nodes to predict, from what the run had.
+Result<> spread(Target& target, const PredictFlags& given, const JobProfile& profile);
+
+struct Money {
+  std::vector<Upgrade> upgrades = {};
+  double runs = 1;
+  std::optional<double> hour_price = {};
+};
+
+Result<Money> money_of(const PredictFlags& given);
+
+// One row of the table "what if".
+struct Alternative {
+  std::string name = {};
+  double link_mbps = 0;
+  Prediction prediction = {};
+  std::optional<Upgrade> upgrade = {};
+  std::optional<Gain> gain = {};
+};
+
+struct Predicted {
+  JobProfile profile = {};
+  Target target = {};
+  Prediction prediction = {};
+  std::optional<double> explaining_mbps = {};  // the link that makes the measured time
+  std::vector<Alternative> alternatives = {};
+  double sent_bytes = 0;                      // a rank and step
+  std::vector<std::string> assumptions = {};  // a line each
+};
+
+// The chokepoint.prediction/1 document.
+cli::Json document_of(const cli::Context& context, const PredictFlags& given,
+                      const Predicted& predicted);
+void print_page(const cli::Context& context, const Predicted& predicted);
 
 }  // namespace chokepoint::analysis

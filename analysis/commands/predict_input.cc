@@ -1,17 +1,84 @@
-#include "analysis/commands/predict_input.h"
+// The flags of `predict`, and what the models take from them.
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 
-#include "analysis/commands/predict_values.h"
+#include "analysis/commands/predict.h"
+#include "analysis/predict/figures.h"
+#include "analysis/predict/upgrade.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kMostRanks = 100'000;
-constexpr double kMostMicroBatches = 1024;
+constexpr double kMaxRanks = 100'000;
+constexpr double kMaxMicroBatches = 1024;
+
+template <class T>
+Result<T> of_flag(std::string_view flag, Result<T> value) {
+  if (!value) {
+    value.error().operation = flag;
+  }
+  return value;
+}
+
+// Each of these reads a flag's text into its target, which empty text leaves as it is. An Error
+// names the flag and what to write. A count is a whole number: 1108, 708M.
+Result<> read_count(std::string_view flag, const std::string& text, double* target,
+                    double least = 1, double most = 1e15) {
+  if (text.empty()) return {};
+  TRY(const double count, of_flag(flag, math::parse_count(text)));
+  if (count < least || count > most || count != std::floor(count)) {
+    return fail(ErrorKind::Usage, flag, text,
+                fmt::format("must be a whole number from {} to {}", least, most));
+  }
+  *target = count;
+  return {};
+}
+
+// A share is 0.001 or 0.1%.
+Result<> read_share(std::string_view flag, const std::string& text, double most,
+                    std::optional<double>* target) {
+  if (text.empty()) return {};
+  const bool is_percentage = text.ends_with('%');
+  const char* last = text.data() + text.size() - (is_percentage ? 1 : 0);
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), last, share);
+  share *= is_percentage ? 0.01 : 1;
+  if (error != std::errc() || end != last || !(share >= 0) || share > most) {
+    return fail(ErrorKind::Usage, flag, text, "not a share",
+                fmt::format("give 0 to {}, or a percentage like 0.1%", most));
+  }
+  *target = share;
+  return {};
+}
+
+Result<> read_type(std::string_view flag, const std::string& type, double* bytes) {
+  const std::optional<double> found = element_bytes(type);
+  if (!found) {
+    return fail(ErrorKind::Usage, flag, type, "unknown type",
+                "give fp32, bf16, fp16, fp8, int8 or fp64");
+  }
+  *bytes = *found;
+  return {};
+}
+
+Result<> read_rtt(const std::string& text, std::optional<double>* rtt_ms) {
+  if (text.empty()) return {};
+  TRY(const std::chrono::nanoseconds rtt, of_flag("--rtt", math::parse_duration(text)));
+  *rtt_ms = static_cast<double>(rtt.count()) / 1e6;
+  return {};
+}
+
+Result<> read_link(const std::string& text, std::optional<double>* rate_mbps) {
+  if (text.empty()) return {};
+  TRY(const math::Rate rate, of_flag("--link", parse_link(text)));
+  *rate_mbps = rate.bits_per_second / 1e6;
+  return {};
+}
 
 std::optional<double> ms_of(std::chrono::nanoseconds time) {
   if (time.count() <= 0) return std::nullopt;
@@ -32,17 +99,16 @@ void read_parallelism(Figures& figures, const std::string& text) {
   }
 }
 
-Result<> read_shape(Shape& shape, const PredictFlags& told) {
-  return first_failure(
-      read_type("--activations", told.activations.empty() ? told.type : told.activations,
-                &shape.activation_bytes),
-      read_count("--layers", told.layers, &shape.layers),
-      read_count("--hidden", told.hidden, &shape.hidden),
-      read_count("--batch", told.batch, &shape.batch),
-      read_count("--sequence", told.sequence, &shape.sequence),
-      read_count("--vocabulary", told.vocabulary, &shape.vocabulary),
-      read_count("--micro-batches", told.micro_batches, &shape.micro_batches, 1,
-                 kMostMicroBatches));
+Result<> read_shape(Shape& shape, const PredictFlags& given) {
+  TRY(read_type("--activations", given.activations.empty() ? given.type : given.activations,
+                &shape.activation_bytes));
+  TRY(read_count("--layers", given.layers, &shape.layers));
+  TRY(read_count("--hidden", given.hidden, &shape.hidden));
+  TRY(read_count("--batch", given.batch, &shape.batch));
+  TRY(read_count("--sequence", given.sequence, &shape.sequence));
+  TRY(read_count("--vocabulary", given.vocabulary, &shape.vocabulary));
+  return read_count("--micro-batches", given.micro_batches, &shape.micro_batches, 1,
+                    kMaxMicroBatches);
 }
 
 Result<std::optional<Curve>> curve_of(const std::string& place) {
@@ -53,39 +119,87 @@ Result<std::optional<Curve>> curve_of(const std::string& place) {
                 "give a file with what 'chokepoint probe collective --json' printed");
   }
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  Result<Curve> curve = parse_curve(text, place);
-  if (!curve) return std::unexpected(curve.error());
-  return std::optional<Curve>(std::move(*curve));
+  return parse_curve(text, place);
+}
+
+void define_job(cli::Flags& flags, PredictFlags& given) {
+  flags.group("The job, from a run")
+      .option("from", &given.from, "DIR", "the run's folder, instead of the figures below")
+      .group("The job, in figures")
+      .option("parameters", &given.parameters, "N", "of the model, like 708M")
+      .option("type", &given.type, "TYPE", "of gradients as they are exchanged: fp32, bf16, fp16 …")
+      .option("ranks", &given.ranks, "N", "processors that train together; 2 where it is left out")
+      .option("nodes", &given.nodes, "N", "hosts they are on; one each where it is left out")
+      .option("steps", &given.steps, "N", "how many steps these ranks take")
+      .option("single-time", &given.single_time, "TIME",
+              "what the same work takes on one processor, all of it")
+      .option("compute", &given.compute, "TIME", "or: what one rank computes in a step")
+      .option("measured-time", &given.measured_time, "TIME",
+              "what all steps took on these ranks: says what link explains it, and starts from it")
+      .choice("parallelism", &given.parallelism,
+              {"dp", "tp", "pp", "zero", "zero1", "zero2", "zero3"}, "how the work is spread")
+      .choice("backend", &given.backend, {"nccl", "gloo"}, "the library that communicates")
+      .option("overlap", &given.overlap, "SHARE",
+              "how much of the backward pass may hide communication: 0 none, 1 all that DDP's "
+              "buckets allow; 0 where it is left out")
+      .option("bucket", &given.bucket, "SIZE", "of DDP's buckets")
+      .group("A transformer, for tp and pp")
+      .option("layers", &given.layers, "N", "how many")
+      .option("hidden", &given.hidden, "N", "their width")
+      .option("batch", &given.batch, "N", "samples a step, of one copy of the model")
+      .option("sequence", &given.sequence, "N", "tokens of a sample")
+      .option("micro-batches", &given.micro_batches, "N", "parts of a step's batch; 1 if left out")
+      .option("vocabulary", &given.vocabulary, "N",
+              "pp: of embeddings that the first and last stage share, and so exchange")
+      .option("activations", &given.activations, "TYPE", "of one element; as --type if left out");
+}
+
+void define_network(cli::Flags& flags, PredictFlags& given) {
+  flags.group("The network")
+      .option("link", &given.link, "RATE", "of the slowest link, one way: 10G, 25GbE, 25GB/s")
+      .option("rtt", &given.rtt, "TIME", "the round trip of the idle path")
+      .option("loss", &given.loss, "SHARE", "of packets: 0.001 or 0.1%")
+      .option("buffer", &given.buffer, "SIZE", "the smaller of the sockets' buffers or windows")
+      .choice("congestion", &given.congestion, {"cubic", "reno", "bbr"}, "TCP's answer to loss")
+      .choice("transport", &given.transport, {"auto", "tcp", "rdma"},
+              "auto: NCCL above 25 Gb/s uses RDMA, all else TCP")
+      .choice("algorithm", &given.algorithm, {"ring", "tree"}, "of NCCL's all-reduce")
+      .option("curve", &given.curve, "FILE",
+              "all-reduce as measured: what 'probe collective --json' printed")
+      .group("What it would cost")
+      .option("upgrade", &given.upgrades, "LINK=COST",
+              "a link to compare with, and its price: 5GbE=41000, switch:10G=60000")
+      .option("runs", &given.runs, "N", "how many runs like this; 1 where it is left out")
+      .option("hour-price", &given.hour_price, "PRICE", "what an hour of all ranks costs");
 }
 
 }  // namespace
 
-Result<Figures> figures_of(const PredictFlags& told) {
-  Figures figures{.backend = told.backend,
-                  .single_time_s = seconds_of(told.single_time),
-                  .compute_ms = ms_of(told.compute),
-                  .measured_time_s = seconds_of(told.measured_time),
-                  .bucket_bytes = static_cast<double>(told.bucket.count)};
+Result<Figures> figures_of(const PredictFlags& given) {
+  Figures figures{.backend = given.backend,
+                  .single_time_s = seconds_of(given.single_time),
+                  .compute_ms = ms_of(given.compute),
+                  .measured_time_s = seconds_of(given.measured_time),
+                  .bucket_bytes = static_cast<double>(given.bucket.count)};
   double ranks = 2;
   double nodes = 0;
   double steps = 0;
   std::optional<double> overlap;
-  const Result<> read = first_failure(
-      read_count("--parameters", told.parameters, &figures.parameters),
-      read_type("--type", told.type, &figures.parameter_bytes),
-      read_count("--ranks", told.ranks, &ranks, 1, kMostRanks),
-      read_count("--nodes", told.nodes, &nodes, 1, kMostRanks),
-      read_count("--steps", told.steps, &steps), read_share("--overlap", told.overlap, 1, &overlap),
-      read_shape(figures.shape, told));
-  if (!read) return std::unexpected(read.error());
-  if (told.bucket.count == 0) {
+  TRY(read_count("--parameters", given.parameters, &figures.parameters));
+  TRY(read_type("--type", given.type, &figures.parameter_bytes));
+  TRY(read_count("--ranks", given.ranks, &ranks, 1, kMaxRanks));
+  TRY(read_count("--nodes", given.nodes, &nodes, 1, kMaxRanks));
+  TRY(read_count("--steps", given.steps, &steps));
+  TRY(read_share("--overlap", given.overlap, 1, &overlap));
+  TRY(read_shape(figures.shape, given));
+  if (given.bucket.count == 0) {
     return fail(ErrorKind::Usage, "", "--bucket", "must be 1 byte or more");
   }
   if (figures.measured_time_s && steps < 1) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is of all steps", "give --steps N, too");
   }
-  read_parallelism(figures, told.parallelism);
-  figures.ranks = static_cast<std::int64_t>(told.ranks.empty() && nodes > 0 ? nodes : ranks);
+  read_parallelism(figures, given.parallelism);
+  figures.ranks = static_cast<std::int64_t>(given.ranks.empty() && nodes > 0 ? nodes : ranks);
   figures.nodes = static_cast<std::int64_t>(nodes);
   if (figures.nodes > figures.ranks) {
     return fail(ErrorKind::Usage, "", "--nodes", "more than --ranks",
@@ -96,34 +210,30 @@ Result<Figures> figures_of(const PredictFlags& told) {
   return figures;
 }
 
-Result<Target> target_of(const PredictFlags& told) {
+Result<Target> target_of(const PredictFlags& given) {
   Target target;
-  const Result<> read = first_failure(read_link(told.link, &target.path.rate_mbps),
-                                      read_rtt(told.rtt, &target.path.rtt_ms),
-                                      read_share("--loss", told.loss, 0.5, &target.path.loss));
-  if (!read) return std::unexpected(read.error());
-  if (told.buffer.count > 0) {
-    target.path.window_bytes = static_cast<double>(told.buffer.count);
+  TRY(read_link(given.link, &target.path.rate_mbps));
+  TRY(read_rtt(given.rtt, &target.path.rtt_ms));
+  TRY(read_share("--loss", given.loss, 0.5, &target.path.loss));
+  if (given.buffer.count > 0) {
+    target.path.window_bytes = static_cast<double>(given.buffer.count);
   }
-  target.congestion = told.congestion == "reno"  ? Congestion::Reno
-                      : told.congestion == "bbr" ? Congestion::Bbr
-                                                 : Congestion::Cubic;
-  target.transport = told.transport == "tcp"    ? Transport::Tcp
-                     : told.transport == "rdma" ? Transport::Rdma
-                                                : Transport::Unknown;
-  target.algorithm = told.algorithm == "tree" ? Algorithm::Tree : Algorithm::Ring;
-  Result<std::optional<Curve>> curve = curve_of(told.curve);
-  if (!curve) return std::unexpected(curve.error());
-  target.curve = std::move(*curve);
+  target.congestion = given.congestion == "reno"  ? Congestion::Reno
+                      : given.congestion == "bbr" ? Congestion::Bbr
+                                                  : Congestion::Cubic;
+  target.transport = given.transport == "tcp"    ? Transport::Tcp
+                     : given.transport == "rdma" ? Transport::Rdma
+                                                 : Transport::Unknown;
+  target.algorithm = given.algorithm == "tree" ? Algorithm::Tree : Algorithm::Ring;
+  TRY(target.curve, curve_of(given.curve));
   return target;
 }
 
-Result<> spread(Target& target, const PredictFlags& told, const JobProfile& profile) {
+Result<> spread(Target& target, const PredictFlags& given, const JobProfile& profile) {
   double ranks = 0;
   double nodes = 0;
-  const Result<> read = first_failure(read_count("--ranks", told.ranks, &ranks, 1, kMostRanks),
-                                      read_count("--nodes", told.nodes, &nodes, 1, kMostRanks));
-  if (!read) return read;
+  TRY(read_count("--ranks", given.ranks, &ranks, 1, kMaxRanks));
+  TRY(read_count("--nodes", given.nodes, &nodes, 1, kMaxRanks));
   if (nodes > 0) target.nodes = static_cast<std::int64_t>(nodes);
   if (nodes > 0 && ranks == 0) {
     const double now = static_cast<double>(profile.nodes > 0 ? profile.nodes : profile.ranks);
@@ -133,19 +243,22 @@ Result<> spread(Target& target, const PredictFlags& told, const JobProfile& prof
   return {};
 }
 
-Result<Money> money_of(const PredictFlags& told) {
+Result<Money> money_of(const PredictFlags& given) {
   Money money;
   double price = 0;
-  const Result<> read = first_failure(read_count("--runs", told.runs, &money.runs),
-                                      read_count("--hour-price", told.hour_price, &price, 0));
-  if (!read) return std::unexpected(read.error());
+  TRY(read_count("--runs", given.runs, &money.runs));
+  TRY(read_count("--hour-price", given.hour_price, &price, 0));
   if (price > 0) money.hour_price = price;
-  for (const std::string& text : told.upgrades) {
-    Result<Upgrade> upgrade = parse_upgrade(text);
-    if (!upgrade) return std::unexpected(upgrade.error());
-    money.upgrades.push_back(std::move(*upgrade));
+  for (const std::string& text : given.upgrades) {
+    TRY(Upgrade upgrade, parse_upgrade(text));
+    money.upgrades.push_back(std::move(upgrade));
   }
   return money;
+}
+
+void define(cli::Flags& flags, PredictFlags& given) {
+  define_job(flags, given);
+  define_network(flags, given);
 }
 
 }  // namespace chokepoint::analysis

@@ -1,10 +1,11 @@
-#include "analysis/commands/record_show.h"
+// chokepoint record show: what the records of a run hold.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include "analysis/commands/commands.h"
 #include "analysis/commands/record_views.h"
-#include "analysis/commands/run_folder.h"
+#include "analysis/commands/run_files.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -22,7 +23,15 @@ void warn(const cli::Context& context, const RunSummary& run) {
   }
 }
 
-}  // namespace
+class RecordShowCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  std::string folder_;
+};
 
 cli::Summary RecordShowCommand::summary() const {
   return {.name = "record show",
@@ -60,5 +69,9 @@ Result<cli::ExitCode> RecordShowCommand::run(cli::Context& context) {
   }
   return cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory record_show_command() { return cli::command<RecordShowCommand>(); }
 
 }  // namespace chokepoint::analysis

@@ -1,5 +1,5 @@
-#include "analysis/commands/report.h"
-
+// chokepoint report: a run as a page for a browser, as text for a terminal, or as Markdown for a
+// ticket.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -7,10 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "analysis/commands/judging.h"
+#include "analysis/commands/commands.h"
+#include "analysis/commands/diagnose.h"
+#include "analysis/commands/record_views.h"
 #include "analysis/commands/report_views.h"
-#include "analysis/commands/study.h"
-#include "analysis/commands/written_file.h"
+#include "analysis/commands/run_files.h"
+#include "analysis/report/document_parts.h"
 #include "base/page/page.h"
 
 namespace chokepoint::analysis {
@@ -26,7 +28,7 @@ std::string format_by_ending(const std::string& file) {
   return ending == ".txt" ? "text" : ending == ".json" ? "json" : "html";
 }
 
-cli::Terminal plain_terminal() { return {.interactive = false, .color = false, .width = 100}; }
+constexpr cli::Terminal kPlainTerminal{.interactive = false, .color = false, .width = 100};
 
 std::string text_of(const Report& report, const cli::Terminal& terminal) {
   std::ostringstream text;
@@ -34,8 +36,24 @@ std::string text_of(const Report& report, const cli::Terminal& terminal) {
   return text.str();
 }
 
-std::string json_text(const cli::Json& document) {
-  return document.dump(2, ' ', false, cli::Json::error_handler_t::replace) + "\n";
+// The chokepoint.report/1 document, which the page holds as it is.
+cli::Json document_of(const cli::Context& context, const Report& report) {
+  cli::Json document = cli::document(context, "chokepoint.report/1");
+  document["run"] = report.diagnosis.run;
+  document["program"] = context.version;
+  document["summary"] = document_of(context, report.summary);
+  document["diagnosis"] = document_of(context, report.diagnosis);
+  document["accounting"] =
+      accounting_document(report.diagnosis, report.bars, report.timeline.span.start_ns);
+  document["timeline"] = timeline_document(report.timeline);
+  document["moments"] = moments_document(report.timeline);
+  document["flows"] = flows_document(report.flows);
+  document["matrix"] = matrix_document(report.matrix);
+  document["hosts"] = hosts_document(report.hosts);
+  document["paths"] = paths_document(report.paths);
+  document["probes"] = probes_document(report.probes);
+  document["missing"] = report.missing;
+  return document;
 }
 
 Result<std::string> rendered(const cli::Context& context, const Report& report,
@@ -48,12 +66,12 @@ Result<std::string> rendered(const cli::Context& context, const Report& report,
   }
   cli::Json document = document_of(context, report);
   if (format == "json") {
-    return json_text(document);
+    return document.dump(2, ' ', false, cli::Json::error_handler_t::replace) + "\n";
   }
   return page::html_of({.title = report.diagnosis.run + " · chokepoint",
                         .view = "report",
                         .document = std::move(document),
-                        .plain_text = text_of(report, plain_terminal())});
+                        .plain_text = text_of(report, kPlainTerminal)});
 }
 
 std::string ending_of(const std::string& format) {
@@ -63,34 +81,50 @@ std::string ending_of(const std::string& format) {
                                 : ".txt";
 }
 
-}  // namespace
+class ReportCommand : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<> check(const cli::Context& context);
+  Result<> check_files() const;
+  Result<> report(cli::Context& context, const std::string& folder) const;
+  std::string file_for(const std::string& folder) const;
+
+  std::vector<std::string> folders_;
+  std::string output_;
+  std::string format_;
+  DiagnoseOptions options_;
+};
 
 cli::Summary ReportCommand::summary() const {
   return {
       .name = "report",
-      .purpose = "a run as a page to open in a browser, or as text",
+      .purpose = "a run as an HTML page or as text",
       .description =
-          "Writes one file that opens from a mail or a ticket and asks no network for anything: "
-          "the verdict with milliseconds a step and what to do, the account of every step, a "
-          "timeline over all nodes, connections, hosts and paths against what would be possible, "
-          "probes beside what the job reached, what was not measured, and where every number "
-          "comes from.\n\n"
-          "Without -o the page stands in the run's folder as report.html. The file's ending says "
-          "how it is written: .html, .md (for a ticket), .txt, .json; --format goes before it.",
+          "Writes one self-contained file that can be attached to a mail or a ticket and loads "
+          "nothing from the network: the verdict with milliseconds per step and what to do, the "
+          "account of every step, a timeline of all nodes, connections, hosts and paths with their "
+          "limits, probes compared with the job's throughput, what was not measured, and the "
+          "source of every number.\n\n"
+          "Without -o the page is written to the run's folder as report.html. The file's extension "
+          "selects the format: .html, .md (for a ticket), .txt, .json; --format overrides it.",
       .examples = {{"chokepoint report runs/a", "the page runs/a/report.html"},
-                   {"chokepoint report runs/a -o a.html", "the same elsewhere"},
-                   {"chokepoint report runs/a --format text", "on this terminal"},
+                   {"chokepoint report runs/a -o a.html", "the page in another file"},
+                   {"chokepoint report runs/a --format text", "as text on this terminal"},
                    {"chokepoint report runs/a -o ticket.md", "Markdown for a ticket"},
                    {"chokepoint report runs/a --json", "the page's data for a script"}}};
 }
 
 void ReportCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folders_, "a run's folder, or one node's .db file; a page for each");
-  flags.group("Where to and how")
+  flags.group("Output")
       .option("output,o", &output_, "FILE",
-              "where to; '-' is standard output. Of several runs: a folder")
+              "output file; '-' is standard output. For several runs: a folder")
       .choice("format", &format_, {"html", "text", "markdown", "json"},
-              "how; text and markdown go to standard output without -o");
+              "output format; without -o, text and markdown go to standard output");
   define_judging(flags, options_);
 }
 
@@ -106,8 +140,8 @@ Result<> ReportCommand::check(const cli::Context& context) {
     output_ = output_.empty() ? kStandardOutput : output_;
   }
   if (folders_.size() > 1 && !output_.empty() && !fs::is_directory(output_)) {
-    return fail(ErrorKind::Usage, "", output_, "is no folder, and several runs were given",
-                "give a folder that is there; 'chokepoint compare' puts runs side by side");
+    return fail(ErrorKind::Usage, "", output_, "not a folder, and several runs were given",
+                "give an existing folder; 'chokepoint compare' puts runs side by side");
   }
   if (format_.empty()) {
     format_ = fs::is_directory(output_) ? "html" : format_by_ending(output_);
@@ -119,7 +153,7 @@ Result<> ReportCommand::check(const cli::Context& context) {
   return check_files();
 }
 
-// A page must not take another's place: "a" and "../a" are both a.html in a folder of pages.
+// No page may replace another: "a" and "../a" are both a.html in a folder of pages.
 Result<> ReportCommand::check_files() const {
   std::set<std::string> files;
   for (const std::string& folder : folders_) {
@@ -131,7 +165,7 @@ Result<> ReportCommand::check_files() const {
   return {};
 }
 
-// In a folder of pages runs of one name are told apart by their paths.
+// In a folder of pages, paths distinguish runs of one name.
 std::string ReportCommand::file_for(const std::string& folder) const {
   const fs::path path = fs::path(folder).lexically_normal();
   if (output_.empty()) {
@@ -150,14 +184,14 @@ std::string ReportCommand::file_for(const std::string& folder) const {
 }
 
 Result<> ReportCommand::report(cli::Context& context, const std::string& folder) const {
-  TRY(Study studied, study(folder, options_));
-  for (const Error& error : studied.troubles) {
+  TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options_));
+  for (const Error& error : diagnosed.troubles) {
     fmt::print(context.err, "chokepoint: report: {}\n", describe(error));
   }
-  const Report report = report_of(studied.records, studied.run, studied.inquiry, options_);
+  const Report report = report_of(diagnosed.records, diagnosed.run, diagnosed.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;
   TRY(const std::string content,
-      rendered(context, report, format_, is_on_screen ? context.out_terminal : plain_terminal()));
+      rendered(context, report, format_, is_on_screen ? context.out_terminal : kPlainTerminal));
   if (is_on_screen) {
     context.out << content;
     return {};
@@ -181,5 +215,9 @@ Result<cli::ExitCode> ReportCommand::run(cli::Context& context) {
   }
   return cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory report_command() { return cli::command<ReportCommand>(); }
 
 }  // namespace chokepoint::analysis

@@ -1,11 +1,15 @@
+// A report as text: its sections, and how these look on a terminal and in Markdown.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "analysis/commands/diagnose_words.h"
-#include "analysis/commands/report_sections.h"
+#include <algorithm>
+
+#include "analysis/attribution/causes.h"
+#include "analysis/commands/diagnose.h"
 #include "analysis/commands/report_views.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -24,6 +28,194 @@ std::string markdown_advice(const Advice& advice) {
   const std::string what = cli::markdown_text(advice.what);
   const std::string command = advice.command.empty() ? "" : cli::markdown_code(advice.command);
   return fmt::format("- {}{}{}\n", what, what.empty() || command.empty() ? "" : ": ", command);
+}
+
+using cli::Align;
+
+constexpr std::size_t kMaxFlows = 20;
+constexpr const char* kUnknown = "–";
+
+std::string or_unknown(const std::optional<double>& value, const std::string& unit) {
+  return value ? quantity_text(*value, unit) : kUnknown;
+}
+
+template <class T>
+std::optional<double> real(const std::optional<T>& value) {
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
+}
+
+Section verdict_of(const Report& report) {
+  const Diagnosis& diagnosis = report.diagnosis;
+  Section section{.lines = {headline_of(diagnosis)}, .advice = diagnosis.verdict.advice};
+  section.lines.push_back(fmt::format(
+      "Confidence {:.0f} %.{}", 100 * diagnosis.verdict.confidence,
+      diagnosis.verdict.disproof.empty() ? "" : " Wrong if " + diagnosis.verdict.disproof + "."));
+  return section;
+}
+
+Section run_of(const Report& report) {
+  const RunSummary& run = report.summary;
+  Section section{.title = "The run", .table = {.columns = {{"what"}, {"is"}}}};
+  const auto add = [&](const char* what, const std::string& is) {
+    if (!is.empty() && is != kUnknown) {
+      section.table.rows.push_back({what, is});
+    }
+  };
+  add("folder", report.diagnosis.run);
+  add("command", run.command);
+  for (const auto& [key, value] : run.labels) {
+    section.table.rows.push_back({"label " + key, value});
+  }
+  add("duration", run.duration_s ? time_text(1e3 * *run.duration_s) : "");
+  add("exit status", run.exit_status ? fmt::format("{}", *run.exit_status) : "");
+  const StepTimes& steps = report.diagnosis.steps;
+  if (steps.source && steps.median_ms) {
+    add("steps", fmt::format("{} by {}, median {}", steps.count, name_of(*steps.source),
+                             time_text(*steps.median_ms)));
+  }
+  add("sent", or_unknown(run.volume.sent_bytes, "bytes"));
+  add("network, both ways", or_unknown(full_duplex_mbps(run.volume, run.duration_s), "mbps"));
+  return section;
+}
+
+Section accounting_of(const Report& report) {
+  Section section{.title = "Where a step's time goes"};
+  if (!report.diagnosis.accounting) {
+    return section;
+  }
+  const Accounting& accounting = *report.diagnosis.accounting;
+  const double sum = accounting.sum();
+  section.table.columns = {{"account"}, {"a step", Align::Right}, {"share", Align::Right}};
+  for (std::size_t place = 0; place < kAccounts; ++place) {
+    if (accounting.ms.at(place) > 0) {
+      section.table.rows.push_back(
+          {words_of(Account(place)), time_text(accounting.ms.at(place)),
+           fmt::format("{:.1f} %", sum > 0 ? 100 * accounting.ms.at(place) / sum : 0)});
+    }
+  }
+  section.table.rows.push_back({"the step", time_text(sum), "100.0 %"});
+  return section;
+}
+
+Section evidence_of(const Report& report) {
+  Section section{.title = "Evidence",
+                  .table = {.columns = {{"what"}, {"value", Align::Right}, {"from"}}}};
+  for (const Evidence& each : report.diagnosis.verdict.evidence) {
+    section.table.rows.push_back({each.what, or_unknown(each.value, each.unit), each.from});
+  }
+  return section;
+}
+
+Section others_of(const Report& report) {
+  Section section{
+      .title = "What comes next",
+      .table = {
+          .columns = {{"class"}, {"a step", Align::Right}, {"share", Align::Right}, {"what"}}}};
+  for (const Verdict& each : report.diagnosis.others) {
+    section.table.rows.push_back({name_of(each.verdict), time_text(each.lost_ms_per_step),
+                                  fmt::format("{:.1f} %", each.share_percent), sentence_of(each)});
+  }
+  return section;
+}
+
+Section paths_of(const Report& report) {
+  Section section{.title = "Paths: reached and possible throughput",
+                  .table = {.columns = {{"from"},
+                                        {"to"},
+                                        {"round trip", Align::Right},
+                                        {"reached", Align::Right},
+                                        {"possible", Align::Right},
+                                        {"by"}}}};
+  for (const PathPicture& path : report.paths) {
+    section.table.rows.push_back({path.from, path.to, or_unknown(path.min_rtt_ms, "ms"),
+                                  or_unknown(path.reached_mbps, "mbps"),
+                                  or_unknown(path.possible_mbps(), "mbps"),
+                                  path.limit() == nullptr ? kUnknown : path.limit()});
+  }
+  return section;
+}
+
+Section probes_of(const Report& report) {
+  Section section{.title = "Probes before, and what the job reached",
+                  .table = {.columns = {{"node"},
+                                        {"peer"},
+                                        {"way"},
+                                        {"what"},
+                                        {"probe", Align::Right},
+                                        {"job", Align::Right}}}};
+  for (const ProbeLine& probe : report.probes.lines) {
+    section.table.rows.push_back({probe.node, probe.peer, probe.direction, probe.what,
+                                  or_unknown(probe.probe_value, probe.unit),
+                                  or_unknown(probe.job_value, probe.unit)});
+  }
+  return section;
+}
+
+double bytes_of(const FlowLine& flow) {
+  return static_cast<double>(flow.ways[0].bytes.value_or(0) + flow.ways[1].bytes.value_or(0));
+}
+
+// Of both directions, as far as they are known.
+std::string retransmitted_text(const FlowLine& flow) {
+  std::optional<double> sum;
+  for (const FlowWay& way : flow.ways) {
+    if (way.retransmitted_packets) {
+      sum = sum.value_or(0) + static_cast<double>(*way.retransmitted_packets);
+    }
+  }
+  return sum ? number_text(*sum) : kUnknown;
+}
+
+Section flows_of(const Report& report) {
+  Section section{.title = "Connections",
+                  .table = {.columns = {{"a"},
+                                        {"b"},
+                                        {"a to b", Align::Right},
+                                        {"b to a", Align::Right},
+                                        {"retransmitted", Align::Right},
+                                        {"round trip", Align::Right}}}};
+  std::vector<const FlowLine*> order;
+  for (const FlowLine& flow : report.flows.flows) {
+    order.push_back(&flow);
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const FlowLine* flow) { return bytes_of(*flow); });
+  if (order.size() > kMaxFlows) {
+    section.lines.push_back(
+        fmt::format("The {} of {} connections that carried most.", kMaxFlows, order.size()));
+    order.resize(kMaxFlows);
+  }
+  for (const FlowLine* flow : order) {
+    const auto end = [](const FlowSide& side) {
+      return side.port ? fmt::format("{}:{}", side.name, *side.port) : side.name;
+    };
+    const auto rtt = flow->rtt_ms();
+    section.table.rows.push_back(
+        {end(flow->sides[0]), end(flow->sides[1]), or_unknown(real(flow->ways[0].bytes), "bytes"),
+         or_unknown(real(flow->ways[1].bytes), "bytes"), retransmitted_text(*flow),
+         rtt ? time_text(rtt->median) : or_unknown(flow->min_rtt_ms, "ms")});
+  }
+  return section;
+}
+
+Section moments_of(const Report& report) {
+  Section section{.title = "Moments",
+                  .table = {.columns = {{"at", Align::Right}, {"node"}, {"what"}, {"more"}}}};
+  for (const Moment& moment : report.timeline.moments) {
+    const auto at_ms =
+        static_cast<double>(moment.span.start_ns - report.timeline.span.start_ns) / 1e6;
+    section.table.rows.push_back(
+        {fmt::format("{:.3f} s", at_ms / 1e3), moment.node, moment.what, moment.detail});
+  }
+  return section;
+}
+
+Section missing_of(const Report& report) {
+  return {.title = "What was not measured, and why", .lines = report.missing};
+}
+
+bool is_empty(const Section& section) {
+  return section.lines.empty() && section.table.rows.empty() && section.advice.empty();
 }
 
 }  // namespace
@@ -71,6 +263,15 @@ std::string markdown_of(const Report& report) {
     }
   }
   return text;
+}
+
+std::vector<Section> sections_of(const Report& report) {
+  std::vector<Section> sections = {verdict_of(report), accounting_of(report), evidence_of(report),
+                                   others_of(report),  run_of(report),        paths_of(report),
+                                   probes_of(report),  flows_of(report),      moments_of(report),
+                                   missing_of(report)};
+  std::erase_if(sections, is_empty);
+  return sections;
 }
 
 }  // namespace chokepoint::analysis

@@ -4,17 +4,69 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
+#include <string_view>
 
-#include "analysis/compare/causes.h"
-#include "analysis/compare/estimate.h"
+#include "analysis/compare/grouping.h"
 #include "analysis/compare/keys.h"
-#include "analysis/compare/names.h"
 #include "analysis/compare/noise.h"
-#include "analysis/compare/scaling.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+// Keys that mean nothing on one GPU.
+constexpr std::array<std::string_view, 6> kOfSize{"setup", "nodes",       "gpus_per_node",
+                                                  "gpus",  "parallelism", "verdict"};
+
+bool has_throughput(const Group& group) {
+  return group.gpus && group[Figure::SamplesPerS] && group[Figure::SamplesPerS]->mean > 0;
+}
+
+// How many keys a row on one GPU shares with another row; nullopt if they are of different kinds.
+std::optional<int> likeness(const Comparison& comparison, const Group& one, const Group& group) {
+  int same = 0;
+  for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
+    const bool is_same = one.values[key] == group.values[key];
+    if (!is_same && std::ranges::find(kOfSize, comparison.keys[key]) == kOfSize.end()) {
+      return std::nullopt;
+    }
+    same += is_same ? 1 : 0;
+  }
+  return same;
+}
+
+std::optional<std::size_t> single_for(const Comparison& comparison, const Group& group) {
+  std::optional<std::size_t> best;
+  int most = -1;
+  for (std::size_t place = 0; place < comparison.groups.size(); ++place) {
+    const Group& one = comparison.groups[place];
+    const std::optional<int> like =
+        has_throughput(one) && *one.gpus == 1 ? likeness(comparison, one, group) : std::nullopt;
+    if (like && *like > most) {
+      best = place;
+      most = *like;
+    }
+  }
+  return best;
+}
+
+// Without the reference's own spread, which all rows share.
+Estimate scaled(const Estimate& throughput, double by) {
+  Estimate factor = throughput;
+  factor.mean *= by;
+  factor.min *= by;
+  factor.max *= by;
+  if (factor.sd) {
+    *factor.sd *= by;
+  }
+  if (factor.interval) {
+    factor.interval->low *= by;
+    factor.interval->high *= by;
+  }
+  return factor;
+}
 
 std::string all_keys(const std::vector<ComparedRun>& runs) {
   std::set<std::string> names{"folder", "path", "setup", "nodes", "gpus"};
@@ -90,7 +142,7 @@ void set_baselines(Comparison& comparison, const std::optional<Condition>& condi
   }
 }
 
-// Where the steps became longer and yet more samples passed, the steps' accounts explain nothing.
+// If the steps became longer and yet more samples passed, the steps' accounts explain nothing.
 bool agree(const Difference& difference, const Group& before, const Group& after) {
   const bool is_longer = after.accounting->sum() > before.accounting->sum();
   return !difference.is_worse || *difference.is_worse == is_longer;
@@ -121,9 +173,9 @@ void take_unit(Comparison& comparison) {
   }
 }
 
-// One line for all runs of which the same is to be said.
+// One line for all runs with the same remark.
 void take_remarks_of_runs(Comparison& comparison) {
-  constexpr std::size_t kMostNamed = 3;
+  constexpr std::size_t kMaxNamed = 3;
   std::map<std::string, std::vector<std::string>> paths;
   for (const ComparedRun& run : comparison.runs) {
     for (const std::string& line : run.remarks) {
@@ -131,7 +183,7 @@ void take_remarks_of_runs(Comparison& comparison) {
     }
   }
   for (auto& [line, of] : paths) {
-    const std::size_t others = of.size() > kMostNamed ? of.size() - kMostNamed : 0;
+    const std::size_t others = of.size() > kMaxNamed ? of.size() - kMaxNamed : 0;
     of.resize(of.size() - others);
     std::string text = fmt::format("{}: {}", line, fmt::join(of, ", "));
     comparison.remarks.push_back(others == 0 ? text : fmt::format("{} and {} more", text, others));
@@ -139,6 +191,47 @@ void take_remarks_of_runs(Comparison& comparison) {
 }
 
 }  // namespace
+
+std::vector<AccountChange> causes_of(const Accounting& before, const Accounting& after) {
+  constexpr double kSmallPercent = 5;
+  constexpr double kNoMs = 1e-6;
+  const double step_ms = after.sum() - before.sum();
+  std::vector<AccountChange> causes;
+  if (std::abs(step_ms) < kNoMs) {
+    return causes;
+  }
+  for (std::size_t at = 0; at < kAccounts; ++at) {
+    const double ms = after.ms[at] - before.ms[at];
+    const double share = ms / step_ms * 100;
+    if (share >= kSmallPercent) {
+      causes.push_back(
+          {.account = static_cast<Account>(at), .ms_per_step = ms, .share_percent = share});
+    }
+  }
+  std::ranges::stable_sort(causes, std::greater<>{}, &AccountChange::share_percent);
+  return causes;
+}
+
+void fill_scaling(Comparison& comparison, const std::optional<Condition>& baseline) {
+  for (std::size_t place = 0; place < comparison.groups.size(); ++place) {
+    Group& group = comparison.groups[place];
+    if (!has_throughput(group)) {
+      continue;
+    }
+    std::optional<std::size_t> reference = single_for(comparison, group);
+    if (!reference && baseline) {
+      reference = baseline_of(comparison, place, *baseline);
+    }
+    if (!reference || !has_throughput(comparison.groups[*reference])) {
+      continue;
+    }
+    const Group& one = comparison.groups[*reference];
+    const double each = one[Figure::SamplesPerS]->mean / static_cast<double>(*one.gpus);
+    group.scaling_reference = reference;
+    group.figures[place_of(Figure::ScalingFactor)] =
+        scaled(*group[Figure::SamplesPerS], 1 / (each * static_cast<double>(*group.gpus)));
+  }
+}
 
 Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& options) {
   TRY(check_keys(options.keys, runs));

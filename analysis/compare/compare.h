@@ -9,15 +9,24 @@ namespace chokepoint::analysis {
 struct CompareOptions {
   std::vector<std::string> keys = {};  // empty: usual_keys()
   std::optional<Condition> baseline = {};
-  std::optional<Figure> metric = {};  // empty: throughput where all runs tell it, else the step
+  std::optional<Figure> metric = {};  // empty: throughput if all runs have it, else the step
   double least_percent = 1;
   std::string sort = {};  // empty: by the keys
   bool is_reversed = false;
   bool by_folder = false;  // folders make rows, whatever usual_keys() says
 };
 
-// An Error where a key, a baseline or an order is asked for that no run has. There is one run at
-// least.
+// Needs at least one run. An Error if a key, a baseline or an order is asked for that no run has.
 Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& options);
+
+// Why a row's steps take longer, or shorter, than its baseline's: the accounts that changed the way
+// the step did, the largest first, without those that are a small part of the difference. Empty if
+// the step did not change.
+std::vector<AccountChange> causes_of(const Accounting& before, const Accounting& after);
+
+// Fills each row's scaling factor S = T_n / (n · T_1), of mean sample throughputs, and its
+// reference. T_1 is the row with one GPU that is otherwise the same; if there is none, the
+// baseline, if a condition for one was given.
+void fill_scaling(Comparison& comparison, const std::optional<Condition>& baseline);
 
 }  // namespace chokepoint::analysis

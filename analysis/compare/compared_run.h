@@ -1,22 +1,56 @@
 // One run as a comparison needs it: its figures and where each came from, its accounts and verdict,
-// and its steps for the tests of noise. What its records do not tell is empty. Values.
+// and its steps for the tests of noise. What its records do not have is empty. Values; pure
+// functions; any thread.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/attribution/diagnosis.h"
-#include "analysis/compare/figure.h"
 
 namespace chokepoint::analysis {
 
-struct Told {
+// The figures by which runs are compared; compared_run.cc has the table of their names, units and
+// which way is better.
+enum class Figure {
+  SamplesPerS,
+  ScalingFactor,
+  NetworkMbps,
+  VolumeBytes,
+  StepMs,
+  MedianStepMs,
+  P99StepMs,
+  DurationS,
+  EpochS,
+  LostMs,
+  GpuMemoryBytes,
+};
+constexpr std::size_t kFigures = 11;
+
+enum class Unit { PerSecond, Factor, Mbps, Bytes, Memory, Milliseconds, Seconds };
+enum class Better { More, Less, Neither };
+
+struct FigureTraits {
+  const char* key;    // as options and documents name it
+  const char* title;  // of a column
+  Unit unit;
+  Better better;
+};
+
+const FigureTraits& traits_of(Figure figure);
+std::optional<Figure> figure_of(std::string_view key);
+constexpr std::size_t place_of(Figure figure) { return static_cast<std::size_t>(figure); }
+constexpr Figure figure_at(std::size_t place) { return static_cast<Figure>(place); }
+
+struct SourcedValue {
   double value = 0;
-  std::string from = {};  // how it came about, for people
+  std::string from = {};  // where it came from, for people
 };
 
 struct ComparedRun {
@@ -27,16 +61,18 @@ struct ComparedRun {
   std::vector<std::string> nodes = {};
   bool is_complete = false;
   std::optional<std::int64_t> exit_status = {};
-  std::optional<std::int64_t> gpus = {};  // or whatever its ranks compute on
+  std::optional<std::int64_t> gpus = {};  // or other processors that its ranks compute on
   StepTimes steps = {};
-  std::array<std::optional<Told>, kFigures> figures = {};  // all but the scaling factor
-  std::vector<double> step_ms = {};                        // settled steps in order, of one rank
+  std::array<std::optional<SourcedValue>, kFigures> figures = {};  // all but the scaling factor
+  std::vector<double> step_ms = {};  // settled steps in order, of one rank
   std::optional<Accounting> accounting = {};
   Verdict verdict = {};
   std::string sentence = {};  // the verdict's
   std::vector<std::string> remarks = {};
 
-  const std::optional<Told>& operator[](Figure figure) const { return figures[place_of(figure)]; }
+  const std::optional<SourcedValue>& operator[](Figure figure) const {
+    return figures[place_of(figure)];
+  }
 };
 
 }  // namespace chokepoint::analysis

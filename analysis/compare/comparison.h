@@ -15,7 +15,7 @@
 
 namespace chokepoint::analysis {
 
-// Of what a row's runs tell.
+// Of the values of a row's runs.
 struct Estimate {
   double mean = 0;
   double min = 0;
@@ -26,7 +26,7 @@ struct Estimate {
 };
 
 // How much of a difference an account explains.
-struct Cause {
+struct AccountChange {
   Account account = Account::Other;
   double ms_per_step = 0;
   double share_percent = 0;  // of the step's difference
@@ -46,15 +46,16 @@ struct Difference {
   std::optional<double> p_corrected = {};
   std::string why_no_test = {};
   bool is_beyond_noise = false;
-  std::optional<bool> is_worse = {};  // known where it is beyond noise and the metric knows better
-  std::vector<Cause> causes = {};     // the largest first
+  std::optional<bool> is_worse =
+      {};  // known if it is beyond noise and the metric has a better side
+  std::vector<AccountChange> causes = {};  // the largest first
 };
 
 struct Group {
-  std::string name = {};                                // "2x1 Tensor", as names.h makes it
+  std::string name = {};                                // "2x1 Tensor", as name_groups() makes it
   std::vector<std::optional<std::string>> values = {};  // of the comparison's keys
   std::vector<std::size_t> runs = {};                   // numbers in Comparison::runs
-  std::optional<std::int64_t> gpus = {};                // empty where its runs do not agree
+  std::optional<std::int64_t> gpus = {};                // empty if its runs do not agree
   std::array<std::optional<Estimate>, kFigures> figures = {};
   std::optional<std::size_t> scaling_reference = {};  // number of the row that is T_1
   std::optional<Accounting> accounting = {};          // the mean of its runs'

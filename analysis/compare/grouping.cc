@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <string_view>
 
 #include "analysis/compare/keys.h"
-#include "analysis/compare/order.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Value = std::optional<std::string>;
 using Places = std::map<std::string, std::size_t>;
 
-// Folders stand as they were given.
+// Folders keep the order in which they were given.
 Places places_of_folders(const std::vector<ComparedRun>& runs) {
   Places places;
   for (const ComparedRun& run : runs) {
@@ -40,7 +41,7 @@ std::strong_ordering order_of(const std::string& key, const Value& one, const Va
   return natural_order(*one, *other);
 }
 
-// Wherever a number stands for a row or a run, it follows it.
+// Numbers that stand for rows or runs are changed with them.
 void put_in_order(Comparison& comparison, const std::vector<std::size_t>& order) {
   std::vector<std::size_t> place_of_old(order.size());
   for (std::size_t place = 0; place < order.size(); ++place) {
@@ -89,6 +90,60 @@ bool fulfils(const Comparison& comparison, const Group& group, const Condition& 
   });
 }
 
+std::optional<std::int64_t> gpus_of(const RunList& runs) {
+  const std::optional<std::int64_t> first = runs.front()->gpus;
+  const bool agree = std::ranges::all_of(runs, [&](const auto* run) { return run->gpus == first; });
+  return agree ? first : std::nullopt;
+}
+
+std::optional<Accounting> mean_accounting(const RunList& runs) {
+  Accounting sum;
+  std::size_t count = 0;
+  for (const ComparedRun* run : runs) {
+    if (run->accounting) {
+      ++count;
+      for (std::size_t at = 0; at < kAccounts; ++at) {
+        sum.ms[at] += run->accounting->ms[at];
+      }
+    }
+  }
+  for (double& ms : sum.ms) {
+    ms /= static_cast<double>(std::max<std::size_t>(count, 1));
+  }
+  return count > 0 ? std::optional(sum) : std::nullopt;
+}
+
+void take_verdicts(const RunList& runs, Group& group) {
+  std::map<VerdictClass, std::size_t> counts;
+  for (const ComparedRun* run : runs) {
+    ++counts[run->verdict.verdict];
+    ++group.verdicts[name_of(run->verdict.verdict)];
+  }
+  group.verdict =
+      std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first;
+}
+
+bool is_of_folders(const std::string& key) { return key == "folder" || key == "path"; }
+
+// Up to the last slash in what both begin with.
+std::size_t common_start(std::string_view one, std::string_view other) {
+  const auto apart = std::ranges::mismatch(one, other).in1;
+  const auto same = static_cast<std::size_t>(apart - one.begin());
+  const std::size_t slash = one.substr(0, same).rfind('/');
+  return slash == std::string_view::npos ? 0 : slash + 1;
+}
+
+std::size_t common_start(const Comparison& comparison, std::size_t key) {
+  const auto& first = comparison.groups.front().values[key];
+  std::size_t start = first ? first->size() : 0;
+  for (const Group& group : comparison.groups) {
+    if (first && group.values[key]) {
+      start = std::min(start, common_start(*first, *group.values[key]));
+    }
+  }
+  return start;
+}
+
 }  // namespace
 
 void group_runs(Comparison& comparison) {
@@ -128,12 +183,12 @@ Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reve
   }
   const Places folders = places_of_folders(comparison.runs);
   std::vector<std::size_t> order = counted(comparison.groups.size());
-  // A row that does not tell the figure stands behind those that do.
-  const auto silent = std::ranges::stable_partition(order, [&](std::size_t place) {
+  // Rows without the figure come last.
+  const auto without_figure = std::ranges::stable_partition(order, [&](std::size_t place) {
     return !figure || comparison.groups[place][*figure].has_value();
   });
-  const std::span told(order.begin(), silent.begin());
-  std::ranges::stable_sort(told, [&](std::size_t first, std::size_t second) {
+  const std::span with_figure(order.begin(), without_figure.begin());
+  std::ranges::stable_sort(with_figure, [&](std::size_t first, std::size_t second) {
     const Group& one = comparison.groups[first];
     const Group& other = comparison.groups[second];
     return is_key ? order_of(by, value_at(one, comparison, by), value_at(other, comparison, by),
@@ -141,7 +196,7 @@ Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reve
                   : figure && one[*figure]->mean < other[*figure]->mean;
   });
   if (is_reversed) {
-    std::ranges::reverse(told);
+    std::ranges::reverse(with_figure);
   }
   put_in_order(comparison, order);
   return {};
@@ -166,6 +221,74 @@ std::optional<std::size_t> baseline_of(const Comparison& comparison, std::size_t
     }
   }
   return fulfilling.size() == 1 ? std::optional(fulfilling.front()) : std::nullopt;
+}
+
+RunList runs_of(const Comparison& comparison, const Group& group) {
+  RunList runs;
+  for (const std::size_t run : group.runs) {
+    runs.push_back(&comparison.runs[run]);
+  }
+  return runs;
+}
+
+std::vector<double> values_of(const RunList& runs, Figure figure) {
+  std::vector<double> values;
+  for (const ComparedRun* run : runs) {
+    if ((*run)[figure]) {
+      values.push_back((*run)[figure]->value);
+    }
+  }
+  return values;
+}
+
+std::optional<Estimate> estimate_of(std::span<const double> values, double confidence) {
+  if (values.empty()) {
+    return std::nullopt;
+  }
+  return Estimate{.mean = *math::mean(values),
+                  .min = *std::ranges::min_element(values),
+                  .max = *std::ranges::max_element(values),
+                  .count = values.size(),
+                  .sd = math::standard_deviation(values),
+                  .interval = math::mean_interval(values, confidence)};
+}
+
+void fill(Group& group, const RunList& runs, double confidence) {
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    group.figures[at] = estimate_of(values_of(runs, figure_at(at)), confidence);
+  }
+  group.gpus = gpus_of(runs);
+  group.accounting = mean_accounting(runs);
+  take_verdicts(runs, group);
+}
+
+bool is_same_everywhere(const Comparison& comparison, std::size_t key) {
+  return std::ranges::all_of(comparison.groups, [&](const Group& group) {
+    return group.values[key] == comparison.groups.front().values[key];
+  });
+}
+
+std::string shown_value(const Comparison& comparison, std::size_t group, std::size_t key) {
+  const std::optional<std::string>& value = comparison.groups[group].values[key];
+  if (!value) {
+    return "–";
+  }
+  const bool is_cut = is_of_folders(comparison.keys[key]) && !is_same_everywhere(comparison, key);
+  return is_cut ? value->substr(common_start(comparison, key)) : *value;
+}
+
+void name_groups(Comparison& comparison) {
+  const bool is_single = comparison.groups.size() == 1;
+  for (std::size_t group = 0; group < comparison.groups.size(); ++group) {
+    std::string name;
+    for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
+      const bool is_told = comparison.groups[group].values[key].has_value();
+      if (is_told && (is_single || !is_same_everywhere(comparison, key))) {
+        name += (name.empty() ? "" : " ") + shown_value(comparison, group, key);
+      }
+    }
+    comparison.groups[group].name = name.empty() ? (is_single ? "all runs" : "–") : name;
+  }
 }
 
 }  // namespace chokepoint::analysis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/compare/estimate.h"
+#include "analysis/compare/grouping.h"
 #include "base/math/significance.h"
 #include "base/math/statistics.h"
 
@@ -12,12 +12,12 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr std::size_t kLeastForRanks = 4;  // runs on either side
-constexpr std::size_t kMostBlocks = 12;
-constexpr std::size_t kLeastInBlock = 3;  // steps
-constexpr std::size_t kLeastSteps = 12;
+constexpr std::size_t kMinForRanks = 4;  // runs on either side
+constexpr std::size_t kMaxBlocks = 12;
+constexpr std::size_t kMinInBlock = 3;  // steps
+constexpr std::size_t kMinSteps = 12;
 // Repetitions of a job differ by more than their steps show.
-constexpr double kLeastPercentOfSingles = 5;
+constexpr double kMinPercentOfSingles = 5;
 
 struct Sides {
   RunList before;
@@ -35,7 +35,7 @@ Sides sides_of(const Comparison& comparison, const Group& group) {
   return sides;
 }
 
-// Steps tell the noise of figures that are made of steps; a duration or a volume is one number.
+// Steps show the noise of figures that are made of steps; a duration or a volume is one number.
 bool is_of_steps(Figure figure) {
   return figure == Figure::StepMs || figure == Figure::MedianStepMs ||
          figure == Figure::SamplesPerS;
@@ -67,14 +67,14 @@ void compare_ranks(const Sides& sides, double confidence, Difference& difference
 
 // Of each settled step what the metric is made of: its time, or that time over its samples.
 Numbers steps_of(const RunList& runs, Figure metric) {
-  const auto told = std::ranges::find_if(
+  const auto found = std::ranges::find_if(
       runs, [&](const ComparedRun* run) { return (*run)[metric].has_value(); });
-  const ComparedRun& run = **told;
+  const ComparedRun& run = **found;
   Numbers steps = run.step_ms;
   if (metric == Figure::SamplesPerS && !steps.empty()) {
     const double samples = run[metric]->value * *math::mean(steps);
     if (samples <= 0) {
-      return {};  // steps that took no time tell nothing of their pace
+      return {};  // steps that took no time have no pace
     }
     for (double& step : steps) {
       step /= samples;
@@ -91,16 +91,16 @@ void compare_steps(const Sides& sides, Figure metric, double confidence, Differe
     difference.why_no_test = "one run each, and no steps to tell this figure's noise";
     return;
   }
-  if (fewest < kLeastSteps) {
+  if (fewest < kMinSteps) {
     difference.why_no_test = "one run each, of too few steps";
     return;
   }
   const auto blocks = [](const Numbers& steps) {
-    return math::block_means(steps, std::min(kMostBlocks, steps.size() / kLeastInBlock));
+    return math::block_means(steps, std::min(kMaxBlocks, steps.size() / kMinInBlock));
   };
   difference.test = NoiseTest::BlocksOfSteps;
   difference.p = math::mann_whitney_p(blocks(before), blocks(after));
-  const std::size_t block = std::max(kLeastInBlock, fewest / kMostBlocks);
+  const std::size_t block = std::max(kMinInBlock, fewest / kMaxBlocks);
   const auto ratio = metric == Figure::SamplesPerS  // faster steps are more samples
                          ? math::bootstrap_ratio(after, before, block, confidence)
                          : math::bootstrap_ratio(before, after, block, confidence);
@@ -123,7 +123,7 @@ void test(const Sides& sides, const Comparison& comparison, double level, Differ
   const std::size_t after = sides.after_values.size();
   if (before == 0 || after == 0) {
     difference.why_no_test = "the figure is not known of both";
-  } else if (std::min(before, after) >= kLeastForRanks &&
+  } else if (std::min(before, after) >= kMinForRanks &&
              math::least_mann_whitney_p(before, after) <= level) {
     compare_ranks(sides, comparison.confidence, difference);
   } else if (before + after > 2) {
@@ -138,7 +138,7 @@ void test(const Sides& sides, const Comparison& comparison, double level, Differ
 void mark(const Comparison& comparison, Difference& difference) {
   constexpr double kRounding = 1e-12;
   const double least = difference.test == NoiseTest::BlocksOfSteps
-                           ? std::max(comparison.least_percent, kLeastPercentOfSingles)
+                           ? std::max(comparison.least_percent, kMinPercentOfSingles)
                            : comparison.least_percent;
   difference.is_beyond_noise = difference.p_corrected &&
                                *difference.p_corrected <= 1 - comparison.confidence + kRounding &&

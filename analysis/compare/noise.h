@@ -1,5 +1,5 @@
 // Whether a row differs from its baseline by more than noise, and by which test; docs/compare.md
-// says why which. Pure functions.
+// gives the reasons. Pure functions; any thread.
 #pragma once
 
 #include "analysis/compare/comparison.h"

@@ -1,4 +1,4 @@
-// One run's figures, from what was read and found of it. Pure.
+// One run's figures, from its records and its diagnosis. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -1,17 +1,40 @@
 #include "analysis/export/csv.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
-#include "analysis/export/column_texts.h"
 #include "analysis/export/tables.h"
-#include "analysis/export/text.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+using Text = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array kUnits{Text{"_bytes_per_s", "bytes/s"},
+                            Text{"_bytes", "bytes"},
+                            Text{"_packets", "packets"},
+                            Text{"_ns", "ns"},
+                            Text{"_us", "us"},
+                            Text{"_ms", "ms"},
+                            Text{"_ppm", "ppm"},
+                            Text{"_per_s", "1/s"},
+                            Text{"_s", "s"}};
+
+// By the column's name: "rtt_us" is in µs. Empty where it has no unit.
+std::string_view unit_of(std::string_view column) {
+  if (column.starts_with("bytes")) {
+    return "bytes";
+  }
+  const auto* const found =
+      std::ranges::find_if(kUnits, [&](const Text& unit) { return column.ends_with(unit.first); });
+  return found == kUnits.end() ? std::string_view() : found->second;
+}
 
 namespace fs = std::filesystem;
 
@@ -25,18 +48,21 @@ struct CsvForm {
 template <class Row>
 constexpr bool kHasSeries = requires(const Row& row) { row.series; };
 
-// So that a reading says by itself what it is of.
+// A sample of a series gets the columns that describe the series.
 template <class Row>
-std::vector<std::string> all_columns_of() {
-  std::vector<std::string> columns = columns_of<Row>();
-  columns.insert(columns.begin(), "node");
+std::vector<Column> all_columns_of() {
+  std::vector<Column> columns = columns_of<Row>();
+  columns.insert(columns.begin(), {"node", "the node whose record has the row"});
   if constexpr (kHasSeries<Row>) {
-    columns.insert(columns.end(), {"name", "subject", "unit"});
+    columns.insert(columns.end(), {{"name", "name of the series"},
+                                   {"subject", "what it is about: an interface, a core, a process"},
+                                   {"unit", "unit of the series' values"}});
   }
   return columns;
 }
 
-// What is opened here goes again if it is not kept.
+// Files that are opened here disappear again unless keep() succeeds, and so does a folder that was
+// created for them.
 class Folder {
  public:
   explicit Folder(fs::path path) : path_(std::move(path)) {}
@@ -139,10 +165,7 @@ class CsvWriter {
   Result<> begin(const char* name, cli::Output*& out) {
     TRY(cli::Output * file, folder_.open(name));
     out = file;
-    put_line(*out, all_columns_of<Row>());
-    for (const std::string& column : all_columns_of<Row>()) {
-      columns_.push_back({std::string(name) + ".csv", column});
-    }
+    put_head(*out, name, all_columns_of<Row>());
     return {};
   }
 
@@ -177,22 +200,19 @@ class CsvWriter {
 
   Result<> describe_nodes() {
     TRY(cli::Output * out, folder_.open("nodes"));
-    const std::vector<std::string> columns{"node",
-                                           "host",
-                                           "command",
-                                           "exit_status",
-                                           "is_complete",
-                                           "start_s",
-                                           "end_s",
-                                           "zero_wall_ns",
-                                           "clock_source",
-                                           "clock_offset_ns",
-                                           "clock_drift_ppm",
-                                           "clock_error_ns"};
-    put_line(*out, columns);
-    for (const std::string& column : columns) {
-      columns_.push_back({"nodes.csv", column});
-    }
+    put_head(*out, "nodes",
+             {{"node", "name of the node"},
+              {"host", "the host's name"},
+              {"command", "the command line"},
+              {"exit_status", "of the watched command"},
+              {"is_complete", "1: the watching ended cleanly"},
+              {"start_s", "when the watching began, on the run's common clock"},
+              {"end_s", "when the watching ended, on the run's common clock"},
+              {"zero_wall_ns", "where the common clock is 0, since 1970, UTC"},
+              {"clock_source", "what its clock is compared to the common one by"},
+              {"clock_offset_ns", "its clock less the common one where the run began"},
+              {"clock_drift_ppm", "how much faster its clock runs"},
+              {"clock_error_ns", "the offset is wrong by no more"}});
     for (std::size_t node = 0; node < run_.nodes(); ++node) {
       put_node(*out, node);
     }
@@ -222,15 +242,23 @@ class CsvWriter {
     TRY(cli::Output * out, folder_.open("columns"));
     put_line(*out, {"file", "column", "unit", "meaning"});
     for (const auto& [file, column] : columns_) {
-      put_line(*out,
-               {file, column, std::string(unit_of(column)), std::string(text_of(file, column))});
+      put_line(*out, {file, column.name, std::string(unit_of(column.name)), column.text});
     }
     return {};
   }
 
+  void put_head(cli::Output& out, const std::string& table, const std::vector<Column>& columns) {
+    std::vector<std::string> names;
+    for (const Column& column : columns) {
+      names.push_back(column.name);
+      columns_.push_back({table + ".csv", column});
+    }
+    put_line(out, names);
+  }
+
   struct Place {
     std::string file;
-    std::string column;
+    Column column;
   };
 
   ExportedRun& run_;

@@ -1,6 +1,6 @@
-// A run that is being exported: its records, what was loaded of them to bring their clocks
-// together, and the one way in which exporters go through all rows, however many there are. Memory
-// does not grow with the rows. One thread.
+// A run that is being exported: its records, the one clock on which all its times are exported, and
+// the visit of all rows of a table that every exporter uses. Memory does not grow with the number
+// of rows, since samples are visited one by one. The caller owns the records; one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,44 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/export/run_clock.h"
+#include "analysis/timeline/clocks.h"
 #include "base/record/reader.h"
 
 namespace chokepoint::analysis {
 
-// How whoever asked for the export follows it, and ends it.
+// Nanoseconds since the job began on the first of its nodes, by the common clock of
+// timeline/clocks.h; and since 1970, where a tool needs that. Takes any time that a record holds,
+// also that of a damaged one. A value.
+
+class RunClock {
+ public:
+  RunClock(const RunData& run, Clocks clocks);
+
+  // Negative before the job.
+  std::int64_t since_start_ns(std::size_t node, std::int64_t t_ns) const;
+  std::int64_t wall_ns(std::size_t node, std::int64_t t_ns) const {
+    return start_wall_ns_ + since_start_ns(node, t_ns);
+  }
+  std::int64_t start_wall_ns() const { return start_wall_ns_; }
+  // A span of the run by a node's own clock.
+  Span local(std::size_t node, Span since_start) const;
+
+  const NodeClock& node(std::size_t node) const { return clocks_.nodes[node]; }
+  const Clocks& clocks() const { return clocks_; }
+
+ private:
+  Clocks clocks_;
+  std::int64_t start_ns_ = 0;       // of the common clock
+  std::int64_t start_wall_ns_ = 0;  // the same moment since 1970
+};
+
+// "-12.345000000": exact, unlike a double.
+void append_seconds(std::string& out, std::int64_t ns);
+
+// Beyond the times of any run; twice as much does not overflow.
+constexpr std::int64_t kFarNs = std::int64_t{1} << 61;
+
+// Callbacks that show the progress of an export and stop it.
 struct ExportWatch {
   std::function<bool()> is_stopped = [] { return false; };
   std::function<void(std::uint64_t done, std::uint64_t total)> on_rows = [](std::uint64_t,
@@ -32,8 +64,8 @@ constexpr bool kIsSample = kIsOneOf<Row, record::Sample>;
 
 class ExportedRun {
  public:
-  // `wanted`: of samples, events and probes only what ends within it, since the job's start.
-  // The records outlive this; they are in the order of data().nodes.
+  // `wanted`, since the job's start: of samples, events and probes only those that end within it.
+  // The records must outlive this; data().nodes has their order.
   ExportedRun(std::string name, record::Run& records, std::optional<Span> wanted,
               ExportWatch watch);
 
@@ -43,11 +75,11 @@ class ExportedRun {
   std::size_t nodes() const { return data_.nodes.size(); }
   record::Reader& reader(std::size_t node) { return records_.nodes[node]; }
 
-  // Visits a node's rows of a table, but none after a stop.
+  // Visits a node's rows of a table, until the export is stopped.
   template <class Row, class F>
   void each(std::size_t node, F&& visit);
 
-  // What is wanted, by the node's own clock.
+  // The wanted span, by the node's own clock.
   Span span_of(std::size_t node) const;
   bool is_stopped() const { return is_stopped_; }
   std::uint64_t rows() const { return rows_; }

@@ -1,10 +1,35 @@
 #include "analysis/export/json.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
+
 #include "analysis/export/tables.h"
-#include "analysis/export/text.h"
+#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+bool is_control(char letter) {
+  return static_cast<unsigned char>(letter) < 0x20 || letter == '\x7F';
+}
+
+void append_json_control(std::string& out, char letter) {
+  switch (letter) {
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}",
+                     static_cast<unsigned>(static_cast<unsigned char>(letter)));
+  }
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -85,7 +110,11 @@ class JsonWriter {
   template <class Row>
   void put_table(const char* name, std::size_t node) {
     append_json(out_.buffer(), name);
-    out_.write(":{\"columns\":" + dumped(Json(columns_of<Row>())) + ",\"rows\":[");
+    Json columns = Json::array();
+    for (const Column& column : columns_of<Row>()) {
+      columns.push_back(column.name);
+    }
+    out_.write(":{\"columns\":" + dumped(columns) + ",\"rows\":[");
     std::string_view comma = "\n[";
     run_.each<Row>(node, [&](const Row& row) {
       if (out_.failed()) {
@@ -104,6 +133,21 @@ class JsonWriter {
 };
 
 }  // namespace
+
+void append_json(std::string& out, std::string_view text) {
+  out += '"';
+  cli::each_letter(text, [&](std::string_view letter) {
+    if (is_control(letter.front())) {
+      append_json_control(out, letter.front());
+      return;
+    }
+    if (letter == "\"" || letter == "\\") {
+      out += '\\';
+    }
+    out += letter;
+  });
+  out += '"';
+}
 
 void write_json(ExportedRun& run, const Json& head, cli::Output& out) {
   JsonWriter(run, out).write(head);

@@ -3,6 +3,9 @@
 // values. The caller's thread.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
 #include "analysis/export/exported_run.h"
@@ -10,7 +13,11 @@
 
 namespace chokepoint::analysis {
 
-// `head`: the fields that every document begins with. What it fails by is told by out.finish().
+// `head`: the fields that every document begins with. out.finish() returns its Error.
 void write_json(ExportedRun& run, const nlohmann::ordered_json& head, cli::Output& out);
+
+// Appends the text as a JSON string with its quotes. Names and commands may hold anything: quotes,
+// control characters, bytes that are not UTF-8; the result is valid. Pure; any thread.
+void append_json(std::string& out, std::string_view text);
 
 }  // namespace chokepoint::analysis

@@ -1,18 +1,38 @@
 #include "analysis/export/prometheus.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/export/metric_text.h"
 #include "analysis/load/run_summary.h"
+#include "base/cli/text.h"
 #include "base/record/names.h"
+#include "base/record/series_table.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using Labels = MetricText::Labels;
+
+// For the text between the quotes of a label's value.
+void append_label(std::string& out, std::string_view text) {
+  cli::each_letter(text, [&](std::string_view letter) {
+    if (letter == "\n") {
+      out += "\\n";
+      return;
+    }
+    if (letter == "\"" || letter == "\\") {
+      out += '\\';
+    }
+    out += letter;
+  });
+}
 
 constexpr double kMsPerSecond = 1e3;
 constexpr double kNsPerSecond = 1e9;
@@ -22,7 +42,7 @@ std::optional<double> seconds_of(std::optional<double> ms) {
   return ms ? std::optional(*ms / kMsPerSecond) : std::nullopt;
 }
 
-// Labels of a run may have names that become the same.
+// The names of two labels may become the same; the first is kept.
 void add_run_labels(Labels& labels, const std::map<std::string, std::string>& own) {
   std::set<std::string> names;
   for (const auto& [key, value] : own) {
@@ -84,7 +104,7 @@ class Figures {
         own);
     text_.gauge("run_complete", "1 where the job was watched to its end.", node.is_complete ? 1 : 0,
                 own);
-    text_.counter("dropped_rows_total", "Rows that found no room in the record.",
+    text_.counter("dropped_rows_total", "Rows that were not stored in the record.",
                   static_cast<double>(rows_dropped(node)), own);
   }
 
@@ -114,7 +134,7 @@ class Figures {
 
   void add_verdict() {
     const Verdict& verdict = diagnosis_.verdict;
-    const Labels own{{"class", name_of(verdict.verdict)}, {"cause", verdict.cause}};
+    const Labels own{{"class", name_of(verdict.verdict)}, {"cause", name_of(verdict.cause)}};
     Labels where = own;
     where.insert(where.end(), {{"from", verdict.where.from},
                                {"to", verdict.where.to},
@@ -127,13 +147,13 @@ class Figures {
     text_.gauge("verdict_lost_step_seconds", "Of each step, that a change could take away.",
                 verdict.lost_ms_per_step / kMsPerSecond, own);
     text_.gauge("verdict_share_ratio", "Of the step.", verdict.share_percent / kPercent, own);
-    text_.gauge("verdict_confidence_ratio", "How sure the verdict is.", verdict.confidence, own);
+    text_.gauge("verdict_confidence_ratio", "Confidence of the verdict.", verdict.confidence, own);
   }
 
-  // What a node itself sent; of a connection whose ends are both here, each way.
+  // Packets that the node sent itself; both directions of a connection whose two ends are here.
   void add_packets(const NodeData& node) {
     std::optional<double> sent;
-    std::optional<double> again;
+    std::optional<double> retransmitted;
     for (const FlowData& flow : node.flows) {
       for (const record::FlowTotal& total : flow.totals) {
         const auto side = static_cast<std::int64_t>(total.direction);
@@ -146,12 +166,12 @@ class Figures {
           }
         };
         add(sent, total.packets);
-        add(again, total.retransmitted_packets);
+        add(retransmitted, total.retransmitted_packets);
       }
     }
     const Labels own{{"node", node.name}};
     text_.counter("sent_packets_total", "Of the job.", sent, own);
-    text_.counter("retransmitted_packets_total", "Of the job.", again, own);
+    text_.counter("retransmitted_packets_total", "Of the job.", retransmitted, own);
     text_.counter("job_connections_total", "Of the job, ever.",
                   static_cast<double>(node.flows.size()), own);
   }
@@ -169,19 +189,13 @@ class Figures {
   }
 
   void add_counter(const NodeData& node, const record::Series& series, double value) {
-    const Labels own{{"node", node.name}, {"interface", series.subject}};
-    if (series.name == record::kJobSentBytes) {
-      text_.counter("job_sent_bytes_total", "Of the job's Ethernet frames.", value, own);
-    } else if (series.name == record::kJobReceivedBytes) {
-      text_.counter("job_received_bytes_total", "Of the job's Ethernet frames.", value, own);
-    } else if (series.name == record::kNicSentBytes) {
-      text_.counter("nic_sent_bytes_total", "Of everybody, since the host started.", value, own);
-    } else if (series.name == record::kNicReceivedBytes) {
-      text_.counter("nic_received_bytes_total", "Of everybody, since the host started.", value,
-                    own);
+    const record::SeriesDescription* row = record::describe_series(series.name);
+    if (row != nullptr && !row->metric.empty()) {
+      text_.counter(std::string(row->metric), row->text, value,
+                    {{"node", node.name}, {"interface", series.subject}});
     } else if (series.name == record::kOwnCpu && node.span.end_ns < kFarNs &&
                node.span.length_ns() > 0) {
-      text_.gauge("own_cpu_ratio", "What watching took of one core.",
+      text_.gauge("own_cpu_ratio", "Share of one core that chokepoint used.",
                   value / static_cast<double>(node.span.length_ns()), {{"node", node.name}});
     }
   }
@@ -192,6 +206,68 @@ class Figures {
 };
 
 }  // namespace
+
+void MetricText::counter(const std::string& name, std::string_view help,
+                         std::optional<double> value, const Labels& labels) {
+  add(name, "counter", help, value, labels);
+}
+
+void MetricText::gauge(const std::string& name, std::string_view help, std::optional<double> value,
+                       const Labels& labels) {
+  add(name, "gauge", help, value, labels);
+}
+
+void MetricText::add(const std::string& name, const char* type, std::string_view help,
+                     std::optional<double> value, const Labels& labels) {
+  if (!value || !std::isfinite(*value)) {
+    return;
+  }
+  const std::string full = "chokepoint_" + name;
+  const auto [family, is_new] = families_.try_emplace(full, Family{type, help, {}});
+  if (is_new) {
+    order_.push_back(full);
+  }
+  auto& samples = family->second.samples;
+  const std::string own = written(labels);
+  const auto same = std::ranges::find(samples, own, &std::pair<std::string, double>::first);
+  if (same == samples.end()) {
+    samples.emplace_back(own, *value);
+  } else {
+    same->second = *value;
+  }
+}
+
+std::string MetricText::written(const Labels& labels) const {
+  std::string text;
+  for (const Labels* part : {&common_, &labels}) {
+    for (const auto& [name, value] : *part) {
+      text += text.empty() ? "" : ",";
+      text += name + "=\"";
+      append_label(text, value);
+      text += '"';
+    }
+  }
+  return text.empty() ? text : "{" + text + "}";
+}
+
+std::string MetricText::text() const {
+  std::string text;
+  for (const std::string& name : order_) {
+    const Family& family = families_.at(name);
+    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, family.help, name, family.type);
+    for (const auto& [labels, value] : family.samples) {
+      text += fmt::format("{}{} {}\n", name, labels, value);
+    }
+  }
+  return text;
+}
+
+std::string label_name(const std::string& text) {
+  std::string name = text;
+  std::ranges::replace_if(
+      name, [](unsigned char letter) { return letter >= 0x80 || std::isalnum(letter) == 0; }, '_');
+  return name;
+}
 
 std::string prometheus_text(ExportedRun& run, const Diagnosis& diagnosis) {
   return Figures(run, diagnosis).text();

@@ -1,6 +1,6 @@
-// The tables that CSV and JSON carry, all that a record has but the writer's own notes on folding,
-// and how a row becomes cells. A table has the record's columns under their names; before them
-// stand the same moments on the run's own clock: `t_s` for `t_ns`. Templates and constants.
+// The tables that CSV and JSON contain (all of a record but the writer's notes on folding) and how
+// a row becomes cells. A table has the record's columns under their names; before them stand the
+// same moments on the run's common clock: `t_s` for `t_ns`. Templates and constants.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "analysis/export/exported_run.h"
-#include "analysis/load/code_words.h"
-#include "base/record/row.h"
+#include "analysis/load/run_data.h"
+#include "base/record/tables.h"
 
 namespace chokepoint::analysis {
 
@@ -50,27 +50,33 @@ void each_table(F&& visit) {
 
 template <class Field>
 constexpr bool is_moment(const Field& field) {
-  return field.fold == record::Fold::Start || field.fold == record::Fold::End;
+  return field.fold == Fold::Start || field.fold == Fold::End;
 }
 
+struct Column {
+  std::string name = {};
+  std::string text = {};  // what it means, in a few words
+};
+
 template <class Row>
-std::vector<std::string> columns_of() {
-  std::vector<std::string> moments;
-  std::vector<std::string> columns;
-  record::each_field<Row>([&](const auto& field) {
-    std::string name = field.name;
-    columns.push_back(name);
+std::vector<Column> columns_of() {
+  std::vector<Column> moments;
+  std::vector<Column> columns;
+  each_field<Row>([&](const auto& field) {
+    columns.push_back({field.name, field.text});
     if (is_moment(field)) {
       constexpr std::size_t kUnit = 2;  // "ns"
-      moments.push_back(name.replace(name.size() - kUnit, kUnit, "s"));
+      std::string name = field.name;
+      moments.push_back({name.replace(name.size() - kUnit, kUnit, "s"),
+                         std::string(field.name) + " on the run's common clock"});
     }
   });
   moments.insert(moments.end(), columns.begin(), columns.end());
   return moments;
 }
 
-// Appends one cell after the other, with commas between them. Form tells how a format writes text
-// and what is unknown: void Form::text(std::string&, std::string_view); Form::kUnknown.
+// Appends the cells of a row with commas between them. Form is how a format writes text and unknown
+// values: void Form::text(std::string&, std::string_view); Form::kUnknown.
 template <class Form>
 class Cells {
  public:
@@ -79,12 +85,12 @@ class Cells {
 
   template <class Row>
   void row(const Row& row) {
-    record::each_field<Row>([&](const auto& field) {
+    each_field<Row>([&](const auto& field) {
       if (is_moment(field)) {
         moment(row.*(field.member));
       }
     });
-    record::each_field<Row>([&](const auto& field) { cell(row.*(field.member)); });
+    each_field<Row>([&](const auto& field) { cell(row.*(field.member)); });
   }
 
   void cell(std::string_view text) {
@@ -111,7 +117,7 @@ class Cells {
     const std::string_view word = word_of(code);
     word.empty() ? cell(static_cast<std::int64_t>(code)) : cell(word);
   }
-  // The node's time on the run's clock.
+  // A node's time, on the run's common clock.
   void seconds(std::int64_t t_ns) {
     next();
     append_seconds(out_, clock_.since_start_ns(node_, t_ns));

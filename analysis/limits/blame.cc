@@ -3,14 +3,129 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/limits/packets.h"
-#include "analysis/limits/sender.h"
 #include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
 namespace {
 
+using record::SocketSample;
+
+constexpr double kReceiveWindowUsed = 0.8;     // of the announced window is in flight
+constexpr std::int64_t kMinBytes = 100;        // of a bin; fewer are ignored
+constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in flight
+constexpr double kBufferUsed = 0.75;           // of the send buffer
+constexpr double kStallNs = 100e6;     // nothing gets through although something is under way
+constexpr std::int64_t kRecovery = 3;  // congestion_state from here on (TCP_CA_Recovery)
 constexpr std::int64_t kCellNs = 20'000'000;  // as often as sockets are read
+
+Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
+  if (sample.rtt_us.known() && has_queue(figure(sample.rtt_us), facts)) {
+    return Limit::LinkFull;
+  }
+  if (figure(sample.retransmitted_packets) > 0) {
+    return Limit::Loss;
+  }
+  const double in_flight = figure(sample.max_in_flight_bytes);
+  if (figure(sample.window_full) > 0 ||
+      (sample.window_bytes.known() &&
+       in_flight > kReceiveWindowUsed * figure(sample.window_bytes))) {
+    return Limit::ReceiveWindow;
+  }
+  return in_flight > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;
+}
+
+double min_rtt_us(const std::vector<record::FlowSample>& samples, const DirectionFacts& facts) {
+  double least_us = facts.min_rtt_us;
+  for (const record::FlowSample& sample : samples) {
+    if (sample.min_rtt_us.value_or(0) > 0) {
+      const double us = figure(sample.min_rtt_us);
+      least_us = least_us == 0 ? us : std::min(least_us, us);
+    }
+  }
+  return least_us;
+}
+
+bool has_queue(const SocketSample& now, const DirectionFacts& facts) {
+  return has_queue(figure(now.rtt_us), facts);
+}
+
+bool is_losing(const SocketSample& before, const SocketSample& now) {
+  return now.congestion_state.value_or(0) >= kRecovery || figure(now.lost_packets) > 0 ||
+         figure(now.retransmits) > figure(before.retransmits);
+}
+
+// Then packets are lost because the queue before the link is full.
+bool is_full(const DirectionFacts& facts) { return facts.has_queue_mostly && facts.is_steady; }
+
+// More waits in the sender's queue than the window lets out.
+Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
+  const bool fills_window =
+      figure(now.unacked_packets) >= kCongestionWindowUsed * figure(now.cwnd_packets);
+  if (fills_window && facts.is_lossy && !is_full(facts)) {
+    return Limit::Loss;
+  }
+  if (has_queue(now, facts) || !fills_window) {
+    return Limit::LinkFull;  // the queue may be the host's own, or the sender paces to the path's
+                             // rate
+  }
+  return Limit::CongestionWindow;
+}
+
+// All that the sender has is on its way.
+Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
+  const double queued =
+      std::max(figure(now.send_queue_bytes), figure(now.unacked_packets) * figure(now.mss_bytes));
+  if (facts.send_buffer_bytes && queued > kBufferUsed * *facts.send_buffer_bytes &&
+      queued < 2 * *facts.send_buffer_bytes) {
+    return Limit::SendBuffer;
+  }
+  if (queued <= kBulkBytes && !facts.has_queue_mostly) {
+    return Limit::RoundTrip;  // any queue is not its own
+  }
+  if (has_queue(now, facts)) {
+    return Limit::LinkFull;
+  }
+  return queued > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;
+}
+
+// `stalled_ns`: for how long nothing has come through.
+Limit limit_of_network(const SocketSample& before, const SocketSample& now, double stalled_ns,
+                       const DirectionFacts& facts) {
+  if (stalled_ns > kStallNs) {
+    return Limit::Loss;
+  }
+  if (is_losing(before, now) && facts.is_lossy) {
+    return is_full(facts) ? Limit::LinkFull : Limit::Loss;
+  }
+  const bool has_backlog = figure(now.unsent_bytes) > figure(now.mss_bytes);
+  return has_backlog ? limit_with_backlog(now, facts) : limit_in_flight(now, facts);
+}
+
+// If the kernel does not count acknowledged bytes, the connection counts as moving.
+bool has_moved(const SocketSample& before, const SocketSample& now) {
+  return !now.bytes_acked.known() || figure(now.bytes_acked) > figure(before.bytes_acked);
+}
+
+double growth_ns(record::Figure before, record::Figure now) {
+  return before.known() && now.known()
+             ? std::max(0.0, static_cast<double>(now.value() - before.value()) * 1000)
+             : 0;
+}
+
+LimitedSpan limited(const SocketSample& before, const SocketSample& now, double stalled_ns,
+                    const DirectionFacts& facts) {
+  LimitedSpan span{.span = {before.t_ns, now.t_ns}};
+  const double busy_ns =
+      std::min(growth_ns(before.busy_us, now.busy_us), static_cast<double>(span.span.length_ns()));
+  const double window_ns =
+      std::min(growth_ns(before.receive_window_limited_us, now.receive_window_limited_us), busy_ns);
+  const double buffer_ns = std::min(
+      growth_ns(before.send_buffer_limited_us, now.send_buffer_limited_us), busy_ns - window_ns);
+  span.times[Limit::ReceiveWindow] = window_ns;
+  span.times[Limit::SendBuffer] = buffer_ns;
+  span.times[limit_of_network(before, now, stalled_ns, facts)] += busy_ns - window_ns - buffer_ns;
+  return span;
+}
 
 std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFacts& facts) {
   const auto way = static_cast<std::size_t>(view.direction);
@@ -20,10 +135,10 @@ std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFac
   return limits_of_packets(view.best().packets.at(way), facts);
 }
 
-// Cell by cell of the common clock.
+// By cell of kCellNs on the common clock.
 using Cells = std::map<std::int64_t, LimitTimes>;
 
-// What was under way is taken to have been so while the job communicated, as far as that goes.
+// Assumes that what was under way was so while the job communicated, as far as that is long enough.
 void spread(const LimitedSpan& limited, Span common, std::span<const Span> communicating,
             Cells& cells) {
   const auto communicated = static_cast<double>(covered_ns(communicating, common));
@@ -42,7 +157,7 @@ void spread(const LimitedSpan& limited, Span common, std::span<const Span> commu
   }
 }
 
-// Those of the rest that a span can touch; `rest` keeps what later ones can.
+// Those of the rest that the span may touch; drops from `rest` what no later span can touch.
 std::span<const Span> next_touching(std::span<const Span>& rest, Span part) {
   while (!rest.empty() && rest.front().end_ns <= part.start_ns) {
     rest = rest.subspan(1);
@@ -80,6 +195,41 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
 }
 
 }  // namespace
+
+std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
+                                           const DirectionFacts& facts) {
+  DirectionFacts own = facts;
+  own.min_rtt_us = min_rtt_us(samples, facts);
+  std::vector<LimitedSpan> spans;
+  for (const record::FlowSample& sample : samples) {
+    if (sample.payload_bytes.value_or(0) > kMinBytes) {
+      LimitedSpan span{.span = {sample.t_ns - sample.bin_ns, sample.t_ns}};
+      span.times[limit_of(sample, own)] = static_cast<double>(sample.bin_ns);
+      spans.push_back(span);
+    }
+  }
+  return spans;
+}
+
+std::vector<LimitedSpan> limits_of_sender(const std::vector<SocketSample>& samples,
+                                          const DirectionFacts& facts) {
+  std::vector<LimitedSpan> spans;
+  std::size_t moved = 0;  // when something came through last
+  for (std::size_t place = 1; place < samples.size(); ++place) {
+    const SocketSample& before = samples[place - 1];
+    const SocketSample& now = samples[place];
+    const bool moves = has_moved(samples[moved], now);
+    // Readings may be rare: when in a span something came through is not known.
+    const std::int64_t stalled_ns = (moves ? before : now).t_ns - samples[moved].t_ns;
+    const LimitedSpan span = limited(before, now, static_cast<double>(stalled_ns), facts);
+    const bool is_idle = figure(now.unacked_packets) == 0 && figure(now.unsent_bytes) == 0;
+    moved = moves || is_idle ? place : moved;
+    if (span.times.sum() > 0) {
+      spans.push_back(span);
+    }
+  }
+  return spans;
+}
 
 Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> communicating) {
   Blame blame;

@@ -1,13 +1,12 @@
 // Which direction of which connection held the job back while it communicated, and by what. At each
 // moment it is the one that had most under way: the others wait for it, since the library hands out
-// the next piece only when the last one has come.
+// the next piece only when the last one has come. Values; pure functions; any thread.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "analysis/limits/direction.h"
-#include "analysis/limits/limit.h"
 #include "analysis/timeline/clocks.h"
 
 namespace chokepoint::analysis {
@@ -20,7 +19,7 @@ struct DirectionBlame {
   double rate_mbps = 0;  // of payload, while it was busy
 };
 
-// Of a moment of the communication the direction that held it up, and by what.
+// The direction that held up a moment of the communication, and by what.
 struct HeldMoment {
   Span span = {};             // on the common clock
   std::size_t direction = 0;  // in Blame::directions
@@ -35,5 +34,20 @@ struct Blame {
 
 // `communicating`: on the common clock; see Phases.
 Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> communicating);
+
+// The limits of one direction from packets alone, if the sender's sockets were not seen: what was
+// in flight against the window that the receiver announced, what was retransmitted, and how the
+// round trip grew. Times are those of the node whose packets they are.
+std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
+                                           const DirectionFacts& facts);
+
+// The limits of one direction by the kernel of the sender, reading by reading:
+//
+//   busy = receive window + send buffer (the kernel's own stopwatches) + the network
+//
+// The network's part is judged by the congestion window, the queues and the round trip at the
+// moment. Times are those of the sender's node.
+std::vector<LimitedSpan> limits_of_sender(const std::vector<record::SocketSample>& samples,
+                                          const DirectionFacts& facts);
 
 }  // namespace chokepoint::analysis

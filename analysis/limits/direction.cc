@@ -2,23 +2,25 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
-#include "analysis/load/least_round_trip.h"
+#include "analysis/load/run_data.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kQueueFactor = 1.8;   // of the unloaded round trip
-constexpr double kQueueLeastUs = 500;  // and that much more
-constexpr double kLossy = 0.0005;      // packets sent again, of all
-constexpr double kOfAWindow = 0.5;     // packets sent again
-constexpr double kFloor = 0.01;        // the shortest single round trips may be mistaken
-constexpr double kSteady = 0.55;       // of what the best bins carried, the usual one
+constexpr double kQueueFactor = 1.8;  // of the unloaded round trip
+constexpr double kQueueMinUs = 500;   // and that much more
+constexpr double kLossy = 0.0005;     // of packets are retransmitted
+constexpr double kOfAWindow = 0.5;    // retransmitted packets a window
+constexpr double kFloor = 0.01;       // quantile: the very shortest round trips may be wrong
+constexpr double kSteady = 0.55;  // of what the best bins carried: then the median bin is steady
 constexpr double kMostly = 0.5;
 
-// "4096 16384 4194304": the last is the most.
+// "4096 16384 4194304": the last is the maximum.
 std::optional<double> last_number(std::string_view text) {
   const std::size_t space = text.find_last_of(" \t");
   text = space == std::string_view::npos ? text : text.substr(space + 1);
@@ -130,7 +132,7 @@ bool is_lossy(const DirectionView& view, const DirectionFacts& facts) {
 
 bool has_queue(double rtt_us, const DirectionFacts& facts) {
   return facts.min_rtt_us > 0 && rtt_us > kQueueFactor * facts.min_rtt_us &&
-         rtt_us > facts.min_rtt_us + kQueueLeastUs;
+         rtt_us > facts.min_rtt_us + kQueueMinUs;
 }
 
 std::vector<DirectionView> directions_of(const RunData& run) {
@@ -176,6 +178,28 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
     facts.send_buffer_bytes = send_buffer_of(run.nodes[*view.sender]);
   }
   return facts;
+}
+
+const char* name_of(Limit limit) {
+  static constexpr std::array kNames{
+      "link full",         "loss",           "receive window", "send buffer",
+      "congestion window", "library credit", "round trip"};
+  return kNames.at(static_cast<std::size_t>(limit));
+}
+
+double LimitTimes::sum() const { return std::reduce(ns.begin(), ns.end()); }
+
+LimitTimes& LimitTimes::operator+=(const LimitTimes& other) {
+  std::ranges::transform(ns, other.ns, ns.begin(), std::plus{});
+  return *this;
+}
+
+LimitTimes LimitTimes::operator*(double factor) const {
+  LimitTimes scaled = *this;
+  for (double& time : scaled.ns) {
+    time *= factor;
+  }
+  return scaled;
 }
 
 }  // namespace chokepoint::analysis

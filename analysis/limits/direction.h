@@ -1,8 +1,10 @@
-// One direction of a connection: what is known of it over the whole run, by which single moments
-// are judged. From the sender's socket, or, where its node left no record, from packets at either
-// end.
+// One direction of a connection: what can limit it, and what is known of it over the whole run, by
+// which single moments are judged. From the sender's socket, or, if its node left no record, from
+// packets at either end. Values; pure functions; any thread.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -14,12 +16,12 @@ namespace chokepoint::analysis {
 struct DirectionView {
   std::size_t connection = 0;
   record::Direction direction = record::Direction::AToB;
-  std::optional<std::size_t> sender = {};  // the nodes of the two ends, where they left a record
+  std::optional<std::size_t> sender = {};  // the nodes of the two ends, if they left a record
   std::optional<std::size_t> receiver = {};
   const FlowData* at_sender = nullptr;
   const FlowData* at_receiver = nullptr;
 
-  // The record that tells more of it, and whose node's clock its times are.
+  // The sender's record, else the receiver's; its times are those of that node's clock.
   const FlowData& best() const { return at_sender != nullptr ? *at_sender : *at_receiver; }
   std::size_t best_node() const { return sender ? *sender : *receiver; }
 };
@@ -34,13 +36,13 @@ struct DirectionFacts {
   double bytes = 0;       // payload
   double packets = 0;
   double retransmitted = 0;
-  bool is_lossy = false;          // more was sent again than happens on any network
+  bool is_lossy = false;          // more retransmissions than any network has
   bool has_queue_mostly = false;  // while it had something under way
-  bool is_steady = false;         // went nearly as fast most of the time as it ever did
+  bool is_steady = false;         // was nearly as fast most of the time as at its fastest
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
 
-constexpr double kBulkBytes = 48 * 1024;  // in flight: no small message any more
+constexpr double kBulkBytes = 48 * 1024;  // in flight: more than a small message
 
 inline double figure(record::Figure value) { return static_cast<double>(value.value_or(0)); }
 
@@ -49,5 +51,35 @@ bool has_queue(double rtt_us, const DirectionFacts& facts);
 
 std::vector<DirectionView> directions_of(const RunData& run);
 DirectionFacts facts_of(const RunData& run, const DirectionView& view);
+
+// What can hold back one direction of a connection while it has something under way.
+enum class Limit {
+  LinkFull,          // a queue stands before the slowest link, or the line is at its rate
+  Loss,              // lost packets are retransmitted, or hold the congestion window down
+  ReceiveWindow,     // the receiver announces no more
+  SendBuffer,        // the sender's buffer holds no more
+  CongestionWindow,  // still growing, without any loss
+  LibraryCredit,     // all that the library hands over at once is on its way
+  RoundTrip,         // a small message, which waits for the path's delay alone
+};
+constexpr std::size_t kLimits = 7;
+
+const char* name_of(Limit limit);
+
+// Nanoseconds by limit.
+struct LimitTimes {
+  std::array<double, kLimits> ns = {};
+  double& operator[](Limit limit) { return ns[static_cast<std::size_t>(limit)]; }
+  double operator[](Limit limit) const { return ns[static_cast<std::size_t>(limit)]; }
+  double sum() const;
+  LimitTimes& operator+=(const LimitTimes& other);
+  LimitTimes operator*(double factor) const;
+};
+
+// What held the direction back in one span; in the rest of it nothing was under way.
+struct LimitedSpan {
+  Span span = {};
+  LimitTimes times = {};
+};
 
 }  // namespace chokepoint::analysis

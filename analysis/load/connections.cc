@@ -4,9 +4,10 @@
 #include <map>
 #include <set>
 
-#include "analysis/load/flow_key.h"
+#include "base/net/address.h"
 
 namespace chokepoint::analysis {
+
 namespace {
 
 using record::Direction;
@@ -94,7 +95,7 @@ class Joiner {
   FlowData& at(FlowPlace place) { return run_.nodes[place.node].flows[place.flow]; }
 
   // Where the job's sockets were seen, what none of its processes has is not the job's; RoCE has no
-  // socket that could tell.
+  // socket.
   bool is_of_others(FlowPlace place) {
     if (at(place).row.protocol == "roce") {
       return false;
@@ -188,7 +189,7 @@ class Joiner {
         knows_process ? rank_of(*connection.ends.at(end)) : run_.nodes[*node].rank();
   }
 
-  // A host that has the address has this end, even if its record does not tell of it.
+  // A host that has the address has this end, even if its record does not show it.
   std::optional<std::size_t> node_of(const Connection& connection, std::size_t end,
                                      const std::string& address) const {
     if (connection.ends.at(end)) {
@@ -214,6 +215,29 @@ class Joiner {
 };
 
 }  // namespace
+
+std::string plain_address(const std::string& text) {
+  const std::string bare = text.substr(0, text.find_first_of("%/"));
+  const Result<net::Address> address = net::Address::parse(bare);
+  return address ? address->unmapped().text() : bare;
+}
+
+FlowEnd end_a(const record::Flow& row) {
+  return {plain_address(row.a_address), row.a_port.value_or(-1)};
+}
+
+FlowEnd end_b(const record::Flow& row) {
+  return {plain_address(row.b_address), row.b_port.value_or(-1)};
+}
+
+FlowKey key_of(const record::Flow& row) {
+  FlowEnd first = end_a(row);
+  FlowEnd second = end_b(row);
+  if (second < first) {
+    std::swap(first, second);
+  }
+  return {row.protocol, std::move(first), std::move(second)};
+}
 
 void join_connections(RunData& run) { Joiner(run).join(); }
 

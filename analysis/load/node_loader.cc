@@ -1,16 +1,167 @@
 #include "analysis/load/node_loader.h"
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <limits>
+#include <thread>
+#include <vector>
 
-#include "analysis/load/interfaces.h"
-#include "analysis/load/main_session.h"
-#include "analysis/load/sample_loader.h"
+#include "base/record/syncer.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-using record::Figure;
+struct InterfaceFacts {
+  Interface interface = {};
+  std::optional<bool> has_carrier = {};
+  std::optional<bool> is_enabled = {};
+  std::string state = {};
+
+  // A driver that has no state reports "unknown"; only the carrier is known then.
+  bool is_up() const {
+    if (!is_enabled.value_or(true) || !has_carrier.value_or(true)) {
+      return false;
+    }
+    return state == "up" || (state != "down" && (has_carrier || is_enabled));
+  }
+};
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+void take(const record::Fact& fact, InterfaceFacts& sight) {
+  if (fact.key == "kind") {
+    sight.interface.kind = fact.value;
+  } else if (fact.key == "operstate") {
+    sight.state = fact.value;
+  } else if (fact.key == "enabled") {
+    sight.is_enabled = fact.value == "true";
+  } else if (fact.key == "carrier") {
+    sight.has_carrier = fact.value == "true";
+  } else if (fact.key == "speed_mbps") {
+    sight.interface.speed_mbps = number_of(fact.value);
+  } else if (fact.key == "address_ipv4" || fact.key == "address_ipv6") {
+    sight.interface.addresses.push_back(fact.value);
+  }
+}
+
+void add_packets(const std::vector<record::FlowSample>& packets, record::FlowTotal& total) {
+  std::int64_t count = 0;
+  std::int64_t payload_bytes = 0;
+  std::int64_t retransmitted = 0;
+  for (const record::FlowSample& sample : packets) {
+    count += sample.packets.value_or(0);
+    payload_bytes += sample.payload_bytes.value_or(0);
+    retransmitted += sample.retransmitted_packets.value_or(0);
+  }
+  total.packets = count;
+  total.payload_bytes = payload_bytes;
+  total.retransmitted_packets = retransmitted;
+}
+
+void take_counters(const record::SocketSample& last, record::FlowTotal& total) {
+  total.payload_bytes = last.bytes_sent;
+  total.retransmitted_packets = last.retransmits;
+  if (last.bytes_sent.known() && last.mss_bytes.value_or(0) > 0) {
+    total.packets = last.bytes_sent.value() / last.mss_bytes.value();
+  }
+}
+
+// Levels are written when they change, so the first reading may be the only one: it is always read.
+constexpr std::int64_t kFirstReadingsNs = 5'000'000'000;
+
+template <class Row>
+constexpr std::size_t kTable = [] {
+  return []<std::size_t... Index>(std::index_sequence<Index...>) {
+    std::size_t found = 0;
+    ((found = std::is_same_v<Row, std::tuple_element_t<Index, LargeTables>> ? Index : found), ...);
+    return found;
+  }(std::make_index_sequence<kLargeTables>());
+}();
+
+template <class Row>
+void put_in_order(std::vector<Row>& rows) {
+  const auto end = [](const Row& row) { return record::end_of(row); };
+  if (!std::ranges::is_sorted(rows, {}, end)) {
+    std::ranges::stable_sort(rows, {}, end);
+  }
+}
+
+// A record that could not be read to its end is damaged.
+void note(const Result<>& done, NodeData& node) {
+  if (!done && !node.damage) {
+    node.damage = done.error();
+    node.is_complete = false;
+  }
+}
+
+class SampleLoader {
+ public:
+  SampleLoader(record::Reader& reader, const SamplePlan& plan, NodeData& node)
+      : reader_(reader), plan_(plan), node_(node), keeper_(node) {}
+
+  void load() {
+    read<record::FlowSample>([this](const auto& row) { keeper_.keep(row, &FlowData::packets); });
+    read<record::SocketSample>([this](const auto& row) { keeper_.keep(row, &FlowData::sockets); });
+    read<record::FlowMark>([this](const auto& row) { keeper_.keep(row, &FlowData::marks); });
+    read<record::CounterSample>([this](const auto& row) { keeper_.keep(row); });
+    read<record::GaugeSample>([this](const auto& row) { keeper_.keep(row); });
+    read<record::Collective>([this](const auto& row) { node_.collectives.push_back(row); });
+    put_together();
+    node_.windows = plan_.windows;
+  }
+
+ private:
+  template <class Row, class F>
+  void read(F&& keep_row) {
+    std::vector<Span> spans = plan_.windows;
+    if (plan_.is_whole.at(kTable<Row>)) {
+      spans = {plan_.whole};
+    } else if constexpr (requires(const Row& row) { row.series; }) {
+      if (spans.empty() || first_readings().end_ns < spans[0].start_ns) {
+        spans.insert(spans.begin(), first_readings());
+      }
+    }
+    note(reader_.each_in<Row>(spans, keep_row), node_);
+  }
+
+  Span first_readings() const {
+    return {plan_.whole.start_ns, node_.span.start_ns + kFirstReadingsNs};
+  }
+
+  void put_together() {
+    for (FlowData& flow : node_.flows) {
+      for (const std::size_t side : {0U, 1U}) {
+        put_in_order(flow.packets.at(side));
+        put_in_order(flow.sockets.at(side));
+        put_in_order(flow.marks.at(side));
+      }
+      complete_totals(flow);
+    }
+    for (SeriesData& series : node_.series) {
+      put_in_order(series.readings);
+    }
+    put_in_order(node_.collectives);
+  }
+
+  record::Reader& reader_;
+  const SamplePlan& plan_;
+  NodeData& node_;
+  SampleKeeper keeper_;
+};
+
+// Needs the node's span.
+void load_steps(record::Reader& reader, NodeData& node) {
+  note(reader.each_in<record::Step>({with_slack(node.span)},
+                                    [&](const record::Step& step) { node.steps.push_back(step); }),
+       node);
+  put_in_order(node.steps);
+}
 
 class NodeLoader {
  public:
@@ -26,7 +177,7 @@ class NodeLoader {
     take_processes();
     take_flows();
     take_series();
-    take_happenings();
+    take_events();
     sort();
     load_steps(reader_, node_);
     node_.is_complete = !node_.damage && session_ != nullptr && session_->end_ns.known();
@@ -34,7 +185,6 @@ class NodeLoader {
   }
 
  private:
-  // What could not be read to its end is damaged, whatever else was found.
   template <class Row>
   std::vector<Row> all() {
     Result<std::vector<Row>> rows = reader_.all<Row>();
@@ -44,7 +194,7 @@ class NodeLoader {
     return rows ? std::move(*rows) : std::vector<Row>();
   }
 
-  // Of a file that lost its sessions, whatever is left.
+  // Without sessions (a damaged file) all rows count.
   template <class Row>
   bool is_mine(const Row& row) const {
     return session_ == nullptr || row.session == session_->id;
@@ -76,7 +226,7 @@ class NodeLoader {
       node_.labels[label.key] = label.value;
     }
     node_.facts = all<record::Fact>();
-    // Another command may have looked at the same host into the same record.
+    // Another command may have written facts of the same host into the same record.
     if (std::ranges::any_of(node_.facts, [this](const auto& fact) { return is_mine(fact); })) {
       std::erase_if(node_.facts, [this](const auto& fact) { return !is_mine(fact); });
     }
@@ -121,7 +271,7 @@ class NodeLoader {
     std::ranges::sort(node_.series, {}, [](const SeriesData& series) { return series.row.id; });
   }
 
-  void take_happenings() {
+  void take_events() {
     node_.events = mine<record::Event>();
     node_.probes = all<record::Probe>();
     node_.clock_offsets = all<record::ClockOffset>();
@@ -149,6 +299,76 @@ class NodeLoader {
 
 }  // namespace
 
+std::vector<Interface> interfaces_of(const std::vector<record::Fact>& facts) {
+  std::vector<InterfaceFacts> sights;
+  for (const record::Fact& fact : facts) {
+    if (fact.category != "nic" || fact.subject.empty()) {
+      continue;
+    }
+    auto sight = std::ranges::find(sights, fact.subject,
+                                   [](const InterfaceFacts& each) { return each.interface.name; });
+    if (sight == sights.end()) {
+      sights.push_back({.interface = {.name = fact.subject}});
+      sight = std::prev(sights.end());
+    }
+    take(fact, *sight);
+  }
+  std::vector<Interface> interfaces;
+  for (InterfaceFacts& sight : sights) {
+    sight.interface.is_up = sight.is_up();
+    interfaces.push_back(std::move(sight.interface));
+  }
+  return interfaces;
+}
+
+void complete_totals(FlowData& flow) {
+  for (const std::size_t side : {0U, 1U}) {
+    record::FlowTotal& total = flow.totals.at(side);
+    if (total.packets.known()) {
+      continue;
+    }
+    if (!flow.packets.at(side).empty()) {
+      add_packets(flow.packets.at(side), total);
+    } else if (!flow.sockets.at(side).empty()) {
+      take_counters(flow.sockets.at(side).back(), total);
+    }
+  }
+}
+
+void load_samples(record::Reader& reader, const SamplePlan& plan, NodeData& node) {
+  SampleLoader(reader, plan, node).load();
+}
+
+const record::Session* main_session(const std::vector<record::Session>& sessions) {
+  const auto watched =
+      std::ranges::find_if(sessions.rbegin(), sessions.rend(),
+                           [](const record::Session& session) { return !session.command.empty(); });
+  if (watched != sessions.rend()) {
+    return &*watched;
+  }
+  return sessions.empty() ? nullptr : &sessions.back();
+}
+
 NodeData load_node(record::Reader& reader) { return NodeLoader(reader).load(); }
+
+void for_each_node(std::size_t nodes, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto take_turns = [&] {
+    for (std::size_t node = next++; node < nodes; node = next++) {
+      work(node);
+    }
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> others;
+  for (std::size_t count = 1; count < std::min(cores, nodes); ++count) {
+    others.push_back(record::quiet_thread("load", take_turns));
+  }
+  take_turns();
+  for (std::thread& other : others) {
+    if (other.joinable()) {
+      other.join();
+    }
+  }
+}
 
 }  // namespace chokepoint::analysis

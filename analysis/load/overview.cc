@@ -4,16 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/load/node_turns.h"
-#include "analysis/load/sample_keeper.h"
+#include "analysis/load/node_loader.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kShortestLookNs = 40e6;    // twice as long as sockets are read apart
-constexpr double kLongestLookNs = 2'000e6;  // as long as it takes most series to be told again
+constexpr double kShortestLookNs = 40e6;    // twice the interval at which sockets are read
+constexpr double kLongestLookNs = 2'000e6;  // within which most series are written again
 
-// A record that lost its sessions has no end; nothing at even distances can be said of it.
+// A record that lost its sessions has no end, so no equal distances.
 constexpr std::int64_t kEndlessNs = std::numeric_limits<std::int64_t>::max() / 2;
 
 bool is_inside(const std::vector<Span>& windows, Span span) {
@@ -37,7 +36,7 @@ class OverviewOfNode {
   }
 
  private:
-  // As long as brings the rows wanted, if they are spread evenly.
+  // The length that has the rows wanted, if they are spread evenly.
   template <class Row>
   double look_ns() {
     Result<record::TimeSearch> search = reader_.search<Row>();
@@ -55,7 +54,7 @@ class OverviewOfNode {
     const double apart = static_cast<double>(node_.span.length_ns()) / static_cast<double>(count);
     for (std::size_t look = 0; look <= count; ++look) {
       const auto end_ns = node_.span.start_ns + std::llround(apart * static_cast<double>(look));
-      // A row that ends with a span of before is not read again.
+      // A row at the end of the span before is not read twice.
       const Span span{end_ns - std::llround(std::min(look_ns, apart)) + 1, end_ns};
       if (!is_inside(node_.windows, span)) {
         spans.push_back(span);
@@ -78,7 +77,7 @@ class OverviewOfNode {
     }
   }
 
-  // The first readings of a series are read always, and so may have come twice.
+  // The first readings of a series are always read, so they may be there twice.
   void put_in_order() {
     for (SeriesData& series : node_.series) {
       std::ranges::stable_sort(series.readings, {}, &Reading::t_ns);

@@ -1,8 +1,7 @@
-// Where a record is too large to be read whole, load_run() reads windows and nothing between them.
-// Somebody who draws the whole run wants to see what lies between, too: short looks at even
-// distances add readings of what only grows (bytes acknowledged, time busy) and of levels, so that
-// means between two looks are exact, without reading much. On as many threads as there are cores;
-// the caller waits.
+// Samples between the windows of a large run, for drawing all of it: load_run() reads nothing
+// there. Short looks at equal distances add readings of what only grows (bytes acknowledged, time
+// busy) and of levels, so that means between two looks are exact, without reading much. On as many
+// threads as there are cores; the caller waits.
 #pragma once
 
 #include "analysis/load/run_data.h"
@@ -14,7 +13,7 @@ struct OverviewLimits {
   std::size_t rows_of_look = 120;  // of one table, about
 };
 
-// Adds to what the run's nodes hold; nothing where all was read.
+// Adds to the run's nodes; does nothing if all was read.
 void add_overview(record::Run& records, RunData& run, const OverviewLimits& limits = {});
 
 }  // namespace chokepoint::analysis

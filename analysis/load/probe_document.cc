@@ -26,7 +26,7 @@ std::optional<double> number(const Json& object, const std::string& key) {
                                                        : std::nullopt;
 }
 
-// The part that tells of one way.
+// The part about one way.
 Json part_of(const Json& document, const std::string& way) {
   const std::string direction = text(document, "direction");
   if (direction == "both") {

@@ -1,5 +1,5 @@
-// What a probe's document says in numbers that a job's own can be held against, whichever command
-// wrote it. What is missing in it, or is not what it should be, is unknown. Pure.
+// The numbers of a probe's document that a job's own can be compared with, whichever command wrote
+// it. What is missing or malformed in it is empty. Pure.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@ enum class ProbeWay { Send, Receive };  // as the host that ran it calls the dir
 
 struct ProbedWay {
   std::optional<double> throughput_mbps = {};
-  std::optional<double> loss_percent = {};   // of packets; by TCP, of those sent again
+  std::optional<double> loss_percent = {};   // of packets; by TCP, of retransmitted ones
   std::optional<double> loaded_rtt_ms = {};  // median
 };
 
 struct ProbeDocument {
   std::optional<net::Address> peer = {};
-  std::string peer_name = {};  // as the peer calls itself, else as it was asked for
+  std::string peer_name = {};  // as the peer calls itself, else as the user named it
   std::optional<double> least_rtt_ms = {};
   std::array<ProbedWay, 2> ways = {};  // by ProbeWay
 
   const ProbedWay& way(ProbeWay which) const { return ways.at(static_cast<std::size_t>(which)); }
 };
 
-// Nothing where it is no such document at all.
+// nullopt if it is no such document at all.
 std::optional<ProbeDocument> read_probe(const record::Probe& probe);
 
 }  // namespace chokepoint::analysis

@@ -1,8 +1,200 @@
 #include "analysis/load/run_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/load/connections.h"
+#include "analysis/load/node_loader.h"
+#include "analysis/load/sample_plan.h"
+#include "base/record/names.h"
 
 namespace chokepoint::analysis {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string joined(const auto& words) {
+  std::string text;
+  for (const auto& word : words) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
+  }
+  return text;
+}
+
+template <class Samples>
+bool has_any(const NodeData& node, Samples FlowData::* samples) {
+  return std::ranges::any_of(node.flows, [&](const FlowData& flow) {
+    return !(flow.*samples)[0].empty() || !(flow.*samples)[1].empty();
+  });
+}
+
+void add_missing_records(const RunData& run, Lines& lines) {
+  for (const Error& error : run.unreadable) {
+    lines.push_back(fmt::format("a record cannot be read: {}", describe(error)));
+  }
+  for (const NodeData& node : run.nodes) {
+    if (node.damage) {
+      lines.push_back(fmt::format("the record of {} is cut short or damaged", node.name));
+    } else if (!node.is_complete) {
+      lines.push_back(
+          fmt::format("the record of {} has no end: it goes on, or was killed", node.name));
+    }
+  }
+}
+
+void add_missing_ranks(const RunData& run, Lines& lines) {
+  std::map<std::int64_t, std::set<std::string>> nodes_of_rank;
+  std::set<std::int64_t> sizes;
+  for (const NodeData& node : run.nodes) {
+    for (const record::Process& process : node.processes) {
+      if (process.rank.known()) {
+        nodes_of_rank[process.rank.value()].insert(node.name);
+      }
+      if (process.rank.known() && process.world_size.known()) {
+        sizes.insert(process.world_size.value());
+      }
+    }
+  }
+  std::vector<std::int64_t> absent;
+  for (std::int64_t rank = 0; !sizes.empty() && rank < *sizes.rbegin(); ++rank) {
+    if (!nodes_of_rank.contains(rank)) {
+      absent.push_back(rank);
+    }
+  }
+  if (!absent.empty()) {
+    constexpr std::size_t kMaxNamed = 16;
+    const std::vector<std::int64_t> first(
+        absent.begin(),
+        absent.begin() + static_cast<std::ptrdiff_t>(std::min(kMaxNamed, absent.size())));
+    lines.push_back(fmt::format("no record of rank {}{} of {}", joined(first),
+                                absent.size() > kMaxNamed ? " …" : "", *sizes.rbegin()));
+  }
+  if (sizes.size() > 1) {
+    lines.push_back(
+        fmt::format("two jobs lie here, of {} processes: keep a folder for each", joined(sizes)));
+    return;
+  }
+  for (const auto& [rank, nodes] : nodes_of_rank) {
+    if (nodes.size() > 1) {
+      lines.push_back(
+          fmt::format("two jobs lie here: rank {} is in the records of {}; keep a "
+                      "folder for each",
+                      rank, joined(nodes)));
+      return;
+    }
+  }
+}
+
+std::size_t count_events(const NodeData& node, std::string_view kind) {
+  return static_cast<std::size_t>(std::ranges::count(node.events, kind, &record::Event::kind));
+}
+
+void add_missing_samples(const NodeData& node, Lines& lines) {
+  if (node.processes.empty()) {
+    lines.push_back(fmt::format("no process of the job was seen on {}", node.name));
+  }
+  if (!has_any(node, &FlowData::packets)) {
+    lines.push_back(fmt::format("no packets were captured on {}", node.name));
+  } else if (count_events(node, record::kPacketsDropped) > 0) {
+    lines.push_back(fmt::format("not all packets were seen on {}", node.name));
+  }
+  if (!has_any(node, &FlowData::sockets)) {
+    lines.push_back(fmt::format("no sockets were read on {}", node.name));
+  }
+  if (count_events(node, record::kDropped) > 0) {
+    lines.push_back(
+        fmt::format("some of what was measured on {} did not reach its record", node.name));
+  }
+  if (node.steps.empty()) {
+    lines.push_back(fmt::format("no steps were found on {}", node.name));
+  }
+}
+
+std::vector<std::string> missing_of(const RunData& run) {
+  Lines lines;
+  add_missing_records(run, lines);
+  add_missing_ranks(run, lines);
+  for (const NodeData& node : run.nodes) {
+    add_missing_samples(node, lines);
+  }
+  return lines;
+}
+
+using Readings = std::vector<Reading>;
+
+// Of a counter between its rows; docs/run-counters.md has the rules.
+double value_at(const Readings& readings, std::int64_t t_ns) {
+  const auto next = std::ranges::lower_bound(readings, t_ns, {}, &Reading::t_ns);
+  if (next == readings.begin()) {
+    return next->value;
+  }
+  const Reading& before = *std::prev(next);
+  if (next == readings.end()) {
+    return before.value;
+  }
+  const double part =
+      static_cast<double>(t_ns - before.t_ns) / static_cast<double>(next->t_ns - before.t_ns);
+  return before.value + part * (next->value - before.value);
+}
+
+// What one reading of a gauge says of a span: its mean and its peak, over a part of it.
+struct LevelPiece {
+  Span span = {};
+  double value = 0;
+  double peak = 0;
+};
+
+// A level holds until the next reading; a share counts only for its own bin.
+bool is_level(const Readings& readings) {
+  return std::ranges::any_of(readings, [](const Reading& reading) { return reading.bin_ns == 0; });
+}
+
+template <class F>
+void each_piece(const SeriesData& series, Span span, F&& visit) {
+  const Readings& readings = series.readings;
+  const bool holds = is_level(readings);
+  const auto first = std::ranges::lower_bound(readings, span.start_ns, {}, &Reading::t_ns);
+  // A level from before the span may hold into it.
+  auto reading = holds && first != readings.begin() ? std::prev(first) : first;
+  for (; reading != readings.end() && reading->t_ns - reading->bin_ns <= span.end_ns; ++reading) {
+    const auto next = std::next(reading);
+    const std::int64_t until = !holds                   ? reading->t_ns
+                               : next == readings.end() ? std::max(span.end_ns, reading->t_ns)
+                                                        : next->t_ns - next->bin_ns;
+    const Span part{std::max(span.start_ns, reading->t_ns - reading->bin_ns),
+                    std::min(span.end_ns, until)};
+    if (part.start_ns <= part.end_ns) {
+      visit(LevelPiece{part, reading->value, std::max(reading->value, reading->peak)});
+    }
+  }
+}
+
+constexpr std::array<std::string_view, 2> kDirections{"a_to_b", "b_to_a"};
+constexpr std::array<std::string_view, 2> kSeriesKinds{"counter", "gauge"};
+constexpr std::array<std::string_view, 5> kStepSources{"", "marks", "output", "collectives",
+                                                       "traffic"};
+constexpr std::array<std::string_view, 12> kCollectives{
+    "unknown", "all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce",
+    "gather",  "scatter",    "all-to-all", "barrier",        "send",      "receive"};
+constexpr std::array<std::string_view, 4> kCollectiveSources{"", "gloo", "nccl", "traffic"};
+constexpr std::array<std::string_view, 8> kAlgorithms{
+    "unknown", "tree", "ring", "collnet-direct", "collnet-chain", "nvls", "nvls-tree", "pat"};
+constexpr std::array<std::string_view, 4> kProtocols{"unknown", "ll", "ll128", "simple"};
+
+template <class Code>
+std::string_view word_among(std::span<const std::string_view> words, Code code) {
+  const auto place = static_cast<std::size_t>(code);
+  return place < words.size() ? words[place] : std::string_view();
+}
+
+}  // namespace
 
 const SeriesData* NodeData::find(std::string_view series_name, std::string_view subject) const {
   const auto found = std::ranges::find_if(series, [&](const SeriesData& each) {
@@ -38,6 +230,70 @@ std::optional<std::int64_t> NodeData::rank() const {
     only = process.rank.value();
   }
   return only;
+}
+
+RunData load_run(record::Run& run, const LoadLimits& limits) {
+  RunData data{.unreadable = run.unreadable};
+  data.nodes.resize(run.nodes.size());
+  // The rows must not change between the plan and the reading.
+  std::vector<Result<record::Stillness>> still;
+  for (record::Reader& reader : run.nodes) {
+    still.push_back(reader.hold_still());
+  }
+  for_each_node(run.nodes.size(),
+                [&](std::size_t node) { data.nodes[node] = load_node(run.nodes[node]); });
+  const std::vector<SamplePlan> plans = plan_samples(run, limits, data.nodes);
+  for_each_node(run.nodes.size(), [&](std::size_t node) {
+    load_samples(run.nodes[node], plans[node], data.nodes[node]);
+  });
+  join_connections(data);
+  data.missing = missing_of(data);
+  return data;
+}
+
+std::optional<double> growth(const SeriesData& series, Span span) {
+  if (series.readings.empty()) {
+    return std::nullopt;
+  }
+  return value_at(series.readings, span.end_ns) - value_at(series.readings, span.start_ns);
+}
+
+std::optional<double> mean_level(const SeriesData& series, Span span) {
+  double weighed = 0;
+  double length = 0;
+  std::optional<double> last;  // where the span or its pieces have no length
+  each_piece(series, span, [&](const LevelPiece& piece) {
+    const auto weight = static_cast<double>(piece.span.length_ns());
+    weighed += weight * piece.value;
+    length += weight;
+    last = piece.value;
+  });
+  return length > 0 ? std::optional(weighed / length) : last;
+}
+
+std::optional<double> most_level(const SeriesData& series, Span span) {
+  std::optional<double> most;
+  std::optional<double> touching;  // of pieces that only share a border with the span
+  each_piece(series, span, [&](const LevelPiece& piece) {
+    std::optional<double>& sum = piece.span.length_ns() > 0 ? most : touching;
+    sum = sum ? std::max(*sum, piece.peak) : piece.peak;
+  });
+  return most ? most : touching;
+}
+
+std::string_view word_of(record::Direction direction) { return word_among(kDirections, direction); }
+std::string_view word_of(record::SeriesKind kind) { return word_among(kSeriesKinds, kind); }
+std::string_view word_of(record::StepSource source) { return word_among(kStepSources, source); }
+std::string_view word_of(record::CollectiveKind kind) { return word_among(kCollectives, kind); }
+std::string_view word_of(record::CollectiveSource source) {
+  return word_among(kCollectiveSources, source);
+}
+
+std::string_view word_of(record::CollectiveAlgorithm algorithm) {
+  return word_among(kAlgorithms, algorithm);
+}
+std::string_view word_of(record::CollectiveProtocol protocol) {
+  return word_among(kProtocols, protocol);
 }
 
 }  // namespace chokepoint::analysis

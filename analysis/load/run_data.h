@@ -2,6 +2,10 @@
 // written, put in order and joined, nothing judged. Filled by load_run(), read-only afterwards, so
 // any thread may read it.
 //
+//   load_run()   on as many threads as there are cores, the caller waits:
+//                  node_loader.h   all but samples ── sample_plan.h   which samples are read
+//                  node_loader.h   samples         ── connections.h   flows of both ends joined
+//
 // Times are each node's own monotonic clock; timeline/clocks.h makes one clock of them.
 #pragma once
 
@@ -19,7 +23,7 @@ namespace chokepoint::analysis {
 
 using record::Span;
 
-// Of a counter or a gauge, as docs/run-counters.md tells how to read them.
+// Of a counter or a gauge; docs/run-counters.md says how to read them.
 struct Reading {
   std::int64_t t_ns = 0;
   std::int64_t bin_ns = 0;
@@ -34,7 +38,7 @@ struct SeriesData {
 
 struct Interface {
   std::string name = {};
-  std::string kind = {};  // "physical", "virtual", "loopback" … as base/host tells it
+  std::string kind = {};  // "physical", "virtual", "loopback" … as base/host reports it
   bool is_up = false;
   std::optional<double> speed_mbps = {};
   std::vector<std::string> addresses = {};  // with the length of the prefix: "10.0.0.1/24"
@@ -59,9 +63,9 @@ struct NodeData {
   bool is_complete = false;        // the watching ended cleanly
   Span span = {};                  // of the session that watched the job
   std::int64_t wall_start_ns = 0;  // span.start_ns by the wall clock
-  // Where the record is too large to be read whole: the spans of which samples were read.
-  // They are the same moments of all nodes. Everything else (flows, totals, events, facts, steps,
-  // small tables of samples) is whole.
+  // If the record is too large to be read whole: the spans of which samples were read, the same
+  // moments of all nodes. Everything else (flows, totals, events, facts, steps, small tables of
+  // samples) is whole.
   std::vector<Span> windows = {};
   std::map<std::string, std::string> labels = {};
   std::vector<record::Fact> facts = {};
@@ -79,7 +83,7 @@ struct NodeData {
   const SeriesData* find(std::string_view name, std::string_view subject) const;
   std::vector<const SeriesData*> find(std::string_view name) const;
   const Interface* interface(std::string_view name) const;
-  std::optional<std::int64_t> rank() const;  // of its only rank; none where it has several
+  std::optional<std::int64_t> rank() const;  // of its only rank; nullopt if it has several
 };
 
 // Where a connection lies in RunData: nodes[node].flows[flow].
@@ -89,13 +93,13 @@ struct FlowPlace {
 };
 
 // A connection of the job with all that its two ends saw; an end that left no record is empty.
-// Where both ends are on one node, they are one place. a and b are the same ends in all three rows:
-// where the second node had them the other way round, its FlowData is turned.
+// If both ends are on one node, they are one place. a and b are the same ends in all three rows: if
+// the second node had them the other way round, its FlowData is turned.
 struct Connection {
   std::array<std::optional<FlowPlace>, 2> ends = {};  // at a's node, at b's; a and b as in `row`
   std::array<std::optional<std::int64_t>, 2> ranks = {};
   std::array<std::string, 2> names = {};  // node's name, or the address of one that left no record
-  record::Flow row = {};                  // as the end that has one tells it
+  record::Flow row = {};                  // as the end that has one recorded it
 };
 
 struct RunData {
@@ -113,10 +117,35 @@ struct LoadLimits {
 RunData load_run(record::Run& run, const LoadLimits& limits = {});
 
 // Of a counter: its growth between two moments, by straight lines between readings, held at both
-// ends. Nothing where it has no reading.
+// ends. nullopt without any reading.
 std::optional<double> growth(const SeriesData& series, Span span);
 // Of a gauge: its mean over the span, and the most in it.
 std::optional<double> mean_level(const SeriesData& series, Span span);
 std::optional<double> most_level(const SeriesData& series, Span span);
+
+// The names of a record's codes; empty for a code that this version does not know.
+std::string_view word_of(record::Direction direction);            // "a_to_b"
+std::string_view word_of(record::SeriesKind kind);                // "counter"
+std::string_view word_of(record::StepSource source);              // "marks"
+std::string_view word_of(record::CollectiveKind kind);            // "all-reduce"
+std::string_view word_of(record::CollectiveSource source);        // "gloo"
+std::string_view word_of(record::CollectiveAlgorithm algorithm);  // "ring"
+std::string_view word_of(record::CollectiveProtocol protocol);    // "simple"
+
+// The shortest round trip of FlowSamples or SocketSamples; 0 if none has one.
+template <class Row>
+std::int64_t least_rtt_us(const std::vector<Row>& samples) {
+  std::int64_t least_us = 0;
+  for (const Row& sample : samples) {
+    const std::int64_t rtt_us = sample.min_rtt_us.value_or(0);
+    least_us = rtt_us > 0 && (least_us == 0 || rtt_us < least_us) ? rtt_us : least_us;
+  }
+  return least_us;
+}
+
+// Of two such figures the smaller that is known.
+inline std::int64_t lesser_rtt_us(std::int64_t one, std::int64_t other) {
+  return one == 0 || other == 0 ? one + other : (one < other ? one : other);
+}
 
 }  // namespace chokepoint::analysis

@@ -1,5 +1,5 @@
 // What a run's records hold, in a few numbers: for `record show`, and as the head of every report.
-// What no record tells is empty, never 0. Values; reading takes as many threads as there are cores,
+// What no record has is empty, never 0. Values; reading takes as many threads as there are cores,
 // and the caller waits.
 #pragma once
 

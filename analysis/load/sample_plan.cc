@@ -1,18 +1,214 @@
 #include "analysis/load/sample_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <vector>
 
-#include "analysis/load/rough_clocks.h"
-#include "analysis/load/table_places.h"
-#include "analysis/load/windows.h"
+#include "analysis/load/connections.h"
 
 namespace chokepoint::analysis {
 namespace {
 
+// Finds moments in the large tables of one record. Borrows the Reader.
+class TablePlaces {
+ public:
+  static Result<TablePlaces> open(record::Reader& reader);
+
+  // Rows of a table that end before a moment; 0 if it cannot be read.
+  std::int64_t rows_before(std::size_t table, std::int64_t t_ns);
+  // Of packets and sockets: their detail is what shows a step's phases.
+  std::optional<std::int64_t> detail_from();
+
+ private:
+  std::vector<record::TimeSearch> searches_;
+};
+
+constexpr std::size_t kPackets = 0;
+constexpr std::size_t kSockets = 1;
+
+Result<TablePlaces> TablePlaces::open(record::Reader& reader) {
+  TablePlaces places;
+  std::optional<Error> failure;
+  const auto open_one = [&]<class Row>() {
+    Result<record::TimeSearch> search = reader.search<Row>();
+    if (search) {
+      places.searches_.push_back(std::move(*search));
+    } else {
+      failure = search.error();
+    }
+  };
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    (open_one.template operator()<std::tuple_element_t<Index, LargeTables>>(), ...);
+  }(std::make_index_sequence<kLargeTables>());
+  return failure ? fail(*failure) : Result<TablePlaces>(std::move(places));
+}
+
+std::int64_t TablePlaces::rows_before(std::size_t table, std::int64_t t_ns) {
+  return searches_.at(table).rows_before(t_ns).value_or(0);
+}
+
+std::optional<std::int64_t> TablePlaces::detail_from() {
+  const auto from = [this](std::size_t table) {
+    return searches_.at(table).detail_from().value_or(std::nullopt);
+  };
+  return std::max(from(kPackets), from(kSockets));
+}
+
+// One of equally long pieces of a span; a part of each is read.
+struct Slot {
+  Span span = {};
+  double rows = 0;
+  double part = 0;
+};
+
+std::vector<Slot> slots_of(Span span, std::size_t count,
+                           const std::function<double(std::int64_t)>& rows_until) {
+  std::vector<Slot> slots(count);
+  double before = rows_until(span.start_ns);
+  for (std::size_t index = 0; index < count; ++index) {
+    const auto border = [&](std::size_t number) {
+      return span.start_ns +
+             static_cast<std::int64_t>(static_cast<double>(span.length_ns()) *
+                                       static_cast<double>(number) / static_cast<double>(count));
+    };
+    slots[index].span = {border(index), border(index + 1)};
+    const double until = rows_until(slots[index].span.end_ns);
+    slots[index].rows = std::max(until - before, 0.0);
+    before = until;
+  }
+  return slots;
+}
+
+// The same number of rows to each; what a slot does not have goes to the others.
+void share_out(std::vector<Slot>& slots, double rows) {
+  std::vector<Slot*> order;
+  for (Slot& slot : slots) {
+    order.push_back(&slot);
+  }
+  std::ranges::sort(order, {}, &Slot::rows);
+  for (std::size_t index = 0; index < order.size(); ++index) {
+    Slot& slot = *order[index];
+    const double share = rows / static_cast<double>(order.size() - index);
+    slot.part = slot.rows <= share ? 1 : share / slot.rows;
+    rows -= slot.part * slot.rows;
+  }
+}
+
+double read_ns(const std::vector<Slot>& slots) {
+  double sum = 0;
+  for (const Slot& slot : slots) {
+    sum += slot.part * static_cast<double>(slot.span.length_ns());
+  }
+  return sum;
+}
+
+Span window_in(const Slot& slot, bool at_start, bool at_end) {
+  const auto length =
+      static_cast<std::int64_t>(slot.part * static_cast<double>(slot.span.length_ns()));
+  const std::int64_t rest = slot.span.length_ns() - length;
+  const std::int64_t before = at_start ? 0 : at_end ? rest : rest / 2;
+  return {slot.span.start_ns + before, slot.span.start_ns + before + length};
+}
+
+using Starts = std::map<FlowKey, std::int64_t>;
+
+Starts starts_of(const NodeData& node) {
+  Starts starts;
+  for (const FlowData& flow : node.flows) {
+    if (flow.row.start_ns.known()) {
+      starts.emplace(key_of(flow.row), flow.row.start_ns.value());
+    }
+  }
+  return starts;
+}
+
+// A connection begins at the same time for both its ends.
+std::optional<std::int64_t> by_connections(const Starts& node, const Starts& base) {
+  std::vector<std::int64_t> differences;
+  for (const auto& [key, start] : node) {
+    if (const auto same = base.find(key); same != base.end()) {
+      differences.push_back(start - same->second);
+    }
+  }
+  if (differences.empty()) {
+    return std::nullopt;
+  }
+  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+  std::ranges::nth_element(differences, middle);
+  return *middle;
+}
+
+std::int64_t by_wall_clocks(const NodeData& node, const NodeData& base) {
+  return (node.span.start_ns - node.wall_start_ns) - (base.span.start_ns - base.wall_start_ns);
+}
+
+// How far the nodes' clocks are apart, well enough to read the same moments of their records: to
+// about 0.1 s, which it may take until a connection is noticed. timeline/clocks.h fits them exactly
+// later.
+class RoughOffsets {
+ public:
+  explicit RoughOffsets(const std::vector<NodeData>& nodes)
+      : nodes_(nodes), offsets_(nodes.size()) {
+    for (const NodeData& node : nodes) {
+      starts_.push_back(starts_of(node));
+    }
+  }
+
+  std::vector<std::int64_t> find() {
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      if (!offsets_[node]) {
+        offsets_[node] = by_wall_clocks(nodes_[node], nodes_[0]);
+        while (spread()) {
+        }
+      }
+    }
+    std::vector<std::int64_t> found;
+    for (const std::optional<std::int64_t>& offset : offsets_) {
+      found.push_back(offset.value_or(0));
+    }
+    return found;
+  }
+
+ private:
+  // From the nodes that are known to those that have talked with them; false where there is none.
+  bool spread() {
+    bool is_more = false;
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      for (std::size_t base = 0; !offsets_[node] && base < nodes_.size(); ++base) {
+        const auto apart = offsets_[base] ? between(node, base) : std::nullopt;
+        if (apart) {
+          offsets_[node] = *offsets_[base] + *apart;
+          is_more = true;
+        }
+      }
+    }
+    return is_more;
+  }
+
+  std::optional<std::int64_t> between(std::size_t node, std::size_t base) const {
+    const std::string& boot = nodes_[node].boot_id;
+    const bool is_one_clock = !boot.empty() && boot == nodes_[base].boot_id;
+    return is_one_clock ? std::optional<std::int64_t>(0)
+                        : by_connections(starts_[node], starts_[base]);
+  }
+
+  const std::vector<NodeData>& nodes_;
+  std::vector<Starts> starts_;
+  std::vector<std::optional<std::int64_t>> offsets_;
+};
+
+// Of each node, its clock less the first node's.
+std::vector<std::int64_t> rough_offsets(const std::vector<NodeData>& nodes) {
+  return RoughOffsets(nodes).find();
+}
+
 constexpr std::int64_t kSlackNs = 1'000'000'000;
-constexpr std::size_t kMostWindows = 40;
+constexpr std::size_t kMaxWindows = 40;
 constexpr std::int64_t kStepsInWindow = 4;
 constexpr std::int64_t kShortestWindowNs = 1'000'000'000;
 
@@ -129,14 +325,14 @@ class Planner {
     if (detail > steps.start_ns && detail < steps.end_ns) {
       place({.span = {steps.start_ns, detail},
              .rows = left_ / 2,
-             .most = kMostWindows / 2,
+             .most = kMaxWindows / 2,
              .to_end = false});
       place({.span = {detail, steps.end_ns},
              .rows = left_,
-             .most = kMostWindows / 2,
+             .most = kMaxWindows / 2,
              .from_start = false});
     } else {
-      place({.span = steps, .rows = left_, .most = kMostWindows});
+      place({.span = steps, .rows = left_, .most = kMaxWindows});
     }
   }
 
@@ -161,6 +357,31 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<Span> spread_windows(const WindowsWanted& wanted,
+                                 const std::function<double(std::int64_t)>& rows_until) {
+  std::vector<Slot> slots = slots_of(wanted.span, wanted.most, rows_until);
+  share_out(slots, wanted.rows);
+  const double mean_ns = read_ns(slots) / static_cast<double>(slots.size());
+  if (mean_ns < static_cast<double>(wanted.least_ns)) {
+    const double useful =
+        static_cast<double>(wanted.most) * mean_ns / static_cast<double>(wanted.least_ns);
+    slots = slots_of(wanted.span, static_cast<std::size_t>(std::max(std::floor(useful), 2.0)),
+                     rows_until);
+    share_out(slots, wanted.rows);
+  }
+  std::vector<Span> windows;
+  for (std::size_t index = 0; index < slots.size(); ++index) {
+    const Span window = window_in(slots[index], wanted.from_start && index == 0,
+                                  wanted.to_end && index + 1 == slots.size());
+    if (!windows.empty() && windows.back().end_ns >= window.start_ns) {
+      windows.back().end_ns = window.end_ns;
+    } else if (window.length_ns() > 0) {
+      windows.push_back(window);
+    }
+  }
+  return windows;
+}
 
 Span with_slack(Span session) {
   // A session whose end is unknown has the largest number for it, and more is added to it.

@@ -3,14 +3,24 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analysis/load/least_round_trip.h"
-#include "analysis/phases/waits.h"
-
 namespace chokepoint::analysis {
 namespace {
 
+constexpr double kMostlyResent = 0.5;  // of a bin that ends a wait
+constexpr std::int64_t kDataBytes =
+    1000;  // of a bin; fewer are acknowledgements and control messages
 constexpr std::int64_t kStallNs = 100'000'000;
-constexpr std::int64_t kChatterBytes = 1000;  // of a bin of packets
+
+bool has_samples(const FlowData& flow) {
+  return std::ranges::any_of(flow.packets, [](const auto& way) { return !way.empty(); });
+}
+
+bool resumes(const record::FlowSample& sample) {
+  const double packets = static_cast<double>(sample.packets.value_or(0));
+  const auto known = static_cast<double>(sample.retransmitted_packets.value_or(0) +
+                                         sample.out_of_order.value_or(0));
+  return packets > 0 && known >= kMostlyResent * packets;
+}
 
 // How long something was under way between the two.
 std::int64_t busy_ns(const record::SocketSample& before, const record::SocketSample& now) {
@@ -33,7 +43,7 @@ void add_busy(const std::vector<record::SocketSample>& samples, std::size_t node
 void add_packets(const std::vector<record::FlowSample>& samples, std::size_t node,
                  const Clocks& clocks, Spans& spans) {
   for (const record::FlowSample& sample : samples) {
-    if (sample.payload_bytes.value_or(0) > kChatterBytes) {
+    if (sample.payload_bytes.value_or(0) > kDataBytes) {
       const std::int64_t end_ns = clocks.common_ns(node, sample.t_ns);
       spans.push_back({end_ns - sample.bin_ns, end_ns});
     }
@@ -63,7 +73,7 @@ Spans of_all(const RunData& run, Add add) {
 
 void add_stalls(const std::vector<record::SocketSample>& samples, std::size_t node,
                 const Clocks& clocks, Spans& spans) {
-  // Samples come often while something changes, so a stall may be many of them. Before it the
+  // Samples are frequent while something changes, so a stall may span many of them. Before it the
   // connection may have been idle.
   std::size_t since = 0;
   for (std::size_t place = 1; place < samples.size(); ++place) {
@@ -86,6 +96,42 @@ Spans shortened(Spans spans, std::int64_t by_ns) {
 }
 
 }  // namespace
+
+bool is_roce(const FlowData& flow) { return flow.row.protocol == "roce"; }
+
+double resent_share(const record::FlowSample& sample) {
+  const auto bytes = static_cast<double>(sample.payload_bytes.value_or(0));
+  const auto resent = static_cast<double>(sample.retransmitted_bytes.value_or(0));
+  return bytes > 0 ? std::min(1.0, resent / bytes) : 0;
+}
+
+Spans waits_of(const std::vector<record::FlowSample>& samples) {
+  Spans waits;
+  std::optional<std::int64_t> moved_ns;
+  for (const record::FlowSample& sample : samples) {
+    if (sample.payload_bytes.value_or(0) <= kDataBytes) {
+      continue;
+    }
+    const std::int64_t begin_ns = sample.t_ns - sample.bin_ns;
+    if (moved_ns && begin_ns > *moved_ns && resumes(sample)) {
+      waits.push_back({*moved_ns, begin_ns});
+    }
+    moved_ns = sample.t_ns;
+  }
+  return united(std::move(waits));
+}
+
+std::optional<FlowPlace> telling_end(const RunData& run, const Connection& connection,
+                                     std::size_t preferred) {
+  std::optional<FlowPlace> chosen;
+  for (const std::optional<FlowPlace>& end : connection.ends) {
+    const bool is_seen = end && has_samples(run.nodes[end->node].flows[end->flow]);
+    if (is_seen && (!chosen || end->node == preferred)) {
+      chosen = end;
+    }
+  }
+  return chosen;
+}
 
 SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node) {
   SenderActivity activity;

@@ -1,9 +1,21 @@
-// When the job's connections had something under way, where the library's messages are not known:
-// from the kernel's stopwatch of each sender, else from packets.
+// When the job's connections had something under way, if the library's messages are not known: from
+// the kernel's stopwatch of each sender, else from packets.
+//
+// RoCE's senders have no socket whose stopwatch runs while they wait for an answer: only packets
+// show it. Silence that ends with a retransmission was such a wait, and no computing.
+//
+//   data ████      ▒▒██████          ████████
+//            ╰────╯                ╰──────── computing: what follows is new
+//             waited: ▒ is retransmitted
+//
+// Pure; any thread.
 #pragma once
+
+#include <vector>
 
 #include "analysis/phases/phases.h"
 #include "analysis/timeline/clocks.h"
+#include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
 
@@ -12,8 +24,8 @@ struct Activity {
   Spans spans = {};
 };
 
-// What one node's senders had under way, less the way of the last answer; and when nothing of it
-// came through for long.
+// When one node's senders had something under way, less the way of the last answer; and when
+// nothing of it came through for long.
 struct SenderActivity {
   Spans busy = {};
   Spans stalled = {};
@@ -21,9 +33,22 @@ struct SenderActivity {
 
 SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node);
 
-// By packets of RoCE alone, waits for what was lost included.
+// By RoCE packets alone, with the waits for retransmissions.
 Spans roce_activity(const RunData& run, const Clocks& clocks);
 
 Activity activity_of(const RunData& run, const Clocks& clocks);
+
+bool is_roce(const FlowData& flow);
+
+// The waits of one direction, in the time of the node that saw it.
+Spans waits_of(const std::vector<record::FlowSample>& samples);
+
+// Retransmitted bytes of a bin as a share of all; 0 if nothing moved.
+double resent_share(const record::FlowSample& sample);
+
+// The end of a connection whose packets are used: both saw the same, and one clock is enough. The
+// end on node `preferred` if it saw any.
+std::optional<FlowPlace> telling_end(const RunData& run, const Connection& connection,
+                                     std::size_t preferred);
 
 }  // namespace chokepoint::analysis

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/load/least_round_trip.h"
+#include "analysis/load/run_data.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -58,7 +58,7 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
 bool is_nccl(const record::Collective& row) { return row.source == CollectiveSource::Nccl; }
 
 // Asked for, and no more is known of it.
-bool is_untold(const record::Collective& row) {
+bool is_unreported(const record::Collective& row) {
   return is_nccl(row) && !row.own_ready_ns.known() && !row.last_data_ns.known();
 }
 
@@ -68,14 +68,14 @@ bool is_message_row(const record::Collective& row) {
 
 // The recorder numbers NCCL's messages by sender, receiver and how many there were before.
 constexpr unsigned kRanksAbove = 32;
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 15U;
+constexpr std::int64_t kMaxRanks = std::int64_t{1} << 15U;
 constexpr std::int64_t kNoConnection = std::int64_t{1} << 40U;  // none of the run's is as large
 
 std::int64_t ranks_of_message(const record::Collective& row) {
   const std::int64_t ranks = row.number >> kRanksAbove;
-  const std::int64_t from = ranks / kMostRanks;
-  const std::int64_t to = ranks % kMostRanks;
-  return kNoConnection + std::min(from, to) * kMostRanks + std::max(from, to);
+  const std::int64_t from = ranks / kMaxRanks;
+  const std::int64_t to = ranks % kMaxRanks;
+  return kNoConnection + std::min(from, to) * kMaxRanks + std::max(from, to);
 }
 
 Exchange exchange_of(const record::Collective& row, std::size_t place, const Clocks& clocks,
@@ -104,7 +104,7 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
       .end_ns = common(std::max(last_ns, ready_ns))};
 }
 
-// A collective that was over before its connection had a row can only be told where there is one.
+// A collective that was over before its connection had a row can be assigned only if there is one.
 FlowUse use_of(const std::map<std::int64_t, FlowUse>& uses, record::Figure flow) {
   const auto use = uses.find(flow.value_or(-1));
   if (use == uses.end()) {
@@ -131,7 +131,7 @@ std::vector<Exchange> exchanges_of(const RunData& run, std::size_t place, const 
   std::map<std::int64_t, FlowUse> busiest = busiest_by_rank(run.nodes[place], uses);
   std::vector<Exchange> exchanges;
   for (const record::Collective& row : run.nodes[place].collectives) {
-    if (row.merged > 1 || is_untold(row)) {
+    if (row.merged > 1 || is_unreported(row)) {
       continue;  // folded: the moments are lost
     }
     const bool has_flow = !is_nccl(row) || row.flow.known();

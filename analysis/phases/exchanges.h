@@ -1,6 +1,7 @@
-// What the ranks exchanged, as the library's own messages or its profiler tell it: each rank's part
-// in a collective or a message, on the common clock. Who came when is taken from the record of the
-// one who came; where that is missing, from when its neighbour saw it, less half of the round trip.
+// What the ranks exchanged, by the library's own messages or its profiler: each rank's part in a
+// collective or a message, on the common clock. When a rank arrived is taken from its own record;
+// if that is missing, from when its neighbour saw it, less half of the round trip. Pure; any
+// thread.
 #pragma once
 
 #include <optional>
@@ -34,7 +35,7 @@ inline bool is_message(const Exchange& exchange) {
          exchange.kind == record::CollectiveKind::Receive;
 }
 
-// By node, each in the order of own_ready_ns. Empty where a node's record has none.
+// By node, each in the order of own_ready_ns; empty if a node's record has none.
 using Exchanges = std::vector<std::vector<Exchange>>;
 
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks);

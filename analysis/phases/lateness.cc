@@ -1,36 +1,86 @@
 #include "analysis/phases/lateness.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
-#include "analysis/phases/asynchronous.h"
-#include "analysis/phases/lines.h"
-#include "analysis/phases/messages.h"
+#include "analysis/phases/overlap.h"
+#include "analysis/phases/pipeline.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-using BeadOf = std::map<const Exchange*, const StageGap*>;
+using record::CollectiveKind;
 
-BeadOf beads_of(const std::vector<Line>& lines) {
-  BeadOf beads;
-  for (const Line& line : lines) {
-    for (const StageGap& bead : line.beads) {
-      beads[bead.exchange] = &bead;
+using Way = std::pair<std::int64_t, std::size_t>;  // connection, sender
+
+std::map<Way, double> usual_thoughts(const std::vector<std::vector<StageCompute>>& thoughts) {
+  std::map<Way, std::vector<double>> of_way;
+  for (const auto& of_node : thoughts) {
+    for (const StageCompute& thought : of_node) {
+      of_way[{thought.sent->connection, thought.sent->node}].push_back(thought.ns);
     }
   }
-  return beads;
+  std::map<Way, double> usual;
+  for (const auto& [way, all] : of_way) {
+    usual[way] = math::median(all).value_or(0);
+  }
+  return usual;
 }
 
-// What the late rank took longer by itself than the one that waits: who left the last collective
-// later comes later, too, and is not to blame. The rank that waits may have been queueing, and then
-// went on computing meanwhile.
+// At a pipeline's turn, or when it begins again, a stage computes for both directions.
+double allowed_ns(const std::map<Way, double>& usual, std::int64_t connection) {
+  double sum_ns = 0;
+  for (const auto& [way, ns] : usual) {
+    sum_ns += way.first == connection ? ns : 0;
+  }
+  return sum_ns;
+}
+
+std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchanges,
+                                                        std::span<const Meeting> meetings) {
+  std::map<const Exchange*, const Exchange*> receivers;
+  for (const Meeting& meeting : meetings) {
+    if (meeting.size() == 2 && is_message(at(exchanges, meeting.front()))) {
+      const Exchange& one = at(exchanges, meeting.front());
+      const Exchange& other = at(exchanges, meeting.back());
+      const bool is_sender_first = one.kind == CollectiveKind::Send;
+      receivers[is_sender_first ? &one : &other] = is_sender_first ? &other : &one;
+    }
+  }
+  return receivers;
+}
+
+std::vector<std::vector<StageCompute>> all_thoughts(const Exchanges& exchanges) {
+  std::vector<std::vector<StageCompute>> thoughts;
+  for (const auto& of_node : exchanges) {
+    thoughts.push_back(thoughts_of(of_node));
+  }
+  return thoughts;
+}
+
+using GapOf = std::map<const Exchange*, const StageGap*>;
+
+GapOf gaps_of(const std::vector<Line>& lines) {
+  GapOf gaps;
+  for (const Line& line : lines) {
+    for (const StageGap& gap : line.gaps) {
+      gaps[gap.exchange] = &gap;
+    }
+  }
+  return gaps;
+}
+
+// By how much the late rank computed longer than the one that waits: a rank that left the last
+// collective later also arrives later, and is not to blame. The rank that waits may have been
+// queueing, and then went on computing meanwhile.
 double lost_ns(const StageGap& waiting, const StageGap& late, double waited_ns) {
   const double own_ns = waiting.queued ? waiting.pace_ns : static_cast<double>(waiting.gap_ns);
   return std::clamp(static_cast<double>(late.gap_ns) - own_ns, 0.0, std::max(waited_ns, 0.0));
 }
 
-void add_collective(const Exchanges& exchanges, const Meeting& meeting, const BeadOf& beads,
+void add_collective(const Exchanges& exchanges, const Meeting& meeting, const GapOf& gaps,
                     std::vector<Late>& late) {
   std::vector<const Exchange*> in_order;
   for (const Part part : meeting) {
@@ -44,14 +94,170 @@ void add_collective(const Exchanges& exchanges, const Meeting& meeting, const Be
   const Exchange& last = *in_order.back();
   const Exchange& before = *in_order[in_order.size() - 2];
   const Span waited{before.own_ready_ns + std::max(before.way_ns, last.way_ns), last.own_ready_ns};
-  const StageGap& waiting = *beads.at(&before);
-  const double lost = lost_ns(waiting, *beads.at(&last), static_cast<double>(waited.length_ns()));
+  const StageGap& waiting = *gaps.at(&before);
+  const double lost = lost_ns(waiting, *gaps.at(&last), static_cast<double>(waited.length_ns()));
   if (lost > 0 && !waiting.unwaited) {
     late.push_back({.node = last.node, .rank = last.rank, .waited = waited, .lost_ns = lost});
   }
 }
 
+constexpr std::int64_t kQuietNs = 25'000'000;  // of all nodes, between two rounds
+constexpr std::int64_t kBulkBytes = 16'000;    // of a bin: more is data, not an announcement
+constexpr std::int64_t kMinBlurs = 3;  // times the blur of the moments; less is not lateness
+
+struct Sending {
+  std::size_t node = 0;
+  std::int64_t t_ns = 0;
+  std::int64_t blur_ns = 0;  // it may have been earlier by this
+  std::int64_t bytes = 0;
+};
+
+void add_packets(const std::vector<record::FlowSample>& samples, std::size_t node,
+                 const Clocks& clocks, std::vector<Sending>& sendings) {
+  for (const record::FlowSample& sample : samples) {
+    if (sample.payload_bytes.value_or(0) > 0) {
+      sendings.push_back({.node = node,
+                          .t_ns = clocks.common_ns(node, sample.t_ns),
+                          .blur_ns = sample.bin_ns,
+                          .bytes = sample.payload_bytes.value()});
+    }
+  }
+}
+
+void add_readings(const std::vector<record::SocketSample>& samples, std::size_t node,
+                  const Clocks& clocks, std::vector<Sending>& sendings) {
+  for (std::size_t place = 1; place < samples.size(); ++place) {
+    const record::SocketSample& before = samples[place - 1];
+    const std::int64_t bytes =
+        samples[place].bytes_sent.value_or(0) - before.bytes_sent.value_or(0);
+    if (before.bytes_sent.known() && bytes > 0) {
+      sendings.push_back({.node = node,
+                          .t_ns = clocks.common_ns(node, samples[place].t_ns),
+                          .blur_ns = samples[place].t_ns - before.t_ns,
+                          .bytes = bytes});
+    }
+  }
+}
+
+// What each node sent, by its own record, in order of time.
+std::vector<Sending> sendings_of(const RunData& run, const Clocks& clocks) {
+  std::vector<Sending> sendings;
+  for (const Connection& connection : run.connections) {
+    for (const std::size_t side : {0U, 1U}) {
+      const auto& end = connection.ends.at(side);
+      if (!end) {
+        continue;
+      }
+      const FlowData& flow = run.nodes[end->node].flows[end->flow];
+      if (flow.packets.at(side).empty()) {
+        add_readings(flow.sockets.at(side), end->node, clocks, sendings);
+      } else {
+        add_packets(flow.packets.at(side), end->node, clocks, sendings);
+      }
+    }
+  }
+  std::ranges::sort(sendings, {}, &Sending::t_ns);
+  return sendings;
+}
+
+class Rounds {
+ public:
+  Rounds(const std::vector<Sending>& sendings, std::size_t nodes, const Spans& steps)
+      : steps_(steps), takes_part_(nodes, false), came_(nodes) {
+    for (const Sending& sending : sendings) {
+      takes_part_[sending.node] = true;
+    }
+  }
+
+  void take(const Sending& sending) {
+    if (is_complete() && sending.t_ns - last_ns_ > kQuietNs) {
+      close();
+    }
+    if (!came_[sending.node]) {
+      came_[sending.node] = &sending;
+    }
+    if (bulk_ns_ == kNever && sending.bytes > kBulkBytes) {
+      bulk_ns_ = sending.t_ns;
+    }
+    last_ns_ = sending.t_ns;
+  }
+
+  void close() {
+    std::vector<const Sending*> in_order;
+    for (const Sending* came : came_) {
+      if (came != nullptr) {
+        in_order.push_back(came);
+      }
+    }
+    std::ranges::sort(in_order, {}, [](const Sending* came) { return came->t_ns; });
+    if (is_complete() && in_order.size() > 1) {
+      judge(*in_order[in_order.size() - 2], *in_order.back());
+    }
+    std::ranges::fill(came_, nullptr);
+    bulk_ns_ = kNever;
+  }
+
+  std::vector<Late> late = {};
+
+ private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  bool is_complete() const {
+    for (std::size_t node = 0; node < came_.size(); ++node) {
+      if (takes_part_[node] && came_[node] == nullptr) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void judge(const Sending& before, const Sending& last) {
+    const std::int64_t blur_ns = std::max(before.blur_ns, last.blur_ns);
+    const bool has_waited_for_all = bulk_ns_ >= last.t_ns - blur_ns;
+    if (!has_waited_for_all || !covers(steps_, last.t_ns)) {
+      return;
+    }
+    const Span waited{before.t_ns, last.t_ns};
+    if (waited.length_ns() > kMinBlurs * blur_ns) {
+      late.push_back({.node = last.node,
+                      .waited = waited,
+                      .lost_ns = static_cast<double>(waited.length_ns())});
+    }
+  }
+
+  const Spans& steps_;
+  std::vector<bool> takes_part_;
+  std::vector<const Sending*> came_;  // of each node the first sending of this round
+  std::int64_t bulk_ns_ = kNever;
+  std::int64_t last_ns_ = 0;
+};
+
 }  // namespace
+
+std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings) {
+  const std::vector<std::vector<StageCompute>> thoughts = all_thoughts(exchanges);
+  const std::map<Way, double> usual = usual_thoughts(thoughts);
+  const auto receivers = receivers_of(exchanges, meetings);
+  std::vector<Late> late;
+  for (const auto& of_node : thoughts) {
+    for (const StageCompute& thought : of_node) {
+      const auto receiver = receivers.find(thought.sent);
+      if (receiver == receivers.end()) {
+        continue;
+      }
+      const std::int64_t sent_ns = thought.sent->own_ready_ns;
+      const double excess_ns = thought.ns - allowed_ns(usual, thought.sent->connection);
+      const double waited_ns = static_cast<double>(sent_ns - receiver->second->own_ready_ns);
+      const double lost_ns = std::min(excess_ns, waited_ns);
+      if (lost_ns > 0) {
+        late.push_back({.node = thought.sent->node,
+                        .waited = {sent_ns - static_cast<std::int64_t>(lost_ns), sent_ns},
+                        .lost_ns = lost_ns});
+      }
+    }
+  }
+  return late;
+}
 
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
                                 const Spans& steps) {
@@ -62,14 +268,25 @@ std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meet
       mark_unwaited(lines.back(), steps);
     }
   }
-  const BeadOf beads = beads_of(lines);
+  const GapOf gaps = gaps_of(lines);
   std::vector<Late> late = late_senders(exchanges, meetings);
   for (const Meeting& meeting : meetings) {
     if (meeting.size() > 1 && !is_message(at(exchanges, meeting.front()))) {
-      add_collective(exchanges, meeting, beads, late);
+      add_collective(exchanges, meeting, gaps, late);
     }
   }
   return late;
+}
+
+std::vector<Late> late_by_first_bytes(const RunData& run, const Clocks& clocks,
+                                      const Spans& steps) {
+  const std::vector<Sending> sendings = sendings_of(run, clocks);
+  Rounds rounds(sendings, run.nodes.size(), steps);
+  for (const Sending& sending : sendings) {
+    rounds.take(sending);
+  }
+  rounds.close();
+  return std::move(rounds.late);
 }
 
 }  // namespace chokepoint::analysis

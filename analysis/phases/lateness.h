@@ -1,15 +1,15 @@
-// Who came late, told by the order of arrival and never by how long anything took: the rank that
-// all others wait for has the shortest collective of all.
+// Which rank arrives late, by the order of arrival and never by how long anything took: the rank
+// that all others wait for has the shortest collective of all.
 //
 //   rank 0   computes ─┤ ready ········ waits ········├─ exchange ─
 //   rank 1   computes ───────────────────────┤ ready  ├─ exchange ─
 //                       └──────── late ──────┘
 //
-// Ranks leave a collective one way of the path apart, and so come to the next one: that is none's
-// lateness. Nor is it where the one that waited went on computing and waited for nothing.
+// Ranks leave a collective one way of the path apart, and so arrive at the next one: that is not
+// lateness. Nor is it if the rank that waited went on computing and waited for nothing.
 //
 // Of a pipeline's messages the sender is late by what it took longer than its stage usually takes,
-// as far as the receiver had been ready for them.
+// as far as the receiver had been ready for them. Pure; any thread.
 #pragma once
 
 #include <vector>
@@ -20,13 +20,31 @@
 namespace chokepoint::analysis {
 
 struct Late {
-  std::size_t node = 0;    // that came late
+  std::size_t node = 0;    // that arrived late
   std::int64_t rank = -1;  // -1: not known
-  Span waited = {};        // by the one that came next to last
-  double lost_ns = 0;      // of it, what the step took longer for
+  Span waited = {};        // by the one that arrived before it
+  double lost_ns = 0;      // of it, by which the step took longer
 };
 
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
                                 const Spans& steps);
+
+// The late stages of a pipeline, by its messages alone.
+std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings);
+
+// Which rank arrives late if the library's messages are not known: by who sent first. A library
+// that lets no data move before all ranks have arrived (Gloo, MPI's rendezvous) has each rank
+// announce itself in a few bytes:
+//
+//   node a   computes ─┤ · (announces)              ├▓▓▓▓▓▓▓▓ data ─┤ idle …
+//   node b   computes ──────────────────────────────┤·▓▓▓▓▓▓▓ data ─┤ idle …
+//                       └───────── b is late ───────┘
+//
+// A round begins with the first bytes after all were quiet. If data move before the last one has
+// arrived, it does not count: a pipeline's stages send one after the other and wait for nobody.
+// Bins and readings are 10 to 20 ms long, so less than three times that is not lateness; and a rank
+// that announces itself in the bin of the last data is not seen to wait. So the ranks named are
+// late, but there may be late ranks that are not named.
+std::vector<Late> late_by_first_bytes(const RunData& run, const Clocks& clocks, const Spans& steps);
 
 }  // namespace chokepoint::analysis

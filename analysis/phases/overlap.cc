@@ -1,21 +1,184 @@
 #include "analysis/phases/overlap.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
 #include <string>
 
-#include "analysis/phases/asynchronous.h"
-#include "analysis/phases/lines.h"
 #include "analysis/phases/pipeline.h"
 #include "analysis/phases/steps.h"
+#include "base/math/statistics.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
 
+constexpr std::int64_t kQueuedNs = 500'000;  // a shorter gap holds no computing
+constexpr double kForwardShare = 0.5;        // of the backward pass
+constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are rarely as large
+constexpr double kMoreAlike = 0.5;           // one spread of the other: then it is clearly smaller
+constexpr double kAlike = 0.05;              // of the bytes of the one before
+constexpr std::size_t kMinPairs = 8;
 constexpr double kProcessorsCompute = 0.6;  // of the time in which nothing was under way
 constexpr double kBucketBytes = 25e6;
 
-// Who waits for a GPU's stream spins, and looks as if the processor computed.
+std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
+  std::vector<StageGap> gaps;
+  std::int64_t over_ns = 0;
+  for (const Exchange* exchange : exchanges) {
+    const std::int64_t gap_ns = gaps.empty() ? 0 : exchange->own_ready_ns - over_ns;
+    gaps.push_back({.exchange = exchange,
+                    .gap_ns = std::max<std::int64_t>(gap_ns, 0),
+                    .queued = !gaps.empty() && gap_ns < kQueuedNs});
+    over_ns = std::max(over_ns, exchange->end_ns);
+  }
+  return gaps;
+}
+
+double bytes_of(std::span<const StageGap> gaps) {
+  double bytes = 0;
+  for (const StageGap& gap : gaps) {
+    bytes += gap.exchange->bytes;
+  }
+  return bytes;
+}
+
+double exchanging_ns(const StageGap& gap) {
+  return static_cast<double>(gap.exchange->end_ns - gap.exchange->all_ready_ns);
+}
+
+void model(Burst& burst, std::span<StageGap> gaps) {
+  const double bytes = bytes_of(gaps);
+  if (gaps.size() < 2 || bytes <= 0) {
+    return;
+  }
+  const double first_share = gaps.front().exchange->bytes / bytes;
+  const double backward_ns = backward_of(static_cast<double>(gaps.front().gap_ns), first_share);
+  double before_last_ns = 0;
+  for (std::size_t place = 0; place < gaps.size(); ++place) {
+    gaps[place].pace_ns = place == 0 ? 0 : backward_ns * gaps[place].exchange->bytes / bytes;
+    before_last_ns += place + 1 < gaps.size() ? exchanging_ns(gaps[place]) : 0;
+  }
+  burst.hidden_ns = std::min(backward_ns * (1 - first_share), before_last_ns);
+}
+
+Line line_of(std::span<const Exchange* const> collectives) {
+  Line line{.gaps = gaps_of(collectives)};
+  for (std::size_t place = 0; place < line.gaps.size(); ++place) {
+    if (!line.gaps[place].queued) {
+      line.bursts.push_back({.first = place});
+    }
+    ++line.bursts.back().count;
+  }
+  for (Burst& burst : line.bursts) {
+    model(burst, std::span(line.gaps).subspan(burst.first, burst.count));
+  }
+  return line;
+}
+
+// How long a collective took, and the gap after it.
+struct Pair {
+  double took_ns = 0;
+  double then_ns = 0;
+};
+
+double took_ns(const StageGap& gap) {
+  return static_cast<double>(gap.exchange->end_ns - gap.exchange->own_ready_ns);
+}
+
+// The gaps of each step, by their place in it.
+std::vector<std::vector<std::size_t>> by_step(const Line& line, const Spans& steps) {
+  std::vector<std::vector<std::size_t>> places;
+  std::size_t gap = 0;
+  for (const Span& step : steps) {
+    std::vector<std::size_t> own;
+    for (; gap < line.gaps.size(); ++gap) {
+      const std::int64_t ready_ns = line.gaps[gap].exchange->own_ready_ns;
+      if (ready_ns >= step.end_ns) {
+        break;
+      }
+      if (ready_ns >= step.start_ns) {
+        own.push_back(gap);
+      }
+    }
+    places.push_back(std::move(own));
+  }
+  return places;
+}
+
+// The median distance from their median.
+double spread_of(std::vector<double> values) {
+  const double middle = math::median(values).value_or(0);
+  for (double& value : values) {
+    value = std::abs(value - middle);
+  }
+  return math::median(values).value_or(0);
+}
+
+// Whether the rank went on computing: then the sums of length and following gap are alike, else the
+// gaps alone. nullopt if neither spread is clearly smaller.
+std::optional<bool> went_on(const std::vector<Pair>& pairs) {
+  std::vector<double> together;
+  std::vector<double> alone;
+  for (const Pair& pair : pairs) {
+    together.push_back(pair.took_ns + pair.then_ns);
+    alone.push_back(pair.then_ns);
+  }
+  const double of_both = spread_of(std::move(together));
+  const double of_then = spread_of(std::move(alone));
+  if (pairs.size() < kMinPairs || std::max(of_both, of_then) <= 0) {
+    return std::nullopt;
+  }
+  if (of_both < kMoreAlike * of_then) {
+    return true;
+  }
+  return of_then < kMoreAlike * of_both ? std::optional(false) : std::nullopt;
+}
+
+// The collectives at one place of the steps.
+struct Place {
+  std::vector<std::size_t> gaps = {};
+  std::vector<Pair> pairs = {};
+  double bytes = 0;
+};
+
+std::map<std::size_t, Place> places_of(const Line& line, const Spans& steps) {
+  std::map<std::size_t, Place> places;
+  for (const auto& own : by_step(line, steps)) {
+    for (std::size_t place = 0; place + 1 < own.size(); ++place) {
+      const StageGap& gap = line.gaps[own[place]];
+      const StageGap& next = line.gaps[own[place + 1]];
+      // Everything waits for the last of the gradients.
+      if (!next.queued && next.exchange->bytes > kAlike * gap.exchange->bytes) {
+        places[place].gaps.push_back(own[place]);
+        places[place].pairs.push_back({took_ns(gap), static_cast<double>(next.gap_ns)});
+        places[place].bytes = std::max(places[place].bytes, gap.exchange->bytes);
+      }
+    }
+  }
+  return places;
+}
+
+// Of all places, each less its own medians.
+std::vector<Pair> all_pairs(const std::map<std::size_t, Place>& places) {
+  std::vector<Pair> all;
+  for (const auto& [number, place] : places) {
+    std::vector<double> took;
+    std::vector<double> then;
+    for (const Pair& pair : place.pairs) {
+      took.push_back(pair.took_ns);
+      then.push_back(pair.then_ns);
+    }
+    const Pair middle{math::median(took).value_or(0), math::median(then).value_or(0)};
+    for (const Pair& pair : place.pairs) {
+      all.push_back({pair.took_ns - middle.took_ns, pair.then_ns - middle.then_ns});
+    }
+  }
+  return all;
+}
+
+// A thread that waits for a GPU's stream spins, so it looks as if the processor computed.
 bool has_gpu(const NodeData& node) {
   return !node.find(record::kGpuUtilization).empty() ||
          std::ranges::any_of(node.collectives,
@@ -37,7 +200,7 @@ double worked_ns(const OverlapInput& input, std::size_t node, const SeriesData& 
   return sum_ns;
 }
 
-// What a job's first thread worked, a step, on the node where it worked most.
+// What a job's main thread worked in a step, on the node where it worked most.
 double worked_ms(const OverlapInput& input) {
   double most_ms = 0;
   for (std::size_t node = 0; node < input.run.nodes.size(); ++node) {
@@ -57,19 +220,19 @@ bool is_any_message(const Exchanges& exchanges) {
 
 double hidden_of(const Line& line, const Spans& steps) {
   double hidden_ns = 0;
-  for (const StageGap& bead : line.beads) {
-    hidden_ns += bead.unwaited && !bead.queued
-                     ? static_cast<double>(bead.exchange->end_ns - bead.exchange->all_ready_ns)
+  for (const StageGap& gap : line.gaps) {
+    hidden_ns += gap.unwaited && !gap.queued
+                     ? static_cast<double>(gap.exchange->end_ns - gap.exchange->all_ready_ns)
                      : 0;
   }
   for (const Burst& burst : line.bursts) {
-    const std::int64_t begin_ns = line.beads[burst.first].exchange->own_ready_ns;
+    const std::int64_t begin_ns = line.gaps[burst.first].exchange->own_ready_ns;
     hidden_ns += covers(steps, begin_ns) ? burst.hidden_ns : 0;
   }
   return hidden_ns;
 }
 
-// Of the rank that never waits for another its gaps are its computing.
+// By the rank with the longest gaps: it waits for no other, so its gaps are its computing.
 double collectives_ms(const OverlapInput& input) {
   double hidden_ns = 0;
   double most_gaps_ns = -1;
@@ -77,10 +240,10 @@ double collectives_ms(const OverlapInput& input) {
     for (Line& line : lines_of(of_node)) {
       mark_unwaited(line, input.steps);
       double gaps_ns = 0;
-      for (const StageGap& bead : line.beads) {
-        gaps_ns += static_cast<double>(bead.gap_ns);
+      for (const StageGap& gap : line.gaps) {
+        gaps_ns += static_cast<double>(gap.gap_ns);
       }
-      if (!line.beads.empty() && gaps_ns > most_gaps_ns) {
+      if (!line.gaps.empty() && gaps_ns > most_gaps_ns) {
         most_gaps_ns = gaps_ns;
         hidden_ns = hidden_of(line, input.steps);
       }
@@ -110,6 +273,48 @@ double buckets_ms(const OverlapInput& input) {
 }
 
 }  // namespace
+
+double backward_of(double first_gap, double first_share) {
+  return first_gap / (kForwardShare + first_share);
+}
+
+Line line_of(std::span<const Exchange> exchanges) {
+  std::vector<const Exchange*> collectives;
+  for (const Exchange& exchange : exchanges) {
+    if (!is_message(exchange)) {
+      collectives.push_back(&exchange);
+    }
+  }
+  return line_of(std::span<const Exchange* const>(collectives));
+}
+
+std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
+  std::map<std::int64_t, std::vector<const Exchange*>> by_rank;
+  for (const Exchange& exchange : exchanges) {
+    if (!is_message(exchange)) {
+      by_rank[exchange.rank].push_back(&exchange);
+    }
+  }
+  std::vector<Line> lines;
+  for (const auto& [rank, own] : by_rank) {
+    lines.push_back(line_of(std::span<const Exchange* const>(own)));
+  }
+  return lines;
+}
+
+void mark_unwaited(Line& line, const Spans& steps) {
+  const std::map<std::size_t, Place> places = places_of(line, steps);
+  const std::optional<bool> on_the_whole = went_on(all_pairs(places));
+  for (const auto& [number, place] : places) {
+    // Frameworks exchange large gradients while computing goes on, but not small activations.
+    const bool is_usual = on_the_whole.value_or(place.bytes >= kLargeBytes);
+    if (went_on(place.pairs).value_or(is_usual)) {
+      for (const std::size_t gap : place.gaps) {
+        line.gaps[gap].unwaited = true;
+      }
+    }
+  }
+}
 
 double hidden_ms(const OverlapInput& input) {
   if (input.count <= 0 || input.steps.empty()) {

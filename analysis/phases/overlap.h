@@ -1,12 +1,18 @@
 // How much of the communication computing hides. It cannot be seen from outside, so this is a
 // model, in the order of what it rests on:
 //
-//   1. where the job computes on processors: what its main thread worked
-//   2. of a pipeline: what its stages think for a micro-batch
-//   3. of collectives: those that queue behind each other were ready before (lines.h); and one that
-//      is followed by computing whose length makes up for its own was not waited for
+//   1. if the job computes on processors: what its main thread worked
+//   2. of a pipeline: what its stages compute for a micro-batch
+//   3. of collectives: those that queue behind each other were ready before (line_of()); and one
+//      that is followed by computing whose length makes up for its own was not waited for
+//      (mark_unwaited())
 //   4. else: gradients in buckets of 25 MB
+//
+// Pure; any thread.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "analysis/phases/exchanges.h"
 #include "analysis/timeline/spans.h"
@@ -18,10 +24,55 @@ struct OverlapInput {
   const Clocks& clocks;
   const Exchanges& exchanges;
   const Spans& steps;
-  double alone_ms = 0;  // of a step nothing is under way
+  double alone_ms = 0;  // of a step, in which nothing is under way
   double count = 0;     // of steps
 };
 
 double hidden_ms(const OverlapInput& input);
+
+// A collective with what its rank computed before it; it had to queue if the one before was not
+// over.
+//
+//   own line   ── gap ──┤ bucket 1 │ bucket 2 │ bucket 3 ├── gap ──┤ …
+//                        begins a burst, the others queue behind it
+//
+// While buckets queue, the rank may go on computing unseen. How much is a model: gradients become
+// ready in proportion to their bytes, and a backward pass takes twice its forward pass.
+struct StageGap {
+  const Exchange* exchange = nullptr;
+  std::int64_t gap_ns = 0;  // since the rank's previous one was over
+  bool queued = false;
+  bool unwaited = false;  // see mark_unwaited()
+  double pace_ns = 0;     // computing of its own that the model expects behind the gap; queued only
+};
+
+struct Burst {
+  std::size_t first = 0;  // of the line
+  std::size_t count = 0;
+  double hidden_ns = 0;  // computing that the model expects while it lasted
+};
+
+// A rank's collectives in order.
+struct Line {
+  std::vector<StageGap> gaps = {};
+  std::vector<Burst> bursts = {};
+};
+
+// The length of a backward pass whose first bucket, with this share of the gradients, comes after a
+// gap that also holds the forward pass.
+double backward_of(double first_gap, double first_share);
+
+// Of one rank's exchanges, messages left out.
+Line line_of(std::span<const Exchange> exchanges);
+// Of one node: a line for each of its ranks.
+std::vector<Line> lines_of(std::span<const Exchange> exchanges);
+
+// Marks collectives that nobody waited for, inside the steps, if none queues behind another: the
+// longer such a one takes, the shorter the computing that is seen after it, for the two went on
+// together.
+//
+//   waited for    exchange ─── │ computing ───│      the second does not depend on the first
+//   not           exchange ───────── │ comp. │       their sum stays the same
+void mark_unwaited(Line& line, const Spans& steps);
 
 }  // namespace chokepoint::analysis

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "analysis/phases/activity.h"
-#include "analysis/phases/arrivals.h"
+#include "analysis/phases/lateness.h"
 #include "analysis/phases/overlap.h"
-#include "analysis/phases/rendezvous.h"
+#include "analysis/phases/steps.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -98,7 +98,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   const Spans inside = united(steps.settled);
   phases.step_ms = per_step_ms(static_cast<double>(length_ns(steps.settled)), steps);
   Exchanges exchanges = exchanges_of(run, clocks);
-  if (!common_to(untold_arrivals(run, clocks), inside).empty()) {
+  if (!common_to(unreported_arrivals(run, clocks), inside).empty()) {
     exchanges = Exchanges(run.nodes.size());  // when they began is anybody's guess
   }
   if (is_any(exchanges)) {

@@ -2,8 +2,8 @@
 //
 //   step = computing + waiting for a late rank + communication that computing did not hide
 //
-// From the library's own messages where the record has them, else from when the job's connections
-// had something under way.
+// From the library's own messages if the record has them, else from when the job's connections had
+// something under way. Pure; any thread.
 #pragma once
 
 #include "analysis/phases/exchanges.h"

@@ -6,16 +6,47 @@
 #include <numeric>
 #include <set>
 
-#include "analysis/phases/thoughts.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
+
 namespace {
 
 using record::CollectiveKind;
 
-constexpr double kQuick = 0.1;   // of its thoughts: what a stage takes when nothing disturbs it
-constexpr double kScrap = 0.02;  // of the largest message: what was left over of others
+constexpr double kQuick = 0.1;   // quantile of a stage's computing: when nothing disturbs it
+constexpr double kScrap = 0.02;  // of the largest message: smaller ones are leftovers of others
+
+// What a stage needs for a message that it sends: from its other neighbour the one of the same
+// number, if numbers are known; at an end of the pipeline all that it has received.
+class Needs {
+ public:
+  explicit Needs(const std::vector<Exchange>& exchanges)
+      : received_(of_kind(exchanges, CollectiveKind::Receive)) {
+    std::ranges::sort(received_, {}, &Exchange::end_ns);
+  }
+
+  std::int64_t met_ns(const Exchange& sent) {
+    for (; next_ < received_.size() && received_[next_]->end_ns <= sent.own_ready_ns; ++next_) {
+      const Exchange& received = *received_[next_];
+      if (received.connection >= 0) {
+        latest_[received.number][received.connection] = received.end_ns;
+      }
+      last_ns_ = received.end_ns;
+    }
+    std::int64_t met_ns = 0;
+    for (const auto& [connection, end_ns] : latest_[sent.number]) {
+      met_ns = connection != sent.connection ? std::max(met_ns, end_ns) : met_ns;
+    }
+    return met_ns > 0 ? met_ns : last_ns_;
+  }
+
+ private:
+  std::vector<const Exchange*> received_;
+  std::size_t next_ = 0;
+  std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> latest_;  // by number, connection
+  std::int64_t last_ns_ = 0;
+};
 
 // The ends of the pipeline: the stage that sends first in most steps, and the other one that has
 // a single neighbour.
@@ -73,7 +104,7 @@ std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
   return has_last && begins[ends.first] > 0 ? std::optional(ends) : std::nullopt;
 }
 
-// A first stage that only sends begins each step when all of the last one had left.
+// A first stage that only sends begins a step when all messages of the last one have left.
 std::optional<double> forward_thought_ns(const std::vector<Exchange>& exchanges,
                                          const Spans& steps) {
   std::vector<std::int64_t> ends;
@@ -93,7 +124,7 @@ std::optional<double> forward_thought_ns(const std::vector<Exchange>& exchanges,
   return math::median(thoughts);
 }
 
-// What a stage thought before it sent the first message of each step.
+// How long a stage computed before it sent the first message of each step.
 std::vector<double> first_thoughts_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
   std::map<const Exchange*, double> thoughts;
   for (const StageCompute& thought : thoughts_of(exchanges)) {
@@ -109,9 +140,9 @@ std::vector<double> first_thoughts_ns(const std::vector<Exchange>& exchanges, co
   return firsts;
 }
 
-// What a stage thinks for one micro-batch, there and back: seen undisturbed where the last stage
-// turns round, and where the first one ends a step and begins the next. Either may be late, or have
-// more to do there; both together hardly.
+// How long a stage computes for one micro-batch, forward and backward: seen undisturbed where the
+// last stage turns round, and where the first one ends a step and begins the next. Either may be
+// late, or have more to do there; hardly both.
 std::optional<double> thought_of_batch_ns(const Exchanges& exchanges, const Ends& ends,
                                           const Spans& steps) {
   const auto turns = math::quantile(first_thoughts_ns(exchanges[ends.last], steps), kQuick);
@@ -127,7 +158,7 @@ struct Messages {
   double usual_bytes = 0;
 };
 
-// Several whose headers were out of sight are one row: the bytes tell how many.
+// Several whose headers were not seen are one row: the bytes show how many.
 Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
   std::vector<double> sizes;
   for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
@@ -142,6 +173,31 @@ Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
 }
 
 }  // namespace
+
+std::vector<const Exchange*> of_kind(const std::vector<Exchange>& exchanges,
+                                     record::CollectiveKind kind) {
+  std::vector<const Exchange*> found;
+  for (const Exchange& exchange : exchanges) {
+    if (exchange.kind == kind) {
+      found.push_back(&exchange);
+    }
+  }
+  return found;
+}
+
+std::vector<StageCompute> thoughts_of(const std::vector<Exchange>& exchanges) {
+  Needs needs(exchanges);
+  std::vector<StageCompute> thoughts;
+  std::int64_t before_ns = 0;
+  for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
+    const std::int64_t since_ns = std::max(before_ns, needs.met_ns(*sent));
+    if (since_ns > 0) {
+      thoughts.push_back({sent, static_cast<double>(sent->own_ready_ns - since_ns)});
+    }
+    before_ns = sent->own_ready_ns;
+  }
+  return thoughts;
+}
 
 std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans& steps) {
   const std::optional<Ends> ends = ends_of(exchanges, steps);

@@ -1,7 +1,9 @@
-// What a pipeline is, as its messages tell it, and what a step of it takes without a network.
+// What a pipeline is, by its messages: its stages, its micro-batches, how long each stage computed,
+// and what a step takes without a network. Pure; any thread.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analysis/phases/exchanges.h"
 #include "analysis/timeline/spans.h"
@@ -11,18 +13,31 @@ namespace chokepoint::analysis {
 struct PipelineView {
   double stages = 0;
   double batches = 0;        // micro-batches a step
-  double thought_ns = 0;     // of a stage for one of them, there and back
+  double thought_ns = 0;     // computing of a stage for one of them, forward and backward
   double message_bytes = 0;  // the usual one's
   bool is_forward_only = false;
 
   double ideal_step_ns() const { return (batches + stages - 1) * thought_ns; }
 };
 
-// Empty where the messages do not look like a pipeline's.
+// nullopt if the messages do not look like a pipeline's.
 std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans& steps);
 
-// What the step would take if messages took no time: micro-batches times what a stage thinks for
-// each, and the filling of the pipeline. Empty where the messages do not look like a pipeline's.
+// What the step would take if messages took no time: micro-batches times what a stage computes for
+// each, and the filling of the pipeline. nullopt if the messages do not look like a pipeline's.
 std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps);
+
+// A message sent, and how long its sender computed before: since its last message, or since it had
+// received what it needs.
+struct StageCompute {
+  const Exchange* sent = nullptr;
+  double ns = 0;
+};
+
+// In the order in which they were sent.
+std::vector<StageCompute> thoughts_of(const std::vector<Exchange>& exchanges);
+
+std::vector<const Exchange*> of_kind(const std::vector<Exchange>& exchanges,
+                                     record::CollectiveKind kind);
 
 }  // namespace chokepoint::analysis

@@ -3,17 +3,43 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/phases/arrivals.h"
-#include "analysis/phases/horizon.h"
-#include "analysis/timeline/spans.h"
-
 namespace chokepoint::analysis {
 namespace {
 
-using record::StepSource;
-
 constexpr std::size_t kWarmUp = 2;
 constexpr std::size_t kFewSteps = 5;  // too few to leave any out
+// A collective is written when nothing of it came for a second.
+constexpr std::int64_t kCollectivesLagNs = 1'500'000'000;
+
+std::optional<std::int64_t> last_sample_ns(const NodeData& node) {
+  std::optional<std::int64_t> last_ns;
+  for (const FlowData& flow : node.flows) {
+    for (const std::size_t way : {0U, 1U}) {
+      if (!flow.sockets.at(way).empty()) {
+        last_ns = std::max(last_ns.value_or(0), flow.sockets.at(way).back().t_ns);
+      }
+      if (!flow.packets.at(way).empty()) {
+        last_ns = std::max(last_ns.value_or(0), flow.packets.at(way).back().t_ns);
+      }
+    }
+  }
+  return last_ns;
+}
+
+// While there is traffic, collectives may still be written, but none that was over long before.
+// Without any traffic, as of a job whose data go by RDMA, there is nothing to wait for.
+std::optional<std::int64_t> known_until_ns(const NodeData& node) {
+  std::optional<std::int64_t> known_ns;
+  if (const auto last_ns = last_sample_ns(node)) {
+    known_ns = *last_ns - kCollectivesLagNs;
+  }
+  for (const record::Collective& collective : node.collectives) {
+    known_ns = std::max(known_ns.value_or(collective.end_ns), collective.end_ns);
+  }
+  return known_ns;
+}
+
+using record::StepSource;
 
 struct Choice {
   const NodeData* node = nullptr;
@@ -25,7 +51,7 @@ struct Choice {
 
 std::int64_t times(const record::Step& step) { return std::max<std::int64_t>(step.merged, 1); }
 
-// A better source first, then more steps.
+// A better source goes before more steps.
 bool is_better(const Choice& one, const Choice& other) {
   return one.source != other.source ? one.source < other.source : one.count > other.count;
 }
@@ -47,7 +73,7 @@ Choice best_of(const RunData& run) {
   return best;
 }
 
-// One that stands for several, cut into as many; their product may be beyond 64 bits.
+// Cuts a step that stands for several; length times count may be beyond 64 bits.
 void add_parts(Span step, std::int64_t count, std::vector<Span>& parts) {
   const std::int64_t whole_ns = step.length_ns() / count;
   const std::int64_t rest_ns = step.length_ns() % count;
@@ -59,8 +85,8 @@ void add_parts(Span step, std::int64_t count, std::vector<Span>& parts) {
   }
 }
 
-// Where samples were read of windows only, a step between these would look as if nothing went on.
-std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
+// If samples were read of windows only, a step between these would look as if nothing went on.
+std::vector<Span> only_read(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
     if (run.nodes[place].windows.empty()) {
       continue;
@@ -81,16 +107,42 @@ std::vector<Span> those_read(std::vector<Span> steps, const RunData& run, const 
   return steps;
 }
 
-// NCCL tells for a share of the time when a rank came to a collective: these steps stand for all.
-std::vector<Span> those_told(const std::vector<Span>& steps, const RunData& run,
-                             const Clocks& clocks) {
-  const Spans untold = untold_arrivals(run, clocks);
-  std::vector<Span> told = steps;
-  std::erase_if(told, [&](const Span& step) { return covered_ns(untold, step) > 0; });
-  return told.size() >= kFewSteps ? told : steps;
+// NCCL reports arrivals for a share of the time: the steps of that time stand for all.
+std::vector<Span> only_reported(const std::vector<Span>& steps, const RunData& run,
+                                const Clocks& clocks) {
+  const Spans unreported = unreported_arrivals(run, clocks);
+  std::vector<Span> reported = steps;
+  std::erase_if(reported, [&](const Span& step) { return covered_ns(unreported, step) > 0; });
+  return reported.size() >= kFewSteps ? reported : steps;
 }
 
 }  // namespace
+
+std::int64_t known_until_ns(const RunData& run, const Clocks& clocks) {
+  std::int64_t until_ns = INT64_MAX;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    const NodeData& node = run.nodes[place];
+    const auto known_ns = node.is_complete ? std::nullopt : known_until_ns(node);
+    if (known_ns) {
+      until_ns = std::min(until_ns, clocks.common_ns(place, *known_ns));
+    }
+  }
+  return until_ns;
+}
+
+Spans unreported_arrivals(const RunData& run, const Clocks& clocks) {
+  Spans unreported;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    for (const record::Collective& row : run.nodes[place].collectives) {
+      if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known()) {
+        const std::int64_t start_ns = clocks.common_ns(place, row.start_ns);
+        const std::int64_t end_ns = clocks.common_ns(place, row.end_ns);
+        unreported.push_back({start_ns, std::max(end_ns, start_ns + 1)});
+      }
+    }
+  }
+  return united(std::move(unreported));
+}
 
 double count_between(std::span<const Span> settled) {
   if (settled.empty()) {
@@ -121,8 +173,8 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   line.settled.assign(line.all.begin() + static_cast<std::ptrdiff_t>(skipped), line.all.end());
   const std::int64_t until_ns = known_until_ns(run, clocks);
   std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });
-  line.settled = those_read(std::move(line.settled), run, clocks);
-  line.settled = those_told(line.settled, run, clocks);
+  line.settled = only_read(std::move(line.settled), run, clocks);
+  line.settled = only_reported(line.settled, run, clocks);
   return line;
 }
 

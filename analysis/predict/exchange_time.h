@@ -1,16 +1,39 @@
-// How long one exchange takes: a measured curve where there is one, Gloo's ring with its credits,
-// else the α–β model. A pure function.
+// How long one exchange takes: by a measured curve if there is one, by Gloo's ring with its
+// credits, else by the α–β model. Values; pure functions; any thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "analysis/predict/curve.h"
-#include "analysis/predict/exchange.h"
 #include "analysis/predict/wire.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::analysis {
+
+// All-reduce as it was measured between these hosts: time over size, or latency and bandwidth
+// fitted to it. Read from a chokepoint.collective/1 document.
+struct CurvePoint {
+  double bytes = 0;
+  double ms = 0;
+};
+
+struct Curve {
+  std::string backend = {};
+  std::int64_t ranks = 0;               // 0: the document does not say
+  std::vector<CurvePoint> points = {};  // by size
+  std::optional<double> alpha_ms = {};  // of the fit
+  std::optional<double> beta_mbps = {};
+};
+
+Result<Curve> parse_curve(std::string_view json, std::string_view name);
+
+// Straight lines between sizes. Below the smallest size its time, since latency dominates there;
+// above the largest at its bandwidth. Without sizes by the fit.
+double time_ms(const Curve& curve, double bytes);
 
 enum class Algorithm { Ring, Tree };
 
@@ -28,5 +51,51 @@ struct Medium {
 };
 
 double exchange_ms(const PlannedExchange& exchange, const Medium& medium);
+
+// The α–β model: a latency for each hop, and the bytes a rank sends over what a link carries. The
+// slowest link of a ring sets its pace.
+struct Hop {
+  double alpha_ms = 0;      // from one rank to the next, without data
+  double bytes_per_ms = 0;  // of payload
+};
+
+Hop slowest(std::span<const Hop> hops);  // the longest latency and the lowest rate; not empty
+
+// Bytes that a rank sends for each byte of the tensor: nccl-tests' factor from algorithm to bus
+// bandwidth. 2(n−1)/n for all-reduce, (n−1)/n for its halves and all-to-all, else 1.
+double bus_factor(Collective collective, double ranks);
+
+// Hops that wait for each other in a ring of this many.
+double ring_hops(Collective collective, double ranks);
+
+double ring_ms(Collective collective, double bytes, double ranks, const Hop& hop);
+// As many ranks as hops, around the ring.
+double ring_ms(Collective collective, double bytes, std::span<const Hop> hops);
+
+// All-reduce over two trees that have half of the data each, up and down. 2(n−1)/n of the data
+// passes a link, as in a ring; the latency grows with the logarithm of n.
+double tree_all_reduce_ms(double bytes, double nodes, const Hop& hop);
+
+double algorithm_mbps(double bytes, double ms);
+double bus_mbps(Collective collective, double ranks, double bytes, double ms);
+
+// Gloo's ring all-reduce, segment by segment. A tensor is cut into at least two segments a rank of
+// at most 1 MiB each. A rank receives two of them at a time: it gives a credit for the next one
+// when the one before the last has come, so a credit and its segment take a round trip.
+//
+//   R ── credit 0, credit 1 ──▶ S ── segment 0, segment 1 ──▶ R ── credit 2 (0 came) ──▶ …
+//
+// Reduce-scatter and all-gather each pass all but one rank's segments.
+struct GlooSegments {
+  double bytes = 0;  // of each
+  double count = 0;  // that a rank receives in one of the two phases
+};
+
+GlooSegments gloo_segments(double tensor_bytes, double ranks);
+
+double gloo_ring_ms(double tensor_bytes, double ranks, double rtt_ms, double bytes_per_ms);
+
+// The rate that credits allow: 2 · min(1 MiB, bytes/2n) / RTT.
+double gloo_credit_mbps(double tensor_bytes, double ranks, double rtt_ms);
 
 }  // namespace chokepoint::analysis

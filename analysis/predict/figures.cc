@@ -1,13 +1,56 @@
 #include "analysis/predict/figures.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 #include <utility>
-
-#include "analysis/predict/tensor_parallel.h"
-#include "analysis/predict/zero.h"
+#include <vector>
 
 namespace chokepoint::analysis {
 namespace {
+
+// More buckets would be such small parts of the whole that fewer, larger ones give the same result.
+constexpr double kMaxBuckets = 10'000;
+
+// Tensor parallelism as in Megatron-LM: each rank holds a part of every layer. Two all-reduces of
+// b·s·h a layer forward and two backward, each of which the next layer waits for: 8bsh(t−1)/t
+// elements a layer, rank and micro-batch.
+std::vector<PlannedExchange> tensor_exchanges(const Shape& shape, double compute_ms) {
+  constexpr double kEachLayer = 4;
+  return {{.collective = Collective::AllReduce,
+           .bytes = shape.activations() / shape.micro_batches,
+           .ready_ms = compute_ms,
+           .times = kEachLayer * shape.layers * shape.micro_batches}};
+}
+
+void append(std::vector<PlannedExchange>& to, const std::vector<PlannedExchange>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// ZeRO: data parallelism whose ranks each keep a part of the optimizer's state (1), of the
+// gradients (2), of the parameters (3). Ψ is the parameters' bytes.
+//
+// Stages 1 and 2: gradients are reduce-scattered in buckets during the backward pass, and the new
+// parameters gathered after it: 2Ψ(n−1)/n a rank. Stage 3: parameters are gathered for the forward
+// and again for the backward pass, gradients reduce-scattered: 3Ψ(n−1)/n.
+std::vector<PlannedExchange> zero_exchanges(int stage, double bytes, double bucket_bytes,
+                                            double compute_ms, double forward_ms) {
+  const std::vector<double> buckets = buckets_of(bytes, bucket_bytes, bucket_bytes);
+  std::vector<PlannedExchange> exchanges;
+  if (stage >= 3) {
+    append(exchanges, bucket_exchanges(Collective::AllGather, buckets, 0, forward_ms));
+    append(exchanges, bucket_exchanges(Collective::AllGather, buckets, forward_ms, compute_ms));
+  }
+  append(exchanges, bucket_exchanges(Collective::ReduceScatter, buckets, forward_ms, compute_ms));
+  // Parameters of the next layers are gathered between the gradients of those before.
+  std::ranges::stable_sort(exchanges, {}, &PlannedExchange::ready_ms);
+  if (stage < 3) {
+    exchanges.push_back(
+        {.collective = Collective::AllGather, .bytes = bytes, .ready_ms = compute_ms});
+  }
+  return exchanges;
+}
 
 Result<> missing(std::string_view flag, std::string_view why, std::string_view example) {
   return fail(ErrorKind::Usage, "", flag, why, example);
@@ -84,6 +127,34 @@ void add_exchanges(JobProfile& profile, const Figures& figures) {
 }
 
 }  // namespace
+
+std::vector<double> buckets_of(double bytes, double bucket_bytes, double first_bytes) {
+  std::vector<double> buckets;
+  const double usual = std::max(bucket_bytes, bytes / kMaxBuckets);
+  double left = bytes;
+  double next = std::min(first_bytes, usual);
+  while (left > 0) {
+    buckets.push_back(std::min(next, left));
+    left -= buckets.back();
+    next = usual;
+  }
+  return buckets;
+}
+
+std::vector<PlannedExchange> bucket_exchanges(Collective collective,
+                                              const std::vector<double>& buckets, double start_ms,
+                                              double end_ms) {
+  const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
+  std::vector<PlannedExchange> exchanges;
+  double made = 0;
+  for (const double bytes : buckets) {
+    made += bytes;
+    exchanges.push_back({.collective = collective,
+                         .bytes = bytes,
+                         .ready_ms = start_ms + (end_ms - start_ms) * made / all});
+  }
+  return exchanges;
+}
 
 Result<JobProfile> profile_from(const Figures& figures) {
   for (const Result<>& checked : {check_size(figures), check_time(figures)}) {

@@ -1,18 +1,43 @@
-// A job told in figures rather than measured: how large the model is, how it is spread over ranks,
-// and how long it computes. profile_from() turns them into what a prediction needs. Values and a
-// pure function.
+// A job given in figures rather than measured: how large the model is, how it is spread over ranks,
+// and how long it computes. profile_from() turns them into what a prediction needs. Values; pure
+// functions; any thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "analysis/predict/buckets.h"
 #include "analysis/predict/job_profile.h"
-#include "analysis/predict/shape.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {
+
+// A transformer's sizes, as far as they decide what its ranks send each other.
+struct Shape {
+  double layers = 0;
+  double hidden = 0;
+  double batch = 0;  // samples a step, of one copy of the model
+  double sequence = 0;
+  double micro_batches = 1;
+  double vocabulary = 0;        // of embeddings that the first and last layers share; 0: none
+  double activation_bytes = 0;  // of one element
+
+  double activations() const { return batch * sequence * hidden * activation_bytes; }
+};
+
+// PyTorch's DistributedDataParallel: gradients leave in buckets while the backward pass goes on.
+constexpr double kFirstBucketBytes = 1024 * 1024;
+constexpr double kBucketBytes = 25.0 * 1024 * 1024;
+
+// In the order in which they leave: a small one first, so that the network starts early.
+std::vector<double> buckets_of(double bytes, double bucket_bytes = kBucketBytes,
+                               double first_bytes = kFirstBucketBytes);
+
+// Of one pass of computing from start to end, in which each bucket takes its share of the time.
+std::vector<PlannedExchange> bucket_exchanges(Collective collective,
+                                              const std::vector<double>& buckets, double start_ms,
+                                              double end_ms);
 
 // A third of computing is the forward pass: the backward pass makes two gradients for each product.
 constexpr double kForwardShare = 1.0 / 3;

@@ -1,5 +1,5 @@
-// What a prediction needs to know of a job, measured in a run or given in figures. Of one rank,
-// a step. Unknown is empty. A value.
+// What a prediction needs to know of a job, measured in a run or given in figures: of one rank, in
+// one step. Unknown is empty. Values.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "analysis/predict/exchange.h"
-
 namespace chokepoint::analysis {
+
+enum class Collective { AllReduce, ReduceScatter, AllGather, Broadcast, AllToAll, SendReceive };
+
+const char* name_of(Collective collective);  // "all-reduce"
+
+// What the ranks send each other in a step: one collective, or many alike that follow one another.
+struct PlannedExchange {
+  Collective collective = Collective::AllReduce;
+  double bytes = 0;     // of the whole tensor, as algorithm bandwidths count it
+  double ready_ms = 0;  // of the step's computing, when there is something to send
+  double times = 1;     // one after the other
+  double ranks = 0;     // that take part; 0: all of the job
+};
 
 enum class Parallelism { Unknown, Data, Tensor, Pipeline, Zero };
 

@@ -2,25 +2,204 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "analysis/predict/collectives.h"
-#include "analysis/predict/correction.h"
-#include "analysis/predict/gloo_ring.h"
-#include "analysis/predict/step_model.h"
+#include "analysis/predict/exchange_time.h"
+#include "analysis/predict/figures.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-// Of figures alone: how far computing and the libraries' own work were off in the golden cases.
+constexpr double kMaxCollectives = 10'000;
+constexpr double kFlagBytes = 16;
+
+// Correction: the model may be off by such factors; what is more is taken for a fixed cost.
+constexpr double kMinTimes = 0.85;
+constexpr double kMaxTimes = 1.2;
+constexpr double kUsualOff = 0.05;  // of the model, in proportion
+constexpr double kNoise = 0.01;     // of a mean step
+constexpr double kStep = 0.01;
+
+// Margins of figures alone: how far computing and the libraries' own work were off in the golden
+// cases.
 constexpr double kComputeMargin = 0.03;
 constexpr double kWorstTimes = 1.25;
 constexpr double kBestTimes = 0.95;
-// A measured all-reduce leaves less open than a link's rate does.
-constexpr double kMeasuredBestTimes = 0.9;
+constexpr double kMeasuredBestTimes = 0.9;  // of a measured all-reduce, which is surer than a rate
 
-// Of a run: the step itself, and what the target changes of it.
+// Margins of a run: of the step itself, and of what the target changes.
 constexpr double kRunMargin = 0.03;
 constexpr double kChangeMargin = 0.15;
+
+// What the model assumes of one step on one network.
+struct Assumed {
+  Outlook outlook = Outlook::Usual;
+  double overlap = 0;              // as of JobProfile
+  double communication_times = 1;  // what the model gives, times this
+};
+
+struct ModelledStep {
+  double compute_ms = 0;
+  double bubble_ms = 0;
+  double communication_ms = 0;
+  double exposed_ms = 0;
+  Wire wire = {};
+
+  double step_ms() const { return compute_ms + bubble_ms + exposed_ms; }
+};
+
+Medium medium_of(const JobProfile& profile, const Target& target, Outlook outlook) {
+  PathProfile path = target.path;
+  path.rate_mbps = path.rate_mbps ? path.rate_mbps : profile.path.rate_mbps;
+  path.rtt_ms = path.rtt_ms ? path.rtt_ms : profile.path.rtt_ms;
+  path.loss = path.loss ? path.loss : profile.path.loss;
+  path.window_bytes = path.window_bytes ? path.window_bytes : profile.path.window_bytes;
+  const bool is_of_run = profile.step_ms > 0 && profile.exchanges.empty();
+  return {.wire = wire_of({.path = path,
+                           .backend = profile.backend,
+                           .transport = target.transport,
+                           .congestion = target.congestion,
+                           .is_measured = is_of_run},
+                          outlook),
+          .ranks = {.count = static_cast<double>(target.ranks.value_or(profile.ranks)),
+                    .nodes = static_cast<double>(target.nodes.value_or(profile.nodes))},
+          .backend = profile.backend,
+          .algorithm = target.algorithm,
+          .curve = target.curve ? &*target.curve : nullptr};
+}
+
+// They become ready one after the other during the part of computing that may hide them; those
+// under way at once end together.
+std::vector<PlannedExchange> collectives_of(const JobProfile& profile) {
+  const double in_turn = profile.collectives / profile.at_once;
+  const double count = std::clamp(std::round(in_turn), 1.0, kMaxCollectives);
+  const double start_ms = profile.compute_ms - profile.overlap_ms;
+  std::vector<PlannedExchange> exchanges;
+  for (double number = 1; number <= count; ++number) {
+    exchanges.push_back({.collective = Collective::AllReduce,
+                         .bytes = profile.bytes_of_collective,
+                         .ready_ms = start_ms + profile.overlap_ms * number / count,
+                         .times = in_turn / count});
+  }
+  if (profile.flags > 0) {
+    exchanges.push_back({.collective = Collective::AllReduce,
+                         .bytes = kFlagBytes,
+                         .ready_ms = profile.compute_ms,
+                         .times = profile.flags});
+  }
+  return exchanges;
+}
+
+// A rank of a pipeline sends in one half of a step and receives in the other.
+double bytes_in_turn(const JobProfile& profile) {
+  const double bytes = profile.parallelism == Parallelism::Pipeline
+                           ? profile.sent_bytes + profile.received_bytes
+                           : std::max(profile.sent_bytes, profile.received_bytes);
+  return bytes * kSegmentBytes / kFrameBytes;
+}
+
+// If only rounds and bytes are known: messages that follow one another.
+std::vector<PlannedExchange> messages_of(const JobProfile& profile, double ranks) {
+  const double bytes = bytes_in_turn(profile);
+  const double rounds = std::max(profile.rounds, 1.0);
+  const double now = static_cast<double>(profile.ranks);
+  const bool grows = profile.parallelism != Parallelism::Pipeline && now > 1;
+  const double more_bytes =
+      grows ? bus_factor(Collective::AllReduce, ranks) / bus_factor(Collective::AllReduce, now) : 1;
+  const double more_rounds = grows ? (ranks - 1) / (now - 1) : 1;
+  return {{.collective = Collective::SendReceive,
+           .bytes = bytes * more_bytes / (rounds * more_rounds),
+           .ready_ms = profile.compute_ms - profile.overlap_ms,
+           .times = rounds * more_rounds}};
+}
+
+void add_pipeline(ModelledStep& step, const JobProfile& profile, const Medium& medium,
+                  const Assumed& assumed) {
+  const double bytes = profile.pipeline->micro_batch_bytes;
+  const double forward_share = profile.pipeline->is_forward_only ? 1 : kForwardShare;
+  const double wire_ms = bytes / bytes_per_ms(medium.wire, bytes * profile.pipeline->micro_batches);
+  const Pipeline pipeline{.stages = medium.ranks.count,
+                          .micro_batches = profile.pipeline->micro_batches,
+                          .forward_ms = profile.compute_ms * forward_share,
+                          .backward_ms = profile.compute_ms * (1 - forward_share),
+                          .wire_ms = wire_ms * assumed.communication_times,
+                          .latency_ms = medium.wire.alpha_ms * assumed.communication_times};
+  const double blocking_ms = blocking_pipeline_ms(pipeline);
+  const double overlapped_ms = std::min(blocking_ms, overlapped_pipeline_ms(pipeline));
+  step.bubble_ms = bubble_ms(pipeline);
+  step.communication_ms += blocking_ms - step.bubble_ms - profile.compute_ms;
+  step.exposed_ms += blocking_ms + assumed.overlap * (overlapped_ms - blocking_ms) -
+                     step.bubble_ms - profile.compute_ms;
+}
+
+// What the job exchanges; deduced from sums if the run showed no more.
+std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks) {
+  if (!profile.exchanges.empty() || profile.pipeline) return profile.exchanges;
+  const bool has_collectives = profile.collectives > 0 && profile.bytes_of_collective > 0;
+  return has_collectives ? collectives_of(profile) : messages_of(profile, ranks);
+}
+
+ModelledStep modelled(const JobProfile& profile, const Target& target, const Assumed& assumed) {
+  const Medium medium = medium_of(profile, target, assumed.outlook);
+  Medium shared = medium;
+  shared.wire.rate_mbps /= profile.at_once;
+  shared.wire.line_mbps /= profile.at_once;
+  ModelledStep step{.compute_ms = profile.compute_ms, .wire = medium.wire};
+  const Outcome outcome =
+      schedule(exchanges_of(profile, medium.ranks.count), profile.compute_ms, assumed.overlap,
+               [&](const PlannedExchange& exchange) {
+                 return exchange_ms(exchange, shared) * assumed.communication_times;
+               });
+  step.communication_ms = outcome.communication_ms;
+  step.exposed_ms = outcome.exposed_ms;
+  if (profile.pipeline && medium.ranks.count > 1) {
+    add_pipeline(step, profile, medium, assumed);
+  }
+  return step;
+}
+
+// How a measured step differs from the modelled one: what to carry over to a prediction elsewhere.
+struct Correction {
+  double times = 1;       // communication takes this many times what the model says
+  double exposed_ms = 0;  // and this much more, whatever the target
+  double bubble_ms = 0;   // of a pipeline, as measured
+};
+
+Target as_measured(const Target& target) {
+  return {.congestion = target.congestion,
+          .transport = target.transport,
+          .algorithm = target.algorithm};
+}
+
+// The factor that makes the modelled exposure this long, within its bounds.
+template <class ExposedAt>
+double fitted_times(const ExposedAt& exposed_at, double exposed_ms) {
+  double low = kMinTimes;
+  double high = kMaxTimes;
+  for (int round = 0; round < 50; ++round) {
+    const double middle = (low + high) / 2;
+    (exposed_at(middle) < exposed_ms ? low : high) = middle;
+  }
+  return low;
+}
+
+Correction correction_of(const JobProfile& profile, const Target& target) {
+  const Target now = as_measured(target);
+  const auto exposed_at = [&](double times) {
+    return modelled(profile, now, {.overlap = profile.overlap, .communication_times = times})
+        .exposed_ms;
+  };
+  const double modelled_ms = exposed_at(1);
+  const double bubble_ms = modelled(profile, now, {.overlap = profile.overlap}).bubble_ms;
+  if (modelled_ms <= 0) return {.exposed_ms = profile.exposed_ms, .bubble_ms = bubble_ms};
+  // A small exposure beside a long step depends more on the step's noise than on the model.
+  const double expected = kUsualOff * (exposed_at(1 + kStep) - modelled_ms) / kStep;
+  const double noise = kNoise * profile.step_ms;
+  const double weight = expected * expected / (expected * expected + noise * noise);
+  const double times = 1 + weight * (fitted_times(exposed_at, profile.exposed_ms) - 1);
+  return {
+      .times = times, .exposed_ms = profile.exposed_ms - exposed_at(times), .bubble_ms = bubble_ms};
+}
 
 bool is_measured(const JobProfile& profile) { return profile.step_ms > 0; }
 
@@ -35,7 +214,7 @@ void fill(Prediction& prediction, const ModelledStep& step) {
   prediction.transport = step.wire.transport;
 }
 
-// Gloo's credits hold the rate down where the round trip is longer than a segment.
+// Gloo's credits limit the rate if the round trip is longer than a segment takes.
 void limit_by_credit(Prediction& prediction, const JobProfile& profile, const Target& target) {
   const double ranks = static_cast<double>(target.ranks.value_or(profile.ranks));
   if (profile.backend != "gloo" || ranks <= 1 || target.curve) return;
@@ -102,6 +281,24 @@ void add_totals(Prediction& prediction, const JobProfile& profile, const Target&
   }
 }
 
+// When the last stage ends its last micro-batch, in a pass that starts at 0. `arrival` is when each
+// micro-batch reaches a stage.
+double pass_ms(const Pipeline& pipeline, double compute_ms) {
+  const auto count = static_cast<std::size_t>(pipeline.micro_batches);
+  std::vector<double> arrival(count, 0);
+  double stage_free = 0;
+  for (std::size_t stage = 0; stage < static_cast<std::size_t>(pipeline.stages); ++stage) {
+    stage_free = 0;
+    double link_free = 0;
+    for (double& at : arrival) {
+      stage_free = std::max(stage_free, at) + compute_ms;
+      link_free = std::max(link_free, stage_free) + pipeline.wire_ms;
+      at = link_free + pipeline.latency_ms;
+    }
+  }
+  return stage_free;
+}
+
 }  // namespace
 
 Prediction predict(const JobProfile& profile, const Target& target) {
@@ -143,6 +340,40 @@ double sent_bytes(const JobProfile& profile, std::int64_t ranks) {
     bytes += profile.pipeline->micro_batches * profile.pipeline->micro_batch_bytes;
   }
   return bytes;
+}
+
+Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_ms, double overlap,
+                 const std::function<double(const PlannedExchange&)>& time_ms) {
+  Outcome outcome;
+  double finish_ms = 0;
+  for (const PlannedExchange& exchange : exchanges) {
+    const double left_ms = compute_ms - std::min(exchange.ready_ms, compute_ms);
+    const double length_ms = time_ms(exchange) * exchange.times;
+    finish_ms = std::max(finish_ms, compute_ms - overlap * left_ms) + length_ms;
+    outcome.communication_ms += length_ms;
+  }
+  outcome.exposed_ms = std::max(0.0, finish_ms - compute_ms);
+  return outcome;
+}
+
+double bubble_ms(const Pipeline& pipeline) {
+  return (pipeline.forward_ms + pipeline.backward_ms) * (pipeline.stages - 1) /
+         pipeline.micro_batches;
+}
+
+double blocking_pipeline_ms(const Pipeline& pipeline) {
+  const double passes = pipeline.backward_ms > 0 ? 2 : 1;
+  const double transfers =
+      pipeline.stages > 1 ? passes * (pipeline.micro_batches + pipeline.stages - 2) : 0;
+  return pipeline.forward_ms + pipeline.backward_ms + bubble_ms(pipeline) +
+         transfers * (pipeline.wire_ms + pipeline.latency_ms);
+}
+
+double overlapped_pipeline_ms(const Pipeline& pipeline) {
+  const double forward_ms = pass_ms(pipeline, pipeline.forward_ms / pipeline.micro_batches);
+  return pipeline.backward_ms > 0
+             ? forward_ms + pass_ms(pipeline, pipeline.backward_ms / pipeline.micro_batches)
+             : forward_ms;
 }
 
 }  // namespace chokepoint::analysis

@@ -4,10 +4,12 @@
 //   exchanges of a step ── each one's time on the target ── schedule beside computing ── step
 //
 // A job that was measured is predicted as its measured step plus what the model says the target
-// changes, so that what the model does not know of the job stays in. Pure functions, any thread.
+// changes, so that what the model does not know of the job stays in. Values; pure functions; any
+// thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@
 
 namespace chokepoint::analysis {
 
-// What is empty is as in the profile.
+// Where it differs from the profile; what is empty is as in the profile.
 struct Target {
   PathProfile path = {};
   std::optional<std::int64_t> ranks = {};
@@ -47,12 +49,49 @@ struct Prediction {
 
 Prediction predict(const JobProfile& profile, const Target& target);
 
-// The rate of a link that makes the step as long as this, all else as in the target. Nothing where
-// no rate does.
+// The rate of a link that makes the step as long as this, all else as in the target. nullopt if no
+// rate does.
 std::optional<double> rate_that_explains(const JobProfile& profile, const Target& target,
                                          double step_ms);
 
 // What a rank sends in a step, of payload.
 double sent_bytes(const JobProfile& profile, std::int64_t ranks);
+
+// When a step's exchanges are over: one after the other on the network, none before it is ready.
+//
+//   finish_i = max(ready_i, finish_{i−1}) + T_i
+//   exposed = max(0, finish_last − end of computing)
+struct Outcome {
+  double communication_ms = 0;  // hidden or not
+  double exposed_ms = 0;
+};
+
+// `overlap`: how much of the computing that is left when an exchange is ready may go on beside it;
+// 0: communication waits for the end of all computing, 1: none waits.
+Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_ms, double overlap,
+                 const std::function<double(const PlannedExchange&)>& time_ms);
+
+// A pipeline's step: every stage computes each micro-batch of the step forward and backward, and
+// waits while the pipeline fills and drains.
+//
+//   stage 0   F1 F2 F3 ·  ·  B3 B2 B1
+//   stage 1   ·  F1 F2 F3 B3 B2 B1 ·
+struct Pipeline {
+  double stages = 1;
+  double micro_batches = 1;
+  double forward_ms = 0;   // of a stage, all micro-batches
+  double backward_ms = 0;  // likewise; 0: there is no such pass
+  double wire_ms = 0;      // that a micro-batch keeps a link busy
+  double latency_ms = 0;   // that it takes beyond
+};
+
+// (p−1)/m of a stage's computing, with p stages and m micro-batches.
+double bubble_ms(const Pipeline& pipeline);
+
+// A stage neither computes while it sends nor while it receives.
+double blocking_pipeline_ms(const Pipeline& pipeline);
+
+// Links carry one micro-batch while the stages compute others.
+double overlapped_pipeline_ms(const Pipeline& pipeline);
 
 }  // namespace chokepoint::analysis

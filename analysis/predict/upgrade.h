@@ -1,4 +1,4 @@
-// What a faster link costs, and what it brings for that. Values and pure functions.
+// What a faster link costs, and what it saves. Values; pure functions; any thread.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ Result<math::Rate> parse_link(std::string_view text);
 struct Upgrade {
   std::string name = {};
   math::Rate rate = {};
-  double cost = 0;  // in whatever money
+  double cost = 0;  // in any currency
 };
 
 // "5GbE=41000", or "new switch:5GbE=41000".
 Result<Upgrade> parse_upgrade(std::string_view text);
 
 struct Gain {
-  double saved_s = 0;                          // a run; below 0 where it is slower
+  double saved_s = 0;                          // a run; below 0 if it is slower
   std::optional<double> cost_of_hour = {};     // money for each hour saved, over all runs
-  std::optional<double> paid_back_after = {};  // runs, where an hour has a price
+  std::optional<double> paid_back_after = {};  // runs, if an hour has a price
 };
 
 Gain gain_of(const Upgrade& upgrade, double now_s, double then_s, double runs,

@@ -1,11 +1,36 @@
 #include "analysis/predict/wire.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kFastestUsualTcpMbps = 25'000;
+constexpr double kCubicC = 0.4;
+constexpr double kCubicBeta = 0.7;
+// Linux waits at least this long beyond the round trip before a retransmission time-out.
+constexpr double kMinTimeoutMs = 200;
+
+double mbps(double bytes, double ms) { return bytes * 8 / ms / 1000; }
+
+double loss_mbps(double rtt_ms, double loss, Congestion congestion) {
+  switch (congestion) {
+    case Congestion::Reno:
+      return pftk_mbps(rtt_ms, loss, kMinTimeoutMs + rtt_ms);
+    case Congestion::Cubic:
+      return cubic_mbps(rtt_ms, loss);
+    case Congestion::Bbr:  // measures what arrives, and ignores loss
+      return INFINITY;
+  }
+  return INFINITY;
+}
+
+void take(std::optional<TcpLimit>& least, double rate_mbps, const char* what) {
+  if (!least || rate_mbps < least->rate_mbps) {
+    least = TcpLimit{.rate_mbps = rate_mbps, .what = what};
+  }
+}
 
 // By outlook: usual, best, worst.
 struct Range {
@@ -27,11 +52,11 @@ constexpr Range kRdmaShare{0.465, 0.92, 0.4};
 // What a hop costs beyond the propagation: wake-ups and copies, by transport.
 constexpr Range kTcpHopMs{0.03, 0.015, 0.1};
 constexpr Range kRdmaHopMs{0.01, 0.005, 0.02};
-// Unloaded round trips of a LAN, where nobody says.
+// Unloaded round trips of a LAN, if none is given.
 constexpr Range kTcpRttMs{0.1, 0.03, 0.3};
 constexpr Range kRdmaRttMs{0.005, 0.002, 0.02};
 
-// What Linux lets be in flight where nobody has raised tcp_wmem and tcp_rmem.
+// What Linux lets be in flight with the default tcp_wmem and tcp_rmem.
 constexpr Range kWindowBytes{3e6, 64e6, 1.5e6};
 
 void limit_by_library(Wire& wire, const WireQuestion& question, Outlook outlook) {
@@ -53,6 +78,42 @@ void limit_by_window(Wire& wire) {
 
 }  // namespace
 
+double window_mbps(double window_bytes, double rtt_ms) { return mbps(window_bytes, rtt_ms); }
+
+double mathis_mbps(double rtt_ms, double loss) {
+  return mbps(kSegmentBytes, rtt_ms) * std::sqrt(1.5 / loss);
+}
+
+double pftk_mbps(double rtt_ms, double loss, double timeout_ms, double acked) {
+  const double recovery = rtt_ms * std::sqrt(2 * acked * loss / 3);
+  const double timeouts = timeout_ms * std::min(1.0, 3 * std::sqrt(3 * acked * loss / 8)) * loss *
+                          (1 + 32 * loss * loss);
+  return mbps(kSegmentBytes, recovery + timeouts);
+}
+
+double cubic_mbps(double rtt_ms, double loss) {
+  const double factor = std::pow(kCubicC * (3 + kCubicBeta) / (4 * (1 - kCubicBeta)), 0.25);
+  const double packets = factor * std::pow(rtt_ms / 1000 / loss, 0.75);
+  return std::max(mbps(packets * kSegmentBytes, rtt_ms), mathis_mbps(rtt_ms, loss));
+}
+
+std::optional<TcpLimit> tcp_limit(const PathProfile& path, Congestion congestion) {
+  std::optional<TcpLimit> least;
+  const double delivered = 1 - path.loss.value_or(0);
+  if (path.rate_mbps) {
+    take(least, *path.rate_mbps * kSegmentBytes / kFrameBytes * delivered, "link");
+  }
+  if (const double rtt_ms = path.rtt_ms.value_or(0); rtt_ms > 0) {
+    if (path.window_bytes) {
+      take(least, window_mbps(*path.window_bytes, rtt_ms), "window");
+    }
+    if (path.loss.value_or(0) > 0) {
+      take(least, loss_mbps(rtt_ms, *path.loss, congestion), "loss");
+    }
+  }
+  return least;
+}
+
 double bytes_per_ms(const Wire& wire, double bytes) {
   const double line = wire.line_mbps * 1000 / 8;
   if (wire.rate_mbps >= wire.line_mbps || bytes <= wire.window_bytes) return line;
@@ -60,8 +121,8 @@ double bytes_per_ms(const Wire& wire, double bytes) {
   return bytes / (wire.window_bytes / line + (bytes - wire.window_bytes) / long_run);
 }
 
-Transport transport_of(Transport told, const std::string& backend, double rate_mbps) {
-  if (told != Transport::Unknown) return told;
+Transport transport_of(Transport given, const std::string& backend, double rate_mbps) {
+  if (given != Transport::Unknown) return given;
   return backend != "gloo" && rate_mbps > kFastestUsualTcpMbps ? Transport::Rdma : Transport::Tcp;
 }
 

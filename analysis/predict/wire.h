@@ -1,18 +1,47 @@
-// What a path gives to one rank's library: payload a second, and the time from rank to rank. A link
-// is more than the libraries make of it, so this is where what is not measured is assumed; the
-// assumptions are docs/predict.md's. Pure functions.
+// What a path gives to one rank's library: payload a second, and the time from rank to rank.
+// Libraries do not use all of a link, so what is not measured is assumed here; docs/predict.md
+// lists the assumptions. Pure functions; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analysis/predict/job_profile.h"
-#include "analysis/predict/tcp_limits.h"
 
 namespace chokepoint::analysis {
 
+// What one TCP connection carries at most over a path: the window over the round trip, and what
+// loss leaves of it by the congestion control. Rates are of payload; loss is the share of packets,
+// above 0.
+enum class Congestion { Cubic, Reno, Bbr };
+
+constexpr double kSegmentBytes = 1448;  // of payload in 1500 bytes of IPv4 with timestamps
+constexpr double kFrameBytes = 1538;    // what such a packet takes of an Ethernet's time
+
+double window_mbps(double window_bytes, double rtt_ms);
+
+// Mathis et al. 1997: MSS/RTT · √(3/2)/√p, every packet acknowledged.
+double mathis_mbps(double rtt_ms, double loss);
+
+// Padhye, Firoiu, Towsley, Kurose 1998, with its timeouts; `acked` packets an acknowledgement.
+double pftk_mbps(double rtt_ms, double loss, double timeout_ms, double acked = 1);
+
+// RFC 9438, section 5.1: (C(3+β)/(4(1−β)))^¼ · RTT^¾ / p^¾ packets a round trip, C = 0.4 and
+// β = 0.7; and not less than Reno's rate, which CUBIC reaches at least.
+double cubic_mbps(double rtt_ms, double loss);
+
+struct TcpLimit {
+  double rate_mbps = 0;
+  const char* what = "link";  // "link", "window", "loss"
+};
+
+// The smallest of them for one connection over a link of this rate, in payload. nullopt if neither
+// a rate nor a round trip with window or loss is known.
+std::optional<TcpLimit> tcp_limit(const PathProfile& path, Congestion congestion);
+
 enum class Transport { Unknown, Tcp, Rdma };
 
-// Which side of what is not known to take.
+// Which end of the range of what is not known to assume.
 enum class Outlook { Usual, Best, Worst };
 
 struct Wire {
@@ -30,10 +59,10 @@ struct Wire {
 double bytes_per_ms(const Wire& wire, double bytes);
 
 // NCCL over a link above 25 Gb/s is taken for RDMA, all else for TCP.
-Transport transport_of(Transport told, const std::string& backend, double rate_mbps);
+Transport transport_of(Transport given, const std::string& backend, double rate_mbps);
 
 struct WireQuestion {
-  PathProfile path = {};  // rate_mbps is there
+  PathProfile path = {};  // rate_mbps is known
   std::string backend = {};
   Transport transport = Transport::Unknown;
   Congestion congestion = Congestion::Cubic;

@@ -3,13 +3,172 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <ranges>
 
-#include "analysis/report/flow_ways.h"
-#include "analysis/report/known_span.h"
+#include <nlohmann/json.hpp>
+
 #include "analysis/report/path_pace.h"
+#include "analysis/report/timeline.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+using record::Figure;
+using record::FlowTotal;
+
+std::optional<std::int64_t> optional_of(Figure figure) {
+  return figure.known() ? std::optional(figure.value()) : std::nullopt;
+}
+
+// The record's own totals have bytes on the wire; totals summed from samples do not.
+bool is_from_record(const FlowTotal& total) { return total.bytes.known(); }
+
+// One direction's totals at both ends.
+class Totals {
+ public:
+  Totals(const RunData& run, const DirectionView& view)
+      : at_sender_(total_of(run, view.sender, view.at_sender, side_of(view))),
+        at_receiver_(total_of(run, view.receiver, view.at_receiver, side_of(view))) {}
+
+  std::optional<std::int64_t> sent(Figure FlowTotal::* figure) const {
+    const auto sent = of(at_sender_, figure);
+    return sent ? sent : of(at_receiver_, figure);
+  }
+  std::optional<std::int64_t> arrived(Figure FlowTotal::* figure) const {
+    const auto arrived = of(at_receiver_, figure);
+    return arrived ? arrived : of(at_sender_, figure);
+  }
+  const FlowTotal* at_sender() const { return at_sender_; }
+
+ private:
+  // Null for a sum of samples that were read in windows only: it is not the total.
+  static const FlowTotal* total_of(const RunData& run, std::optional<std::size_t> node,
+                                   const FlowData* flow, std::size_t side) {
+    if (flow == nullptr || !node) {
+      return nullptr;
+    }
+    const FlowTotal& total = flow->totals.at(side);
+    const bool is_part = !is_from_record(total) && !flow->packets.at(side).empty() &&
+                         !run.nodes[*node].windows.empty();
+    return is_part ? nullptr : &total;
+  }
+
+  static std::optional<std::int64_t> of(const FlowTotal* total, Figure FlowTotal::* figure) {
+    return total == nullptr ? std::nullopt : optional_of(total->*figure);
+  }
+
+  const FlowTotal* at_sender_;
+  const FlowTotal* at_receiver_;
+};
+
+std::optional<double> number(const nlohmann::json& object, const char* key) {
+  const auto value = object.find(key);
+  return value != object.end() && value->is_number() ? std::optional(value->get<double>())
+                                                     : std::nullopt;
+}
+
+std::optional<math::Distribution> distribution_in(const std::string& text) {
+  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  if (!object.is_object()) {
+    return std::nullopt;
+  }
+  const auto count = number(object, "count");
+  const auto median = number(object, "median");
+  if (!median || count.value_or(0) < 1) {
+    return std::nullopt;
+  }
+  return math::Distribution{.min = number(object, "min").value_or(*median),
+                            .median = *median,
+                            .p99 = number(object, "p99").value_or(*median),
+                            .max = number(object, "max").value_or(*median),
+                            .mean = number(object, "mean").value_or(*median),
+                            .count = static_cast<std::uint64_t>(std::min(*count, 1e18))};
+}
+
+const std::vector<record::SocketSample>* sockets_of(const DirectionView& view) {
+  return view.at_sender == nullptr ? nullptr : &view.at_sender->sockets.at(side_of(view));
+}
+
+std::optional<std::int64_t> most_cwnd_bytes(const DirectionView& view,
+                                            std::optional<std::int64_t> usual_mss) {
+  std::optional<std::int64_t> most;
+  if (const auto* sockets = sockets_of(view)) {
+    for (const record::SocketSample& sample : *sockets) {
+      if (const auto bytes = cwnd_bytes(sample, usual_mss)) {
+        most = std::max(most.value_or(0), *bytes);
+      }
+    }
+  }
+  return most;
+}
+
+// The kernel's count is complete, also where samples were read in windows.
+std::optional<std::int64_t> payload_of_sockets(const DirectionView& view) {
+  const auto* sockets = sockets_of(view);
+  return sockets == nullptr || sockets->empty() ? std::nullopt
+                                                : optional_of(sockets->back().bytes_sent);
+}
+
+// The kernel counts it since the connection began.
+std::optional<double> busy_of_sockets(const DirectionView& view) {
+  std::optional<double> busy;
+  if (const auto* sockets = sockets_of(view)) {
+    for (const record::SocketSample& sample : *sockets) {
+      if (sample.busy_us.known()) {
+        busy = std::max(busy.value_or(0), static_cast<double>(sample.busy_us.value()) / 1e6);
+      }
+    }
+  }
+  return busy;
+}
+
+// The bins in which payload passed, where all of them were read.
+std::optional<double> busy_of_packets(const RunData& run, const DirectionView& view) {
+  const auto& packets = view.best().packets.at(side_of(view));
+  if (packets.empty() || !run.nodes[view.best_node()].windows.empty()) {
+    return std::nullopt;
+  }
+  double busy_ns = 0;
+  for (const record::FlowSample& sample : packets) {
+    busy_ns += sample.payload_bytes.value_or(0) > 0 ? static_cast<double>(sample.bin_ns) : 0;
+  }
+  return busy_ns / 1e9;
+}
+
+bool has_samples(const DirectionView& view) {
+  const auto* sockets = sockets_of(view);
+  return (sockets != nullptr && sockets->size() > 1) ||
+         !view.best().packets.at(side_of(view)).empty();
+}
+
+// All but the figures that need the connection's life or the blame.
+FlowWay flow_way(const RunData& run, const DirectionView& view) {
+  const Totals totals(run, view);
+  FlowWay way{.bytes = totals.sent(&FlowTotal::bytes),
+              .payload_bytes = totals.sent(&FlowTotal::payload_bytes),
+              .packets = totals.sent(&FlowTotal::packets),
+              .retransmitted_packets = totals.sent(&FlowTotal::retransmitted_packets),
+              .fast_retransmissions = totals.sent(&FlowTotal::fast_retransmissions),
+              .timeout_retransmissions = totals.sent(&FlowTotal::timeout_retransmissions),
+              .out_of_order = totals.arrived(&FlowTotal::out_of_order),
+              .duplicate_acks = totals.sent(&FlowTotal::duplicate_acks),
+              .zero_windows = totals.sent(&FlowTotal::zero_windows),
+              .window_full = totals.sent(&FlowTotal::window_full),
+              .max_in_flight_bytes = totals.sent(&FlowTotal::max_in_flight_bytes),
+              .max_window_bytes = totals.sent(&FlowTotal::max_window_bytes)};
+  if (!way.payload_bytes) {
+    way.payload_bytes = payload_of_sockets(view);
+  }
+  way.max_cwnd_bytes = most_cwnd_bytes(view, totals.sent(&FlowTotal::mss_bytes));
+  const auto busy_s = busy_of_sockets(view);
+  way.busy_s = busy_s ? busy_s : busy_of_packets(run, view);
+  if (totals.at_sender() != nullptr) {
+    way.rtt_ms = distribution_in(totals.at_sender()->rtt_ms);
+  }
+  return way;
+}
 
 const FlowData* at(const RunData& run, const std::optional<FlowPlace>& place) {
   return place ? &run.nodes[place->node].flows[place->flow] : nullptr;
@@ -31,7 +190,7 @@ FlowSide side_of(const RunData& run, const Connection& connection, std::size_t e
   const auto& place = connection.ends.at(end);
   if (const FlowData* flow = at(run, place)) {
     side.interface = flow->row.interface;
-    // A row has the process of its end a where both are on the host.
+    // Where both ends are on one host, the row has the process of end a.
     const bool is_within =
         end == 1 && connection.ends[0] && connection.ends[0]->node == place->node;
     side.process = is_within ? "" : process_of(run.nodes[place->node], flow->row);
@@ -39,7 +198,7 @@ FlowSide side_of(const RunData& run, const Connection& connection, std::size_t e
   return side;
 }
 
-// By the first end that knows the moment.
+// By the first end that knows it.
 std::optional<double> moment_of(const RunData& run, const Clocks& clocks,
                                 const Connection& connection, record::Figure record::Flow::* moment,
                                 std::int64_t origin_ns) {
@@ -53,7 +212,7 @@ std::optional<double> moment_of(const RunData& run, const Clocks& clocks,
   return std::nullopt;
 }
 
-// Where nobody saw it end, it lived while its record was written.
+// A connection whose end was not seen lasts to the end of the record.
 std::optional<double> life_s(const RunData& run, const Connection& connection) {
   for (const auto& place : connection.ends) {
     const FlowData* flow = at(run, place);
@@ -177,7 +336,94 @@ class TableMaker {
   FlowTable table_;
 };
 
+// Bounds the square table of a job that reads a data set from a thousand addresses.
+constexpr std::size_t kMaxPeers = 40;
+
+struct Peer {
+  std::string name = {};
+  double bytes = 0;
+};
+
+// Peers without a record, by their payload, the largest first.
+std::vector<Peer> peers_of(const RunData& run, const FlowTable& table) {
+  std::vector<Peer> peers;
+  std::map<std::string, std::size_t> places;
+  for (const FlowLine& line : table.flows) {
+    for (const FlowSide& side : line.sides) {
+      if (std::ranges::find(run.nodes, side.name, &NodeData::name) != run.nodes.end()) {
+        continue;
+      }
+      const auto [place, is_new] = places.try_emplace(side.name, peers.size());
+      if (is_new) {
+        peers.push_back({.name = side.name});
+      }
+      for (const FlowWay& way : line.ways) {
+        peers[place->second].bytes += static_cast<double>(way.payload_bytes.value_or(0));
+      }
+    }
+  }
+  std::ranges::stable_sort(peers, std::greater<>(), &Peer::bytes);
+  return peers;
+}
+
+// The row and column of each name.
+class Places {
+ public:
+  Places(const RunData& run, const FlowTable& table) {
+    std::ranges::for_each(run.nodes, [this](const NodeData& node) { add(node.name); });
+    const std::vector<Peer> peers = peers_of(run, table);
+    peers_ = peers.size();
+    named_ = std::min(peers_, kMaxPeers);
+    std::ranges::for_each(peers | std::views::take(named_),
+                          [this](const Peer& peer) { add(peer.name); });
+    if (named_ < peers_) {
+      names_.push_back(fmt::format("{} others", peers_ - named_));
+    }
+  }
+
+  // Others have the last place.
+  std::size_t of(const std::string& name) const {
+    const auto place = places_.find(name);
+    return place == places_.end() ? names_.size() - 1 : place->second;
+  }
+  const std::vector<std::string>& names() const { return names_; }
+  std::string source() const {
+    return named_ == peers_ ? "payload by the flow totals of all nodes"
+                            : fmt::format(
+                                  "payload by the flow totals of all nodes; of {} peers "
+                                  "without a record the {} that carried most are named",
+                                  peers_, named_);
+  }
+
+ private:
+  void add(const std::string& name) {
+    if (places_.try_emplace(name, names_.size()).second) {
+      names_.push_back(name);
+    }
+  }
+
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> places_;
+  std::size_t named_ = 0;
+  std::size_t peers_ = 0;
+};
+
+template <class T>
+Square<T> square(std::size_t size) {
+  return Square<T>(size, typename Square<T>::value_type(size));
+}
+
 }  // namespace
+
+std::optional<std::int64_t> cwnd_bytes(const record::SocketSample& sample,
+                                       std::optional<std::int64_t> usual_mss) {
+  constexpr std::int64_t kMax = std::int64_t{1}
+                                << 31;  // of packets and of bytes; more is a broken row
+  const std::int64_t packets = sample.cwnd_packets.value_or(-1);
+  const std::int64_t mss = sample.mss_bytes.value_or(usual_mss.value_or(0));
+  const bool is_known = packets >= 0 && packets <= kMax && mss > 0 && mss <= kMax;
+  return is_known ? std::optional(packets * mss) : std::nullopt;
+}
 
 std::optional<double> FlowWay::retransmitted_percent() const {
   if (!retransmitted_packets || packets.value_or(0) <= 0) {
@@ -195,6 +441,30 @@ std::optional<math::Distribution> FlowLine::rtt_ms() const {
 FlowTable flow_table(const RunData& run, const Clocks& clocks, const Blame* blame,
                      std::int64_t origin_ns) {
   return TableMaker(run, clocks, blame, origin_ns).make();
+}
+
+TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
+                             std::optional<double> run_s) {
+  const Places places(run, table);
+  TrafficMatrix matrix{.names = places.names(), .source = places.source()};
+  matrix.bytes = square<std::int64_t>(matrix.names.size());
+  matrix.throughput_mbps = square<double>(matrix.names.size());
+  for (const FlowLine& line : table.flows) {
+    for (const std::size_t from : {0U, 1U}) {
+      const auto& payload = line.ways.at(from).payload_bytes;
+      if (!payload) {
+        continue;
+      }
+      const std::size_t row = places.of(line.sides.at(from).name);
+      const std::size_t column = places.of(line.sides.at(1 - from).name);
+      auto& bytes = matrix.bytes[row][column];
+      bytes = bytes.value_or(0) + *payload;
+      if (run_s.value_or(0) > 0) {
+        matrix.throughput_mbps[row][column] = static_cast<double>(*bytes) * 8 / 1e6 / *run_s;
+      }
+    }
+  }
+  return matrix;
 }
 
 }  // namespace chokepoint::analysis

@@ -1,8 +1,9 @@
 // The connections of the job, one line each, for the page's table: what each direction carried, how
-// long it was at it, and what held it back. Values; flow_table() is pure.
+// long it was busy, and what held it back; and the traffic between each two names. Values and pure
+// functions.
 //
-// Of each direction the sender's end is asked first and the receiver's where that says nothing; of
-// what arrives out of order the receiver's first, since only there it can be seen.
+// Figures of a direction come from the sender's end, or from the receiver's where the sender's does
+// not know them; packets out of order from the receiver's first, since only there they can be seen.
 #pragma once
 
 #include <array>
@@ -32,11 +33,11 @@ struct FlowWay {
   std::optional<std::int64_t> max_in_flight_bytes = {};
   std::optional<std::int64_t> max_window_bytes = {};
   std::optional<std::int64_t> max_cwnd_bytes = {};
-  std::optional<double> busy_s = {};           // something was under way, by the kernel's stopwatch
-  std::optional<double> busy_mbps = {};        // of payload, while it came; see path_pace.h
-  std::optional<double> throughput_mbps = {};  // of payload, over the connection's life
+  std::optional<double> busy_s = {};              // time with unacknowledged data, by the kernel
+  std::optional<double> busy_mbps = {};           // of payload, while it arrived; see path_pace.h
+  std::optional<double> throughput_mbps = {};     // of payload, over the connection's life
   std::optional<math::Distribution> rtt_ms = {};  // at the sender's end
-  std::optional<LimitTimes> limited_by = {};      // of the communication that was looked at
+  std::optional<LimitTimes> limited_by = {};      // of the time that the diagnosis examined
 
   std::optional<double> retransmitted_percent() const;  // of packets
 };
@@ -55,7 +56,7 @@ struct FlowLine {
   std::array<FlowSide, 2> sides = {};     // a, b
   std::optional<double> start_s = {};     // since the origin, on the common clock
   std::optional<double> end_s = {};       // unknown: still open when watching ended, or killed
-  std::optional<double> min_rtt_ms = {};  // unloaded, as the diagnosis has it
+  std::optional<double> min_rtt_ms = {};  // unloaded, as in the diagnosis
   std::array<FlowWay, 2> ways = {};       // by Direction
   std::vector<std::string> seen_by = {};  // nodes
   std::string source = {};
@@ -72,5 +73,26 @@ struct FlowTable {
 // `blame` may be null: what held the connections back is then unknown.
 FlowTable flow_table(const RunData& run, const Clocks& clocks, const Blame* blame,
                      std::int64_t origin_ns);
+
+// The congestion window; with `usual_mss` where the sample does not know the size of a segment.
+std::optional<std::int64_t> cwnd_bytes(const record::SocketSample& sample,
+                                       std::optional<std::int64_t> usual_mss);
+
+template <class T>
+using Square = std::vector<std::vector<std::optional<T>>>;
+
+// The payload of the job's connections between each two names, summed.
+struct TrafficMatrix {
+  // Nodes, then addresses of peers without a record; of many, the last name is of all others.
+  std::vector<std::string> names = {};
+  // Row sends, column receives; unknown where nothing was seen.
+  Square<std::int64_t> bytes = {};
+  Square<double> throughput_mbps = {};  // over the run
+  std::string source = {};
+};
+
+// `run_s`: how long the run took; unknown or 0 leaves throughput unknown.
+TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
+                             std::optional<double> run_s);
 
 }  // namespace chokepoint::analysis

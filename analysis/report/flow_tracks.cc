@@ -1,12 +1,12 @@
-// Figures of single connections, each direction by itself: by packets where these were read, else
-// by the kernel's counters of the sending socket.
+// Tracks of single connections and directions: by packets where these were read, else by the
+// kernel's counters of the sending socket.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/report/flow_ways.h"
-#include "analysis/report/track_maker.h"
+#include "analysis/report/flow_table.h"
+#include "analysis/report/tracks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -43,7 +43,7 @@ class FlowTracks {
         times(either(sums(&record::FlowSample::payload_bytes),
                      counts(&record::SocketSample::bytes_acked)),
               8e-6));
-    add("retransmissions", "sent again", "per_s", direction,
+    add("retransmissions", "retransmitted", "per_s", direction,
         either(sums(&record::FlowSample::retransmitted_packets),
                counts(&record::SocketSample::retransmits)));
     add("rtt", "round trip", "ms", direction,
@@ -56,7 +56,7 @@ class FlowTracks {
   }
 
  private:
-  // The sender's end first: 0; the receiver's: 1.
+  // `side`: 0 is the sender's end, 1 the receiver's.
   const FlowData* end(std::size_t side) const {
     const std::optional<FlowPlace>& place = connection_.ends.at(side == 0 ? way_ : 1 - way_);
     return place ? &maker_.run().nodes[place->node].flows[place->flow] : nullptr;

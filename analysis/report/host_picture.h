@@ -1,19 +1,31 @@
-// What each host of the run is: its interfaces and GPUs with what their PCIe paths carry, how it is
-// tuned, and what doctor said of it. From the facts that were kept with the run and the counters
-// read meanwhile. Values; host_pictures() is pure.
+// The hosts of the run: their interfaces and GPUs with what the PCIe paths carry, their tuning, and
+// the result of doctor. From the facts in the record and the counters read while the job ran.
+// Values and pure functions, which borrow the nodes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/load/run_data.h"
-#include "analysis/report/pcie_picture.h"
 
 namespace chokepoint::analysis {
 
-// Of the whole run; by all of the host's traffic, or the job's alone.
+// What the PCIe path of a card carries, against what the card itself could.
+struct PciePicture {
+  std::string bus_id = {};
+  std::optional<double> speed_gts = {};  // of the narrowest hop; while the card worked, if known
+  std::optional<int> width = {};
+  std::optional<double> max_speed_gts = {};  // of the card alone
+  std::optional<int> max_width = {};
+  std::optional<double> ceiling_mbps = {};   // data one way
+  std::optional<double> possible_mbps = {};  // likewise, in a slot as good as the card
+  std::string source = {};
+};
+
+// Of the whole run: of all the host's traffic or of the job's alone.
 struct InterfaceTraffic {
   std::optional<double> sent_bytes = {};
   std::optional<double> received_bytes = {};
@@ -35,7 +47,7 @@ struct InterfacePicture {
   std::optional<PciePicture> pcie = {};
   std::string source = {};
 
-  std::optional<double> peak_mbps() const;  // of all traffic, the faster way
+  std::optional<double> peak_mbps() const;  // of all traffic, in the faster direction
 };
 
 struct GpuPicture {
@@ -44,7 +56,7 @@ struct GpuPicture {
   std::optional<PciePicture> pcie = {};
 };
 
-// As `chokepoint doctor` found it; texts that it did not give are empty.
+// From the document of `chokepoint doctor`; missing texts are empty.
 struct DoctorCheck {
   std::string id = {};
   std::string status = {};
@@ -65,11 +77,15 @@ struct HostPicture {
   std::optional<std::int64_t> memory_bytes = {};
   std::vector<InterfacePicture> interfaces = {};
   std::vector<GpuPicture> gpus = {};
-  std::vector<record::Fact> facts = {};                 // of its tuning, those that matter to a job
-  std::optional<std::vector<DoctorCheck>> doctor = {};  // nothing: doctor was not kept
+  std::vector<record::Fact> facts = {};  // of its tuning, those that may affect a job
+  std::optional<std::vector<DoctorCheck>> doctor = {};  // nullopt: no result in the record
 };
 
 // As RunData::nodes.
 std::vector<HostPicture> host_pictures(const RunData& run);
+
+// The value of a fact of a host where it is a number; the last one that the record has.
+std::optional<double> number_of(const NodeData& node, std::string_view category,
+                                std::string_view subject, std::string_view key);
 
 }  // namespace chokepoint::analysis

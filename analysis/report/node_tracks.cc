@@ -1,81 +1,40 @@
-// A host's own figures: what its job sent, its cards, cores, memory, GPUs.
+// Tracks of nodes: what the job sent, the host's interfaces, cores, memory and GPUs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-#include "analysis/report/node_facts.h"
-#include "analysis/report/track_maker.h"
+#include "analysis/report/host_picture.h"
+#include "analysis/report/tracks.h"
 #include "base/record/names.h"
+#include "base/record/series_table.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-enum class How { PerSecond, BytesToMbps, PercentOfTime, Level, LevelBytesToMbps };
-enum class Of { Each, All, Sum, BusiestCore };
+using record::TrackOf;
 
-// A series, or those whose names begin like it, as tracks.
-struct Rule {
-  std::string_view group;
-  std::string_view series;
-  How how;
-  Of of;
-  std::string_view name;
-  std::string_view unit;
-  bool only_if_any = false;  // nothing is drawn of what never happened
-};
-
-constexpr std::array kRules = {
-    Rule{"nic", record::kNicSentBytes, How::BytesToMbps, Of::Each, "sent, all traffic", "mbps"},
-    Rule{"nic", record::kNicReceivedBytes, How::BytesToMbps, Of::Each, "received, all traffic",
-         "mbps"},
-    Rule{"drops", record::kNicSendDrops, How::PerSecond, Of::Each, "not sent", "per_s", true},
-    Rule{"drops", record::kNicReceiveDrops, How::PerSecond, Of::Each, "received, dropped", "per_s",
-         true},
-    Rule{"drops", record::kSoftnetDropped, How::PerSecond, Of::All, "dropped before TCP", "per_s",
-         true},
-    Rule{"drops", "nic.received_pauses", How::PerSecond, Of::Each, "pauses received", "per_s",
-         true},
-    Rule{"drops", "nic.sent_pauses", How::PerSecond, Of::Each, "pauses sent", "per_s", true},
-    Rule{"cpu", record::kCpuBusy, How::PercentOfTime, Of::BusiestCore, "busiest core", "percent"},
-    Rule{"cpu", record::kProcessCpu, How::PercentOfTime, Of::Sum, "the job, of one core",
-         "percent"},
-    Rule{"softirq", record::kCpuSoftirq, How::PercentOfTime, Of::BusiestCore, "busiest core",
-         "percent"},
-    Rule{"pressure", record::kPressureSome, How::PercentOfTime, Of::Each, "somebody waited for",
-         "percent", true},
-    Rule{"memory", record::kProcessMemory, How::Level, Of::Sum, "the job", "bytes"},
-    Rule{"pcie", record::kPcieCeiling, How::Level, Of::Each, "the link carries", "mbps"},
-    Rule{"pcie", record::kGpuPcieSent, How::LevelBytesToMbps, Of::Each, "from the GPU", "mbps"},
-    Rule{"pcie", record::kGpuPcieReceived, How::LevelBytesToMbps, Of::Each, "to the GPU", "mbps"},
-    Rule{"gpu", record::kGpuUtilization, How::Level, Of::Each, "a kernel ran", "percent"},
-    Rule{"gpu", record::kGpuMemoryBusy, How::Level, Of::Each, "memory was at work", "percent"},
-    Rule{"gpu-clock", record::kGpuClock, How::Level, Of::Each, "clock", "MHz"},
-    Rule{"gpu-clock", record::kGpuMaxClock, How::Level, Of::Each, "could run at", "MHz"},
-    Rule{"rdma", "rdma.sent_bytes", How::BytesToMbps, Of::Each, "sent", "mbps"},
-    Rule{"rdma", "rdma.received_bytes", How::BytesToMbps, Of::Each, "received", "mbps"},
-};
-
-Values values_of(const Rule& rule, const SeriesData& series, const Edges& edges) {
-  switch (rule.how) {
-    case How::PerSecond:
+Values values_of(const record::SeriesTrack& track, const SeriesData& series, const Edges& edges) {
+  switch (track.value) {
+    case record::TrackValue::PerSecond:
       return rate_of(series, edges);
-    case How::BytesToMbps:
+    case record::TrackValue::BytesToMbps:
       return times(rate_of(series, edges), 8e-6);
-    case How::PercentOfTime:
+    case record::TrackValue::PercentOfTime:
       return times(rate_of(series, edges), 1e-7);
-    case How::Level:
+    case record::TrackValue::Level:
       return level_of(series, edges);
-    case How::LevelBytesToMbps:
+    case record::TrackValue::LevelBytesToMbps:
       return times(level_of(series, edges), 8e-6);
   }
   return {};
 }
 
-std::string source_of(const Rule& rule, const SeriesData& series, const NodeData& node) {
-  return fmt::format("{} of {}{}", rule.series,
-                     rule.of == Of::Each ? series.row.subject + " on " : "", node.name);
+std::string source_of(const record::SeriesDescription& row, const SeriesData& series,
+                      const NodeData& node) {
+  return fmt::format("{} of {}{}", row.name,
+                     row.track.of == TrackOf::Each ? series.row.subject + " on " : "", node.name);
 }
 
 class NodeTracks {
@@ -91,8 +50,10 @@ class NodeTracks {
     add_throughput(record::kJobSentBytes, 0, "sent");
     add_throughput(record::kJobReceivedBytes, 1, "received");
     add_retransmissions();
-    for (const Rule& rule : kRules) {
-      add_rule(rule);
+    for (const record::SeriesDescription& row : record::series_table()) {
+      if (!row.track.group.empty()) {
+        add_series(row);
+      }
     }
     add_all_cores();
   }
@@ -111,7 +72,7 @@ class NodeTracks {
     add_track(std::move(made), tracks_);
   }
 
-  // What left this node (way 0) or came to it (1), by its packets.
+  // What this node sent (way 0) or received (1), by its packets.
   Values by_packets(std::size_t way, record::Figure record::FlowSample::* what) const {
     std::vector<Point> rows;
     for (const FlowData& flow : node_.flows) {
@@ -145,43 +106,45 @@ class NodeTracks {
   }
 
   void add_retransmissions() {
-    Track made = track("retransmissions", "sent again", "per_s");
+    Track made = track("retransmissions", "retransmitted", "per_s");
     made.values = either(by_packets(0, &record::FlowSample::retransmitted_packets),
                          by_counter("tcp.RetransSegs"));
     made.source = fmt::format("flow samples of {0}, else tcp.RetransSegs of {0}", node_.name);
     add_known(std::move(made));
   }
 
-  static bool is_meant(const Rule& rule, const SeriesData& series) {
+  static bool is_meant(const record::SeriesDescription& row, const SeriesData& series) {
     const bool is_all = series.row.subject == "all";
-    return series.row.name == rule.series && !series.readings.empty() &&
-           (rule.of == Of::All ? is_all : rule.of != Of::BusiestCore || !is_all);
+    return series.row.name == row.name && !series.readings.empty() &&
+           (row.track.of == TrackOf::All ? is_all
+                                         : row.track.of != TrackOf::BusiestCore || !is_all);
   }
 
-  void add_rule(const Rule& rule) {
-    Track together = track(rule.group, rule.name, rule.unit);
+  void add_series(const record::SeriesDescription& row) {
+    Track together = track(row.track.group, row.track.label, row.track.unit);
     together.values = unknown_values(edges_);
     for (const SeriesData& series : node_.series) {
-      if (!is_meant(rule, series)) {
+      if (!is_meant(row, series)) {
         continue;
       }
-      Values values = values_of(rule, series, edges_);
-      together.source = source_of(rule, series, node_);
-      if (rule.of == Of::Each) {
+      Values values = values_of(row.track, series, edges_);
+      together.source = source_of(row, series, node_);
+      if (row.track.of == TrackOf::Each) {
         Track own = together;
         own.subject = series.row.subject;
         own.values = std::move(values);
-        add_if_worth(rule, std::move(own));
+        add_if_worth(row, std::move(own));
       } else {
-        together.values = rule.of == Of::BusiestCore ? most_of(std::move(together.values), values)
-                                                     : sum_of(std::move(together.values), values);
+        together.values = row.track.of == TrackOf::BusiestCore
+                              ? most_of(std::move(together.values), values)
+                              : sum_of(std::move(together.values), values);
       }
     }
-    add_if_worth(rule, std::move(together));
+    add_if_worth(row, std::move(together));
   }
 
-  void add_if_worth(const Rule& rule, Track made) {
-    if (!rule.only_if_any ||
+  void add_if_worth(const record::SeriesDescription& row, Track made) {
+    if (!row.track.only_if_any ||
         std::ranges::any_of(made.values, [](double value) { return value > 0; })) {
       add_known(std::move(made));
     }

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kCellNs = 10'000'000;
 constexpr std::int64_t kPeakCells = 10;
 constexpr std::int64_t kCoarseNs = 500'000'000;
-constexpr double kTrifle = 0.01;  // of what the fullest cell holds
+constexpr double kMinShare = 0.01;  // of the fullest cell; cells with less are ignored
 
 std::int64_t cell_of(std::int64_t t_ns) {
   return t_ns >= 0 ? t_ns / kCellNs : (t_ns - kCellNs + 1) / kCellNs;
@@ -43,7 +43,7 @@ void PathPace::add_packets(const FlowData& flow, std::size_t node, const Directi
                            const Clocks& clocks, Cells& cells) {
   for (const record::FlowSample& sample : flow.packets.at(side_of(view))) {
     if (sample.payload_bytes.value_or(0) > 0) {
-      // A whole bin, though clocks drift.
+      // The length of the bin, not the difference of two converted times: clocks drift.
       const std::int64_t end_ns = clocks.common_ns(node, sample.t_ns);
       spread({end_ns - sample.bin_ns, end_ns}, static_cast<double>(sample.payload_bytes.value()),
              cells);
@@ -94,9 +94,9 @@ void PathPace::add(const DirectionView& view, const Clocks& clocks) {
   take(cells);
 }
 
-// Of trifles, as the messages by which ranks agree before an exchange, none begins or ends a run.
+// Runs of cells with data. Small messages, by which ranks agree before an exchange, are ignored.
 std::vector<PathPace::Run> PathPace::runs(std::int64_t longest_pause) const {
-  const double least = kTrifle * most_in(1);
+  const double least = kMinShare * most_in(1);
   std::vector<Run> runs;
   std::int64_t last = 0;
   for (const Cell& cell : cells_) {
@@ -114,7 +114,7 @@ std::vector<PathPace::Run> PathPace::runs(std::int64_t longest_pause) const {
   return runs;
 }
 
-// Bytes.
+// The most bytes in a window of so many cells.
 double PathPace::most_in(std::int64_t window) const {
   double most = 0;
   double sum = 0;
@@ -140,7 +140,7 @@ Pace PathPace::pace(std::optional<double> rtt_ms) const {
     sum.cells += run.cells;
     sum.bytes += run.bytes;
   }
-  // As long as the exchanges are in which most bytes came.
+  // The peak is taken over the length of the run in which the median byte arrived.
   std::int64_t window = 1;
   double longer = sum.bytes;
   for (const Run& run : all) {

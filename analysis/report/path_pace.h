@@ -1,10 +1,10 @@
-// How fast the job's data came from one node to another, all connections together: by packets where
-// they arrived, else where they left, else by what the kernel of the sender was told had arrived.
+// How fast the job's data arrived on a path, all connections together: by packets of the receiver,
+// else of the sender, else by the acknowledged bytes of the sender's kernel.
 //
-// Time is counted in hundredths of a second, as packets are, while data came: a job that exchanges
-// for half of each step is not half as fast. Pauses within a round trip belong to it, since the
-// sender waits for that long with a window that is full. One thread; add() all of a path, then
-// ask.
+// Only time in which data arrived is counted, in cells of 10 ms like the samples of packets: a job
+// that exchanges for half of each step is not half as fast. Pauses up to a round trip are counted,
+// too, since a sender with a full window waits for that long. One thread; add() all directions of a
+// path, then call pace().
 #pragma once
 
 #include <cstdint>

@@ -3,19 +3,99 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
 
 #include "analysis/attribution/route.h"
-#include "analysis/load/flow_key.h"
+#include "analysis/load/connections.h"
+#include "analysis/load/probe_document.h"
+#include "analysis/load/run_data.h"
 #include "analysis/report/path_pace.h"
-#include "analysis/report/probed_path.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kBeyond = 1.2;
-constexpr double kMostly = 0.5;
+// Which path between nodes a probe measured. Its peer is the node that has the probed address or
+// name; the path is the job's own if the address belongs to the interface that the job used there.
+struct ProbedPath {
+  std::string node = {};     // that ran the probe
+  std::string peer = {};     // the other node's name; else what the probe calls it
+  std::string address = {};  // of the peer; empty: unknown
+
+  bool is_between(const PathPicture& path, ProbeWay way) const {
+    const bool is_sent = way == ProbeWay::Send;
+    return path.from == (is_sent ? node : peer) && path.to == (is_sent ? peer : node);
+  }
+  bool is_on(const PathPicture& path, ProbeWay way) const {
+    const auto& theirs = path.addresses.at(way == ProbeWay::Send ? 1 : 0);
+    return is_between(path, way) &&
+           (address.empty() || std::ranges::find(theirs, address) != theirs.end());
+  }
+};
+
+bool has_address(const NodeData& node, const std::string& address) {
+  return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
+    return std::ranges::find(interface.addresses, address, plain_address) !=
+           interface.addresses.end();
+  });
+}
+
+std::string peer_of(const RunData& run, const NodeData& prober, const record::Probe& probe,
+                    const ProbeDocument& document, const std::string& address) {
+  for (const NodeData& node : run.nodes) {
+    if (&node != &prober && !address.empty() && has_address(node, address)) {
+      return node.name;
+    }
+  }
+  for (const NodeData& node : run.nodes) {
+    if (&node != &prober && (node.name == document.peer_name || node.name == probe.peer)) {
+      return node.name;
+    }
+  }
+  if (!address.empty()) {
+    return address;
+  }
+  return document.peer_name.empty() ? probe.peer : document.peer_name;
+}
+
+void add(const ProbedPath& probed, const ProbeDocument& document, PathPicture& path) {
+  for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+    const auto& mbps = document.way(way).throughput_mbps;
+    if (!mbps || !probed.is_between(path, way)) {
+      continue;
+    }
+    if (probed.is_on(path, way)) {
+      path.probe_mbps = std::max(path.probe_mbps.value_or(0), *mbps);
+    } else if (!path.other_way || *mbps > path.other_way->mbps) {
+      path.other_way = {.address = probed.address, .mbps = *mbps};
+    }
+  }
+}
+
+ProbedPath probed_path(const RunData& run, const NodeData& prober, const record::Probe& probe,
+                       const ProbeDocument& document) {
+  const std::string address = document.peer ? plain_address(document.peer->text()) : "";
+  return {.node = prober.name,
+          .peer = peer_of(run, prober, probe, document, address),
+          .address = address};
+}
+
+// Adds what the probes of the run measured on a path.
+void add_probes(const RunData& run, PathPicture& path) {
+  for (const NodeData& node : run.nodes) {
+    for (const record::Probe& probe : node.probes) {
+      if (const auto document = read_probe(probe)) {
+        add(probed_path(run, node, probe, *document), *document, path);
+      }
+    }
+  }
+}
+
+constexpr double kClearlyExceeded = 1.2;  // times a limit
+constexpr double kMinShareFull = 0.5;     // of the examined time, for a path that counts as full
 
 std::optional<double> lesser(std::optional<double> one, std::optional<double> other) {
   return one && other ? std::min(one, other) : one ? one : other;
@@ -40,22 +120,23 @@ void add_address(const std::string& text, const std::string& family,
   }
 }
 
-struct Limits {
+struct PathLimit {
   const char* name;
   std::optional<double> PathPicture::* mbps;
 };
 
-constexpr std::array kLimitsOfPath{
-    Limits{"full", &PathPicture::full_mbps}, Limits{"interface", &PathPicture::interface_mbps},
-    Limits{"pcie", &PathPicture::pcie_mbps}, Limits{"probe", &PathPicture::probe_mbps}};
+constexpr std::array kLimitsOfPath{PathLimit{"full", &PathPicture::full_mbps},
+                                   PathLimit{"interface", &PathPicture::interface_mbps},
+                                   PathLimit{"pcie", &PathPicture::pcie_mbps},
+                                   PathLimit{"probe", &PathPicture::probe_mbps}};
 
-// What the job went well beyond is no limit: an interface of software may tell any speed, a short
-// probe may not have come up to it.
-const Limits* narrowest(const PathPicture& path) {
-  const Limits* least = nullptr;
-  for (const Limits& limit : kLimitsOfPath) {
+// What the job clearly exceeded is no limit: a virtual interface may report any speed, and a short
+// probe may not have reached the full one.
+const PathLimit* narrowest(const PathPicture& path) {
+  const PathLimit* least = nullptr;
+  for (const PathLimit& limit : kLimitsOfPath) {
     const auto& mbps = path.*(limit.mbps);
-    if (mbps && kBeyond * *mbps >= path.reached_mbps.value_or(0) &&
+    if (mbps && kClearlyExceeded * *mbps >= path.reached_mbps.value_or(0) &&
         (least == nullptr || *mbps < *(path.*(least->mbps)))) {
       least = &limit;
     }
@@ -63,7 +144,7 @@ const Limits* narrowest(const PathPicture& path) {
   return least;
 }
 
-// What is summed up for one path before it is told.
+// The sums over the connections of one path.
 struct Sum {
   PathPicture path = {};
   PathPace pace = {};
@@ -137,7 +218,7 @@ class PathMaker {
     }
   }
 
-  // `end`: 0 where it comes from, 1 where it goes to.
+  // `end`: 0 is the sender's, 1 the receiver's.
   void add_end(std::size_t end, std::optional<std::size_t> node, const FlowData* flow,
                PathPicture& path) const {
     if (!node) {
@@ -166,7 +247,7 @@ class PathMaker {
     const Pace pace = sum.pace.pace(path.min_rtt_ms);
     path.reached_mbps = pace.peak_mbps;
     path.mean_busy_mbps = pace.mean_mbps;
-    if (sum.limited[Limit::LinkFull] > kMostly * sum.limited.sum()) {
+    if (sum.limited[Limit::LinkFull] > kMinShareFull * sum.limited.sum()) {
       path.full_mbps = path.reached_mbps;
     }
     add_probes(run_, path);
@@ -182,21 +263,126 @@ class PathMaker {
   std::map<Key, Sum> sums_;
 };
 
+struct ComparedFigure {
+  const char* what;
+  const char* unit;
+  std::optional<double> ProbedWay::* of_probe;
+  std::optional<double> PathPicture::* of_job;
+};
+
+constexpr std::array kComparedFigures{
+    ComparedFigure{"throughput", "mbps", &ProbedWay::throughput_mbps, &PathPicture::reached_mbps},
+    ComparedFigure{"round trip under load", "ms", &ProbedWay::loaded_rtt_ms,
+                   &PathPicture::median_rtt_ms},
+    ComparedFigure{"loss", "percent", &ProbedWay::loss_percent,
+                   &PathPicture::retransmitted_percent}};
+
+// The rows of one probe.
+class ProbeLines {
+ public:
+  ProbeLines(const RunData& run, const std::vector<PathPicture>& paths, const NodeData& node,
+             const record::Probe& probe, const ProbeDocument& document)
+      : paths_(paths), probed_(probed_path(run, node, probe, document)), document_(document) {
+    model_ = {.node = node.name,
+              .kind = probe.kind,
+              .peer = probed_.peer,
+              .address = probed_.address,
+              .wall_ns = node.wall_start_ns + (probe.t_ns - node.span.start_ns),
+              .source = fmt::format("probe {} {} of {}", probe.id, probe.kind, node.name)};
+  }
+
+  std::vector<ProbeLine> make() {
+    for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+      const PathPicture* path = path_there(way);
+      for (const ComparedFigure& figure : kComparedFigures) {
+        add(figure.what, figure.unit, document_.way(way).*(figure.of_probe),
+            path == nullptr ? std::nullopt : path->*(figure.of_job),
+            way == ProbeWay::Send ? "send" : "receive");
+      }
+    }
+    add("least round trip", "ms", document_.least_rtt_ms, least_rtt_of_job(), "");
+    return std::move(lines_);
+  }
+
+ private:
+  // Null where the job did not use that path.
+  const PathPicture* path_there(ProbeWay way) const {
+    const auto found = std::ranges::find_if(
+        paths_, [&](const PathPicture& path) { return probed_.is_on(path, way); });
+    return found == paths_.end() ? nullptr : &*found;
+  }
+
+  std::optional<double> least_rtt_of_job() const {
+    for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+      if (const PathPicture* path = path_there(way); path != nullptr && path->min_rtt_ms) {
+        return path->min_rtt_ms;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void add(const char* what, const char* unit, std::optional<double> of_probe,
+           std::optional<double> of_job, const char* direction) {
+    if (of_probe) {
+      ProbeLine& line = lines_.emplace_back(model_);
+      line.what = what;
+      line.unit = unit;
+      line.direction = direction;
+      line.probe_value = *of_probe;
+      line.job_value = of_job;
+    }
+  }
+
+  const std::vector<PathPicture>& paths_;
+  const ProbedPath probed_;
+  const ProbeDocument& document_;
+  ProbeLine model_;
+  std::vector<ProbeLine> lines_;
+};
+
 }  // namespace
 
 std::optional<double> PathPicture::possible_mbps() const {
-  const Limits* least = narrowest(*this);
+  const PathLimit* least = narrowest(*this);
   return least == nullptr ? std::nullopt : this->*(least->mbps);
 }
 
 const char* PathPicture::limit() const {
-  const Limits* least = narrowest(*this);
+  const PathLimit* least = narrowest(*this);
   return least == nullptr ? nullptr : least->name;
 }
 
 std::vector<PathPicture> path_pictures(const RunData& run, const Clocks& clocks,
                                        const FlowTable& table, double wan_rtt_ms) {
   return PathMaker(run, clocks, table).make(wan_rtt_ms);
+}
+
+std::optional<double> ProbeLine::share_percent() const {
+  return what == kComparedFigures[0].what && job_value && probe_value > 0
+             ? std::optional(100 * *job_value / probe_value)
+             : std::nullopt;
+}
+
+ProbeTable probe_table(const RunData& run, const std::vector<PathPicture>& paths) {
+  ProbeTable table;
+  for (const NodeData& node : run.nodes) {
+    for (const record::Probe& probe : node.probes) {
+      if (probe.kind == "doctor") {
+        continue;  // is about the host, not about a path
+      }
+      const auto document = read_probe(probe);
+      const auto lines = document ? ProbeLines(run, paths, node, probe, *document).make()
+                                  : std::vector<ProbeLine>();
+      if (lines.empty()) {
+        table.remarks.push_back(
+            fmt::format("probe {} ({}) of {} {}", probe.id, probe.kind, node.name,
+                        document ? "has no number that the job's could be compared with"
+                                 : "was left out: its document cannot be read"));
+      }
+      table.lines.insert(table.lines.end(), lines.begin(), lines.end());
+    }
+  }
+  return table;
 }
 
 }  // namespace chokepoint::analysis

@@ -1,6 +1,7 @@
-// The ways that the job's data took between nodes: how fast it went there, what the interfaces, the
-// slots behind them and a probe say would be possible, and which of these is the narrowest. One a
-// direction and address family. Values; path_pictures() is pure.
+// The paths that the job's data took between nodes, one for each direction and address family: how
+// fast the data arrived, what the interfaces, the slots behind them and probes say is possible, and
+// which of these is the narrowest. And the measurements of probes beside those of the job on the
+// same path. Values and pure functions.
 #pragma once
 
 #include <array>
@@ -13,9 +14,9 @@
 
 namespace chokepoint::analysis {
 
-// Another way between the same two nodes, by a probe.
+// Another path between the same two nodes, measured by a probe.
 struct OtherWay {
-  std::string address = {};  // that the probe asked
+  std::string address = {};  // of the probe's peer
   double mbps = 0;
 };
 
@@ -34,18 +35,43 @@ struct PathPicture {
   std::optional<double> interface_mbps = {};  // the slower of both ends
   std::optional<double> pcie_mbps = {};       // the narrower slot of both ends
   std::optional<double> probe_mbps = {};      // the best that a probe measured this way
-  // What was reached, where a queue stood before the path's slowest link most of the time.
+  // reached_mbps, where the path's slowest link was full most of the time.
   std::optional<double> full_mbps = {};
   std::optional<OtherWay> other_way = {};  // the best of those that the job did not take
   std::string source = {};
 
-  // The smallest of those that the job did not go well beyond; `limit` names it.
+  // The smallest of the limits that the job did not clearly exceed; limit() names it.
   std::optional<double> possible_mbps() const;
   const char* limit() const;  // "full", "interface", "pcie", "probe"; null: none known
 };
 
-// `wan_rtt_ms`: from which round trip on a path is wide-area, as DiagnoseOptions has it.
+// `wan_rtt_ms`: as in DiagnoseOptions.
 std::vector<PathPicture> path_pictures(const RunData& run, const Clocks& clocks,
                                        const FlowTable& table, double wan_rtt_ms);
+
+// One number of a probe and what the job reached on the same path.
+struct ProbeLine {
+  std::string node = {};  // that ran it
+  std::string kind = {};
+  std::string peer = {};       // the other node, else what the probe calls it
+  std::string address = {};    // of the peer; empty: unknown
+  std::string direction = {};  // "send", "receive", as the node calls it; empty: both ways
+  std::int64_t wall_ns = 0;
+  std::string what = {};  // "throughput", "least round trip", "round trip under load", "loss"
+  double probe_value = 0;
+  std::optional<double> job_value = {};
+  std::string unit = {};  // "mbps", "ms", "percent"
+  std::string source = {};
+
+  // Of the probe's throughput; nullopt for other numbers.
+  std::optional<double> share_percent() const;
+};
+
+struct ProbeTable {
+  std::vector<ProbeLine> lines = {};
+  std::vector<std::string> remarks = {};  // what could not be compared, and why
+};
+
+ProbeTable probe_table(const RunData& run, const std::vector<PathPicture>& paths);
 
 }  // namespace chokepoint::analysis

@@ -1,19 +1,17 @@
-// All that a report tells of a run: the diagnosis, what it rests on, how the run went moment by
-// moment, its connections, hosts and paths. The page, the text and the document are views of it.
-// Reading takes the caller's thread and helpers of its own.
+// The contents of a report of a run: the diagnosis and its grounds, the timeline, connections,
+// hosts and paths. The page, the text and the document show them. report_of() reads records on the
+// caller's thread and on threads of its own.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "analysis/attribution/inquiry.h"
+#include "analysis/attribution/diagnose.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/flow_table.h"
 #include "analysis/report/host_picture.h"
 #include "analysis/report/path_picture.h"
-#include "analysis/report/probe_table.h"
-#include "analysis/report/step_bars.h"
 #include "analysis/report/timeline.h"
-#include "analysis/report/traffic_matrix.h"
 
 namespace chokepoint::analysis {
 
@@ -30,8 +28,12 @@ struct Report {
   std::vector<std::string> missing = {};  // what was not measured and why, a line each
 };
 
-// Reads more of the records than the inquiry needed, into `run`.
+// Reads more of the records into `run` than the inquiry needed.
 Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
                  const DiagnoseOptions& options);
+
+// Lines for Report::missing: what the records lack for the verdict, what could not be seen of the
+// hosts, which probes are missing, what was left out to keep the page small. Pure.
+std::vector<std::string> not_measured(const RunData& run, const Report& report);
 
 }  // namespace chokepoint::analysis

@@ -1,16 +1,18 @@
-// How a run went, on one time axis for all nodes: figures by bins of time, what ranks did one after
-// the other, and moments worth a look. For those who draw it; nothing is judged here. Values.
+// How a run went, on one time axis for all nodes: figures by bins of time, lanes of what ranks did
+// one after the other, bars of the accounts of steps, and moments to look at. For the page to draw;
+// nothing is judged here. Values and pure functions.
 //
-// Times are nanoseconds of the common clock. A page must stay small whatever the run was, so all
-// of it is bounded: TimelineLimits.
+// Times are nanoseconds of the common clock. A page must stay small however long the run was, so
+// the size of every part is bounded: TimelineLimits.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "analysis/attribution/inquiry.h"
+#include "analysis/attribution/diagnose.h"
 #include "analysis/load/run_data.h"
 
 namespace chokepoint::analysis {
@@ -20,22 +22,22 @@ struct TimelineLimits {
   std::size_t node_values = 130'000;  // of all tracks of nodes together
   std::size_t flow_values = 90'000;   // of all tracks of connections together
   std::size_t flows = 64;             // with tracks
-  std::size_t steps = 6000;           // shown one by one; beyond that some at a time
+  std::size_t steps = 6000;           // shown one by one; of more, several are shown as one
   std::size_t collectives = 12'000;   // of all nodes
   std::size_t communicating = 6000;   // spans; the shortest pauses between more are not shown
   std::size_t moments = 200;
   std::int64_t shortest_bin_ns = 20'000'000;  // as often as sockets are read
 };
 
-// Bins from one edge to the next, not all of one length: fine where full detail was read.
+// Bins from one edge to the next; shorter where full detail was read.
 struct TimeAxis {
   std::vector<std::int64_t> edges_ns = {};
   std::size_t bins() const { return edges_ns.empty() ? 0 : edges_ns.size() - 1; }
 };
 
-// NaN in `values` is a bin of which nothing is known.
+// A curve. NaN in `values` is a bin of which nothing is known.
 struct Track {
-  std::string group = {};  // what is drawn in one picture: "throughput"
+  std::string group = {};  // one picture shows a group: "throughput"
   std::string node = {};
   std::optional<std::size_t> flow = {};  // in RunData::connections
   std::string name = {};                 // "sent"
@@ -47,13 +49,13 @@ struct Track {
   std::string source = {};
 };
 
-// Steps in order, of the rank by which they are counted.
 struct ShownStep {
   Span span = {};
-  std::int64_t count = 1;  // that it stands for
+  std::int64_t count = 1;  // of steps shown as one
   bool is_settled = true;
 };
 
+// In order, of the rank by which steps are counted.
 struct ShownSteps {
   std::optional<record::StepSource> source = {};
   std::vector<ShownStep> steps = {};
@@ -66,14 +68,14 @@ struct LaneEntry {
   std::optional<double> bytes = {};
 };
 
-// What one rank did, or what was waited for.
+// What one rank did, or the times in which others waited for it.
 struct Lane {
   std::string node = {};
   std::optional<std::int64_t> rank = {};
   std::string kind = {};  // "steps", "collectives", "waiting"
   std::vector<std::string> names = {};
   std::vector<LaneEntry> entries = {};
-  std::int64_t all = 0;  // of which entries are shown
+  std::int64_t all = 0;  // how many there are; `entries` has a part of them
   std::string source = {};
 };
 
@@ -109,5 +111,33 @@ struct Timeline {
 
 Timeline timeline_of(const RunData& run, const Inquiry& inquiry,
                      const std::vector<StepAccounts>& steps, const TimelineLimits& limits = {});
+
+// About `bins` bins, none shorter than `shortest_ns`. Where windows were read in full, half of the
+// bins have equal length over the whole and the other half lie inside the windows; without windows
+// all have equal length.
+TimeAxis time_axis(Span whole, std::span<const Span> windows, std::size_t bins,
+                   std::int64_t shortest_ns);
+
+// Of more than `most` steps, equal numbers of neighbors are shown as one.
+ShownSteps shown_steps(const StepLine& steps, std::size_t most);
+
+// Joins spans, which are in order and do not overlap, over the shortest pauses until `most` are
+// left.
+std::vector<Span> joined(std::vector<Span> spans, std::size_t most);
+
+// The time that a node's record covers, by the node's own clock. A record that lost its sessions
+// has no end: then the time of its rows. Of length 0 where it holds nothing.
+Span known_span(const NodeData& node);
+
+// A step's account as a bar; of more steps than a page can show, the mean over several.
+struct StepBar {
+  std::int64_t number = 0;     // of its first step, counted from 1
+  std::int64_t start_ns = 0;   // on the common clock
+  std::int64_t count = 1;      // of steps
+  Accounting accounting = {};  // per step
+};
+
+std::vector<StepBar> step_bars(const std::vector<StepAccounts>& accounts, const StepLine& steps,
+                               std::size_t most);
 
 }  // namespace chokepoint::analysis

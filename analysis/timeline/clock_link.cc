@@ -3,18 +3,79 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-
-#include "analysis/timeline/corridor.h"
-#include "analysis/timeline/path_round_trip.h"
-#include "analysis/timeline/probed_offset.h"
+#include <string_view>
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kWallError = 50e6;      // ns; NTP over a wide-area path
-constexpr double kMostNarrower = 200e3;  // ns
-constexpr double kLeastNoise = 5e3;      // ns, that a line's ends are off at least
+constexpr double kUnsteeredDrift = 50e-6;  // of clocks that are not steered
+constexpr double kUnknownError = 50e6;     // ns, of a probe that states none
+constexpr double kWallError = 50e6;        // ns; NTP over a wide-area path
+constexpr double kMaxNarrower = 200e3;     // ns
+constexpr double kMinNoise = 5e3;          // ns, added to the noise at a line's ends
 constexpr std::int64_t kSameHostWall = 1'000'000'000;
+
+// By how much two clocks differ as a probe measured it, by asking and answering.
+struct ProbedOffset {
+  std::int64_t offset_ns = 0;  // the second's clock less the first's
+  double error_ns = 0;         // in the middle of the first's span: clocks drift since the probe
+};
+
+bool is_called(const NodeData& node, std::string_view peer) {
+  if (peer == node.name || peer == node.host) return true;
+  return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
+    return std::ranges::any_of(interface.addresses, [&](std::string_view address) {
+      return address.substr(0, address.find('/')) == peer;
+    });
+  });
+}
+
+double error_of(const record::ClockOffset& row) {
+  if (row.error_ns.known()) return static_cast<double>(row.error_ns.value());
+  if (row.round_trip_ns.known()) return static_cast<double>(row.round_trip_ns.value()) / 2;
+  return kUnknownError;
+}
+
+void take_best(const NodeData& from, const NodeData& of, int sign,
+               std::optional<ProbedOffset>& best) {
+  const std::int64_t middle_ns = from.span.start_ns + from.span.length_ns() / 2;
+  for (const record::ClockOffset& row : from.clock_offsets) {
+    if (!is_called(of, row.peer)) continue;
+    const double since_ns = std::abs(static_cast<double>(row.t_ns - middle_ns));
+    const double error_ns = error_of(row) + kUnsteeredDrift * since_ns;
+    if (!best || error_ns < best->error_ns) best = {sign * row.offset_ns, error_ns};
+  }
+}
+
+// The probe with the smallest error that either has of the other, who may go by name, host or
+// address.
+std::optional<ProbedOffset> probed_offset(const NodeData& first, const NodeData& second) {
+  std::optional<ProbedOffset> best;
+  take_best(first, second, 1, best);
+  take_best(second, first, -1, best);
+  return best;
+}
+
+bool joins(const Connection& connection, NodePair pair) {
+  if (!connection.ends[0] || !connection.ends[1]) return false;
+  return NodePair(std::minmax(connection.ends[0]->node, connection.ends[1]->node)) == pair;
+}
+
+// The shortest round trip that the kernels or the packets of either end saw between two nodes.
+std::optional<double> least_round_trip_ns(const RunData& run, NodePair pair) {
+  std::int64_t least_us = 0;
+  for (const Connection& connection : run.connections) {
+    if (!joins(connection, pair)) continue;
+    for (const std::size_t end : {0U, 1U}) {
+      const FlowPlace& here = *connection.ends[end];
+      const FlowData& flow = run.nodes[here.node].flows[here.flow];
+      // What came from the other end is answered at once: only what left makes the whole way.
+      least_us = lesser_rtt_us(least_us, least_rtt_us(flow.sockets[end]));
+      least_us = lesser_rtt_us(least_us, least_rtt_us(flow.packets[end]));
+    }
+  }
+  return least_us > 0 ? std::optional(static_cast<double>(least_us) * 1000) : std::nullopt;
+}
 
 SharedPackets shared_by(const std::map<NodePair, SharedPackets>& all, NodePair pair) {
   const auto found = all.find(pair);
@@ -30,50 +91,50 @@ ClockMap map_of(const OneWayDelays& base, const Corridor& corridor) {
   return ClockMap(std::move(knots));
 }
 
-// One boot has one monotonic clock. A record that goes on over a reboot has times of its own,
-// though, which the wall clock shows.
+// One boot has one monotonic clock; but a record that continues after a reboot has its own times,
+// which the wall clock shows.
 bool is_same_host(const NodeData& first, const NodeData& second) {
   if (first.boot_id.empty() || first.boot_id != second.boot_id) return false;
   return std::abs(wall_offset_ns(first, second).value_or(0)) < kSameHostWall;
 }
 
-// How far the line may be off because of the drift: where packets told none, and where the run goes
-// on without them.
+// How far the line may be off because of the drift: if packets showed none, and in the part of the
+// run without packets.
 double off_by_drift(const OneWayDelays& delays, const Corridor& corridor, double span_ns) {
   if (!corridor.has_drift) return kUnsteeredDrift * span_ns;
-  const double slope_error = (corridor.noise_ns + kLeastNoise) / std::max(delays.length_ns, 1.0);
+  const double slope_error = (corridor.noise_ns + kMinNoise) / std::max(delays.length_ns, 1.0);
   return std::min(kUnsteeredDrift, slope_error) * std::max(0.0, span_ns - delays.length_ns);
 }
 
-struct Fitted {
+struct FittedPackets {
   OneWayDelays delays = {};
   Corridor corridor = {};
   bool is_one_way = false;
 };
 
-std::optional<Fitted> fitted(const RunData& run, NodePair pair, SharedPackets shared) {
+std::optional<FittedPackets> fitted(const RunData& run, NodePair pair, SharedPackets shared) {
   std::optional<OneWayDelays> delays =
       one_way_delays(shared, wall_offset_ns(run.nodes[pair.first], run.nodes[pair.second]));
   if (!delays) return {};
   if (std::optional<Corridor> corridor = widest_corridor(*delays)) {
-    return Fitted{std::move(*delays), std::move(*corridor), false};
+    return FittedPackets{std::move(*delays), std::move(*corridor), false};
   }
   const std::optional<double> round_trip_ns = least_round_trip_ns(run, pair);
   if (!round_trip_ns) return {};
   std::optional<Corridor> corridor = half_corridor(*delays, *round_trip_ns);
   if (!corridor) return {};
-  return Fitted{std::move(*delays), std::move(*corridor), true};
+  return FittedPackets{std::move(*delays), std::move(*corridor), true};
 }
 
 // Quicker messages may narrow the corridor a little; those of another collective close it.
-bool is_contradicted(const Fitted& marks, const Fitted& all) {
+bool is_contradicted(const FittedPackets& marks, const FittedPackets& all) {
   if (marks.is_one_way || marks.corridor.is_closed) return false;
   if (all.corridor.is_closed) return true;
   const double narrower_ns = marks.corridor.width_ns - all.corridor.width_ns;
-  return narrower_ns > std::max(kMostNarrower, marks.corridor.width_ns / 2);
+  return narrower_ns > std::max(kMaxNarrower, marks.corridor.width_ns / 2);
 }
 
-ClockLink link_by(const Fitted& best, ClockSource source, const NodeData& first) {
+ClockLink link_by(const FittedPackets& best, ClockSource source, const NodeData& first) {
   const double span_ns = std::max(1.0, static_cast<double>(first.span.length_ns()));
   const double drifted_ns = off_by_drift(best.delays, best.corridor, span_ns);
   const Corridor& corridor = best.corridor;
@@ -88,8 +149,8 @@ ClockLink link_by(const Fitted& best, ClockSource source, const NodeData& first)
 std::optional<ClockLink> by_packets(const RunData& run, NodePair pair, const Shared& shared) {
   const SharedPackets marks = shared_by(shared.marks, pair);
   const NodeData& first = run.nodes[pair.first];
-  const std::optional<Fitted> of_marks = fitted(run, pair, marks);
-  const std::optional<Fitted> of_all =
+  const std::optional<FittedPackets> of_marks = fitted(run, pair, marks);
+  const std::optional<FittedPackets> of_all =
       fitted(run, pair, joined(marks, shared_by(shared.collectives, pair)));
   if (of_marks && (!of_all || is_contradicted(*of_marks, *of_all))) {
     return link_by(*of_marks, ClockSource::Marks, first);

@@ -1,22 +1,50 @@
 // One clock for all nodes of a run. Every pair of nodes is compared by the best that both know:
 // packets that both saw and when ranks came to collectives, else what probes measured, else the
-// wall clocks; then each node is led to one of them, the one with most connections, over the pairs
-// that are surest. docs/clocks.md tells how, and how well. Values; fit_clocks() is pure.
+// wall clocks (clock_link.h); then each node is led to one of them, the one with most connections,
+// over the pairs with the smallest errors. docs/clocks.md explains it, with its accuracy. Values;
+// fit_clocks() is pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/load/run_data.h"
-#include "analysis/timeline/clock_map.h"
 
 namespace chokepoint::analysis {
 
-// How a node's clock is known, the surest first. Marks: by packets, and collectives where there
-// are.
+// From the times of one clock to those of another, whose rates differ a little and may change: a
+// broken line through knots. Beyond the first and last knot the pieces at the ends go on.
+class ClockMap {
+ public:
+  struct Knot {
+    std::int64_t t_ns = 0;
+    std::int64_t shift_ns = 0;  // what is added at t_ns
+  };
+
+  ClockMap() = default;  // a clock to itself
+  // In the order of t_ns, each moment once. A single knot is the same shift for ever.
+  explicit ClockMap(std::vector<Knot> knots) : knots_(std::move(knots)) {}
+
+  std::int64_t operator()(std::int64_t t_ns) const { return t_ns + shift_ns(t_ns); }
+  std::int64_t shift_ns(std::int64_t t_ns) const;
+  ClockMap inverse() const;
+  // From this map's first clock to the other's second.
+  ClockMap then(const ClockMap& other) const;
+  // From the first knot to the last: how much faster the other clock runs.
+  double drift_ppm() const;
+
+  std::span<const Knot> knots() const { return knots_; }
+
+ private:
+  std::vector<Knot> knots_;
+};
+
+// How a node's clock is known, the most exact first. Marks: by packets, and collectives if there
+// are any.
 enum class ClockSource { SameHost, Marks, Collectives, Offsets, WallClock, None };
 
 const char* name_of(ClockSource source);  // "packets"
@@ -25,11 +53,11 @@ struct NodeClock {
   ClockSource source = ClockSource::SameHost;  // the worst between it and the common clock
   std::int64_t offset_ns = 0;  // its time less the common time, where its span begins
   double drift_ppm = 0;        // how much faster it runs
-  // At most so far off, whatever the way there and the way back have in common: half of the round
-  // trips between it and the common clock. Empty: nothing tells.
+  // Bound of the error, however the delays there and back differ: half of the round trips between
+  // it and the common clock. Empty: unknown.
   std::optional<double> error_ns = 0;
-  // As far as measured: how far parts of the run by themselves lie off the whole, where the way
-  // there takes as long as the way back. Empty where packets do not tell.
+  // Error as measured, if the way there takes as long as the way back: how far parts of the run by
+  // themselves lie off the whole. Empty without packets.
   std::optional<double> noise_ns = 0;
   ClockMap to_common = {};
   ClockMap from_common = {};
@@ -38,7 +66,7 @@ struct NodeClock {
 struct Clocks {
   std::vector<NodeClock> nodes = {};      // as RunData::nodes
   std::size_t reference = 0;              // the node whose clock is the common one
-  std::vector<std::string> missing = {};  // for people: which clocks are known badly, and why
+  std::vector<std::string> missing = {};  // for people: which clocks have large errors, and why
 
   std::int64_t common_ns(std::size_t node, std::int64_t t_ns) const {
     return nodes[node].to_common(t_ns);
@@ -49,7 +77,7 @@ struct Clocks {
 };
 
 struct FitOptions {
-  bool use_boot_ids = true;  // nodes of one host have one clock; false: find it out
+  bool use_boot_ids = true;  // nodes of one host have one clock; false: measure it
 };
 
 Clocks fit_clocks(const RunData& run, const FitOptions& options = {});

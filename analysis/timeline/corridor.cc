@@ -1,15 +1,279 @@
-#include "analysis/timeline/corridor.h"
-
+// By how much one clock differs from another over time, out of how long packets seemed to take. The
+// quickest packets of each way waited nowhere, and so bound the difference:
+//
+//   time at the second less time at the first
+//     ·   ·      ·      ·         packets there: what they took is added
+//       ·    ··     ·      ·
+//     ─────────────────────────   no packet there lies below
+//     - - - - - - - - - - - - -   the offset: the middle, if the way there is as long as that back
+//     ─────────────────────────   no packet back lies above
+//        ·     ·    ··    ·       packets back: what they took is taken off
+//     ·     ·     ·     ·     ·
+//
+// The line in the widest corridor is taken, its slope the drift; where no straight corridor is
+// wide, because a clock's rate was changed, a broken one. The width is the unloaded round trip.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
-#include "analysis/timeline/bends.h"
-#include "analysis/timeline/delay_floor.h"
-#include "analysis/timeline/straight_piece.h"
+#include "analysis/timeline/clock_link.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+// The quickest packets of one way, a few for each part of the run, bound how far two clocks are
+// apart. A slope is how much more a packet seems to take a nanosecond later, because of the clocks
+// alone.
+
+constexpr std::size_t kPartsForSlope = 32;
+constexpr std::size_t kPacketsOfPart = 4;
+constexpr std::size_t kMinSlopes = 3;
+constexpr std::size_t kMinForOutliers = 8;
+constexpr std::size_t kOutliers = 20;  // one in so many at most
+constexpr double kAlone = 50e3;        // ns below the next one: an outlier
+constexpr double kAloneTimes = 2;      // times what the usual ones lie above the next one
+
+// The quickest of each part, whether or not it is believed.
+std::vector<OneWayDelay> quickest(const std::vector<OneWayDelay>& delays, double slope,
+                                  double length_ns, std::size_t parts) {
+  std::vector<std::optional<OneWayDelay>> found(parts);
+  const double scale = static_cast<double>(parts) / std::max(length_ns, 1.0);
+  for (const OneWayDelay& delay : delays) {
+    const auto at = static_cast<std::size_t>(std::max(0.0, delay.t_ns * scale));
+    auto& best = found[std::min(at, parts - 1)];
+    if (!best || delay.delay_ns - slope * delay.t_ns < best->delay_ns - slope * best->t_ns) {
+      best = delay;
+    }
+  }
+  std::vector<OneWayDelay> result;
+  for (const auto& one : found) {
+    if (one) result.push_back(*one);
+  }
+  return result;
+}
+
+void add_slopes(const std::vector<OneWayDelay>& delays, double sign, double length_ns,
+                std::vector<double>& slopes) {
+  const std::size_t parts =
+      std::clamp<std::size_t>(delays.size() / kPacketsOfPart, 1, kPartsForSlope);
+  const std::vector<OneWayDelay> floor = quickest(delays, 0, length_ns, parts);
+  for (std::size_t i = 0; i < floor.size(); ++i) {
+    for (std::size_t j = i + 1; j < floor.size(); ++j) {
+      const double apart_ns = floor[j].t_ns - floor[i].t_ns;
+      if (apart_ns * kPartsForSlope < length_ns) continue;
+      slopes.push_back(sign * (floor[j].delay_ns - floor[i].delay_ns) / apart_ns);
+    }
+  }
+}
+
+// The one that lies far below all the others, if there is one.
+std::optional<std::size_t> alone(const std::vector<OneWayDelay>& floor, double slope) {
+  std::vector<std::pair<double, std::size_t>> levels;
+  for (std::size_t i = 0; i < floor.size(); ++i) {
+    levels.emplace_back(floor[i].delay_ns - slope * floor[i].t_ns, i);
+  }
+  std::ranges::sort(levels);
+  const double gap = levels[1].first - levels[0].first;
+  const double usual = levels[levels.size() / 2].first - levels[1].first;
+  if (gap < kAlone || gap < kAloneTimes * usual) return {};
+  return levels[0].second;
+}
+
+// The usual slope between the quickest packets of all parts, of the one way and of the other;
+// 0 where there are too few.
+double usual_slope(const OneWayDelays& delays) {
+  std::vector<double> slopes;
+  add_slopes(delays.there, 1, delays.length_ns, slopes);
+  add_slopes(delays.back, -1, delays.length_ns, slopes);
+  if (slopes.size() < kMinSlopes) return 0;
+  return math::median(slopes).value_or(0);
+}
+
+// The quickest of each of so many parts of the run, in the order of time. A few that were quicker
+// than all others by far are left out: not both ends saw the same copy of the packet.
+std::vector<OneWayDelay> floor_of(const std::vector<OneWayDelay>& delays, double slope,
+                                  double length_ns, std::size_t parts) {
+  std::vector<OneWayDelay> floor = quickest(delays, slope, length_ns, parts);
+  for (std::size_t left = floor.size() / kOutliers + 1; left > 0; --left) {
+    if (floor.size() < kMinForOutliers) break;
+    const std::optional<std::size_t> outlier = alone(floor, slope);
+    if (!outlier) break;
+    floor.erase(floor.begin() + static_cast<std::ptrdiff_t>(*outlier));
+  }
+  return floor;
+}
+
+// The least delay, of what is left when the slope is taken off.
+double least(std::span<const OneWayDelay> delays, double slope) {
+  double result = std::numeric_limits<double>::infinity();
+  for (const OneWayDelay& delay : delays) {
+    result = std::min(result, delay.delay_ns - slope * delay.t_ns);
+  }
+  return result;
+}
+
+// Borrows the quickest packets, which are in the order of time.
+using Delays = std::span<const OneWayDelay>;
+
+Delays from_until(Delays delays, double begin_ns, double end_ns) {
+  const auto begin = std::ranges::lower_bound(delays, begin_ns, {}, &OneWayDelay::t_ns);
+  const auto end = std::ranges::lower_bound(delays, end_ns, {}, &OneWayDelay::t_ns);
+  return {begin, std::max(begin, end)};
+}
+
+// The quickest packets of both ways in one span of time.
+struct Floors {
+  Delays there = {};
+  Delays back = {};
+  std::size_t least() const { return std::min(there.size(), back.size()); }
+  Floors within(double begin_ns, double end_ns) const {  // without those of end_ns itself
+    return {from_until(there, begin_ns, end_ns), from_until(back, begin_ns, end_ns)};
+  }
+};
+
+struct Line {
+  double slope = 0;
+  double offset_ns = 0;  // at t_ns 0
+  double width_ns = 0;   // of the corridor, as far as it has this slope
+  double at(double t_ns) const { return offset_ns + slope * t_ns; }
+};
+
+// A piece of the corridor through which one straight line leads.
+struct Piece {
+  double begin_ns = 0;
+  double end_ns = 0;
+  Floors floors = {};
+  Line line = {};
+  bool has_slope = false;  // else the line is level for want of packets
+};
+
+constexpr std::size_t kMinForSlope = 4;
+constexpr double kMinDriftSpan = 1e9;  // ns; a shorter span shows no drift
+constexpr double kMaxSlope = 600e-6;
+constexpr int kSearches = 40;
+constexpr double kGolden = 0.6180339887498949;
+
+Line wider(const Line& one, const Line& other) {
+  return one.width_ns >= other.width_ns ? one : other;
+}
+
+Line line_of(const Floors& floors, double slope) {
+  const double there = least(floors.there, slope);
+  const double back = least(floors.back, -slope);
+  return {slope, (there - back) / 2, there + back};
+}
+
+// The width is the minimum of many linear functions of the slope, so it has one maximum.
+Line widest(const Floors& floors, double from, double to) {
+  Line low = line_of(floors, to - kGolden * (to - from));
+  Line high = line_of(floors, from + kGolden * (to - from));
+  for (int i = 0; i < kSearches; ++i) {
+    if (low.width_ns >= high.width_ns) {
+      to = high.slope;
+      high = low;
+      low = line_of(floors, to - kGolden * (to - from));
+    } else {
+      from = low.slope;
+      low = high;
+      high = line_of(floors, from + kGolden * (to - from));
+    }
+  }
+  return wider(low, high);
+}
+
+// Whether so many of the quickest packets, over so long, show how clocks drift.
+bool shows_drift(double length_ns, std::size_t floor) {
+  return length_ns >= kMinDriftSpan && floor >= kMinForSlope;
+}
+
+// With the line in the widest corridor. `floors` may hold more than this span's.
+Piece piece_of(double begin_ns, double end_ns, const Floors& floors) {
+  Piece piece{.begin_ns = begin_ns, .end_ns = end_ns, .floors = floors};
+  piece.has_slope = shows_drift(end_ns - begin_ns, floors.least());
+  piece.line = piece.has_slope ? widest(floors, -kMaxSlope, kMaxSlope) : line_of(floors, 0);
+  return piece;
+}
+
+// If a clock's rate was changed, no straight corridor is wide: it is broken into pieces in which
+// one is.
+
+constexpr std::size_t kMinOfPiece = 12;  // quickest packets of each way
+constexpr double kMinGainOfBend = 20e3;  // ns by which the corridor must get wider
+constexpr int kMaxBends = 4;             // nested
+constexpr int kBorderSearches = 8;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+struct Halves {
+  Piece first = {};
+  Piece second = {};
+  double width_ns() const { return std::min(first.line.width_ns, second.line.width_ns); }
+  bool are_enough() const {
+    return std::min(first.floors.least(), second.floors.least()) >= kMinOfPiece;
+  }
+};
+
+Halves parted(const Piece& piece, double t_ns) {
+  return {piece_of(piece.begin_ns, t_ns, piece.floors.within(-kForever, t_ns)),
+          piece_of(t_ns, piece.end_ns, piece.floors.within(t_ns, kForever))};
+}
+
+// How far the quickest packets usually lie off the line between their neighbours in time.
+void add_roughness(Delays floor, std::vector<double>& off) {
+  for (std::size_t i = 1; i + 1 < floor.size(); ++i) {
+    const OneWayDelay& before = floor[i - 1];
+    const OneWayDelay& after = floor[i + 1];
+    const double share = (floor[i].t_ns - before.t_ns) / std::max(after.t_ns - before.t_ns, 1.0);
+    const double between_ns = before.delay_ns + share * (after.delay_ns - before.delay_ns);
+    off.push_back(std::abs(floor[i].delay_ns - between_ns));
+  }
+}
+
+double min_gain_of_bend(const Floors& floors) {
+  std::vector<double> off;
+  add_roughness(floors.there, off);
+  add_roughness(floors.back, off);
+  return std::max(kMinGainOfBend, math::median(off).value_or(0));
+}
+
+// At the border where both halves have the widest corridors: the later it is, the narrower is the
+// first half's and the wider the second's.
+std::optional<Halves> best_halves(const Piece& piece) {
+  std::optional<Halves> best;
+  double from_ns = piece.begin_ns;
+  double to_ns = piece.end_ns;
+  for (int i = 0; i < kBorderSearches; ++i) {
+    const double border_ns = (from_ns + to_ns) / 2;
+    const Halves halves = parted(piece, border_ns);
+    if (halves.are_enough() && (!best || halves.width_ns() > best->width_ns())) best = halves;
+    const bool is_early = halves.first.line.width_ns > halves.second.line.width_ns;
+    (is_early ? from_ns : to_ns) = border_ns;
+  }
+  return best;
+}
+
+// A bend shows in both halves: each of them has a wider corridor than both together. A queue that
+// stands in one of them widens only that one, and is no reason to trust it more.
+void add_pieces(const Piece& piece, int bends, std::vector<Piece>& pieces) {
+  const std::optional<Halves> best = bends > 0 ? best_halves(piece) : std::nullopt;
+  if (!best || best->width_ns() < piece.line.width_ns + min_gain_of_bend(piece.floors)) {
+    pieces.push_back(piece);
+    return;
+  }
+  add_pieces(best->first, bends - 1, pieces);
+  add_pieces(best->second, bends - 1, pieces);
+}
+
+// In the order of time, without gaps; the piece itself where it is straight.
+std::vector<Piece> broken_at_bends(const Piece& piece) {
+  std::vector<Piece> pieces;
+  add_pieces(piece, kMaxBends, pieces);
+  return pieces;
+}
 
 constexpr std::size_t kParts = 128;
 constexpr std::size_t kPartsForNoise = 16;
@@ -53,7 +317,7 @@ std::optional<Part> part_of(const std::vector<Piece>& pieces, double begin_ns, d
   return Part{line.width_ns, std::abs(line.offset_ns - piece.line.offset_ns)};
 }
 
-// Of the narrower half of the parts: where queues stood, a part says little.
+// Of the narrower half of the parts only: parts with standing queues say little.
 double noise_of(double length_ns, const std::vector<Piece>& pieces) {
   std::vector<Part> parts;
   for (std::size_t i = 0; i < kPartsForNoise; ++i) {
@@ -90,7 +354,7 @@ std::optional<Corridor> half_corridor(const OneWayDelays& delays, double round_t
   const auto& seen = is_there ? delays.there : delays.back;
   if (seen.empty()) return {};
   const double sign = is_there ? 1 : -1;
-  const bool has_drift = tells_drift(delays.length_ns, seen.size());
+  const bool has_drift = shows_drift(delays.length_ns, seen.size());
   const double slope = has_drift ? usual_slope(delays) : 0;
   const auto floor = floor_of(seen, sign * slope, delays.length_ns, kParts);
   const double offset_ns = sign * (least(floor, sign * slope) - round_trip_ns / 2);

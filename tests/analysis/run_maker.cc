@@ -43,11 +43,11 @@ EndPoint end_of_text(const std::string& text) {
 // Between the first and the last, where that column only grows.
 record::SocketSample between(const Sockets& sockets, double part) {
   record::SocketSample sample = sockets.last;
-  record::each_field<record::SocketSample>([&](const auto& field) {
+  each_field<record::SocketSample>([&](const auto& field) {
     if constexpr (std::is_same_v<decltype(sample.*(field.member)), Figure&>) {
       const Figure first = sockets.first.*(field.member);
       const Figure last = sockets.last.*(field.member);
-      if (field.fold == record::Fold::Last && first.known() && last.known()) {
+      if (field.fold == Fold::Last && first.known() && last.known()) {
         const auto grown = static_cast<double>(last.value() - first.value()) * part;
         sample.*(field.member) = first.value() + static_cast<std::int64_t>(grown);
       }

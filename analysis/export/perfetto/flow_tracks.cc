@@ -1,6 +1,8 @@
-#include "analysis/export/perfetto/flow_tracks.h"
-
+// FlowTracks: a node's connections in the trace.
 #include <fmt/format.h>
+
+#include "analysis/export/perfetto/node_tracks.h"
+#include "analysis/export/perfetto/tracks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -8,10 +10,10 @@ namespace {
 using record::FlowSample;
 using record::SocketSample;
 
-// A pause shorter than this is none.
-constexpr std::int64_t kPauseNs = 1'000'000;
-constexpr double kPercentOfUsANs = 1e5;
-constexpr double kMbpsOfBytesAS = 8e-6;
+// Data after a shorter pause belongs to the same burst.
+constexpr std::int64_t kMinPauseNs = 1'000'000;
+constexpr double kPercentOfUsPerNs = 1e5;
+constexpr double kMbpsOfBytesPerS = 8e-6;
 
 template <class Row>
 struct Measure {
@@ -19,11 +21,11 @@ struct Measure {
   const char* unit;
   record::Figure Row::* figure;
   double scale = 1;
-  bool is_told_at_zero = true;  // else only once it was something else
+  bool is_shown_at_zero = true;  // else only after another value
 };
 
 constexpr std::array kPacketRates{
-    Measure<FlowSample>{"throughput", "Mbit/s", &FlowSample::bytes, kMbpsOfBytesANs},
+    Measure<FlowSample>{"throughput", "Mbit/s", &FlowSample::bytes, kMbpsOfBytesPerNs},
     Measure<FlowSample>{"retransmitted", "packets/s", &FlowSample::retransmitted_packets,
                         kPerSecond},
     Measure<FlowSample>{"out of order", "packets/s", &FlowSample::out_of_order, kPerSecond},
@@ -47,15 +49,15 @@ constexpr std::array kSocketLevels{
     Measure<SocketSample>{"peer's window", "bytes", &SocketSample::send_window_bytes},
     Measure<SocketSample>{"lost", "packets", &SocketSample::lost_packets, 1, false},
     Measure<SocketSample>{"delivery rate", "Mbit/s", &SocketSample::delivery_bytes_per_s,
-                          kMbpsOfBytesAS}};
+                          kMbpsOfBytesPerS}};
 
 constexpr std::array kSocketGrowths{
     Measure<SocketSample>{"retransmitted by kernel", "1/s", &SocketSample::retransmits, kPerSecond},
-    Measure<SocketSample>{"something to send", "%", &SocketSample::busy_us, kPercentOfUsANs},
+    Measure<SocketSample>{"something to send", "%", &SocketSample::busy_us, kPercentOfUsPerNs},
     Measure<SocketSample>{"held by receive window", "%", &SocketSample::receive_window_limited_us,
-                          kPercentOfUsANs},
+                          kPercentOfUsPerNs},
     Measure<SocketSample>{"held by send buffer", "%", &SocketSample::send_buffer_limited_us,
-                          kPercentOfUsANs}};
+                          kPercentOfUsPerNs}};
 
 template <class Measures>
 Level level_of(TraceWriter& trace, Track parent, const Measures& measure, const std::string& way) {
@@ -74,7 +76,7 @@ void put_levels(std::vector<Level>& levels, const std::array<Measure<Row>, Count
       continue;
     }
     const double value = real_of(figure) * measure.scale;
-    if (measure.is_told_at_zero) {
+    if (measure.is_shown_at_zero) {
       levels[place].put(wall_ns, value);
     } else {
       levels[place].put_unless_always_zero(wall_ns, value);
@@ -150,7 +152,7 @@ void FlowTracks::finish() {
 void FlowTracks::add_burst(Packets& packets, std::int64_t start_ns, std::int64_t end_ns,
                            std::uint64_t bytes) {
   Burst& burst = packets.burst;
-  if (burst.end_ns > 0 && start_ns - burst.end_ns < kPauseNs) {
+  if (burst.end_ns > 0 && start_ns - burst.end_ns < kMinPauseNs) {
     burst.end_ns = std::max(burst.end_ns, end_ns);
     burst.bytes += bytes;
     return;

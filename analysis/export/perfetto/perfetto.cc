@@ -1,8 +1,8 @@
 #include "analysis/export/perfetto/perfetto.h"
 
-#include "analysis/export/perfetto/flow_tracks.h"
-#include "analysis/export/perfetto/host_tracks.h"
-#include "analysis/export/perfetto/job_tracks.h"
+#include "analysis/export/perfetto/node_tracks.h"
+#include "analysis/export/perfetto/trace_writer.h"
+#include "analysis/export/perfetto/tracks.h"
 
 namespace chokepoint::analysis {
 namespace {

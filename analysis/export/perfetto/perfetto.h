@@ -1,5 +1,6 @@
-// A run as a Perfetto trace: a process a rank with its steps, collectives, waiting and connections,
-// a process a node with what its host counted, all on one clock. The caller's thread.
+// A run as a Perfetto trace: a process per rank with its steps, collectives, waiting and
+// connections, and a process per node with its host's counters, all on one clock. The caller's
+// thread.
 #pragma once
 
 #include "analysis/export/exported_run.h"
@@ -9,10 +10,10 @@ namespace chokepoint::analysis {
 
 struct TraceFigures {
   std::uint64_t events = 0;
-  std::uint64_t left_out = 0;  // spans that overlap more others than there may be tracks
+  std::uint64_t left_out = 0;  // spans that overlap too many others
 };
 
-// What it fails by is told by out.finish().
+// out.finish() returns its Error.
 TraceFigures write_perfetto(ExportedRun& run, cli::Output& out);
 
 }  // namespace chokepoint::analysis

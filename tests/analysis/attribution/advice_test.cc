@@ -1,8 +1,7 @@
-#include "analysis/attribution/advice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/attribution/findings.h"
 #include "tests/analysis/run_maker.h"
 
 namespace chokepoint::analysis {
@@ -52,23 +51,22 @@ class Advise : public testing::Test {
            verdict);
     return verdict;
   }
-  static Verdict advised(VerdictClass verdict, const char* cause,
-                         std::int64_t round_trip_us = 100) {
+  static Verdict advised(VerdictClass verdict, Cause cause, std::int64_t round_trip_us = 100) {
     return advised({.verdict = verdict, .cause = cause, .where = {.from = "a", .to = "b"}},
                    round_trip_us);
   }
 };
 
 TEST_F(Advise, ALinkBelowItsCardsIsAskedAboutAtTheirs) {
-  const Verdict verdict = advised(VerdictClass::LanBandwidth, "line-rate");
+  const Verdict verdict = advised(VerdictClass::LanBandwidth, Cause::LineRate);
   ASSERT_THAT(verdict.advice, Not(IsEmpty()));
-  EXPECT_EQ(verdict.advice[0].what, "what 10G between a and b would bring");
+  EXPECT_EQ(verdict.advice[0].what, "estimate the gain from 10G between a and b");
   EXPECT_EQ(verdict.advice[0].command, "chokepoint predict --from DIR --link 10G");
   EXPECT_THAT(verdict.disproof, HasSubstr("probe tcp"));
 }
 
 TEST_F(Advise, ABufferHoldsWhatThePathDoes) {
-  const Verdict verdict = advised(VerdictClass::WanLatency, "receive-window", 20'000);
+  const Verdict verdict = advised(VerdictClass::WanLatency, Cause::ReceiveWindow, 20'000);
   ASSERT_THAT(verdict.advice, Not(IsEmpty()));
   // 10 Gb/s times 20 ms are 25 MB; twice that, rounded up.
   EXPECT_EQ(verdict.advice[0].what, "on b, receive buffers as large as the path");
@@ -76,16 +74,16 @@ TEST_F(Advise, ABufferHoldsWhatThePathDoes) {
 }
 
 TEST_F(Advise, NamesTheCardOfTheOneWhoIsToLook) {
-  EXPECT_THAT(advised(VerdictClass::LanBandwidth, "competing-traffic").advice[0].command,
+  EXPECT_THAT(advised(VerdictClass::LanBandwidth, Cause::CompetingTraffic).advice[0].command,
               HasSubstr("capture -i eth0"));
-  EXPECT_THAT(advised(VerdictClass::LanLoss, "loss").advice[0].command,
+  EXPECT_THAT(advised(VerdictClass::LanLoss, Cause::Loss).advice[0].command,
               HasSubstr("ethtool -S ens1"));
 }
 
 TEST_F(Advise, LeavesOutWhatItCouldOnlyGuess) {
   // No better way was found, so none can be named; and nobody knows which rank it is.
-  EXPECT_THAT(advised(VerdictClass::WrongPath, "management-interface").advice, IsEmpty());
-  EXPECT_THAT(advised(VerdictClass::Straggler, "late-rank").advice, IsEmpty());
+  EXPECT_THAT(advised(VerdictClass::WrongPath, Cause::ManagementInterface).advice, IsEmpty());
+  EXPECT_THAT(advised(VerdictClass::Straggler, Cause::LateRank).advice, IsEmpty());
   EXPECT_THAT(advised({.verdict = VerdictClass::LanBandwidth}).advice, IsEmpty());
 }
 
@@ -93,7 +91,7 @@ TEST_F(Advise, NamesTheRankToLookAt) {
   const Verdict verdict =
       advised({.verdict = VerdictClass::Straggler, .where = {.node = "b", .rank = 1}});
   ASSERT_THAT(verdict.advice, Not(IsEmpty()));
-  EXPECT_THAT(verdict.advice[0].what, HasSubstr("on b what keeps rank 1"));
+  EXPECT_THAT(verdict.advice[0].what, HasSubstr("on b what delays rank 1"));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include "analysis/attribution/better_family.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "analysis/attribution/route.h"
 #include "tests/analysis/attribution/made_scene.h"
 #include "tests/analysis/made_run.h"
 
@@ -31,7 +30,7 @@ class BetterFamily : public testing::Test {
   std::optional<BetterWay> better() {
     const MadeScene made(made_.data);
     const DirectionBlame& direction = made.blame.directions.at(0);
-    return better_family(made.input, direction.view, route_of(made.input, direction));
+    return better_way(made.input, direction, route_of(made.input, direction));
   }
 
   MadeRun made_;
@@ -45,7 +44,7 @@ TEST_F(BetterFamily, IsTheOtherOneWhereItCarriesMuchMore) {
   probe("a", "send", "fd00::b", 5000);
   const auto found = better();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->cause, "address-family");
+  EXPECT_EQ(found->cause, Cause::AddressFamily);
   EXPECT_EQ(found->address, "fd00::b");
   EXPECT_DOUBLE_EQ(found->mbps, 5000);
 }

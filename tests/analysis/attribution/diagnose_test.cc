@@ -60,7 +60,7 @@ TEST_F(Diagnosed, AFullLinkOneWay) {
   send(full_link());
   const Verdict verdict = diagnosis().verdict;
   EXPECT_EQ(verdict.verdict, VerdictClass::LanBandwidth);
-  EXPECT_EQ(verdict.cause, "line-rate");
+  EXPECT_EQ(verdict.cause, Cause::LineRate);
   EXPECT_EQ(verdict.where.from, "a");
   EXPECT_EQ(verdict.where.to, "b");
   EXPECT_EQ(verdict.where.direction, "");
@@ -92,8 +92,8 @@ TEST_F(Diagnosed, Loss) {
   send(lossy(100));
   const Verdict verdict = diagnosis().verdict;
   EXPECT_EQ(verdict.verdict, VerdictClass::LanLoss);
-  EXPECT_EQ(verdict.cause, "loss");
-  EXPECT_EQ(verdict.evidence.front().what, "packets sent again");
+  EXPECT_EQ(verdict.cause, Cause::Loss);
+  EXPECT_EQ(verdict.evidence.front().what, "packets retransmitted");
   EXPECT_NEAR(*verdict.evidence.front().value, 1, 0.1);
 }
 
@@ -108,7 +108,7 @@ TEST_F(Diagnosed, ASmallReceiveBuffer) {
   send(way);
   const Verdict near = diagnosis().verdict;
   EXPECT_EQ(near.verdict, VerdictClass::ReceiverHost);
-  EXPECT_EQ(near.cause, "receive-window");
+  EXPECT_EQ(near.cause, Cause::ReceiveWindow);
   EXPECT_EQ(near.where.to, "b");
 }
 
@@ -118,7 +118,7 @@ TEST_F(Diagnosed, ASmallReceiveBufferForAWidePath) {
   send(way);
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.verdict, VerdictClass::WanLatency);
-  EXPECT_EQ(found.verdict.cause, "receive-window");
+  EXPECT_EQ(found.verdict.cause, Cause::ReceiveWindow);
   EXPECT_GT((*found.accounting)[Account::Window], 40);
 }
 
@@ -127,7 +127,7 @@ TEST_F(Diagnosed, ASmallSendBuffer) {
   way.send_buffer = 0.9;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::SenderHost);
-  EXPECT_EQ(diagnosis().verdict.cause, "send-buffer");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::SendBuffer);
 }
 
 TEST_F(Diagnosed, ASmallSendBufferForAWidePath) {
@@ -135,27 +135,27 @@ TEST_F(Diagnosed, ASmallSendBufferForAWidePath) {
   way.send_buffer = 0.9;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
-  EXPECT_EQ(diagnosis().verdict.cause, "send-buffer");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::SendBuffer);
 }
 
 TEST_F(Diagnosed, TheLibrarysCredit) {
   send(in_flight(20'000, 700));
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
-  EXPECT_EQ(diagnosis().verdict.cause, "gloo-credit");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::GlooCredit);
 }
 
 TEST_F(Diagnosed, RoundTripsOfSmallMessages) {
   send(in_flight(1'500, 1));
   const Verdict near = diagnosis().verdict;
   EXPECT_EQ(near.verdict, VerdictClass::LanLatency);
-  EXPECT_EQ(near.cause, "round-trips");
+  EXPECT_EQ(near.cause, Cause::RoundTrips);
   EXPECT_LT(near.lost_ms_per_step, 60);  // some delay every wire has
 }
 
 TEST_F(Diagnosed, AMessageWaitsForARoundTripAndNoCredit) {
   send(in_flight(20'000, 44));
   made_.collectives(60, {0, 0});
-  EXPECT_EQ(diagnosis().verdict.cause, "gloo-credit");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::GlooCredit);
   for (record::Collective& row : made_.node("a").collectives) {
     row.kind = record::CollectiveKind::Send;
   }
@@ -164,12 +164,12 @@ TEST_F(Diagnosed, AMessageWaitsForARoundTripAndNoCredit) {
   }
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.verdict, VerdictClass::WanLatency);
-  EXPECT_EQ(found.verdict.cause, "round-trips");
+  EXPECT_EQ(found.verdict.cause, Cause::RoundTrips);
 }
 
 TEST_F(Diagnosed, ARoundTripIsBothWays) {
   send(in_flight(20'000, 1));
-  EXPECT_EQ(diagnosis().verdict.cause, "round-trips");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::RoundTrips);
   EXPECT_EQ(diagnosis().verdict.where.direction, "both");
 }
 
@@ -183,7 +183,7 @@ TEST_F(Diagnosed, AWindowThatIsStillGrowing) {
   way.lost = 0;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
-  EXPECT_EQ(diagnosis().verdict.cause, "congestion-window");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::CongestionWindow);
 }
 
 TEST_F(Diagnosed, ANarrowSlot) {
@@ -196,13 +196,28 @@ TEST_F(Diagnosed, ANarrowSlot) {
   EXPECT_GT((*found.accounting)[Account::Pcie], 50);
 }
 
+TEST_F(Diagnosed, ASlotIsNarrowOrSlowWhicheverTheCardLosesMoreBy) {
+  NodeData& node = made_.node("b");
+  made_.gauge(node, record::kPcieCeiling, "eth0", 1000);
+  made_.gauge(node, record::kPcieSpeed, "eth0", 2.5);
+  made_.gauge(node, record::kPcieWidth, "eth0", 8);
+  send(full_link());
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::PcieWidth);  // what the card can do is not known
+  node.facts.push_back({0, "nic", "eth0", "pci_address", "0000:3b:00.0", ""});
+  node.facts.push_back({0, "pci", "0000:3b:00.0", "max_speed_gts", "16", ""});
+  node.facts.push_back({0, "pci", "0000:3b:00.0", "max_width", "16", ""});
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::PcieSpeed);
+  node.facts.back().value = "128";
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::PcieWidth);
+}
+
 TEST_F(Diagnosed, OthersTraffic) {
   made_.counter(made_.node("a"), record::kNicSentBytes, "eth0", 180e6);
   made_.counter(made_.node("a"), record::kJobSentBytes, "eth0", 70e6);
   send(full_link());
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
-  EXPECT_EQ(found.verdict.cause, "competing-traffic");
+  EXPECT_EQ(found.verdict.cause, Cause::CompetingTraffic);
   // Half of what the link carries is the job's, and so is half of the time.
   EXPECT_NEAR(found.verdict.lost_ms_per_step / (*found.accounting)[Account::Link], 0.5, 0.05);
 }
@@ -212,7 +227,7 @@ TEST_F(Diagnosed, ABetterInterfaceThatWasIdle) {
   made_.node("b").interfaces.push_back({"ens2", "physical", true, 25'000, {"10.1.0.2/24"}});
   send(full_link());
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WrongPath);
-  EXPECT_EQ(diagnosis().verdict.cause, "management-interface");
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::ManagementInterface);
 }
 
 // Who waits for a late rank sends nothing, as who computes does.
@@ -226,8 +241,8 @@ TEST_F(Diagnosed, WithoutTheLibrarysMessagesComputingIsLessSure) {
   EXPECT_EQ(unseen.verdict.verdict, VerdictClass::Compute);
   EXPECT_EQ(seen.verdict.verdict, VerdictClass::Compute);
   EXPECT_LT(unseen.verdict.confidence, 0.6 * seen.verdict.confidence);
-  EXPECT_THAT(unseen.missing, testing::Contains(testing::HasSubstr("comes late")));
-  EXPECT_THAT(seen.missing, testing::Not(testing::Contains(testing::HasSubstr("comes late"))));
+  EXPECT_THAT(unseen.missing, testing::Contains(testing::HasSubstr("arrives late")));
+  EXPECT_THAT(seen.missing, testing::Not(testing::Contains(testing::HasSubstr("arrives late"))));
 }
 
 TEST_F(Diagnosed, AStarvedHostTakesTheBlame) {
@@ -237,7 +252,7 @@ TEST_F(Diagnosed, AStarvedHostTakesTheBlame) {
   send(way);
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.verdict, VerdictClass::ReceiverHost);
-  EXPECT_EQ(found.verdict.cause, "process-cpu");
+  EXPECT_EQ(found.verdict.cause, Cause::ProcessCpu);
   EXPECT_EQ(found.verdict.where.to, "b");
   EXPECT_NEAR(found.verdict.lost_ms_per_step, 60, 6);
   EXPECT_THAT(found.others, IsEmpty());

@@ -71,7 +71,7 @@ Diagnosis asymmetric() {
 TEST(GoldenTwoSites, TenTimesApartIsThePathInOneDirection) {
   const Verdict verdict = asymmetric().verdict;
   EXPECT_THAT(verdict.verdict, AnyOf(VerdictClass::WanLoss, VerdictClass::WanBandwidth))
-      << name_of(verdict.verdict) << ' ' << verdict.cause;
+      << name_of(verdict.verdict) << ' ' << name_of(verdict.cause);
   EXPECT_EQ(verdict.where.from, "voyager");
   EXPECT_EQ(verdict.where.to, "hubble");
   EXPECT_EQ(verdict.where.direction, "");
@@ -89,8 +89,8 @@ TEST(GoldenTwoSites, EqualRoundTripsTellThatItIsNotTheRoute) {
     return -1.0;
   };
   EXPECT_NEAR(value("unloaded round trip"), 15.12, 0.01);
-  EXPECT_NEAR(value("round trip of the way back"), 15.08, 0.01);
-  EXPECT_GT(value("payload on the way back"), 8 * value("payload while data were under way"));
+  EXPECT_NEAR(value("reverse path: unloaded round trip"), 15.08, 0.01);
+  EXPECT_GT(value("payload on the reverse path"), 8 * value("payload while data were under way"));
 }
 
 Diagnosis lan(double receiver_percent, std::optional<double> slot_mbps) {
@@ -110,7 +110,7 @@ Diagnosis lan(double receiver_percent, std::optional<double> slot_mbps) {
 TEST(GoldenTwoSites, AReceiverWithoutIdleTimeIsNamed) {
   const Verdict verdict = lan(99, {}).verdict;
   EXPECT_EQ(verdict.verdict, VerdictClass::ReceiverHost);
-  EXPECT_EQ(verdict.cause, "process-cpu");
+  EXPECT_EQ(verdict.cause, Cause::ProcessCpu);
   EXPECT_EQ(verdict.where.to, "hubble");
   EXPECT_THAT(verdict.evidence.front().what, HasSubstr("epoll"));
   EXPECT_NEAR(*verdict.evidence.front().value, 99, 1);

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
-#include "analysis/attribution/sentences.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
@@ -69,20 +69,20 @@ TEST_F(GpuClocksTest, ALateRankWhoseGpuIsHotIsLateForThat) {
   gpu("c", {.mhz = 1960});
   const Diagnosis found = late({0, 30, 1});
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
-  EXPECT_EQ(found.verdict.cause, "gpu-throttled");
+  EXPECT_EQ(found.verdict.cause, Cause::GpuThrottled);
   EXPECT_EQ(found.verdict.where.node, "b");
   EXPECT_EQ(found.verdict.where.rank, 1);
   EXPECT_EQ(found.verdict.where.interface, kClockedGpu);
   const Evidence* reason = evidence(found.verdict, "(hardware-thermal)");
   ASSERT_NE(reason, nullptr) << "the finer one of two that held as long";
   EXPECT_EQ(reason->value, 100);
-  ASSERT_NE(evidence(found.verdict, "its clock meanwhile"), nullptr);
-  EXPECT_EQ(evidence(found.verdict, "its clock meanwhile")->value, 1200);
+  ASSERT_NE(evidence(found.verdict, "its clock during that time"), nullptr);
+  EXPECT_EQ(evidence(found.verdict, "its clock during that time")->value, 1200);
   ASSERT_NE(evidence(found.verdict, "other ranks' GPUs"), nullptr);
   EXPECT_EQ(evidence(found.verdict, "other ranks' GPUs")->value, 1970);
   ASSERT_FALSE(found.verdict.advice.empty());
   EXPECT_THAT(found.verdict.advice.front().command, HasSubstr(kClockedGpu));
-  EXPECT_THAT(sentence_of(found.verdict), HasSubstr("kept below its clocks"));
+  EXPECT_THAT(sentence_of(found.verdict), HasSubstr("runs at reduced clocks"));
 }
 
 TEST_F(GpuClocksTest, OfSeveralGpusTheSlowestHoldsItsRankUp) {
@@ -91,7 +91,7 @@ TEST_F(GpuClocksTest, OfSeveralGpusTheSlowestHoldsItsRankUp) {
   gpu("b", {.mhz = 1100, .bits = kPowerCap}, "0000:5e:00.0");
   gpu("c", {});
   const Diagnosis found = late({0, 30, 0});
-  EXPECT_EQ(found.verdict.cause, "gpu-throttled");
+  EXPECT_EQ(found.verdict.cause, Cause::GpuThrottled);
   EXPECT_EQ(found.verdict.where.interface, "0000:5e:00.0");
 }
 
@@ -101,7 +101,7 @@ TEST_F(GpuClocksTest, ThatAreLowForNoReasonOfTheirOwnAreNotBlamed) {
     gpu("b", {.mhz = 600, .bits = bits});
     const Diagnosis found = late({0, 30, 0});
     EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler) << bits;
-    EXPECT_EQ(found.verdict.cause, "late-rank") << bits;
+    EXPECT_EQ(found.verdict.cause, Cause::LateRank) << bits;
     for (NodeData& node : made_.data.nodes) {
       node.collectives.clear();
     }
@@ -112,14 +112,14 @@ TEST_F(GpuClocksTest, AsLowAsTheOthersHoldNobodyUp) {
   for (const char* node : {"a", "b", "c"}) {
     gpu(node, {.mhz = 1400, .bits = kPowerCap});
   }
-  EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
+  EXPECT_EQ(late({0, 30, 0}).verdict.cause, Cause::LateRank);
 }
 
 TEST_F(GpuClocksTest, OfAModelWithLowerOnesAreNotThrottled) {
   gpu("a", {});
   gpu("b", {.mhz = 1400, .bits = kPowerCap, .max_mhz = 1410});
   gpu("c", {});
-  EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
+  EXPECT_EQ(late({0, 30, 0}).verdict.cause, Cause::LateRank);
 }
 
 TEST_F(GpuClocksTest, WithReasonsThatNoDriverTellsAreNotThrottled) {
@@ -136,7 +136,7 @@ TEST_F(GpuClocksTest, ALittleLowerDoNotExplainALongWait) {
   gpu("a", {});
   gpu("b", {.mhz = 1850, .bits = kPowerCap});
   gpu("c", {});
-  EXPECT_EQ(late({0, 40, 0}).verdict.cause, "late-rank");
+  EXPECT_EQ(late({0, 40, 0}).verdict.cause, Cause::LateRank);
 }
 
 TEST_F(GpuClocksTest, OfATimeInWhichNothingRanDoNotCount) {
@@ -156,7 +156,7 @@ TEST_F(GpuClocksTest, OfATimeInWhichNothingRanDoNotCount) {
   ASSERT_TRUE(clocks);
   EXPECT_EQ(clocks->clock_mhz, 1980);
   EXPECT_EQ(clocks->slowed_percent, 0);
-  EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
+  EXPECT_EQ(late({0, 30, 0}).verdict.cause, Cause::LateRank);
 }
 
 TEST_F(GpuClocksTest, OfAGpuThatIsNotTheJobsAreNotTheJobs) {
@@ -165,14 +165,14 @@ TEST_F(GpuClocksTest, OfAGpuThatIsNotTheJobsAreNotTheJobs) {
   gpu("b", {.mhz = 600, .bits = kHot}, "0000:5e:00.0");
   made_.node("b").events.pop_back();
   gpu("c", {});
-  EXPECT_EQ(late({0, 30, 0}).verdict.cause, "late-rank");
+  EXPECT_EQ(late({0, 30, 0}).verdict.cause, Cause::LateRank);
 }
 
 TEST_F(GpuClocksTest, AreHeldAgainstTheirOwnBestWhereNoOthersAreKnown) {
   gpu("b", {.mhz = 1000, .bits = kHot});
   const Diagnosis found = late({0, 30, 0});
-  EXPECT_EQ(found.verdict.cause, "gpu-throttled");
-  EXPECT_EQ(evidence(found.verdict, "it could run at")->value, 1980);
+  EXPECT_EQ(found.verdict.cause, Cause::GpuThrottled);
+  EXPECT_EQ(evidence(found.verdict, "it can run at")->value, 1980);
 }
 
 TEST_F(GpuClocksTest, InAContainerNcclTellsThatThoseAtWorkAreTheJobs) {
@@ -194,9 +194,9 @@ TEST_F(GpuClocksTest, LowOnAllAreARemarkOnComputing) {
   }
   const Diagnosis found = late({0, 0, 0});
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Compute);
-  EXPECT_EQ(found.verdict.cause, "gpu-throttled");
+  EXPECT_EQ(found.verdict.cause, Cause::GpuThrottled);
   EXPECT_NE(evidence(found.verdict, "(power-cap)"), nullptr);
-  EXPECT_EQ(evidence(found.verdict, "it could run at")->value, 1980);
+  EXPECT_EQ(evidence(found.verdict, "it can run at")->value, 1980);
   ASSERT_FALSE(found.verdict.advice.empty());
 }
 
@@ -206,7 +206,7 @@ TEST_F(GpuClocksTest, NearTheirBestAreNotWorthARemark) {
   }
   const Diagnosis found = late({0, 0, 0});
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Compute);
-  EXPECT_EQ(found.verdict.cause, "");
+  EXPECT_EQ(found.verdict.cause, Cause::None);
 }
 
 }  // namespace

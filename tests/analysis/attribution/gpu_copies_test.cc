@@ -1,8 +1,7 @@
-#include "analysis/attribution/gpu_copies.h"
-
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
@@ -88,7 +87,7 @@ TEST_F(GpuCopies, ThatTakeLongerThanKernelsCannotBeHiddenByThem) {
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
   EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 15, 1);
-  EXPECT_EQ(diagnosis.verdict.cause, "copies");
+  EXPECT_EQ(diagnosis.verdict.cause, Cause::Copies);
   expect_sound(diagnosis);
 }
 
@@ -101,7 +100,7 @@ TEST_F(GpuCopies, OverALinkThatLostLanesAreTheLinks) {
       {.category = "gpu", .subject = kCopyingGpu, .key = "max_speed_gts", .value = "16"});
   b.facts.push_back({.category = "gpu", .subject = kCopyingGpu, .key = "max_width", .value = "16"});
   const Diagnosis diagnosis = found();
-  EXPECT_EQ(diagnosis.verdict.cause, "pcie-width");
+  EXPECT_EQ(diagnosis.verdict.cause, Cause::PcieWidth);
   EXPECT_EQ(evidence(diagnosis.verdict, "under load has"), 4);
   EXPECT_EQ(evidence(diagnosis.verdict, "slot can do"), 16);
   EXPECT_NEAR(*evidence(diagnosis.verdict, "would save"), 55 * 0.75, 1);
@@ -118,7 +117,7 @@ TEST_F(GpuCopies, TheDriversWordOnALinkComesFirst) {
   made_.gauge(b, record::kGpuMaxGeneration, kCopyingGpu, 4);
   made_.gauge(b, record::kGpuMaxWidth, kCopyingGpu, 16);
   const Diagnosis diagnosis = found();
-  EXPECT_EQ(diagnosis.verdict.cause, "pcie-speed");
+  EXPECT_EQ(diagnosis.verdict.cause, Cause::PcieSpeed);
   EXPECT_EQ(evidence(diagnosis.verdict, "under load runs at"), 5);
   EXPECT_EQ(evidence(diagnosis.verdict, "slot can do"), 16);
 }
@@ -145,7 +144,7 @@ TEST_F(GpuCopies, OfGpusBehindOnePortAddUp) {
   }
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
-  EXPECT_EQ(diagnosis.verdict.cause, "shared-link");
+  EXPECT_EQ(diagnosis.verdict.cause, Cause::SharedLink);
   EXPECT_EQ(diagnosis.verdict.where.interface, "0000:3a:04.0");
   EXPECT_EQ(evidence(diagnosis.verdict, "share the link"), 2);
   EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 65, 1);  // of 70, 5 are the network's
@@ -190,7 +189,7 @@ TEST_F(GlooCopies, BeforeAndAfterEachExchangeCountBothWays) {
   const Diagnosis diagnosis = found();
   expect_sound(diagnosis);
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::PcieGpu);
-  EXPECT_EQ(diagnosis.verdict.cause, "gloo-copies");
+  EXPECT_EQ(diagnosis.verdict.cause, Cause::GlooCopies);
   EXPECT_NEAR(diagnosis.verdict.lost_ms_per_step, 24, 1);
   EXPECT_NEAR((*diagnosis.accounting)[Account::Pcie], 24, 1);
   EXPECT_NEAR((*diagnosis.accounting)[Account::Compute], 66, 1);

@@ -30,7 +30,7 @@ TEST_F(Hosts, AQuotaStarvesThreadsThatAreReady) {
   EXPECT_TRUE(load().is_at_limit());
   EXPECT_NEAR(load().waited_percent, 80, 0.1);
   EXPECT_EQ(load().waiting_thread, "python3 (main)");
-  EXPECT_STREQ(load().cause(), "process-cpu");
+  EXPECT_EQ(load().cause(), Cause::ProcessCpu);
 }
 
 TEST_F(Hosts, WhoWorksMoreThanItWaitsIsMerelyBusy) {
@@ -50,7 +50,7 @@ TEST_F(Hosts, TheThreadThatMovesDataMayNot) {
   EXPECT_TRUE(load().is_at_limit());
   EXPECT_FALSE(load().is_starved);
   EXPECT_EQ(load().busiest_thread, "python3 (epoll)");
-  EXPECT_STREQ(load().cause(), "process-cpu");
+  EXPECT_EQ(load().cause(), Cause::ProcessCpu);
 }
 
 TEST_F(Hosts, ACoreThatOnlyReceivesIsFull) {
@@ -58,7 +58,7 @@ TEST_F(Hosts, ACoreThatOnlyReceivesIsFull) {
   softirq("cpu3", 99);
   EXPECT_TRUE(load().is_at_limit());
   EXPECT_EQ(load().softirq_core, "cpu3");
-  EXPECT_STREQ(load().cause(), "softirq");
+  EXPECT_EQ(load().cause(), Cause::Softirq);
 }
 
 TEST_F(Hosts, AllCoresTogetherAreNone) {

@@ -1,7 +1,7 @@
 // What findings are made from, of a made-up run. Holds everything that a DiagnosisInput borrows.
 #pragma once
 
-#include "analysis/attribution/scene.h"
+#include "analysis/attribution/findings.h"
 
 namespace chokepoint::analysis {
 

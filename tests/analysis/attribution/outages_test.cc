@@ -1,7 +1,6 @@
-#include "analysis/attribution/outages.h"
-
 #include <gtest/gtest.h>
 
+#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/made_scene.h"
 #include "tests/analysis/made_run.h"
@@ -17,7 +16,7 @@ class Outages : public testing::Test {
     made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
   }
   Verdict explained() {
-    Verdict verdict{.verdict = VerdictClass::LanLoss, .cause = "loss"};
+    Verdict verdict{.verdict = VerdictClass::LanLoss, .cause = Cause::Loss};
     const MadeScene made(made_.data);
     explain_loss(made.input, verdict);
     return verdict;
@@ -35,13 +34,13 @@ class Outages : public testing::Test {
   MadeRun made_;
 };
 
-TEST_F(Outages, LossIsLossWhereNothingElseHappened) { EXPECT_EQ(explained().cause, "loss"); }
+TEST_F(Outages, LossIsLossWhereNothingElseHappened) { EXPECT_EQ(explained().cause, Cause::Loss); }
 
 TEST_F(Outages, AnInterfaceThatWentDownExplainsIt) {
   made_.node("b").events.push_back(
       {.t_ns = middle_ns(), .kind = std::string(record::kInterfaceDown), .subject = "eth0"});
   const Verdict verdict = explained();
-  EXPECT_EQ(verdict.cause, "interface-flap");
+  EXPECT_EQ(verdict.cause, Cause::InterfaceFlap);
   EXPECT_EQ(verdict.where.node, "b");
   EXPECT_EQ(verdict.where.interface, "eth0");
   EXPECT_FALSE(verdict.evidence.empty());
@@ -51,36 +50,36 @@ TEST_F(Outages, OneThatWentDownAfterwardsDoesNot) {
   made_.node("b").events.push_back({.t_ns = made_.span().end_ns + 1'000'000'000,
                                     .kind = std::string(record::kInterfaceDown),
                                     .subject = "eth0"});
-  EXPECT_EQ(explained().cause, "loss");
+  EXPECT_EQ(explained().cause, Cause::Loss);
 }
 
 TEST_F(Outages, OneStepThatTookNearlyAllIsACut) {
   stretch_step(12, 3'000'000'000);
-  EXPECT_EQ(explained().cause, "link-cut");
+  EXPECT_EQ(explained().cause, Cause::LinkCut);
 }
 
 TEST_F(Outages, ManyLongStepsAreNone) {
   for (std::size_t step = 2; step < 20; step += 2) {
     stretch_step(step, 700'000'000);
   }
-  EXPECT_EQ(explained().cause, "loss");
+  EXPECT_EQ(explained().cause, Cause::Loss);
 }
 
 TEST_F(Outages, AnotherCardThatWentDownIsNotTheJobs) {
   made_.node("b").events.push_back(
       {.t_ns = middle_ns(), .kind = std::string(record::kInterfaceGone), .subject = "veth12"});
-  EXPECT_EQ(explained().cause, "loss");
+  EXPECT_EQ(explained().cause, Cause::Loss);
 }
 
 TEST_F(Outages, FewStepsTellNothing) {
   for (NodeData& node : made_.data.nodes) {
     node.steps.resize(2);
   }
-  EXPECT_EQ(explained().cause, "loss");
+  EXPECT_EQ(explained().cause, Cause::Loss);
   for (NodeData& node : made_.data.nodes) {
     node.steps.clear();
   }
-  EXPECT_EQ(explained().cause, "loss");
+  EXPECT_EQ(explained().cause, Cause::Loss);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include "analysis/attribution/ranks.h"
-
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
@@ -38,7 +37,7 @@ class Ranks : public testing::Test {
 TEST_F(Ranks, TheOneThatAllWaitForIsNamed) {
   const Diagnosis found = late({1, 0, 31, 1});
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
-  EXPECT_EQ(found.verdict.cause, "late-rank");
+  EXPECT_EQ(found.verdict.cause, Cause::LateRank);
   EXPECT_EQ(found.verdict.where.node, "c");
   EXPECT_EQ(found.verdict.where.rank, 2);
   EXPECT_NEAR(found.verdict.lost_ms_per_step, 30, 1);
@@ -81,7 +80,7 @@ TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
   made_.counter(made_.node("b"), record::kThreadCpu, "1/python3 (main)", 5e7);
   made_.counter(made_.node("b"), record::kThreadWait, "1/python3 (main)", 9e8);
   const Diagnosis found = late({0, 30, 0, 0});
-  EXPECT_EQ(found.verdict.cause, "process-cpu");
+  EXPECT_EQ(found.verdict.cause, Cause::ProcessCpu);
   EXPECT_TRUE(found.verdict.where.node == "b" || found.verdict.where.from == "b");
 }
 
@@ -94,7 +93,7 @@ TEST_F(Ranks, TheOneThatWasKilledWentFirst) {
   made_.node("c").span.end_ns += 5'000'000'000;  // it was noticed late
   const auto gone = gone_rank(made_.data);
   ASSERT_TRUE(gone);
-  EXPECT_EQ(gone->cause, "rank-gone");
+  EXPECT_EQ(gone->cause, Cause::RankGone);
   EXPECT_EQ(gone->where.rank, 2);
 }
 

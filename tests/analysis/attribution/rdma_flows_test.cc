@@ -1,11 +1,10 @@
 // RDMA whose packets pass the kernel, as those of a device in software do: loss and congestion as
 // the wire shows them.
-#include "analysis/attribution/rdma_flows.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/rdma_traffic.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 
@@ -127,7 +126,7 @@ TEST_F(RoceFlows, MarkedPacketsAreCongestion) {
   }
   const Verdict found = diagnose(made_.data).verdict;
   EXPECT_EQ(found.verdict, VerdictClass::RdmaCongestion);
-  EXPECT_EQ(found.cause, "ecn");
+  EXPECT_EQ(found.cause, Cause::Ecn);
   EXPECT_EQ(found.where.from, "a");
   EXPECT_EQ(found.where.to, "b");
   EXPECT_NEAR(found.lost_ms_per_step, 60, 0.1);

@@ -1,9 +1,8 @@
-#include "analysis/attribution/rdma.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 
@@ -77,7 +76,7 @@ TEST_F(Rdma, TimeInWhichAPortIsPausedIsLost) {
   nic("a", "received_pause_us", 300'000);
   const Verdict found = verdict();
   EXPECT_EQ(found.verdict, VerdictClass::RdmaCongestion);
-  EXPECT_EQ(found.cause, "pauses");
+  EXPECT_EQ(found.cause, Cause::Pauses);
   EXPECT_EQ(found.where.node, "a");
   EXPECT_EQ(found.where.interface, "mlx5_0/1");
   EXPECT_NEAR(found.lost_ms_per_step, 30, 0.1);
@@ -87,7 +86,7 @@ TEST_F(Rdma, ThePeerThatAsksForPausesIsNamed) {
   nic("a", "received_pause_us", 300'000);
   nic("b", "sent_pause_us", 290'000);
   const Verdict found = verdict();
-  EXPECT_EQ(found.cause, "receiver-pauses");
+  EXPECT_EQ(found.cause, Cause::ReceiverPauses);
   EXPECT_EQ(found.where.node, "b");
 }
 
@@ -130,7 +129,7 @@ TEST_F(Rdma, WithCollectivesNotificationsAreCongestion) {
   count("a", "cnp_handled", 5000);
   const Verdict found = verdict();
   EXPECT_EQ(found.verdict, VerdictClass::RdmaCongestion);
-  EXPECT_EQ(found.cause, "ecn");
+  EXPECT_EQ(found.cause, Cause::Ecn);
   EXPECT_EQ(found.where.node, "a");
 }
 
@@ -144,7 +143,7 @@ TEST_F(Rdma, WithCollectivesAllSignsOfCongestionTogether) {
   nic("a", "received_pause_us", 50'000);
   const Verdict found = verdict();
   EXPECT_EQ(found.verdict, VerdictClass::RdmaCongestion);
-  EXPECT_EQ(found.cause, "pauses");
+  EXPECT_EQ(found.cause, Cause::Pauses);
   EXPECT_EQ(found.where.node, "a");
   EXPECT_NEAR(found.lost_ms_per_step, 50, 1);
 }

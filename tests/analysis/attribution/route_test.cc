@@ -114,7 +114,7 @@ TEST_F(Routes, AFasterCardInACommonNetworkIsABetterWay) {
   second("10.1.0.1/24", "10.1.0.2/24");
   const auto found = better();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->cause, "management-interface");
+  EXPECT_EQ(found->cause, Cause::ManagementInterface);
   EXPECT_EQ(found->interface, "ens2");
   EXPECT_EQ(found->address, "10.1.0.2");
   EXPECT_DOUBLE_EQ(found->mbps, 25'000);
@@ -127,6 +127,11 @@ TEST_F(Routes, BridgesOfContainersAreNoWayToAnotherHost) {
 
 TEST_F(Routes, AnotherNetworkIsNoWay) {
   second("10.1.0.1/24", "10.2.0.2/24");
+  EXPECT_FALSE(better());
+}
+
+TEST_F(Routes, APrefixLongerThanItsAddressIsNoNetwork) {
+  second("10.1.0.1/999", "10.1.0.2/999");
   EXPECT_FALSE(better());
 }
 

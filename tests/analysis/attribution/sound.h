@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnosis.h"
 
 namespace chokepoint::analysis {
@@ -19,6 +21,19 @@ inline void expect_sound(const Verdict& verdict) {
     EXPECT_TRUE(!evidence.value || std::isfinite(*evidence.value)) << evidence.what;
     EXPECT_FALSE(evidence.from.empty()) << evidence.what;
   }
+  if (verdict.cause == Cause::None) {
+    return;
+  }
+  EXPECT_NE(describe(verdict.verdict, verdict.cause), nullptr)
+      << name_of(verdict.cause) << " under " << name_of(verdict.verdict);
+  const auto& description =
+      *std::ranges::find(cause_table(), verdict.cause, &CauseDescription::cause);
+  EXPECT_TRUE(description.evidence.empty() ||
+              std::ranges::any_of(verdict.evidence,
+                                  [&](const Evidence& evidence) {
+                                    return evidence.what.starts_with(description.evidence);
+                                  }))
+      << description.name << " without '" << description.evidence << "'";
 }
 
 // A part of each step has an account, all verdicts matter, and the largest is told first.

@@ -1,8 +1,6 @@
-#include "analysis/attribution/step_accounts.h"
-
 #include <gmock/gmock.h>
 
-#include "analysis/attribution/inquiry.h"
+#include "analysis/attribution/diagnose.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {

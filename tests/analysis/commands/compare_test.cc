@@ -168,7 +168,7 @@ TEST_F(Compare, RunsThatTellNothing) {
   EXPECT_EQ(told["groups"].at(1)["difference"]["change_percent"], nullptr);
   EXPECT_EQ(told["groups"].at(1)["verdict"]["lost_ms_per_step"], nullptr);
   EXPECT_THAT(compare({"--by", "path", "--show", "step_ms,change,verdict"}).out,
-              HasSubstr("no steps are told"));
+              HasSubstr("no steps are known"));
 }
 
 TEST_F(Compare, ColumnsThatWereAskedForStandEvenWhereNobodyTells) {
@@ -220,7 +220,7 @@ TEST_F(Compare, HostileNamesStayText) {
 TEST_F(Compare, APageForABrowserIsOneFile) {
   add({.labels = {{"setup", "</script><script>alert(1)</script>"}}});
   const fakes::CliRun run = compare({"-o", file("t.html")});
-  if (run.err.find("npm was not there") != std::string::npos) {
+  if (run.err.find("npm was missing") != std::string::npos) {
     GTEST_SKIP() << "built without npm";
   }
   EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;

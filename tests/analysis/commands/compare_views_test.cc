@@ -4,8 +4,7 @@
 
 #include <sstream>
 
-#include "analysis/commands/compare_table.h"
-#include "analysis/commands/compare_words.h"
+#include "analysis/commands/compare.h"
 #include "tests/analysis/compare/made_comparison.h"
 #include "tests/fakes/manual_clock.h"
 

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "analysis/commands/diagnose_views.h"
+#include "analysis/commands/diagnose.h"
 #include "tests/analysis/commands/made_diagnosis.h"
 #include "tests/fakes/manual_clock.h"
 

@@ -3,8 +3,7 @@
 
 #include <sstream>
 
-#include "analysis/commands/diagnose_views.h"
-#include "analysis/commands/diagnose_words.h"
+#include "analysis/commands/diagnose.h"
 #include "base/cli/text.h"
 #include "tests/analysis/commands/made_diagnosis.h"
 
@@ -47,16 +46,16 @@ TEST(DiagnosePage, IsFiveLines) {
   EXPECT_EQ(lines[0],
             "lan-bandwidth: the link from a to b is full; 143 ms of a step's 206 ms (70 %)");
   EXPECT_EQ(lines[1],
-            "  step 205.5 ms = 143.0 link full + 60.0 computing + 2.5 latency; "
+            "  step       205.5 ms = 143.0 link full + 60.0 computing + 2.5 latency; "
             "412 steps from marks");
   EXPECT_EQ(lines[2],
-            "  why  throughput from a to b 197.40 Mb/s, the link carries 200.00 Mb/s "
+            "  why        throughput from a to b 197.40 Mb/s, the link carries 200.00 Mb/s "
             "(socket samples of a)");
   EXPECT_EQ(lines[3],
-            "  do   a faster link; what 1 Gb/s would bring: "
+            "  do         a faster link; estimate the gain from 1 Gb/s: "
             "chokepoint predict --from DIR --link 1G");
   EXPECT_EQ(lines[4],
-            "  sure 92 %; no packets were captured on a (and 1 more); all of it: "
+            "  confidence 92 %; no packets were captured on a (and 1 more); all details: "
             "chokepoint diagnose runs/a --all");
 }
 
@@ -69,7 +68,7 @@ TEST(DiagnosePage, FitsANarrowTerminalWithCommandsInOnePiece) {
     EXPECT_LE(cli::width_of(line), 80U) << line;
   }
   EXPECT_THAT(lines,
-              testing::Contains(std::string(7, ' ') + "chokepoint predict --from DIR --link 1G"));
+              testing::Contains(std::string(13, ' ') + "chokepoint predict --from DIR --link 1G"));
 }
 
 TEST(DiagnosePage, AHealthyRunRaisesNoAlarm) {
@@ -80,7 +79,7 @@ TEST(DiagnosePage, AHealthyRunRaisesNoAlarm) {
   (*diagnosis.accounting)[Account::Latency] = 2;
   const std::string page = page_of(diagnosis, {.color = true, .width = 400});
   EXPECT_THAT(page, AllOf(StartsWith("\033[32mcompute\033[0m: computing fills the step"),
-                          HasSubstr("all else takes 2 ms of a step's 100 ms (2 %)"),
+                          HasSubstr("everything else takes 2 ms of a step's 100 ms (2 %)"),
                           HasSubstr("no change to the network")));
 }
 
@@ -94,15 +93,15 @@ TEST(DiagnosePage, WhatIsNotKnownIsNotSaid) {
 TEST(DiagnosePage, WhereThereIsNoEvidenceItSaysWhatIsMissing) {
   const std::string page =
       page_of({.run = "runs/a", .missing = {"no steps were found on a", "no record of rank 1"}});
-  EXPECT_THAT(page, AllOf(HasSubstr("  why  no steps were found on a; no record of rank 1\n"),
-                          HasSubstr("  sure 0 %; all of it: chokepoint")));
+  EXPECT_THAT(page, AllOf(HasSubstr("  why        no steps were found on a; no record of rank 1\n"),
+                          HasSubstr("  confidence 0 %; all details: chokepoint")));
 }
 
 TEST(DiagnosePage, NothingLostIsNotTold) {
   Diagnosis diagnosis = full_link();
   diagnosis.verdict = {
-      .verdict = VerdictClass::Unknown, .cause = "rank-gone", .where = {.rank = 1}};
-  EXPECT_THAT(page_of(diagnosis), StartsWith("unknown: rank 1 went away before the job's end\n"));
+      .verdict = VerdictClass::Unknown, .cause = Cause::RankGone, .where = {.rank = 1}};
+  EXPECT_THAT(page_of(diagnosis), StartsWith("unknown: rank 1 ended before the job did\n"));
 }
 
 TEST(DiagnosePage, HasColourOnATerminalOnly) {

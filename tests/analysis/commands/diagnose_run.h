@@ -3,17 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/commands/diagnose.h"
+#include "analysis/commands/commands.h"
 #include "tests/fakes/cli_run.h"
 
 namespace chokepoint::analysis {
 
 inline fakes::CliRun run_diagnose(std::vector<std::string> words) {
   words.insert(words.begin(), "diagnose");
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "test",
-                             .commands = {cli::command<DiagnoseCommand>()}};
+  const cli::Program program{
+      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {diagnose_command()}};
   return fakes::run_cli(program, words);
 }
 

@@ -1,10 +1,11 @@
+#include "analysis/commands/diagnose.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <sstream>
 
-#include "analysis/commands/diagnose_follow.h"
 #include "tests/analysis/commands/diagnose_run.h"
 #include "tests/analysis/run_maker.h"
 
@@ -32,8 +33,9 @@ TEST_F(Diagnose, SaysFiveLines) {
   const fakes::CliRun run = run_diagnose({folder()});
   EXPECT_EQ(run.code, cli::ExitCode::Done);
   EXPECT_EQ(run.err, "");
-  EXPECT_THAT(run.out, AllOf(HasSubstr("\n  step 20 steps from marks"), HasSubstr("\n  why  "),
-                             HasSubstr("\n  do   "), HasSubstr("\n  sure ")));
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("\n  step       20 steps from marks"), HasSubstr("\n  why        "),
+                    HasSubstr("\n  do         "), HasSubstr("\n  confidence ")));
 }
 
 TEST_F(Diagnose, TakesOneNodesRecord) {

@@ -1,5 +1,3 @@
-#include "analysis/commands/export.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/commands/commands.h"
 #include "tests/analysis/run_maker.h"
 #include "tests/fakes/cli_run.h"
 
@@ -28,10 +27,8 @@ class Export : public testing::Test {
   }
   static fakes::CliRun exported(std::vector<std::string> words) {
     words.insert(words.begin(), "export");
-    const cli::Program program{.name = "chokepoint",
-                               .version = "0",
-                               .purpose = "test",
-                               .commands = {cli::command<ExportCommand>()}};
+    const cli::Program program{
+        .name = "chokepoint", .version = "0", .purpose = "test", .commands = {export_command()}};
     return fakes::run_cli(program, words);
   }
   std::string folder() const { return run_.folder().string(); }
@@ -170,10 +167,8 @@ TEST_F(Export, ATraceIsNothingForATerminal) {
                        .environment = [](const std::string&) { return std::nullopt; },
                        .out_terminal = {.interactive = true},
                        .err_terminal = {}};
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "test",
-                             .commands = {cli::command<ExportCommand>()}};
+  const cli::Program program{
+      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {export_command()}};
   EXPECT_EQ(cli::dispatch(program, {"export", folder(), "--to", "perfetto"}, context),
             cli::ExitCode::Usage);
   EXPECT_EQ(out.str(), "");

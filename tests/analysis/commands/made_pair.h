@@ -68,12 +68,10 @@ struct MadePair {
   NodeMaker* b = nullptr;
 };
 
-template <class Command>
-fakes::CliRun run_command(const std::vector<std::string>& words) {
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0.0",
-                             .purpose = "test",
-                             .commands = {cli::command<Command>()}};
+inline fakes::CliRun run_command(cli::CommandFactory command,
+                                 const std::vector<std::string>& words) {
+  const cli::Program program{
+      .name = "chokepoint", .version = "0.0", .purpose = "test", .commands = {std::move(command)}};
   return fakes::run_cli(program, words);
 }
 

@@ -1,5 +1,3 @@
-#include "analysis/commands/predict.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/commands/commands.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fakes/temporary_file.h"
 
@@ -27,10 +26,8 @@ std::vector<std::string> operator+(std::vector<std::string> words,
 }
 
 fakes::CliRun predict_with(const std::vector<std::string>& words) {
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "test",
-                             .commands = {cli::command<PredictCommand>()}};
+  const cli::Program program{
+      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {predict_command()}};
   return fakes::run_cli(program, std::vector<std::string>{"predict"} + words);
 }
 

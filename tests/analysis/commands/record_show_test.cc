@@ -1,5 +1,3 @@
-#include "analysis/commands/record_show.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/commands/commands.h"
 #include "base/record/names.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/fakes/cli_run.h"
@@ -27,7 +26,7 @@ class RecordShow : public record::RecordFolder {
     const cli::Program program{.name = "chokepoint",
                                .version = "0",
                                .purpose = "test",
-                               .commands = {cli::command<RecordShowCommand>()}};
+                               .commands = {record_show_command()}};
     return fakes::run_cli(program, words);
   }
   json show_json() {

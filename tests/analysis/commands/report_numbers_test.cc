@@ -5,9 +5,7 @@
 
 #include <numeric>
 
-#include "analysis/commands/diagnose.h"
-#include "analysis/commands/record_show.h"
-#include "analysis/commands/report.h"
+#include "analysis/commands/commands.h"
 #include "tests/analysis/commands/made_pair.h"
 
 namespace chokepoint::analysis {
@@ -15,17 +13,17 @@ namespace {
 
 using nlohmann::json;
 
-template <class Command>
-json told(std::vector<std::string> words) {
+json document_of(cli::CommandFactory command, std::vector<std::string> words) {
   words.emplace_back("--json");
-  const fakes::CliRun run = run_command<Command>(words);
+  const fakes::CliRun run = run_command(std::move(command), words);
   EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
   return json::parse(run.out, nullptr, false);
 }
 
 class ReportNumbers : public testing::Test {
  protected:
-  ReportNumbers() : folder_(pair_.folder()), report_(told<ReportCommand>({"report", folder_})) {}
+  ReportNumbers()
+      : folder_(pair_.folder()), report_(document_of(report_command(), {"report", folder_})) {}
 
   const json& track(const std::string& group, const std::string& node, const std::string& name) {
     for (const json& each : report_["timeline"]["tracks"]) {
@@ -57,7 +55,7 @@ class ReportNumbers : public testing::Test {
 };
 
 TEST_F(ReportNumbers, TheSummaryIsWhatRecordShowTells) {
-  json summary = told<RecordShowCommand>({"record", "show", folder_});
+  json summary = document_of(record_show_command(), {"record", "show", folder_});
   json own = report_["summary"];
   for (json* each : {&summary, &own}) {
     each->erase("started_at");
@@ -69,7 +67,7 @@ TEST_F(ReportNumbers, TheSummaryIsWhatRecordShowTells) {
 }
 
 TEST_F(ReportNumbers, TheDiagnosisIsWhatDiagnoseTells) {
-  json diagnosis = told<DiagnoseCommand>({"diagnose", folder_});
+  json diagnosis = document_of(diagnose_command(), {"diagnose", folder_});
   json own = report_["diagnosis"];
   diagnosis.erase("started_at");
   own.erase("started_at");

@@ -1,11 +1,12 @@
-#include "analysis/commands/report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/commands/commands.h"
+#include "analysis/commands/report_views.h"
 #include "tests/analysis/commands/made_pair.h"
 
 namespace chokepoint::analysis {
@@ -15,13 +16,14 @@ namespace fs = std::filesystem;
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
 fakes::CliRun report(std::vector<std::string> words) {
   words.insert(words.begin(), "report");
-  return run_command<ReportCommand>(words);
+  return run_command(report_command(), words);
 }
 
 std::string content_of(const fs::path& file) {
@@ -139,6 +141,23 @@ TEST(ReportCommand, NamesThatLookLikeMarkupStayNames) {
                               Not(HasSubstr("\x1b"))));
   const std::string text = report({folder, "--format", "text"}).out;
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
+}
+
+std::vector<std::string> only_connection(const FlowLine& flow) {
+  Report report;
+  report.flows.flows.push_back(flow);
+  const std::vector<Section> sections = sections_of(report);
+  const auto found = std::ranges::find(sections, std::string("Connections"), &Section::title);
+  return found == sections.end() ? std::vector<std::string>() : found->table.rows.at(0);
+}
+
+TEST(ReportSections, WhatIsUnknownIsNoNumber) {
+  FlowLine flow{.sides = {FlowSide{.name = "a"}, FlowSide{.name = "b"}}};
+  EXPECT_THAT(only_connection(flow), ElementsAre("a", "b", "–", "–", "–", "–"));
+  flow.ways[1].retransmitted_packets = 0;
+  EXPECT_EQ(only_connection(flow).at(4), "0");
+  flow.ways[0].retransmitted_packets = 3;
+  EXPECT_EQ(only_connection(flow).at(4), "3");
 }
 
 }  // namespace

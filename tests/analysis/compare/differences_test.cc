@@ -1,7 +1,7 @@
 // Which test is taken, what is marked, and what is said to have grown.
 #include <gtest/gtest.h>
 
-#include "analysis/compare/causes.h"
+#include "analysis/compare/compare.h"
 #include "analysis/compare/noise.h"
 #include "tests/analysis/compare/made_comparison.h"
 
@@ -171,7 +171,7 @@ TEST(Causes, WhatGrewMostComesFirst) {
   after[Account::Link] = 35;
   after[Account::Loss] = 0.5;
   after[Account::Other] = -1.5;
-  const std::vector<Cause> causes = causes_of(before, after);
+  const std::vector<AccountChange> causes = causes_of(before, after);
   ASSERT_EQ(causes.size(), 2);
   EXPECT_EQ(causes[0].account, Account::Link);
   EXPECT_NEAR(causes[0].ms_per_step, 25, 1e-12);

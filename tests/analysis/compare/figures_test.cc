@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "analysis/commands/compare_runs.h"
+#include "analysis/commands/compare.h"
 #include "tests/analysis/compare/made_records.h"
 
 namespace chokepoint::analysis {
@@ -166,7 +166,7 @@ TEST(FiguresOfARun, ARunWithoutStepsStillHasItsTimeAndVolume) {
   EXPECT_FALSE(run.accounting);
   EXPECT_NEAR(value(run, Figure::DurationS), 10, 1e-6);
   EXPECT_NEAR(value(run, Figure::VolumeBytes), 1e9, 1);
-  EXPECT_EQ(run.remarks, (Names{"no steps are told"}));
+  EXPECT_EQ(run.remarks, (Names{"no steps are known"}));
 }
 
 TEST(FiguresOfARun, AJobThatFailedSaysSo) {

@@ -13,14 +13,14 @@ using LabelMap = std::map<std::string, std::string>;
 
 inline ComparedRun made_run(const LabelMap& labels, double step_ms, const std::string& path = {}) {
   ComparedRun run{.path = path, .folder = path, .labels = labels, .nodes = {"a", "b"}, .gpus = 2};
-  run.figures[place_of(Figure::StepMs)] = Told{step_ms, "made"};
+  run.figures[place_of(Figure::StepMs)] = SourcedValue{step_ms, "made"};
   run.accounting = Accounting{};
   (*run.accounting)[Account::Compute] = step_ms;
   return run;
 }
 
 inline void set(ComparedRun& run, Figure figure, double value) {
-  run.figures[place_of(figure)] = Told{value, "made"};
+  run.figures[place_of(figure)] = SourcedValue{value, "made"};
 }
 
 // One for each of the step times, all with these labels.

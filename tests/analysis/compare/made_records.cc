@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/commands/compare.h"
+#include "analysis/commands/commands.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -94,10 +94,8 @@ fakes::CliRun run_compare(const std::vector<std::string>& folders,
   std::vector<std::string> words{"compare"};
   words.insert(words.end(), folders.begin(), folders.end());
   words.insert(words.end(), options.begin(), options.end());
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "test",
-                             .commands = {cli::command<CompareCommand>()}};
+  const cli::Program program{
+      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {compare_command()}};
   return fakes::run_cli(program, words);
 }
 

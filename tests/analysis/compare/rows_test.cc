@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/compare/keys.h"
-#include "analysis/compare/order.h"
 #include "tests/analysis/compare/made_comparison.h"
 
 namespace chokepoint::analysis {

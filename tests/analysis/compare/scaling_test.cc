@@ -1,8 +1,7 @@
 // Scaling factors: which row stands for one GPU, and what comes of it.
-#include "analysis/compare/scaling.h"
-
 #include <gtest/gtest.h>
 
+#include "analysis/compare/compare.h"
 #include "tests/analysis/compare/made_comparison.h"
 
 namespace chokepoint::analysis {

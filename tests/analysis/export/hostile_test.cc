@@ -13,7 +13,6 @@
 #include "analysis/export/json.h"
 #include "analysis/export/perfetto/perfetto.h"
 #include "analysis/export/prometheus.h"
-#include "analysis/export/text.h"
 #include "base/cli/text.h"
 #include "base/record/database.h"
 #include "tests/analysis/export/made_export.h"

@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/export/column_texts.h"
 #include "analysis/export/csv.h"
 #include "analysis/export/json.h"
 #include "tests/analysis/export/made_export.h"
@@ -84,7 +83,7 @@ class ExportTables : public testing::Test {
   // Compares the record's own columns of a row, by their names.
   template <class Row>
   static void compare(const Row& row, const std::function<std::string(const std::string&)>& cell) {
-    record::each_field<Row>([&](const auto& field) {
+    each_field<Row>([&](const auto& field) {
       const std::string wanted = text_of_cell(row.*(field.member));
       EXPECT_TRUE(is_same(wanted, cell(field.name)))
           << field.name << ": " << wanted << " but " << cell(field.name);
@@ -172,11 +171,11 @@ TEST_F(ExportTables, SecondsAreOfOneClock) {
 TEST_F(ExportTables, EveryColumnIsExplained) {
   with_export(folder(), {}, [&](ExportedRun& run) { ASSERT_TRUE(write_csv(run, tables())); });
   const auto texts = parsed(tables() / "columns.csv");
-  std::set<std::pair<std::string, std::string>> explained;
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> explained;
   for (const auto& row : texts) {
     ASSERT_EQ(row.size(), 4U);
     EXPECT_NE(row[3], "") << row[0] << " " << row[1];
-    explained.emplace(row[0], row[1]);
+    explained.try_emplace({row[0], row[1]}, row[2], row[3]);
   }
   for (const auto& file : std::filesystem::directory_iterator(tables())) {
     const std::string name = file.path().filename().string();
@@ -185,14 +184,16 @@ TEST_F(ExportTables, EveryColumnIsExplained) {
       EXPECT_TRUE(name == "columns.csv" || explained.contains({name, column})) << name << column;
     }
   }
-  EXPECT_EQ(text_of("collectives.csv", "protocol"), "of NCCL");
-  EXPECT_EQ(text_of("flows.csv", "protocol"), "tcp, udp, roce");
-  EXPECT_THAT(std::string(text_of("collectives.csv", "peer")), testing::HasSubstr("root"));
-  EXPECT_EQ(text_of("probes.csv", "peer"), "the other host");
-  EXPECT_EQ(unit_of("rtt_us"), "us");
-  EXPECT_EQ(unit_of("bytes_sent"), "bytes");
-  EXPECT_EQ(unit_of("delivery_bytes_per_s"), "bytes/s");
-  EXPECT_EQ(unit_of("merged"), "");
+  using Explained = std::pair<std::string, std::string>;
+  EXPECT_EQ((explained[{"collectives.csv", "protocol"}]), (Explained{"", "protocol of NCCL"}));
+  EXPECT_EQ((explained[{"flows.csv", "protocol"}]), (Explained{"", "tcp, udp, roce"}));
+  EXPECT_EQ((explained[{"probes.csv", "peer"}]), (Explained{"", "the other host"}));
+  EXPECT_EQ((explained[{"flow_samples.csv", "rtt_us"}]), (Explained{"us", "round trip, mean"}));
+  EXPECT_EQ((explained[{"steps.csv", "start_s"}]),
+            (Explained{"s", "start_ns on the run's common clock"}));
+  EXPECT_EQ((explained[{"socket_samples.csv", "bytes_sent"}].first), "bytes");
+  EXPECT_EQ((explained[{"socket_samples.csv", "delivery_bytes_per_s"}].first), "bytes/s");
+  EXPECT_EQ((explained[{"socket_samples.csv", "merged"}].first), "");
 }
 
 TEST_F(ExportTables, ReadingsSayWhatTheyAreOf) {

@@ -1,13 +1,13 @@
-#include "analysis/export/text.h"
+#include "base/cli/text.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/export/metric_text.h"
-#include "analysis/export/run_clock.h"
+#include "analysis/export/exported_run.h"
+#include "analysis/export/json.h"
+#include "analysis/export/prometheus.h"
 #include "base/cli/table.h"
-#include "base/cli/text.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -7,7 +7,6 @@
 
 #include <protozero/pbf_reader.hpp>
 
-#include "analysis/export/text.h"
 #include "base/cli/text.h"
 #include "tests/analysis/export/trace_tracks.h"
 

@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "analysis/export/text.h"
 #include "base/cli/text.h"
 
 namespace chokepoint::analysis {

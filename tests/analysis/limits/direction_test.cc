@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/limits/limit.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {

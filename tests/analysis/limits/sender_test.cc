@@ -1,8 +1,8 @@
-#include "analysis/limits/sender.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "analysis/limits/blame.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -1,6 +1,6 @@
-#include "analysis/load/totals.h"
-
 #include <gtest/gtest.h>
+
+#include "analysis/load/node_loader.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -1,8 +1,7 @@
-#include "analysis/load/windows.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/load/sample_plan.h"
 #include "tests/analysis/run_maker.h"
 
 namespace chokepoint::analysis {

@@ -1,8 +1,7 @@
-#include "analysis/phases/asynchronous.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/phases/overlap.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {
@@ -40,10 +39,9 @@ double unwaited_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
   Line line = line_of(exchanges);
   mark_unwaited(line, steps);
   double sum_ns = 0;
-  for (const StageGap& bead : line.beads) {
-    sum_ns += bead.unwaited
-                  ? static_cast<double>(bead.exchange->end_ns - bead.exchange->all_ready_ns)
-                  : 0;
+  for (const StageGap& gap : line.gaps) {
+    sum_ns +=
+        gap.unwaited ? static_cast<double>(gap.exchange->end_ns - gap.exchange->all_ready_ns) : 0;
   }
   return sum_ns;
 }

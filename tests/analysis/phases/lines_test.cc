@@ -1,8 +1,7 @@
-#include "analysis/phases/lines.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/phases/overlap.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {
@@ -10,7 +9,7 @@ namespace {
 
 TEST(LineOf, IsEmptyOfNothing) {
   const Line line = line_of({});
-  EXPECT_TRUE(line.beads.empty());
+  EXPECT_TRUE(line.gaps.empty());
   EXPECT_TRUE(line.bursts.empty());
 }
 
@@ -18,13 +17,13 @@ TEST(LineOf, TellsTheGapsBetweenCollectives) {
   const std::vector exchanges{all_reduce(0, 0, 10, 20), all_reduce(0, 1, 50, 60),
                               all_reduce(0, 2, 65, 70)};
   const Line line = line_of(exchanges);
-  ASSERT_EQ(line.beads.size(), 3U);
-  EXPECT_EQ(line.beads[0].gap_ns, 0);
-  EXPECT_EQ(line.beads[1].gap_ns, ms_ns(30));
-  EXPECT_EQ(line.beads[2].gap_ns, ms_ns(5));
+  ASSERT_EQ(line.gaps.size(), 3U);
+  EXPECT_EQ(line.gaps[0].gap_ns, 0);
+  EXPECT_EQ(line.gaps[1].gap_ns, ms_ns(30));
+  EXPECT_EQ(line.gaps[2].gap_ns, ms_ns(5));
   EXPECT_EQ(line.bursts.size(), 3U);
-  for (const StageGap& bead : line.beads) {
-    EXPECT_FALSE(bead.queued);
+  for (const StageGap& gap : line.gaps) {
+    EXPECT_FALSE(gap.queued);
   }
 }
 
@@ -32,8 +31,8 @@ TEST(LineOf, LeavesMessagesOut) {
   const std::vector exchanges{all_reduce(0, 0, 10, 20), sent({.ready = 25, .end = 35}),
                               received({.ready = 36, .end = 45}), all_reduce(0, 1, 50, 60)};
   const Line line = line_of(exchanges);
-  ASSERT_EQ(line.beads.size(), 2U);
-  EXPECT_EQ(line.beads[1].gap_ns, ms_ns(30));
+  ASSERT_EQ(line.gaps.size(), 2U);
+  EXPECT_EQ(line.gaps[1].gap_ns, ms_ns(30));
 }
 
 //   ── 30 ──┤ 1 │ 2 │ 3 ├── 30 ──┤ 1 │ 2 │ 3 │
@@ -49,9 +48,9 @@ TEST(LineOf, MakesABurstOfThoseThatQueue) {
   ASSERT_EQ(line.bursts.size(), 2U);
   EXPECT_EQ(line.bursts[1].first, 3U);
   EXPECT_EQ(line.bursts[1].count, 3U);
-  EXPECT_FALSE(line.beads[3].queued);
-  EXPECT_TRUE(line.beads[4].queued);
-  EXPECT_TRUE(line.beads[5].queued);
+  EXPECT_FALSE(line.gaps[3].queued);
+  EXPECT_TRUE(line.gaps[4].queued);
+  EXPECT_TRUE(line.gaps[5].queued);
 }
 
 // One that began before the last was over has no gap, and the longest of them is waited for.
@@ -59,9 +58,9 @@ TEST(LineOf, CountsGapsFromTheLastThatIsOver) {
   const std::vector exchanges{all_reduce(0, 0, 0, 100), all_reduce(0, 1, 10, 30),
                               all_reduce(0, 2, 120, 130)};
   const Line line = line_of(exchanges);
-  EXPECT_EQ(line.beads[1].gap_ns, 0);
-  EXPECT_TRUE(line.beads[1].queued);
-  EXPECT_EQ(line.beads[2].gap_ns, ms_ns(20));
+  EXPECT_EQ(line.gaps[1].gap_ns, 0);
+  EXPECT_TRUE(line.gaps[1].queued);
+  EXPECT_EQ(line.gaps[2].gap_ns, ms_ns(20));
 }
 
 // ── 100 ──┤ 1 │ 2 │ 3 │ 4 ├: of four equal buckets the first was ready after forward and a fourth
@@ -81,7 +80,7 @@ TEST(LineOf, HidesTheRestOfBackwardBehindABurst) {
   const Line line = four_buckets(200);
   ASSERT_EQ(line.bursts.size(), 2U);
   EXPECT_NEAR(line.bursts[1].hidden_ns / 1e6, 100 / 0.75 * 0.75, 1);
-  EXPECT_NEAR(line.beads[2].pace_ns / 1e6, 100 / 0.75 * 0.25, 1);
+  EXPECT_NEAR(line.gaps[2].pace_ns / 1e6, 100 / 0.75 * 0.25, 1);
 }
 
 TEST(LineOf, HidesNoMoreThanThereWasToHideBehind) {

@@ -1,11 +1,10 @@
-#include "analysis/phases/messages.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
+#include "analysis/phases/lateness.h"
 #include "analysis/phases/pipeline.h"
 #include "tests/analysis/phases/pipelines.h"
 

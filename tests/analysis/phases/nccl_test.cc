@@ -1,8 +1,8 @@
 // Rows as NCCL's plugin makes them: several ranks a node, arrivals told for a share of the time.
 #include <gmock/gmock.h>
 
-#include "analysis/phases/arrivals.h"
 #include "analysis/phases/phases.h"
+#include "analysis/phases/steps.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {
@@ -98,7 +98,7 @@ TEST_F(NcclRun, WhereTooFewAreToldTheConnectionsSpeak) {
   const Phases found = phases();
   EXPECT_NE(found.source, PhaseSource::Library);
   EXPECT_EQ(found.waiting_ms(), 0);
-  EXPECT_FALSE(untold_arrivals(run_.data, run_.clocks).empty());
+  EXPECT_FALSE(unreported_arrivals(run_.data, run_.clocks).empty());
 }
 
 TEST_F(NcclRun, RanksOfOneNodeMeetEachOther) {

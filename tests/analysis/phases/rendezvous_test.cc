@@ -1,7 +1,6 @@
-#include "analysis/phases/rendezvous.h"
-
 #include <gtest/gtest.h>
 
+#include "analysis/phases/lateness.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {

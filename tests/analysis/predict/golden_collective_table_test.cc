@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/predict/collectives.h"
-#include "tests/analysis/predict/binary_units.h"
+#include "analysis/predict/exchange_time.h"
+#include "tests/analysis/predict/golden_figures.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -7,11 +7,11 @@
 // embeddings of 50257 words.
 #include <gtest/gtest.h>
 
-#include "analysis/predict/collectives.h"
+#include "analysis/predict/exchange_time.h"
 #include "analysis/predict/figures.h"
 #include "analysis/predict/predict.h"
-#include "analysis/predict/tcp_limits.h"
-#include "tests/analysis/predict/off_percent.h"
+#include "analysis/predict/wire.h"
+#include "tests/analysis/predict/golden_figures.h"
 
 namespace chokepoint::analysis {
 namespace {

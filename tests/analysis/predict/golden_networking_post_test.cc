@@ -6,12 +6,11 @@
 
 #include <cmath>
 
-#include "analysis/predict/collectives.h"
+#include "analysis/predict/exchange_time.h"
 #include "analysis/predict/figures.h"
 #include "analysis/predict/predict.h"
-#include "analysis/predict/tcp_limits.h"
-#include "tests/analysis/predict/binary_units.h"
-#include "tests/analysis/predict/off_percent.h"
+#include "analysis/predict/wire.h"
+#include "tests/analysis/predict/golden_figures.h"
 
 namespace chokepoint::analysis {
 namespace {

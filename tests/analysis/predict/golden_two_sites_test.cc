@@ -5,8 +5,8 @@
 // each of which is sent in one direction before its step, and answered.
 #include <gtest/gtest.h>
 
-#include "analysis/predict/collectives.h"
-#include "analysis/predict/tcp_limits.h"
+#include "analysis/predict/exchange_time.h"
+#include "analysis/predict/wire.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/predict/figures.h"
-#include "analysis/predict/pipeline.h"
 #include "analysis/predict/predict.h"
 
 namespace chokepoint::analysis {

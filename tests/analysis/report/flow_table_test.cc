@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "analysis/report/parts_document.h"
+#include "analysis/report/document_parts.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {

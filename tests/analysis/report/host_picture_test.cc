@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/load/interfaces.h"
-#include "analysis/report/parts_document.h"
+#include "analysis/load/node_loader.h"
+#include "analysis/report/document_parts.h"
 #include "base/host/inventory.h"
 #include "base/host/pci.h"
 #include "base/record/names.h"

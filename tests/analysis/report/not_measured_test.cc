@@ -1,7 +1,6 @@
-#include "analysis/report/not_measured.h"
-
 #include <gmock/gmock.h>
 
+#include "analysis/report/report.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 

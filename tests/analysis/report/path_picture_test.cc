@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/attribution/inquiry.h"
-#include "analysis/report/parts_document.h"
+#include "analysis/attribution/diagnose.h"
+#include "analysis/report/document_parts.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 

@@ -1,9 +1,8 @@
-#include "analysis/report/probe_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/report/parts_document.h"
+#include "analysis/report/document_parts.h"
+#include "analysis/report/path_picture.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {

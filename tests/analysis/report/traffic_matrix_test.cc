@@ -1,10 +1,9 @@
-#include "analysis/report/traffic_matrix.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/report/parts_document.h"
+#include "analysis/report/document_parts.h"
+#include "analysis/report/flow_table.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/phases/phases.h"
-#include "analysis/report/parts_document.h"
+#include "analysis/report/document_parts.h"
 #include "tests/analysis/report/record_walk.h"
 #include "tests/analysis/run_maker.h"
 

@@ -1,0 +1,148 @@
+#include "analysis/attribution/causes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+#include "analysis/attribution/diagnosis.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+#define ADVICE(what, command) \
+  AdviceText { what, command }
+#define UNDER(class_, sentence_, ...)                                                          \
+  CauseUnder {                                                                                 \
+    .verdict = VerdictClass::class_, .sentence = sentence_ __VA_OPT__(, .advice =) __VA_ARGS__ \
+  }
+#define VERDICT(enumerator, name_, sentence_, disproof_, ...) \
+  VerdictDescription{.verdict = VerdictClass::enumerator,     \
+                     .name = name_,                           \
+                     .sentence = sentence_,                   \
+                     .disproof = disproof_,                   \
+                     .advice = {__VA_ARGS__}},
+#define CAUSE(...)
+constexpr std::array kVerdicts{
+#include "analysis/attribution/causes.def"
+};
+#undef CAUSE
+#undef VERDICT
+
+#define VERDICT(...)
+#define CAUSE(enumerator, name_, evidence_, ...) \
+  CauseDescription{                              \
+      .cause = Cause::enumerator, .name = name_, .evidence = evidence_, .under = {__VA_ARGS__}},
+constexpr std::array kCauses{
+#include "analysis/attribution/causes.def"
+};
+#undef CAUSE
+#undef VERDICT
+#undef UNDER
+#undef ADVICE
+
+const VerdictDescription& described(VerdictClass verdict) {
+  return kVerdicts.at(static_cast<std::size_t>(verdict));
+}
+
+std::string_view wording_of(const Verdict& verdict) {
+  const CauseUnder* own = describe(verdict.verdict, verdict.cause);
+  return own != nullptr && !own->sentence.empty() ? own->sentence
+                                                  : described(verdict.verdict).sentence;
+}
+
+std::string or_else(const std::string& text, const char* otherwise) {
+  return text.empty() ? otherwise : text;
+}
+
+std::string interface_of(const Where& where) {
+  if (where.interface.empty()) {
+    return where.node.empty() ? "an interface" : "an interface of " + where.node;
+  }
+  return where.node.empty() ? where.interface : where.interface + " of " + where.node;
+}
+
+// "the link from a to b", "the path between a and b, both ways"
+std::string way_of(const char* what, const Where& where) {
+  if (where.from.empty() && where.to.empty()) {
+    return where.interface.empty() ? fmt::format("the {}", what)
+                                   : fmt::format("the {} at {}", what, interface_of(where));
+  }
+  if (where.from.empty() || where.to.empty()) {
+    return where.from.empty() ? fmt::format("the {} to {}", what, where.to)
+                              : fmt::format("the {} from {}", what, where.from);
+  }
+  return where.direction == "both"
+             ? fmt::format("the {} between {} and {} (both ways)", what,
+                           std::min(where.from, where.to), std::max(where.from, where.to))
+             : fmt::format("the {} from {} to {}", what, where.from, where.to);
+}
+
+std::string rank_of(const Where& where) {
+  if (!where.rank) {
+    return or_else(where.node, "one rank");
+  }
+  return where.node.empty() ? fmt::format("rank {}", *where.rank)
+                            : fmt::format("rank {} on {}", *where.rank, where.node);
+}
+
+using enum VerdictClass;
+
+}  // namespace
+
+std::string sentence_of(const Verdict& verdict) {
+  const Where& where = verdict.where;
+  return fmt::format(
+      fmt::runtime(wording_of(verdict)), fmt::arg("link", way_of("link", where)),
+      fmt::arg("path", way_of("path", where)), fmt::arg("interface", interface_of(where)),
+      fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
+      fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
+      fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
+}
+
+std::string sentence_of(const Diagnosis& diagnosis) {
+  const bool is_blind = !diagnosis.accounting && diagnosis.verdict.cause == Cause::None &&
+                        diagnosis.verdict.verdict == VerdictClass::Unknown;
+  return is_blind ? "the records tell too little to say where the time went"
+                  : sentence_of(diagnosis.verdict);
+}
+
+const char* words_of(Account account) {
+  constexpr std::array kWords{"computing",    "late rank", "link full",      "loss",
+                              "small window", "library",   "receiving host", "sending host",
+                              "PCIe",         "latency",   "other"};
+  static_assert(kWords.size() == kAccounts);
+  return kWords[static_cast<std::size_t>(account)];
+}
+
+std::span<const VerdictDescription> verdict_table() { return kVerdicts; }
+std::span<const CauseDescription> cause_table() { return kCauses; }
+
+const CauseUnder* describe(VerdictClass verdict, Cause cause) {
+  if (cause == Cause::None) {
+    return nullptr;
+  }
+  const auto& under = kCauses.at(static_cast<std::size_t>(cause) - 1).under;
+  const auto* const found = std::ranges::find(under, verdict, &CauseUnder::verdict);
+  return found == under.end() ? nullptr : found;
+}
+
+const char* name_of(VerdictClass verdict) { return described(verdict).name; }
+
+const char* name_of(Cause cause) {
+  return cause == Cause::None ? "" : kCauses.at(static_cast<std::size_t>(cause) - 1).name;
+}
+
+const char* name_of(Account account) {
+  constexpr std::array kNames{"compute", "straggler", "link",          "loss",
+                              "window",  "library",   "receiver_host", "sender_host",
+                              "pcie",    "latency",   "other"};
+  static_assert(kNames.size() == kAccounts);
+  return kNames[static_cast<std::size_t>(account)];
+}
+
+double Accounting::sum() const { return std::accumulate(ms.begin(), ms.end(), 0.0); }
+
+}  // namespace chokepoint::analysis

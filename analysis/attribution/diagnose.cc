@@ -1,0 +1,99 @@
+#include "analysis/attribution/diagnose.h"
+
+#include <algorithm>
+
+#include "analysis/attribution/findings.h"
+#include "analysis/attribution/rdma_traffic.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+StepTimes times_of(const StepLine& steps) {
+  std::vector<double> ms;
+  for (const Span& step : steps.all) {
+    ms.push_back(static_cast<double>(step.length_ns()) / 1e6);
+  }
+  return {.source = steps.source,
+          .count = static_cast<std::int64_t>(ms.size()),
+          .mean_ms = math::mean(ms),
+          .median_ms = math::median(ms),
+          .p99_ms = math::quantile(ms, 0.99)};
+}
+
+void describe_run(const RunData& run, Diagnosis& diagnosis) {
+  diagnosis.missing = run.missing;
+  diagnosis.is_complete = !run.nodes.empty();
+  for (const NodeData& node : run.nodes) {
+    diagnosis.nodes.push_back(node.name);
+    diagnosis.command = diagnosis.command.empty() ? node.command : diagnosis.command;
+    diagnosis.labels.insert(node.labels.begin(), node.labels.end());
+    diagnosis.is_complete = diagnosis.is_complete && node.is_complete;
+  }
+}
+
+void add_ranks(const DiagnosisInput& input, Diagnosis& diagnosis) {
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    if (const auto rank = input.run.nodes[place].rank()) {
+      diagnosis.ranks.push_back(
+          {.rank = *rank,
+           .node = input.run.nodes[place].name,
+           .computing_ms = input.phases.computing_ms + input.phases.late_ms[place],
+           .waiting_ms = input.phases.waiting_ms() - input.phases.late_ms[place]});
+    }
+  }
+  std::ranges::sort(diagnosis.ranks, {}, &RankFigures::rank);
+}
+
+bool has_nccl(const RunData& run) {
+  return std::ranges::any_of(run.nodes, [](const NodeData& node) {
+    return std::ranges::any_of(node.collectives, [](const record::Collective& each) {
+      return each.source == record::CollectiveSource::Nccl;
+    });
+  });
+}
+
+}  // namespace
+
+Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
+  Inquiry inquiry{.clocks = fit_clocks(run)};
+  Diagnosis& diagnosis = inquiry.diagnosis;
+  describe_run(run, diagnosis);
+  std::ranges::copy(inquiry.clocks.missing, std::back_inserter(diagnosis.missing));
+  inquiry.steps = choose_steps(run, inquiry.clocks);
+  diagnosis.steps = times_of(inquiry.steps);
+  inquiry.phases = phases_of(run, inquiry.clocks, inquiry.steps);
+  const bool is_rdma = goes_by_rdma(run, inquiry.clocks, inquiry.steps);
+  if (inquiry.phases.step_ms <= 0 || (inquiry.phases.source == PhaseSource::None && !is_rdma)) {
+    diagnosis.verdict = gone_rank(run).value_or(Verdict{});
+    return inquiry;
+  }
+  if (is_rdma) {
+    inquiry.phases = rdma_phases(run, inquiry.clocks, inquiry.steps, std::move(inquiry.phases));
+  }
+  if (inquiry.phases.source != PhaseSource::Library) {
+    diagnosis.missing.emplace_back(
+        "the library's messages were not seen: a rank that arrives late may look like computing");
+  }
+  if (inquiry.phases.source != PhaseSource::Library && has_nccl(run)) {
+    diagnosis.missing.emplace_back(
+        "NCCL's plugin recorded when ranks arrived for too few whole steps: set "
+        "CHOKEPOINT_NCCL_WINDOW=all in the job's environment to record all");
+  }
+  inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
+  const DiagnosisInput input = input_of(run, options, inquiry);
+  Findings findings = is_rdma ? rdma_findings(input) : network_findings(input);
+  add_late(input, findings);
+  add_starvation(input, findings);
+  add_gpu_copies(input, findings);
+  add_nccl_waits(input, findings);
+  judge(input, std::move(findings), diagnosis);
+  add_ranks(input, diagnosis);
+  return inquiry;
+}
+
+Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
+  return inquire(run, options).diagnosis;
+}
+
+}  // namespace chokepoint::analysis

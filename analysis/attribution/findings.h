@@ -1,0 +1,88 @@
+// What a diagnosis is made of: the input, the findings, and the functions that add to them.
+// inquire() calls them in the order in which they stand here; each is in the source that its group
+// names. Everything is borrowed and lives as long as inquire() runs. Pure functions; any thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/attribution/diagnose.h"
+
+namespace chokepoint::analysis {
+
+// The settled steps by a node's own clock; without any the whole of its session.
+inline Span settled_span(const RunData& run, const Clocks& clocks, const StepLine& steps,
+                         std::size_t node) {
+  return steps.settled.empty() ? run.nodes[node].span
+                               : Span{clocks.local_ns(node, steps.settled.front().start_ns),
+                                      clocks.local_ns(node, steps.settled.back().end_ns)};
+}
+
+// The run on one clock, its steps, their phases, and what held the connections back.
+struct DiagnosisInput {
+  const RunData& run;
+  const DiagnoseOptions& options;
+  const Clocks& clocks;
+  const StepLine& steps;
+  const Phases& phases;
+  const Blame& blame;
+
+  Span span_of(std::size_t node) const { return settled_span(run, clocks, steps, node); }
+};
+
+inline DiagnosisInput input_of(const RunData& run, const DiagnoseOptions& options,
+                               const Inquiry& inquiry) {
+  return {.run = run,
+          .options = options,
+          .clocks = inquiry.clocks,
+          .steps = inquiry.steps,
+          .phases = inquiry.phases,
+          .blame = *inquiry.blame};
+}
+
+// What took time of each step: into which account it goes, and verdicts without a share yet.
+struct Findings {
+  Accounting accounting = {};
+  std::vector<Verdict> verdicts = {};
+  double of_computing_ms = 0;        // of the accounts, what looked like computing
+  std::vector<Evidence> hints = {};  // shown where no verdict can be given
+};
+
+// network.cc: what communication over sockets cost, by what limited it, and a verdict for each way
+// in which the network, or a host at its end, held the job back.
+Findings network_findings(const DiagnosisInput& input);
+
+// rdma.cc: the same of a job whose data go by RDMA.
+Findings rdma_findings(const DiagnosisInput& input);
+
+// ranks.cc: the rank that comes late, unless a host without processor time is found already, which
+// then has the blame.
+void add_late(const DiagnosisInput& input, Findings& findings);
+// Moves time from computing to a sending host that is among the findings already: a sender that
+// gets no processor computes as slowly as it sends, and in the phases both look like computing. A
+// receiver's wait does not count: it may wait while nothing is asked of it.
+void add_starvation(const DiagnosisInput& input, Findings& findings);
+// The rank that ended before the job did, and took it along.
+std::optional<Verdict> gone_rank(const RunData& run);
+
+// gpu_copies.cc: moves time that copies between GPUs and their host took from computing to the PCIe
+// account, and from waiting for a rank that came late because it copied for longer than the others;
+// names the node where it is the most.
+void add_gpu_copies(const DiagnosisInput& input, Findings& findings);
+
+// network.cc: adds to each finding the part of NCCL's network waits that bears on it. It decides
+// nothing: a wait for the own GPU is also one for its computing, one for credit also for a rank
+// that has not come yet; and over sockets a receiver's back-pressure looks like the network.
+void add_nccl_waits(const DiagnosisInput& input, Findings& findings);
+// Gives a verdict of loss the cause that explains it better: an interface that went down, or a link
+// that carried nothing for a while although no host saw it go.
+void explain_loss(const DiagnosisInput& input, Verdict& verdict);
+
+// judgement.cc: from findings to the verdict: the largest cause that a change could take away, the
+// runners-up, and the confidence in both.
+constexpr double kMattersPercent = 5;  // of the step; a smaller cause is not reported
+void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis);
+// What to change, with the command to type, and what would show that the verdict is wrong.
+void advise(const DiagnosisInput& input, Verdict& verdict);
+
+}  // namespace chokepoint::analysis

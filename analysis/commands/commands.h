@@ -1,0 +1,16 @@
+// The commands that answer after a job, for main() to register: each factory makes a command with
+// its flags at their defaults. A command lives as long as its process and runs on its thread.
+#pragma once
+
+#include "base/cli/command.h"
+
+namespace chokepoint::analysis {
+
+cli::CommandFactory compare_command();
+cli::CommandFactory diagnose_command();
+cli::CommandFactory export_command();
+cli::CommandFactory predict_command();
+cli::CommandFactory record_show_command();
+cli::CommandFactory report_command();
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,134 @@
+#include "analysis/commands/run_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "base/cli/output.h"
+#include "base/record/schema.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<Error> troubles_of(const RunData& run) {
+  std::vector<Error> troubles;
+  for (const Error& error : run.unreadable) {
+    troubles.push_back(without_operation(error));
+  }
+  for (const NodeData& node : run.nodes) {
+    if (node.damage) {
+      troubles.push_back(without_operation(*node.damage));
+    }
+  }
+  return troubles;
+}
+
+// A record may hold several jobs; only the last one is diagnosed.
+std::vector<std::string> jobs_left_out(const record::Run& run) {
+  std::vector<std::string> lines;
+  for (const record::Reader& node : run.nodes) {
+    const auto jobs = std::ranges::count_if(
+        node.sessions(), [](const auto& session) { return !session.command.empty(); });
+    if (jobs > 1) {
+      lines.push_back(
+          fmt::format("the record of {} holds {} jobs: this is the last; use 'run --out' with a "
+                      "folder for each",
+                      node.node(), jobs));
+    }
+  }
+  return lines;
+}
+
+// Advised commands say DIR for the run's folder.
+void replace_dir(Verdict& verdict, const std::string& path) {
+  constexpr std::string_view kPlaceholder = "DIR";
+  const std::string folder = record::shell_line(std::array{path});
+  for (Advice& advice : verdict.advice) {
+    const std::size_t at = advice.command.find(kPlaceholder);
+    if (at != std::string::npos) {
+      advice.command.replace(at, kPlaceholder.size(), folder);
+    }
+  }
+}
+
+}  // namespace
+
+Error without_operation(Error error) {
+  error.operation.clear();
+  return error;
+}
+
+std::string name_of_folder(const std::string& folder) {
+  const fs::path path = fs::path(folder).lexically_normal();
+  return path.has_filename() ? path.string() : path.parent_path().string();
+}
+
+Result<record::Run> records_of(const std::string& folder) {
+  Result<record::Run> records = record::open_run(folder);
+  if (!records) {
+    return fail(without_operation(records.error()));
+  }
+  if (records->nodes.empty()) {
+    return records->unreadable.size() == 1
+               ? fail(without_operation(records->unreadable.front()))
+               : fail(ErrorKind::Malformed, "", folder, "none of its records can be read",
+                      "'chokepoint record show' gives the reason for each");
+  }
+  return records;
+}
+
+Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options) {
+  TRY(record::Run records, records_of(folder));
+  DiagnosedRun result{.records = std::move(records)};
+  result.run = load_run(result.records);
+  result.inquiry = inquire(result.run, options);
+  result.troubles = troubles_of(result.run);
+  const std::string name = name_of_folder(folder);
+  Diagnosis& diagnosis = result.inquiry.diagnosis;
+  diagnosis.run = name;
+  std::ranges::move(jobs_left_out(result.records), std::back_inserter(diagnosis.missing));
+  replace_dir(diagnosis.verdict, name);
+  for (Verdict& other : diagnosis.others) {
+    replace_dir(other, name);
+  }
+  return result;
+}
+
+void define_judging(cli::Flags& flags, DiagnoseOptions& options) {
+  flags.group("How to judge")
+      .option("wan-rtt-ms", &options.wan_rtt_ms, "MS",
+              "a path with at least this unloaded round trip is wide-area");
+}
+
+Result<> check_judging(const DiagnoseOptions& options) {
+  if (!(options.wan_rtt_ms > 0)) {
+    return fail(ErrorKind::Usage, "", "--wan-rtt-ms", "not a time", "give more than 0");
+  }
+  return {};
+}
+
+Result<> check_no_record(const fs::path& file) {
+  if (file.extension() == ".db") {
+    return fail(ErrorKind::Usage, "", file.string(), "is the name of a run's record",
+                "give another with -o");
+  }
+  return {};
+}
+
+Result<> write_file(const std::string& file, const std::string& content) {
+  TRY(check_no_record(file));
+  std::error_code error;
+  if (fs::is_directory(fs::path(file), error)) {
+    return fail(ErrorKind::Usage, "", file, "is a folder", "give the name of a file");
+  }
+  TRY(const std::unique_ptr<cli::Output> output, cli::open_file(file));
+  output->write(content);
+  return output->finish();
+}
+
+}  // namespace chokepoint::analysis

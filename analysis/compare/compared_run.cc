@@ -1,0 +1,34 @@
+#include "analysis/compare/compared_run.h"
+
+#include <algorithm>
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr std::array kTraits{
+    FigureTraits{"samples_per_s", "sample throughput", Unit::PerSecond, Better::More},
+    FigureTraits{"scaling_factor", "scaling factor", Unit::Factor, Better::More},
+    FigureTraits{"network_mbps", "network throughput", Unit::Mbps, Better::Neither},
+    FigureTraits{"volume_bytes", "network volume", Unit::Bytes, Better::Neither},
+    FigureTraits{"step_ms", "step", Unit::Milliseconds, Better::Less},
+    FigureTraits{"median_step_ms", "median step", Unit::Milliseconds, Better::Less},
+    FigureTraits{"p99_step_ms", "p99 step", Unit::Milliseconds, Better::Less},
+    FigureTraits{"duration_s", "time", Unit::Seconds, Better::Less},
+    FigureTraits{"epoch_s", "epoch 2 time", Unit::Seconds, Better::Less},
+    FigureTraits{"lost_ms", "lost a step", Unit::Milliseconds, Better::Less},
+    FigureTraits{"gpu_memory_bytes", "peak GPU memory", Unit::Memory, Better::Neither}};
+static_assert(kTraits.size() == kFigures);
+
+}  // namespace
+
+const FigureTraits& traits_of(Figure figure) { return kTraits[place_of(figure)]; }
+
+std::optional<Figure> figure_of(std::string_view key) {
+  const auto* const found =
+      std::ranges::find_if(kTraits, [&](const FigureTraits& traits) { return traits.key == key; });
+  return found == kTraits.end()
+             ? std::nullopt
+             : std::optional(figure_at(static_cast<std::size_t>(found - kTraits.begin())));
+}
+
+}  // namespace chokepoint::analysis

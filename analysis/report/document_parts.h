@@ -1,0 +1,25 @@
+// The parts of the report's document as JSON; docs/report.md explains each field. Texts are passed
+// on as they are: who shows them must not take them for markup. Pure functions.
+#pragma once
+
+#include "analysis/report/flow_table.h"
+#include "analysis/report/host_picture.h"
+#include "analysis/report/path_picture.h"
+#include "analysis/report/timeline.h"
+#include "base/cli/output.h"
+
+namespace chokepoint::analysis {
+
+cli::Json flows_document(const FlowTable& table);
+cli::Json matrix_document(const TrafficMatrix& matrix);
+cli::Json hosts_document(const std::vector<HostPicture>& hosts);
+cli::Json paths_document(const std::vector<PathPicture>& paths);
+cli::Json probes_document(const ProbeTable& table);
+
+cli::Json timeline_document(const Timeline& timeline);
+cli::Json moments_document(const Timeline& timeline);
+// Null where time was not accounted for.
+cli::Json accounting_document(const Diagnosis& diagnosis, const std::vector<StepBar>& bars,
+                              std::int64_t origin_ns);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,132 @@
+#include "analysis/predict/exchange_time.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/analysis/predict/golden_figures.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr Hop kHop{.alpha_ms = 0.5, .bytes_per_ms = 1000};
+
+TEST(Collectives, AllReduceIsItsTwoHalves) {
+  const double whole = ring_ms(Collective::AllReduce, 8000, 4, kHop);
+  EXPECT_DOUBLE_EQ(whole, 2 * 3 * 0.5 + 2 * 0.75 * 8);
+  EXPECT_DOUBLE_EQ(whole, ring_ms(Collective::ReduceScatter, 8000, 4, kHop) +
+                              ring_ms(Collective::AllGather, 8000, 4, kHop));
+}
+
+TEST(Collectives, TheOthers) {
+  EXPECT_DOUBLE_EQ(ring_ms(Collective::Broadcast, 8000, 4, kHop), 3 * 0.5 + 8);
+  EXPECT_DOUBLE_EQ(ring_ms(Collective::AllToAll, 8000, 4, kHop), 3 * 0.5 + 6);
+  EXPECT_DOUBLE_EQ(ring_ms(Collective::SendReceive, 8000, 2, kHop), 0.5 + 8);
+}
+
+TEST(Collectives, OneRankAloneSendsNothing) {
+  for (const auto collective : {Collective::AllReduce, Collective::AllGather, Collective::Broadcast,
+                                Collective::SendReceive}) {
+    EXPECT_EQ(ring_ms(collective, 8000, 1, kHop), 0);
+  }
+  EXPECT_EQ(tree_all_reduce_ms(8000, 1, kHop), 0);
+}
+
+TEST(Collectives, TheSlowestLinkOfARingSetsItsPace) {
+  const std::array hops{Hop{0.1, 4000}, Hop{0.5, 2000}, Hop{0.2, 1000}, Hop{0.1, 4000}};
+  EXPECT_DOUBLE_EQ(ring_ms(Collective::AllReduce, 8000, hops),
+                   ring_ms(Collective::AllReduce, 8000, 4, kHop));
+}
+
+TEST(Collectives, ATreesLatencyGrowsWithTheLogarithm) {
+  EXPECT_DOUBLE_EQ(tree_all_reduce_ms(0, 64, kHop), 2 * 6 * 0.5);
+  EXPECT_DOUBLE_EQ(ring_ms(Collective::AllReduce, 0, 64, kHop), 2 * 63 * 0.5);
+  EXPECT_DOUBLE_EQ(tree_all_reduce_ms(8000, 2, kHop),
+                   ring_ms(Collective::AllReduce, 8000, 2, kHop));
+}
+
+TEST(Collectives, BandwidthsAsNcclTestsCountsThem) {
+  EXPECT_DOUBLE_EQ(algorithm_mbps(1e9, 100), 80'000);
+  EXPECT_DOUBLE_EQ(bus_mbps(Collective::AllReduce, 4, 1e9, 100), 120'000);
+  EXPECT_DOUBLE_EQ(bus_mbps(Collective::AllGather, 4, 1e9, 100), 60'000);
+  EXPECT_DOUBLE_EQ(bus_mbps(Collective::Broadcast, 4, 1e9, 100), 80'000);
+}
+
+constexpr const char* kDocument = R"({"schema": "chokepoint.collective/1", "backend": "gloo",
+  "collective": "all-reduce", "ranks": 2, "sizes": [
+    {"bytes": 3000, "time_us": {"median": 4000, "count": 9}},
+    {"bytes": 1000, "time_us": {"median": 2000}},
+    {"bytes": 5000, "time_us": null}],
+  "alpha_us": 1000, "beta_mbps": 8})";
+
+TEST(Curve, ReadsTheDocumentOfTheContract) {
+  const Curve curve = *parse_curve(kDocument, "c.json");
+  EXPECT_EQ(curve.backend, "gloo");
+  EXPECT_EQ(curve.ranks, 2);
+  ASSERT_EQ(curve.points.size(), 2U);
+  EXPECT_EQ(curve.points[0].bytes, 1000);
+  EXPECT_EQ(curve.points[1].ms, 4);
+}
+
+TEST(Curve, StraightLinesBetweenSizes) {
+  const Curve curve = *parse_curve(kDocument, "c.json");
+  EXPECT_DOUBLE_EQ(time_ms(curve, 1000), 2);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 1500), 2.5);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 3000), 4);
+}
+
+TEST(Curve, LatencyBelowAndBandwidthAbove) {
+  const Curve curve = *parse_curve(kDocument, "c.json");
+  EXPECT_DOUBLE_EQ(time_ms(curve, 1), 2);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 6000), 8);
+}
+
+TEST(Curve, ByTheFitWhereThereAreNoSizes) {
+  const Curve curve = *parse_curve(R"({"alpha_us": 1000, "beta_mbps": 8})", "c.json");
+  EXPECT_DOUBLE_EQ(time_ms(curve, 2000), 3);  // 8 Mb/s are 1000 bytes a millisecond
+}
+
+TEST(Curve, SaysWhatItCannotUse) {
+  for (const char* text :
+       {"", "[]", "{", "{}", R"({"sizes": 3})", R"({"sizes": [1, {"bytes": 0}]})",
+        R"({"collective": "broadcast", "beta_mbps": 8})", R"({"beta_mbps": -8})"}) {
+    const Result<Curve> curve = parse_curve(text, "c.json");
+    ASSERT_FALSE(curve) << text;
+    EXPECT_THAT(describe(curve.error()), testing::HasSubstr("c.json"));
+    EXPECT_FALSE(curve.error().next_step.empty());
+  }
+}
+
+TEST(GlooRing, CutsAsGlooDoes) {
+  EXPECT_EQ(gloo_segments(1e6, 2).bytes, 250'000);  // at least two a rank
+  EXPECT_EQ(gloo_segments(1e6, 2).count, 2);
+  EXPECT_EQ(gloo_segments(64 * kMiB, 2).bytes, kMiB);
+  EXPECT_EQ(gloo_segments(64 * kMiB, 2).count, 32);
+  EXPECT_EQ(gloo_segments(7 * kMiB, 3).bytes, 7 * kMiB / 9);  // as many for each rank
+  EXPECT_EQ(gloo_segments(7 * kMiB, 3).count, 6);
+}
+
+TEST(GlooRing, WithoutARoundTripItIsARing) {
+  EXPECT_DOUBLE_EQ(gloo_ring_ms(64 * kMiB, 4, 0, 1000), 1.5 * 64 * kMiB / 1000);
+}
+
+// Each phase of the smallest cut has both its segments in flight at once.
+TEST(GlooRing, ASmallTensorTakesTwoRoundTrips) {
+  EXPECT_DOUBLE_EQ(gloo_ring_ms(1e6, 2, 15, 1e5), 2 * (15 + 2 * 2.5));
+  EXPECT_NEAR(gloo_ring_ms(1000, 2, 15, 1e9), 30, 1e-3);
+}
+
+TEST(GlooRing, OverAWanCreditsDecide) {
+  const double bytes = 256 * kMiB;
+  const double ms = gloo_ring_ms(bytes, 2, 15, 1e9);
+  EXPECT_NEAR(bytes * 8 / ms / 1000, gloo_credit_mbps(bytes, 2, 15), 1);
+  EXPECT_NEAR(gloo_credit_mbps(bytes, 2, 15) / 8, 139.8, 0.1);  // MB/s, whatever the link
+  EXPECT_NEAR(gloo_ring_ms(bytes, 2, 30, 1e9) / ms, 2, 1e-3);
+}
+
+TEST(GlooRing, OneRankAloneSendsNothing) { EXPECT_EQ(gloo_ring_ms(1e6, 1, 15, 1000), 0); }
+
+}  // namespace
+
+}  // namespace chokepoint::analysis
