@@ -4,15 +4,22 @@
 #include <tuple>
 #include <utility>
 
-#include "capture/packet/text.h"
+#include "capture/packet/address_text.h"
 
 namespace chokepoint::capture::book {
 namespace {
 
-// By how much what one side saw of a connection may lie behind what the other did.
+record::Figure earlier(record::Figure one, record::Figure other) {
+  if (!one.known() || !other.known()) {
+    return one.known() ? one : other;
+  }
+  return std::min(one.value(), other.value());
+}
+
+// By how much one side may see a connection later than the other.
 constexpr std::int64_t kSlackNs = 1'000'000'000;
 
-// Whether something that began then can be what was left at that time.
+// Whether a connection that began at `start_ns` can be one that was left at `left_ns`.
 bool is_in_time(record::Figure left_ns, record::Figure start_ns) {
   return !left_ns.known() || !start_ns.known() || start_ns.value() <= left_ns.value() + kSlackNs;
 }
@@ -31,6 +38,92 @@ auto findings(const record::Flow& row) {
 }
 
 }  // namespace
+
+Pair pair_of(const packet::Ends& ends, std::uint64_t network) {
+  const bool is_source_low =
+      std::tie(ends.source, ends.source_port) <= std::tie(ends.destination, ends.destination_port);
+  Pair pair{.low = ends.source,
+            .high = ends.destination,
+            .low_port = ends.source_port,
+            .high_port = ends.destination_port,
+            .protocol = ends.protocol,
+            .network = network};
+  if (!is_source_low) {
+    std::swap(pair.low, pair.high);
+    std::swap(pair.low_port, pair.high_port);
+  }
+  return pair;
+}
+
+Entry::Entry(const Pair& pair, const packet::Ends& ends, record::Flow row)
+    : pair_(pair), a_(ends.source), a_port_(ends.source_port), written_(std::move(row)) {}
+
+bool Entry::is_turned(const packet::Ends& ends) const {
+  return ends.source != a_ || ends.source_port != a_port_;
+}
+
+bool Entry::is_held() const {
+  return packets_.is_held() || std::ranges::any_of(sockets_, &Place::is_held);
+}
+
+bool Entry::has_sockets() const {
+  return std::ranges::any_of(sockets_, [](const Place& place) { return place.key != 0; });
+}
+
+Entry::Place* Entry::place_of_socket(std::uint64_t key) {
+  const auto place = std::ranges::find(sockets_, key, &Place::key);
+  return place == sockets_.end() ? nullptr : &*place;
+}
+
+record::Figure Entry::left_ns() const {
+  return is_held() ? record::Figure() : has_sockets() ? socket_end_ns_ : by_packets_.end_ns;
+}
+
+void Entry::learn_of_packets(record::Flow row) {
+  row.start_ns = earlier(by_packets_.start_ns, row.start_ns);
+  row.end_ns = row.end_ns.known() ? row.end_ns : by_packets_.end_ns;
+  by_packets_ = std::move(row);
+}
+
+void Entry::learn_of_sockets(Place& place, const Owner& owner) {
+  place.owner.process = owner.process ? owner.process : place.owner.process;
+  place.owner.interface = owner.interface.empty() ? place.owner.interface : owner.interface;
+  if (owner.is_job) {
+    is_job_.store(true, std::memory_order_relaxed);
+  }
+}
+
+record::Figure Entry::local_end() const {
+  if (!has_sockets()) {
+    return by_packets_.local_end;
+  }
+  const bool are_both = sockets_[0].key != 0 && sockets_[1].key != 0;
+  return are_both ? record::Figure() : record::Figure(sockets_[0].key != 0 ? 0 : 1);
+}
+
+record::Figure Entry::process() const {
+  const auto known = std::ranges::find_if(
+      sockets_, [](const Place& place) { return place.owner.process.has_value(); });
+  return known == sockets_.end() ? record::Figure() : record::Figure(*known->owner.process);
+}
+
+std::string Entry::interface() const {
+  const auto known = std::ranges::find_if(
+      sockets_, [](const Place& place) { return !place.owner.interface.empty(); });
+  return known == sockets_.end() ? by_packets_.interface : known->owner.interface;
+}
+
+record::Flow Entry::row() const {
+  record::Flow row = written_;
+  row.id = flow();
+  row.process = process();
+  row.interface = interface();
+  row.local_end = local_end();
+  row.start_ns = earlier(by_packets_.start_ns, socket_start_ns_);
+  row.end_ns = by_packets_.end_ns.known() ? by_packets_.end_ns : socket_end_ns_;
+  row.handshake_seen = by_packets_.handshake_seen;
+  return row;
+}
 
 Sighting FlowBook::seen_by_packets(const packet::Ends& ends, std::uint64_t network,
                                    std::uint64_t key, record::Flow row) {
@@ -133,7 +226,7 @@ std::size_t FlowBook::size() const {
 
 EntryPointer FlowBook::add(const Pair& pair, const packet::Ends& ends, record::Flow row) {
   auto entry = std::make_shared<Entry>(pair, ends, std::move(row));
-  if (entries_.size() < kMostEntries) {
+  if (entries_.size() < kMaxEntries) {
     entries_.emplace(pair, entry);
   }
   return entry;
@@ -165,7 +258,7 @@ void FlowBook::forget(const EntryPointer& entry) {
     return;
   }
   left_.push_back(entry);
-  if (left_.size() > kMostLeft) {
+  if (left_.size() > kMaxLeftEntries) {
     const EntryPointer oldest = std::move(left_.front());
     left_.pop_front();
     if (!oldest->is_held()) {

@@ -1,62 +1,155 @@
-// Which row of the run record a connection has, whoever sees it first: the packets or the kernel's
-// list of sockets. Both then write their samples under one id, and know of each other's findings:
-// whether the connection is the job's, and by which process.
+// Which row of the run record a connection has, whichever sees it first: the packets or the
+// kernel's list of sockets. Both write their samples under one id, and share what they find:
+// whether the connection is the job's, and of which process.
 //
 //   packets ── seen_by_packets ──┐
-//                                ├──▶ one Entry a connection, one Flow row
+//                                ├──▶ one Entry per connection, one Flow row
 //   sockets ── seen_by_sockets ──┘
 //
-// A connection within this host has a socket at each end, and still one entry. A port that is used
-// again is a new connection: a second sighting from the same side gets a new entry, but for packets
-// that go on, without a handshake, where they had been lost sight of while the socket stayed.
+// A connection within this host has a socket at each end, but only one entry. A reused port is a
+// new connection: a second sighting from the same side gets a new entry, except packets that
+// continue without a handshake after their flow had been dropped while the socket stayed.
 //
-// Any thread; a lock a connection, none a packet. Entries live as long as somebody holds them. The
-// book forgets those that everybody has left, but not at once: a connection that lasted for moments
+// Any thread; one lock per sighting or update, none per packet. Entries live as long as somebody
+// holds them. The book drops those that both sides have left, but not at once: a short connection
 // is often closed before the other side looks.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/record/entities.h"
 #include "base/record/writer.h"
-#include "capture/book/entry.h"
-#include "capture/book/pair.h"
+#include "capture/packet/packet.h"
 
 namespace chokepoint::capture::book {
+
+// The key of a connection: both its ends, in a fixed order.
+struct Pair {
+  packet::Address low = {};
+  packet::Address high = {};
+  std::uint16_t low_port = 0;
+  std::uint16_t high_port = 0;
+  std::uint8_t protocol = 0;
+  std::uint64_t network = 0;  // inode of the network namespace; 0: the program's own
+
+  auto operator<=>(const Pair&) const = default;
+};
+
+Pair pair_of(const packet::Ends& ends, std::uint64_t network);
+
+// What the sockets know of a connection.
+struct Owner {
+  std::optional<std::int64_t> process = {};  // record::Process::id
+  std::string interface = {};
+  bool is_job = false;
+};
+
+// One connection: its row in the run record, and what each side has found. The row takes
+//
+//   from the sockets   process, interface, local end
+//   from the packets   handshake, end time, and what the sockets do not know
+//   from both          the earlier start time
+//
+// Guarded by the book's lock, except flow() and is_job(), which any thread reads without it.
+class Entry {
+ public:
+  // `row` has the ends; the first sighting decides which of them is a.
+  Entry(const Pair& pair, const packet::Ends& ends, record::Flow row);
+
+  // The row's id in the record; 0 if the record had no room for it.
+  std::int64_t flow() const { return flow_.load(std::memory_order_relaxed); }
+  // True once the sockets say so.
+  bool is_job() const { return is_job_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class FlowBook;
+
+  // One side's hold on the entry. A socket or slot belongs to one connection only: a place is used
+  // once.
+  struct Place {
+    std::uint64_t key = 0;  // 0: not seen yet
+    bool has_left = false;
+    Owner owner = {};  // of a socket
+
+    bool is_held() const { return key != 0 && !has_left; }
+  };
+
+  // Whether `ends` has the row's b for its source.
+  bool is_turned(const packet::Ends& ends) const;
+  // Whether a socket was seen at ends.source.
+  bool is_local(const packet::Ends& ends) const {
+    return sockets_[is_turned(ends) ? 1 : 0].key != 0;
+  }
+  Place& place_of_socket(bool turned) { return sockets_[turned ? 1 : 0]; }
+  Place* place_of_socket(std::uint64_t key);
+  bool is_held() const;
+  bool has_sockets() const;
+  // Unknown while a side holds it.
+  record::Figure left_ns() const;
+
+  void learn_of_packets(record::Flow row);
+  void learn_of_sockets(Place& place, const Owner& owner);
+  // As the packets say while there is no socket; the row's ends are then theirs.
+  record::Figure local_end() const;
+  // That of end a if both are known: a row has one process.
+  record::Figure process() const;
+  std::string interface() const;
+  // With what both sides know.
+  record::Flow row() const;
+
+  const Pair pair_;
+  const packet::Address a_;
+  const std::uint16_t a_port_;
+  record::Flow written_;  // as last written; always with the ends
+  std::atomic<std::int64_t> flow_ = 0;
+  std::atomic<bool> is_job_ = false;
+
+  Place packets_ = {};
+  record::Flow by_packets_ = {};
+
+  std::array<Place, 2> sockets_ = {};  // of the end a, of the end b
+  record::Figure socket_start_ns_ = {};
+  record::Figure socket_end_ns_ = {};
+};
+
+using EntryPointer = std::shared_ptr<Entry>;
 
 struct Sighting {
   EntryPointer entry = {};
   bool is_turned = false;  // the caller's source is the row's b
 };
 
-// The job's end of a connection that is here.
+// The job's end of a connection, on this host.
 struct JobEnd {
-  bool is_source = false;      // of the ends that were asked for
-  std::string interface = {};  // that has its address; empty: not known
+  bool is_source = false;      // of the ends in the call
+  std::string interface = {};  // the one with its address; empty: not known
 };
 
 class FlowBook {
  public:
-  // Beyond so many connections at once new ones have a row for each side.
-  static constexpr std::size_t kMostEntries = 65'536;
-  // Of those that everybody has left.
-  static constexpr std::size_t kMostLeft = 4'096;
+  // With more connections at once, new ones get a row for each side.
+  static constexpr std::size_t kMaxEntries = 65'536;
+  // Entries that both sides have left.
+  static constexpr std::size_t kMaxLeftEntries = 4'096;
 
   // The writer outlives the book.
   explicit FlowBook(record::Writer& writer) : writer_(writer) {}
 
-  // `row` as far as the packets know it; `key` is any number but 0 that only this connection has
-  // among the packets' connections (slot and generation).
+  // `row`: what the packets know; `key`: a number other than 0, unique among the packets'
+  // connections.
   Sighting seen_by_packets(const packet::Ends& ends, std::uint64_t network, std::uint64_t key,
                            record::Flow row);
-  // What the packets learn later: the end, whether there was a handshake. `row` has the ends as at
-  // the sighting.
+  // What the packets show later: the end time, a handshake. `row` has the ends in the order of the
+  // sighting.
   void update_by_packets(Entry& entry, const record::Flow& row);
   void left_by_packets(const EntryPointer& entry);
 
@@ -66,12 +159,12 @@ class FlowBook {
   void own(Entry& entry, std::uint64_t key, const Owner& owner);
   void left_by_sockets(const EntryPointer& entry, std::uint64_t key, std::int64_t end_ns);
 
-  // Nothing where a connection is not the job's, as far as is known by now.
+  // nullopt if the connection is not the job's, as far as is known now.
   std::optional<JobEnd> job_end(const packet::Ends& ends, std::uint64_t network) const;
-  // Another one whenever job_end() may have another answer; costs no lock.
+  // Changes whenever job_end() may have another answer; takes no lock.
   std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
-  // Entries in it, those that may soon be forgotten included.
+  // Number of entries, including those that may soon be dropped.
   std::size_t size() const;
 
  private:

@@ -1,78 +1,381 @@
-#include "capture/commands/capture.h"
-
+// chokepoint capture: its flags, the source, files and record that they lead to, and the run
+// itself.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
+#include "base/cli/context.h"
+#include "base/cli/flags.h"
+#include "base/cli/output.h"
+#include "base/math/units.h"
+#include "base/record/writer.h"
+#include "base/sys/error.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "capture/commands/capture_document.h"
-#include "capture/commands/capture_page.h"
-#include "capture/commands/tunnels.h"
-#include "capture/commands/watch.h"
-#include "capture/observer/own_addresses.h"
+#include "capture/commands/commands.h"
+#include "capture/commands/findings.h"
+#include "capture/commands/progress.h"
+#include "capture/observer/ends.h"
+#include "capture/observer/gloo.h"
+#include "capture/observer/observer.h"
+#include "capture/observer/recorder.h"
+#include "capture/packet/decoder.h"
+#include "capture/source/capture_writer.h"
+#include "capture/source/file_source.h"
+#include "capture/source/live.h"
 #include "capture/source/privileges.h"
+#include "capture/source/source.h"
 
 namespace chokepoint::capture {
 namespace {
+
+struct Named {
+  std::string_view name;
+  bool packet::Tunnels::* member;
+};
+
+constexpr std::array<Named, 4> kTunnels{{{"vxlan", &packet::Tunnels::vxlan},
+                                         {"geneve", &packet::Tunnels::geneve},
+                                         {"gre", &packet::Tunnels::gre},
+                                         {"ipip", &packet::Tunnels::ip_in_ip}}};
+
+// --decapsulate: each may be a list by comma, "vxlan,gre". Mistakes are of kind Usage.
+Result<packet::Tunnels> tunnels_named(const std::vector<std::string>& lists) {
+  packet::Tunnels tunnels;
+  for (const std::string& list : lists) {
+    for (const auto word : std::views::split(list, ',')) {
+      const std::string_view name(word.begin(), word.end());
+      const auto* const found = std::ranges::find(kTunnels, name, &Named::name);
+      if (found == kTunnels.end()) {
+        return fail(ErrorKind::Usage, "", "--decapsulate " + std::string(name), "no such tunnel",
+                    "give vxlan, geneve, gre or ipip");
+      }
+      tunnels.*(found->member) = true;
+    }
+  }
+  return tunnels;
+}
+
+// Where frames come from.
+struct SourceFlags {
+  std::vector<std::string> interfaces = {};
+  std::vector<std::string> files = {};
+  std::vector<std::string> filter = {};  // words of one expression
+  std::string network_namespace = {};
+  std::int64_t snapshot_bytes = 144;  // Ethernet, VLAN, IPv6, TCP with timestamps, Gloo's header
+  math::Bytes ring = {};              // 0: chosen for the rate of the link
+
+  bool is_live() const { return files.empty(); }
+};
+
+struct OpenedSource {
+  std::unique_ptr<source::Source> source;
+  std::function<void()> stop = {};  // ends a live one
+};
+
+constexpr std::int64_t kMostSnapshot = 262'144;
+
+Result<> check(const SourceFlags& flags) {
+  if (!flags.files.empty() && !flags.interfaces.empty()) {
+    return fail(ErrorKind::Usage, "", "--interface, --read", "give only one of them");
+  }
+  if (!flags.files.empty() && !flags.network_namespace.empty()) {
+    return fail(ErrorKind::Usage, "", "--netns, --read", "give only one of them");
+  }
+  return {};
+}
+
+std::string expression_of(const SourceFlags& flags) {
+  return fmt::format("{}", fmt::join(flags.filter, " "));
+}
+
+Result<OpenedSource> open_files(const SourceFlags& flags) {
+  Result<std::unique_ptr<source::Source>> files = source::open_files(flags.files);
+  if (files && !flags.filter.empty()) {
+    files = source::filtered(std::move(*files), expression_of(flags));
+  }
+  TRY(auto opened, std::move(files));
+  return OpenedSource{.source = std::move(opened)};
+}
+
+Result<OpenedSource> open_interfaces(const SourceFlags& flags, const sys::Root& root) {
+  const std::int64_t wanted = flags.snapshot_bytes > 0 ? flags.snapshot_bytes : kMostSnapshot;
+  TRY(std::unique_ptr<source::LiveSource> live,
+      source::open_live({.interfaces = flags.interfaces,
+                         .snapshot_bytes = static_cast<std::uint32_t>(wanted),
+                         .ring_bytes = flags.ring.count,
+                         .filter = expression_of(flags),
+                         .netns = flags.network_namespace,
+                         .root = root}));
+  source::LiveSource* const stopped = live.get();
+  return OpenedSource{.source = std::move(live), .stop = [stopped] { stopped->stop(); }};
+}
+
+void define(cli::Flags& flags, SourceFlags& source) {
+  flags.group("Source of packets")
+      .option("interface,i", &source.interfaces, "IF",
+              "this interface; default, or 'any': all that are up, each packet once")
+      .option("read,r", &source.files, "FILE",
+              "read a capture file (pcap, pcapng, gzip, zstd; '-': standard input); several are "
+              "merged by time")
+      .option("netns", &source.network_namespace, "NAME", "capture in this network namespace")
+      .option("snaplen", &source.snapshot_bytes, "N",
+              "bytes to capture of each packet; 0: all. The analysis needs only the headers", 0,
+              kMostSnapshot)
+      .option("ring", &source.ring, "SIZE",
+              "size of the packet buffer; 0: chosen for the link's rate");
+  flags.positional("filter", &source.filter,
+                   "only these packets: a filter expression as for tcpdump", false);
+}
+
+// Mistakes are of kind Usage. `root`: where facts of interfaces are read.
+Result<OpenedSource> open(const SourceFlags& flags, const sys::Root& root) {
+  TRY(check(flags));
+  return flags.is_live() ? open_interfaces(flags, root) : open_files(flags);
+}
+
+// "eth0, eth1"; "a.pcap"
+std::string name_of(const SourceFlags& flags) {
+  if (flags.is_live() && flags.interfaces.empty()) {
+    return "any";
+  }
+  if (flags.files == std::vector<std::string>{"-"}) {
+    return "standard input";
+  }
+  return fmt::format("{}", fmt::join(flags.is_live() ? flags.interfaces : flags.files, ", "));
+}
+
+// --write: packets go into files, too.
+struct WriteFlags {
+  std::string path = {};  // empty: nothing is written; "-": standard output
+  math::Bytes file_bytes = {};
+  std::chrono::nanoseconds file_time{0};
+};
+
+void define(cli::Flags& flags, WriteFlags& write) {
+  flags.group("What to write")
+      .option("write,w", &write.path, "FILE",
+              "also write the packets: pcap, or pcapng for '.pcapng' and for several interfaces; "
+              "compressed for '.zst'; '-': standard output")
+      .option("rotate-size", &write.file_bytes, "SIZE", "start a new file after this size")
+      .option("rotate-time", &write.file_time, "TIME", "start a new file after this time");
+}
+
+// Null if nothing is to be written. Mistakes are of kind Usage.
+Result<std::unique_ptr<source::CaptureWriter>> open(const WriteFlags& flags) {
+  const bool rotates = flags.file_bytes.count > 0 || flags.file_time.count() > 0;
+  if (flags.path.empty() || flags.path == "-") {
+    if (rotates) {
+      return fail(ErrorKind::Usage, "", "--rotate-size, --rotate-time", "need --write FILE");
+    }
+    if (flags.path.empty()) {
+      return nullptr;
+    }
+  }
+  TRY(source::CaptureWriter writer,
+      source::CaptureWriter::create({.path = flags.path,
+                                     .file_bytes = flags.file_bytes.count,
+                                     .file_time = flags.file_time}));
+  return std::make_unique<source::CaptureWriter>(std::move(writer));
+}
+
+struct RecordFlags {
+  std::string folder = {};  // empty: nothing is kept
+  std::string node = {};    // empty: the host's name
+};
+
+// --record: a run record that is filled while the observer works. Opened before the observer
+// starts, and after privileges were dropped, because it starts a thread; finished once the observer
+// has ended.
+class Recording {
+ public:
+  static Result<std::unique_ptr<Recording>> open(const RecordFlags& flags,
+                                                 std::vector<packet::Address> own_addresses,
+                                                 bool is_live, const cli::Context& context);
+
+  // A new one for each analyser; they live as long as the recording.
+  observer::FlowListener* listener();
+  void keep(const gloo::Collective& collective) { collectives_.keep(collective); }
+
+  // Writes what is still open, and closes the record. An error if rows are missing.
+  Result<> finish(const observer::Observer& observer, const cli::Context& context);
+
+ private:
+  Recording(std::unique_ptr<record::Writer> writer, observer::RecorderOptions options);
+
+  std::unique_ptr<record::Writer> writer_;
+  observer::ConnectionFlows connections_;
+  observer::RecorderOptions options_;
+  std::vector<std::unique_ptr<observer::Recorder>> recorders_;
+  observer::CollectiveRecorder collectives_;
+};
+
+void define(cli::Flags& flags, RecordFlags& record) {
+  flags.group("Record")
+      .option("record", &record.folder, "DIR",
+              "store flows and their course over time in this run record")
+      .option("node", &record.node, "NAME",
+              "name of this node in the record; default: the host name");
+}
+
+Result<std::unique_ptr<Recording>> Recording::open(const RecordFlags& flags,
+                                                   std::vector<packet::Address> own_addresses,
+                                                   bool is_live, const cli::Context& context) {
+  TRY(std::unique_ptr<record::Writer> writer, record::Writer::open({.folder = flags.folder,
+                                                                    .node = flags.node,
+                                                                    .role = "capture",
+                                                                    .program = context.version},
+                                                                   context.root, context.clock));
+  return std::unique_ptr<Recording>(
+      new Recording(std::move(writer),
+                    {.wall_to_monotonic_ns = context.clock.monotonic_ns() - context.clock.wall_ns(),
+                     .own_addresses = std::move(own_addresses),
+                     .is_live = is_live}));
+}
+
+Recording::Recording(std::unique_ptr<record::Writer> writer, observer::RecorderOptions options)
+    : writer_(std::move(writer)),
+      options_(std::move(options)),
+      collectives_(*writer_, connections_, options_.wall_to_monotonic_ns) {
+  options_.connections = &connections_;
+}
+
+observer::FlowListener* Recording::listener() {
+  recorders_.push_back(std::make_unique<observer::Recorder>(*writer_, options_));
+  return recorders_.back().get();
+}
+
+Result<> Recording::finish(const observer::Observer& observer, const cli::Context& context) {
+  for (std::size_t i = 0; i < recorders_.size(); ++i) {
+    recorders_[i]->finish(*observer.analysers()[i]);
+  }
+  const std::string path = writer_->path();
+  const record::WriterStatus status = writer_->close();
+  if (status.trouble) {
+    return std::unexpected(*status.trouble);
+  }
+  if (status.dropped > 0) {
+    return fail(ErrorKind::Exhausted, "record", path,
+                fmt::format("{} rows could not be kept", status.dropped),
+                "fewer flows fit: give a filter, or another disk");
+  }
+  if (!context.quiet) {
+    fmt::print(context.err, "kept in {}\n", path);
+  }
+  return {};
+}
+
+// chokepoint capture: the traffic of this host's interfaces, or of a file, flow by flow.
+class CaptureCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  // What is open while a capture goes on.
+  struct Work {
+    std::unique_ptr<source::CaptureWriter> writer = {};
+    std::unique_ptr<Recording> recording = {};
+    std::unique_ptr<observer::Observer> observer =
+        {};  // the last: stops before what it writes to is destroyed
+  };
+
+  Result<> check(const cli::Context& context) const;
+  Result<observer::Settings> settings() const;
+  // Opens everything, and drops the privileges that this needed.
+  Result<Work> prepare(observer::Settings settings, const cli::Context& context) const;
+  Result<observer::FlowListenerFactory> begin_record(Work& work, observer::Settings& settings,
+                                                     const cli::Context& context) const;
+  // Prints the results.
+  void show(const Work& work, bool is_interrupted, const cli::Json& head,
+            const cli::Context& context) const;
+  // Ends the files and the record; an error if not everything could be kept.
+  Result<> close(Work& work, const cli::Context& context) const;
+
+  SourceFlags source_;
+  WriteFlags write_;
+  RecordFlags record_;
+  std::vector<std::string> tunnels_;
+  std::string sort_ = "rate";
+  std::int64_t threads_ = 0;
+  std::int64_t flows_ = 65'536;
+  std::int64_t count_ = 0;
+  std::int64_t top_ = 20;
+  std::chrono::nanoseconds duration_{0};
+  bool series_ = false;
+};
 
 constexpr std::int64_t kMostThreads = 64;
 constexpr std::int64_t kMostFlows = 16'777'216;
 constexpr std::int64_t kMostCount = std::int64_t{1} << 62;
 
-// A file is read as fast as it goes; beside a job one thread has to do.
+// A file is read as fast as possible; a live capture takes one thread only, as it may run beside a
+// job.
 std::size_t usual_threads(const SourceFlags& source) {
   return source.is_live() || std::thread::hardware_concurrency() < 2 ? 1 : 2;
 }
 
-}  // namespace
-
 cli::Summary CaptureCommand::summary() const {
-  return {
-      .name = "capture",
-      .purpose = "what travels here, flow by flow: how fast, what was lost, what held it back?",
-      .description =
-          "Watches interfaces, or reads captures, without touching the traffic, and says of every "
-          "flow how much it carried each way and how fast, what was sent again and why, the round "
-          "trip, what was in flight and whether the receiver's window was full; of Gloo's "
-          "collectives and RoCE's queue pairs, too. On a terminal the busiest flows are shown "
-          "while it goes on. Super-frames of segmentation offload count as the segments that the "
-          "wire carries.\n\n"
-          "Without --duration or --count a live capture goes on until Ctrl-C, which prints the "
-          "results and ends with exit code 130. Needs CAP_NET_RAW to watch an interface, and gives "
-          "it up once that is open; files need no privilege.",
-      .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
-                   {"chokepoint capture -i eth0 --duration 10 --json port 29500",
-                    "ten seconds of one port, as a document"},
-                   {"chokepoint capture -r job.pcap.zst", "what a capture holds"},
-                   {"tcpdump -i eth0 -w - | chokepoint capture -r -",
-                    "somebody else's capture as it comes"}}};
+  return {.name = "capture",
+          .purpose = "traffic of this host by flow: throughput, loss, and what limited it",
+          .description =
+              "Captures on interfaces, or reads capture files, without changing the traffic. For "
+              "every flow it reports volume and throughput in each direction, retransmissions and "
+              "their causes, the round trip, bytes in flight and whether the receiver's window was "
+              "full; also Gloo's collectives and RoCE's queue pairs. On a terminal the busiest "
+              "flows are shown during the capture. Counts are packets on the wire, also with "
+              "segmentation offload (TSO, GRO).\n\n"
+              "Without --duration or --count a live capture runs until Ctrl-C, which prints the "
+              "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface, and "
+              "drops it afterwards; files need no privilege.",
+          .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
+                       {"chokepoint capture -i eth0 --duration 10 --json port 29500",
+                        "ten seconds of one port, as JSON"},
+                       {"chokepoint capture -r job.pcap.zst", "the flows in a capture file"},
+                       {"tcpdump -i eth0 -w - | chokepoint capture -r -",
+                        "the capture of another program, from a pipe"}}};
 }
 
 void CaptureCommand::define(cli::Flags& flags) {
   capture::define(flags, source_);
   flags.group("How much")
-      .option("duration", &duration_, "TIME", "end after that long")
-      .option("count", &count_, "N", "end after so many frames", 0, kMostCount)
-      .option("flows", &flows_, "N", "keep so many; the longest idle are summed up beyond", 1,
-              kMostFlows)
+      .option("duration", &duration_, "TIME", "stop after this time")
+      .option("count", &count_, "N", "stop after this many frames", 0, kMostCount)
+      .option("flows", &flows_, "N",
+              "keep at most N flows; beyond that the longest idle are only summed", 1, kMostFlows)
       .option("threads", &threads_, "N",
-              "1: one reads and analyses; 2 and more: one reads; 0: as it suits", 0, kMostThreads)
+              "1: one thread reads and analyses; 2 or more: one reads, the others analyse; 0: "
+              "automatic",
+              0, kMostThreads)
       .group("What to look at")
       .option("decapsulate", &tunnels_, "KIND",
-              "look inside these tunnels: vxlan, geneve, gre, ipip; several by comma")
+              "analyse the packets inside these tunnels: vxlan, geneve, gre, ipip; separate "
+              "several by commas")
       .group("What to show")
-      .option("top", &top_, "N", "so many flows on the page", 0, kMostFlows)
-      .choice("sort", &sort_, sort_names(), "which flows come first")
-      .toggle("series", &series_, "with --json: the course of the flows that --top names");
+      .option("top", &top_, "N", "show at most N flows", 0, kMostFlows)
+      .choice("sort", &sort_, sort_names(), "order of the flows")
+      .toggle("series", &series_,
+              "with --json: the course over time of the flows that --top selects");
   capture::define(flags, write_);
   capture::define(flags, record_);
 }
 
 Result<> CaptureCommand::check(const cli::Context& context) const {
   if (context.json && write_.path == "-") {
-    return fail(ErrorKind::Usage, "", "--json, --write -", "only one can have standard output");
+    return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
   }
   if (series_ && !context.json) {
     return fail(ErrorKind::Usage, "", "--series", "needs --json");
@@ -93,17 +396,14 @@ Result<observer::Settings> CaptureCommand::settings() const {
 Result<CaptureCommand::Work> CaptureCommand::prepare(observer::Settings settings,
                                                      const cli::Context& context) const {
   TRY(OpenedSource opened, open(source_, context.root));
-  Result<std::unique_ptr<source::CaptureWriter>> writer = open(write_);
-  if (!writer) {
-    return std::unexpected(writer.error());
-  }
-  const bool keeps_files = *writer != nullptr || !record_.folder.empty();
+  TRY(std::unique_ptr<source::CaptureWriter> writer, open(write_));
+  const bool keeps_files = writer != nullptr || !record_.folder.empty();
   TRY(source::give_up_privileges(keeps_files ? source::Keep::Files : source::Keep::Nothing));
   settings.stop_source = std::move(opened.stop);
   if (source_.is_live() && source_.network_namespace.empty()) {
     settings.own_addresses = observer::own_addresses(context.root);
   }
-  Work work{.writer = std::move(*writer)};
+  Work work{.writer = std::move(writer)};
   TRY(const observer::FlowListenerFactory listener_factory, begin_record(work, settings, context));
   observer::Keep keep;
   if (work.writer) {
@@ -132,10 +432,7 @@ Result<observer::FlowListenerFactory> CaptureCommand::begin_record(
 Result<cli::ExitCode> CaptureCommand::run(cli::Context& context) {
   TRY(check(context));
   TRY(const observer::Settings wanted, settings());
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   const cli::Json head = cli::document(context, "chokepoint.capture/1");
   TRY(Work work, prepare(wanted, context));
   work.observer->start();
@@ -149,7 +446,7 @@ Result<cli::ExitCode> CaptureCommand::run(cli::Context& context) {
                                      .most_time = duration_,
                                      .sort = sort_named(sort_),
                                      .top = static_cast<std::size_t>(top_)},
-                                    signals->descriptor(), context);
+                                    signals.descriptor(), context);
   const Result<> ended = work.observer->join();
   show(work, is_interrupted, head, context);
   const Result<> closed = close(work, context);
@@ -189,5 +486,9 @@ Result<> CaptureCommand::close(Work& work, const cli::Context& context) const {
   }
   return closed;
 }
+
+}  // namespace
+
+cli::CommandFactory capture_command() { return cli::command<CaptureCommand>(); }
 
 }  // namespace chokepoint::capture

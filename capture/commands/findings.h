@@ -1,15 +1,18 @@
-// What a capture came to, as far as both the document and the page tell it: sums over all flows,
-// and the flows that matter most. Gathered from the analysers once they are done.
+// The result of a capture, and its two forms: a page for people and a JSON document. Gathered from
+// the analysers once they have ended; all of it is called by the command's thread.
 #pragma once
 
-#include <memory>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "capture/commands/ranking.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
+#include "capture/commands/flow_table.h"
 #include "capture/flow/facts.h"
 #include "capture/observer/observer.h"
-#include "capture/observer/others.h"
+#include "capture/observer/progress.h"
 #include "capture/roce/tracker.h"
 
 namespace chokepoint::capture {
@@ -43,5 +46,41 @@ struct Findings {
 };
 
 Findings gather(const observer::Observer& observer, SortBy by, std::size_t top);
+
+// For people: sums, the flows of Findings::top, and what is anomalous about them.
+void print_page(std::ostream& out, const cli::Terminal& terminal, const Findings& findings);
+
+struct DocumentOptions {
+  bool series = false;  // with the flows of Findings::top, bin by bin
+};
+
+// The chokepoint.capture/1 document, with every flow. `head`: schema, host, started_at.
+void print_document(const cli::Context& context, const cli::Json& head, const Findings& findings,
+                    const observer::Observer& observer, const DocumentOptions& options);
+
+// A JSON document that is written as it is made, so that a list of a million flows needs no memory.
+// Its destructor writes the end. Looks like those of cli::print, but each list item is one line.
+class StreamedDocument {
+ public:
+  explicit StreamedDocument(std::ostream& out) : out_(out) { out_ << '{'; }
+  StreamedDocument(const StreamedDocument&) = delete;
+  StreamedDocument& operator=(const StreamedDocument&) = delete;
+  ~StreamedDocument() { out_ << "\n}\n"; }
+
+  void add(std::string_view name, const cli::Json& value);
+  // Every member of an object, in its order.
+  void add_all(const cli::Json& object);
+
+  void begin_list(std::string_view name);
+  void item(const cli::Json& value);
+  void end_list();
+
+ private:
+  void key(std::string_view name);
+
+  std::ostream& out_;
+  bool is_empty_ = true;
+  bool is_list_empty_ = true;
+};
 
 }  // namespace chokepoint::capture

@@ -1,15 +1,30 @@
-#include "capture/commands/mark.h"
-
+// chokepoint mark: sends a mark from a training script to the run that watches it.
 #include <fmt/ostream.h>
 
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 
-#include "capture/step/mark.h"
+#include "capture/commands/commands.h"
+#include "capture/step/marks.h"
 
 namespace chokepoint::capture {
 namespace {
+
+class MarkCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  std::string name_ = "step";
+  std::int64_t number_ = -1;
+  std::int64_t samples_ = -1;
+  bool required_ = false;
+};
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -17,7 +32,7 @@ std::optional<std::int64_t> given(std::int64_t value) {
   return value < 0 ? std::nullopt : std::optional(value);
 }
 
-// Of the script that sends the mark: nobody could look it up later.
+// The rank of the script that sends the mark, which the run cannot find out later.
 std::optional<int> own_rank(const cli::Environment& environment) {
   for (const char* name : {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"}) {
     const std::string text = environment(name).value_or("");
@@ -34,35 +49,34 @@ Result<> sent(const cli::Context& context, const step::Mark& mark) {
   const std::string variable(step::kMarksVariable);
   const std::string socket = context.environment(variable).value_or("");
   if (socket.empty()) {
-    return fail(ErrorKind::NotFound, "", "", variable + " is not set, so nobody listens",
+    return fail(ErrorKind::NotFound, "", "",
+                variable + " is not set, so no 'chokepoint run' is listening",
                 "start the job by 'chokepoint run'");
   }
   return step::send_mark(socket, mark);
 }
 
-}  // namespace
-
 cli::Summary MarkCommand::summary() const {
-  return {.name = "mark",
-          .purpose = "a step mark from inside a job",
-          .description =
-              "Tells the 'chokepoint run' that watches this job that a step begins here; the step "
-              "before it ends. Other names than 'step' become events in the record. It never "
-              "waits.\n\n"
-              "A training script must not end because nobody watches it: then a line on standard "
-              "error says so, and the exit code is 0, unless --required is given.",
-          .examples = {{"chokepoint mark", "a step begins"},
-                       {"chokepoint mark step --number 17 --samples 64", "its number and samples"},
-                       {"chokepoint mark evaluation", "something else happens now"}},
-          .json = false};
+  return {
+      .name = "mark",
+      .purpose = "a step mark from inside a job",
+      .description =
+          "Tells the 'chokepoint run' that watches this job that a step begins now; the previous "
+          "step ends. Other names than 'step' become events in the record. It never waits.\n\n"
+          "A training script must not fail because it is not watched: in that case a line on "
+          "standard error says so, and the exit code is 0, unless --required is given.",
+      .examples = {{"chokepoint mark", "a step begins"},
+                   {"chokepoint mark step --number 17 --samples 64", "its number and samples"},
+                   {"chokepoint mark evaluation", "another event happens now"}},
+      .json = false};
 }
 
 void MarkCommand::define(cli::Flags& flags) {
-  flags.positional("NAME", &name_, "what begins; 'step' where it is left out", false);
+  flags.positional("NAME", &name_, "what begins; default: step", false);
   flags.group("The mark")
-      .option("number", &number_, "N", "the step's number, as the job counts", 0, kMost)
+      .option("number", &number_, "N", "the step's number, as counted by the job", 0, kMost)
       .option("samples", &samples_, "N", "samples of training data in this step", 0, kMost)
-      .toggle("required", &required_, "fail where nobody listens");
+      .toggle("required", &required_, "fail if no 'chokepoint run' is listening");
 }
 
 Result<cli::ExitCode> MarkCommand::run(cli::Context& context) {
@@ -82,5 +96,9 @@ Result<cli::ExitCode> MarkCommand::run(cli::Context& context) {
   }
   return cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory mark_command() { return cli::command<MarkCommand>(); }
 
 }  // namespace chokepoint::capture

@@ -1,20 +1,153 @@
-#include "capture/commands/run.h"
-
+// chokepoint run: its flags, and the loop that accompanies the job.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "base/cli/context.h"
 #include "base/math/units.h"
+#include "base/sys/error.h"
+#include "base/sys/process.h"
 #include "base/sys/signals.h"
-#include "capture/commands/live_notes.h"
-#include "capture/commands/run_labels.h"
-#include "capture/commands/run_loop.h"
+#include "capture/commands/commands.h"
+#include "capture/commands/progress.h"
+#include "capture/job/attached.h"
+#include "capture/job/job.h"
+#include "capture/job/roster.h"
 #include "capture/live/line.h"
+#include "capture/run/options.h"
+#include "capture/run/watch.h"
 
 namespace chokepoint::capture {
 namespace {
+
+// --label key=value; the last one of a key counts.
+Result<std::map<std::string, std::string>> labels_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorKind::Usage, "--label", word, "not of the form key=value",
+                  "for one: --label batch=16");
+    }
+    labels[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return labels;
+}
+
+constexpr std::int64_t kAttendNs = 250'000'000;
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+
+// Waits for the job's descriptors, and meanwhile calls the watch when it is due.
+class Attendance {
+ public:
+  Attendance(run::Watch& watch, LiveNotes& notes, const cli::Context& context)
+      : watch_(watch), notes_(notes), clock_(context.clock) {}
+
+  // Until one of these is readable, or the watch was due; -1 is ignored.
+  void wait(std::vector<int> descriptors) {
+    descriptors.push_back(watch_.marks_descriptor());
+    std::vector<pollfd> watched;
+    for (const int descriptor : descriptors) {
+      watched.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+    }
+    const std::int64_t left_ms = (due_ns_ - clock_.monotonic_ns()) / kMillisecondNs;
+    poll(watched.data(), watched.size(), static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
+    watch_.attend_marks();
+    if (const std::int64_t now_ns = clock_.monotonic_ns(); now_ns >= due_ns_) {
+      due_ns_ = now_ns + kAttendNs;
+      watch_.attend();
+      notes_.say(watch_.figures(), now_ns);
+    }
+  }
+
+ private:
+  run::Watch& watch_;
+  LiveNotes& notes_;
+  const sys::Clock& clock_;
+  std::int64_t due_ns_ = 0;
+};
+
+bool is_readable(int descriptor) {
+  pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return poll(&one, 1, 0) > 0;
+}
+
+// Until the command has ended.
+Result<sys::ExitStatus> accompany(job::Job& job, run::Watch& watch, LiveNotes& notes,
+                                  const cli::Context& context) {
+  const job::OnOutput on_output = [&](const job::OutputPiece& piece) {
+    watch.take_output(piece);
+    notes.note_output(piece);
+  };
+  Attendance attendance(watch, notes, context);
+  for (;;) {
+    const auto descriptors = job.descriptors();
+    attendance.wait({descriptors.begin(), descriptors.end()});
+    TRY(const std::optional<sys::ExitStatus> ended, job.handle(on_output));
+    if (ended) {
+      job.finish(on_output);
+      return *ended;
+    }
+  }
+}
+
+// Until the processes have ended; false if the user interrupted it.
+bool accompany(job::Attached& attached, run::Watch& watch, LiveNotes& notes,
+               const cli::Context& context, int interrupt) {
+  Attendance attendance(watch, notes, context);
+  while (!attached.is_over()) {
+    attendance.wait({attached.descriptor(), interrupt});
+    if (is_readable(interrupt)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// chokepoint run: watches a job from its start to its end, or one that runs already, and writes a
+// run record. The job's output, signals and exit status are not changed.
+class RunCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<> check() const;
+  Result<run::Options> options(const cli::Context& context) const;
+  Result<cli::ExitCode> start(const run::Options& options, std::chrono::nanoseconds every,
+                              cli::Context& context) const;
+  Result<cli::ExitCode> repeat(const run::Options& options, std::chrono::nanoseconds every,
+                               cli::Context& context) const;
+  Result<cli::ExitCode> attend(const run::Options& options, std::chrono::nanoseconds every,
+                               cli::Context& context) const;
+  bool attaches() const { return pid_ > 0 || !cgroup_.empty(); }
+
+  std::vector<std::string> command_;
+  std::string folder_;
+  std::string node_;
+  std::vector<std::string> labels_;
+  std::int64_t repeat_ = 1;
+  std::int64_t pid_ = 0;
+  std::string cgroup_;
+  std::string output_ = "watch";
+  std::string step_expression_;
+  std::int64_t samples_per_step_ = 0;
+  std::string nccl_ = "auto";
+  std::string packets_ = "auto";
+  std::vector<std::string> interfaces_;
+  std::string metrics_;
+  std::string live_ = "auto";
+};
 
 constexpr std::int64_t kMostRepeats = 10'000;
 constexpr std::int64_t kMostPid = std::int64_t{1} << 22;
@@ -22,7 +155,8 @@ constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 constexpr std::chrono::seconds kLiveOnTerminal{10};
 
 std::string folder_for(std::int64_t wall_ns) {
-  // 2026-11-20T10:12:00.123Z without what a path had better not have.
+  // 2026-11-20T10:12:00.123Z without the fraction, and without ':', which some tools take for a
+  // host.
   std::string name = "chokepoint-run-" + sys::rfc3339(wall_ns).substr(0, 19);
   std::erase(name, ':');
   return name;
@@ -54,7 +188,7 @@ Result<std::chrono::nanoseconds> live_interval(const std::string& word,
   return *interval;
 }
 
-// Its threads leave the signals to the job's.
+// Signals are blocked meanwhile, so that the watch's threads leave them to the command's.
 Result<std::unique_ptr<run::Watch>> open_quietly(const run::Options& options,
                                                  const cli::Context& context) {
   const sys::SignalsHeld held;
@@ -73,56 +207,57 @@ void tell(const run::Watch& watch, const record::WriterStatus& status,
   context.err.flush();
 }
 
-}  // namespace
-
 cli::Summary RunCommand::summary() const {
   return {
       .name = "run",
-      .purpose = "watches a training job, and keeps what a diagnosis needs",
+      .purpose = "watches a training job and records the data for a diagnosis",
       .description =
           "Starts the command and watches it from outside, without changing or slowing it: its "
           "packets, its connections as the kernel sees them, its steps, and the host's counters. "
-          "All of it is kept in a run record, one file a node; the nodes of a run may share a "
+          "All data are stored in a run record, one file per node; the nodes of a run may share a "
           "folder, and need no connection to each other.\n\n"
-          "The command has the terminal, the signals and the output it would have without, and "
-          "its exit status is this command's. Should chokepoint die, the job goes on. Without the "
-          "right to see packets (CAP_NET_RAW) the rest is watched all the same.\n\n"
-          "Steps are found in what the job prints, in marks ('chokepoint mark'), in its "
-          "collectives or, failing all these, in the rhythm of its traffic.",
+          "The command has the same terminal, signals and output as without chokepoint, and its "
+          "exit status is passed on. If chokepoint dies, the job continues. Without permission to "
+          "capture packets (CAP_NET_RAW) everything else is still recorded.\n\n"
+          "Steps are found in the job's output, in marks ('chokepoint mark'), in its collectives "
+          "or, without any of these, in the period of its traffic.",
       .examples = {{"chokepoint run --out runs/a -- torchrun --nproc-per-node 1 train.py",
-                    "watch a training, the same on each node"},
+                    "watch a training; the same command on each node"},
                    {"chokepoint run --label batch=16 --label setup=2x1 --repeat 5 -- ./train.sh",
                     "five runs to be averaged and compared"},
-                   {"chokepoint run --pid 4711", "watch what runs already, until it ends"},
+                   {"chokepoint run --pid 4711", "watch a running process until it ends"},
                    {"chokepoint run --metrics :9464 -- python train.py",
-                    "and let Prometheus look on"}},
+                    "and serve live metrics to Prometheus"}},
       .json = false};
 }
 
 void RunCommand::define(cli::Flags& flags) {
-  flags.group("What to keep")
-      .option("out", &folder_, "DIR", "the run's folder; one of its own for each run")
-      .option("node", &node_, "NAME", "this host's name in the record, if not its own")
-      .option("label", &labels_, "KEY=VALUE", "what this run is: setup=2x2, parallelism=TP …")
-      .option("repeat", &repeat_, "N", "so many runs, each in a folder below DIR", 1, kMostRepeats)
+  flags.group("Record")
+      .option("out", &folder_, "DIR", "the run's folder; use a new one for each run")
+      .option("node", &node_, "NAME", "name of this node in the record; default: the host name")
+      .option("label", &labels_, "KEY=VALUE", "describes this run: setup=2x2, parallelism=TP …")
+      .option("repeat", &repeat_, "N", "repeat the run N times, each in a folder below DIR", 1,
+              kMostRepeats)
       .group("What to watch")
-      .option("pid", &pid_, "PID", "this process and all it started, instead of a command", 0,
+      .option("pid", &pid_, "PID", "watch this process and all it started, instead of a command", 0,
               kMostPid)
       .option("cgroup", &cgroup_, "PATH", "the processes of this cgroup: a container's, a job's")
-      .choice("packets", &packets_, {"auto", "off"}, "whether to look at packets")
-      .option("interface,i", &interfaces_, "IF", "packets of this one, not of those the job uses")
-      .choice("nccl", &nccl_, {"auto", "off"}, "whether to have NCCL tell of its collectives")
+      .choice("packets", &packets_, {"auto", "off"}, "capture packets")
+      .option("interface,i", &interfaces_, "IF",
+              "capture on this interface, not on those the job uses")
+      .choice("nccl", &nccl_, {"auto", "off"}, "record NCCL's collectives by its profiler plugin")
       .choice("output", &output_, {"watch", "direct"},
-              "'direct': the job writes to its output itself, and no step is found there")
+              "'direct': the job writes to its output directly, and no steps are found in it")
       .group("Steps")
-      .option("step-regex", &step_expression_, "RE",
-              "what a line looks like that ends a step; (?P<step>…), (?P<samples>…), (?P<ms>…)")
+      .option(
+          "step-regex", &step_expression_, "RE",
+          "regular expression of a line that ends a step; (?P<step>…), (?P<samples>…), (?P<ms>…)")
       .option("samples-per-step", &samples_per_step_, "N",
-              "samples, tokens or images that a step of this node processes", 0, kMostSamples)
+              "samples, tokens or images that this node processes per step", 0, kMostSamples)
       .group("Meanwhile")
-      .option("live", &live_, "TIME", "how often to say how it goes; 'auto': on a terminal; 'off'")
-      .option("metrics", &metrics_, "ADDRESS:PORT", "serve figures to Prometheus");
-  flags.rest("COMMAND", &command_, "what to start and watch", false);
+      .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
+      .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus");
+  flags.rest("COMMAND", &command_, "the command to start and watch", false);
 }
 
 Result<> RunCommand::check() const {
@@ -132,7 +267,7 @@ Result<> RunCommand::check() const {
   }
   if (!command_.empty() && attaches()) {
     return fail(ErrorKind::Usage, "", command_.front(),
-                "a command is started, --pid and --cgroup watch what runs already",
+                "a command is started; --pid and --cgroup watch running processes",
                 "give one of them");
   }
   if (attaches() && repeat_ > 1) {
@@ -188,7 +323,7 @@ Result<cli::ExitCode> RunCommand::repeat(const run::Options& options,
       fmt::print(context.err, "chokepoint: run {} of {}\n", i, repeat_);
     }
     const Result<cli::ExitCode> code = start(one, every, context);
-    // What failed once would only fail again, and nobody averages over that.
+    // A failed run would fail again, and is of no use in a mean.
     if (!code || *code != cli::ExitCode::Done) {
       return code;
     }
@@ -198,15 +333,15 @@ Result<cli::ExitCode> RunCommand::repeat(const run::Options& options,
 
 Result<cli::ExitCode> RunCommand::start(const run::Options& options, std::chrono::nanoseconds every,
                                         cli::Context& context) const {
-  // Before there is much memory for a relay to keep.
-  Result<job::OutputWatch> output =
-      output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch();
-  if (!output) {
-    return std::unexpected(output.error());
-  }
+  // First, because the relay's process keeps the memory that there is when it is forked.
+  TRY(job::OutputWatch output,
+      output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch());
   TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
+  if (output.remark()) {
+    watch->remark(*output.remark());
+  }
   Result<std::unique_ptr<job::Job>> job = job::Job::start(
-      {.command = command_, .environment = watch->environment()}, *std::move(output));
+      {.command = command_, .environment = watch->environment()}, std::move(output));
   if (!job) {
     const int code = job::exit_code_of_failed_start(job.error());
     watch->abandon(code);
@@ -229,16 +364,17 @@ Result<cli::ExitCode> RunCommand::attend(const run::Options& options,
                                          cli::Context& context) const {
   const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
   TRY(auto attached, job::Attached::attach(selection, context.root));
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM, SIGHUP});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP}));
   TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
   watch->begin(selection);
   LiveNotes notes(context, every);
-  const bool is_over = accompany(*attached, *watch, notes, context, signals->descriptor());
+  const bool is_over = accompany(*attached, *watch, notes, context, signals.descriptor());
   tell(*watch, watch->end(std::nullopt), context);
   return is_over ? cli::ExitCode::Done : cli::ExitCode::Interrupted;
 }
+
+}  // namespace
+
+cli::CommandFactory run_command() { return cli::command<RunCommand>(); }
 
 }  // namespace chokepoint::capture

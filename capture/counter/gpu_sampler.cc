@@ -1,14 +1,150 @@
-#include "capture/counter/gpu_sampler.h"
-
+// GPUs: the thread that reads them, and the sampler that writes what it read.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "base/host/gpu.h"
 #include "base/record/names.h"
-#include "capture/counter/gpu_rows.h"
+#include "capture/counter/gpu.h"
+#include "capture/counter/sampler.h"
+#include "capture/counter/series.h"
 
 namespace chokepoint::capture::counter {
+namespace {
+
+// How long the end waits for the watch's thread: a driver that answers at all has answered by then.
+constexpr std::chrono::seconds kPatience(2);
+// A throttle reason that has been absent for so long has ended.
+constexpr std::int64_t kGoneNs = 5'000'000'000;
+
+constexpr const char* kNvmlSource = "NVML";
+constexpr double kPercentTolerance = 2;
+constexpr double kRateToleranceBytesPerS = 10e6;
+constexpr double kGpuMemoryToleranceBytes = 64 << 20;
+constexpr double kClockToleranceMhz = 30;
+constexpr double kTemperatureToleranceC = 2;
+constexpr double kPowerToleranceW = 20;
+
+// Writes a reading of a GPU as rows of the record; rates are means over the `span_ns` before it.
+class Rows {
+ public:
+  Rows(const GpuReading& gpu, std::int64_t t_ns, std::int64_t span_ns, Sink& sink)
+      : gpu_(gpu), t_ns_(t_ns), span_ns_(span_ns), sink_(sink) {}
+
+  void write() {
+    write_load();
+    write_clocks();
+    write_link();
+    write_nvlink();
+  }
+
+ private:
+  SeriesName series(std::string_view name) const {
+    return {std::string(name), gpu_.address, kNvmlSource};
+  }
+  void share(std::string_view name, std::optional<double> value, double tolerance) {
+    if (value) {
+      sink_.share(series(name), tolerance).see(t_ns_, span_ns_, *value);
+    }
+  }
+  void rate(std::string_view name, std::optional<double> value) {
+    share(name, value, kRateToleranceBytesPerS);
+  }
+  void level(std::string_view name, std::optional<double> value, double tolerance = 0) {
+    if (value) {
+      sink_.level(series(name), tolerance).see(t_ns_, *value);
+    }
+  }
+  void counter(std::string_view name, std::optional<std::uint64_t> value, Wrap wrap = Wrap::Never) {
+    if (value) {
+      sink_.counter(series(name), Keep::Always, wrap).see(t_ns_, *value);
+    }
+  }
+
+  void write_load() {
+    share(record::kGpuUtilization, gpu_.busy_percent, kPercentTolerance);
+    share(record::kGpuMemoryBusy, gpu_.memory_busy_percent, kPercentTolerance);
+    rate(record::kGpuPcieSent, gpu_.pcie_sent_bytes_per_s);
+    rate(record::kGpuPcieReceived, gpu_.pcie_received_bytes_per_s);
+    rate(record::kGpuNvlinkSent, gpu_.nvlink_sent_bytes_per_s);
+    rate(record::kGpuNvlinkReceived, gpu_.nvlink_received_bytes_per_s);
+    level(record::kGpuMemory, gpu_.memory_bytes, kGpuMemoryToleranceBytes);
+  }
+  void write_clocks() {
+    level(record::kGpuClock, gpu_.clock_mhz, kClockToleranceMhz);
+    level(record::kGpuMaxClock, gpu_.max_clock_mhz);
+    level(record::kGpuMemoryClock, gpu_.memory_clock_mhz, kClockToleranceMhz);
+    level(record::kGpuMaxMemoryClock, gpu_.max_memory_clock_mhz);
+    level(record::kGpuTemperature, gpu_.temperature_c, kTemperatureToleranceC);
+    level(record::kGpuPower, gpu_.power_w, kPowerToleranceW);
+    level(record::kGpuPowerLimit, gpu_.power_limit_w);
+    if (gpu_.throttle_reasons) {
+      level(record::kGpuThrottle, static_cast<double>(*gpu_.throttle_reasons));
+    }
+  }
+
+  bool is_busy() const {
+    return gpu_.busy_percent.value_or(0) >= kBusyPercent ||
+           gpu_.pcie_sent_bytes_per_s.value_or(0) >= kBusyBytesPerS ||
+           gpu_.pcie_received_bytes_per_s.value_or(0) >= kBusyBytesPerS;
+  }
+  void write_link() {
+    if (is_busy()) {
+      level(record::kGpuBusyGeneration, gpu_.pcie_generation);
+      level(record::kGpuBusyWidth, gpu_.pcie_width);
+    }
+    level(record::kGpuMaxGeneration, gpu_.pcie_max_generation);
+    level(record::kGpuMaxWidth, gpu_.pcie_max_width);
+    counter(record::kGpuReplays, gpu_.replays, Wrap::At32Bits);
+  }
+  void write_nvlink() {
+    const NvlinkReading& nvlink = gpu_.nvlink;
+    level(record::kGpuNvlinkActive, nvlink.active);
+    counter(record::kGpuNvlinkSentBytes, nvlink.sent_bytes);
+    counter(record::kGpuNvlinkReceivedBytes, nvlink.received_bytes);
+    counter(record::kGpuNvlinkCrcErrors, nvlink.crc_errors);
+    counter(record::kGpuNvlinkReplays, nvlink.replays);
+    counter(record::kGpuNvlinkRecoveries, nvlink.recoveries);
+  }
+
+  const GpuReading& gpu_;
+  std::int64_t t_ns_;
+  std::int64_t span_ns_;
+  Sink& sink_;
+};
+
+// What GpuWatch read last, and which of the job's processes use which GPU.
+class GpuSampler final : public Sampler {
+ public:
+  explicit GpuSampler(std::unique_ptr<GpuWatch> watch) : watch_(std::move(watch)) {}
+
+  void sample(const Moment& moment, Sink& sink) override;
+  void report(Figures& figures) const override;
+
+ private:
+  void note_users(const GpuReading& gpu, const Moment& moment, Sink& sink);
+  void note_throttling(const GpuReading& gpu, std::int64_t t_ns, Sink& sink);
+  bool is_of_job(const GpuReading& gpu) const;
+  void sum_up(const GpuReadings& readings);
+
+  std::unique_ptr<GpuWatch> watch_;
+  std::int64_t before_ns_ = 0;
+  std::set<std::pair<std::string, std::uint64_t>> users_;  // a GPU's address and a pid of the job
+  std::map<std::string, ThrottleLog> throttles_;           // by the GPU's address
+  std::map<std::string, int> slowed_;
+  std::optional<double> percent_;
+};
+
 void GpuSampler::note_users(const GpuReading& gpu, const Moment& moment, Sink& sink) {
   for (const std::uint64_t pid : gpu.pids) {
     const bool is_user = std::ranges::any_of(moment.processes, [&](const auto& process) {
@@ -28,7 +164,7 @@ void GpuSampler::note_throttling(const GpuReading& gpu, std::int64_t t_ns, Sink&
   }
 }
 
-// Of the job's GPUs, or of all where none of them is known.
+// Whether the job uses this GPU; true for all GPUs until one is known to be the job's.
 bool GpuSampler::is_of_job(const GpuReading& gpu) const {
   return users_.empty() ||
          std::ranges::any_of(users_, [&](const auto& user) { return user.first == gpu.address; });
@@ -63,7 +199,7 @@ void GpuSampler::sample(const Moment& moment, Sink& sink) {
     return;
   }
   for (const GpuReading& gpu : readings->gpus) {
-    write_rows(gpu, readings->t_ns, before_ns_ > 0 ? readings->t_ns - before_ns_ : 0, sink);
+    Rows(gpu, readings->t_ns, before_ns_ > 0 ? readings->t_ns - before_ns_ : 0, sink).write();
     note_throttling(gpu, readings->t_ns, sink);
     note_users(gpu, moment, sink);
   }
@@ -71,9 +207,108 @@ void GpuSampler::sample(const Moment& moment, Sink& sink) {
   before_ns_ = readings->t_ns;
 }
 
-void GpuSampler::tell(Figures& figures) const {
+void GpuSampler::report(Figures& figures) const {
   figures.gpu_percent = percent_;
   figures.slowed_gpus = slowed_;
+}
+
+}  // namespace
+
+struct GpuWatch::Shared {
+  std::mutex mutex;
+  std::condition_variable changed;
+  const sys::Clock* clock = nullptr;  // may be gone once is_stopping
+  bool is_stopping = false;
+  bool has_ended = false;
+  std::optional<GpuReadings> newest;
+  std::optional<Error> problem;
+};
+
+GpuWatch::GpuWatch(Open open, std::chrono::nanoseconds interval, const sys::Clock& clock)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->clock = &clock;
+  std::thread([shared = shared_, open = std::move(open), interval] {
+    run(shared, open, interval);
+    const std::scoped_lock lock(shared->mutex);
+    shared->has_ended = true;
+    shared->changed.notify_all();
+  }).detach();
+}
+
+void GpuWatch::run(const std::shared_ptr<Shared>& shared, const Open& open,
+                   std::chrono::nanoseconds interval) {
+  Result<std::unique_ptr<GpuSession>> session = open();
+  std::unique_lock lock(shared->mutex);
+  if (!session) {
+    shared->problem = session.error();
+    return;
+  }
+  while (!shared->is_stopping) {
+    lock.unlock();
+    std::vector<GpuReading> gpus = (*session)->read();
+    lock.lock();
+    if (!shared->is_stopping) {
+      shared->newest = {shared->clock->monotonic_ns(), std::move(gpus)};
+      shared->changed.wait_for(lock, interval, [&] { return shared->is_stopping; });
+    }
+  }
+  lock.unlock();
+  session->reset();
+}
+
+GpuWatch::~GpuWatch() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->is_stopping = true;
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(lock, kPatience, [&] { return shared_->has_ended; });
+}
+
+std::optional<GpuReadings> GpuWatch::newest() {
+  const std::scoped_lock lock(shared_->mutex);
+  return std::exchange(shared_->newest, std::nullopt);
+}
+
+std::optional<Error> GpuWatch::problem() const {
+  const std::scoped_lock lock(shared_->mutex);
+  return shared_->problem;
+}
+
+void ThrottleLog::see(std::int64_t t_ns, std::uint64_t bits, Sink& sink) {
+  for (const host::ThrottleReason& reason : host::throttle_reasons()) {
+    if (reason.slows && (bits & reason.bit) != 0) {
+      hold(t_ns, reason.name, sink);
+    }
+  }
+  end_old(t_ns, sink);
+  before_ns_ = t_ns;
+}
+
+void ThrottleLog::hold(std::int64_t t_ns, std::string_view reason, Sink& sink) {
+  const auto [place, is_new] = periods_.try_emplace(reason);
+  if (is_new) {
+    sink.event(t_ns, record::kGpuThrottled, gpu_,
+               fmt::format(R"({{"reason":"{}","state":"began"}})", reason));
+  }
+  Period& period = place->second;
+  period.held_ns += before_ns_ > 0 ? t_ns - before_ns_ : 0;
+  period.last_ns = t_ns;
+}
+
+void ThrottleLog::end_old(std::int64_t t_ns, Sink& sink) {
+  std::erase_if(periods_, [&](const auto& entry) {
+    const auto& [reason, period] = entry;
+    if (t_ns - period.last_ns < kGoneNs) {
+      return false;
+    }
+    sink.event(period.last_ns, record::kGpuThrottled, gpu_,
+               fmt::format(R"({{"reason":"{}","state":"ended","held_s":{:.3f}}})", reason,
+                           static_cast<double>(period.held_ns) / 1e9));
+    return true;
+  });
+}
+
+std::unique_ptr<Sampler> gpu_sampler(std::unique_ptr<GpuWatch> watch) {
+  return std::make_unique<GpuSampler>(std::move(watch));
 }
 
 }  // namespace chokepoint::capture::counter

@@ -1,20 +1,319 @@
-#include "capture/counter/gpu_session.h"
-
+// GPUs as NVML reports them: load, clocks, PCIe, NVLink, and rates by GPM.
 #include <fmt/format.h>
 
+#include <array>
+#include <bit>
+#include <memory>
 #include <utility>
 
 #include "base/host/gpu.h"
 #include "base/sys/library.h"
-#include "capture/counter/gpm.h"
-#include "capture/counter/nvlink.h"
-#include "capture/counter/nvml.h"
+#include "capture/counter/gpu.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
+// The part of NVML's C interface that is needed here, declared because its header is on few hosts:
+// names, layouts and numbers as they have been since driver 384, GPM's since 520.
+namespace nvml {
+
+using Return = int;  // 0 is success
+using Device = struct OpaqueDevice*;
+using GpmSample = struct OpaqueGpmSample*;
+
+struct PciInfo {
+  std::array<char, 16> legacy_bus_id;
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned pci_device_id;
+  unsigned pci_subsystem_id;
+  std::array<char, 32> bus_id;
+};
+static_assert(sizeof(PciInfo) == 68);
+
+struct Utilisation {
+  unsigned gpu;
+  unsigned memory;
+};
+
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+// As nvmlDeviceGetComputeRunningProcesses_v3 and _v2 fill it in.
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+constexpr unsigned kSmClock = 1;
+constexpr unsigned kMemoryClock = 2;
+constexpr unsigned kGpuTemperature = 0;  // the sensor
+
+// Of nvmlDeviceGetFieldValues. CRC errors, replays and recoveries are of all links together.
+enum class Field : unsigned {
+  NvlinkFlitCrcErrors = 38,
+  NvlinkDataCrcErrors = 45,
+  NvlinkReplays = 52,
+  NvlinkRecoveries = 59,
+  NvlinkSentKib = 138,
+  NvlinkReceivedKib = 139,
+};
+constexpr unsigned kAllLinks = ~0U;  // a field's scope
+constexpr unsigned kMostLinks = 18;
+
+enum class ValueType : unsigned {
+  Double = 0,
+  Unsigned = 1,
+  UnsignedLong = 2,
+  UnsignedLongLong = 3
+};
+
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency_us;
+  unsigned type;
+  Return result;
+  unsigned long long value;  // of a Double its bits
+};
+static_assert(sizeof(FieldValue) == 40);
+
+// Of nvmlDeviceGetPcieThroughput, in KB/s over 20 ms.
+constexpr unsigned kPcieSent = 0;
+constexpr unsigned kPcieReceived = 1;
+
+// Of GPM, in MiB/s between two samples.
+enum class GpmMetric : unsigned {
+  PcieSent = 20,
+  PcieReceived = 21,
+  NvlinkReceived = 60,
+  NvlinkSent = 61,
+};
+
+struct GpmValue {
+  unsigned metric;
+  Return result;
+  double value;
+  std::array<const char*, 3> names;
+};
+static_assert(sizeof(GpmValue) == 40);
+
+constexpr unsigned kGpmVersion = 1;
+
+// `count` says how many values are asked for; room for all that any driver knows, in case one
+// counts on it.
+struct GpmRequest {
+  unsigned version;
+  unsigned count;
+  GpmSample earlier;
+  GpmSample later;
+  std::array<GpmValue, 512> values;
+};
+
+struct GpmSupport {
+  unsigned version;
+  unsigned is_supported;
+};
+
+}  // namespace nvml
+
 using nvml::Device;
+using nvml::Field;
+using nvml::FieldValue;
+using nvml::GpmMetric;
+using nvml::GpmSample;
 using nvml::Return;
+using nvml::ValueType;
+
+// A GPU's NVLinks: how many are up, what they moved and what went wrong on them. Whether a GPU has
+// any is asked once. Used on the session's thread; the library outlives it.
+class Nvlink {
+ public:
+  Nvlink(const sys::Library& library, nvml::Device device);
+
+  NvlinkReading read() const;
+
+ private:
+  std::optional<double> active_links() const;
+  void read_counters(NvlinkReading& reading) const;
+
+  const sys::Library* library_;
+  nvml::Device device_;
+  bool has_any_ = false;
+};
+
+constexpr std::uint64_t kKib = 1024;
+
+std::optional<std::uint64_t> number_of(const FieldValue& field) {
+  if (field.result != 0) {
+    return std::nullopt;
+  }
+  switch (ValueType(field.type)) {
+    case ValueType::Double:
+      return static_cast<std::uint64_t>(std::bit_cast<double>(field.value));
+    case ValueType::Unsigned:
+      return field.value & ~0U;
+    default:
+      return field.value;
+  }
+}
+
+std::optional<std::uint64_t> sum_of(std::optional<std::uint64_t> one,
+                                    std::optional<std::uint64_t> other) {
+  return one && other ? std::optional(*one + *other) : one ? one : other;
+}
+
+std::optional<std::uint64_t> bytes_of(const FieldValue& kib) {
+  const auto number = number_of(kib);
+  return number ? std::optional(*number * kKib) : std::nullopt;
+}
+
+Nvlink::Nvlink(const sys::Library& library, Device device) : library_(&library), device_(device) {
+  has_any_ = active_links().has_value();
+}
+
+std::optional<double> Nvlink::active_links() const {
+  auto* state = library_->function<Return(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState");
+  std::optional<double> active;
+  for (unsigned link = 0; state != nullptr && link < nvml::kMostLinks; ++link) {
+    unsigned is_active = 0;
+    if (state(device_, link, &is_active) == 0) {
+      active = active.value_or(0) + (is_active != 0 ? 1 : 0);
+    }
+  }
+  return active;
+}
+
+void Nvlink::read_counters(NvlinkReading& reading) const {
+  constexpr std::array kFields{Field::NvlinkSentKib,       Field::NvlinkReceivedKib,
+                               Field::NvlinkFlitCrcErrors, Field::NvlinkDataCrcErrors,
+                               Field::NvlinkReplays,       Field::NvlinkRecoveries};
+  std::array<FieldValue, kFields.size()> values{};
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    values[i].field = std::to_underlying(kFields[i]);
+    values[i].scope = i < 2 ? nvml::kAllLinks : 0;
+    values[i].result = -1;
+  }
+  auto* get = library_->function<Return(Device, int, FieldValue*)>("nvmlDeviceGetFieldValues");
+  if (get == nullptr || get(device_, static_cast<int>(values.size()), values.data()) != 0) {
+    return;
+  }
+  reading.sent_bytes = bytes_of(values[0]);
+  reading.received_bytes = bytes_of(values[1]);
+  reading.crc_errors = sum_of(number_of(values[2]), number_of(values[3]));
+  reading.replays = number_of(values[4]);
+  reading.recoveries = number_of(values[5]);
+}
+
+NvlinkReading Nvlink::read() const {
+  NvlinkReading reading;
+  if (has_any_) {
+    reading.active = active_links();
+    read_counters(reading);
+  }
+  return reading;
+}
+
+// NVIDIA's GPU performance monitoring (Hopper and later): mean rates between two samples, of which
+// the later one becomes the next reading's earlier one. Used on the session's thread; the library
+// outlives it.
+class Gpm {
+ public:
+  // Null if the library or the GPU does not support it.
+  static std::unique_ptr<Gpm> of(const sys::Library& library, nvml::Device device);
+  Gpm(const Gpm&) = delete;
+  Gpm& operator=(const Gpm&) = delete;
+  ~Gpm();
+
+  void read(GpuReading& reading);
+
+ private:
+  Gpm(const sys::Library& library, nvml::Device device) : library_(library), device_(device) {}
+  bool take(nvml::GpmSample sample) const;
+
+  const sys::Library& library_;
+  nvml::Device device_;
+  nvml::GpmSample earlier_ = nullptr;
+  nvml::GpmSample later_ = nullptr;
+  bool has_earlier_ = false;
+  std::unique_ptr<nvml::GpmRequest> request_ = std::make_unique<nvml::GpmRequest>();
+};
+
+constexpr double kMib = 1 << 20;
+
+bool is_supported(const sys::Library& library, Device device) {
+  auto* query = library.function<Return(Device, nvml::GpmSupport*)>("nvmlGpmQueryDeviceSupport");
+  nvml::GpmSupport support{.version = nvml::kGpmVersion, .is_supported = 0};
+  return query != nullptr && query(device, &support) == 0 && support.is_supported != 0;
+}
+
+bool allocate(const sys::Library& library, GpmSample& sample) {
+  auto* alloc = library.function<Return(GpmSample*)>("nvmlGpmSampleAlloc");
+  return alloc != nullptr && alloc(&sample) == 0;
+}
+
+std::optional<double> bytes_per_s(const nvml::GpmValue& value) {
+  return value.result == 0 ? std::optional(value.value * kMib) : std::nullopt;
+}
+
+std::unique_ptr<Gpm> Gpm::of(const sys::Library& library, Device device) {
+  if (!is_supported(library, device)) {
+    return nullptr;
+  }
+  std::unique_ptr<Gpm> gpm(new Gpm(library, device));
+  const bool has_room = allocate(library, gpm->earlier_) && allocate(library, gpm->later_);
+  if (!has_room || library.function<Return(nvml::GpmRequest*)>("nvmlGpmMetricsGet") == nullptr) {
+    return nullptr;
+  }
+  gpm->has_earlier_ = gpm->take(gpm->earlier_);
+  return gpm;
+}
+
+Gpm::~Gpm() {
+  auto* release = library_.function<Return(GpmSample)>("nvmlGpmSampleFree");
+  for (const GpmSample sample : {earlier_, later_}) {
+    if (release != nullptr && sample != nullptr) {
+      release(sample);
+    }
+  }
+}
+
+bool Gpm::take(GpmSample sample) const {
+  auto* get = library_.function<Return(Device, GpmSample)>("nvmlGpmSampleGet");
+  return get != nullptr && get(device_, sample) == 0;
+}
+
+void Gpm::read(GpuReading& reading) {
+  if (!take(later_)) {
+    return;
+  }
+  nvml::GpmRequest& request = *request_;
+  request.version = nvml::kGpmVersion;
+  request.count = 4;
+  request.earlier = earlier_;
+  request.later = later_;
+  request.values[0].metric = std::to_underlying(GpmMetric::PcieSent);
+  request.values[1].metric = std::to_underlying(GpmMetric::PcieReceived);
+  request.values[2].metric = std::to_underlying(GpmMetric::NvlinkSent);
+  request.values[3].metric = std::to_underlying(GpmMetric::NvlinkReceived);
+  auto* get = library_.function<Return(nvml::GpmRequest*)>("nvmlGpmMetricsGet");
+  if (has_earlier_ && get(&request) == 0) {
+    reading.pcie_sent_bytes_per_s = bytes_per_s(request.values[0]);
+    reading.pcie_received_bytes_per_s = bytes_per_s(request.values[1]);
+    reading.nvlink_sent_bytes_per_s = bytes_per_s(request.values[2]);
+    reading.nvlink_received_bytes_per_s = bytes_per_s(request.values[3]);
+  }
+  std::swap(earlier_, later_);
+  has_earlier_ = true;
+}
 
 constexpr const char* kOperation = "NVML";
 
@@ -42,7 +341,7 @@ class NvmlSession final : public GpuSession {
     Nvlink nvlink;
   };
 
-  // Did the function exist and succeed?
+  // True if the function exists and succeeds.
   template <class Function, class... Arguments>
   bool call(const char* name, Arguments... arguments) const {
     auto* function = library_.function<Function>(name);

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "base/record/series_table.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr std::int64_t kLongestSilenceNs = 10'000'000'000;
+constexpr std::int64_t kMaxSilenceNs = 10'000'000'000;
 constexpr std::uint64_t kWrap = std::uint64_t{1} << 32;
 
 double per_second(std::uint64_t growth, std::int64_t span_ns) {
@@ -16,9 +20,11 @@ double per_second(std::uint64_t growth, std::int64_t span_ns) {
 }  // namespace
 
 std::int64_t Track::register_series() {
+  const record::SeriesDescription* row = record::describe_series(name_.name);
+  const bool has_unit = !name_.unit.empty() || row == nullptr;
   return writer_->add(record::Series{.name = name_.name,
                                      .subject = name_.subject,
-                                     .unit = name_.unit,
+                                     .unit = has_unit ? name_.unit : std::string(row->unit),
                                      .kind = kind_,
                                      .source = name_.source});
 }
@@ -29,23 +35,23 @@ void Counter::see(std::int64_t now_ns, std::uint64_t reading, bool is_worth_a_ro
   if (!first_) {
     first_ = seen_ = now;
     if (keep_ == Keep::Always) {
-      tell(now, 0, record::kUnknownReal);
+      write(now, 0, record::kUnknownReal);
     }
     return;
   }
   growth_per_s_ = per_second(now.value - seen_.value, now_ns - seen_.t_ns);
-  const Point& last = told_ ? *told_ : *first_;
-  if (now.value != last.value && (is_worth_a_row || now_ns - last.t_ns >= kLongestSilenceNs)) {
-    if (!told_ || told_->t_ns != seen_.t_ns) {
-      tell(seen_, 0, record::kUnknownReal);
+  const Point& last = written_ ? *written_ : *first_;
+  if (now.value != last.value && (is_worth_a_row || now_ns - last.t_ns >= kMaxSilenceNs)) {
+    if (!written_ || written_->t_ns != seen_.t_ns) {
+      write(seen_, 0, record::kUnknownReal);
     }
-    tell(now, now_ns - seen_.t_ns, growth_per_s_);
+    write(now, now_ns - seen_.t_ns, growth_per_s_);
   }
   seen_ = now;
 }
 
-// Smaller than before: it went past its 32 bits, it began anew, or the kernel summed up its cores
-// while they counted. The last is a small step back and no news.
+// A reading below the one before: the counter wrapped at 32 bits, started again from 0, or the
+// kernel summed up its cores while they counted. The last is a small step back, and is ignored.
 void Counter::follow(std::uint64_t reading) {
   if (first_ && reading < reading_) {
     if (wrap_ == Wrap::At32Bits && reading_ < kWrap && reading_ - reading > kWrap / 2) {
@@ -61,30 +67,30 @@ void Counter::follow(std::uint64_t reading) {
 }
 
 void Counter::flush() {
-  if (told_ && told_->t_ns != seen_.t_ns) {
-    tell(seen_, 0, record::kUnknownReal);
+  if (written_ && written_->t_ns != seen_.t_ns) {
+    write(seen_, 0, record::kUnknownReal);
   }
 }
 
-void Counter::tell(const Point& point, std::int64_t span_ns, double growth_per_s) {
+void Counter::write(const Point& point, std::int64_t span_ns, double growth_per_s) {
   track_.push(record::CounterSample{.t_ns = point.t_ns,
                                     .bin_ns = span_ns,
                                     .value = static_cast<double>(point.value),
                                     .peak_per_s = growth_per_s});
-  told_ = point;
+  written_ = point;
 }
 
 void Level::see(std::int64_t now_ns, double value) {
-  if (!told_ || std::abs(value - *told_) > tolerance_) {
+  if (!written_ || std::abs(value - *written_) > tolerance_) {
     track_.push(record::GaugeSample{.t_ns = now_ns, .value = value, .peak = value});
-    told_ = value;
+    written_ = value;
   }
 }
 
 void Share::see(std::int64_t now_ns, std::int64_t span_ns, double value) {
   latest_ = value;
   if (pending_.merged > 0 && (std::abs(value - pending_.value) > tolerance_ ||
-                              pending_.bin_ns + span_ns > kLongestSilenceNs)) {
+                              pending_.bin_ns + span_ns > kMaxSilenceNs)) {
     flush();
   }
   if (pending_.merged == 0) {
@@ -104,6 +110,74 @@ void Share::flush() {
     track_.push(pending_);
     pending_.merged = 0;
   }
+}
+
+Track Sink::track(const SeriesName& name, record::SeriesKind kind) {
+  return {*writer_, producer_, name, kind};
+}
+
+Counter& Sink::counter(const SeriesName& name, Keep keep, Wrap wrap) {
+  return counters_
+      .try_emplace({name.name, name.subject}, track(name, record::SeriesKind::Counter), keep, wrap)
+      .first->second;
+}
+
+Level& Sink::level(const SeriesName& name, double tolerance) {
+  return levels_
+      .try_emplace({name.name, name.subject}, track(name, record::SeriesKind::Gauge), tolerance)
+      .first->second;
+}
+
+Share& Sink::share(const SeriesName& name, double tolerance) {
+  return shares_
+      .try_emplace({name.name, name.subject}, track(name, record::SeriesKind::Gauge), tolerance)
+      .first->second;
+}
+
+std::optional<double> Sink::growth_per_s(std::string_view name, const std::string& subject) const {
+  const auto found = counters_.find({std::string(name), subject});
+  return found == counters_.end() ? std::nullopt : std::optional(found->second.growth_per_s());
+}
+
+std::optional<double> Sink::latest_share(std::string_view name, const std::string& subject) const {
+  const auto found = shares_.find({std::string(name), subject});
+  return found == shares_.end() ? std::nullopt : found->second.latest();
+}
+
+void Sink::event(std::int64_t now_ns, std::string_view kind, std::string_view subject,
+                 std::string detail) {
+  writer_->add(record::Event{.t_ns = now_ns,
+                             .kind = std::string(kind),
+                             .subject = std::string(subject),
+                             .detail = std::move(detail)});
+}
+
+void Sink::remark(const std::string& text) {
+  if (remarked_.insert(text).second) {
+    remarks_.push_back(text);
+  }
+}
+
+void Sink::flush() {
+  for (auto& [key, counter] : counters_) {
+    counter.flush();
+  }
+  for (auto& [key, share] : shares_) {
+    share.flush();
+  }
+}
+
+std::vector<bool> busiest_of(const std::vector<std::uint64_t>& growths, std::size_t most) {
+  std::vector<std::size_t> order(growths.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t count = std::min(most, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count),
+                            std::greater(), [&](std::size_t i) { return growths[i]; });
+  std::vector<bool> is_busiest(growths.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    is_busiest[order[i]] = growths[order[i]] > 0;
+  }
+  return is_busiest;
 }
 
 }  // namespace chokepoint::capture::counter

@@ -1,35 +1,40 @@
-// One series of the record as a sampler feeds it: every reading goes in, a row comes out only where
-// there is news. What the rows then mean, so that rates between any two moments are right:
+// What samplers write to. Every reading goes into a series of the record, but a row is written only
+// where the value changed. What the rows mean, so that rates between any two moments are right:
 //
 //   Counter   ··●━━━━━●━━━●   straight lines between rows. Before a change after a pause one more
 //             flat      ╲     row says until when nothing had changed.
-//                        one that was kept back stands there as it was read
+//                        a reading that was kept back stands there as it was read
 //   Level     ●────────●      holds until the next row
 //   Share     ▓▓▓▓▓▓▓▓│▓▓     means over spans that follow each other without a gap; spans that
 //                             hardly differ become one row
 //
-// Owned by the Sink; one thread.
+// The watcher owns the Sink, the Sink owns all series; the watcher's thread only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/record/samples.h"
 #include "base/record/writer.h"
 
 namespace chokepoint::capture::counter {
 
-// As record::Series.
+// As record::Series. Without a unit it has that of its row in base/record/series.def.
 struct SeriesName {
   std::string name = {};
   std::string subject = {};
-  std::string unit = {};
   std::string source = {};
+  std::string unit = {};
 };
 
-// Where the rows go. The id is asked for with the first row, so that what never changes leaves
+// Where a series' rows go. It is registered with its first row, so that what never changes leaves
 // nothing in the record.
 class Track {
  public:
@@ -67,17 +72,17 @@ class Counter {
  public:
   Counter(Track track, Keep keep, Wrap wrap) : track_(std::move(track)), keep_(keep), wrap_(wrap) {}
 
-  // An absolute reading. One that is not worth a row is kept in mind, and told with the next that
-  // is, or after ten seconds.
+  // An absolute reading. One that is not worth a row is kept back, and written with the next one
+  // that is, or after ten seconds.
   void see(std::int64_t now_ns, std::uint64_t reading, bool is_worth_a_row = true);
-  // What is read next may count from 0 again: the interface or process may be a new one.
+  // The next reading may count from 0 again: the interface or process may be a new one.
   void restart() { is_new_ = true; }
-  // The last reading, where it has not been told.
+  // Writes the last reading if it was kept back.
   void flush();
 
   std::uint64_t value() const { return carried_ + reading_; }
   double growth_per_s() const { return growth_per_s_; }  // between the last two readings
-  bool has_rows() const { return told_.has_value(); }
+  bool has_rows() const { return written_.has_value(); }
 
  private:
   struct Point {
@@ -86,7 +91,7 @@ class Counter {
   };
 
   void follow(std::uint64_t reading);
-  void tell(const Point& point, std::int64_t span_ns, double growth_per_s);
+  void write(const Point& point, std::int64_t span_ns, double growth_per_s);
 
   Track track_;
   Keep keep_;
@@ -97,7 +102,7 @@ class Counter {
   double growth_per_s_ = 0;
   std::optional<Point> first_;
   Point seen_;
-  std::optional<Point> told_;
+  std::optional<Point> written_;
 };
 
 class Level {
@@ -105,12 +110,12 @@ class Level {
   Level(Track track, double tolerance) : track_(std::move(track)), tolerance_(tolerance) {}
 
   void see(std::int64_t now_ns, double value);
-  std::optional<double> value() const { return told_; }
+  std::optional<double> value() const { return written_; }
 
  private:
   Track track_;
-  double tolerance_;  // a change of no more is none
-  std::optional<double> told_;
+  double tolerance_;  // smaller changes are not written
+  std::optional<double> written_;
 };
 
 class Share {
@@ -119,7 +124,7 @@ class Share {
 
   // The mean over the span that ends now.
   void see(std::int64_t now_ns, std::int64_t span_ns, double value);
-  // What has not been told yet.
+  // Writes the span that is still open.
   void flush();
   std::optional<double> latest() const { return latest_; }
 
@@ -129,5 +134,52 @@ class Share {
   record::GaugeSample pending_ = {.merged = 0};
   std::optional<double> latest_;
 };
+
+// The series by name and subject, events, and remarks on what could not be seen. Asking again for a
+// series gives the same one, so that an interface that comes back continues where it was.
+class Sink {
+ public:
+  // The writer outlives it.
+  explicit Sink(record::Writer& writer)
+      : writer_(&writer), producer_(writer.producer("counters")) {}
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  // References are valid as long as the sink.
+  Counter& counter(const SeriesName& name, Keep keep = Keep::OnceChanged, Wrap wrap = Wrap::Never);
+  Level& level(const SeriesName& name, double tolerance = 0);
+  Share& share(const SeriesName& name, double tolerance);
+
+  // What other samplers saw last: a counter's growth, a share. nullopt if they saw none.
+  std::optional<double> growth_per_s(std::string_view name, const std::string& subject) const;
+  std::optional<double> latest_share(std::string_view name, const std::string& subject) const;
+
+  // `detail` is JSON.
+  void event(std::int64_t now_ns, std::string_view kind, std::string_view subject,
+             std::string detail);
+  // Kept once, however often it is made.
+  void remark(const std::string& text);
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
+  // Writes what is still kept back.
+  void flush();
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+
+  Track track(const SeriesName& name, record::SeriesKind kind);
+
+  record::Writer* writer_;
+  record::Producer producer_;
+  std::map<Key, Counter> counters_;
+  std::map<Key, Level> levels_;
+  std::map<Key, Share> shares_;
+  std::vector<std::string> remarks_;
+  std::set<std::string> remarked_;
+};
+
+// For each growth whether it is one of the `most` largest, and above 0. Bounds what is written on a
+// host of 256 cores or 500 interfaces.
+std::vector<bool> busiest_of(const std::vector<std::uint64_t>& growths, std::size_t most);
 
 }  // namespace chokepoint::capture::counter

@@ -1,53 +1,35 @@
 #include "capture/counter/watcher.h"
 
 #include <algorithm>
-#include <ctime>
 #include <mutex>
 
-#include "capture/counter/cpu_sampler.h"
-#include "capture/counter/gpu_sampler.h"
-#include "capture/counter/link_sampler.h"
-#include "capture/counter/nic_sampler.h"
-#include "capture/counter/pace.h"
-#include "capture/counter/pcie_sampler.h"
-#include "capture/counter/pressure_sampler.h"
-#include "capture/counter/process_sampler.h"
-#include "capture/counter/protocol_sampler.h"
-#include "capture/counter/rdma_sampler.h"
-#include "capture/counter/softnet_sampler.h"
-#include "capture/counter/statistics_sampler.h"
-#include "capture/counter/thread_sampler.h"
+#include "capture/counter/gpu.h"
+#include "capture/counter/sampler.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-// Of a core, at most, whatever the size of the host.
-constexpr double kShareOfMost = 0.0003;
+// The share of a core that one sampler may use, whatever the size of the host.
+constexpr double kShareOfSlow = 0.0003;
 constexpr double kShareOfFast = 0.0007;
 constexpr double kShareOfThreads = 0.0015;
 
-// More often than what is slow, because a thread's bursts are shorter than a second.
-constexpr int kThreadReadingsInSlowOne = 5;
-
-std::int64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
+// Threads are read more often than slow sources, because their bursts are shorter than a second.
+constexpr int kThreadReadingsPerSlowOne = 5;
 
 struct Scheduled {
   std::unique_ptr<Sampler> sampler;
   Pace pace;
 };
 
-// Null for a copy of a host: its GPUs are not here.
+// Null for a copy of another host, whose GPUs are not here.
 std::unique_ptr<Sampler> gpu_sampler(const Options& options, const sys::Root& root,
                                      const sys::Clock& clock) {
   if (!root.is_live() && !options.gpu_library) {
     return nullptr;
   }
   const std::string library = options.gpu_library.value_or("libnvidia-ml.so.1");
-  return std::make_unique<GpuSampler>(
+  return counter::gpu_sampler(
       std::make_unique<GpuWatch>([library] { return GpuSession::open(library); },
                                  std::chrono::nanoseconds(options.slow_interval_ns), clock));
 }
@@ -55,26 +37,26 @@ std::unique_ptr<Sampler> gpu_sampler(const Options& options, const sys::Root& ro
 std::vector<Scheduled> samplers_of(const Options& options, const sys::Root& root,
                                    const sys::Clock& clock) {
   const Pace fast(options.interval_ns, kShareOfFast);
-  const Pace slow(options.slow_interval_ns, kShareOfMost);
+  const Pace slow(options.slow_interval_ns, kShareOfSlow);
   const Pace threads(
-      std::max(options.slow_interval_ns / kThreadReadingsInSlowOne, options.interval_ns),
+      std::max(options.slow_interval_ns / kThreadReadingsPerSlowOne, options.interval_ns),
       kShareOfThreads);
   std::vector<Scheduled> all;
-  all.push_back({std::make_unique<NicSampler>(root), fast});
-  all.push_back({std::make_unique<LinkSampler>(root, options.slow_interval_ns), fast});
-  all.push_back({std::make_unique<CpuSampler>(root), fast});
-  all.push_back({std::make_unique<ThreadSampler>(root), threads});
-  all.push_back({std::make_unique<ProcessSampler>(root), slow});
-  all.push_back({std::make_unique<OwnSampler>(root), slow});
-  all.push_back({std::make_unique<PressureSampler>(root), slow});
-  all.push_back({std::make_unique<ProtocolSampler>(root), slow});
-  all.push_back({std::make_unique<SoftnetSampler>(root), slow});
-  all.push_back({std::make_unique<RdmaSampler>(root), slow});
-  all.push_back({std::make_unique<StatisticsSampler>(root, statistics_reader_for(root)), slow});
+  all.push_back({nic_sampler(root), fast});
+  all.push_back({link_sampler(root, options.slow_interval_ns), fast});
+  all.push_back({cpu_sampler(root), fast});
+  all.push_back({thread_sampler(root), threads});
+  all.push_back({process_sampler(root), slow});
+  all.push_back({own_sampler(root), slow});
+  all.push_back({pressure_sampler(root), slow});
+  all.push_back({protocol_sampler(root), slow});
+  all.push_back({softnet_sampler(root), slow});
+  all.push_back({rdma_sampler(root), slow});
+  all.push_back({statistics_sampler(root), slow});
   if (std::unique_ptr<Sampler> gpus = gpu_sampler(options, root, clock)) {
     all.push_back({std::move(gpus), slow});
   }
-  all.push_back({std::make_unique<PcieSampler>(root), slow});
+  all.push_back({pcie_sampler(root), slow});
   return all;
 }
 
@@ -83,7 +65,7 @@ class HostWatcher final : public Watcher {
   HostWatcher(const Options& options, const sys::Root& root, const sys::Clock& clock,
               record::Writer& writer)
       : clock_(clock),
-        spent_ns_(options.spent_ns ? options.spent_ns : thread_cpu_ns),
+        spent_ns_(options.spent_ns ? options.spent_ns : sys::thread_cpu_ns),
         sink_(writer),
         samplers_(samplers_of(options, root, clock)) {}
 
@@ -123,7 +105,7 @@ class HostWatcher final : public Watcher {
   void publish() {
     Figures figures{.remarks = sink_.remarks()};
     for (const Scheduled& scheduled : samplers_) {
-      scheduled.sampler->tell(figures);
+      scheduled.sampler->report(figures);
     }
     const std::scoped_lock lock(mutex_);
     figures_ = std::move(figures);

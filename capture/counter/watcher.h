@@ -1,6 +1,6 @@
 // Counters of the host while the job runs: NICs, cores, the job's threads, pressure, PCIe, GPUs,
 // RDMA, TCP's own. Each is a Series of the run record, sampled at its own pace, written only where
-// it changed. What is lacking on this host is told once, with the reason. tick() by one thread;
+// it changed. What this host lacks becomes one remark, with the reason. tick() by one thread;
 // figures() any thread.
 #pragma once
 
@@ -21,12 +21,12 @@
 namespace chokepoint::capture::counter {
 
 struct Options {
-  std::int64_t interval_ns = 100'000'000;         // of what is cheap: /proc/net/dev, /proc/stat
-  std::int64_t slow_interval_ns = 1'000'000'000;  // of what is not: ethtool, NVML, PCIe links
-  // NVML, opened at run time. Nothing: libnvidia-ml.so.1, where the root is the host's own.
+  std::int64_t interval_ns = 100'000'000;         // of cheap sources: /proc/net/dev, /proc/stat
+  std::int64_t slow_interval_ns = 1'000'000'000;  // of costly ones: ethtool, NVML, PCIe links
+  // NVML, opened at run time. nullopt: libnvidia-ml.so.1, if the root is the host's own.
   std::optional<std::string> gpu_library = {};
-  // CPU time that the calling thread has had; what costs more than its share is read more seldom.
-  // Empty: the kernel's word.
+  // CPU time that the calling thread has used; samplers that cost more than their share are read
+  // less often. Empty: the kernel's measure.
   std::function<std::int64_t()> spent_ns = {};
 };
 
@@ -47,7 +47,7 @@ struct Figures {
   std::string busiest_thread = {};
   std::optional<double> own_cpu_percent = {};   // chokepoint's own, of one core, since its start
   std::optional<double> gpu_percent = {};       // the mean of the job's GPUs
-  std::map<std::string, int> slowed_gpus = {};  // of them, by reason; empty where it is not known
+  std::map<std::string, int> slowed_gpus = {};  // how many, by reason; empty where it is not known
   std::vector<std::string> remarks = {};        // what could not be seen, and why
 };
 
@@ -58,7 +58,7 @@ class Watcher {
                                        const sys::Clock& clock, record::Writer& writer);
   virtual ~Watcher() = default;
 
-  // Does what is due. When it wants to be called again, in monotonic ns.
+  // Runs the samplers that are due. Returns when to call it again, in monotonic ns.
   virtual std::int64_t tick(const job::JobProcesses& processes) = 0;
   // Reads all once more.
   virtual void finish(const job::JobProcesses& processes) = 0;

@@ -1,8 +1,9 @@
-// How much memory the details of all flows take together. Each detail adds what it grows by and
-// takes it off when it goes; the engine folds old flows away when there is too much. One thread.
+// How much memory the details of all flows take together. Each detail adds what it grows by, and
+// returns it when it is destroyed; above the limit the engine folds old flows. One thread.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace chokepoint::capture::flow {
 
@@ -10,7 +11,7 @@ struct Budget {
   std::size_t used = 0;
 };
 
-// A share of the budget that is given back with its owner.
+// A share of the budget, returned with its owner.
 class Share {
  public:
   explicit Share(Budget& budget) : budget_(&budget) {}
@@ -27,5 +28,14 @@ class Share {
   Budget* budget_;
   std::size_t bytes_ = 0;
 };
+
+// Makes a detail of a half when it is first needed.
+template <class Detail>
+Detail& made(std::unique_ptr<Detail>& detail, Budget& budget) {
+  if (!detail) {
+    detail = std::make_unique<Detail>(budget);
+  }
+  return *detail;
+}
 
 }  // namespace chokepoint::capture::flow

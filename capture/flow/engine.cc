@@ -1,22 +1,192 @@
 #include "capture/flow/engine.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <random>
 #include <utility>
+#include <vector>
 
-#include "capture/flow/describe.h"
-#include "capture/flow/pool.h"
-#include "capture/flow/recent.h"
-#include "capture/flow/table.h"
+#include "capture/flow/budget.h"
+#include "capture/flow/flow.h"
+#include "capture/flow/key.h"
 #include "capture/flow/tcp.h"
-#include "capture/flow/volume.h"
+#include "capture/packet/packet.h"
 
 namespace chokepoint::capture::flow {
+
+constexpr std::uint32_t kNoSlot = 0xffffffff;
+
+// Holds the flows, one per slot, in chunks that never move, in the order in which they were last
+// active. The order is kept to about a tenth of a second, so that busy flows are not reordered with
+// every packet.
+class Pool {
+ public:
+  std::uint32_t make();
+  void remove(std::uint32_t slot);
+
+  Flow& operator[](std::uint32_t slot) { return entry(slot).flow; }
+  const Flow& operator[](std::uint32_t slot) const { return entry(slot).flow; }
+
+  // `flow` is the one in this slot.
+  void touch(Flow& flow, std::uint32_t slot, std::int64_t time_ns) {
+    const std::int64_t tick = time_ns >> kTickBits;
+    if (flow.tick != tick) {
+      flow.tick = tick;
+      unlink(entry(slot));
+      link_newest(slot);
+    }
+  }
+
+  std::size_t size() const { return size_; }
+  std::uint32_t oldest() const { return oldest_; }
+  // The flow that was active next after this one; kNoSlot after the newest.
+  std::uint32_t newer(std::uint32_t slot) const { return entry(slot).newer; }
+
+ private:
+  static constexpr int kTickBits = 27;
+  static constexpr std::uint32_t kChunkBits = 6;
+
+  struct Entry {
+    Flow flow{};
+    std::uint32_t older = kNoSlot;
+    std::uint32_t newer = kNoSlot;
+  };
+
+  Entry& entry(std::uint32_t slot) {
+    return chunks_[slot >> kChunkBits][slot & ((1U << kChunkBits) - 1)];
+  }
+  const Entry& entry(std::uint32_t slot) const {
+    return chunks_[slot >> kChunkBits][slot & ((1U << kChunkBits) - 1)];
+  }
+  void unlink(const Entry& gone);
+  void link_newest(std::uint32_t slot);
+
+  std::vector<std::unique_ptr<Entry[]>> chunks_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t oldest_ = kNoSlot;
+  std::uint32_t newest_ = kNoSlot;
+  std::uint32_t made_ = 0;
+  std::size_t size_ = 0;
+};
+
+// A cache of the flows of the latest packets, indexed by their ports: most packets belong to one of
+// few flows, and a search in the table is a chain of dependent loads. The key is compared by value,
+// as in the table.
+class Recent {
+ public:
+  struct Place {
+    Flow* flow = nullptr;
+    std::uint32_t slot = 0;
+  };
+
+  // The flow with this key; null if it is not cached.
+  const Place* find(const Key& key) const {
+    const Place& place = places_[index(key)];
+    return place.flow != nullptr && place.flow->key == key ? &place : nullptr;
+  }
+
+  const Place& put(const Key& key, Flow& flow, std::uint32_t slot) {
+    Place& place = places_[index(key)];
+    place.flow = &flow;
+    place.slot = slot;
+    return place;
+  }
+
+  void forget(const Key& key) { places_[index(key)].flow = nullptr; }
+
+ private:
+  static constexpr int kBits = 8;
+
+  static std::size_t index(const Key& key) {
+    constexpr std::uint32_t kOdd = 0x9e3779b1;
+    return (key.ports * kOdd) >> (32 - kBits);
+  }
+
+  std::array<Place, std::size_t{1} << kBits> places_{};
+};
+
+// Finds a flow's slot by its key: open addressing with linear probing, at most half full. The upper
+// half of the hash is kept beside the slot, so that keys are only compared if they are very likely
+// equal.
+class Table {
+ public:
+  explicit Table(const Pool& pool);
+
+  std::uint64_t hash(const Key& key) const { return hash_of(key, secret_); }
+
+  // The slot of this key's flow, or kNoSlot.
+  std::uint32_t find(const Key& key, std::uint64_t hash) const {
+    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+      const Place& place = places_[at];
+      if (place.slot == kNoSlot) {
+        return kNoSlot;
+      }
+      if (place.hash == static_cast<std::uint32_t>(hash >> 32) && pool_[place.slot].key == key) {
+        return place.slot;
+      }
+    }
+  }
+
+  // From now on the key's flow is in this slot.
+  void put(const Key& key, std::uint64_t hash, std::uint32_t slot);
+  // Removes the key if it leads to this slot.
+  void remove(const Key& key, std::uint32_t slot);
+
+ private:
+  struct Place {
+    std::uint32_t hash = 0;
+    std::uint32_t slot = kNoSlot;
+  };
+
+  void grow();
+  void close_gap(std::size_t gap);
+
+  const Pool& pool_;
+  std::uint64_t secret_;
+  std::vector<Place> places_;
+  std::size_t mask_;
+  std::size_t used_ = 0;
+};
+
 namespace {
 
-// Among that many of the longest idle flows the smallest goes first.
+constexpr std::size_t kFirstPlaces = 1'024;
+
+std::uint64_t draw_secret() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+constexpr std::uint8_t kCongestionExperienced = 3;  // ECN
+
+// What every packet adds to its direction, of any protocol: packets, bytes, marks.
+void count_volume(Half& half, const packet::Packet& packet, const Keeping& keeping) {
+  const auto wire = packet::on_the_wire(packet, half.segment.bytes());
+  Tally& tally = half.tally;
+  tally.first_ns = tally.frames == 0 ? packet.time_ns : tally.first_ns;
+  tally.last_ns = tally.frames == 0 ? packet.time_ns : std::max(tally.last_ns, packet.time_ns);
+  const std::uint32_t marks = packet.congestion_bits == kCongestionExperienced ? 1 : 0;
+  ++tally.frames;
+  tally.packets += wire.segments;
+  tally.bytes += wire.bytes;
+  tally.frame_bytes += packet.frame_bytes;
+  tally.payload_bytes += packet.payload_bytes;
+  tally.congestion_marks += marks;
+  if (keeping.series) {
+    Bin& bin = made(half.series, keeping.budget).at(packet.time_ns);
+    bin.packets += wire.segments;
+    bin.bytes += wire.bytes;
+    bin.payload_bytes += packet.payload_bytes;
+    bin.congestion_marks += marks;
+  }
+}
+
+// Of this many longest idle flows, the smallest is folded first.
 constexpr int kCandidates = 8;
-// Fewer flows are not folded for the sake of their details.
-constexpr std::size_t kFewestFlows = 16;
+// With no more flows than these, none is folded for the memory of its details.
+constexpr std::size_t kMinFlows = 16;
 
 bool is_flow(packet::Kind kind) {
   return kind == packet::Kind::Tcp || kind == packet::Kind::Udp || kind == packet::Kind::Roce;
@@ -43,6 +213,99 @@ bool is_answer(const packet::Packet& packet) {
 
 }  // namespace
 
+std::uint32_t Pool::make() {
+  std::uint32_t slot = made_;
+  if (free_.empty()) {
+    if ((made_ & ((1U << kChunkBits) - 1)) == 0) {
+      chunks_.push_back(std::make_unique<Entry[]>(std::size_t{1} << kChunkBits));
+    }
+    ++made_;
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  link_newest(slot);
+  ++size_;
+  return slot;
+}
+
+void Pool::remove(std::uint32_t slot) {
+  Entry& gone = entry(slot);
+  unlink(gone);
+  const std::uint32_t generation = gone.flow.generation + 1;
+  gone.flow = Flow{};
+  gone.flow.generation = generation;
+  free_.push_back(slot);
+  --size_;
+}
+
+void Pool::unlink(const Entry& gone) {
+  (gone.older == kNoSlot ? oldest_ : entry(gone.older).newer) = gone.newer;
+  (gone.newer == kNoSlot ? newest_ : entry(gone.newer).older) = gone.older;
+}
+
+void Pool::link_newest(std::uint32_t slot) {
+  Entry& linked = entry(slot);
+  linked.older = newest_;
+  linked.newer = kNoSlot;
+  (newest_ == kNoSlot ? oldest_ : entry(newest_).newer) = slot;
+  newest_ = slot;
+}
+
+Table::Table(const Pool& pool)
+    : pool_(pool), secret_(draw_secret()), places_(kFirstPlaces), mask_(kFirstPlaces - 1) {}
+
+void Table::put(const Key& key, std::uint64_t hash, std::uint32_t slot) {
+  if (2 * (used_ + 1) > places_.size()) {
+    grow();
+  }
+  const auto high = static_cast<std::uint32_t>(hash >> 32);
+  std::size_t at = hash & mask_;
+  while (places_[at].slot != kNoSlot &&
+         (places_[at].hash != high || pool_[places_[at].slot].key != key)) {
+    at = (at + 1) & mask_;
+  }
+  used_ += places_[at].slot == kNoSlot ? 1 : 0;
+  places_[at] = {.hash = high, .slot = slot};
+}
+
+void Table::remove(const Key& key, std::uint32_t slot) {
+  for (std::size_t at = hash(key) & mask_; places_[at].slot != kNoSlot; at = (at + 1) & mask_) {
+    if (places_[at].slot == slot) {
+      places_[at] = {};
+      --used_;
+      close_gap(at);
+      return;
+    }
+  }
+}
+
+// Moves entries back that a search would no longer reach.
+void Table::close_gap(std::size_t gap) {
+  for (std::size_t at = (gap + 1) & mask_; places_[at].slot != kNoSlot; at = (at + 1) & mask_) {
+    const std::size_t home = hash(pool_[places_[at].slot].key) & mask_;
+    if (((at - home) & mask_) >= ((at - gap) & mask_)) {
+      places_[gap] = std::exchange(places_[at], {});
+      gap = at;
+    }
+  }
+}
+
+void Table::grow() {
+  std::vector<Place> old = std::exchange(places_, std::vector<Place>(places_.size() * 2));
+  mask_ = places_.size() - 1;
+  for (const Place& place : old) {
+    if (place.slot == kNoSlot) {
+      continue;
+    }
+    std::size_t at = hash(pool_[place.slot].key) & mask_;
+    while (places_[at].slot != kNoSlot) {
+      at = (at + 1) & mask_;
+    }
+    places_[at] = place;
+  }
+}
+
 class Engine::Core {
  public:
   explicit Core(const Limits& limits) : limits_(limits), table_(pool_) {}
@@ -61,7 +324,7 @@ class Engine::Core {
     seen_.slot = place->slot;
     pool_.touch(flow, place->slot, packet.time_ns);
     take(flow, directed, packet);
-    if (budget_.used > limits_.detail_bytes && pool_.size() > kFewestFlows) {
+    if (budget_.used > limits_.detail_bytes && pool_.size() > kMinFlows) {
       fold_oldest();
     }
     return seen_;
@@ -159,7 +422,7 @@ class Engine::Core {
       half.segment.saw(packet.payload_bytes);
       placed = take_tcp(flow, direction, packet, keeping);
     }
-    // Another interface's view of the same packet is no second packet.
+    // The same packet seen on another interface does not count again.
     if (!placed.is_copy || packet.interface == flow.interface) {
       count_volume(half, packet, keeping);
     }
@@ -203,7 +466,7 @@ class Engine::Core {
   }
 
   Limits limits_;
-  Budget budget_{};  // outlives the flows, which give their shares back
+  Budget budget_{};  // destroyed after the flows, which return their shares
   Pool pool_;
   Table table_;
   Recent recent_{};

@@ -1,10 +1,10 @@
-// Packets to per-flow truth. take() is the hot path: it finds the flow, updates both its halves and
-// returns where the packet's payload stands in the stream, so that followers of protocols inside
-// (capture/gloo) need no state of their own about sequence numbers. One thread each; two engines
-// share nothing, so flows may be spread over threads by Ends.
+// Packets to facts about flows. take() is the hot path: it finds the flow, updates both its halves
+// and returns the position of the packet's payload in the stream, so that followers of protocols
+// inside (capture/gloo) need no state about sequence numbers. One thread per engine; engines share
+// nothing, so flows may be distributed over threads by Ends.
 //
-// Memory is bounded: a number of flows, and a budget for their details. Beyond either the oldest
-// idle flows are folded into one remainder.
+// Memory is bounded by a number of flows and a budget for their details. Above either, the flows
+// that have been idle longest are folded into one remainder.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/flow/facts.h"
+#include "capture/flow/series.h"
 #include "capture/packet/packet.h"
 
 namespace chokepoint::capture::flow {
@@ -35,7 +36,7 @@ struct Seen {
   std::uint32_t new_from = 0;    // bytes of the payload below this were seen before
 };
 
-// What who follows another transport knows of a packet's loss.
+// What the follower of another transport (RoCE) knows about a packet's loss.
 struct Noted {
   bool is_again = false;
   bool is_out_of_order = false;
@@ -52,26 +53,26 @@ class Engine {
   // Valid until the next call.
   const Seen& take(const packet::Packet& packet);
 
-  // Of the packet that was taken last, which has a flow.
+  // About the packet that was taken last, which has a flow.
   void note(const packet::Packet& packet, const Noted& noted);
 
-  // All flows that are still there, the longest idle first. Costs as much as there are flows.
+  // All flows that are not folded, the longest idle first. Works out the facts of each.
   void visit(const std::function<void(std::uint32_t slot, const FlowFacts& facts)>& see) const;
-  // The same with what is counted anyway: costs next to nothing a flow.
+  // The same with the counters alone, which costs almost nothing per flow.
   void glance(const std::function<void(std::uint32_t slot, const Glance& glance)>& see) const;
-  // One flow that is there.
+  // One flow, which is not folded.
   FlowFacts facts(std::uint32_t slot) const;
-  // Bins that ended, of all flows, since the last call; for the record. `all`: also unfinished
-  // ones.
+  // Calls `see` for the bins of all flows that ended since the last call; `all`: also for
+  // unfinished ones. For the record.
   void drain(
       bool all,
       const std::function<void(std::uint32_t slot, std::uint8_t direction, const Bin& bin)>& see);
-  // The course of one direction as far as it was kept.
+  // All bins of one direction that are kept.
   std::vector<Bin> course(std::uint32_t slot, std::uint8_t direction) const;
   const Remainder& remainder() const;
   std::size_t flows() const;
 
-  // Called just before a flow is folded away.
+  // `call` is called just before a flow is folded.
   void on_fold(std::function<void(std::uint32_t slot, const FlowFacts& facts)> call);
 
  private:

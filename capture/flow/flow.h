@@ -1,16 +1,189 @@
-// A flow as the engine keeps it: who talks to whom, and its two halves. Half 0 is the direction
-// from a to b, where a opened the connection, or was seen sending first. Owned by the Pool. One
-// thread.
+// A flow as the engine keeps it: its ends and its two halves. Half 0 is the direction from a to b;
+// a opened the connection, or was seen sending first. tcp.h declares the rules that change it.
+// Owned by the engine's pool, used by its thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <memory>
 
-#include "capture/flow/half.h"
+#include "capture/flow/facts.h"
 #include "capture/flow/key.h"
+#include "capture/flow/loss.h"
+#include "capture/flow/sent_log.h"
+#include "capture/flow/series.h"
 #include "capture/packet/packet.h"
 
 namespace chokepoint::capture::flow {
+
+// Longer silences of a sender whose acknowledgements are not seen count as idle.
+inline constexpr std::int64_t kUnansweredIdleNs = 200'000'000;
+
+// How long a direction had data outstanding, and what it waited for: the time between two packets
+// counts for the state after the first. A clock that steps back adds nothing.
+class Activity {
+ public:
+  struct State {
+    bool is_busy = false;            // data is outstanding
+    bool is_window_limited = false;  // and the peer's window has no room for another segment
+    bool is_window_closed = false;   // the peer's window is 0
+    bool is_unanswered = false;      // the peer's side is not seen: busy ends with the next silence
+  };
+
+  // Returns true if a busy period begins.
+  bool move(std::int64_t time_ns, State state) {
+    const std::int64_t passed = is_begun_ ? std::max<std::int64_t>(time_ns - last_ns_, 0) : 0;
+    const bool was_busy = state_.is_busy && (!state_.is_unanswered || passed < kUnansweredIdleNs);
+    if (was_busy) {
+      busy_ns_ += passed;
+      window_limited_ns_ += state_.is_window_limited ? passed : 0;
+      idle_ns_ = 0;
+    } else if (was_ever_busy_) {
+      idle_ns_ += passed;
+      longest_idle_ns_ = std::max(longest_idle_ns_, idle_ns_);
+    }
+    closed_ns_ += state_.is_window_closed ? passed : 0;
+    state_ = state;
+    last_ns_ = is_begun_ ? std::max(last_ns_, time_ns) : time_ns;
+    is_begun_ = true;
+    was_ever_busy_ |= state.is_busy;
+    return state.is_busy && !was_busy;
+  }
+
+  std::int64_t busy_ns() const { return busy_ns_; }
+  std::int64_t window_limited_ns() const { return window_limited_ns_; }
+  std::int64_t closed_ns() const { return closed_ns_; }
+  std::int64_t longest_idle_ns() const { return longest_idle_ns_; }
+
+ private:
+  State state_{};
+  bool is_begun_ = false;
+  bool was_ever_busy_ = false;
+  std::int64_t last_ns_ = 0;
+  std::int64_t busy_ns_ = 0;
+  std::int64_t window_limited_ns_ = 0;
+  std::int64_t closed_ns_ = 0;
+  std::int64_t idle_ns_ = 0;
+  std::int64_t longest_idle_ns_ = 0;
+};
+
+// The payload of one full segment of a direction: the NIC cuts super-frames into these. Known from
+// the handshake if it was seen; else learned from the frames: a super-frame is mostly a whole
+// number of full segments, and the end of a burst is often one full segment alone.
+class SegmentSize {
+ public:
+  // Both ends agreed: the smaller MSS less the timestamp option.
+  void agreed(std::uint32_t payload_bytes) {
+    is_agreed_ = true;
+    bytes_ = payload_bytes;
+  }
+
+  // A frame's payload. Only used without agreement, and if it is larger than those seen.
+  void saw(std::uint32_t payload_bytes) {
+    if (!is_agreed_ && payload_bytes > largest_common_) {
+      learn(payload_bytes);
+    }
+  }
+
+  // 0: not known, and no frame so far was larger than a segment may be.
+  std::uint32_t bytes() const { return bytes_; }
+  bool is_agreed() const { return is_agreed_; }
+
+ private:
+  void learn(std::uint32_t payload_bytes);
+  std::uint32_t learned() const;
+
+  bool is_agreed_ = false;
+  std::uint32_t bytes_ = 0;
+  std::uint32_t largest_common_ = 0;  // of those that fit 1500 bytes
+  std::uint32_t largest_jumbo_ = 0;   // of those that fit 9000 bytes
+  std::int32_t votes_for_jumbo_ = 0;
+  bool is_beyond_common_ = false;
+  bool is_beyond_jumbo_ = false;
+};
+
+// From the SYN of this side.
+struct Opening {
+  bool is_seen = false;
+  bool has_window_scale = false;
+  bool allows_sack = false;
+  std::uint8_t window_scale = 0;
+  std::uint16_t mss = 0;
+  bool has_timestamps = false;
+  bool is_cut = false;     // the capture ends inside its options: what is not there may have been
+  bool is_answer = false;  // it acknowledged the other side's SYN
+};
+
+// Whether it is known if it offered a window scale, and which.
+inline bool is_known(const Opening& opening) {
+  return opening.is_seen && (opening.has_window_scale || !opening.is_cut);
+}
+
+// One direction of a flow: what was counted, where its stream stands, and what the other side said
+// about it. Details that only some flows need are made when they do.
+struct Half {
+  Tally tally{};
+
+  // The stream this side sends.
+  bool is_begun = false;     // origin and next mean something
+  bool is_answered = false;  // the other side acknowledged something of it
+  bool is_finished = false;  // its FIN was seen
+  bool has_sent = false;     // data, SYN or FIN of it was seen
+  std::uint32_t origin = 0;  // sequence number of position 0
+  Position next = 0;         // behind the highest byte sent
+  Position acked = 0;        // the other side has everything below
+  // Segments below give no round trip: it is not known which transmission was acknowledged.
+  Position retransmitted_until = std::numeric_limits<Position>::min();
+  SegmentSize segment{};
+  Opening opening{};
+
+  // What the other side said about it.
+  std::uint32_t duplicate_acks = 0;  // in a row, without progress
+  std::int64_t heard_ns = 0;         // when the other side last sent anything
+  std::int64_t sent_ns = 0;          // when this side last sent data
+  bool is_in_timeout = false;
+  bool is_in_recovery = false;  // by what the receiver reported
+  Position recovery_point = 0;  // what had been sent when either began
+  bool is_edge_known = false;
+  Position edge = 0;            // the other side's window ends here
+  bool is_peer_closed = false;  // its window is 0
+  bool is_full = false;         // this side has filled the window
+
+  // The window that this side advertises.
+  std::uint16_t last_window = 0;  // as in the last header
+  std::uint32_t max_window = 0;   // the largest outside of a SYN
+  bool is_closed = false;         // it is 0
+  bool used_sack = false;
+  bool has_sent_probe = false;  // one byte against a closed window, not counted as sent
+
+  // Its IP IDs show the order of sending if they rise: id_trust > 0.
+  std::uint16_t last_ip_id = 0;
+  std::int8_t id_trust = 0;
+
+  // A round ends when what was sent at its beginning is acknowledged.
+  Position round_mark = 0;
+  std::uint64_t round_peak = 0;
+
+  Activity activity{};
+  Copies copies{};
+
+  std::unique_ptr<SentLog> sent = nullptr;
+  std::unique_ptr<Loss> loss = nullptr;
+  std::unique_ptr<Spread> rtt = nullptr;
+  std::unique_ptr<Spread> timestamp_rtt = nullptr;
+  std::unique_ptr<Spread> rounds = nullptr;
+  std::unique_ptr<Echoes> echoes = nullptr;
+  std::unique_ptr<Series> series = nullptr;
+
+  Position outstanding() const { return next - acked; }
+  Position sacked_bytes() const { return loss ? loss->sacked.bytes() : 0; }
+  std::uint64_t in_flight() const {
+    const Position bytes = is_answered ? outstanding() - sacked_bytes() : 0;
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+  }
+};
 
 struct Flow {
   Key key{};
@@ -19,7 +192,7 @@ struct Flow {
   std::uint32_t interface = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t tick = 0;         // of the pool: when it was last put in order
+  std::int64_t tick = 0;         // of the pool: when it was last moved to the newest
   std::uint32_t generation = 0;  // of the pool: differs when the slot has another flow
   bool is_reset = false;
   bool is_low_a = false;  // a is the lower end of the key
@@ -31,10 +204,13 @@ struct Flow {
   bool handshake_seen() const { return halves[0].opening.is_seen && halves[1].opening.is_seen; }
 };
 
-// What the rules need besides the flow: where details are accounted for, and what to keep.
+// What the rules need besides the flow: the budget for details, and whether to keep series.
 struct Keeping {
   Budget& budget;
   bool series = true;
 };
+
+// Pure.
+FlowFacts describe(const Flow& flow);
 
 }  // namespace chokepoint::capture::flow

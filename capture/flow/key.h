@@ -1,6 +1,6 @@
-// What makes a flow: both ends, in an order of their own so that both directions have the same key,
-// and the protocol. Compared by value; the hash only says where to look, and is keyed, so that a
-// crafted capture cannot make all flows meet in one place. A value.
+// What identifies a flow: both ends, ordered so that both directions have the same key, and the
+// protocol. The hash is keyed with a secret, so that a crafted capture cannot put all flows in one
+// place. A value.
 #pragma once
 
 #include <cstdint>

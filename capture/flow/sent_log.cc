@@ -5,15 +5,15 @@
 namespace chokepoint::capture::flow {
 namespace {
 
-// Without acknowledgements there is no round trip to measure; a few segments still tell a copy from
-// a retransmission.
-constexpr std::size_t kMostUnanswered = 256;
+// Without acknowledgements there is no round trip to measure; a few segments still distinguish a
+// copy from a retransmission.
+constexpr std::size_t kMaxUnanswered = 256;
 constexpr std::size_t kRemembered = 64;
 
 }  // namespace
 
 bool SentLog::make_room(const Sent& sent, bool acknowledgements_seen) {
-  const std::size_t most = acknowledgements_seen ? kMost : kMostUnanswered;
+  const std::size_t most = acknowledgements_seen ? kMaxSegments : kMaxUnanswered;
   if (capacity_ < most) {
     grow();
     return true;
@@ -29,7 +29,7 @@ bool SentLog::make_room(const Sent& sent, bool acknowledgements_seen) {
 }
 
 void SentLog::grow() {
-  const std::size_t capacity = std::max(kFewest, capacity_ * 2);
+  const std::size_t capacity = std::max(kMinSegments, capacity_ * 2);
   auto segments = std::make_unique_for_overwrite<Sent[]>(capacity);
   const std::size_t remembered = first_remembered();
   const std::size_t held = past_ - remembered;
@@ -43,7 +43,7 @@ void SentLog::grow() {
   past_ = held;
 }
 
-// Forgotten segments stay where they are until their place is needed.
+// Acknowledged segments stay in the array until their place is needed.
 std::size_t SentLog::first_remembered() const {
   return first_ - std::min({first_, kRemembered, capacity_ - count()});
 }

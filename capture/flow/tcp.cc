@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
-#include "capture/flow/answer.h"
-#include "capture/flow/data.h"
-#include "capture/flow/made.h"
-#include "capture/packet/segments.h"
+#include "capture/flow/budget.h"
+#include "capture/packet/packet.h"
 
 namespace chokepoint::capture::flow {
 namespace {
 
-constexpr std::uint8_t kLargestScale = 14;
+constexpr std::uint8_t kMaxWindowScale = 14;   // RFC 7323, 2.3
 constexpr std::uint32_t kTimestampBytes = 12;  // the option, padded
-// Data this far from where a closed connection stood is of another one.
+// Data this far from the end of a closed connection belongs to another one.
 constexpr Position kFarFromClosed = Position{1} << 24;
 
 void take_opening(Half& half, Half& other, const packet::Packet& packet) {
@@ -20,7 +18,7 @@ void take_opening(Half& half, Half& other, const packet::Packet& packet) {
   half.opening = {.is_seen = true,
                   .has_window_scale = tcp.has(packet::kHasWindowScale),
                   .allows_sack = tcp.has(packet::kHasSackPermitted),
-                  .window_scale = std::min(tcp.window_scale, kLargestScale),
+                  .window_scale = std::min(tcp.window_scale, kMaxWindowScale),
                   .mss = tcp.has(packet::kHasMss) ? tcp.mss : std::uint16_t{0},
                   .has_timestamps = tcp.has(packet::kHasTimestamps),
                   .is_cut = tcp.has(packet::kHasCutOptions),
@@ -38,8 +36,8 @@ void take_opening(Half& half, Half& other, const packet::Packet& packet) {
   }
 }
 
-// Both sides opened at once: each answers the other's SYN with its own again, which is not sent for
-// the lack of an answer.
+// A simultaneous open: each side answers the other's SYN with its own SYN again, which is no
+// retransmission.
 bool crosses(const Half& half, const packet::Packet& packet) {
   return packet.tcp.has(packet::kSyn) && packet.tcp.has(packet::kAck) && half.opening.is_seen &&
          !half.opening.is_answer;
@@ -59,16 +57,16 @@ Range range_of(const Half& half, const packet::Packet& packet) {
   return {begin, begin + length};
 }
 
-// Looks like data that was answered, or like none: what keeps a silent connection, or asks whether
-// a closed window has opened. True where the packet was that, and is no data.
+// Keep-alives and zero-window probes, which look like data that was acknowledged, or like one byte
+// of new data. True if the packet is one of them, and so no data.
 bool take_probe(Half& half, const packet::Packet& packet, Range range) {
   constexpr std::uint8_t kNoProbe = packet::kSyn | packet::kFin | packet::kRst;
   if (packet.payload_bytes > 1 || (packet.tcp.flags & kNoProbe) != 0) {
     return false;
   }
-  const bool is_all_answered =
+  const bool is_all_acknowledged =
       half.is_answered ? half.acked == half.next : packet.payload_bytes == 0;
-  const bool is_behind = range.begin == half.next - 1 && half.has_sent && is_all_answered;
+  const bool is_behind = range.begin == half.next - 1 && half.has_sent && is_all_acknowledged;
   const bool is_ahead = range.begin == half.next && packet.payload_bytes == 1;
   if (half.is_peer_closed && (is_ahead || is_behind)) {
     ++half.tally.zero_window_probes;
@@ -82,7 +80,7 @@ bool take_probe(Half& half, const packet::Packet& packet, Range range) {
   return false;
 }
 
-// Within a segment's size of the edge a sender waits for more room.
+// A sender waits for more room if less than a segment is left.
 bool fills_window(const Half& half) {
   const Position segment = std::max<std::uint32_t>(half.segment.bytes(), 1);
   return half.is_edge_known && half.outstanding() > 0 && half.next + segment > half.edge;
@@ -115,7 +113,8 @@ void note_in_flight(Half& half, std::int64_t now, const Keeping& keeping) {
   }
 }
 
-// What comes back after an acknowledgement of everything comes when the application likes.
+// After an acknowledgement of everything, the next echo comes when the application sends: no
+// sample.
 void stamp(Half& half, const Half& other, const packet::Packet& packet, const Keeping& keeping) {
   const bool is_answered_soon = packet.payload_bytes > 0 || other.outstanding() > 0;
   if (packet.tcp.has(packet::kHasTimestamps) && is_answered_soon && half.tally.frames > 0) {

@@ -1,5 +1,12 @@
-// One TCP packet of a known flow: SYN, keep-alives and probes, data, and what it answers to the
-// other side. Updates both halves. One thread.
+// The rules for one TCP packet of a known flow. They update both halves; called by the engine, on
+// its thread.
+//
+//   tcp.cc          SYN, RST, keep-alives and probes, window limits
+//   tcp_data.cc     what the packet sends: new data, holes, retransmissions
+//   tcp_answer.cc   what it says about the other side's stream: acknowledgement, SACK, window
+//
+//   half  ── data ──▶ tap ──▶ other side
+//   half  ◀────────── tap ◀── acknowledgement: half.acked, half.edge, half.loss->sacked, half.rtt
 #pragma once
 
 #include <cstdint>
@@ -8,7 +15,7 @@
 
 namespace chokepoint::capture::flow {
 
-// Where the payload stands in its stream, and how much of it is old.
+// Where the payload lies in its stream, and how much of it was seen before.
 struct Placed {
   Position offset = 0;
   std::uint32_t new_from = 0;
@@ -18,13 +25,39 @@ struct Placed {
 Placed take_tcp(Flow& flow, unsigned direction, const packet::Packet& packet,
                 const Keeping& keeping);
 
-// The packet opens another connection between the same ends, or belongs to one. Only a SYN can, or
-// what follows an end.
+// The packet opens another connection between the same ends, or belongs to one. Only possible for a
+// SYN, or after the end of this connection.
 bool is_of_another(const Flow& flow, unsigned direction, const packet::Packet& packet);
 
 inline bool begins_another(const Flow& flow, unsigned direction, const packet::Packet& packet) {
   return (packet.tcp.has(packet::kSyn) || flow.is_closed()) &&
          is_of_another(flow, direction, packet);
 }
+
+// A packet of `half`, and what is derived from it once.
+struct Segment {
+  const packet::Packet& packet;
+  Range range{};              // SYN and FIN take a position each
+  std::uint32_t on_wire = 1;  // how many segments the wire carried
+  Position payload_begin = 0;
+};
+
+// Data, SYN or FIN: range is not empty. Returns how many bytes of the range were not seen before.
+//
+//        acked            next
+//   ───────┼────────────────┼────────▶ position
+//    acknowledged │ outstanding │ new
+//
+//   at next                   new
+//   beyond next               new, and a hole opens before it
+//   below next, in a hole     overtaken by others (out of order), or retransmitted because the
+//   first
+//                             transmission was lost before the tap
+//   below next, seen before   a copy of the same packet, or retransmitted
+Position take_data(Half& half, const Half& other, const Segment& segment, const Keeping& keeping);
+
+// `packet` came from `from`, has the ACK flag, and acknowledges what `half` sent. True if it
+// changed what is outstanding, or the window.
+bool take_answer(Half& half, Half& from, const packet::Packet& packet, const Keeping& keeping);
 
 }  // namespace chokepoint::capture::flow

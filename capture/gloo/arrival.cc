@@ -6,7 +6,7 @@
 namespace chokepoint::capture::gloo {
 namespace {
 
-// Data that come so long after one side was ready waited for the other one.
+// Data that comes this long after one side was ready waited for the other side.
 constexpr std::int64_t kWaitedNs = 5'000'000;
 
 std::int64_t earlier(std::int64_t one, std::int64_t other) {
@@ -23,7 +23,7 @@ std::int64_t came_ns(const Share& share, const Way& way) {
   return data != 0 && ready > data ? 0 : ready;
 }
 
-// By when a neighbour whose ready message was not seen had come.
+// The latest time at which a neighbour whose ready message was not seen can have arrived.
 std::int64_t latest_ns(const Share& share) {
   const std::int64_t data = first_data_ns(share);
   return data == 0 ? std::numeric_limits<std::int64_t>::max() : data;
@@ -49,8 +49,8 @@ void find_last_peer(const Collective& collective, Arrival& arrival) {
   }
 }
 
-// Of the neighbours whose ready message was not seen, the one whose data came last; none where
-// there are no data of one, which may be later still.
+// Of the neighbours whose ready message was not seen, the one whose data came last; null if one has
+// no data, which may arrive even later.
 const Share* last_unseen(const Collective& collective) {
   const Share* last = nullptr;
   for (const Share& share : collective.shares) {
@@ -86,7 +86,7 @@ std::int64_t peers_by_ns(const Collective& collective) {
   return by_ns;
 }
 
-void bound(const Collective& collective, Arrival& arrival) {
+void take_upper_bounds(const Collective& collective, Arrival& arrival) {
   if (arrival.own_ns == 0 && own_by_ns(collective) <= arrival.peer_ns) {
     arrival.own_ns = own_by_ns(collective);
   } else if (arrival.peer_ns == 0 && peers_by_ns(collective) <= arrival.own_ns) {
@@ -94,7 +94,7 @@ void bound(const Collective& collective, Arrival& arrival) {
   }
 }
 
-// One side was ready long before any data moved: the other one came last, and data followed it.
+// If one side was ready long before any data moved, the other side arrived when data began to move.
 void take_from_data(const Collective& collective, Arrival& arrival) {
   if (arrival.own_ns == 0 && arrival.peer_ns != 0) {
     arrival.own_ns =
@@ -120,7 +120,7 @@ Arrival arrival_at(const Collective& collective) {
         std::max({arrival.last_data_ns, share.sent.last_data_ns, share.received.last_data_ns});
   }
   find_last_peer(collective, arrival);
-  bound(collective, arrival);
+  take_upper_bounds(collective, arrival);
   take_from_data(collective, arrival);
   return arrival;
 }

@@ -3,11 +3,24 @@
 #include <algorithm>
 #include <utility>
 
-namespace chokepoint::capture::gloo {
+#include "base/record/samples.h"
 
+namespace chokepoint::capture::gloo {
 namespace {
 
-// A stretch that was over so long before the first sign of a collective held nothing of it.
+bool is_same_slot(const Message& a, const Message& b) {
+  return a.kind == b.kind && a.tag == b.tag && a.delta == b.delta;
+}
+
+// When so many bytes of it had passed, as if they had come evenly.
+std::int64_t moment_in(const Message& whole, std::uint64_t bytes) {
+  const auto all = static_cast<double>(std::max<std::uint64_t>(whole.payload_bytes, 1));
+  const auto span_ns = static_cast<double>(whole.last_byte_ns - whole.first_byte_ns);
+  return whole.first_byte_ns +
+         static_cast<std::int64_t>(span_ns * static_cast<double>(bytes) / all);
+}
+
+// A missed stretch that ended this long before a collective's first message held nothing of it.
 constexpr std::int64_t kNearNs = 5'000'000;
 
 void note_first(std::int64_t& first_ns, std::int64_t time_ns) {
@@ -56,6 +69,85 @@ bool is_settled(const Way& way, const Way& back) {
 
 }  // namespace
 
+void ExpectedBuffers::remove(std::size_t place) {
+  std::move(waiting_.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+            waiting_.begin() + static_cast<std::ptrdiff_t>(size_),
+            waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+  --size_;
+}
+
+// Few collectives run at a time: what a much earlier one still waits for was missed, or never
+// comes.
+void ExpectedBuffers::forget_before(const Message& message) {
+  constexpr std::uint32_t kMaxAtATime = 8;
+  for (std::size_t place = 0; place < size_;) {
+    const Message& buffer = waiting_[place].buffer;
+    const bool is_old = buffer.kind != Kind::PointToPoint && message.kind != Kind::PointToPoint &&
+                        buffer.tag + kMaxAtATime < message.tag;
+    if (is_old) {
+      remove(place);
+    } else {
+      ++place;
+    }
+  }
+}
+
+template <class OnMessage>
+void ExpectedBuffers::explain(Message& missed, OnMessage&& on_message) {
+  const Message whole = missed;
+  for (std::size_t place = 0; place < size_;) {
+    const std::uint64_t bytes = waiting_[place].buffer.payload_bytes + kHeaderBytes;
+    const bool is_later = waiting_[place].buffer.first_byte_ns > whole.last_byte_ns;
+    if (missed.payload_bytes < bytes || is_later) {
+      ++place;
+      continue;
+    }
+    Message deduced = waiting_[place].buffer;
+    missed.first_byte_ns = std::max(missed.first_byte_ns, deduced.first_byte_ns);
+    deduced.first_byte_ns = missed.first_byte_ns;
+    missed.payload_bytes -= bytes;
+    deduced.last_byte_ns = std::max(deduced.first_byte_ns,
+                                    moment_in(whole, whole.payload_bytes - missed.payload_bytes));
+    missed.first_byte_ns = deduced.last_byte_ns;
+    remove(place);
+    on_message(deduced);
+  }
+}
+
+void ExpectedBuffers::announce(const Message& ready) {
+  const bool is_announcement = ready.opcode == Opcode::SendReady;
+  for (std::size_t place = 0; place < size_; ++place) {
+    Waiting& waiting = waiting_[place];
+    bool& has_come = is_announcement ? waiting.is_announced : waiting.is_credited;
+    if (!has_come && is_same_slot(waiting.buffer, ready)) {
+      has_come = true;
+      waiting.buffer.first_byte_ns = ready.first_byte_ns;
+      return;
+    }
+  }
+  forget_before(ready);
+  if (size_ == kMaxBuffers) {
+    remove(0);
+  }
+  Waiting& waiting = waiting_[size_++];
+  waiting.buffer = ready;
+  waiting.buffer.opcode = Opcode::UnboundBuffer;
+  waiting.buffer.payload_bytes = ready.announced_bytes;
+  waiting.buffer.announced_bytes = 0;
+  waiting.buffer.is_whole = false;
+  waiting.is_announced = is_announcement;
+  waiting.is_credited = !is_announcement;
+}
+
+void ExpectedBuffers::arrived(const Message& buffer) {
+  for (std::size_t place = 0; place < size_; ++place) {
+    if (is_same_slot(waiting_[place].buffer, buffer)) {
+      remove(place);
+      return;
+    }
+  }
+}
+
 std::uint64_t Collective::sent_bytes() const {
   std::uint64_t bytes = 0;
   for (const Share& share : shares) {
@@ -76,6 +168,32 @@ bool is_settled(const Collective& collective) {
   return std::ranges::all_of(collective.shares, [](const Share& share) {
     return is_settled(share.sent, share.received) && is_settled(share.received, share.sent);
   });
+}
+
+record::CollectiveKind kind_in_record(Kind kind, bool is_sent) {
+  switch (kind) {
+    case Kind::Gather:
+      return record::CollectiveKind::Gather;
+    case Kind::AllGather:
+      return record::CollectiveKind::AllGather;
+    case Kind::Reduce:
+      return record::CollectiveKind::Reduce;
+    case Kind::AllReduce:
+      return record::CollectiveKind::AllReduce;
+    case Kind::Scatter:
+      return record::CollectiveKind::Scatter;
+    case Kind::Broadcast:
+      return record::CollectiveKind::Broadcast;
+    case Kind::Barrier:
+      return record::CollectiveKind::Barrier;
+    case Kind::AllToAll:
+      return record::CollectiveKind::AllToAll;
+    case Kind::PointToPoint:
+      return is_sent ? record::CollectiveKind::Send : record::CollectiveKind::Receive;
+    case Kind::Unknown:
+      break;
+  }
+  return record::CollectiveKind::Unknown;
 }
 
 Collectives::Collectives(See see, const CollectiveLimits& limits)
@@ -142,7 +260,7 @@ void Collectives::take_missed(std::uint32_t connection, bool is_sent, Message mi
                           [&](const Message& deduced) { add(connection, is_sent, deduced, true); });
   const bool is_ready_only =
       missed.payload_bytes < kHeaderBytes ||
-      (missed.payload_bytes <= kMostReadyBytes && missed.payload_bytes % kHeaderBytes == 0);
+      (missed.payload_bytes <= kMaxReadyBytes && missed.payload_bytes % kHeaderBytes == 0);
   if (is_ready_only || stream.latest.kind == Kind::Unknown) {
     return;
   }

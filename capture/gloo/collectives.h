@@ -1,20 +1,20 @@
-// Messages of all Gloo connections of a node to collectives: which, with whom, when, how much, and
-// when each side was ready.
+// Assigns the messages of all Gloo connections of a node to collectives: which, with whom, when,
+// how much, and when each side was ready.
 //
 //   connection to peer 1  ── messages ──┐
-//   connection to peer 2  ── messages ──┼── group, kind, tag ──▶ one Collective, a share a
-//   connection
+//   connection to peer 2  ── messages ──┼── group, kind, tag ──▶ one Collective, a Share of it for
+//   connection to peer 3  ── messages ──┘                        each connection
 //
-// A group is a process group, which has one connection to each peer. PyTorch counts collectives in
-// each group by itself, so the n-th connection to an address is taken for the n-th group's. A
-// collective is over when nothing of it has come for a while: nothing on the wire says so. What
-// comes later still opens it anew under the same number; nothing is lost by that.
+// A group is a process group, which has one connection to each peer. PyTorch counts collectives
+// within each group, so the n-th connection to an address is taken for the n-th group's. The wire
+// does not show the end of a collective: it is over when no message of it has come for a while. A
+// later message opens it again under the same number; nothing is lost by that.
 //
-// Each send() with its receive() is one of its own. Those of one tag on one connection are told
-// apart by the way in which data goes, and by their order: as Gloo serves them, the n-th
-// send-ready, receive-ready and buffer belong together.
+// Each send() with its receive() is a transfer of its own. Transfers of one tag on one connection
+// are distinguished by direction and order: Gloo serves them in order, so the n-th send-ready,
+// receive-ready and buffer belong together.
 //
-// Memory is bounded: so many connections, so many collectives open at a time. One thread.
+// Memory is bounded by the numbers of connections and of open collectives. One thread.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,54 @@
 #include <functional>
 #include <vector>
 
-#include "capture/gloo/expected.h"
 #include "capture/gloo/message.h"
 #include "capture/packet/packet.h"
 
+namespace chokepoint::record {
+enum class CollectiveKind : std::int64_t;
+}
+
 namespace chokepoint::capture::gloo {
 
-// What passed each way on one connection for one collective. Times are 0 where nothing was seen.
+// The buffers that one direction of a connection still has to carry, as the ready messages of both
+// directions announce them. So it can deduce what a stretch contained whose headers were not
+// captured:
+//
+//   this direction    send-ready(slot, length) ──┐
+//   the other one     receive-ready(slot, length) ┴─▶ expected ── buffer read, or deduced ──▶ gone
+//
+// Gloo sends the buffers of a slot in the order of their announcements. Fixed memory; a value.
+class ExpectedBuffers {
+ public:
+  // A ready message that concerns this direction.
+  void announce(const Message& ready);
+  void arrived(const Message& buffer);
+
+  // Takes from `missed`, a message of unknown kind, the buffers that it must have contained. Those
+  // announced only after it are left out: a stretch may be reported long after its end. Calls
+  // `on_message(const Message&)` for each; the rest of `missed` is unexplained. Its bytes are taken
+  // to have come evenly.
+  template <class OnMessage>
+  void explain(Message& missed, OnMessage&& on_message);
+
+ private:
+  static constexpr std::size_t kMaxBuffers = 64;
+
+  struct Waiting {
+    Message buffer{};  // first_byte_ns: when it was last announced
+    bool is_announced = false;
+    bool is_credited = false;
+  };
+
+  void remove(std::size_t place);
+  void forget_before(const Message& message);
+
+  std::array<Waiting, kMaxBuffers> waiting_{};
+  std::size_t size_ = 0;
+};
+
+// What passed in one direction of one connection for one collective. Times are 0 if nothing was
+// seen.
 struct Way {
   std::uint64_t messages = 0;
   std::uint64_t payload_bytes = 0;
@@ -38,14 +79,14 @@ struct Way {
   std::uint64_t announced = 0;      // send-ready messages
   std::uint64_t credits = 0;        // receive-ready messages
   std::uint64_t buffers = 0;
-  std::int64_t send_ready_ns = 0;     // the sender of this way came to it
-  std::int64_t receive_ready_ns = 0;  // it was ready to receive the other way's data
+  std::int64_t send_ready_ns = 0;     // the sender of this direction reached the operation
+  std::int64_t receive_ready_ns = 0;  // it was ready to receive the other direction's data
   std::int64_t first_data_ns = 0;
   std::int64_t last_data_ns = 0;
-  std::int64_t hidden_by_ns = 0;  // what came out of sight before its first message had, by then
+  std::int64_t hidden_by_ns = 0;  // end of the missed stretch before its first message
 };
 
-// When the side that sends this way first showed that it had come to the collective.
+// When the side that sends in this direction first showed that its code had reached the collective.
 inline std::int64_t ready_ns(const Way& way) {
   const bool is_one_missing = way.send_ready_ns == 0 || way.receive_ready_ns == 0;
   return is_one_missing ? std::max(way.send_ready_ns, way.receive_ready_ns)
@@ -74,6 +115,9 @@ struct Collective {
 // Every announcement was followed by its buffer, as far as headers were captured.
 bool is_settled(const Collective& collective);
 
+// send() and receive() are the same message: `is_sent` says which one this node called.
+record::CollectiveKind kind_in_record(Kind kind, bool is_sent);
+
 struct CollectiveLimits {
   std::size_t connections = 4'096;
   std::size_t open = 512;
@@ -86,17 +130,17 @@ class Collectives {
  public:
   using See = std::function<void(const Collective& collective)>;
 
-  // `see` is given each collective that is over.
+  // Calls `see` for each collective that is over.
   explicit Collectives(See see, const CollectiveLimits& limits = {});
 
-  // `ends` as this node sends. Returns the connection's number; one that is unknown has no place.
+  // `ends` as this node sends. Returns the connection's number; kNoConnection: there is no place.
   static constexpr std::uint32_t kNoConnection = 0xffffffff;
   std::uint32_t connect(const packet::Ends& ends);
   void disconnect(std::uint32_t connection);
 
   // Messages of one connection come in order of their ends.
   void take(std::uint32_t connection, bool is_sent, const Message& message);
-  // Gives away what is over by now; `all`: everything.
+  // Reports what is over by now; `all`: everything.
   void settle(std::int64_t now_ns, bool all = false);
 
   std::size_t open() const { return open_.size(); }
@@ -104,9 +148,9 @@ class Collectives {
 
  private:
   struct Stream {
-    Expected expected{};
-    Message latest{};               // whose header was read
-    std::int64_t missed_by_ns = 0;  // of what was not read, the last byte
+    ExpectedBuffers expected{};
+    Message latest{};               // the last one whose header was read
+    std::int64_t missed_by_ns = 0;  // when the last byte of the missed stretch passed
   };
 
   struct Connection {

@@ -19,7 +19,7 @@ std::span<const std::uint8_t> captured_from(const Piece& piece, std::uint64_t of
 
 }  // namespace
 
-// What of the header stands in this piece is put to what was there before.
+// Adds the part of the header that lies in this piece to what was there before.
 Follower::Read Follower::read(const Piece& piece, std::uint64_t end) {
   const std::uint64_t from = next_header_ + partial_bytes_;
   if (piece.offset > from) {
@@ -72,7 +72,7 @@ void Follower::lose(const Piece& piece) {
 }
 
 bool Follower::is_pause_behind_headers(const Piece& piece) const {
-  return has_missed_ && highest_ > missed_from_ && highest_ - missed_from_ <= kMostReadyBytes &&
+  return has_missed_ && highest_ > missed_from_ && highest_ - missed_from_ <= kMaxReadyBytes &&
          piece.time_ns - highest_ns_ > kPauseNs;
 }
 

@@ -3,19 +3,19 @@
 //   0        8        16       24       32       40       48
 //   | nbytes | opcode | slot   | offset | length | roffset | payload: nbytes − 48 …
 //
-// six u64 in the sender's byte order; nbytes counts the header. So where one header was read, the
-// place of the next is known, and nothing of the payload has to be captured:
+// six u64 in the sender's byte order; nbytes includes the header. So one header gives the position
+// of the next, and the payload need not be captured:
 //
-//             a header begins where it was expected            and is read
-//   Following ─────────────────────────────────────────▶ Following
-//       │ it lies behind the snapshot length, or was lost to the capture
+//   Following ──── the next header is captured ────────────────────────────────────▶ Following
+//       │ it lies behind the snapshot length, or the capture lost it
 //       ▼
-//   Lost ──── a segment begins with a header, or the missing bytes come late ────▶ Following
+//   Lost ──── a segment begins with a header, or the missing bytes come late ──────▶ Following
 //
-// What passed while lost is told as one message of unknown kind; there may have been several. A few
-// headers' bytes before a pause are told by themselves: what follows came when it came.
+// What passed while lost is reported as one message of unknown kind; there may have been several. A
+// few headers' bytes before a pause are reported separately, so that later bytes keep their time.
 //
-// One a direction; owned by whoever looks at the flow; fixed memory, no allocation.
+// One per direction, owned by the flow's follower (capture/observer), used by its thread. Fixed
+// memory, no allocation.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,11 @@
 #include <cstdint>
 #include <span>
 
-#include "capture/gloo/header.h"
 #include "capture/gloo/message.h"
 
 namespace chokepoint::capture::gloo {
 
-// A piece of the stream, new data only, retransmissions left out.
+// A piece of the stream: new data only, without retransmissions.
 struct Piece {
   std::int64_t time_ns = 0;
   std::uint64_t offset = 0;  // of the first byte, counted from the connection's first, unwrapped
@@ -44,12 +43,12 @@ class Follower {
     const std::uint64_t end = piece.offset + piece.bytes;
     if (is_following_ && end < next_header_) {
       arrived(piece, end);
-    } else if (end <= kMostStreamBytes && piece.offset <= end) {
+    } else if (end <= kMaxStreamBytes && piece.offset <= end) {
       take_header(piece, end, on_message);
     }
   }
 
-  // The stream is over: what is open, or passed while lost, is told as far as it was seen.
+  // The stream is over: reports what is open, or passed while lost, as far as it was seen.
   template <class OnMessage>
   void finish(OnMessage&& on_message) {
     if (is_open_) {
@@ -65,8 +64,8 @@ class Follower {
   std::uint64_t missed_headers() const { return missed_headers_; }
 
  private:
-  // Offsets beyond are no stream's, such as those before its first byte.
-  static constexpr std::uint64_t kMostStreamBytes = std::uint64_t{1} << 62;
+  // Larger offsets are wrong, such as those before the stream's first byte.
+  static constexpr std::uint64_t kMaxStreamBytes = std::uint64_t{1} << 62;
   static constexpr std::int64_t kPauseNs = 2'000'000;
 
   enum class Read : std::uint8_t { Whole, Part, Missed };
@@ -97,12 +96,12 @@ class Follower {
 
   bool is_following_ = false;
   bool is_open_ = false;             // message_ has begun and not ended
-  bool has_missed_ = false;          // a header stands at next_header_ that was not read
+  bool has_missed_ = false;          // the header at next_header_ was not read
   bool has_point_to_point_ = false;  // send() and receive() were seen on it
-  std::uint8_t partial_bytes_ = 0;   // of the header that is being put together
+  std::uint8_t partial_bytes_ = 0;   // of the header that is being assembled
   std::uint64_t next_header_ = 0;
-  std::uint64_t missed_from_ = 0;  // of what was missed, the first byte that was not told yet
-  std::uint64_t highest_ = 0;      // the end of what was seen
+  std::uint64_t missed_from_ = 0;  // first missed byte that was not reported yet
+  std::uint64_t highest_ = 0;      // end of what was seen
   std::int64_t header_ns_ = 0;
   std::int64_t highest_ns_ = 0;
   std::uint64_t missed_headers_ = 0;

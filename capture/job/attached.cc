@@ -6,8 +6,7 @@
 
 #include <cerrno>
 
-#include "capture/job/cgroup.h"
-#include "capture/job/stat_line.h"
+#include "capture/job/process.h"
 
 namespace chokepoint::capture::job {
 namespace {
@@ -40,7 +39,7 @@ class AttachedCgroup final : public Attached {
   const sys::Root& root_;
 };
 
-// What reading a process's sockets and environment takes, /proc/PID/environ takes, too.
+// /proc/PID/environ needs the same permission as reading a process's sockets.
 Result<> may_watch(pid_t pid, const sys::Root& root) {
   const Result<std::string> read = root.read("/proc/" + std::to_string(pid) + "/environ");
   if (read || read.error().kind != ErrorKind::Permission) {
@@ -76,7 +75,7 @@ Result<std::unique_ptr<Attached>> attach_cgroup(const std::string& name, const s
   }
   auto attached = std::make_unique<AttachedCgroup>(*folder, root);
   if (attached->is_over()) {
-    return fail(ErrorKind::NotFound, "watch", "cgroup " + name, "nobody is in it",
+    return fail(ErrorKind::NotFound, "watch", "cgroup " + name, "it has no processes",
                 "start the job first");
   }
   return attached;

@@ -1,5 +1,5 @@
-// What runs already and is watched from now on, a process or a cgroup: whether it is there and ours
-// to watch, and when it is over. One thread.
+// A process or a cgroup that runs already and is watched from now on: whether it exists and may be
+// watched, and when it is over. One thread.
 #pragma once
 
 #include <memory>
@@ -8,21 +8,21 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "capture/job/selection.h"
+#include "capture/job/process.h"
 
 namespace chokepoint::capture::job {
 
 class Attached {
  public:
-  // The root outlives it. Errors are for people: no such process, another user's, no such cgroup,
-  // nobody in it.
+  // The root outlives it. Errors are for users: no such process, another user's, no such cgroup, an
+  // empty one.
   static Result<std::unique_ptr<Attached>> attach(const Selection& selection,
                                                   const sys::Root& root);
   virtual ~Attached() = default;
 
-  // Readable once it is over; -1 where only is_over() tells.
+  // Readable once it is over; -1 if only is_over() can tell.
   virtual int descriptor() const = 0;
-  // Cheap: to be asked some times a second.
+  // Cheap: to be called some times a second.
   virtual bool is_over() = 0;
 };
 

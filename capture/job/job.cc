@@ -1,23 +1,317 @@
 #include "capture/job/job.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <numeric>
+#include <string_view>
 
+#include "base/sys/descriptor.h"
+#include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "capture/job/caller_environment.h"
-#include "capture/job/live_job.h"
-#include "capture/job/terminal.h"
 
 namespace chokepoint::capture::job {
 namespace {
 
-constexpr int kNotFound = 127;
-constexpr int kNotExecutable = 126;
+// The controlling terminal, if there is one, and which process group has it: only that group may
+// read and gets Ctrl-C and Ctrl-Z. One thread, with SIGTTOU blocked.
+class Terminal {
+ public:
+  static Terminal controlling() {
+    return Terminal(sys::Descriptor(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)));
+  }
 
-// What can be passed on, and what tells of children and of who wants the terminal.
+  bool exists() const { return static_cast<bool>(descriptor_); }
+  int descriptor() const { return descriptor_.get(); }
+  // This process's own group has it.
+  bool is_ours() const { return is_had_by(getpgrp()); }
+
+  bool is_had_by(pid_t group) const { return exists() && tcgetpgrp(descriptor_.get()) == group; }
+
+  void give(pid_t group) const {
+    if (exists()) {
+      tcsetpgrp(descriptor_.get(), group);
+    }
+  }
+
+  // Back to this process's group if `group` has it: a shell that took it keeps it.
+  void take_from(pid_t group) const {
+    if (is_had_by(group)) {
+      tcsetpgrp(descriptor_.get(), getpgrp());
+    }
+  }
+
+ private:
+  explicit Terminal(sys::Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  sys::Descriptor descriptor_;
+};
+
+// False if other processes are in this process's group: of the same shell pipeline, or the script
+// that started it. They may need the terminal, too.
+bool is_alone_in_group() {
+  const sys::Root root;
+  const pid_t own = getpid();
+  return std::ranges::none_of(pids_below(root, "/proc"), [&](pid_t pid) {
+    const std::optional<StatLine> stat = read_stat(root, pid);
+    return stat && pid != own && stat->group == getpgrp();
+  });
+}
+
+sys::ExitStatus status_of(const siginfo_t& child) {
+  if (child.si_code == CLD_EXITED) {
+    return {child.si_status, 0};
+  }
+  return {kSignalBase + child.si_status, child.si_status};
+}
+
+bool asks_for_terminal(int number) { return number == SIGTTIN || number == SIGTTOU; }
+
+bool asks_to_end(int number) {
+  return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+bool is_pending(int number) {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
+}
+
+// If SIGSTOP came from outside and no shell sees us stop, nobody would continue us.
+int stop_signal_for(int number) { return number == SIGSTOP ? SIGTSTP : number; }
+
+// The job has the terminal at the start if no other process is in our group; later the terminal
+// goes to whoever was stopped because it read without having it.
+class LiveJob final : public Job {
+ public:
+  LiveJob(pid_t pid, sys::Signals signals, Terminal terminal, bool has_terminal,
+          std::vector<Relay> relays)
+      : pid_(pid),
+        signals_(std::move(signals)),
+        terminal_(std::move(terminal)),
+        wants_terminal_(has_terminal),
+        is_watching_(!relays.empty()),
+        relays_(std::move(relays)) {
+    notify_relays({NoteKind::Started, pid_});
+  }
+
+  ~LiveJob() override { terminal_.take_from(pid_); }
+
+  pid_t pid() const override { return pid_; }
+
+  Selection selection() const override {
+    Selection selection{.pid = pid_, .adopter = getpid()};
+    for (const Relay& relay : relays_) {
+      selection.not_the_jobs.push_back(relay.pid());
+    }
+    return selection;
+  }
+
+  std::array<int, 3> descriptors() const override {
+    std::array<int, 3> list{signals_.descriptor(), -1, -1};
+    for (std::size_t i = 0; i < relays_.size() && i + 1 < list.size(); ++i) {
+      list[i + 1] = relays_[i].descriptor();
+    }
+    return list;
+  }
+
+  Result<std::optional<sys::ExitStatus>> handle(const OnOutput& on_output) override {
+    for (Relay& relay : relays_) {
+      relay.receive(on_output);
+    }
+    has_passed_on_stop_ = false;
+    take_signals();
+    reap();
+    return status_;
+  }
+
+  void finish(const OnOutput& on_output) override {
+    while (!is_drained()) {
+      std::array<pollfd, 3> watched{};
+      std::ranges::transform(descriptors(), watched.begin(),
+                             [](int fd) { return pollfd{fd, POLLIN, 0}; });
+      poll(watched.data(), watched.size(), -1);
+      for (Relay& relay : relays_) {
+        relay.receive(on_output);
+      }
+      while (const std::optional<int> number = signals_.next()) {
+        if (asks_to_end(*number)) {
+          return;
+        }
+        if (*number == SIGTSTP) {
+          stop_self(SIGTSTP, false);
+        }
+      }
+    }
+  }
+
+  bool watches_output() const override { return is_watching_; }
+
+  std::uint64_t pieces_missed() const override {
+    return std::accumulate(relays_.begin(), relays_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const Relay& one) { return sum + one.missed(); });
+  }
+
+ private:
+  void take_signals() {
+    while (const std::optional<int> number = signals_.next()) {
+      pass_on(*number);
+    }
+  }
+
+  void pass_on(int number) {
+    if (number == SIGCHLD) {
+      return;
+    }
+    if (asks_for_terminal(number)) {
+      on_asked_from_behind(number);
+    } else if (number == SIGWINCH && is_watching_) {
+      notify_relays({NoteKind::Resized, 0});
+      kill(-pid_, number);
+    } else if (number == SIGCONT) {
+      on_continued();
+    } else {
+      has_passed_on_stop_ = has_passed_on_stop_ || number == SIGTSTP;
+      kill(-pid_, number);
+    }
+  }
+
+  void reap() {
+    siginfo_t child{};
+    while (waitid(P_ALL, 0, &child, WEXITED | WSTOPPED | WNOHANG) == 0 && child.si_pid != 0) {
+      if (child.si_pid == pid_ && child.si_code == CLD_STOPPED) {
+        on_stopped(child.si_status);
+      } else if (child.si_pid == pid_) {
+        on_ended(status_of(child));
+      }
+      child = {};
+    }
+  }
+
+  // A process in our own group, such as a pager in the same pipeline, was stopped because it does
+  // not have the terminal.
+  void on_asked_from_behind(int number) {
+    if (!terminal_.is_had_by(pid_)) {
+      stop_self(number, false);
+      return;
+    }
+    wants_terminal_ = false;
+    terminal_.take_from(pid_);
+    kill(0, SIGCONT);
+  }
+
+  void on_stopped(int number) {
+    if (asks_for_terminal(number)) {
+      wants_terminal_ = true;
+      // A shell may give us the terminal after the job had it. If Ctrl-Z came meanwhile, continuing
+      // the job would lose that Ctrl-Z, which is pending behind the job's request.
+      if (terminal_.is_ours() && !has_passed_on_stop_) {
+        on_continued();
+        return;
+      }
+    }
+    if (!terminal_.exists()) {
+      return;
+    }
+    const bool had_terminal = terminal_.is_had_by(pid_);
+    terminal_.take_from(pid_);
+    stop_self(stop_signal_for(number), had_terminal && number == SIGTSTP);
+    if (!is_pending(SIGCONT) && number != SIGSTOP) {
+      // In an orphaned process group the kernel ignores the stop; it would not have stopped the job
+      // in our place either.
+      on_continued();
+    }
+  }
+
+  void on_continued() {
+    if (wants_terminal_) {
+      lend_terminal();
+    }
+    kill(-pid_, SIGCONT);
+  }
+
+  void on_ended(const sys::ExitStatus& status) {
+    status_ = status;
+    terminal_.take_from(pid_);
+    notify_relays({NoteKind::Ended, 0});
+  }
+
+  void lend_terminal() {
+    if (terminal_.is_ours()) {
+      terminal_.give(pid_);
+    }
+  }
+
+  // The stop takes effect before pthread_sigmask() returns, and lasts until SIGCONT.
+  void stop_self(int number, bool whole_group) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    kill(whole_group ? 0 : getpid(), number);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  }
+
+  void notify_relays(const Note& note) const {
+    for (const Relay& relay : relays_) {
+      relay.send(note);
+    }
+  }
+
+  bool is_drained() const { return std::ranges::all_of(relays_, &Relay::is_drained); }
+
+  pid_t pid_;
+  sys::Signals signals_;
+  Terminal terminal_;
+  bool has_passed_on_stop_ = false;  // since handle() was called
+  bool wants_terminal_;              // the job had it, or asked for it
+  bool is_watching_;
+  std::vector<Relay> relays_;
+  std::optional<sys::ExitStatus> status_ = {};
+};
+
+// The environment as the kernel stored it. Programs with capabilities of their own, which need
+// this, cannot open /proc/self/environ.
+std::string_view original_strings() {
+  const std::optional<StatLine> own = read_stat(sys::Root(), getpid());
+  if (!own || own->environment == 0 || own->environment_end <= own->environment) {
+    return {};
+  }
+  return {std::bit_cast<const char*>(static_cast<std::uintptr_t>(own->environment)),
+          own->environment_end - own->environment};
+}
+
+// Variables that the caller set and the dynamic linker removed: a program with capabilities of its
+// own (setcap) does not see LD_LIBRARY_PATH and the like. The job runs without those capabilities
+// and would have the variables if it were started directly.
+std::vector<std::pair<std::string, std::string>> withheld_variables() {
+  std::vector<std::pair<std::string, std::string>> found;
+  if (getauxval(AT_SECURE) == 0) {
+    return found;
+  }
+  std::string_view rest = original_strings();
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find('\0'));
+    const std::size_t equals = entry.find('=');
+    const std::string name(entry.substr(0, equals));
+    if (equals != std::string_view::npos && getenv(name.c_str()) == nullptr) {
+      found.emplace_back(name, entry.substr(equals + 1));
+    }
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+  }
+  return found;
+}
+
+constexpr int kNotFoundExitCode = 127;  // as POSIX shells do
+constexpr int kNotExecutableExitCode = 126;
+
+// Signals to pass on, and those that report children and requests for the terminal.
 Result<sys::Signals> block_signals() {
   return sys::Signals::watch({SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
                               SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPWR, SIGXCPU, SIGCHLD});
@@ -38,7 +332,7 @@ sys::Spawn spawn_for(const Launch& launch, const sigset_t& blocked) {
   return spawn;
 }
 
-// A script without a "#!" line is the shell's.
+// A script without a "#!" line is run by the shell.
 Result<sys::Process> start_as_shells_do(sys::Spawn& spawn) {
   Result<sys::Process> process = sys::Process::start(spawn);
   if (process || process.error().code != ENOEXEC ||
@@ -49,7 +343,7 @@ Result<sys::Process> start_as_shells_do(sys::Spawn& spawn) {
   return sys::Process::start(spawn);
 }
 
-// The child had taken the terminal before it found that there is nothing to run.
+// The child had taken the terminal before exec() failed.
 void undo(const Terminal& terminal, bool gave_terminal, OutputWatch& output) {
   if (gave_terminal) {
     terminal.give(getpgrp());
@@ -62,7 +356,7 @@ void undo(const Terminal& terminal, bool gave_terminal, OutputWatch& output) {
 }  // namespace
 
 int exit_code_of_failed_start(const Error& error) {
-  return error.kind == ErrorKind::NotFound ? kNotFound : kNotExecutable;
+  return error.kind == ErrorKind::NotFound ? kNotFoundExitCode : kNotExecutableExitCode;
 }
 
 Result<std::unique_ptr<Job>> Job::start(const Launch& launch, const sys::Clock& clock) {
@@ -75,7 +369,7 @@ Result<std::unique_ptr<Job>> Job::start(const Launch& launch, const sys::Clock& 
 
 Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output) {
   sys::Spawn spawn = spawn_for(launch, blocked_now());
-  // Ignored, as some callers leave it, nobody could learn how a child ended.
+  // Some callers leave it ignored; then a child's exit status would be lost.
   signal(SIGCHLD, SIG_DFL);
   Result<sys::Signals> signals = block_signals();
   if (!signals) {

@@ -1,15 +1,30 @@
-// What the job prints, as it is handed over. Values.
+// The job's output: pipes or terminals between the job and our own outputs, and the relays,
+// processes that pass the output on and send copies of it to chokepoint. One thread; a relay is a
+// process.
+//
+//   OutputWatch::open: channels, relays ─▶ connect (the job starts) ─▶ release: Relay::receive …
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "base/sys/process.h"
 
 namespace chokepoint::capture::job {
 
 enum class Stream { Out, Err };
 
-// What the job printed, as it passed: any bytes, cut anywhere.
+// What the job printed: any bytes, cut anywhere.
 struct OutputPiece {
   std::int64_t t_ns = 0;  // monotonic, when the relay read it
   Stream stream = Stream::Out;
@@ -17,5 +32,77 @@ struct OutputPiece {
 };
 
 using OnOutput = std::function<void(const OutputPiece& piece)>;
+
+// The connection between the job and one of our outputs: a pipe or, if ours is a terminal, a
+// pseudo-terminal that passes every byte unchanged. If our two outputs are the same file, the job's
+// are, too, so that the order is kept.
+struct OutputChannel {
+  Stream stream = Stream::Out;
+  int destination = -1;    // our own output
+  bool is_shared = false;  // both of the job's outputs go here
+  bool is_terminal = false;
+  sys::Descriptor job_end = {};
+  sys::Descriptor relay_end = {};
+};
+
+// A message to a relay; the protocol is described in output.cc.
+enum class NoteKind : std::int32_t { Started, Resized, Ended };
+
+struct Note {
+  NoteKind kind = NoteKind::Started;
+  std::int32_t pid = 0;
+};
+
+// The process that passes one output of the job on, seen from chokepoint. It ends by itself when
+// the job's last process has closed its output; until then it goes on, even if chokepoint ends.
+class Relay {
+ public:
+  // Forks, so there must be no other thread yet.
+  static Result<Relay> start(OutputChannel& channel, const sys::Clock& clock);
+
+  pid_t pid() const { return pid_; }
+  // Readable: call receive(). -1 once the relay has ended.
+  int descriptor() const { return socket_.get(); }
+  void send(const Note& note) const;
+  // Hands over what has come, at most a bounded number of pieces.
+  void receive(const OnOutput& on_output);
+  // Everything that the command printed is written, or the relay has ended.
+  bool is_drained() const { return is_drained_ || !socket_; }
+  std::uint64_t missed() const { return missed_; }
+
+ private:
+  Relay(pid_t pid, Stream stream, sys::Descriptor socket);
+  // False if nothing more has come.
+  bool receive_one(const OnOutput& on_output);
+
+  pid_t pid_;
+  Stream stream_;
+  sys::Descriptor socket_;
+  std::unique_ptr<char[]> buffer_;
+  bool is_drained_ = false;
+  std::uint64_t missed_ = 0;
+};
+
+// The job's outputs, prepared: the relays run, and wait for the job. A relay keeps the memory that
+// this process has when it is forked, so open() is called before there is much of it (a record, the
+// rings of packet captures) and before any thread. Destroyed without a job, it ends the relays.
+class OutputWatch {
+ public:
+  OutputWatch() = default;  // nothing is watched
+  // Goes on without the output if no pseudo-terminal or pipe can be made: see remark(). The clock
+  // outlives this process.
+  static Result<OutputWatch> open(const sys::Clock& clock);
+
+  void connect(sys::Spawn& spawn) const;
+  // Once the job has started or failed to start: from now on only the job holds its ends.
+  std::vector<Relay> release();
+  // Why nothing is watched although it was asked for.
+  const std::optional<std::string>& remark() const { return remark_; }
+
+ private:
+  std::vector<OutputChannel> channels_;
+  std::vector<Relay> relays_;
+  std::optional<std::string> remark_;
+};
 
 }  // namespace chokepoint::capture::job

@@ -10,7 +10,7 @@
 
 #include "capture/counter/watcher.h"
 #include "capture/socket/watcher.h"
-#include "capture/step/ledger.h"
+#include "capture/step/step.h"
 
 namespace chokepoint::capture::live {
 
@@ -34,7 +34,7 @@ struct Figures {
   std::string volume_source = {};  // "packets"; "sockets" where there were none
   double sent_mbps = 0;            // of the job, over the last second or so
   double received_mbps = 0;
-  std::uint64_t retransmitted_packets = 0;  // by packets where they are seen, else by sockets
+  std::uint64_t retransmitted_packets = 0;  // by packets if these are captured, else by sockets
   std::uint64_t sent_packets = 0;
   std::uint64_t packets_dropped = 0;      // by the kernel or an interface, before they were seen
   std::uint64_t rows_dropped = 0;         // of the record

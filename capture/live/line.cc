@@ -3,13 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <set>
 #include <vector>
 
 #include "base/cli/text.h"
-#include "capture/live/words.h"
+#include "base/math/units.h"
 
 namespace chokepoint::capture::live {
 namespace {
+
+constexpr double kMbpsPerGbps = 1e3;
+constexpr double kMaxMs = 1e4;    // longer steps are written in seconds
+constexpr double kMaxMbps = 1e4;  // higher rates in Gb/s
+constexpr double kMinWithoutDecimals = 100;
+constexpr double kMinOneDecimal = 10;
+
+std::string three_digits(double value) {
+  return fmt::format("{:.{}f}", value,
+                     value >= kMinWithoutDecimals ? 0
+                     : value >= kMinOneDecimal    ? 1
+                                                  : 2);
+}
 
 constexpr std::string_view kBetween = " · ";
 
@@ -25,15 +42,15 @@ std::string step_part(const step::Figures& steps) {
   return fmt::format("step {} ({})", step_text(*steps.last_ms), name_of(*steps.source));
 }
 
-std::string again_part(const Figures& figures) {
+std::string retransmitted_part(const Figures& figures) {
   return figures.sent_packets == 0
              ? std::string()
-             : "again " + share_text(figures.retransmitted_packets, figures.sent_packets);
+             : "resent " + share_text(figures.retransmitted_packets, figures.sent_packets);
 }
 
 std::string held_part(const Figures& figures) {
   const std::string limit = limit_of(figures);
-  return limit.empty() ? limit : "held by: " + limit;
+  return limit.empty() ? limit : "limited by: " + limit;
 }
 
 // "GPU 97 % (power-cap, thermal)"
@@ -65,11 +82,11 @@ std::string traffic_part(const Figures& figures) {
              : rates_text(figures.sent_mbps, figures.received_mbps);
 }
 
-// In the order in which they are read.
+// In the order of the line.
 std::vector<Part> parts_of(const Figures& figures) {
   std::vector<Part> parts{{4, clock_text(figures.elapsed_s)}, {0, step_part(figures.steps)},
                           {6, samples_part(figures.steps)},   {1, traffic_part(figures)},
-                          {3, again_part(figures)},           {5, missed_part(figures)},
+                          {3, retransmitted_part(figures)},   {5, missed_part(figures)},
                           {7, gpu_part(figures.counters)},    {2, held_part(figures)}};
   std::erase_if(parts, [](const Part& part) { return part.text.empty(); });
   return parts;
@@ -91,7 +108,199 @@ std::string joined(const std::vector<Part>& parts) {
   return line;
 }
 
+// With a lower share senders mostly have nothing to send: the network does not limit the job.
+constexpr double kMinBusyShare = 0.1;
+constexpr double kFullPercent = 85;  // of a core or a thread: from here on it is the limit
+// A host that sends almost nothing and receives this much waits for senders on other hosts; only
+// their kernels know the limit.
+constexpr double kMinReceivedMbps = 10;
+constexpr double kReceivedPerSent = 10;
+
+std::string with_share(std::string_view what, double percent) {
+  return fmt::format("{} {:.0f} %", what, percent);
+}
+
+// A computing thread may be busy all the time, and so is NCCL's thread that polls the network;
+// threads that move data over sockets sleep while there is none.
+bool communicates(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("gloo") != std::string::npos || name.find("nccl sock") != std::string::npos;
+}
+
+std::string limit_of_host(const counter::Figures& counters) {
+  if (counters.softirq_percent.value_or(0) >= kFullPercent) {
+    return fmt::format("a core (softirq {:.0f} %)", *counters.softirq_percent);
+  }
+  if (counters.busiest_thread_percent.value_or(0) >= kFullPercent &&
+      communicates(counters.busiest_thread)) {
+    return fmt::format("a thread ({} {:.0f} %)", counters.busiest_thread,
+                       *counters.busiest_thread_percent);
+  }
+  return {};
+}
+
+std::string largest_of(const socket::Shares& shares) {
+  const std::array<std::pair<double, std::string_view>, 3> held{
+      std::pair{shares.receive_window, "receive window"},
+      std::pair{shares.send_buffer, "send buffer"}, std::pair{shares.network, "network"}};
+  const auto& [share, what] =
+      *std::ranges::max_element(held, {}, [](const auto& h) { return h.first; });
+  return share > 0 ? with_share(what, share * kPercent) : std::string();
+}
+
+bool only_receives(const Figures& figures) {
+  return figures.received_mbps >= kMinReceivedMbps &&
+         figures.received_mbps > kReceivedPerSent * figures.sent_mbps;
+}
+
+constexpr double kBits = 8;
+
+// One line, the name in a column of its own.
+void add(std::string& text, std::string_view name, std::string_view value) {
+  text += fmt::format("  {:<13} {}\n", name, value);
+}
+
+void add_steps(std::string& text, const step::Figures& steps) {
+  if (!steps.source || steps.count == 0) {
+    add(text, "steps", "none found; mark them with 'chokepoint mark step' or --step-regex");
+    return;
+  }
+  std::string value = fmt::format("{} by {}", grouped(static_cast<std::uint64_t>(steps.count)),
+                                  name_of(*steps.source));
+  if (steps.median_ms) {
+    value += fmt::format(", median {}", step_text(*steps.median_ms));
+  }
+  if (steps.samples_per_s) {
+    value += fmt::format(", {:.4g} samples/s", *steps.samples_per_s);
+  }
+  add(text, "steps", value);
+}
+
+bool is_loopback(const Volume& volume) { return volume.interface == "lo"; }
+
+// Traffic within the host is not counted unless there is no other.
+std::vector<Volume> counted(const Figures& figures) {
+  std::vector<Volume> volumes = figures.volumes;
+  if (!std::ranges::all_of(volumes, is_loopback)) {
+    std::erase_if(volumes, is_loopback);
+  }
+  return volumes;
+}
+
+void add_volume(std::string& text, const Figures& figures) {
+  double sent = 0;
+  double received = 0;
+  const std::vector<Volume> volumes = counted(figures);
+  for (const Volume& volume : volumes) {
+    sent += static_cast<double>(volume.sent_bytes);
+    received += static_cast<double>(volume.received_bytes);
+    add(text, "volume",
+        fmt::format("{} out {} in {}, by {}", volume.interface,
+                    math::format_bytes(static_cast<double>(volume.sent_bytes)),
+                    math::format_bytes(static_cast<double>(volume.received_bytes)),
+                    figures.volume_source));
+  }
+  if (volumes.empty() || figures.elapsed_s <= 0) {
+    return;
+  }
+  const auto rate = [&](double bytes) {
+    return math::format_rate(bytes * kBits / figures.elapsed_s);
+  };
+  add(text, "throughput",
+      fmt::format("{} full duplex, out {} in {}, over {}", rate(sent + received), rate(sent),
+                  rate(received), clock_text(figures.elapsed_s)));
+}
+
+void add_retransmissions(std::string& text, const Figures& figures) {
+  if (figures.sent_packets > 0) {
+    add(text, "retransmitted",
+        fmt::format("{} of {} packets, {}", grouped(figures.retransmitted_packets),
+                    grouped(figures.sent_packets),
+                    share_text(figures.retransmitted_packets, figures.sent_packets)));
+  }
+}
+
+void add_unseen(std::string& text, const Figures& figures) {
+  if (figures.packets_dropped > 0) {
+    add(text, "not seen",
+        fmt::format("{} packets, dropped before chokepoint could read them",
+                    grouped(figures.packets_dropped)));
+  }
+  if (figures.rows_dropped > 0) {
+    add(text, "not kept", fmt::format("{} rows of the record", grouped(figures.rows_dropped)));
+  }
+  std::set<std::string> written;
+  for (const auto* remarks :
+       {&figures.remarks, &figures.sockets.remarks, &figures.counters.remarks}) {
+    for (const std::string& remark : *remarks) {
+      if (written.insert(remark).second) {
+        add(text, "not seen", remark);
+      }
+    }
+  }
+}
+
+void add_record(std::string& text, const std::string& record_path) {
+  const std::string folder = std::filesystem::path(record_path).parent_path().string();
+  add(text, "record", record_path);
+  add(text, "next", "chokepoint record show " + (folder.empty() ? "." : folder));
+}
+
 }  // namespace
+
+std::string_view name_of(record::StepSource source) {
+  switch (source) {
+    case record::StepSource::Marks:
+      return "marks";
+    case record::StepSource::Output:
+      return "output";
+    case record::StepSource::Collectives:
+      return "collectives";
+    case record::StepSource::Traffic:
+      return "traffic";
+  }
+  return "unknown";
+}
+
+std::string step_text(double ms) {
+  return ms < kMaxMs ? three_digits(ms) + " ms" : three_digits(ms / kMsPerSecond) + " s";
+}
+
+std::string clock_text(double seconds) {
+  constexpr std::int64_t kMinute = 60;
+  const auto whole = static_cast<std::int64_t>(std::max(seconds, 0.0));
+  const std::int64_t minutes = whole / kMinute;
+  return minutes < kMinute
+             ? fmt::format("{:02}:{:02}", minutes, whole % kMinute)
+             : fmt::format("{}:{:02}:{:02}", minutes / kMinute, minutes % kMinute, whole % kMinute);
+}
+
+std::string grouped(std::uint64_t number) {
+  constexpr std::size_t kGroup = 3;
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t end = digits.size(); end > kGroup;) {
+    end -= kGroup;
+    digits.insert(end, ",");
+  }
+  return digits;
+}
+
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  constexpr double kMinShown = 0.01;
+  const double percent =
+      whole == 0 ? 0 : kPercent * static_cast<double>(part) / static_cast<double>(whole);
+  if (part == 0 || whole == 0) {
+    return "0 %";
+  }
+  return percent < kMinShown ? "<0.01 %" : fmt::format("{:.2f} %", percent);
+}
+
+std::string rates_text(double sent_mbps, double received_mbps) {
+  const bool is_fast = std::max(sent_mbps, received_mbps) >= kMaxMbps;
+  const double scale = is_fast ? kMbpsPerGbps : 1;
+  return fmt::format("out {} in {} {}", three_digits(sent_mbps / scale),
+                     three_digits(received_mbps / scale), is_fast ? "Gb/s" : "Mb/s");
+}
 
 std::string line_of(const Figures& figures, std::size_t columns) {
   std::vector<Part> parts = parts_of(figures);
@@ -99,6 +308,35 @@ std::string line_of(const Figures& figures, std::size_t columns) {
     parts.erase(std::ranges::max_element(parts, {}, &Part::rank));
   }
   return width_of(parts) <= columns ? joined(parts) : std::string();
+}
+
+std::string limit_of(const Figures& figures) {
+  if (std::string host = limit_of_host(figures.counters); !host.empty()) {
+    return host;
+  }
+  if (figures.sockets.connections == 0) {
+    return {};
+  }
+  if (figures.sockets.shares.busy >= kMinBusyShare) {
+    return largest_of(figures.sockets.shares);
+  }
+  return only_receives(figures) ? "" : "not the network";
+}
+
+std::string summary_of(const Figures& figures, const std::string& record_path) {
+  std::string text =
+      fmt::format("chokepoint: {} watched for {}\n",
+                  figures.node.empty() ? "the job" : figures.node, clock_text(figures.elapsed_s));
+  add_steps(text, figures.steps);
+  add_volume(text, figures);
+  add_retransmissions(text, figures);
+  add_unseen(text, figures);
+  if (figures.counters.own_cpu_percent) {
+    add(text, "watching",
+        fmt::format("took {:.1f} % of a core", *figures.counters.own_cpu_percent));
+  }
+  add_record(text, record_path);
+  return text;
 }
 
 }  // namespace chokepoint::capture::live

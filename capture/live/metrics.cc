@@ -1,25 +1,253 @@
 #include "capture/live/metrics.h"
 
 #include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/net/address.h"
 #include "base/net/socket.h"
+#include "base/sys/number.h"
 #include "base/sys/signals.h"
-#include "capture/live/metric_families.h"
-#include "capture/live/metrics_address.h"
-#include "capture/live/pipe_signal.h"
+#include "capture/live/line.h"
 
 namespace chokepoint::capture::live {
 namespace {
 
-// The newest figures, turned into samples whenever somebody asks.
-class Newest final : public prometheus::Collectable {
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Families = std::vector<MetricFamily>;
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+struct Sample {
+  double value = 0;
+  Labels labels = {};
+};
+
+// A family without samples is left out.
+void add(Families& families, std::string_view name, std::string help, MetricType type,
+         const std::vector<Sample>& samples) {
+  if (samples.empty()) {
+    return;
+  }
+  MetricFamily& family = families.emplace_back(
+      MetricFamily{"chokepoint_" + std::string(name), std::move(help), type, {}});
+  for (const Sample& sample : samples) {
+    prometheus::ClientMetric& metric = family.metric.emplace_back();
+    for (const auto& [label, text] : sample.labels) {
+      metric.label.push_back({label, text});
+    }
+    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = sample.value;
+  }
+}
+
+void add_counter(Families& families, std::string_view name, std::string help,
+                 const std::vector<Sample>& samples) {
+  add(families, name, std::move(help), MetricType::Counter, samples);
+}
+
+void add_gauge(Families& families, std::string_view name, std::string help,
+               const std::vector<Sample>& samples) {
+  add(families, name, std::move(help), MetricType::Gauge, samples);
+}
+
+std::vector<Sample> one(std::uint64_t value) { return {{static_cast<double>(value)}}; }
+
+std::vector<Sample> divided(const std::optional<double>& value, double by, Labels labels = {}) {
+  return value ? std::vector<Sample>{{*value / by, std::move(labels)}} : std::vector<Sample>{};
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// A run's labels get a prefix, as is usual with Prometheus, and only characters that it allows; of
+// two that become equal the first stays, because Prometheus refuses a scrape with both.
+Labels info_labels(const Figures& figures) {
+  Labels labels{{"version", figures.program_version},
+                {"node", figures.node},
+                {"volume_source", figures.volume_source}};
+  for (const auto& [key, value] : figures.labels) {
+    std::string name = "label_" + key;
+    std::ranges::replace_if(name, [](char c) { return !is_plain(c); }, '_');
+    if (std::ranges::none_of(labels, [&](const auto& label) { return label.first == name; })) {
+      labels.emplace_back(std::move(name), value);
+    }
+  }
+  return labels;
+}
+
+void add_run(Families& families, const Figures& figures) {
+  add_gauge(families, "run_info", "The run that is watched; always 1.",
+            {{1.0, info_labels(figures)}});
+  add_gauge(families, "run_elapsed_seconds", "Time since the job began.", {{figures.elapsed_s}});
+  add_gauge(families, "job_processes", "Running processes of the job.", one(figures.processes));
+}
+
+void add_steps(Families& families, const step::Figures& steps) {
+  if (!steps.source) {
+    return;
+  }
+  const Labels source{{"source", std::string(name_of(*steps.source))}};
+  add_counter(families, "steps_total", "Steps of the rank that has most.",
+              {{static_cast<double>(steps.count), source}});
+  add_gauge(families, "step_seconds", "Duration of the newest step.",
+            divided(steps.last_ms, kMsPerSecond, source));
+  add_gauge(families, "step_median_seconds", "Median duration of the newest 64 steps.",
+            divided(steps.median_ms, kMsPerSecond, source));
+  add_gauge(families, "samples_per_second", "Training data that this node's ranks process.",
+            divided(steps.samples_per_s, 1, source));
+}
+
+void add_volumes(Families& families, const Figures& figures) {
+  std::vector<Sample> sent;
+  std::vector<Sample> received;
+  for (const Volume& volume : figures.volumes) {
+    const Labels interface{{"interface", volume.interface}};
+    sent.push_back({static_cast<double>(volume.sent_bytes), interface});
+    received.push_back({static_cast<double>(volume.received_bytes), interface});
+  }
+  add_counter(families, "job_sent_bytes_total", "Of the job's Ethernet frames.", sent);
+  add_counter(families, "job_received_bytes_total", "Of the job's Ethernet frames.", received);
+}
+
+void add_packets(Families& families, const Figures& figures) {
+  add_counter(families, "sent_packets_total", "Packets of the job, retransmissions included.",
+              one(figures.sent_packets));
+  add_counter(families, "retransmitted_packets_total", "Retransmitted packets of the job.",
+              one(figures.retransmitted_packets));
+  add_counter(families, "dropped_packets_total",
+              "Packets dropped before chokepoint could read them.", one(figures.packets_dropped));
+  add_counter(families, "dropped_rows_total", "Rows that were not stored in the record.",
+              one(figures.rows_dropped));
+}
+
+void add_sockets(Families& families, const socket::Figures& sockets) {
+  add_gauge(families, "job_connections", "Open now.", one(sockets.connections));
+  add_counter(families, "job_connections_total", "Ever seen.", one(sockets.connections_ever));
+  if (sockets.connections == 0) {
+    return;
+  }
+  add_gauge(families, "busy_ratio",
+            "Share of time in which the busiest connection had data to send.",
+            {{sockets.shares.busy}});
+  add_gauge(families, "limited_ratio",
+            "What limited senders, as a share of the time in which they had data to send.",
+            {{sockets.shares.receive_window, {{"by", "receive_window"}}},
+             {sockets.shares.send_buffer, {{"by", "send_buffer"}}},
+             {sockets.shares.network, {{"by", "network"}}}});
+}
+
+void add_nics(Families& families, const counter::Figures& counters) {
+  std::vector<Sample> sent;
+  std::vector<Sample> received;
+  std::vector<Sample> dropped;
+  for (const counter::Figures::Nic& nic : counters.nics) {
+    const Labels interface{{"interface", nic.name}};
+    sent.push_back({static_cast<double>(nic.sent_bytes), interface});
+    received.push_back({static_cast<double>(nic.received_bytes), interface});
+    dropped.push_back({static_cast<double>(nic.dropped), interface});
+  }
+  add_counter(families, "nic_sent_bytes_total", "Of all programs, since the host started.", sent);
+  add_counter(families, "nic_received_bytes_total", "Of all programs, since the host started.",
+              received);
+  add_counter(families, "nic_dropped_packets_total", "By interface or driver.", dropped);
+}
+
+void add_host(Families& families, const counter::Figures& counters) {
+  add_gauge(families, "busiest_core_ratio", "Load of the busiest core.",
+            divided(counters.busiest_core_percent, kPercent));
+  add_gauge(families, "softirq_ratio", "Of the core that spends most of its time in softirq.",
+            divided(counters.softirq_percent, kPercent));
+  add_gauge(
+      families, "busiest_thread_ratio", "Load of the job's busiest thread.",
+      divided(counters.busiest_thread_percent, kPercent, {{"thread", counters.busiest_thread}}));
+  add_gauge(families, "gpu_ratio", "Mean utilisation of the job's GPUs.",
+            divided(counters.gpu_percent, kPercent));
+  std::vector<Sample> slowed;
+  for (const auto& [reason, count] : counters.slowed_gpus) {
+    slowed.push_back({static_cast<double>(count), {{"reason", reason}}});
+  }
+  add_gauge(families, "slowed_gpus", "GPUs of the job whose clocks are reduced now.", slowed);
+  add_gauge(families, "own_cpu_ratio", "Share of one core that chokepoint uses.",
+            divided(counters.own_cpu_percent, kPercent));
+}
+
+constexpr const char* kOperation = "--metrics";
+constexpr const char* kForms =
+    "write it like :9464 (all addresses), 9464 (this host alone) or 10.0.0.1:9464";
+
+std::unexpected<Error> bad(const std::string& text, std::string_view reason) {
+  return fail(ErrorKind::Usage, kOperation, text, reason, kForms);
+}
+
+Result<net::Address> address_of(const std::string& text, const std::string& host) {
+  if (host.starts_with('[')) {
+    return bad(text, "the web server of prometheus-cpp supports IPv4 only");
+  }
+  auto addresses = net::resolve(host, net::Family::Ipv4);
+  if (!addresses) {
+    return bad(text, addresses.error().reason);
+  }
+  return addresses->front();
+}
+
+Result<net::Endpoint> parse_metrics_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const bool has_host = colon != std::string::npos;
+  const auto port =
+      sys::parse_number<std::uint16_t>(std::string_view(text).substr(has_host ? colon + 1 : 0));
+  if (!port) {
+    return bad(text, "not a port");
+  }
+  std::string host = has_host ? text.substr(0, colon) : "127.0.0.1";
+  if (host.empty()) {
+    host = "0.0.0.0";
+  }
+  TRY(const auto address, address_of(text, host));
+  return net::Endpoint{address, *port};
+}
+
+// Whether the address can be listened on; the error says why not.
+Result<> try_to_listen(const net::Endpoint& endpoint) {
+  const auto listener = net::listen(endpoint, 1, {});
+  if (listener) {
+    return {};
+  }
+  Error error = listener.error();
+  error.operation = kOperation;
+  error.subject = endpoint.text();
+  if (error.next_step.empty()) {
+    error.next_step = "choose another port, or an address of this host";
+  }
+  return fail(std::move(error));
+}
+
+// Restores SIGPIPE, which the library ignores for the whole process: a job that is started later
+// finds it as it would without us.
+class PipeSignalGuard {
+ public:
+  PipeSignalGuard() { sigaction(SIGPIPE, nullptr, &before_); }
+  ~PipeSignalGuard() { sigaction(SIGPIPE, &before_, nullptr); }
+  PipeSignalGuard(const PipeSignalGuard&) = delete;
+  PipeSignalGuard& operator=(const PipeSignalGuard&) = delete;
+
+ private:
+  struct sigaction before_ = {};
+};
+
+// The newest figures, converted to samples at each scrape.
+class NewestFigures final : public prometheus::Collectable {
  public:
   void update(const Figures& figures) {
     Figures copy = figures;
@@ -38,13 +266,13 @@ class Newest final : public prometheus::Collectable {
   Figures figures_ = {};
 };
 
-// The library's listening thread looks only every two seconds whether it shall end, unless somebody
-// knocks; a job's end does not wait for that.
-void stop(std::unique_ptr<prometheus::Exposer> exposer, const net::Endpoint& knock_at) {
-  const std::jthread knocking([&](const std::stop_token& ended) {
+// The library's listening thread checks only every two seconds whether to end, unless a connection
+// comes; the end of a job must not wait for that.
+void stop(std::unique_ptr<prometheus::Exposer> exposer, const net::Endpoint& own_endpoint) {
+  const std::jthread connecting([&](const std::stop_token& ended) {
     constexpr std::chrono::milliseconds kPause{5};
     while (!ended.stop_requested()) {
-      (void)net::connect(knock_at, {}, net::Patience::of(kPause));
+      (void)net::connect(own_endpoint, {}, net::Patience::of(kPause));
       std::this_thread::sleep_for(kPause);
     }
   });
@@ -71,13 +299,25 @@ class ServedMetrics final : public Metrics {
  private:
   static constexpr std::size_t kThreads = 2;  // one waits for a slow client, the other serves
 
-  PipeSignalKept pipe_signal_;
+  PipeSignalGuard pipe_signal_;
   net::Endpoint endpoint_;
-  std::shared_ptr<Newest> newest_ = std::make_shared<Newest>();
+  std::shared_ptr<NewestFigures> newest_ = std::make_shared<NewestFigures>();
   std::unique_ptr<prometheus::Exposer> exposer_;
 };
 
 }  // namespace
+
+std::vector<MetricFamily> families_of(const Figures& figures) {
+  Families families;
+  add_run(families, figures);
+  add_steps(families, figures.steps);
+  add_volumes(families, figures);
+  add_packets(families, figures);
+  add_sockets(families, figures.sockets);
+  add_nics(families, figures.counters);
+  add_host(families, figures.counters);
+  return families;
+}
 
 Result<> Metrics::check(const std::string& address) {
   const auto endpoint = parse_metrics_address(address);
@@ -86,7 +326,7 @@ Result<> Metrics::check(const std::string& address) {
 
 Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address) {
   TRY(const auto endpoint, parse_metrics_address(address));
-  // The library only tells that it failed.
+  // The library reports only that it failed, not why.
   TRY(try_to_listen(endpoint));
   const sys::SignalsHeld held;
   try {

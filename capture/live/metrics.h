@@ -1,30 +1,42 @@
 // Figures for Prometheus, served over HTTP by prometheus-cpp: --metrics ADDRESS:PORT, GET /metrics.
-// Threads are the library's own; update() by one thread. Nothing that is served is secret:
-// counters, the names of node and interfaces, the run's labels; neither the command nor addresses.
+// Threads are the library's own; update() by one thread. Nothing secret is served: counters, the
+// names of node and interfaces, the run's labels; neither the command nor addresses.
+// metrics_absent.cc takes the place of metrics.cc in a build without prometheus-cpp.
 //
 // The library ignores SIGPIPE for the whole process once it serves: jobs are started before, or
-// with their signals set right.
+// with their signals reset.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/sys/error.h"
 #include "capture/live/figures.h"
+
+namespace prometheus {
+struct MetricFamily;
+}
 
 namespace chokepoint::capture::live {
 
 class Metrics {
  public:
-  // ":9464" is all of this host's IPv4 addresses, as Prometheus' own programs have it, "9464" this
-  // host alone; "10.0.0.1:9464", "node1:9464". Port 0 is any that is free.
+  // ":9464" is all IPv4 addresses of this host, as in Prometheus' own programs; "9464" is loopback
+  // alone; or "10.0.0.1:9464", "node1:9464". Port 0 is any free port.
   static Result<std::unique_ptr<Metrics>> serve(const std::string& address);
-  // Would serve() do? Starts no thread, so that a user's mistake is known before the job runs.
+  // Whether serve() would succeed. Starts no thread: a user's mistake is reported before the job
+  // runs.
   static Result<> check(const std::string& address);
   virtual ~Metrics() = default;
 
   virtual void update(const Figures& figures) = 0;
-  virtual int port() const = 0;  // as bound, where 0 was asked for
+  virtual int port() const = 0;  // as bound, if 0 was requested
 };
+
+// Figures under their names in Prometheus: base units, counters that end in _total, shares from 0
+// to
+// 1. Unknown values have no sample.
+std::vector<prometheus::MetricFamily> families_of(const Figures& figures);
 
 }  // namespace chokepoint::capture::live

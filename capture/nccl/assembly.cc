@@ -8,21 +8,23 @@
 namespace chokepoint::capture::nccl {
 namespace {
 
-constexpr std::int64_t kAheadNs = 1'000'000'000;  // more than that nobody's clock is ahead
-constexpr std::uint64_t kMostNs = std::uint64_t{1} << 62U;
+// Clocks that differ by 50 ppm drift apart by 0.5 ms in 10 s, two bins.
+constexpr std::int64_t kBinNs = 5'000'000'000;
+
+constexpr std::int64_t kMaxAheadNs = 1'000'000'000;  // times further in the future are not believed
+constexpr std::uint64_t kMaxNs = std::uint64_t{1} << 62U;
 constexpr std::uint64_t kSends = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kMostChannels = 64;
 constexpr std::uint64_t kMostMemberRanks = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56U;
 
 std::optional<std::int64_t> moment(std::uint64_t word, std::int64_t now_ns) {
-  const bool is_told = word != 0 && word <= static_cast<std::uint64_t>(now_ns + kAheadNs);
-  return is_told ? std::optional(static_cast<std::int64_t>(word)) : std::nullopt;
+  const bool is_known = word != 0 && word <= static_cast<std::uint64_t>(now_ns + kMaxAheadNs);
+  return is_known ? std::optional(static_cast<std::int64_t>(word)) : std::nullopt;
 }
 
 std::optional<std::int64_t> gpu_moment(std::uint64_t word) {
-  return word != 0 && word < kMostNs ? std::optional(static_cast<std::int64_t>(word))
-                                     : std::nullopt;
+  return word != 0 && word < kMaxNs ? std::optional(static_cast<std::int64_t>(word)) : std::nullopt;
 }
 
 void lower(std::optional<std::int64_t>& least, std::optional<std::int64_t> value) {
@@ -34,7 +36,7 @@ void raise(std::optional<std::int64_t>& most, std::optional<std::int64_t> value)
 }
 
 void add(std::uint64_t& sum, std::uint64_t more) {
-  sum = std::min(sum + std::min(more, kMostNs), kMostNs);
+  sum = std::min(sum + std::min(more, kMaxNs), kMaxNs);
 }
 
 template <class Code>
@@ -48,6 +50,28 @@ std::uint64_t channel_bit(std::uint64_t word) {
 }
 
 }  // namespace
+
+void GpuClock::learn(std::int64_t gpu_ns, std::int64_t seen_ns) {
+  const std::int64_t number = seen_ns / kBinNs;
+  const std::int64_t difference_ns = seen_ns - gpu_ns;
+  if (number > newest_.number) {
+    before_ = newest_;
+    newest_ = {.number = number};
+  }
+  Bin& bin = number < newest_.number ? before_ : newest_;
+  bin.least_ns = std::min(bin.least_ns.value_or(difference_ns), difference_ns);
+}
+
+std::optional<std::int64_t> GpuClock::host_ns(std::int64_t gpu_ns) const {
+  if (!newest_.least_ns) {
+    return {};
+  }
+  // A bin that has only just begun may have seen only late stamps yet.
+  const std::int64_t least_ns = before_.least_ns && newest_.number - before_.number <= 1
+                                    ? std::min(*before_.least_ns, *newest_.least_ns)
+                                    : *newest_.least_ns;
+  return gpu_ns + least_ns;
+}
 
 Assembly::Assembly(See see, const AssemblyLimits& limits) : see_(std::move(see)), limits_(limits) {}
 
@@ -133,7 +157,7 @@ void Assembly::take_head(const Entry& entry, std::int64_t now_ns) {
   operation->communicator = entry.communicator();
   operation->function = code(entry.at(word::kFunction), Function::Scatter);
   operation->sequence = entry.at(word::kSequence);
-  operation->bytes = std::min(entry.at(word::kBytes), kMostBytes);
+  operation->bytes = std::min(entry.at(word::kBytes), kMaxBytes);
   operation->enqueued_ns = moment(entry.at(word::kEnqueued), now_ns);
   operation->channels =
       static_cast<std::int64_t>(std::min(entry.at(word::kChannels), kMostChannels));
@@ -145,12 +169,8 @@ void Assembly::take_head(const Entry& entry, std::int64_t now_ns) {
   }
 }
 
-Operation* Assembly::part_of(const Entry& entry, std::int64_t now_ns) {
-  return opened(entry.at(word::kId), now_ns);
-}
-
 void Assembly::take_proxy(const Entry& entry, std::int64_t now_ns) {
-  Operation* const operation = part_of(entry, now_ns);
+  Operation* const operation = opened(entry.at(word::kId), now_ns);
   if (operation == nullptr) {
     return;
   }
@@ -173,7 +193,7 @@ void Assembly::take_proxy(const Entry& entry, std::int64_t now_ns) {
 }
 
 void Assembly::take_kernel(const Entry& entry, std::int64_t now_ns) {
-  Operation* const operation = part_of(entry, now_ns);
+  Operation* const operation = opened(entry.at(word::kId), now_ns);
   if (operation == nullptr) {
     return;
   }
@@ -239,7 +259,7 @@ void Assembly::settle(std::int64_t now_ns, bool all) {
   give_in_order(over);
 }
 
-// Of the newest ones the most is still to come.
+// Passes on the older half, because most records of the newer ones are still to come.
 void Assembly::give_oldest() {
   note_moved();
   const auto age = [](const Operation& operation) {

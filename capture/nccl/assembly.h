@@ -1,50 +1,125 @@
-// Puts the records of one process together: each collective with its parts on the network and on
-// the GPU, whatever order they come in, as each of NCCL's threads writes a ring of its own.
+// Assembles the operations of one process from its records: each collective with its parts on the
+// network and on the GPU, in whatever order these come, as each of NCCL's threads writes its own
+// ring.
 //
 //   main thread     Collective 7 ·········· Collective 8
 //   proxy thread           Proxy 7 · Proxy 7 ········ Proxy 8
 //                                          └─ 7 is over: nothing of it came for a while, and a
 //                                             later one of its communicator has moved data
 //
-// Nothing says how many parts there will be. One communicator's collectives run in the order in
-// which they were asked for; messages of one group run together. Memory is bounded. One thread.
+// No record says how many parts there will be. One communicator's collectives run in the order in
+// which they were enqueued; messages of one group run together. Memory is bounded. The Reader owns
+// one Assembly per process, and calls it by its one thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "capture/nccl/entry.h"
-#include "capture/nccl/gpu_clock.h"
-#include "capture/nccl/operation.h"
+#include "capture/nccl/ring/layout.h"
+#include "capture/nccl/ring_file.h"
 
 namespace chokepoint::capture::nccl {
+
+// A rank's place in a communicator.
+struct Membership {
+  std::uint64_t hash = 0;
+  std::int64_t rank = 0;
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;
+};
+
+// A collective or a message of one rank. Times are by this host's clock; what is not known is
+// nullopt.
+struct Operation {
+  std::uint64_t id = 0;
+  std::uint16_t communicator = 0;  // as the process numbers them
+  Function function = Function::Unknown;
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;
+  std::optional<std::int64_t> peer = {};
+  std::int64_t channels = 0;  // 0: not known
+  Algorithm algorithm = Algorithm::Unknown;
+  Protocol protocol = Protocol::Unknown;
+  std::optional<std::int64_t> enqueued_ns = {};
+
+  int proxies = 0;
+  std::optional<std::int64_t> proxy_begin_ns = {};
+  std::optional<std::int64_t> proxy_end_ns = {};
+  std::optional<std::int64_t> sent_data_ns = {};      // first data of the GPU, on any channel
+  std::optional<std::int64_t> received_data_ns = {};  // first data from the network, last channel
+  std::uint64_t channels_sent = 0;                    // a bit each, of the first 64
+  std::uint64_t channels_received = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t gpu_ns = 0;
+  std::uint64_t network_ns = 0;
+  std::uint64_t peer_ns = 0;
+  std::uint64_t flush_ns = 0;
+
+  int kernels = 0;
+  std::optional<std::int64_t> kernel_begin_ns = {};  // by the GPU's clock
+  std::optional<std::int64_t> kernel_end_ns = {};
+
+  bool is_named = false;        // its own record has been read, not only parts of it
+  std::int64_t touched_ns = 0;  // when its newest record was read
+};
+
+inline bool is_message(const Operation& operation) {
+  return operation.function == Function::Send || operation.function == Function::Receive;
+}
+inline bool has_parts(const Operation& operation) {
+  return operation.proxies > 0 || operation.kernels > 0;
+}
+
+// Converts a GPU's time to this host's. A GPU's stamp is seen after it was made, so the smallest
+// difference between the clocks ever seen is the best estimate. The two drift apart, so only the
+// last kBinNs to 2 kBinNs count.
+class GpuClock {
+ public:
+  // `gpu_ns` was made on the GPU, `seen_ns` is when this host noticed.
+  void learn(std::int64_t gpu_ns, std::int64_t seen_ns);
+  // nullopt before the first learn().
+  std::optional<std::int64_t> host_ns(std::int64_t gpu_ns) const;
+
+ private:
+  struct Bin {
+    std::int64_t number = 0;
+    std::optional<std::int64_t> least_ns = {};
+  };
+
+  Bin newest_ = {};
+  Bin before_ = {};
+};
 
 struct AssemblyLimits {
   std::size_t open = 8'192;
   std::size_t communicators = 1'024;
-  std::int64_t settle_ns = 400'000'000;         // a later one has moved data meanwhile
-  std::int64_t quiet_ns = 2'000'000'000;        // all its channels have told, and it is the newest
-  std::int64_t abandoned_ns = 120'000'000'000;  // none has; a rank may be very late
+  // An operation is over if no record of it came for so long and
+  std::int64_t settle_ns = 400'000'000;         // a later one has moved data, or its kernels ended
+  std::int64_t quiet_ns = 2'000'000'000;        // all its channels have reported
+  std::int64_t abandoned_ns = 120'000'000'000;  // in any case; a rank may be very late
 };
 
 class Assembly {
  public:
-  // A communicator is null where its joining was not seen.
+  // `member` is null if the joining of the communicator was not seen.
   using See = std::function<void(const Operation& operation, const Membership* member,
                                  const GpuClock& clock)>;
 
   explicit Assembly(See see, const AssemblyLimits& limits = {});
 
   void take(const Entry& entry, std::int64_t now_ns);
-  // Gives away what is over by now; `all`: everything.
+  // Passes on what is over by now; `all`: everything.
   void settle(std::int64_t now_ns, bool all = false);
 
   std::size_t open() const { return open_.size(); }
-  std::uint64_t orphans() const { return orphans_; }  // parts of what was told before, or never
+  // Operations of which only parts came: they were passed on before, or their record was lost.
+  std::uint64_t orphans() const { return orphans_; }
   std::uint64_t senseless() const { return senseless_; }
   // One process with several GPUs is as many ranks of one communicator.
   bool is_of_several_ranks() const { return is_of_several_ranks_; }
@@ -53,7 +128,6 @@ class Assembly {
  private:
   using Open = std::unordered_map<std::uint64_t, Operation>;  // by id
 
-  Operation* part_of(const Entry& entry, std::int64_t now_ns);
   Operation* opened(std::uint64_t id, std::int64_t now_ns);
   void take_member(const Entry& entry);
   void note_left(std::uint16_t communicator);
@@ -70,9 +144,9 @@ class Assembly {
   See see_;
   AssemblyLimits limits_;
   std::map<std::uint16_t, Membership> members_;
-  std::deque<std::uint16_t> left_;  // of these, finalised: they make room, the longest gone first
-  std::map<std::uint16_t, GpuClock> clocks_;  // of each communicator, as a process may have GPUs
-  // Of each communicator, when the newest one that has moved data was asked for.
+  std::deque<std::uint16_t> left_;  // finalised members, the oldest first: they are evicted first
+  std::map<std::uint16_t, GpuClock> clocks_;  // by communicator, as a process may have several GPUs
+  // By communicator, when the newest operation that has moved data was enqueued.
   std::map<std::uint16_t, std::int64_t> moved_;
   Open open_;
   bool is_of_several_ranks_ = false;

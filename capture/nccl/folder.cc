@@ -31,7 +31,7 @@ sys::Descriptor locked(const fs::path& folder) {
   return lock;
 }
 
-// Files of the plugin alone: whatever else somebody put there is his.
+// Removes the plugin's files only, and the folder if nothing else is in it.
 void take_away(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -61,7 +61,8 @@ bool is_still_there(const fs::path& folder, const sys::Descriptor& lock) {
 
 bool is_safe_to_map(const fs::path& folder) {
   struct statfs status{};
-  return ::statfs(folder.c_str(), &status) != 0 ||  // is told of when nothing can be made there
+  return ::statfs(folder.c_str(), &status) !=
+             0 ||  // the error is reported when nothing can be created there
          keeps_reserved_room(static_cast<std::uint32_t>(status.f_type));
 }
 
@@ -92,7 +93,7 @@ bool keeps_reserved_room(std::uint64_t type) {
 
 Result<Folder> Folder::make_in(const fs::path& below) {
   remove_left_overs(below);
-  // Another one may clear it away before it is locked, taking it for what was left behind.
+  // Another chokepoint may remove it before it is locked, taking it for one that was left behind.
   for (int tries = 0; tries < kMostTries; ++tries) {
     std::string name = (below / kPrefix).string() + "XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) {
@@ -111,16 +112,15 @@ Result<Folder> Folder::make_in(const fs::path& below) {
   return fail(std::move(error));
 }
 
-Result<Folder> Folder::make(const fs::path& below, const fs::path& memory,
-                            std::uint64_t least_left) {
+Result<Folder> Folder::make(const fs::path& below, const fs::path& memory, std::uint64_t min_left) {
   std::error_code error;
   const fs::space_info space = fs::space(memory, error);
-  if (!error && space.available >= least_left) {
+  if (!error && space.available >= min_left) {
     if (Result<Folder> folder = make_in(memory); folder) {
       return folder;
     }
   }
-  // The plugin takes no folder that depends on where the job stands.
+  // The plugin accepts absolute paths only.
   const fs::path whole = fs::absolute(below, error);
   Result<Folder> folder = make_on_disk(error ? below : whole);
   return folder || below == "/tmp" ? std::move(folder) : make_on_disk("/tmp");

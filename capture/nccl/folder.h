@@ -1,6 +1,6 @@
-// The folder in which NCCL's plugin leaves its rings: nobody else's, in memory where possible, and
-// gone with its owner. Who was killed leaves his behind, unlocked, and the next one takes it away.
-// One thread.
+// The folder in which NCCL's plugin writes its rings: private, in memory if possible, and removed
+// by its owner. A chokepoint that was killed leaves its folder behind, unlocked, and the next one
+// removes it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace chokepoint::capture::nccl {
 
-// Whether a file system of this type (statfs(2)) gives what it has reserved for a mapped file
-// however full it is. Those that write a block anew elsewhere may have no room for the second time
-// and end the process that writes; of what lies on another host or in another program nobody knows.
+// Whether a mapped file on a file system of this type (statfs(2)) can always be written where space
+// was reserved, however full it is. Copy-on-write ones may have no room for a block's second
+// version, which ends the process that writes; of network file systems and FUSE nobody knows.
 bool keeps_reserved_room(std::uint64_t type);
 
 class Folder {
  public:
-  // In memory, where at least so much of that is left for the job; else below `below`, else in
-  // /tmp. A container may have no more than 64 MB of it, and a job whose own libraries find none
-  // left dies.
-  static constexpr std::uint64_t kLeastLeft = std::uint64_t{256} << 20U;
+  // In `memory`, if at least that much of it is left for the job; else below `below`, else in /tmp.
+  // A container may have as little as 64 MB of it, and a job whose own libraries find none left
+  // fails.
+  static constexpr std::uint64_t kMinLeft = std::uint64_t{256} << 20U;
   static Result<Folder> make(const std::filesystem::path& below,
                              const std::filesystem::path& memory = "/dev/shm",
-                             std::uint64_t least_left = kLeastLeft);
+                             std::uint64_t min_left = kMinLeft);
   static Result<Folder> make_in(const std::filesystem::path& below);
   Folder(Folder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}

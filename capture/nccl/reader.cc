@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/nccl/assembly.h"
+#include "capture/nccl/ring_file.h"
+#include "capture/nccl/rows.h"
+
 namespace chokepoint::capture::nccl {
 namespace {
 
@@ -46,7 +50,7 @@ struct Reader::Process {
   Rows rows = {};
   std::uint64_t operations = 0;
   FileState state = FileState::Unready;
-  std::optional<std::int64_t> rank = {};  // as last known: what it did is told after its end, too
+  std::optional<std::int64_t> rank = {};  // last known, as rows may come after its end
 };
 
 Reader::Reader(fs::path folder, See see, RankOf rank_of)
@@ -107,11 +111,11 @@ void Reader::tick(std::int64_t now_ns) {
     read(*process, now_ns);
   }
   if (is_time_to_look) {
-    take_leave(now_ns);
+    forget_ended(now_ns);
   }
 }
 
-void Reader::take_leave(std::int64_t now_ns) {
+void Reader::forget_ended(std::int64_t now_ns) {
   for (auto place = processes_.begin(); place != processes_.end();) {
     auto& [identity, process] = *place;
     if (process->file.had_news() || !process->file.is_left_alone() || left_.size() >= kMostFiles) {

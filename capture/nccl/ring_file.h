@@ -1,6 +1,6 @@
-// One process's file of rings, followed record by record while it is written. Another process
-// wrote it, and may cut it short or fill it with anything at any moment: it is read, never mapped,
-// as a mapping whose file shrinks ends whoever looks at it.
+// One process's file of rings, read record by record while it is written. Another process writes
+// it, and may truncate it or fill it with anything at any moment: it is read by pread(), never
+// mapped, as access to a mapping whose file shrank ends the process (SIGBUS).
 //
 // A record is whole if its number is the same before and after its words were read: the words of
 // each piece are read once, and its numbers once more. What was overwritten before it was read is
@@ -13,9 +13,19 @@
 #include <vector>
 
 #include "base/sys/descriptor.h"
-#include "capture/nccl/entry.h"
+#include "capture/nccl/ring/layout.h"
 
 namespace chokepoint::capture::nccl {
+
+// One record of a ring as it was read: words that nobody has judged yet. A value.
+
+struct Entry {
+  std::array<std::uint64_t, kWords> words = {};
+
+  Kind kind() const { return static_cast<Kind>(words[0] & 0xffU); }
+  std::uint16_t communicator() const { return static_cast<std::uint16_t>(words[0] >> 8U); }
+  std::uint64_t at(std::size_t word) const { return words.at(word); }
+};
 
 enum class FileState {
   Unready,  // not written yet, or nothing of ours

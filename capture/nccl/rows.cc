@@ -8,7 +8,7 @@ namespace {
 using record::CollectiveKind;
 using record::Figure;
 
-constexpr std::int64_t kPromptNs = 1'000'000;  // sent so soon after it was received: passed on
+constexpr std::int64_t kPromptNs = 1'000'000;  // data sent so soon after data came is forwarded
 constexpr std::size_t kMostPairs = 65'536;
 constexpr std::int64_t kMostNumberedRanks = std::int64_t{1} << 15U;
 
@@ -50,8 +50,8 @@ struct Extent {
   std::optional<std::int64_t> end_ns = {};
 };
 
-// A ring's rank sends its own data first, so does the sender of a message. Where a rank may be
-// passing on what it received, only what it sent long after that was kept up by itself.
+// In a ring each rank sends its own data first; so does the sender of a message. Where a rank may
+// be forwarding what it received, only data that it sent long after that shows its own delay.
 std::optional<std::int64_t> ready_by_data(const Operation& operation) {
   if (!operation.sent_data_ns) {
     return {};
@@ -65,7 +65,7 @@ std::optional<std::int64_t> ready_by_data(const Operation& operation) {
   return begins_with_own || is_first ? operation.sent_data_ns : std::nullopt;
 }
 
-// Whatever the GPU says: nothing began before this host did, or is over before it is known.
+// A GPU's time that lies before this host's start, or after the record was read, is wrong.
 std::optional<std::int64_t> by_host(const std::optional<std::int64_t>& gpu_ns,
                                     const GpuClock& clock, std::int64_t known_ns) {
   const auto host_ns = gpu_ns ? clock.host_ns(*gpu_ns) : std::nullopt;
@@ -159,7 +159,7 @@ record::Collective Rows::row_of(const Operation& operation, const Membership* me
   return row;
 }
 
-// Messages have no number of NCCL's: the n-th from one rank to another is the same at both ends.
+// NCCL does not number messages: the n-th from one rank to another is the same at both ends.
 void Rows::name(record::Collective& row, const Operation& operation, const Membership* member) {
   row.number = static_cast<std::int64_t>(operation.sequence & 0xffffffffU);
   if (member == nullptr) {

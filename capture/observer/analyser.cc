@@ -7,31 +7,31 @@ Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& course, Gl
     : engine_(limits),
       gloo_(ledger,
             [this](std::uint32_t slot, std::uint32_t connection) {
-              if (witness_ != nullptr) {
-                witness_->on_gloo(*this, slot, connection);
+              if (listener_ != nullptr) {
+                listener_->on_gloo(*this, slot, connection);
               }
             }),
       course_(course),
-      witness_(listener) {
-  if (witness_ != nullptr) {
+      listener_(listener) {
+  if (listener_ != nullptr) {
     engine_.on_fold([this](std::uint32_t slot, const flow::FlowFacts& facts) {
       marks_.end(slot);
-      witness_->on_fold(*this, slot, facts);
+      listener_->on_fold(*this, slot, facts);
     });
   }
 }
 
 void Analyser::take(const source::Drop& drop) {
-  if (witness_ != nullptr) {
-    witness_->on_drop(*this, drop);
+  if (listener_ != nullptr) {
+    listener_->on_drop(*this, drop);
   }
 }
 
 void Analyser::end_batch() {
-  if (witness_ != nullptr) {
-    witness_->after_batch(*this);
+  if (listener_ != nullptr) {
+    listener_->after_batch(*this);
   }
-  errands_.run();
+  tasks_.run();
 }
 
 }  // namespace chokepoint::capture::observer

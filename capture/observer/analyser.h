@@ -1,16 +1,14 @@
-// Everything that is made of packets, in the order in which it is done: flows, Gloo's messages
-// inside them, RoCE, and a count of the rest. One thread each; analysers share nothing.
+// The analysis of packets: flows, Gloo's messages inside them, RoCE, and a count of the rest. Each
+// analyser has a thread; analysers share only the Gloo ledger and the progress.
 #pragma once
 
 #include <cstdint>
 
 #include "capture/flow/engine.h"
-#include "capture/observer/course.h"
-#include "capture/observer/errands.h"
-#include "capture/observer/flow_marks.h"
-#include "capture/observer/gloo_watch.h"
-#include "capture/observer/others.h"
-#include "capture/observer/pulse.h"
+#include "capture/observer/flow_timing.h"
+#include "capture/observer/gloo.h"
+#include "capture/observer/handover.h"
+#include "capture/observer/progress.h"
 #include "capture/packet/packet.h"
 #include "capture/roce/tracker.h"
 #include "capture/source/source.h"
@@ -19,15 +17,15 @@ namespace chokepoint::capture::observer {
 
 class Analyser;
 
-// Somebody who wants to know as it happens: the record. Called on the analyser's thread.
+// Is informed during the analysis, to keep a record. Called on the analyser's thread.
 class FlowListener {
  public:
   virtual ~FlowListener() = default;
-  // The first analyser's alone is told.
+  // Only the first analyser's listener is called.
   virtual void on_drop(Analyser& analyser, const source::Drop& drop) = 0;
   // A flow is about to make room for another.
   virtual void on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) = 0;
-  // A flow is Gloo's, and the ledger knows it by this number.
+  // The flow carries Gloo, and has this number in the ledger.
   virtual void on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) = 0;
   // Between two batches.
   virtual void after_batch(Analyser& analyser) = 0;
@@ -49,7 +47,7 @@ class Analyser {
     } else if (!seen.is_flow) {
       others_.add(packet);
     } else {
-      pulse_.take(seen.slot, packet.time_ns, packet.frame_bytes);
+      traffic_bins_.take(seen.slot, packet.time_ns, packet.frame_bytes);
       if (packet.kind == packet::Kind::Tcp && packet.payload_bytes > 0) {
         marks_.take(packet, seen);
         if (packet.payload_bytes > seen.new_from) {
@@ -69,10 +67,10 @@ class Analyser {
   const roce::Tracker& roce() const { return roce_; }
   const Others& others() const { return others_; }
   const CaptureProgress& course() const { return course_; }
-  TrafficBins& pulse() { return pulse_; }
+  TrafficBins& traffic_bins() { return traffic_bins_; }
   FlowMarks& marks() { return marks_; }
   std::int64_t time_ns() const { return time_ns_; }  // of the newest packet; 0 before the first
-  ThreadTasks& tasks() { return errands_; }
+  ThreadTasks& tasks() { return tasks_; }
 
  private:
   void take_roce(const packet::Packet& packet) {
@@ -88,11 +86,11 @@ class Analyser {
   GlooWatch gloo_;
   roce::Tracker roce_;
   Others others_;
-  TrafficBins pulse_;
+  TrafficBins traffic_bins_;
   FlowMarks marks_;
-  ThreadTasks errands_;
+  ThreadTasks tasks_;
   const CaptureProgress& course_;
-  FlowListener* witness_;
+  FlowListener* listener_;
   std::int64_t time_ns_ = 0;
 };
 

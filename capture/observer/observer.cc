@@ -8,10 +8,11 @@
 #include <utility>
 
 namespace chokepoint::capture::observer {
+
 namespace {
 
-// Enough that a thread that is held up for a moment does not hold up the other.
-constexpr std::uint32_t kParcels = 8;
+// Enough that a short delay of one thread does not delay the other.
+constexpr std::uint32_t kBatches = 8;
 
 flow::Limits share_of(flow::Limits limits, std::size_t analysers) {
   limits.flows = std::max<std::size_t>(limits.flows / analysers, 1);
@@ -20,6 +21,36 @@ flow::Limits share_of(flow::Limits limits, std::size_t analysers) {
 }
 
 }  // namespace
+
+// Symmetric: sums do not distinguish source and destination.
+std::size_t spread(const packet::Packet& packet, std::size_t analysers) {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+  const packet::Ends& ends = packet.ends;
+  std::uint64_t mixed = ends.source.words[0] + ends.destination.words[0];
+  mixed = mixed * kGolden + ends.source.words[1] + ends.destination.words[1];
+  if (packet.kind != packet::Kind::Roce) {
+    mixed += std::uint64_t{ends.source_port} + ends.destination_port;
+  }
+  mixed *= kGolden;
+  return static_cast<std::size_t>((mixed >> 32U) * analysers >> 32U);
+}
+
+void PacketBatch::decode(packet::Decoder& decoder, std::size_t analysers) {
+  const std::size_t count = batch.frames.size();
+  if (packets.size() < count) {
+    packets.resize(count);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    decoder.decode(batch.frames[i], packets[i]);
+  }
+  if (analysers < 2) {
+    return;
+  }
+  owners.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    owners[i] = static_cast<std::uint8_t>(spread(packets[i], analysers));
+  }
+}
 
 Result<std::unique_ptr<Observer>> Observer::make(std::unique_ptr<source::Source> source,
                                                  const Settings& settings,
@@ -48,7 +79,7 @@ Observer::Observer(std::unique_ptr<source::Source> source, const Settings& setti
                                    listener_factory ? listener_factory(i) : nullptr));
   }
   if (settings.threads > 1) {
-    relay_ = std::make_unique<Relay<PacketBatch>>(kParcels, analysers);
+    relay_ = std::make_unique<Relay<PacketBatch>>(kBatches, analysers);
   }
 }
 
@@ -127,9 +158,9 @@ void Observer::read_and_analyse() {
 
 void Observer::read_for_others() {
   for (bool more = true; more;) {
-    PacketBatch& parcel = relay_->fill();
-    more = read(parcel.batch);
-    parcel.decode(decoder_, analysers_.size());
+    PacketBatch& packets = relay_->fill();
+    more = read(packets.batch);
+    packets.decode(decoder_, analysers_.size());
     relay_->give();
   }
   relay_->close();
@@ -139,14 +170,14 @@ void Observer::read_for_others() {
 void Observer::analyse(std::size_t index) {
   Analyser& analyser = *analysers_[index];
   const bool is_alone = analysers_.size() == 1;
-  while (const PacketBatch* parcel = relay_->next(index)) {
-    for (std::size_t i = 0; i < parcel->batch.frames.size(); ++i) {
-      if (is_alone || parcel->owners[i] == index) {
-        analyser.take(parcel->packets[i]);
+  while (const PacketBatch* packets = relay_->next(index)) {
+    for (std::size_t i = 0; i < packets->batch.frames.size(); ++i) {
+      if (is_alone || packets->owners[i] == index) {
+        analyser.take(packets->packets[i]);
       }
     }
     if (index == 0) {
-      for (const source::Drop& drop : parcel->batch.drops) {
+      for (const source::Drop& drop : packets->batch.drops) {
         analyser.take(drop);
       }
     }

@@ -1,17 +1,18 @@
-// Puts the pieces together: source → decoder → flow engine, Gloo's followers, RoCE. `capture` and
-// `run` both stand on it.
+// Connects the stages of packet analysis: source → decoder → flow engine, Gloo, RoCE. `capture` and
+// `run` both use it.
 //
 //   one thread:   read ─ decode ─ analyse, a packet at a time
-//   two threads:  read ─ decode ──(parcels, bounded)──▶ analyse
+//   two threads:  read ─ decode ──(batches, bounded)──▶ analyse
 //   N threads:    as two, flows spread over N − 1 analysers by their ends
 //
-// Parcels go back to the reader when they are analysed, so nothing is allocated on the way and a
+// Batches go back to the reader when they are analysed, so nothing is allocated per batch and a
 // reader that is too fast waits. The threads are the observer's own; start(), inspect() and join()
 // are called by one other thread, stop() by any.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,14 +23,30 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "capture/observer/analyser.h"
-#include "capture/observer/course.h"
-#include "capture/observer/gloo_ledger.h"
-#include "capture/observer/parcel.h"
-#include "capture/observer/relay.h"
+#include "capture/observer/gloo.h"
+#include "capture/observer/handover.h"
+#include "capture/observer/progress.h"
 #include "capture/packet/decoder.h"
+#include "capture/packet/packet.h"
 #include "capture/source/source.h"
 
 namespace chokepoint::capture::observer {
+
+// Which of several analysers a packet belongs to: both directions of a flow to the same one. RoCE
+// connections use another UDP port in each direction, so only their hosts count.
+std::size_t spread(const packet::Packet& packet, std::size_t analysers);
+
+// What the reading thread hands to the analysers: a batch of frames and the packets decoded from
+// them, in the same order. Packets point into the batch's bytes, so both travel and return
+// together. Made once, filled again and again.
+struct PacketBatch {
+  source::Batch batch = {};
+  std::vector<packet::Packet> packets = {};  // as many as frames, or more: never shrunk
+  std::vector<std::uint8_t> owners = {};     // the analyser of each, if there are several
+
+  // `analysers` 1: `owners` stays empty.
+  void decode(packet::Decoder& decoder, std::size_t analysers);
+};
 
 struct Settings {
   std::size_t threads = 1;
@@ -37,17 +54,16 @@ struct Settings {
   packet::Tunnels tunnels = {};
   std::uint64_t most_frames = 0;                    // 0: all
   std::chrono::nanoseconds most_time{0};            // between the first frame and the last; 0: all
-  std::vector<packet::Address> own_addresses = {};  // of this node, where it is the one captured
+  std::vector<packet::Address> own_addresses = {};  // of this node, if its traffic is captured
   GlooLedger::OnCollective on_collective = {};      // see GlooLedger
   // How to stop the source; empty: it ends with the batch that is being read. Called by any thread.
   std::function<void()> stop_source = {};
 };
 
-// What is done with the frames besides: keeping them. Called on the reading thread; what it returns
-// ends the observation.
+// Saves the frames. Called on the reading thread; an error ends the observation.
 using Keep = std::function<Result<>(const source::Batch& batch,
                                     const std::vector<source::Interface>& interfaces)>;
-// One an analyser; null for none. The listener outlives the observer.
+// Makes one listener per analyser; null for none. The listeners outlive the observer.
 using FlowListenerFactory = std::function<FlowListener*(std::size_t analyser)>;
 
 class Observer {
@@ -61,13 +77,13 @@ class Observer {
   void start();
   // Readable once everything was read and analysed.
   int descriptor() const { return over_.get(); }
-  // What was captured until then is still analysed.
+  // What was captured before is still analysed.
   void stop();
-  // Waits for the end. An error of the source or of what is kept; what came before it is there.
+  // Waits for the end. An error of the source or of `keep`; what came before it is analysed.
   Result<> join();
 
-  // One analyser after the other, between two batches while they run. False where one did not come
-  // by in time: the source is silent, or its analyser busy.
+  // Looks at one analyser after the other, between two batches while they run. False if one did not
+  // answer in time: the source is silent, or the analyser busy.
   bool inspect(const std::function<void(const Analyser& analyser)>& look,
                std::chrono::milliseconds patience);
   // After join().

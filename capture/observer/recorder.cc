@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "base/record/names.h"
-#include "capture/observer/ends_text.h"
-#include "capture/observer/flow_rows.h"
-#include "capture/packet/text.h"
+#include "capture/observer/ends.h"
+#include "capture/packet/address_text.h"
 
 namespace chokepoint::capture::observer {
 namespace {
@@ -18,10 +17,86 @@ namespace {
 // Bins are 10 ms wide, and full detail is kept for five seconds.
 constexpr std::int64_t kDrainLiveNs = 500'000'000;
 constexpr std::int64_t kDrainFileNs = 2'000'000'000;
-// Of a file: rows that may wait for the disk, which is less than the queue holds.
-constexpr std::uint64_t kMostWaiting = 16'384;
+// Of a file: rows that may wait for the disk, fewer than the queue holds.
+constexpr std::uint64_t kMaxQueuedRows = 16'384;
+
+template <class T>
+record::Figure figure(const std::optional<T>& value) {
+  return value ? record::Figure(*value) : record::Figure();
+}
+
+record::Figure sampled(std::uint32_t value) {
+  return value == flow::kNoSample ? record::Figure() : record::Figure(value);
+}
+
+std::string distribution_text(const std::optional<math::Distribution>& values) {
+  if (!values || values->count == 0) {
+    return {};
+  }
+  return fmt::format(R"({{"min":{},"median":{},"p99":{},"max":{},"mean":{},"count":{}}})",
+                     values->min, values->median, values->p99, values->max, values->mean,
+                     values->count);
+}
+
+void add_loss(record::FlowTotal& row, const flow::DirectionFacts& facts) {
+  row.retransmitted_packets = facts.retransmitted_packets;
+  row.retransmitted_bytes = facts.retransmitted_bytes;
+  row.out_of_order = facts.out_of_order;
+  row.duplicate_acks = facts.duplicate_acks;
+}
+
+void add_tcp(record::FlowTotal& row, const flow::DirectionFacts& facts) {
+  row.fast_retransmissions = facts.retransmissions.fast;
+  row.timeout_retransmissions = facts.retransmissions.timeout;
+  row.spurious_retransmissions = facts.retransmissions.spurious;
+  row.zero_windows = facts.zero_windows;
+  row.window_full = facts.window_full;
+  row.max_in_flight_bytes = facts.max_in_flight_bytes;
+  row.max_window_bytes = figure(facts.max_window_bytes);
+  row.mss_bytes = figure(facts.mss_bytes);
+  row.window_scale = figure(facts.window_scale);
+  row.rtt_ms = distribution_text(facts.rtt_ms);
+}
 
 }  // namespace
+
+record::FlowTotal total_of(std::int64_t flow, std::size_t direction, const flow::FlowFacts& facts) {
+  const flow::DirectionFacts& half = facts.directions.at(direction);
+  record::FlowTotal row{.flow = flow, .direction = static_cast<record::Direction>(direction)};
+  row.packets = half.packets;
+  row.bytes = half.bytes;
+  row.payload_bytes = half.payload_bytes;
+  row.congestion_marks = half.congestion_marks;
+  if (facts.kind != packet::Kind::Udp) {
+    add_loss(row, half);
+  }
+  if (facts.kind == packet::Kind::Tcp) {
+    add_tcp(row, half);
+  }
+  return row;
+}
+
+record::FlowSample sample_of(const flow::Bin& bin) {
+  record::FlowSample row{.bin_ns = bin.width_ns};
+  row.packets = bin.packets;
+  row.bytes = bin.bytes;
+  row.payload_bytes = bin.payload_bytes;
+  row.retransmitted_packets = bin.retransmitted_packets;
+  row.retransmitted_bytes = bin.retransmitted_bytes;
+  row.out_of_order = bin.out_of_order;
+  row.duplicate_acks = bin.duplicate_acks;
+  row.zero_windows = bin.zero_windows;
+  row.window_full = bin.window_full;
+  row.congestion_marks = bin.congestion_marks;
+  if (bin.rtt_samples > 0) {
+    row.rtt_us = bin.rtt_sum_us / bin.rtt_samples;
+  }
+  row.min_rtt_us = sampled(bin.min_rtt_us);
+  row.max_in_flight_bytes = bin.max_in_flight_bytes;
+  row.window_bytes = sampled(bin.window_bytes);
+  row.min_window_bytes = sampled(bin.min_window_bytes);
+  return row;
+}
 
 Recorder::Recorder(record::Writer& writer, const RecorderOptions& options)
     : writer_(writer),
@@ -41,7 +116,7 @@ void Recorder::on_drop(Analyser& analyser, const source::Drop& drop) {
 void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
   keep_totals(analyser, slot, facts);
   keep_marks(analyser);
-  Entry& entry = entry_of(slot);
+  Entry& entry = entries_[slot];
   for (std::uint8_t direction = 0; direction < 2; ++direction) {
     for (const flow::Bin& bin : analyser.engine().course(slot, direction)) {
       keep(entry, direction, bin);
@@ -52,10 +127,10 @@ void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowF
 }
 
 void Recorder::on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) {
-  Entry& entry = entry_of(slot);
+  Entry& entry = entries_[slot];
   entry.connection = connection;
   has_row(analyser, slot, entry);
-  tell_flow(entry);
+  report_flow(entry);
 }
 
 void Recorder::after_batch(Analyser& analyser) {
@@ -73,13 +148,6 @@ void Recorder::finish(Analyser& analyser) {
   analyser.engine().visit([&](std::uint32_t slot, const flow::FlowFacts& facts) {
     keep_totals(analyser, slot, facts);
   });
-}
-
-Recorder::Entry& Recorder::entry_of(std::uint32_t slot) {
-  if (slot >= entries_.size()) {
-    entries_.resize(std::max<std::size_t>(slot + 1, entries_.size() * 2));
-  }
-  return entries_[slot];
 }
 
 std::int64_t Recorder::monotonic(std::int64_t wall_ns) const {
@@ -129,7 +197,7 @@ void Recorder::keep(Entry& entry, std::uint8_t direction, const flow::Bin& bin) 
 
 void Recorder::keep_marks(Analyser& analyser) {
   for (const FlowMark& mark : analyser.marks().chosen()) {
-    Entry& entry = entry_of(mark.slot);
+    Entry& entry = entries_[mark.slot];
     if (has_row(analyser, mark.slot, entry)) {
       push(record::FlowMark{.t_ns = monotonic(mark.time_ns),
                             .flow = entry.place.flow,
@@ -154,37 +222,37 @@ bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
     entry.place =
         rows_.place(slot, facts, row_of(facts, analyser.course().interface_name(facts.interface)));
     if (entry.place.flow != 0) {
-      tell_flow(entry);
+      report_flow(entry);
       catch_up(analyser, slot);
     }
   }
   return entry.place.flow != 0;
 }
 
-// A flow may get its row late: what the engine still has of its course until then.
+// A flow may get its row late: writes the bins that the engine still has.
 void Recorder::catch_up(Analyser& analyser, std::uint32_t slot) {
   for (std::uint8_t direction = 0; direction < 2; ++direction) {
     for (const flow::Bin& bin : analyser.engine().course(slot, direction)) {
       if (bin.end_ns() <= analyser.time_ns()) {
-        keep(entry_of(slot), direction, bin);
+        keep(entries_[slot], direction, bin);
       }
     }
   }
 }
 
-void Recorder::tell_flow(const Entry& entry) {
+void Recorder::report_flow(const Entry& entry) {
   if (options_.connections != nullptr) {
     options_.connections->set(entry.connection, entry.place.flow);
   }
 }
 
 void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
-  Entry& entry = entry_of(slot);
+  Entry& entry = entries_[slot];
   record::Flow row = row_of(facts, analyser.course().interface_name(facts.interface));
   row.end_ns = monotonic(facts.end_ns);
   if (entry.place.flow == 0) {
     entry.place = rows_.place(slot, facts, std::move(row));
-    tell_flow(entry);
+    report_flow(entry);
   } else {
     rows_.update(slot, entry.place, std::move(row));
   }
@@ -198,7 +266,7 @@ void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::F
 void Recorder::drain(Analyser& analyser, bool all) {
   analyser.engine().drain(all,
                           [&](std::uint32_t slot, std::uint8_t direction, const flow::Bin& bin) {
-                            Entry& entry = entry_of(slot);
+                            Entry& entry = entries_[slot];
                             if (has_row(analyser, slot, entry)) {
                               keep(entry, direction, bin);
                             }
@@ -208,12 +276,12 @@ void Recorder::drain(Analyser& analyser, bool all) {
 }
 
 void Recorder::wait_for_room() const {
-  if (pushed_ % kMostWaiting != 0) {
+  if (pushed_ % kMaxQueuedRows != 0) {
     return;
   }
   for (;;) {
     const record::WriterStatus status = writer_.status();
-    if (status.trouble || status.rows + status.dropped + kMostWaiting / 4 >= pushed_) {
+    if (status.trouble || status.rows + status.dropped + kMaxQueuedRows / 4 >= pushed_) {
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

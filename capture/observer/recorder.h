@@ -1,33 +1,81 @@
-// Keeps what an analyser finds in a run record: flows, their course in bins of 10 ms, what they
-// came to, and packets that were lost on the way. One an analyser; it writes through a producer of
-// its own, so that nothing waits for the disk. on_…() and after_batch() come on the analyser's
-// thread, finish() once that has ended.
+// Writes what an analyser finds to a run record: flows, their samples in bins of 10 ms, their
+// totals, and dropped packets. One recorder per analyser, with a producer of its own, so that
+// nothing waits for the disk. on_…() and after_batch() come on the analyser's thread, finish()
+// after it has ended.
 //
-// Captures have the wall clock's times, a record the monotonic clock's: `wall_to_monotonic_ns` is
-// added to each. Of a capture that was made earlier, or on another host, the times in the record
-// are then those that this host's monotonic clock would have shown.
+// Captures use the wall clock, a record the monotonic clock: `wall_to_monotonic_ns` is added to
+// each time. For a capture that was made earlier, or on another host, the record has the times that
+// this host's monotonic clock would have shown.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/record/entities.h"
+#include "base/record/samples.h"
 #include "base/record/writer.h"
+#include "capture/flow/engine.h"
+#include "capture/flow/facts.h"
+#include "capture/flow/slot_table.h"
 #include "capture/observer/analyser.h"
-#include "capture/observer/connection_flows.h"
-#include "capture/observer/row_keeper.h"
+#include "capture/observer/gloo.h"
 
 namespace chokepoint::capture::observer {
 
+struct RowPlace {
+  std::int64_t flow = 0;   // record::Flow::id; 0: none, or none yet
+  bool is_turned = false;  // the flow's a is the row's b
+};
+
+// Which row of the run record a flow has. In a capture each flow has its own row; the flows of a
+// watched job share rows with the kernel's sockets, and other flows may have none. The analyser's
+// thread.
+class RowKeeper {
+ public:
+  virtual ~RowKeeper() = default;
+
+  // Asked repeatedly, as packets come, until it gives a row. `row` is what the packets show.
+  virtual RowPlace place(std::uint32_t slot, const flow::FlowFacts& facts, record::Flow row) = 0;
+  // The row as it is known now; `place` is what place() gave.
+  virtual void update(std::uint32_t slot, const RowPlace& place, record::Flow row) = 0;
+  // The slot is another flow's from now on.
+  virtual void leave(std::uint32_t slot) = 0;
+  // Whether place() may now give another answer; cheap.
+  virtual bool is_worth_asking(std::uint32_t slot) = 0;
+};
+
+// A row for each flow.
+class OwnRows final : public RowKeeper {
+ public:
+  // The writer outlives it.
+  explicit OwnRows(record::Writer& writer) : writer_(writer) {}
+
+  RowPlace place(std::uint32_t /*slot*/, const flow::FlowFacts& /*facts*/,
+                 record::Flow row) override {
+    return {.flow = writer_.add(std::move(row))};
+  }
+  void update(std::uint32_t /*slot*/, const RowPlace& place, record::Flow row) override {
+    row.id = place.flow;
+    writer_.add(std::move(row));
+  }
+  void leave(std::uint32_t /*slot*/) override {}
+  bool is_worth_asking(std::uint32_t /*slot*/) override { return true; }
+
+ private:
+  record::Writer& writer_;
+};
+
 struct RecorderOptions {
   std::int64_t wall_to_monotonic_ns = 0;
-  std::vector<packet::Address> own_addresses = {};  // tell which end of a flow is here
+  std::vector<packet::Address> own_addresses = {};  // show which end of a flow is here
   bool is_live = true;  // false: the reader waits for the record instead of losing rows
   // Outlive the recorder.
   RowKeeper* rows = nullptr;               // null: each flow gets a row of its own
-  ConnectionFlows* connections = nullptr;  // null: nobody asks
+  ConnectionFlows* connections = nullptr;  // null: not needed
 };
 
 class Recorder final : public FlowListener {
@@ -47,17 +95,16 @@ class Recorder final : public FlowListener {
   struct Entry {
     RowPlace place = {};
     std::uint32_t connection = gloo::Collectives::kNoConnection;  // of the ledger
-    std::array<std::int64_t, 2> kept_ns{};  // bins that end by then are in the record
+    std::array<std::int64_t, 2> kept_ns{};  // bins that end until then are in the record
   };
 
-  Entry& entry_of(std::uint32_t slot);
   std::int64_t monotonic(std::int64_t wall_ns) const;
   record::Flow row_of(const flow::FlowFacts& facts, std::string interface) const;
   record::Figure local_end(const packet::Ends& ends) const;
   static record::Direction direction_of(const Entry& entry, std::size_t direction);
   bool has_row(Analyser& analyser, std::uint32_t slot, Entry& entry);
   void catch_up(Analyser& analyser, std::uint32_t slot);
-  void tell_flow(const Entry& entry);
+  void report_flow(const Entry& entry);
   void keep(Entry& entry, std::uint8_t direction, const flow::Bin& bin);
   void keep_marks(Analyser& analyser);
   void push(const auto& row);
@@ -70,9 +117,15 @@ class Recorder final : public FlowListener {
   RecorderOptions options_;
   OwnRows own_rows_;
   RowKeeper& rows_;
-  std::vector<Entry> entries_;
+  flow::SlotTable<Entry> entries_;
   std::int64_t drained_ns_ = 0;
   std::uint64_t pushed_ = 0;
 };
+
+// A flow's figures as rows of the run record.
+record::FlowTotal total_of(std::int64_t flow, std::size_t direction, const flow::FlowFacts& facts);
+
+// Without the flow, the direction and the time, which the bin does not contain.
+record::FlowSample sample_of(const flow::Bin& bin);
 
 }  // namespace chokepoint::capture::observer

@@ -1,6 +1,6 @@
-// What the headers of one frame say, and no more: no state, no judgement. Filled by Decoder, one a
-// frame, and read by the flow engine and by those who follow a protocol inside a flow. A value of
-// fixed size that is never on the heap by itself; `payload` points into the frame's bytes.
+// What the headers of one frame say, without state or judgement. Decoder fills one per frame; the
+// flow engine and the followers of protocols inside a flow read it. A value of fixed size that is
+// never on the heap by itself; `payload` points into the frame's bytes.
 #pragma once
 
 #include <array>
@@ -10,8 +10,7 @@
 
 namespace chokepoint::capture::packet {
 
-// IPv4 as ::ffff:a.b.c.d. Kept as two words in network byte order, so that comparing and hashing
-// take two steps.
+// IPv4 as ::ffff:a.b.c.d. Two words in network byte order: comparing and hashing take two steps.
 struct Address {
   std::array<std::uint64_t, 2> words{};
 
@@ -24,7 +23,7 @@ enum class Kind : std::uint8_t {
   Udp,
   Roce,  // RoCEv2 inside UDP
   // IP with another protocol; a later fragment whose first one was not seen; TCP cut before its
-  // window.
+  // window
   OtherIp,
   NotIp,      // ARP and the like
   Malformed,  // contradicts itself, or was cut before the ports
@@ -67,7 +66,7 @@ struct SackBlock {
   std::uint32_t end = 0;
 };
 
-inline constexpr std::size_t kMostSackBlocks = 4;
+inline constexpr std::size_t kMaxSackBlocks = 4;
 
 struct Tcp {
   std::uint32_t sequence = 0;
@@ -81,7 +80,7 @@ struct Tcp {
   std::uint8_t flags = 0;         // TcpFlag
   std::uint8_t options = 0;       // TcpOption
   std::uint8_t sack_blocks = 0;
-  std::array<SackBlock, kMostSackBlocks> sack{};  // a DSACK is the first, as it came
+  std::array<SackBlock, kMaxSackBlocks> sack{};  // a DSACK is the first, as it came
 
   bool has(TcpFlag flag) const { return (flags & flag) != 0; }
   bool has(TcpOption option) const { return (options & option) != 0; }
@@ -104,14 +103,14 @@ struct Roce {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Of Malformed, what was read before the contradiction or the cut stands, and there is no payload.
-// Of OtherIp, the payload begins behind the IP header; of Roce, behind its extended headers.
+// Malformed: the fields read before the contradiction or the cut are valid, and there is no
+// payload. OtherIp: the payload begins behind the IP header. Roce: behind its extended headers.
 //
-// Of a TCP segment in fragments each piece is a packet with its own part of the payload; SYN comes
-// with the first, FIN with the last.
+// If a TCP segment was sent in fragments, each piece is a packet with its own part of the payload;
+// SYN comes with the first, FIN with the last.
 //
-// Packets pass between threads: all that an ordinary TCP packet has lies in the first two cache
-// lines, and the third, SACK and RoCE, is touched where they occur.
+// Packets pass between threads: an ordinary TCP packet's fields lie in the first two cache lines;
+// the third, SACK and RoCE, is only touched where they occur.
 struct alignas(kCacheLine) Packet {
   std::int64_t time_ns = 0;
   std::uint32_t interface = 0;
@@ -124,9 +123,8 @@ struct alignas(kCacheLine) Packet {
   Kind kind = Kind::NotIp;
   std::uint8_t congestion_bits = 0;  // ECN: 3 is "congestion experienced"
   std::uint8_t hop_limit = 0;
-  bool is_later_fragment =
-      false;               // ports from the first one; TCP's sequence moved on to this piece
-  bool has_ip_id = false;  // IPv4
+  bool is_later_fragment = false;  // with the first one's ports, and TCP's sequence of this piece
+  bool has_ip_id = false;          // IPv4
   std::uint16_t ip_id = 0;
   std::uint16_t vlan = 0;  // the outermost; 0 without
   Tcp tcp{};
@@ -134,5 +132,23 @@ struct alignas(kCacheLine) Packet {
 };
 
 static_assert(offsetof(Packet, tcp) + offsetof(Tcp, sack) <= 2 * kCacheLine);
+
+// What the wire carried of a super-frame. With GSO a sender's tap sees one frame that the NIC will
+// cut into many, with GRO a receiver's tap sees many merged into one; each has the headers.
+struct OnTheWire {
+  std::uint32_t segments = 1;
+  std::uint64_t bytes = 0;  // Ethernet header included, no FCS
+};
+
+// `segment_payload` is the most that one segment carries (MSS less options); 0 if it is not known:
+// then the frame counts as one segment.
+inline OnTheWire on_the_wire(const Packet& packet, std::uint32_t segment_payload) {
+  if (segment_payload == 0 || packet.payload_bytes <= segment_payload) {
+    return {.segments = 1, .bytes = packet.frame_bytes};
+  }
+  const std::uint32_t segments = (packet.payload_bytes + segment_payload - 1) / segment_payload;
+  return {.segments = segments,
+          .bytes = packet.payload_bytes + std::uint64_t{packet.header_bytes} * segments};
+}
 
 }  // namespace chokepoint::capture::packet

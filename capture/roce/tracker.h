@@ -1,7 +1,7 @@
-// RoCEv2 as the wire shows it: per destination queue pair messages, bytes, gaps in the packet
-// sequence, retransmissions, NAKs, receiver-not-ready, congestion notifications and marks. What a
-// host answers goes to the same queue pair as its own requests, and is told apart from them
-// (queue_pair.h). Connections need not have been seen being made. Bounded memory; one thread.
+// RoCEv2 on the wire: for each destination queue pair messages, bytes, gaps in the packet sequence,
+// retransmissions, NAKs, receiver-not-ready, congestion notifications and marks. A host's answers
+// go to the same queue pair as its own requests; they are followed separately. Works without having
+// seen the connection being set up. Bounded memory; one thread.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +35,9 @@ struct QueuePairFacts {
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t retransmitted_bytes = 0;
   std::uint64_t duplicates = 0;  // copies of the very same packet
-  std::uint64_t restarts = 0;    // the queue pair was used anew, with other numbers
+  std::uint64_t restarts = 0;    // the queue pair was reused, with other numbers
   std::uint64_t unknown_packets = 0;
-  std::uint32_t mtu = 0;  // the largest payload a packet; 0: not known
+  std::uint32_t mtu = 0;  // the largest payload of a packet; 0: not known
   std::uint64_t sequence_naks = 0;
   std::uint64_t other_naks = 0;
   std::uint64_t receiver_not_ready = 0;
@@ -45,12 +45,14 @@ struct QueuePairFacts {
   std::uint64_t congestion_marks = 0;          // ECN "congestion experienced"
 };
 
-// What one packet said of loss.
+// What one packet says about loss.
 struct Signs {
-  bool is_again = false;         // sent before
-  bool is_filling = false;       // fills a gap: overtaken, or lost before the tap and sent again
+  bool is_again = false;         // retransmitted
+  bool is_filling = false;       // fills a gap: overtaken, or lost before the tap and retransmitted
   bool reports_missing = false;  // a NAK for a packet that did not come
 };
+
+class QueuePairTable;
 
 class Tracker {
  public:
@@ -60,11 +62,10 @@ class Tracker {
   // A packet of kind Roce.
   Signs take(const packet::Packet& packet);
   void visit(const std::function<void(const QueuePairFacts& facts)>& see) const;
-  std::uint64_t folded() const;  // queue pairs that had to make room
+  std::uint64_t folded() const;  // queue pairs that were replaced by new ones
 
  private:
-  class Core;
-  std::unique_ptr<Core> core_;
+  std::unique_ptr<QueuePairTable> table_;
 };
 
 }  // namespace chokepoint::capture::roce

@@ -9,19 +9,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/record/names.h"
+#include "capture/nccl/rows.h"
 
 namespace chokepoint::capture::run {
 namespace {
 
-// A ring of 4096 records is full after half a second of 8,000 a second.
+// A ring of 4096 records is full after half a second at 8,000 records per second.
 constexpr std::int64_t kBusyNs = 50'000'000;
-constexpr std::int64_t kIdleNs = 250'000'000;  // as long as nobody has loaded the plugin
+constexpr std::int64_t kIdleNs = 250'000'000;  // until a process has loaded the plugin
 constexpr std::chrono::milliseconds kNap{10};
-constexpr int kNaps = 30;  // less than a ring lasts
-constexpr int kNapsAtEnd = 500;
+constexpr int kMaxNaps = 30;  // together shorter than a ring lasts
+constexpr int kMaxNapsAtEnd = 500;
 constexpr const char* kSubject = "nccl";
 
-// Of whatever build: by its path, or by the name from which NCCL makes the library's.
+// Of any build: by its path, or by the name from which NCCL makes the library's name.
 bool is_ours(const std::string& profiler) {
   return profiler == "chokepoint" || std::filesystem::path(profiler).filename() == kPlugin;
 }
@@ -58,7 +59,7 @@ Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& p
   }
   folder_.emplace(std::move(*folder));
   plugin_ = *plugin;
-  // Somebody's who watches a job that watches: it would pass everything on to itself.
+  // If chokepoint watches a job that is itself `chokepoint run`, the plugin would call itself.
   if (!is_ours(options.nccl_profiler)) {
     next_ = options.nccl_profiler;
   }
@@ -90,20 +91,20 @@ void Nccl::begin(Processes processes) {
   ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });
 }
 
-// Of what says nothing of its end, rows of minutes come at once. The writer needs a moment for
-// them, and the rings hold what comes meanwhile; at the end nothing comes, and only a disk that
-// takes nothing is not waited for.
+// Collectives without a recorded end come late, the rows of minutes at once. The writer needs time
+// for them, and the rings hold what comes meanwhile; at the end nothing more comes, so the wait is
+// longer and only a disk that accepts nothing ends it.
 void Nccl::keep(const record::Collective& row) {
   for (; naps_ > 0 && producer_->is_full<record::Collective>(); --naps_) {
     std::this_thread::sleep_for(kNap);
   }
-  naps_ = is_over_ && naps_ > 0 ? kNapsAtEnd : naps_;
+  naps_ = is_over_ && naps_ > 0 ? kMaxNapsAtEnd : naps_;
   producer_->push(row);
   on_collective_(nccl::beat_of(row));
 }
 
 std::int64_t Nccl::look() {
-  naps_ = kNaps;
+  naps_ = kMaxNaps;
   const std::int64_t now_ns = clock_.monotonic_ns();
   reader_->tick(now_ns);
   const nccl::Figures figures = reader_->figures();
@@ -124,7 +125,7 @@ void Nccl::end() {
   }
   ticker_->stop();
   is_over_ = true;
-  naps_ = kNapsAtEnd;
+  naps_ = kMaxNapsAtEnd;
   reader_->finish(clock_.monotonic_ns());
   keep_losses(reader_->figures());
 }

@@ -1,10 +1,11 @@
-// NCCL's side of a watched job: has NCCL load this program's profiler plugin, and keeps what the
-// plugin tells. A job that runs already cannot be given a plugin.
+// NCCL's collectives in a watched job: makes NCCL load this program's profiler plugin, and records
+// what the plugin writes. A job that runs already cannot get a plugin.
 //
 //   environment() ─▶ (the job starts) ─▶ begin() ─▶ … ─▶ end()
 //
-// begin() and end() by one thread; rows come from a thread of its own, and go to the record and, as
-// beats for who looks for steps, to `on_collective`. What cannot be seen is told in remarks().
+// begin() and end() by one thread; a thread of its own writes rows to the record and passes them,
+// as nccl::beat_of(), to `on_collective` for the search of steps. remarks() says what cannot be
+// seen.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +27,6 @@
 
 namespace chokepoint::capture::run {
 
-inline constexpr const char* kPluginVariable = "NCCL_PROFILER_PLUGIN";
 inline constexpr const char* kPlugin = "libnccl-profiler-chokepoint.so";
 
 class Nccl {
@@ -34,7 +34,7 @@ class Nccl {
   using Collectives = std::function<void(const record::Collective& collective)>;
   using Processes = std::function<std::shared_ptr<const job::JobProcesses>()>;
 
-  // `plugin`: where it lies; nothing where there is none. Clock and writer outlive it.
+  // `plugin`: its path; nullopt if there is none. Clock and writer outlive it.
   Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
        const sys::Clock& clock, record::Writer& writer, Collectives on_collective);
   ~Nccl();
@@ -54,13 +54,13 @@ class Nccl {
   record::Writer& writer_;
   Collectives on_collective_;
   std::filesystem::path plugin_;
-  std::string next_;  // the profiler that the job had set for itself
+  std::string next_;  // the profiler that the job's environment names
   std::optional<nccl::Folder> folder_;
   std::optional<record::Producer> producer_;
   std::unique_ptr<nccl::Reader> reader_;
   std::int64_t began_ns_ = 0;
   bool is_over_ = false;
-  int naps_ = 0;              // that may still be taken until the writer has room
+  int naps_ = 0;              // left, while the writer has no room
   mutable std::mutex mutex_;  // remarks_
   std::vector<std::string> remarks_;
   std::unique_ptr<Ticker> ticker_;

@@ -1,4 +1,4 @@
-// What a user may say about how a job is watched. A value.
+// The options of watching a job.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include <vector>
 
 namespace chokepoint::capture::run {
+
+// By which NCCL finds a profiler plugin.
+inline constexpr const char* kPluginVariable = "NCCL_PROFILER_PLUGIN";
 
 struct Options {
   std::string folder = {};

@@ -1,25 +1,39 @@
-// The job's packets on whatever interfaces it uses. Begins with all that have an address, so that
-// the first handshake is seen, and all that may be a job's; once no new peers have come for a while
-// the kernel hands over their packets alone, and interfaces that lead to none of them are let go.
-// Interfaces that come back, or are used for the first time, are listened to from then on. One
-// thread.
+// The job's packets on all interfaces that it uses. Capture begins on all interfaces with an
+// address, so that the first handshake is seen, with all packets that may be the job's. Once no new
+// peers have come for some time, only their packets are captured, and interfaces that lead to none
+// of them are closed. Interfaces that return, or are used for the first time, are captured from
+// then on. One thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/record/samples.h"
 #include "base/record/writer.h"
+#include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/book/flow_book.h"
-#include "capture/run/tap_watch.h"
+#include "capture/observer/flow_timing.h"
+#include "capture/packet/packet.h"
+#include "capture/run/job_flows.h"
 #include "capture/socket/watcher.h"
 
 namespace chokepoint::capture::run {
+
+// Called on the threads of the packets. Times are monotonic.
+struct TapListeners {
+  std::function<void(const std::vector<observer::TrafficBin>& bins)> on_traffic = {};
+  std::function<void(const record::Collective& collective)> on_collective = {};
+};
+
+class TapWatch;
 
 struct PacketOptions {
   std::vector<std::string> interfaces = {};  // empty: those that the job uses
@@ -33,15 +47,16 @@ struct InterfaceVolume {
 
 class Packets {
  public:
-  // What is given outlives it.
+  // The arguments outlive it.
   Packets(PacketOptions options, book::FlowBook& book, record::Writer& writer,
           TapListeners listeners);
+  ~Packets();
 
-  // Before the job starts. An interface that the user named and that cannot be listened to is an
-  // error; else it is a remark.
+  // Before the job starts. If an interface cannot be captured, this is an error if the user named
+  // it; else it is a remark.
   Result<> open();
   void begin();
-  // Every now and then: where the job's peers are by now, at this monotonic time.
+  // To be called regularly, with the job's peers at this monotonic time.
   void follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
   void end();
 
@@ -58,11 +73,11 @@ class Packets {
                std::size_t of);
   std::vector<std::string> rivals_of(const std::string& interface) const;
   void remark(const std::string& text);
-  void bury(std::int64_t now_ns);
-  void listen_where_peers_are(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
+  void close_dead(std::int64_t now_ns);
+  void capture_where_peers_are(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
   void narrow(bool is_settled);
-  void let_go();
-  void retire(std::map<Place, std::unique_ptr<TapWatch>>::iterator tap);
+  void close_unused();
+  void close(std::map<Place, std::unique_ptr<TapWatch>>::iterator tap);
   bool is_wanted(const std::string& interface) const;
 
   PacketOptions options_;
@@ -70,13 +85,27 @@ class Packets {
   record::Writer& writer_;
   TapListeners listeners_;
   std::map<Place, std::unique_ptr<TapWatch>> taps_;
-  std::map<Place, std::int64_t> tried_ns_;    // when it could not be listened to
-  std::map<std::string, VolumeCounts> gone_;  // of interfaces that are let go
-  std::uint64_t dropped_ = 0;                 // there
+  std::map<Place, std::int64_t> tried_ns_;    // the last failure
+  std::map<std::string, VolumeCounts> gone_;  // of interfaces that were closed
+  std::uint64_t dropped_ = 0;                 // on these
   std::vector<std::string> remarks_;
-  std::set<socket::Peer> peers_;  // all that ever were
-  std::int64_t grown_ns_ = 0;     // when they became more
+  std::set<socket::Peer> peers_;  // all since the start
+  std::int64_t grown_ns_ = 0;     // when the last new peer came
   bool has_listened_ = false;
 };
+
+struct Host {
+  packet::Address address = {};
+  bool is_ipv6 = false;
+
+  auto operator<=>(const Host&) const = default;
+};
+
+// A pcap-filter for all packets that may be a job's: while its peers are unknown or too many.
+inline constexpr std::string_view kAnyJob = "tcp or udp port 4791";
+
+// A pcap-filter for packets from or to these hosts, and for all handshakes: later connections are
+// then seen from their first packet on, which has the window scale.
+std::string filter_for(const std::vector<Host>& peers);
 
 }  // namespace chokepoint::capture::run

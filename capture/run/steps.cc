@@ -8,8 +8,7 @@ namespace chokepoint::capture::run {
 namespace {
 
 constexpr std::int64_t kEstimateNs = 2'000'000'000;
-// Others begin while one goes on; after so long the one that began first has ended.
-constexpr std::size_t kMostWaiting = 65'536;
+constexpr std::size_t kMaxWaiting = 65'536;
 
 }  // namespace
 
@@ -50,32 +49,32 @@ void Steps::take_marks(const job::JobProcesses& processes) {
 
 void Steps::take(const record::Collective& collective) {
   const std::lock_guard lock(mutex_);
-  if (collectives_.size() < kMostWaiting) {
+  if (collectives_.size() < kMaxWaiting) {
     collectives_.push_back(collective);
   }
 }
 
-void Steps::take(const std::vector<observer::Beat>& beats) {
+void Steps::take(const std::vector<observer::TrafficBin>& bins) {
   const std::lock_guard lock(mutex_);
-  if (beats_.size() < kMostWaiting) {
-    beats_.insert(beats_.end(), beats.begin(), beats.end());
+  if (bins_.size() < kMaxWaiting) {
+    bins_.insert(bins_.end(), bins.begin(), bins.end());
   }
 }
 
 void Steps::attend(std::int64_t now_ns) {
   std::vector<record::Collective> collectives;
-  std::vector<observer::Beat> beats;
+  std::vector<observer::TrafficBin> bins;
   {
     const std::lock_guard lock(mutex_);
     collectives.swap(collectives_);
-    beats.swap(beats_);
+    bins.swap(bins_);
   }
   std::ranges::sort(collectives, {}, &record::Collective::start_ns);
   for (const record::Collective& collective : collectives) {
     cycle_.take(collective, on_step_);
   }
-  for (const observer::Beat& beat : beats) {
-    traffic_.add(beat.time_ns, beat.bytes);
+  for (const observer::TrafficBin& bin : bins) {
+    traffic_.add(bin.time_ns, bin.bytes);
   }
   if (now_ns - estimated_ns_ >= kEstimateNs) {
     estimated_ns_ = now_ns;

@@ -1,6 +1,5 @@
-// All that tells of the job's steps, put together: output, marks, collectives, traffic.
-// take_output() and attend() by one thread; collectives and beats come from the packets' threads
-// and wait for it.
+// All sources of the job's steps: output, marks, collectives, traffic. take_output() and attend()
+// by one thread; collectives and traffic come from the packets' threads and wait for it.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +15,36 @@
 #include "base/sys/error.h"
 #include "capture/job/job.h"
 #include "capture/job/process.h"
-#include "capture/observer/pulse.h"
+#include "capture/observer/flow_timing.h"
 #include "capture/run/options.h"
 #include "capture/step/collective_cycle.h"
-#include "capture/step/ledger.h"
 #include "capture/step/marks.h"
 #include "capture/step/output_steps.h"
+#include "capture/step/step.h"
 #include "capture/step/traffic_period.h"
 
 namespace chokepoint::capture::run {
 
 class Steps {
  public:
-  // Where no marks can be had it goes on without: see remarks(). Writer and clock outlive it.
+  // Goes on without marks if these cannot be received: see remark(). Writer and clock outlive it.
   static Result<std::unique_ptr<Steps>> make(const Options& options, const sys::Clock& clock,
                                              record::Writer& writer);
 
   void take_output(const job::OutputPiece& piece);
   void take_marks(const job::JobProcesses& processes);
-  // What has come from other threads meanwhile.
+  // Takes what has come from other threads.
   void attend(std::int64_t now_ns);
-  // The job is over: what was held back until it is sure is told, too.
+  // The job is over: reports what was held back, too.
   void finish(std::int64_t now_ns);
 
   // Any thread.
   void take(const record::Collective& collective);
-  void take(const std::vector<observer::Beat>& beats);
+  void take(const std::vector<observer::TrafficBin>& bins);
   step::Figures figures() const { return ledger_.figures(); }
 
   int marks_descriptor() const { return marks_ ? marks_->descriptor() : -1; }
-  // What the job finds in CHOKEPOINT_MARKS; empty where there are no marks.
+  // The value of CHOKEPOINT_MARKS for the job; empty if marks cannot be received.
   std::filesystem::path marks_path() const;
   const std::optional<std::string>& remark() const { return remark_; }
 
@@ -60,9 +59,9 @@ class Steps {
   step::CollectiveCycle cycle_;
   step::TrafficPeriod traffic_;
   std::int64_t estimated_ns_ = 0;
-  std::mutex mutex_;  // what waits
+  std::mutex mutex_;  // collectives_, bins_
   std::vector<record::Collective> collectives_;
-  std::vector<observer::Beat> beats_;
+  std::vector<observer::TrafficBin> bins_;
 };
 
 }  // namespace chokepoint::capture::run

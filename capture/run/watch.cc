@@ -6,19 +6,26 @@
 #include <utility>
 
 #include "base/host/inventory.h"
-#include "base/record/names.h"
 #include "base/sys/library.h"
+#include "capture/counter/watcher.h"
+#include "capture/job/roster.h"
+#include "capture/live/metrics.h"
+#include "capture/run/nccl.h"
+#include "capture/run/packets.h"
+#include "capture/run/steps.h"
+#include "capture/run/ticker.h"
+#include "capture/socket/watcher.h"
 
 namespace chokepoint::capture::run {
 namespace {
 
-// A launcher's ranks come within moments; later ones are rare.
+// The roster is refreshed often at the start: a launcher's ranks come then; later ones are rare.
 constexpr std::int64_t kStartingNs = 5'000'000'000;
 constexpr std::int64_t kRosterStartingNs = 50'000'000;
 constexpr std::int64_t kRosterNs = 250'000'000;
-// Longer than a look at the volume, and than most round trips.
-constexpr std::chrono::milliseconds kUnderWay{150};
-constexpr std::int64_t kLongestUnderWayNs = 1'500'000'000;
+// Longer than the interval at which the volume is measured, and than most round trips.
+constexpr std::chrono::milliseconds kInFlightPause{150};
+constexpr std::int64_t kMaxInFlightNs = 1'500'000'000;
 // A commit costs as much as some hundreds of rows.
 constexpr std::chrono::milliseconds kCommitInterval{500};
 
@@ -29,14 +36,6 @@ record::WriterOptions record_of(const Options& options) {
           .command = options.command,
           .program = options.program,
           .limits = {.commit_interval = kCommitInterval}};
-}
-
-void add_each(std::vector<std::string>& all, const std::vector<std::string>& more) {
-  for (const std::string& text : more) {
-    if (std::ranges::count(all, text) == 0) {
-      all.push_back(text);
-    }
-  }
 }
 
 }  // namespace
@@ -61,9 +60,10 @@ Watch::Watch(const Options& options, const sys::Root& root, const sys::Clock& cl
       writer_(std::move(writer)),
       record_path_(writer_->path()),
       book_(*writer_),
-      packets_({.interfaces = options.interfaces, .root = root}, book_, *writer_,
-               {.on_beats = [this](const auto& beats) { steps_->take(beats); },
-                .on_collective = [this](const auto& each) { steps_->take(each); }}),
+      packets_(std::make_unique<Packets>(
+          PacketOptions{.interfaces = options.interfaces, .root = root}, book_, *writer_,
+          TapListeners{.on_traffic = [this](const auto& bins) { steps_->take(bins); },
+                       .on_collective = [this](const auto& each) { steps_->take(each); }})),
       socket_volume_(*writer_),
       began_ns_(clock.monotonic_ns()) {}
 
@@ -85,7 +85,7 @@ Result<> Watch::prepare() {
     remarks_.push_back(*steps_->remark());
   }
   keep_labels();
-  return options_.packets ? packets_.open() : Result<>();
+  return options_.packets ? packets_->open() : Result<>();
 }
 
 void Watch::keep_labels() {
@@ -94,7 +94,7 @@ void Watch::keep_labels() {
   }
 }
 
-// Beside the job, because a driver may take its time to answer.
+// On this thread, because a driver may take long to answer.
 void Watch::keep_facts() {
   for (const host::Fact& fact : host::facts_of(host::read_inventory(root_))) {
     writer_->add(record::Fact{.category = fact.category,
@@ -117,7 +117,7 @@ void Watch::begin(const job::Selection& selection) {
   began_ns_ = clock_.monotonic_ns();
   roster_ = std::make_unique<job::Roster>(root_, selection, writer_.get());
   roster_->refresh(began_ns_);
-  packets_.begin();
+  packets_->begin();
   nccl_->begin([this] { return roster_->processes(); });
   serve_metrics();
   socket_ticker_ =
@@ -144,7 +144,7 @@ std::int64_t Watch::look_at_counters() {
   return next_ns;
 }
 
-// Once the job has started: the server's library changes what this process does with signals.
+// After the job has started: the server's library changes this process's signal handling.
 void Watch::serve_metrics() {
   if (options_.metrics_address.empty()) {
     return;
@@ -157,12 +157,18 @@ void Watch::serve_metrics() {
   }
 }
 
+void Watch::take_output(const job::OutputPiece& piece) { steps_->take_output(piece); }
+
+int Watch::marks_descriptor() const { return steps_->marks_descriptor(); }
+
+std::shared_ptr<const job::JobProcesses> Watch::processes() const { return roster_->processes(); }
+
 void Watch::attend_marks() { steps_->take_marks(*roster_->processes()); }
 
 void Watch::attend() {
   const std::int64_t now_ns = clock_.monotonic_ns();
   if (options_.packets && sockets_) {
-    packets_.follow(sockets_->figures().peers, now_ns);
+    packets_->follow(sockets_->figures().peers, now_ns);
   }
   steps_->attend(now_ns);
   gather();
@@ -171,85 +177,21 @@ void Watch::attend() {
   }
 }
 
-void Watch::gather() {
-  const std::int64_t now_ns = clock_.monotonic_ns();
-  live::Figures figures{.elapsed_s = static_cast<double>(now_ns - began_ns_) / 1e9,
-                        .node = writer_->path().stem(),
-                        .program_version = options_.program,
-                        .labels = options_.labels,
-                        .steps = steps_->figures(),
-                        .counters = counters_->figures(),
-                        .processes = roster_->processes()->size(),
-                        .packets_dropped = packets_.dropped(),
-                        .rows_dropped = writer_->status().dropped};
-  if (sockets_) {
-    figures.sockets = sockets_->figures();
-  }
-  for (const InterfaceVolume& volume : packets_.volumes()) {
-    figures.volume_source = "packets";
-    figures.volumes.push_back({.interface = volume.interface,
-                               .sent_bytes = volume.counts.sent_bytes,
-                               .received_bytes = volume.counts.received_bytes});
-    figures.sent_packets += volume.counts.sent_packets;
-    figures.retransmitted_packets += volume.counts.retransmitted_packets;
-  }
-  if (figures.volumes.empty() && !packets_.has_listened() && sockets_) {
-    figures.volume_source = "sockets";
-    figures.volumes.push_back(socket_volume_.keep(figures.sockets, now_ns));
-    figures.sent_packets = figures.sockets.sent_segments;
-    figures.retransmitted_packets = figures.sockets.retransmitted_segments;
-  }
-  std::uint64_t sent = 0;
-  std::uint64_t received = 0;
-  for (const live::Volume& volume : figures.volumes) {
-    sent += volume.sent_bytes;
-    received += volume.received_bytes;
-  }
-  const Pace::Rates rates = pace_.take(now_ns, sent, received);
-  figures.sent_mbps = rates.sent_mbps;
-  figures.received_mbps = rates.received_mbps;
-  figures.remarks = remarks_;
-  add_each(figures.remarks, packets_.remarks());
-  add_each(figures.remarks, nccl_->remarks());
-  add_each(figures.remarks, figures.sockets.remarks);
-  add_each(figures.remarks, figures.counters.remarks);
-  keep_remarks(figures.remarks);
-  figures_ = std::move(figures);
-}
-
-// Afterwards somebody wants to know why a number is not there. "GPUs: no driver" is of GPUs.
-void Watch::keep_remarks(const std::vector<std::string>& remarks) {
-  constexpr std::string_view kPartsThem = ": ";
-  for (const std::string& remark : remarks) {
-    if (!kept_remarks_.insert(remark).second) {
-      continue;
-    }
-    const std::size_t colon = remark.find(kPartsThem);
-    const bool has_subject = colon != std::string::npos;
-    writer_->add(
-        record::Fact{.category = std::string(record::kNotSeen),
-                     .subject = has_subject ? remark.substr(0, colon) : "",
-                     .key = "reason",
-                     .value = has_subject ? remark.substr(colon + kPartsThem.size()) : remark,
-                     .source = "chokepoint run"});
-  }
-}
-
-// The kernel goes on sending what a process that has ended left in its sockets.
-void Watch::wait_for_what_is_under_way() const {
+// The kernel goes on sending what a process left in its sockets when it ended.
+void Watch::wait_for_packets_in_flight() const {
   const auto passed = [this] {
     std::uint64_t bytes = 0;
-    for (const InterfaceVolume& volume : packets_.volumes()) {
+    for (const InterfaceVolume& volume : packets_->volumes()) {
       bytes += volume.counts.sent_bytes + volume.counts.received_bytes;
     }
     return bytes;
   };
-  const std::int64_t until_ns = clock_.monotonic_ns() + kLongestUnderWayNs;
+  const std::int64_t until_ns = clock_.monotonic_ns() + kMaxInFlightNs;
   std::uint64_t before = 0;
   for (std::uint64_t now = passed(); now != before && clock_.monotonic_ns() < until_ns;
        now = passed()) {
     before = now;
-    std::this_thread::sleep_for(kUnderWay);
+    std::this_thread::sleep_for(kInFlightPause);
   }
 }
 
@@ -265,8 +207,8 @@ record::WriterStatus Watch::end(std::optional<int> exit_status) {
     sockets_->finish(*roster_->processes());
   }
   counters_->finish(*roster_->processes());
-  wait_for_what_is_under_way();
-  packets_.end();
+  wait_for_packets_in_flight();
+  packets_->end();
   nccl_->end();
   steps_->take_marks(*roster_->processes());
   steps_->finish(now_ns);

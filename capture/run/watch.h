@@ -1,16 +1,16 @@
-// A job under watch: everything that looks at it, and the record it is kept in.
+// A watched job: everything that observes it, and the record of it.
 //
-//   caller's thread   output, marks, steps, packets' whereabouts, figures
+//   caller's thread   output, marks, steps, choice of interfaces, figures
 //   "sockets"         the job's processes, its connections
 //   "counters"        the host's facts, then its counters
-//   "nccl"            what NCCL tells of its collectives
-//   one an interface  packets
+//   "nccl"            NCCL's collectives
+//   per interface     packets
 //   the writer's      the record
 //
 //   open() ─▶ (the job starts) ─▶ begin() ─▶ attend()… ─▶ end()
 //
-// None of them touches the job, and whatever one cannot see the others go on: what was not seen is
-// told in Figures::remarks.
+// None of them touches the job. If one of them fails the others go on, and Figures::remarks says
+// what was not seen.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,83 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/book/flow_book.h"
-#include "capture/counter/watcher.h"
-#include "capture/job/roster.h"
+#include "capture/job/output.h"
+#include "capture/job/process.h"
 #include "capture/live/figures.h"
-#include "capture/live/metrics.h"
-#include "capture/run/nccl.h"
 #include "capture/run/options.h"
-#include "capture/run/pace.h"
-#include "capture/run/packets.h"
-#include "capture/run/socket_volume.h"
-#include "capture/run/steps.h"
-#include "capture/run/ticker.h"
-#include "capture/socket/watcher.h"
+
+namespace chokepoint::capture::job {
+class Roster;
+}
+namespace chokepoint::capture::live {
+class Metrics;
+}
 
 namespace chokepoint::capture::run {
 
+class Nccl;
+class Packets;
+class Steps;
+class Ticker;
+
+// How fast the job's volume grows, over the last second or so.
+class Pace {
+ public:
+  // Megabits per second in each direction.
+  struct Rates {
+    double sent_mbps = 0;
+    double received_mbps = 0;
+  };
+
+  Rates take(std::int64_t now_ns, std::uint64_t sent_bytes, std::uint64_t received_bytes) {
+    if (since_ns_ && now_ns - *since_ns_ < kSpanNs) {
+      return rates_;
+    }
+    if (since_ns_) {
+      const double microseconds = static_cast<double>(now_ns - *since_ns_) / 1e3;
+      rates_ = {
+          .sent_mbps = static_cast<double>(sent_bytes - sent_) * 8 / microseconds,
+          .received_mbps = static_cast<double>(received_bytes - received_) * 8 / microseconds};
+    }
+    since_ns_ = now_ns;
+    sent_ = sent_bytes;
+    received_ = received_bytes;
+    return rates_;
+  }
+
+ private:
+  static constexpr std::int64_t kSpanNs = 1'000'000'000;
+
+  std::optional<std::int64_t> since_ns_ = {};
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+  Rates rates_ = {};
+};
+
+// The job's volume if its packets cannot be captured: what its sockets sent and received, plus the
+// headers on the wire. An estimate; the record says so by the source.
+class SocketVolume {
+ public:
+  // The writer outlives it.
+  explicit SocketVolume(record::Writer& writer) : writer_(writer) {}
+
+  live::Volume keep(const socket::Figures& figures, std::int64_t now_ns);
+
+ private:
+  struct Kept {
+    record::Producer producer;
+    std::int64_t sent_series = 0;
+    std::int64_t received_series = 0;
+  };
+
+  record::Writer& writer_;
+  std::optional<Kept> kept_;
+};
+
 class Watch {
  public:
-  // What can go wrong by the user's doing goes wrong here: the record, an interface, an expression,
-  // the metrics' address. Interfaces are listened to from here on. Root and clock outlive it.
+  // Reports what the user can do wrong: the record, an interface, an expression, the metrics'
+  // address. Interfaces are captured from here on. Root and clock outlive it.
   static Result<std::unique_ptr<Watch>> open(const Options& options, const sys::Root& root,
                                              const sys::Clock& clock);
   ~Watch();
@@ -52,13 +110,15 @@ class Watch {
   // On top of the job's environment.
   std::vector<std::pair<std::string, std::string>> environment() const;
   void begin(const job::Selection& selection);
+  // What the caller could not watch, and why: one more of Figures::remarks.
+  void remark(std::string text) { remarks_.push_back(std::move(text)); }
 
-  void take_output(const job::OutputPiece& piece) { steps_->take_output(piece); }
-  int marks_descriptor() const { return steps_->marks_descriptor(); }  // -1: none; attend_marks()
+  void take_output(const job::OutputPiece& piece);
+  int marks_descriptor() const;  // -1: none; readable: call attend_marks()
   void attend_marks();
-  // Some times a second.
+  // To be called some times a second.
   void attend();
-  std::shared_ptr<const job::JobProcesses> processes() const { return roster_->processes(); }
+  std::shared_ptr<const job::JobProcesses> processes() const;
   const live::Figures& figures() const { return figures_; }
 
   // Instead of begin(): there is no job to watch.
@@ -79,7 +139,7 @@ class Watch {
   std::int64_t look_at_counters();
   void gather();
   void keep_remarks(const std::vector<std::string>& remarks);
-  void wait_for_what_is_under_way() const;
+  void wait_for_packets_in_flight() const;
 
   Options options_;
   const sys::Root& root_;
@@ -89,7 +149,7 @@ class Watch {
   book::FlowBook book_;
   std::unique_ptr<Steps> steps_;
   std::unique_ptr<live::Metrics> metrics_;
-  Packets packets_;
+  std::unique_ptr<Packets> packets_;
   SocketVolume socket_volume_;
   std::unique_ptr<socket::Watcher> sockets_;
   std::unique_ptr<counter::Watcher> counters_;

@@ -9,11 +9,11 @@
 namespace chokepoint::capture::socket {
 namespace {
 
-// How long the last word on what has vanished may take.
+// How long after a connection vanished its destroy event may come.
 constexpr std::int64_t kLastWordNs = kSecondNs / 2;
 constexpr std::uint64_t kUnlistedDumps = 3;
-// What an application holds open after the connection broke has its last word when it closes it,
-// if ever: so many are waited for.
+// A socket that an application holds open after the connection broke is destroyed when it closes
+// it, if ever: so many are waited for.
 constexpr std::size_t kMostClosed = 4'096;
 constexpr std::int64_t kStrangerNs = 2 * kSecondNs;
 
@@ -45,7 +45,7 @@ void NetworkWatch::list(const Reading& reading, std::int64_t now_ns) {
     wants_holders_ = wants_holders_ || reading.inode != 0;
     socket.wants_holder = true;
   }
-  // Somebody has fetched it.
+  // A process has accepted it.
   if (std::exchange(socket.inode, reading.inode != 0 ? reading.inode : socket.inode) == 0 &&
       reading.inode != 0) {
     want_holder(reading.cookie, socket);
@@ -106,8 +106,8 @@ void NetworkWatch::sweep(std::int64_t now_ns) {
   belonging_.forget_old(now_ns);
 }
 
-// Of one that the dump did not list. A dump may overlook what moves meanwhile, so a connection of
-// the job is asked for by its name.
+// For a socket that the dump did not list. A dump may miss sockets that move meanwhile, so a
+// connection of the job is asked for by its name.
 bool NetworkWatch::is_over(std::uint64_t cookie, Socket& socket, std::int64_t now_ns) {
   if (socket.whose == Whose::Closed) {
     return false;

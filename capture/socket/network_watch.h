@@ -1,38 +1,99 @@
-// The TCP sockets of one network namespace: which of them are the job's, and looking at those. A
-// socket goes through
+// The TCP sockets of one network namespace: finds those that are the job's (settling.cc) and
+// samples them (network_watch.cc). A socket goes through
 //
 //                ┌── held by a process of the job, or by a rule ──▶ Job ── vanished ──▶ Closed
 //   Unknown ─────┤                                                   ▲        (its last word may
 //                └── held by nobody of the job, twice ──▶ Other ─────┘         still come)
 //                                                      the job has grown
 //
-// and is forgotten with its last word, the kernel's event that it was destroyed. The watcher's
-// thread only.
+// and is forgotten with its last word, the kernel's event that it was destroyed.
+//
+// A connection is looked at every 20 ms while something changes on it, less and less often once
+// nothing does, and at last only in the dumps. With more connections than the Budget allows
+// samples, the one that has waited longest comes first. The watcher's thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "capture/socket/belonging.h"
-#include "capture/socket/holders.h"
 #include "capture/socket/journal.h"
 #include "capture/socket/kernel.h"
-#include "capture/socket/pace.h"
+#include "capture/socket/ownership.h"
 
 namespace chokepoint::capture::socket {
 
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+// At most so many samples a second, spread over the second.
+class Budget {
+ public:
+  explicit Budget(std::int64_t most_per_s) : most_per_s_(static_cast<double>(most_per_s)) {}
+
+  void refill(std::int64_t now_ns) {
+    const double passed = static_cast<double>(now_ns - std::exchange(at_ns_, now_ns)) / 1e9;
+    left_ = std::min(left_ + passed * most_per_s_, std::max(1.0, most_per_s_ * kMostSaved));
+  }
+  bool has_room() const { return left_ >= 1; }
+  void charge() { --left_; }
+
+ private:
+  static constexpr double kMostSaved = 0.1;  // unused samples are kept for 0.1 s
+
+  double most_per_s_;
+  double left_ = 0;
+  std::int64_t at_ns_ = 0;
+};
+
+// Which connection (by cookie) is due when; each at most once.
+class Queue {
+ public:
+  void add(std::uint64_t cookie, std::int64_t due_ns) { waiting_.emplace(due_ns, cookie); }
+
+  // The one that has been due longest, if any is.
+  std::optional<std::uint64_t> take(std::int64_t now_ns) {
+    if (waiting_.empty() || waiting_.top().first > now_ns) {
+      return std::nullopt;
+    }
+    const std::uint64_t cookie = waiting_.top().second;
+    waiting_.pop();
+    return cookie;
+  }
+  // When the next one is due.
+  std::optional<std::int64_t> next_ns() const {
+    return waiting_.empty() ? std::nullopt : std::optional(waiting_.top().first);
+  }
+
+ private:
+  using Waiting = std::pair<std::int64_t, std::uint64_t>;
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
+};
+
+// When to look again at a connection that changed last at `changed_ns`; nullopt: the dumps will.
+inline std::optional<std::int64_t> look_again(std::int64_t now_ns, std::int64_t changed_ns,
+                                              std::int64_t busy_interval_ns) {
+  constexpr std::int64_t kIdleFor = 8;  // the interval is 1/8 of the time without a change
+  constexpr std::int64_t kMaxIntervalNs = 250'000'000;
+  const std::int64_t interval = std::max(busy_interval_ns, (now_ns - changed_ns) / kIdleFor);
+  return interval <= std::max(kMaxIntervalNs, busy_interval_ns) ? std::optional(now_ns + interval)
+                                                                : std::nullopt;
+}
+
 class NetworkWatch {
  public:
-  // Of a host with more sockets the rest is not looked at.
+  // Further sockets are not looked at.
   static constexpr std::size_t kMostSockets = 262'144;
 
-  // `began_ns`: what connections of older processes came to before their first sight is not
-  // counted.
+  // `began_ns`: of processes that started before it, what their connections did before they were
+  // first seen is not counted.
   NetworkWatch(std::unique_ptr<Kernel> kernel, Journal journal, std::int64_t busy_interval_ns,
                std::int64_t began_ns)
       : kernel_(std::move(kernel)),
@@ -40,13 +101,12 @@ class NetworkWatch {
         busy_interval_ns_(busy_interval_ns),
         began_ns_(began_ns) {}
 
-  // Each does what its name says, and what follows from what it finds.
   Result<> take_destroyed(std::int64_t now_ns);
   Result<> dump(std::int64_t now_ns);
   Result<> look(std::int64_t now_ns, Budget& budget);
   Result<> look_at_all(std::int64_t now_ns);
 
-  // Sockets came up that some process must hold.
+  // There are sockets whose holder is not known yet.
   bool wants_holders() const { return wants_holders_; }
   // `has_grown`: there are processes that were not there before, or other ranks.
   void assign(const Holders& holders, bool has_grown, std::int64_t now_ns);

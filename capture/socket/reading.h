@@ -1,6 +1,7 @@
-// What the kernel says of one TCP socket in one message of sock_diag: an answer, a part of a dump,
-// or the last word on a socket that was destroyed. Parsing believes nothing: a message that is too
-// short is none, an attribute that is too short is as good as not there.
+// What one message of sock_diag says about one TCP socket: an answer, a part of a dump, or the last
+// state of a socket that was destroyed; and the same as a row of the run record and as sums.
+// Parsing trusts nothing: a message that is too short is none, an attribute that is too short is
+// absent. Values and pure functions.
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -11,24 +12,26 @@
 #include <optional>
 #include <span>
 
+#include "base/net/tcp_info.h"
+#include "base/record/samples.h"
 #include "capture/packet/packet.h"
 
 namespace chokepoint::capture::socket {
 
-// A socket as the kernel wants it named when it is asked about. Trivially copyable.
+// How a request names a socket. Trivially copyable.
 struct Name {
   std::uint8_t family = 0;
   inet_diag_sockid id = {};
 };
 
-// Values; `info` points into the message.
+// `info` points into the message.
 struct Reading {
   Name name = {};
-  std::uint64_t cookie = 0;     // a socket's for good, and in its network namespace no other's
+  std::uint64_t cookie = 0;     // never changes, and is unique in its network namespace
   std::uint8_t state = 0;       // TCP_ESTABLISHED …
   packet::Ends ends = {};       // the source is the local end
-  std::uint32_t interface = 0;  // it is bound to; 0: to none
-  std::uint32_t inode = 0;      // 0: no process has fetched it yet, or none has it any longer
+  std::uint32_t interface = 0;  // that it is bound to; 0: none
+  std::uint32_t inode = 0;      // 0: not accepted by a process yet, or closed by all
   std::uint32_t receive_queue_bytes = 0;
   std::uint32_t send_queue_bytes = 0;
   std::span<const std::byte> info = {};  // the kernel's struct tcp_info, as much as it gave
@@ -37,15 +40,39 @@ struct Reading {
 // `message` begins with a struct inet_diag_msg.
 std::optional<Reading> parse_reading(std::span<const std::byte> message);
 
-// What a datagram from the kernel holds, piece by piece.
+// One message of a datagram from the kernel.
 struct Answer {
   std::uint32_t sequence = 0;
   std::optional<Reading> reading = {};
-  int error = 0;         // errno where that is the answer
+  int error = 0;         // errno, if that is the answer
   bool is_done = false;  // the end of a dump
 };
 
 void visit_answers(std::span<const std::byte> datagram,
                    const std::function<void(const Answer&)>& visit);
+
+// Without the time, the flow and the direction. What the kernel does not report stays unknown.
+record::SocketSample sample_of(const Reading& reading, const net::TcpInfo& info);
+
+// Whether anything but the time differs.
+bool is_other(const record::SocketSample& one, const record::SocketSample& other);
+
+// Of a connection since it began; only grows.
+struct Totals {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t retransmitted_bytes = 0;
+  std::uint64_t retransmitted_segments = 0;
+  std::uint64_t sent_segments = 0;
+  std::uint64_t busy_us = 0;
+  std::uint64_t receive_window_us = 0;
+  std::uint64_t send_buffer_us = 0;
+
+  // A figure that went down, as none should, counts as no growth.
+  Totals since(const Totals& before) const;
+  Totals& operator+=(const Totals& more);
+};
+
+Totals totals_of(const net::TcpInfo& info);
 
 }  // namespace chokepoint::capture::socket

@@ -1,5 +1,4 @@
-// Whose the sockets of a network namespace are, and what becomes of those that are closed: the part
-// of NetworkWatch that does not look.
+// The part of NetworkWatch that decides whose the sockets are, and closes them.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +9,7 @@ namespace {
 
 constexpr std::uint8_t kMostTries = 2;
 constexpr std::size_t kMostStrangers = 1'024;
-// A process that started so long before the watching is older than it.
+// A process that started so long before the watching counts as older than it.
 constexpr std::int64_t kOlderNs = 2'000'000'000;
 
 std::optional<std::int64_t> row_of(const job::JobProcess& process) {
@@ -34,7 +33,7 @@ void NetworkWatch::assign(const Holders& holders, bool has_grown, std::int64_t n
   std::erase_if(strangers_, [&](auto& stranger) { return judge_closed(*stranger, now_ns); });
 }
 
-// Those that are settled, by processes that were not there, or had no rank.
+// Sockets that are settled may be held by processes that are new, or have a rank now.
 void NetworkWatch::own_again(std::uint64_t cookie, Socket& socket, const Holders& holders) {
   const job::JobProcess* holder = holders.holder_of(socket.inode);
   if (holder == nullptr || socket.wants_holder) {
@@ -70,7 +69,7 @@ bool NetworkWatch::settle(std::uint64_t cookie, Socket& socket, const job::JobPr
   if (holder != nullptr && socket.inode != 0) {
     const bool is_older = holder->start_ns < began_ns_ - kOlderNs;
     admit(cookie, socket, row_of(*holder), is_older, now_ns);
-    // One of another's that turned out to be the job's waits for its first reading.
+    // A socket that turned out to be the job's waits for its first reading.
     return socket.whose == Whose::Job;
   }
   if (socket.inode == 0) {

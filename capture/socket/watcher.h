@@ -1,11 +1,11 @@
 // The kernel's view of the job's connections: which there are, whose, over which interface, and
-// tcp_info again and again: 20 ms apart while one is busy, seldom while it is idle.
+// samples of tcp_info: every 20 ms while a connection is busy, rarely while it is idle.
 //
-//   dump (all of a network namespace, now and then) ──▶ who is there, whose; idle ones' samples
-//   single requests in one datagram (each tick)     ──▶ the busy ones' samples
-//   destroy events (where we may listen)            ──▶ the last state of what closed meanwhile
+//   dump (all of a network namespace, now and then) ──▶ which sockets exist, whose; idle samples
+//   single requests in one datagram (each tick)     ──▶ samples of busy connections
+//   destroy events (where they may be listened to)  ──▶ the last state of closed connections
 //
-// One thread calls tick(), when it said it would like to be called; figures() any thread.
+// One thread calls tick(), at the times that it returns; figures() any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ namespace chokepoint::capture::socket {
 struct Options {
   std::int64_t busy_interval_ns = 20'000'000;
   std::int64_t idle_interval_ns = 1'000'000'000;
-  std::int64_t most_samples_per_s = 2'000;  // of all sockets; more are taken more seldom
+  std::int64_t most_samples_per_s = 2'000;  // of all sockets together; beyond it each waits longer
 };
 
-// Where senders' time went since the figures before, by the kernel's stopwatch: shares of the time
-// in which there was something to send, of all the job's connections. Nothing where none was busy.
+// Where senders' time went in the last second, by the kernel's stopwatch (tcp_info): shares of the
+// time in which there was something to send, over all the job's connections. All 0 if none was
+// busy.
 struct Shares {
   double busy = 0;  // of the time that passed, of the busiest connection
   double receive_window = 0;
@@ -37,7 +38,7 @@ struct Shares {
   double network = 0;
 };
 
-// The end of a job's connection that is elsewhere, and the interface that leads there.
+// The remote end of a job's connection, and the interface that leads there.
 struct Peer {
   packet::Address address = {};
   bool is_ipv6 = false;
@@ -48,7 +49,7 @@ struct Peer {
   auto operator<=>(const Peer&) const = default;
 };
 
-// Sums since the start, and what is so now. A value.
+// Sums since the start, and the state now.
 struct Figures {
   std::size_t connections = 0;  // of the job, now
   std::uint64_t connections_ever = 0;
@@ -64,16 +65,16 @@ struct Figures {
 
 class Watcher {
  public:
-  // Works with what this kernel and these rights allow, and says in Figures::remarks what is
-  // lacking; an error only where nothing at all can be had. Writer and book outlive it.
+  // Works as far as the kernel and the privileges allow, and says in Figures::remarks what is
+  // lacking; an error only if nothing at all can be watched. Writer and book outlive it.
   static Result<std::unique_ptr<Watcher>> make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
                                                book::FlowBook& book);
   virtual ~Watcher() = default;
 
-  // Does what is due. When it wants to be called again, in monotonic ns.
+  // Does what is due. Returns when to call it again, in monotonic ns.
   virtual std::int64_t tick(const job::JobProcesses& processes) = 0;
-  // The last state of all; nothing after it.
+  // Takes the last state of all; the last call.
   virtual void finish(const job::JobProcesses& processes) = 0;
   virtual Figures figures() const = 0;
 };

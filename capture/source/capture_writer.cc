@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "capture/source/encoding.h"
+#include "capture/source/pcap.h"
+#include "capture/source/pcapng.h"
 
 namespace chokepoint::capture::source {
 namespace {
@@ -23,6 +24,12 @@ std::string numbered(const std::string& path, std::size_t number) {
   return fmt::format("{}-{:04}{}", stem.string(), number, ending);
 }
 
+// What a packet takes in either format: at most.
+std::size_t encoded_bytes(const packet::Frame& frame) {
+  constexpr std::size_t kMaxOverhead = 32 + 3;
+  return frame.captured_bytes + kMaxOverhead;
+}
+
 }  // namespace
 
 Result<CaptureWriter> CaptureWriter::create(WriteOptions options) {
@@ -33,16 +40,14 @@ Result<CaptureWriter> CaptureWriter::create(WriteOptions options) {
 
 Result<> CaptureWriter::next_file() {
   if (file_) {
-    if (auto finished = file_->finish(); !finished) {
-      return finished;
-    }
+    TRY(file_->finish());
   }
   TRY(auto file,
       OutputFile::create(rotates() ? numbered(options_.path, paths_.size() + 1) : options_.path));
   file_ = std::move(file);
   paths_.push_back(file_->path());
   begun_ = false;
-  interfaces_told_ = 0;
+  interfaces_described_ = 0;
   file_since_ns_.reset();
   drops_.clear();
   return {};
@@ -56,16 +61,16 @@ void CaptureWriter::begin(const std::vector<Interface>& interfaces) {
   }
   if (*kind_ == Kind::Pcapng) {
     append_pcapng_head(*file_);
-    tell_of(interfaces);
+    describe(interfaces);
   } else {
     append_pcap_head(*file_, interfaces.front());
   }
 }
 
-void CaptureWriter::tell_of(const std::vector<Interface>& interfaces) {
-  while (*kind_ == Kind::Pcapng && interfaces_told_ < interfaces.size()) {
-    append_pcapng_interface(*file_, interfaces[interfaces_told_]);
-    ++interfaces_told_;
+void CaptureWriter::describe(const std::vector<Interface>& interfaces) {
+  while (*kind_ == Kind::Pcapng && interfaces_described_ < interfaces.size()) {
+    append_pcapng_interface(*file_, interfaces[interfaces_described_]);
+    ++interfaces_described_;
   }
 }
 
@@ -81,9 +86,7 @@ bool CaptureWriter::is_full(const packet::Frame& frame) const {
 Result<> CaptureWriter::add_frame(const packet::Frame& frame,
                                   const std::vector<Interface>& interfaces) {
   if (rotates() && file_since_ns_ && is_full(frame)) {
-    if (auto next = next_file(); !next) {
-      return next;
-    }
+    TRY(next_file());
     begin(interfaces);
   }
   if (!file_since_ns_) {
@@ -120,14 +123,12 @@ void CaptureWriter::add_drops(const Batch& batch) {
 
 Result<> CaptureWriter::add_all(const Batch& batch, const std::vector<Interface>& interfaces) {
   if (begun_) {
-    tell_of(interfaces);
+    describe(interfaces);
   } else if (!interfaces.empty()) {
     begin(interfaces);
   }
   for (const packet::Frame& frame : batch.frames) {
-    if (auto added = add_frame(frame, interfaces); !added) {
-      return added;
-    }
+    TRY(add_frame(frame, interfaces));
   }
   add_drops(batch);
   const auto now = std::chrono::steady_clock::now();

@@ -1,11 +1,11 @@
-// Writes what is captured, beside the analysis: pcap with nanoseconds, or pcapng where there are
-// several interfaces or the name says so; compressed where the name ends in ".zst"; into the next
-// file when one is large or old enough:
+// Writes captured packets to files: pcap with nanoseconds, or pcapng if there are several
+// interfaces or the name says so; compressed if the name ends in ".zst"; into the next file when
+// one is large or old enough:
 //
 //   trace.pcap.zst   ─▶   trace-0001.pcap.zst, trace-0002.pcap.zst, …
 //
-// What has come lies on the disk after a second at most. The first failure (a full disk) is told
-// once and ends the writing; what is captured after it goes nowhere. Called by one thread.
+// Packets are on the disk after a second at most. The first failure (a full disk) is returned once
+// and ends the writing; later packets are discarded. Called by one thread.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,16 @@ namespace chokepoint::capture::source {
 
 struct WriteOptions {
   std::string path = {};                    // "-": standard output
-  std::uint64_t file_bytes = 0;             // the next file after so much; 0: never
-  std::chrono::nanoseconds file_time = {};  // and after so long, by the packets' clock; 0: never
+  std::uint64_t file_bytes = 0;             // the next file after this size; 0: never
+  std::chrono::nanoseconds file_time = {};  // and after this time, by the packets' clock; 0: never
 };
 
 class CaptureWriter {
  public:
-  // Makes the first file, so that a mistake is known before the capture begins.
+  // Creates the first file, so that a mistake is reported before the capture begins.
   static Result<CaptureWriter> create(WriteOptions options);
 
-  // Call it with empty batches, too: they are what time is told by.
+  // Call it with empty batches, too: it flushes when a second has passed.
   Result<> add(const Batch& batch, const std::vector<Interface>& interfaces);
   Result<> finish();
 
@@ -45,7 +45,7 @@ class CaptureWriter {
   bool rotates() const { return options_.file_bytes > 0 || options_.file_time.count() > 0; }
   Result<> next_file();
   void begin(const std::vector<Interface>& interfaces);
-  void tell_of(const std::vector<Interface>& interfaces);
+  void describe(const std::vector<Interface>& interfaces);
   void add_drops(const Batch& batch);
   bool is_full(const packet::Frame& frame) const;
   Result<> add_frame(const packet::Frame& frame, const std::vector<Interface>& interfaces);
@@ -57,7 +57,7 @@ class CaptureWriter {
   std::vector<std::string> paths_;
   std::optional<Kind> kind_;                   // chosen when the interfaces are known
   bool begun_ = false;                         // the file has its head
-  std::size_t interfaces_told_ = 0;            // in this file
+  std::size_t interfaces_described_ = 0;       // in this file
   std::optional<std::int64_t> file_since_ns_;  // its first packet
   std::vector<Drop> drops_;                    // since the file began, of each interface
   std::uint64_t packets_ = 0;

@@ -1,40 +1,34 @@
-// One capture file as a Source: a window over its bytes and the format that reads them. A cut-off
-// or damaged file gives everything before that and a remark. One thread.
+// Capture files as a Source: one, or several merged by time, through a filter or not. See live.h
+// for interfaces. Open on any thread; each source is read by one thread.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "capture/source/format.h"
+#include "base/sys/error.h"
 #include "capture/source/source.h"
-#include "capture/source/window.h"
 
 namespace chokepoint::capture::source {
 
-class FileSource final : public Source {
- public:
-  // Fails where the stream does not begin as a capture does. `path` is what people know it by.
-  static Result<std::unique_ptr<FileSource>> over(std::unique_ptr<ByteStream> stream,
-                                                  const std::string& path);
+class ByteStream;
 
-  Result<Progress> read(Batch& batch) override;
-  const std::vector<Interface>& interfaces() const override { return format_->interfaces(); }
-  std::vector<std::string> remarks() const override { return remarks_; }
+// pcap or pcapng, plain, gzip or zstd: the first bytes show which. "-": standard input. A file that
+// is cut off or damaged gives everything before that point, and a remark.
+Result<std::unique_ptr<Source>> open_file(const std::string& path);
 
- private:
-  FileSource(std::string path, Window window, std::unique_ptr<Format> format)
-      : path_(std::move(path)), window_(std::move(window)), format_(std::move(format)) {}
-  Result<Progress> end() const;
-  void remark(const std::string& broken, bool inside_packet);
+// Several, merged by time. Frames of one file stay in its order, even if its clock steps back.
+Result<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths);
 
-  std::string path_;
-  Window window_;
-  std::unique_ptr<Format> format_;
-  std::uint64_t packets_ = 0;
-  bool finished_ = false;
-  std::vector<std::string> remarks_;
-};
+// What open_file() and open_files() consist of. `path` is the file's name for users. Fails if the
+// stream does not begin as a capture does.
+Result<std::unique_ptr<Source>> file_source(std::unique_ptr<ByteStream> stream,
+                                            const std::string& path);
+std::unique_ptr<Source> merged_files(std::vector<std::unique_ptr<Source>> files);
+
+// A source through a libpcap filter expression: for files, which no kernel filters. Compiles the
+// expression once per link type; a mistake in it is an error of kind Usage, returned at once.
+Result<std::unique_ptr<Source>> filtered(std::unique_ptr<Source> below,
+                                         const std::string& expression);
 
 }  // namespace chokepoint::capture::source

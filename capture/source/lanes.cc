@@ -4,8 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "capture/source/window.h"
-
 namespace chokepoint::capture::source {
 
 std::int64_t Lanes::State::earliest() const {
@@ -44,7 +42,7 @@ void Lanes::refill(State& state, Batch& batch) {
   }
 }
 
-// A lane with nothing at hand holds the others up to what it is known to have brought.
+// A lane without frames holds up the others at the time up to which it is complete.
 Lanes::Turn Lanes::next_turn() {
   Turn turn;
   for (State& state : lanes_) {
@@ -67,8 +65,8 @@ Lanes::Turn Lanes::next_turn() {
   return turn;
 }
 
-// False where the batch is full.
-bool Lanes::hand_out(const Turn& turn, Batch& batch) {
+// False if the batch is full.
+bool Lanes::add_frames(const Turn& turn, Batch& batch) {
   State& state = *turn.first;
   while (!state.is_empty() && state.batch.frames[state.next].time_ns <= turn.until) {
     packet::Frame frame = state.batch.frames[state.next];
@@ -109,7 +107,7 @@ Result<Progress> Lanes::read(Batch& batch) {
       if (turn.first->is_empty() && !turn.first->ended) {
         return Progress::More;
       }
-    } else if (!hand_out(turn, batch)) {
+    } else if (!add_frames(turn, batch)) {
       return Progress::More;
     }
   }

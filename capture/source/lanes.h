@@ -1,7 +1,7 @@
-// Merges by time what comes on several lanes, each in its own order: files, live interfaces. A
-// frame is handed out when no other lane can still bring an earlier one. Bytes are copied into the
-// batch that is filled, so lanes and reader never share one. A lane that fails ends; the others are
-// read to their ends before the error is told. Used by the thread that calls read().
+// Merges by time the frames of several lanes (files, live interfaces), each in its own order. A
+// frame is returned when no other lane can still deliver an earlier one. Its bytes are copied into
+// the reader's batch, so lanes and reader never share one. A lane that fails ends; the others are
+// read to their ends before the error is returned. Used by the thread that calls read().
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Lane {
   virtual ~Lane() = default;
   // Exchanges the used-up batch for the next one. More and no frames: nothing is there yet.
   virtual Result<Progress> refill(Batch& batch) = 0;
-  // Once those are used up, frames that are still to come are later than this.
+  // After the frames of the last refill(), all frames to come are later than this time.
   virtual std::int64_t complete_until() const = 0;
   virtual const std::vector<Interface>& interfaces() const = 0;
 };
@@ -28,7 +28,7 @@ class Lanes {
  public:
   void add(std::unique_ptr<Lane> lane);
 
-  // Empties the batch and fills it with what can be handed out by now.
+  // Clears the batch and fills it with the frames that can be returned by now.
   Result<Progress> read(Batch& batch);
   const std::vector<Interface>& interfaces() const { return interfaces_; }
   bool any_failed() const { return error_.has_value(); }
@@ -53,7 +53,7 @@ class Lanes {
   void refill(State& state, Batch& batch);
   void learn_interfaces(State& state);
   Turn next_turn();
-  bool hand_out(const Turn& turn, Batch& batch);
+  bool add_frames(const Turn& turn, Batch& batch);
   Result<Progress> end() const;
 
   std::vector<State> lanes_;

@@ -1,11 +1,11 @@
-// Live interfaces as a Source. One interface is read by whoever calls read(); of several, each has
-// a thread of its own, and frames are merged by time.
+// Live interfaces as a Source. One interface is read by the thread that calls read(); several have
+// a thread each, and their frames are merged by time.
 //
 //   one       ring ─▶ read()
 //   several   ring ─▶ thread ─(bounded queue)─▶ merge ─▶ read()
 //
-// Threads start with the first read(), so that rights given up after open_live() are given up for
-// all of them.
+// Threads start with the first read(), so that privileges given up after open_live() are given up
+// for all of them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/source/source.h"
-#include "capture/source/stamps.h"
+#include "capture/source/tap.h"
 
 namespace chokepoint::capture::source {
 
@@ -33,9 +33,9 @@ struct LiveOptions {
 
 class LiveSource : public Source {
  public:
-  // read() gives what came until now, then End, within 100 ms. Any thread; signal handlers, too.
+  // read() returns what came until now, then End, within 100 ms. Any thread, and signal handlers.
   virtual void stop() = 0;
-  // Another kernel filter from now on: see Tap::narrow(). Any thread, while read() goes on.
+  // Changes the kernel filter: see Tap::narrow(). Any thread, while read() goes on.
   virtual Result<> narrow(const std::string& filter) = 0;
 };
 

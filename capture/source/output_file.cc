@@ -42,7 +42,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
 
 std::uint8_t* OutputFile::append(std::size_t bytes) {
   if (waiting_.size() - used_ < bytes) {
-    if (!write_out(Until::Enough)) {
+    if (!write_out(WriteUntil::Full)) {
       return nullptr;
     }
     waiting_.resize(std::max(waiting_.size(), bytes));
@@ -50,11 +50,11 @@ std::uint8_t* OutputFile::append(std::size_t bytes) {
   return waiting_.data() + std::exchange(used_, used_ + bytes);
 }
 
-Result<> OutputFile::flush() { return write_out(Until::Flushed); }
+Result<> OutputFile::flush() { return write_out(WriteUntil::Flushed); }
 
-Result<> OutputFile::finish() { return write_out(Until::Finished); }
+Result<> OutputFile::finish() { return write_out(WriteUntil::Finished); }
 
-Result<> OutputFile::write_out(Until until) {
+Result<> OutputFile::write_out(WriteUntil until) {
   if (error_) {
     return fail(*error_);
   }
@@ -66,10 +66,10 @@ Result<> OutputFile::write_out(Until until) {
   return written;
 }
 
-Result<> OutputFile::compress(std::span<const std::uint8_t> bytes, Until until) {
-  const ZSTD_EndDirective directive = until == Until::Enough    ? ZSTD_e_continue
-                                      : until == Until::Flushed ? ZSTD_e_flush
-                                                                : ZSTD_e_end;
+Result<> OutputFile::compress(std::span<const std::uint8_t> bytes, WriteUntil until) {
+  const ZSTD_EndDirective directive = until == WriteUntil::Full      ? ZSTD_e_continue
+                                      : until == WriteUntil::Flushed ? ZSTD_e_flush
+                                                                     : ZSTD_e_end;
   ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
   for (;;) {
     ZSTD_outBuffer output{compressed_.data(), compressed_.size(), 0};
@@ -77,11 +77,9 @@ Result<> OutputFile::compress(std::span<const std::uint8_t> bytes, Until until) 
     if (ZSTD_isError(left) != 0) {
       return fail(ErrorKind::Io, kWriteCapture, path_, ZSTD_getErrorName(left));
     }
-    if (auto written = write(std::span(compressed_).first(output.pos)); !written) {
-      return written;
-    }
+    TRY(write(std::span(compressed_).first(output.pos)));
     const bool taken = input.pos == input.size;
-    if (taken && (until == Until::Enough || left == 0)) {
+    if (taken && (until == WriteUntil::Full || left == 0)) {
       return {};
     }
   }

@@ -1,6 +1,6 @@
-// A file that is written from front to end, compressed where its name ends in ".zst". What is
-// appended lies in memory until flush(), or until there is enough for the disk: so a killed process
-// leaves a file that is readable up to the last flush. One thread.
+// A file that is written from front to end, compressed if its name ends in ".zst". Appended bytes
+// stay in memory until flush(), or until there are enough to write: a killed process leaves a file
+// that is readable up to the last flush. One thread.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,27 @@ namespace chokepoint::capture::source {
 
 class OutputFile {
  public:
-  // Replaces what is there. "-": standard output.
+  // Replaces an existing file. "-": standard output.
   static Result<OutputFile> create(const std::string& path);
 
-  // Where so many bytes are to be put now; null where the file has failed, see error().
+  // Room for so many bytes, to be filled now; null if the file has failed: see error().
   std::uint8_t* append(std::size_t bytes);
   Result<> flush();
   // flush(), and the end of the compressed data.
   Result<> finish();
 
   const std::optional<Error>& error() const { return error_; }
-  // Written and waiting to be; before it is compressed, for the latter.
+  // Bytes written, plus those waiting in memory, which are not compressed yet.
   std::uint64_t size() const { return on_disk_ + used_; }
   const std::string& path() const { return path_; }
 
  private:
   using Compressor = std::unique_ptr<ZSTD_CCtx_s, std::size_t (*)(ZSTD_CCtx_s*)>;
-  enum class Until { Enough, Flushed, Finished };
+  enum class WriteUntil { Full, Flushed, Finished };
 
   OutputFile(std::string path, sys::Descriptor descriptor);
-  Result<> write_out(Until until);
-  Result<> compress(std::span<const std::uint8_t> bytes, Until until);
+  Result<> write_out(WriteUntil until);
+  Result<> compress(std::span<const std::uint8_t> bytes, WriteUntil until);
   Result<> write(std::span<const std::uint8_t> bytes);
 
   std::string path_;

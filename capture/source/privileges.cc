@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kGiveUpPrivileges = "give up privileges";
 // A thread that was joined is still listed for a moment.
-constexpr int kMostWaits = 100;
+constexpr int kMaxWaits = 100;
 constexpr std::chrono::milliseconds kWait{1};
 
 Result<> set_capabilities(std::uint32_t kept) {
@@ -36,7 +36,7 @@ Result<> set_capabilities(std::uint32_t kept) {
   return {};
 }
 
-// The kernel sets capabilities a thread at a time, and only its own.
+// The kernel sets capabilities of one thread, the calling one.
 bool has_none_but(const std::string& status, std::uint64_t kept) {
   const std::size_t at = status.find("CapPrm:");
   return at != std::string::npos && (std::stoull(status.substr(at + 7), nullptr, 16) & ~kept) == 0;
@@ -57,11 +57,9 @@ std::optional<std::string> thread_with_more(std::uint64_t kept) {
 
 Result<> give_up_privileges(Keep keep) {
   const std::uint32_t kept = keep == Keep::Files ? 1U << CAP_DAC_OVERRIDE : 0;
-  if (auto set = set_capabilities(kept); !set) {
-    return set;
-  }
+  TRY(set_capabilities(kept));
   std::optional<std::string> thread = thread_with_more(kept);
-  for (int i = 0; thread && i < kMostWaits; ++i) {
+  for (int i = 0; thread && i < kMaxWaits; ++i) {
     std::this_thread::sleep_for(kWait);
     thread = thread_with_more(kept);
   }

@@ -1,4 +1,4 @@
-// Rights that opening an interface needs, and reading packets does not.
+// Gives up the privileges that opening an interface needs, and reading packets does not.
 #pragma once
 
 #include "base/sys/error.h"
@@ -7,11 +7,11 @@ namespace chokepoint::capture::source {
 
 enum class Keep {
   Nothing,
-  Files,  // of a process of root's: to write into folders of others
+  Files,  // of a process of root: to write into other users' folders
 };
 
-// For good, of every thread of this process. Call it after open_live() and before any thread is
-// started: a thread that is there already and keeps rights is an error.
+// For good, for all later threads of this process. Call it after open_live() and before any thread
+// is started: an existing thread that keeps privileges is an error.
 Result<> give_up_privileges(Keep keep);
 
 }  // namespace chokepoint::capture::source

@@ -1,6 +1,7 @@
-// Where frames come from: files, a pipe, live interfaces. A source fills batches; a batch owns the
-// bytes its frames point to, so it can be handed to another thread and refilled when that one is
-// done with it. read() is called by one thread; one virtual call a batch, none a packet.
+// Where frames come from: files, a pipe, live interfaces. A source fills batches. A batch owns the
+// bytes that its frames point to, so it can be passed to another thread, and refilled once that
+// thread is done with it. read() is called by one thread; one virtual call per batch, none per
+// packet.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,22 @@
 
 namespace chokepoint::capture::source {
 
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+// Copying from the page cache and parsing is fastest while both stay in L2.
+inline constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
+inline constexpr std::size_t kBatchFrames = 1024;
+// No tap delivers a larger frame; a file that claims one is damaged.
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{16} << 20;
+
 struct Interface {
-  std::string name = {};  // "eth0"; of a file without names, the file's
+  std::string name = {};  // "eth0"; the file's name if the file has no names
   packet::LinkType link_type = packet::LinkType::Ethernet;
   std::uint32_t snapshot_bytes = 0;
   std::uint32_t mtu = 0;  // 0: not known
 };
 
-// Frames that somebody lost before they got here, told where in time it was noticed.
+// Frames that were lost before they got here. time_ns is when it was noticed.
 struct Drop {
   std::int64_t time_ns = 0;
   std::uint32_t interface = 0;
@@ -41,7 +50,7 @@ struct Batch {
 };
 
 enum class Progress {
-  More,  // the batch may be empty: nothing came for a while (live: at most 100 ms)
+  More,  // the batch may be empty: nothing came (live: for at most 100 ms)
   End,   // the last batch: the end of the files, or stop() was called
 };
 
@@ -49,13 +58,13 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Empties the batch and fills it. An error comes after all frames before it were handed out.
+  // Clears the batch and fills it. An error is returned after all frames before it.
   virtual Result<Progress> read(Batch& batch) = 0;
 
-  // Grows while a pcapng is read; indexes stay. Read it on the thread that calls read().
+  // Grows while a pcapng is read; indexes stay. Call it on the thread that calls read().
   virtual const std::vector<Interface>& interfaces() const = 0;
 
-  // What a person should know at the end: "a.pcap ends inside a packet, after 1234 packets".
+  // What the user should know at the end: "a.pcap ends inside a packet, after 1234 packets".
   virtual std::vector<std::string> remarks() const { return {}; }
 };
 

@@ -2,6 +2,8 @@
 
 #include <linux/filter.h>
 #include <pcap/pcap.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,14 +12,10 @@
 #include <cstring>
 #include <utility>
 
-#include "capture/source/link_type.h"
-#include "capture/source/wall_clock.h"
-#include "capture/source/window.h"
-
 namespace chokepoint::capture::source {
 namespace {
 
-// Where collect() puts packets: known to libpcap's callback by a pointer.
+// Where collect() puts packets; libpcap passes a pointer to it to the callback.
 struct Filling {
   Batch& batch;
   std::size_t used;
@@ -33,7 +31,7 @@ void add(u_char* context, const pcap_pkthdr* head, const u_char* data) {
   std::uint8_t* const into = filling.batch.bytes.data() + filling.used;
   std::memcpy(into, data, captured);
   filling.used += captured;
-  // Asked for nanoseconds, libpcap puts them where microseconds are by name.
+  // With nanosecond precision, libpcap puts nanoseconds into tv_usec.
   filling.batch.frames.push_back(
       {.time_ns = head->ts.tv_sec * kSecondNs + head->ts.tv_usec + filling.shift_ns,
        .data = into,
@@ -50,6 +48,15 @@ std::size_t used_bytes(const Batch& batch) {
   const packet::Frame& last = batch.frames.back();
   return static_cast<std::size_t>(last.data + last.captured_bytes - batch.bytes.data());
 }
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kBetweenLooks{100};
+// The kernel's timer hands a block over at its second check at the latest.
+constexpr milliseconds kHandedOver = 2 * kBlockTimeout + milliseconds{10};
+// If the wall clock is set back meanwhile, no packet looks later than the stop.
+constexpr milliseconds kLongestDraining{1000};
 
 }  // namespace
 
@@ -83,7 +90,7 @@ Result<> Tap::activate(const TapOptions& options) {
   if (const int status = pcap_activate(handle); status < 0) {
     return fail(error_of(status));
   }
-  link_type_ = link_type_of(static_cast<std::uint32_t>(pcap_datalink(handle)));
+  link_type_ = packet::link_type_of(static_cast<std::uint32_t>(pcap_datalink(handle)));
   snapshot_bytes_ = static_cast<std::uint32_t>(pcap_snapshot(handle));
   std::array<char, PCAP_ERRBUF_SIZE> reason{};
   if (pcap_setnonblock(handle, 1, reason.data()) < 0) {
@@ -108,9 +115,9 @@ Result<> Tap::set_filter(const std::string& filter) {
   return {};
 }
 
-// Not by libpcap: it would empty the ring first, which nobody but the reading thread may. The words
-// of a filter for cooked packets would have to be rewritten for the kernel, which libpcap keeps to
-// itself.
+// Not by libpcap: it would first empty the ring, which only the reading thread may do. A filter for
+// cooked packets would have to be rewritten for the kernel, by a function that libpcap does not
+// export.
 Result<> Tap::narrow(const std::string& filter) const {
   if (link_type_ != packet::LinkType::Ethernet) {
     return fail(ErrorKind::Unsupported, "filter", name_, "only Ethernet's can be changed");
@@ -203,6 +210,90 @@ std::optional<Drop> Tap::newly_dropped() {
             .by_interface = interface_drops_.newly_dropped()};
   const bool any = drop.by_kernel > 0 || drop.by_interface > 0;
   return any ? std::optional(drop) : std::nullopt;
+}
+
+StopFlag::StopFlag() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void StopFlag::ask() noexcept {
+  asked_.store(true, std::memory_order_release);
+  eventfd_write(descriptor_.get(), 1);
+}
+
+Result<Progress> TapReading::read(Batch& batch) {
+  batch.clear();
+  const Instant patience = steady_clock::now() + patience_;
+  for (;;) {
+    const Instant now = steady_clock::now();
+    if (stop_.asked() && !drained_at_) {
+      stopped_ns_ = tap_.now();
+      drained_at_ = now + kHandedOver;
+    }
+    collect(batch, now);
+    if (drop_frames_after_stop(batch) || is_drained(batch, now)) {
+      look_at_drops(batch);
+      return end(batch);
+    }
+    if (now >= next_look_) {
+      look_at_drops(batch);
+      next_look_ = now + kBetweenLooks;
+    }
+    if (!batch.frames.empty() || !batch.drops.empty() || now >= patience) {
+      return Progress::More;
+    }
+    wait(std::min({patience, next_look_, drained_at_.value_or(patience)}));
+  }
+}
+
+void TapReading::collect(Batch& batch, Instant now) {
+  const std::int64_t before = tap_.now();
+  auto collected = tap_.collect(batch, interface_);
+  if (!collected && !error_) {
+    error_ = std::move(collected.error());
+    drained_at_ = now + kHandedOver;
+  }
+  const std::int64_t handed_over = before - std::chrono::nanoseconds(kHandedOver).count();
+  complete_until_ =
+      batch.frames.empty() ? std::max(handed_over, complete_until_) : batch.frames.back().time_ns;
+}
+
+bool TapReading::is_drained(const Batch& batch, Instant now) const {
+  return drained_at_ && now >= *drained_at_ &&
+         (batch.frames.empty() || now >= *drained_at_ + kLongestDraining);
+}
+
+bool TapReading::drop_frames_after_stop(Batch& batch) const {
+  bool any = false;
+  while (!batch.frames.empty() && batch.frames.back().time_ns > stopped_ns_) {
+    batch.frames.pop_back();
+    any = true;
+  }
+  return any;
+}
+
+void TapReading::look_at_drops(Batch& batch) {
+  if (auto drop = tap_.newly_dropped()) {
+    drop->interface = interface_;
+    batch.drops.push_back(*drop);
+  }
+}
+
+Result<Progress> TapReading::end(const Batch& batch) const {
+  if (!error_) {
+    return Progress::End;
+  }
+  if (!batch.frames.empty() || !batch.drops.empty()) {
+    return Progress::More;
+  }
+  return fail(*error_);
+}
+
+// While draining, it only waits for time to pass: both descriptors may stay readable.
+void TapReading::wait(Instant until) const {
+  const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+  std::array<pollfd, 2> waiting{{{.fd = tap_.descriptor(), .events = POLLIN, .revents = 0},
+                                 {.fd = stop_.descriptor(), .events = POLLIN, .revents = 0}}};
+  const nfds_t count = drained_at_ ? 0 : waiting.size();
+  poll(waiting.data(), count, static_cast<int>(std::max(left, milliseconds{0}).count()));
 }
 
 }  // namespace chokepoint::capture::source

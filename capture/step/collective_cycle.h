@@ -1,11 +1,12 @@
-// Steps from the job's collectives: the shortest cycle in which their kinds and sizes come back. A
-// step begins with the first collective of a cycle: the one after the longest pause. What comes
-// before the first full cycles (the broadcast of parameters) belongs to no step.
+// Steps from the job's collectives: the shortest cycle in which their kinds and sizes recur. A step
+// begins with the first collective of a cycle: the one after the longest pause. Collectives before
+// the first full cycles (the broadcast of parameters) belong to no step.
 //
-// Each process group has a cycle of its own. Of those that carry a fair share of the bytes, the one
+// Each process group has its own cycle. Of the groups with at least a tenth of the bytes, the one
 // with the longest period makes the steps: the layers of tensor parallelism repeat inside a step.
-// Nothing is told before 400 collectives have passed, or a minute with 48 of them, so that a cycle
-// inside the step is not taken for it; then all is told. Bounded memory. One thread.
+// Nothing is reported before 400 collectives have passed, or a minute with 48 of them, so that a
+// cycle inside a step is not mistaken for the step; then all steps are reported. Bounded memory.
+// One thread.
 #pragma once
 
 #include <memory>
@@ -20,10 +21,10 @@ class CollectiveCycle {
   CollectiveCycle();
   ~CollectiveCycle();
 
-  // Nearly in the order in which they began: up to four places off. Reports each step once it is
-  // over, and some later collectives have come.
+  // In the order in which they began, give or take four places. Reports each step once it is over
+  // and some later collectives have come.
   void take(const record::Collective& collective, const OnStep& on_step);
-  // There will be no more.
+  // No more collectives will come.
   void finish(const OnStep& on_step);
 
  private:

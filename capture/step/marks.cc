@@ -1,43 +1,200 @@
 #include "capture/step/marks.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/record/names.h"
 #include "base/sys/descriptor.h"
-#include "capture/step/mark_steps.h"
-#include "capture/step/marks_folder.h"
-#include "capture/step/socket_address.h"
+#include "base/sys/number.h"
+#include "base/sys/root.h"
 
 namespace chokepoint::capture::step {
 namespace {
 
-constexpr int kMostAtOnce = 256;
-constexpr std::size_t kMostBytes = 512;
+// nullopt if the path is longer than the 107 bytes that a Unix socket's address holds.
+std::optional<sockaddr_un> address_of(const std::filesystem::path& path) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string& text = path.native();
+  if (text.empty() || text.size() >= sizeof address.sun_path) {
+    return std::nullopt;
+  }
+  std::memcpy(address.sun_path, text.data(), text.size());
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+constexpr std::size_t kMaxNameBytes = 64;
+
+std::string_view next_word(std::string_view& rest) {
+  constexpr std::string_view kBetween(" \t\r\n\0", 5);
+  rest.remove_prefix(std::min(rest.find_first_not_of(kBetween), rest.size()));
+  const std::string_view word = rest.substr(0, rest.find_first_of(kBetween));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+void take_word(std::string_view word, Mark& mark) {
+  const std::size_t equals = word.find('=');
+  const std::string_view value = equals == word.npos ? word : word.substr(equals + 1);
+  const std::string_view key = equals == word.npos ? "" : word.substr(0, equals);
+  if (key.empty()) {
+    mark.number = sys::parse_non_negative<std::int64_t>(value);
+  } else if (key == "samples") {
+    mark.samples = sys::parse_non_negative<std::int64_t>(value);
+  } else if (key == "rank") {
+    mark.rank = sys::parse_non_negative<int>(value);
+  } else if (key == "t") {
+    mark.t_ns = sys::parse_non_negative<std::int64_t>(value);
+  }
+}
+
+constexpr std::size_t kMaxMarkRanks = 1'024;
+constexpr std::int64_t kMaxMarkDelayNs = 60'000'000'000;
+
+// When the mark was sent; when it was received, if its own time is later than that or long before.
+std::int64_t time_of(const Mark& mark, std::int64_t received_ns) {
+  const std::int64_t t_ns = mark.t_ns.value_or(received_ns);
+  return t_ns <= received_ns && received_ns - t_ns < kMaxMarkDelayNs ? t_ns : received_ns;
+}
+
+// Steps of each rank from its marks: each mark "step" ends the step before it.
+class MarkSteps {
+ public:
+  // The step that this mark ends; nullopt for a rank's first mark.
+  std::optional<Step> take(const Mark& mark, std::optional<int> rank, std::int64_t t_ns) {
+    const auto at = begun_.find(rank.value_or(-1));
+    if (at == begun_.end()) {
+      if (begun_.size() < kMaxMarkRanks) {
+        begun_[rank.value_or(-1)] = {t_ns, mark.number.value_or(0), mark.samples};
+      }
+      return std::nullopt;
+    }
+    Begun& begun = at->second;
+    Step step{.start_ns = begun.t_ns,
+              .end_ns = t_ns,
+              .number = begun.number,
+              .rank = rank,
+              .source = record::StepSource::Marks,
+              .samples = begun.samples};
+    begun = {t_ns, mark.number.value_or(begun.number + 1), mark.samples};
+    return step.end_ns > step.start_ns ? std::optional(step) : std::nullopt;
+  }
+
+ private:
+  struct Begun {
+    std::int64_t t_ns = 0;
+    std::int64_t number = 0;
+    std::optional<std::int64_t> samples = {};
+  };
+
+  std::map<int, Begun> begun_;  // by rank; -1: not known
+};
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "chokepoint-marks-";
+
+// True for a socket that is bound but has no listener; one that is just being made has no file yet.
+bool is_left_over(const fs::path& folder) {
+  const auto address = address_of(folder / "marks");
+  const sys::Descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return address && probe && connect(probe.get(), generic(*address), sizeof *address) != 0 &&
+         errno == ECONNREFUSED;
+}
+
+void remove_folder(const fs::path& folder) {
+  ::unlink((folder / "marks").c_str());
+  ::rmdir(folder.c_str());
+}
+
+void remove_left_overs(const fs::path& below) {
+  sys::for_each_named(below, kPrefix, [](const fs::path& folder) {
+    if (is_left_over(folder)) {
+      remove_folder(folder);
+    }
+  });
+}
+
+Result<fs::path> make_folder(const fs::path& below) {
+  std::string name = (below / kPrefix).string() + "XXXXXX";
+  if (!address_of(name + "/marks")) {
+    return fail(ErrorKind::Unsupported, "listen for marks", below.string(),
+                "too long for the path of a socket", "set TMPDIR to a shorter path");
+  }
+  remove_left_overs(below);
+  if (mkdtemp(name.data()) == nullptr) {
+    Error error = from_errno(errno, "listen for marks", below.string());
+    error.next_step = "set TMPDIR to a folder that can be written to";
+    return fail(std::move(error));
+  }
+  return name;
+}
+
+// The folder with the socket for the job's marks: of this process alone, removed with its owner.
+// Folders that killed processes left behind are removed, too.
+class MarksFolder {
+ public:
+  // Below `below`; if the socket's path gets too long or nothing can be made there, below /tmp or
+  // /dev/shm.
+  static Result<MarksFolder> make(const fs::path& below) {
+    Result<fs::path> folder = make_folder(below);
+    for (const char* other : {"/tmp", "/dev/shm"}) {
+      if (Result<fs::path> instead = folder ? folder : make_folder(other); instead) {
+        return MarksFolder(*instead);
+      }
+    }
+    return fail(folder.error());
+  }
+
+  MarksFolder(MarksFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  MarksFolder& operator=(MarksFolder&&) = delete;
+
+  ~MarksFolder() {
+    if (!path_.empty()) {
+      remove_folder(path_);
+    }
+  }
+
+  fs::path socket() const { return path_ / "marks"; }
+
+ private:
+  explicit MarksFolder(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+constexpr int kMaxMarksPerCall = 256;
+constexpr std::size_t kMaxMarkBytes = 512;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kEventsPerSecond = 50;
-constexpr std::int64_t kMostEvents = 500;  // at once, after a quiet time
+constexpr std::int64_t kMaxEventBurst = 500;
 
 struct Datagram {
   std::string_view text = {};
   pid_t pid = 0;
 };
 
-// Events are told seldom: a flood of marks must not fill the record.
-class Allowance {
+// Limits the rate of events: a flood of marks must not fill the record.
+class EventLimit {
  public:
   bool spend(std::int64_t now_ns) {
     const std::int64_t earned = (now_ns - earned_ns_) * kEventsPerSecond / kSecond;
     if (earned > 0) {
-      left_ = std::min(kMostEvents, left_ + earned);
+      left_ = std::min(kMaxEventBurst, left_ + earned);
       earned_ns_ = now_ns;
     }
     if (left_ == 0) {
@@ -48,7 +205,7 @@ class Allowance {
   }
 
  private:
-  std::int64_t left_ = kMostEvents;
+  std::int64_t left_ = kMaxEventBurst;
   std::int64_t earned_ns_ = 0;
 };
 
@@ -83,17 +240,17 @@ std::string detail_of(const Mark& mark, std::optional<int> rank) {
   return detail.dump();
 }
 
-class Listening final : public Marks {
+class ListeningMarks final : public Marks {
  public:
-  Listening(MarksFolder folder, sys::Descriptor socket, const sys::Clock& clock,
-            record::Writer& writer)
+  ListeningMarks(MarksFolder folder, sys::Descriptor socket, const sys::Clock& clock,
+                 record::Writer& writer)
       : folder_(std::move(folder)),
         path_(folder_.socket()),
         socket_(std::move(socket)),
         clock_(clock),
         writer_(writer) {}
 
-  ~Listening() override {
+  ~ListeningMarks() override {
     if (refused_ > 0) {
       writer_.add(record::Event{
           .t_ns = clock_.monotonic_ns(),
@@ -107,7 +264,7 @@ class Listening final : public Marks {
   int descriptor() const override { return socket_.get(); }
 
   void take(const job::JobProcesses& processes, const OnStep& on_step) override {
-    for (int taken = 0; taken < kMostAtOnce; ++taken) {
+    for (int taken = 0; taken < kMaxMarksPerCall; ++taken) {
       const std::optional<Datagram> datagram = receive();
       if (!datagram) {
         return;
@@ -146,7 +303,7 @@ class Listening final : public Marks {
   }
 
   void keep(const Mark& mark, std::optional<int> rank, std::int64_t t_ns, std::int64_t now_ns) {
-    if (!allowance_.spend(now_ns)) {
+    if (!limit_.spend(now_ns)) {
       ++refused_;
       return;
     }
@@ -160,12 +317,12 @@ class Listening final : public Marks {
   const sys::Clock& clock_;
   record::Writer& writer_;
   MarkSteps steps_;
-  Allowance allowance_;
+  EventLimit limit_;
   std::int64_t refused_ = 0;
-  std::array<char, kMostBytes> bytes_ = {};
+  std::array<char, kMaxMarkBytes> bytes_ = {};
 };
 
-Result<sys::Descriptor> bound(const std::filesystem::path& path) {
+Result<sys::Descriptor> bind_marks(const std::filesystem::path& path) {
   const std::optional<sockaddr_un> address = address_of(path);
   sys::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   constexpr int kOn = 1;
@@ -178,11 +335,52 @@ Result<sys::Descriptor> bound(const std::filesystem::path& path) {
 
 }  // namespace
 
+bool is_mark_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::all_of(name, [](char byte) {
+    return byte > ' ' && byte < 0x7f && byte != '=';
+  });
+}
+
+std::optional<Mark> read_mark(std::string_view datagram) {
+  const std::string_view name = next_word(datagram);
+  if (!is_mark_name(name)) {
+    return std::nullopt;
+  }
+  Mark mark{.name = std::string(name)};
+  for (std::string_view word = next_word(datagram); !word.empty(); word = next_word(datagram)) {
+    take_word(word, mark);
+  }
+  return mark;
+}
+
+std::string text_of(const Mark& mark) {
+  std::string text = mark.name;
+  text += mark.number ? " " + std::to_string(*mark.number) : "";
+  text += mark.samples ? " samples=" + std::to_string(*mark.samples) : "";
+  text += mark.rank ? " rank=" + std::to_string(*mark.rank) : "";
+  text += mark.t_ns ? " t=" + std::to_string(*mark.t_ns) : "";
+  return text;
+}
+
+Result<> send_mark(const std::filesystem::path& socket, const Mark& mark) {
+  const std::optional<sockaddr_un> address = address_of(socket);
+  if (!address) {
+    return fail(ErrorKind::Malformed, "", socket.string(), "too long for the path of a socket");
+  }
+  const sys::Descriptor sender(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::string text = text_of(mark);
+  if (!sender || sendto(sender.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+                        generic(*address), sizeof *address) < 0) {
+    return fail(from_errno(errno, "", socket.string()));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Marks>> Marks::listen(const std::filesystem::path& below,
                                              const sys::Clock& clock, record::Writer& writer) {
   TRY(MarksFolder folder, MarksFolder::make(below));
-  TRY(sys::Descriptor socket, bound(folder.socket()));
-  return std::make_unique<Listening>(std::move(folder), std::move(socket), clock, writer);
+  TRY(sys::Descriptor socket, bind_marks(folder.socket()));
+  return std::make_unique<ListeningMarks>(std::move(folder), std::move(socket), clock, writer);
 }
 
 }  // namespace chokepoint::capture::step

@@ -4,37 +4,60 @@
 //   job ── "step 17 samples=64 t=123456789" ──▶ $CHOKEPOINT_MARKS
 //          NAME [NUMBER] [samples=N] [rank=R] [t=monotonic ns]
 //
-// A mark "step" begins a step of its rank and ends the one before; other names become events, so
-// many a second. Where a mark does not say its rank, the kernel tells who sent it, and the roster
-// that one's rank. The kernel holds few datagrams (net.unix.max_dgram_qlen, 10 as a rule) until
-// they are taken: descriptor() has to be waited on. One thread.
+// A mark "step" begins a step of its rank and ends the one before; other names become events, a
+// limited number per second. If a mark has no rank, the kernel reports the sender's pid, and the
+// roster that process's rank. The kernel holds few datagrams (net.unix.max_dgram_qlen, usually 10)
+// until they are taken: descriptor() has to be polled. Marks: one thread; the functions: any.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/record/writer.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "capture/job/process.h"
-#include "capture/step/mark.h"
 #include "capture/step/step.h"
 
 namespace chokepoint::capture::step {
 
+inline constexpr std::string_view kMarksVariable = "CHOKEPOINT_MARKS";
+inline constexpr std::string_view kStepMark = "step";
+
+struct Mark {
+  std::string name = {};
+  std::optional<std::int64_t> number = {};
+  std::optional<std::int64_t> samples = {};
+  std::optional<int> rank = {};
+  std::optional<std::int64_t> t_ns = {};  // monotonic, when it was sent
+};
+
+// One word of at most 64 printable bytes without '='.
+bool is_mark_name(std::string_view name);
+
+// nullopt if it is no mark. Unknown words are ignored: later versions may define them.
+std::optional<Mark> read_mark(std::string_view datagram);
+std::string text_of(const Mark& mark);
+
+// Never waits: a mark for which the listener has no room is lost, and that is an error.
+Result<> send_mark(const std::filesystem::path& socket, const Mark& mark);
+
 class Marks {
  public:
-  // In a folder of its own below XDG_RUNTIME_DIR or TMPDIR, gone with the object: only the same
-  // user, and root, can send marks there. Where that path is too long for a socket, below /tmp. The
-  // writer outlives it.
+  // In a folder of its own below `below` (XDG_RUNTIME_DIR or TMPDIR), removed with the object: only
+  // the same user and root can send marks there. If that path is too long for a socket, below /tmp.
+  // The writer outlives the object.
   static Result<std::unique_ptr<Marks>> listen(const std::filesystem::path& below,
                                                const sys::Clock& clock, record::Writer& writer);
   virtual ~Marks() = default;
 
   virtual const std::filesystem::path& path() const = 0;
   virtual int descriptor() const = 0;  // readable: call take()
-  // So many at a time; never waits.
+  // At most a few hundred per call; never waits.
   virtual void take(const job::JobProcesses& processes, const OnStep& on_step) = 0;
 };
 

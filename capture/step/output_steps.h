@@ -1,14 +1,14 @@
-// Steps from what the job prints. Lines are put together from pieces, carriage returns of progress
-// bars included, and matched: by the user's expression, or by those that know the common forms of
-// PyTorch examples, Lightning, HF Trainer and ColossalAI (tqdm) once two lines of one form have
-// come. Binary, floods and endless lines cost bounded time and memory. One thread.
+// Steps from what the job prints. Lines are assembled from pieces, carriage returns of progress
+// bars included, and matched: by the user's expression, or by known forms (PyTorch examples,
+// Lightning, HF Trainer, ColossalAI and others) once two lines of one form have come. Binary
+// output, floods and endless lines cost bounded time and memory. One thread.
 //
-//   named groups of an expression: (?P<step>…) its number, (?P<samples>…) what was processed since
-//   the line before, (?P<seconds>…) or (?P<ms>…) its own duration, (?P<sample_count>…) samples
-//   since the epoch began; without (?P<step>…) each line is a step
+//   named groups of an expression: (?P<step>…) number of the step, (?P<samples>…) samples processed
+//   since the line before, (?P<seconds>…) or (?P<ms>…) the step's duration, (?P<sample_count>…)
+//   samples since the epoch began; without (?P<step>…) each line is a step
 //
-// Where several things are counted, bars of downloads and evaluations among them, the one that has
-// most lines is believed, and what is said of a step is said once.
+// If the output counts several things, such as downloads and evaluations, the one with most lines
+// is used; no span of time is reported twice.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,37 @@ namespace chokepoint::capture::step {
 
 class OutputSteps {
  public:
-  // Empty: the forms that are known. An expression that cannot be understood is the user's mistake.
-  // `samples_per_step` makes steps of lines that count samples.
+  // Empty: the known forms. A malformed expression is the user's mistake. `samples_per_step` turns
+  // lines that count samples into steps.
   static Result<std::unique_ptr<OutputSteps>> make(
       const std::string& expression, std::optional<std::int64_t> samples_per_step = std::nullopt);
   virtual ~OutputSteps() = default;
 
-  // `stream` tells apart what must not be put together to lines: out, err.
+  // `stream`: pieces of different streams (out, err) never make one line.
   virtual void take(std::int64_t t_ns, int stream, std::string_view bytes,
                     const OnStep& on_step) = 0;
+};
+
+// What one line says about its step.
+struct ParsedLine {
+  std::uint64_t series = 0;  // lines that count the same thing have the same
+  std::optional<std::int64_t> number = {};
+  std::optional<std::int64_t> samples = {};       // since the line before, as the line says
+  std::optional<std::int64_t> sample_count = {};  // since the epoch began
+  std::optional<double> mean_seconds = {};        // of a step, over all since the line before
+};
+
+// The forms in which training programs print their steps, or a user's own expression. Linear in the
+// length of the line, whatever it contains. Immutable.
+class LineForms {
+ public:
+  // Empty: the known forms.
+  static Result<std::unique_ptr<LineForms>> make(const std::string& expression);
+  virtual ~LineForms() = default;
+
+  virtual std::optional<ParsedLine> parse(std::string_view line) const = 0;
+  // Of a line without its end: only what further bytes cannot change.
+  virtual std::optional<ParsedLine> parse_open(std::string_view line) const = 0;
 };
 
 }  // namespace chokepoint::capture::step

@@ -1,35 +1,48 @@
-#include "capture/step/period_search.h"
+#include <kiss_fftr.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 #include <span>
 
-#include "capture/step/smooth.h"
+#include "capture/step/traffic_period.h"
 
 namespace chokepoint::capture::step {
 namespace {
 
+struct Free {
+  void operator()(kiss_fftr_state* plan) const { kiss_fftr_free(plan); }
+};
+using Plan = std::unique_ptr<kiss_fftr_state, Free>;
+
+Plan plan_of(std::size_t bins, bool is_back) {
+  return Plan(kiss_fftr_alloc(static_cast<int>(bins), is_back ? 1 : 0, nullptr, nullptr));
+}
+
+constexpr double kMaxTimesMean = 4;  // clipped()
+
 constexpr std::int64_t kWindow = 512;  // bins
-constexpr std::size_t kLeastLag = 24;
-constexpr std::size_t kLeastLagOfFinest = 14;
-constexpr std::size_t kMostLag = 52;
+constexpr std::size_t kMinLag = 24;    // bins, as the other lags
+constexpr std::size_t kMinLagOfFinestLevel = 14;
+constexpr std::size_t kMaxSearchedLag = 52;
 constexpr std::size_t kSmoothing = 5;
 constexpr std::size_t kTrend = 151;  // bins: slower changes are no period
-constexpr double kLeastPeriodsInWindow = 4;
-constexpr double kLeastStrength = 0.4;
-constexpr double kEnoughStrength = 0.8;  // however short the window is
-constexpr double kBinDeviations = 3.8;   // that chance does not reach
-constexpr double kBinsOfOneValue = 8.7;  // after smoothing
-constexpr double kStandsOut = 0.07;
-constexpr double kLeastOfDouble = 0.35;  // of the strength
-constexpr double kSameCandidate = 0.1;
-constexpr double kLeastModulation = 0.07;
-// It may vary less where it comes back far more alike than what is inside it: so do the passes of
-// tensor parallelism.
-constexpr double kLeastModulationOfClear = 0.02;
-constexpr double kClear = 0.8;  // of the strength
-constexpr double kMoreAlikeThanInside = 0.2;
-constexpr double kMostInsideStep = 24;  // bursts
+constexpr double kMinPeriodsInWindow = 4;
+constexpr double kMinStrength = 0.4;
+constexpr double kMaxRequiredStrength = 0.8;  // however short the window is
+constexpr double kBinDeviations = 3.8;        // standard deviations that noise does not reach
+constexpr double kBinsPerValue = 8.7;         // smoothing makes so many bins one independent value
+constexpr double kMinProminence = 0.07;       // above the other lags nearby
+constexpr double kMinDoubleLagShare = 0.35;   // of the strength
+constexpr double kSameCandidate = 0.1;        // relative difference of periods
+constexpr double kMinModulation = 0.07;
+// A smaller modulation is enough where a period is far stronger than the one inside it, as with the
+// passes of tensor parallelism.
+constexpr double kMinModulationOfClear = 0.02;
+constexpr double kMinClearStrength = 0.8;
+constexpr double kMinLeadOverInside = 0.2;
+constexpr double kMaxBurstsPerStep = 24;
 
 std::vector<float> without_trend(const std::vector<float>& series) {
   const std::vector<float> trend = box_mean(series, kTrend);
@@ -55,12 +68,12 @@ double modulation_of(const std::vector<float>& series) {
   return sum > 0 ? std::log(squares * count / (sum * sum)) : 0;
 }
 
-double least_strength(std::size_t bins) {
-  const double values = static_cast<double>(bins) / kBinsOfOneValue;
-  return std::clamp(kBinDeviations / std::sqrt(values), kLeastStrength, kEnoughStrength);
+double required_strength(std::size_t bins) {
+  const double values = static_cast<double>(bins) / kBinsPerValue;
+  return std::clamp(kBinDeviations / std::sqrt(values), kMinStrength, kMaxRequiredStrength);
 }
 
-float most_between(std::span<const float> alike, double from, double to) {
+float highest_between(std::span<const float> alike, double from, double to) {
   const auto begin = static_cast<std::size_t>(std::max(from, 0.0));
   const auto end = std::min(static_cast<std::size_t>(std::max(to, 0.0)) + 1, alike.size());
   return begin < end ? *std::max_element(alike.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -70,13 +83,13 @@ float most_between(std::span<const float> alike, double from, double to) {
 
 bool stands_out(std::span<const float> alike, std::size_t lag) {
   const auto at = static_cast<double>(lag);
-  const float others =
-      std::max(most_between(alike, 0.5 * at, 0.8 * at), most_between(alike, 1.2 * at, 1.5 * at));
-  const float twice = most_between(alike, 1.85 * at, 2.15 * at);
-  return alike[lag] >= others + kStandsOut && twice >= kLeastOfDouble * alike[lag];
+  const float nearby = std::max(highest_between(alike, 0.5 * at, 0.8 * at),
+                                highest_between(alike, 1.2 * at, 1.5 * at));
+  const float twice = highest_between(alike, 1.85 * at, 2.15 * at);
+  return alike[lag] >= nearby + kMinProminence && twice >= kMinDoubleLagShare * alike[lag];
 }
 
-// Between bins, by the parabola through the peak and its neighbours.
+// The peak's place between bins, by the parabola through it and its neighbours.
 double exact_lag(std::span<const float> alike, std::size_t lag) {
   const double left = alike[lag - 1];
   const double peak = alike[lag];
@@ -96,9 +109,146 @@ void add(const Candidate& candidate, std::vector<Candidate>& found) {
   }
 }
 
+bool modulates_traffic(const Candidate& candidate, const Candidate& inside) {
+  const bool is_clear = candidate.strength >= kMinClearStrength &&
+                        candidate.strength >= inside.strength + kMinLeadOverInside;
+  return candidate.modulation >= (is_clear ? kMinModulationOfClear : kMinModulation);
+}
+
 }  // namespace
 
-PeriodSearch::PeriodSearch() : autocorrelation_(kWindow) {}
+// How similar a series is to itself some bins later: 1 is equal, 0 is chance. The transforms are
+// twice as long as the series, so that its end does not meet its beginning.
+class Autocorrelation {
+ public:
+  explicit Autocorrelation(std::size_t max_bins)
+      : length_(std::bit_ceil(2 * max_bins)),
+        forth_(plan_of(length_, false)),
+        back_(plan_of(length_, true)),
+        time_(length_),
+        frequency_(length_ / 2 + 1) {}
+
+  // For each lag up to `max_lag`, over the bins that overlap. The mean of the series should be 0.
+  std::vector<float> of(std::span<const float> series, std::size_t max_lag) {
+    std::ranges::fill(time_, 0.F);
+    std::ranges::copy(series, time_.begin());
+    kiss_fftr(forth_.get(), time_.data(), frequency_.data());
+    for (kiss_fft_cpx& part : frequency_) {
+      part = {part.r * part.r + part.i * part.i, 0};
+    }
+    kiss_fftri(back_.get(), frequency_.data(), time_.data());
+    double left = 0;  // energy of the overlapping bins, on each side
+    for (const float value : series) {
+      left += static_cast<double>(value) * value;
+    }
+    double right = left;
+    std::vector<float> result(std::min(max_lag + 1, series.size()));
+    for (std::size_t lag = 0; lag < result.size(); ++lag) {
+      const double sum = static_cast<double>(time_[lag]) / static_cast<double>(length_);
+      const double energy = std::sqrt(std::max(left, 0.0) * std::max(right, 0.0));
+      result[lag] = energy > 0 ? static_cast<float>(sum / energy) : 0;
+      const float first = series[lag];
+      const float last = series[series.size() - 1 - lag];
+      left -= static_cast<double>(last) * last;
+      right -= static_cast<double>(first) * first;
+    }
+    return result;
+  }
+
+ private:
+  std::size_t length_;
+  Plan forth_;
+  Plan back_;
+  std::vector<float> time_;
+  std::vector<kiss_fft_cpx> frequency_;
+};
+
+std::vector<float> box_mean(std::span<const float> series, std::size_t width) {
+  std::vector<double> sums(series.size() + 1);
+  std::partial_sum(series.begin(), series.end(), sums.begin() + 1, std::plus<double>());
+  std::vector<float> result(series.size());
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const std::size_t from = i > width / 2 ? i - width / 2 : 0;
+    const std::size_t to = std::min(i + width / 2 + 1, series.size());
+    result[i] = static_cast<float>((sums[to] - sums[from]) / static_cast<double>(to - from));
+  }
+  return result;
+}
+
+std::vector<float> smoothed(std::span<const float> series, std::size_t width) {
+  return box_mean(box_mean(box_mean(series, width), width), width);
+}
+
+std::vector<float> clipped(std::span<const float> series) {
+  double sum = 0;
+  double count = 0;
+  for (const float value : series) {
+    sum += value;
+    count += value > 0 ? 1 : 0;
+  }
+  const auto most = static_cast<float>(count > 0 ? kMaxTimesMean * sum / count : 0);
+  std::vector<float> result(series.begin(), series.end());
+  std::ranges::for_each(result, [most](float& value) { value = std::min(value, most); });
+  return result;
+}
+
+void BinnedTraffic::flush() {
+  if (pending_ > 0 && pending_bin_ >= 0) {
+    const std::int64_t t_ns = pending_bin_ * bin_ns(0);
+    oldest_ns_ = oldest_ns_ < 0 ? t_ns : oldest_ns_;
+    newest_ns_ = std::max(newest_ns_, t_ns);
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      add(level, t_ns, static_cast<float>(pending_));
+    }
+  }
+  pending_ = 0;
+}
+
+void BinnedTraffic::add(std::size_t level, std::int64_t t_ns, float bytes) {
+  Ring& ring = rings_.at(level);
+  const std::int64_t bin = t_ns / bin_ns(level);
+  if (bin <= ring.end - kBins) {
+    return;
+  }
+  for (std::int64_t empty = std::max(ring.end, bin - kBins + 1); empty <= bin; ++empty) {
+    ring.bins[static_cast<std::size_t>(empty % kBins)] = 0;
+  }
+  ring.end = std::max(ring.end, bin + 1);
+  ring.bins[static_cast<std::size_t>(bin % kBins)] += bytes;
+}
+
+BinnedTraffic::Span BinnedTraffic::newest(std::size_t level, std::int64_t bins) const {
+  if (oldest_ns_ < 0) {
+    return {};
+  }
+  const Ring& ring = rings_.at(level);
+  const std::int64_t end = ring.end - 1;  // the newest bin is not whole
+  const std::int64_t held = end - oldest_ns_ / bin_ns(level);
+  const std::int64_t begin = end - std::clamp(held, std::int64_t{0}, std::min(bins, kBins - 1));
+  Span span{.begin_ns = begin * bin_ns(level)};
+  for (std::int64_t bin = begin; bin < end; ++bin) {
+    span.bins.push_back(ring.bins[static_cast<std::size_t>(bin % kBins)]);
+  }
+  return span;
+}
+
+double BinnedTraffic::bytes_between(std::int64_t begin_ns, std::int64_t end_ns) const {
+  std::size_t level = 0;
+  while (level + 1 < kLevels && begin_ns / bin_ns(level) <= rings_.at(level).end - kBins) {
+    ++level;
+  }
+  const Ring& ring = rings_.at(level);
+  const std::int64_t oldest = std::max(ring.end - kBins + 1, std::int64_t{0});
+  double bytes = 0;
+  for (std::int64_t bin = std::max(begin_ns / bin_ns(level), oldest);
+       bin < std::min(end_ns / bin_ns(level), ring.end); ++bin) {
+    bytes += static_cast<double>(ring.bins[static_cast<std::size_t>(bin % kBins)]);
+  }
+  return bytes;
+}
+
+PeriodSearch::PeriodSearch() : autocorrelation_(std::make_unique<Autocorrelation>(kWindow)) {}
+PeriodSearch::~PeriodSearch() = default;
 
 std::vector<Candidate> PeriodSearch::candidates(const BinnedTraffic& traffic) {
   std::vector<Candidate> found;
@@ -112,16 +262,16 @@ std::vector<Candidate> PeriodSearch::candidates(const BinnedTraffic& traffic) {
 void PeriodSearch::search(const BinnedTraffic& traffic, std::size_t level,
                           std::vector<Candidate>& found) {
   const std::vector<float> bins = traffic.newest(level, kWindow).bins;
-  const std::size_t least = level == 0 ? kLeastLagOfFinest : kLeastLag;
-  const auto most = std::min(static_cast<double>(kMostLag),
-                             static_cast<double>(bins.size()) / kLeastPeriodsInWindow);
+  const std::size_t least = level == 0 ? kMinLagOfFinestLevel : kMinLag;
+  const auto most = std::min(static_cast<double>(kMaxSearchedLag),
+                             static_cast<double>(bins.size()) / kMinPeriodsInWindow);
   if (most <= static_cast<double>(least)) {
     return;
   }
   const std::vector<float> smooth = smoothed(clipped(bins), kSmoothing);
   const std::vector<float> alike =
-      autocorrelation_.of(without_trend(smooth), static_cast<std::size_t>(2.2 * kMostLag));
-  const double enough = least_strength(bins.size());
+      autocorrelation_->of(without_trend(smooth), static_cast<std::size_t>(2.2 * kMaxSearchedLag));
+  const double enough = required_strength(bins.size());
   const double modulation = modulation_of(smooth);
   for (std::size_t lag = least; static_cast<double>(lag) <= most; ++lag) {
     const bool is_peak = alike[lag] > alike[lag - 1] && alike[lag] >= alike[lag + 1];
@@ -134,17 +284,11 @@ void PeriodSearch::search(const BinnedTraffic& traffic, std::size_t level,
   }
 }
 
-bool PeriodSearch::shapes(const Candidate& candidate, const Candidate& inside) {
-  const bool is_clear =
-      candidate.strength >= kClear && candidate.strength >= inside.strength + kMoreAlikeThanInside;
-  return candidate.modulation >= (is_clear ? kLeastModulationOfClear : kLeastModulation);
-}
-
 std::optional<Candidate> PeriodSearch::step_of(const std::vector<Candidate>& candidates) {
   std::optional<Candidate> step;
   for (const Candidate& candidate : candidates) {
-    const bool is_inside = step && candidate.period_ns < kMostInsideStep * step->period_ns;
-    if (!step || (is_inside && shapes(candidate, *step))) {
+    const bool is_inside = step && candidate.period_ns < kMaxBurstsPerStep * step->period_ns;
+    if (!step || (is_inside && modulates_traffic(candidate, *step))) {
       step = candidate;
     }
   }

@@ -15,7 +15,7 @@ import kinds
 import peers
 from differences import RULES
 
-COLUMNS = {"packets": "packets", "bytes": "bytes", "retransmitted": "sent again",
+COLUMNS = {"packets": "packets", "bytes": "bytes", "retransmitted": "retransmitted",
            "sent_again_bytes": "bytes of it", "out_of_order": "out of order",
            "duplicates": "copies", "rtt_ms": "RTT ms"}
 # tcptrace rounds to a tenth.

@@ -1,6 +1,6 @@
-// What NCCL calls, the same for all versions of its interface once init has told them apart. Called
-// on any of the job's threads, at any time, in any order: nothing here waits, fails, or believes a
-// handle. What makes no sense is counted and let pass; 0 is always the answer.
+// What NCCL calls, the same for all versions of its interface once init has distinguished them.
+// Called on any of the job's threads, at any time, in any order: nothing here waits, fails, or
+// trusts a handle. Calls that make no sense are counted and ignored; the answer is always 0.
 #pragma once
 
 #include "capture/nccl/plugin/interface.h"
@@ -14,3 +14,16 @@ int record_state(void* handle, int state, StateArguments* arguments);
 int finalize(void* context);
 
 }  // namespace chokepoint::capture::nccl::plugin
+
+// What NCCL looks up by name (tables.cc).
+extern "C" {
+// NOLINTBEGIN(readability-identifier-naming,bugprone-dynamic-static-initializers): NCCL's names,
+// and constants
+__attribute__((
+    visibility("default"))) extern chokepoint::capture::nccl::plugin::Table4 const ncclProfiler_v4;
+__attribute__((
+    visibility("default"))) extern chokepoint::capture::nccl::plugin::Table5 const ncclProfiler_v5;
+__attribute__((
+    visibility("default"))) extern chokepoint::capture::nccl::plugin::Table5 const ncclProfiler_v6;
+// NOLINTEND(readability-identifier-naming,bugprone-dynamic-static-initializers)
+}

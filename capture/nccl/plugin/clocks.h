@@ -1,5 +1,5 @@
-// The two clocks: one that only goes forward, for what is recorded, and one that all hosts share,
-// for what they do at the same time. Both without a system call where the kernel allows it.
+// The two clocks: a monotonic one for what is recorded, and the wall clock, which all hosts share,
+// for what they do at the same time. Neither makes a system call where the kernel has a vDSO.
 #pragma once
 
 #include <time.h>
@@ -18,9 +18,25 @@ inline std::uint64_t nanoseconds_of(clockid_t clock) {
 
 inline std::uint64_t now_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
 
-// Some milliseconds behind, for a quarter of the price.
+// Up to some milliseconds behind, at a quarter of the cost.
 inline std::uint64_t coarse_now_ns() { return nanoseconds_of(CLOCK_MONOTONIC_COARSE); }
 
 inline std::uint64_t wall_ns() { return nanoseconds_of(CLOCK_REALTIME); }
+
+inline constexpr const char* kWindowVariable = "CHOKEPOINT_NCCL_WINDOW";
+
+// When the costly events are recorded: on_s of every of_s seconds of the wall clock, so that all
+// ranks record the same collectives.
+struct Window {
+  std::uint64_t on_s = 1;
+  std::uint64_t of_s = 8;
+
+  bool is_on(std::uint64_t wall_ns) const;
+  // When to ask is_on() again; never 0.
+  std::uint64_t left_ns(std::uint64_t wall_ns) const;
+};
+
+// "1/8", "0" for never, "all"; the default if `text` is null or anything else.
+Window window_of(const char* text);
 
 }  // namespace chokepoint::capture::nccl::plugin

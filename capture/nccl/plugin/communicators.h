@@ -1,25 +1,27 @@
-// The communicators that a process has, and what NCCL gets for each as its context. Any thread.
+// The communicators of a process, the handles that NCCL gets as their contexts, and the masks by
+// which NCCL is asked for events. Any thread.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
-#include "capture/nccl/plugin/handle.h"
+#include "capture/nccl/plugin/entries.h"
+#include "capture/nccl/plugin/lanes.h"
 #include "capture/nccl/plugin/next.h"
 #include "capture/nccl/ring/layout.h"
 
 namespace chokepoint::capture::nccl::plugin {
 
 struct Communicator {
-  Word state;   // the use, and whether it is one
+  Word state;   // the use, and its Membership
   Word number;  // in records
   Word version;
   std::atomic<int*> mask = nullptr;  // NCCL's own word
-  Word switch_at_ns;                 // when the mask is to be looked at again
+  Word switch_at_ns;                 // when to compute the mask again
   Word sends;
   Word receives;
-  // What the next profiler made of it; no table: it has no part in this one.
+  // The next profiler's context of it; next null: it takes no part in this communicator.
   std::atomic<NextTable*> next = nullptr;
   std::atomic<void*> next_context = nullptr;
 };
@@ -28,15 +30,15 @@ class Communicators {
  public:
   static constexpr std::size_t kCommunicators = 512;
 
-  // The place is the caller's until publish(); null where there is none.
+  // The place is the caller's until publish(); null if none is free.
   Communicator* add();
-  // Its handle: what NCCL gets.
+  // Returns its handle: what NCCL gets.
   std::uint64_t publish(Communicator& communicator);
-  // Null where nobody, or no longer, has this handle.
+  // Null if no living communicator has this handle.
   Communicator* find(std::uint64_t handle);
   // True for the one caller that ends it; then remove() must follow.
   bool leave(std::uint64_t handle);
-  // Whether it was the last one.
+  // True if it was the last one.
   bool remove(Communicator& communicator);
 
  private:
@@ -44,5 +46,10 @@ class Communicators {
   std::atomic<std::uint32_t> living_ = 0;
   std::array<Communicator, kCommunicators> communicators_ = {};
 };
+
+// Sets NCCL's mask of events once a second: ours and the next profiler's, with the costly events in
+// their windows; a change of window is recorded. NCCL reads the mask at each operation, so that a
+// store is enough.
+void keep_mask(Communicator& communicator, const Lane* lane, std::uint64_t now_ns);
 
 }  // namespace chokepoint::capture::nccl::plugin

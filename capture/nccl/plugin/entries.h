@@ -1,6 +1,6 @@
-// The events that are under way: a table for each lane, used round and round. Only the lane's
-// thread takes a place; any thread may end what stands there, so that all words are atomics and one
-// word says whose turn it is:
+// The events that are under way, and the handles by which NCCL names them. Each lane has a table of
+// entries, used round and round. Only the lane's thread takes a place; any thread may end the event
+// in it, so all words are atomics, and one word says who may write:
 //
 //   Free ─▶ Busy ─▶ Live ─▶ Busy ─▶ Over ─▶ Busy …        a place in use again is another use
 //         taken   begun   ended by one   still named as a parent, until it is taken again
@@ -8,12 +8,59 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
-#include "capture/nccl/plugin/handle.h"
 #include "capture/nccl/ring/layout.h"
 
 namespace chokepoint::capture::nccl::plugin {
+
+// What NCCL gets in place of pointers: numbers that say which place of a table an entry or a
+// communicator has, and which use of that place is meant. They are never dereferenced; a number
+// that was never handed out, or whose place has another use by now, is ignored.
+//
+//   63      56 55                      20 19     14 13        0
+//   ┌─────────┬──────────────────────────┬─────────┬───────────┐
+//   │  magic  │ which use of the place   │  lane   │  place    │   never a pointer of this
+//   └─────────┴──────────────────────────┴─────────┴───────────┘   machine: bits 63 to 57 differ
+struct Handle {
+  std::uint64_t use = 0;  // from 1
+  std::uint32_t lane = 0;
+  std::uint32_t place = 0;
+};
+
+namespace handle {
+
+inline constexpr std::uint64_t kPlaceBits = 14;
+inline constexpr std::uint64_t kLaneBits = 6;
+inline constexpr std::uint64_t kUseBits = 36;
+inline constexpr std::uint64_t kMagicShift = kPlaceBits + kLaneBits + kUseBits;
+inline constexpr std::uint64_t kEntry = 0xa5;
+inline constexpr std::uint64_t kCommunicator = 0xa6;
+
+constexpr std::uint64_t low(std::uint64_t bits) { return (std::uint64_t{1} << bits) - 1; }
+
+constexpr std::uint64_t pack(std::uint64_t magic, const Handle& handle) {
+  return magic << kMagicShift | (handle.use & low(kUseBits)) << (kPlaceBits + kLaneBits) |
+         std::uint64_t{handle.lane} << kPlaceBits | handle.place;
+}
+
+constexpr bool is(std::uint64_t magic, std::uint64_t bits) { return bits >> kMagicShift == magic; }
+
+constexpr Handle unpack(std::uint64_t bits) {
+  return {.use = bits >> (kPlaceBits + kLaneBits) & low(kUseBits),
+          .lane = static_cast<std::uint32_t>(bits >> kPlaceBits & low(kLaneBits)),
+          .place = static_cast<std::uint32_t>(bits & low(kPlaceBits))};
+}
+
+// An entry's number in the records: never 0.
+constexpr std::uint64_t id_of(std::uint64_t bits) { return bits & low(kMagicShift); }
+
+inline std::uint64_t bits_of(const void* pointer) { return std::bit_cast<std::uint64_t>(pointer); }
+
+inline void* pointer_of(std::uint64_t bits) { return std::bit_cast<void*>(bits); }
+
+}  // namespace handle
 
 inline constexpr auto kRelaxed = std::memory_order_relaxed;
 
@@ -77,9 +124,8 @@ static_assert(sizeof(Entry) == 128);
 
 using Entries = std::array<Entry, kEntries>;
 
-// Takes the next place that nobody needs, looking no further than a few; null where all of these
-// are in use. `gone` says of a communicator whether its entries may be taken though they never
-// ended.
+// Takes the next free place among the next few; null if all of these are in use. `gone` tells
+// whether a communicator has ended, so that its entries may be taken though they never ended.
 template <typename Gone>
 Entry* take(Entries& entries, Shelf& shelf, What what, EntryState& taken, Gone&& gone) {
   constexpr int kTries = 32;

@@ -1,6 +1,6 @@
-// The profiler that the job had set for itself: NCCL has room for one, so this plugin loads it as
-// NCCL would have, and passes on what it asked for. Its contexts and handles are its own; NCCL
-// never sees them. What goes wrong with it is said once, and is its own affair.
+// The next profiler, which the job had set for itself: NCCL takes only one, so this plugin loads it
+// as NCCL would have, and forwards what it asked for. NCCL never sees its contexts and handles. If
+// it cannot be loaded, one warning says so, and the plugin works without it.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 namespace chokepoint::capture::nccl::plugin {
 
 struct NextTable {
-  int version = 0;  // of the interface; 0: it has none for this
-  int mask = 0;     // its word, as NCCL's is for us
+  int version = 0;  // of the interface; 0: the next profiler lacks it
+  int mask = 0;     // its mask of events, as NCCL's is for us
   const Table4* four = nullptr;
   const Table5* five = nullptr;
   StartEvent start = nullptr;
@@ -26,9 +26,9 @@ class Next {
  public:
   // Once. `name` as NCCL_PROFILER_PLUGIN would have it; null: what NCCL takes where nothing is set.
   void load(const char* name);
-  // For what NCCL asked us by this version of its interface; null where it is not to be had.
+  // The table to use when NCCL uses this version of ours; null if there is none.
   NextTable* table(int version);
-  // The first one to ask says why there is none, if there should be one.
+  // The first call warns if the next profiler was set but has no table.
   void complain(int version, Logger log);
 
  private:
@@ -39,10 +39,10 @@ class Next {
   std::array<NextTable, 3> tables_ = {};
 };
 
-// Its context, if it will have a part in this communicator.
+// True with its context if it takes part in this communicator.
 bool init(NextTable& table, const Joining& joining, void** context);
-// Whether NCCL would have told it of this kind of event: what is asked for brings its parents
-// along.
+// Whether NCCL would have reported this kind of event to it: asking for an event includes its
+// parents.
 bool wants(NextTable& table, std::uint64_t type);
 int mask_of(NextTable& table);
 

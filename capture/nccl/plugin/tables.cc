@@ -1,5 +1,3 @@
-#include "capture/nccl/plugin/tables.h"
-
 #include "capture/nccl/plugin/calls.h"
 
 namespace {

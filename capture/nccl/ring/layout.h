@@ -1,5 +1,5 @@
-// What the NCCL profiler plugin leaves in shared memory, and chokepoint reads while the job runs:
-// one file a process, in the folder that CHOKEPOINT_NCCL names.
+// What the NCCL profiler plugin writes into shared memory, and chokepoint reads while the job runs:
+// one file per process, in the folder that CHOKEPOINT_NCCL names.
 //
 //   ┌────────┬─────────┬─────────┬── … ──┬──────────┐
 //   │ Header │ Ring 0  │ Ring 1  │       │ Ring 63  │   a ring for each thread that calls back
@@ -10,7 +10,8 @@
 // and the reader counts it by the slots' numbers. A slot's number is odd while it is written, and
 // 2·(n+1) once it holds the ring's record n (n from 0); so a reader that sees the same even number
 // before and after has a whole record. The reader is another process: it reads the file by pread(),
-// since a page that a full tmpfs cannot give would end whoever touches it, and believes none of it.
+// since access to a page that a full tmpfs cannot give would end the process, and trusts none of
+// it.
 //
 // Shared by the plugin, which stands on nothing but the C library, and by the reader: no includes
 // of other folders. x86-64 and other 64-bit little-endian hosts; both sides are of one build, or
@@ -58,7 +59,7 @@ struct alignas(64) Header {
   Word process;  // its id, as it sees itself
   Word table;    // of NCCL's profiler interface: 4, 5, 6
   Word unkept;   // records for which no ring or table had room
-  Word refused;  // callbacks that made no sense, and were let pass
+  Word refused;  // callbacks that made no sense, and were ignored
   Word stopped;  // 1: its last communicator is gone
   Word reserved;
 };

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "capture/packet/text.h"
+#include "capture/packet/address_text.h"
 #include "tests/base/record/record_folder.h"
 
 namespace chokepoint::capture::book {
@@ -237,13 +237,13 @@ TEST_F(FlowBookTest, OtherNetworksAreOthers) {
 }
 
 TEST_F(FlowBookTest, WhatEverybodyLeftIsForgottenInTime) {
-  constexpr std::size_t kConnections = FlowBook::kMostLeft + 1'000;
+  constexpr std::size_t kConnections = FlowBook::kMaxLeftEntries + 1'000;
   for (std::size_t number = 0; number < kConnections; ++number) {
     const packet::Ends ends =
         ends_of("10.0.0.1", static_cast<std::uint16_t>(number + 1), "10.0.0.2", 1);
     book_.left_by_sockets(by_sockets(ends, number + 1).entry, number + 1, 7 * kSecond);
   }
-  EXPECT_EQ(book_.size(), FlowBook::kMostLeft);
+  EXPECT_EQ(book_.size(), FlowBook::kMaxLeftEntries);
 }
 
 TEST_F(FlowBookTest, ThreadsSeeOneEntryAConnection) {

@@ -1,6 +1,6 @@
-#include "capture/commands/screen.h"
-
 #include <gtest/gtest.h>
+
+#include "capture/commands/progress.h"
 
 namespace chokepoint::capture {
 namespace {

@@ -1,8 +1,8 @@
-#include "capture/commands/streamed_document.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "capture/commands/findings.h"
 
 namespace chokepoint::capture {
 namespace {

@@ -1,7 +1,8 @@
+#include "capture/counter/gpu.h"
+
 #include <condition_variable>
 #include <mutex>
 
-#include "capture/counter/gpu_sampler.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {
@@ -132,14 +133,14 @@ class ScriptedGpus {
 class GpuSamplerTest : public Watching {
  protected:
   // Gives a reading and samples until it has arrived.
-  void pass(GpuSampler& sampler, const GpuReading& reading) {
+  void pass(const std::unique_ptr<Sampler>& sampler, const GpuReading& reading) {
     script_.give(reading);
     Figures figures;
     const double wanted = *reading.busy_percent;
     while (figures.gpu_percent.value_or(-1) != wanted) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      sampler.sample({clock_.monotonic_ns(), processes_}, sink());
-      sampler.tell(figures);
+      sampler->sample({clock_.monotonic_ns(), processes_}, sink());
+      sampler->report(figures);
     }
     clock_.advance(kSecond);
   }
@@ -150,7 +151,7 @@ class GpuSamplerTest : public Watching {
 TEST_F(GpuSamplerTest, WhatAGpuDidAndForWhom) {
   processes_ = {{.pid = 4711}};
   {
-    GpuSampler sampler(
+    const std::unique_ptr<Sampler> sampler = gpu_sampler(
         std::make_unique<GpuWatch>(script_.opening(), std::chrono::milliseconds(1), clock_));
     pass(sampler, {.address = kGpu,
                    .busy_percent = 90,
@@ -174,7 +175,7 @@ TEST_F(GpuSamplerTest, WhatAGpuDidAndForWhom) {
 
 TEST_F(GpuSamplerTest, ALinkCountsWhileTheGpuIsAtWork) {
   {
-    GpuSampler sampler(
+    const std::unique_ptr<Sampler> sampler = gpu_sampler(
         std::make_unique<GpuWatch>(script_.opening(), std::chrono::milliseconds(1), clock_));
     pass(sampler, {.address = kGpu, .busy_percent = 0, .pcie_generation = 1, .pcie_width = 16});
     pass(sampler, {.address = kGpu,
@@ -198,11 +199,11 @@ TEST_F(GpuSamplerTest, ALinkCountsWhileTheGpuIsAtWork) {
 }
 
 TEST_F(GpuSamplerTest, WhatSlowsGpusDownIsTold) {
-  GpuSampler sampler(
+  const std::unique_ptr<Sampler> sampler = gpu_sampler(
       std::make_unique<GpuWatch>(script_.opening(), std::chrono::milliseconds(1), clock_));
   pass(sampler, {.address = kGpu, .busy_percent = 95, .throttle_reasons = 0x24});
   Figures figures;
-  sampler.tell(figures);
+  sampler->report(figures);
   EXPECT_EQ(figures.slowed_gpus.at("power-cap"), 1);
   EXPECT_EQ(figures.slowed_gpus.at("thermal"), 1);
   EXPECT_EQ(figures.slowed_gpus.at("power-brake"), 0);
@@ -251,7 +252,7 @@ TEST_F(ThrottleLogTest, IdleAndChosenClocksAreNoThrottling) {
 
 TEST_F(GpuSamplerTest, ADriverThatDoesNotAnswerDelaysNobody) {
   {
-    GpuSampler sampler(
+    const std::unique_ptr<Sampler> sampler = gpu_sampler(
         std::make_unique<GpuWatch>(script_.opening(), std::chrono::milliseconds(1), clock_));
     sample(sampler);
     sample(sampler);
@@ -262,7 +263,7 @@ TEST_F(GpuSamplerTest, ADriverThatDoesNotAnswerDelaysNobody) {
 }
 
 TEST_F(GpuSamplerTest, WhyThereAreNoGpusIsToldOnce) {
-  GpuSampler sampler(std::make_unique<GpuWatch>(
+  const std::unique_ptr<Sampler> sampler = gpu_sampler(std::make_unique<GpuWatch>(
       [] { return GpuSession::open("libno-such-driver.so"); }, std::chrono::seconds(1), clock_));
   while (sink().remarks().empty()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

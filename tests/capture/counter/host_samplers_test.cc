@@ -1,10 +1,5 @@
 #include <fmt/format.h>
 
-#include "capture/counter/cpu_sampler.h"
-#include "capture/counter/pressure_sampler.h"
-#include "capture/counter/protocol_sampler.h"
-#include "capture/counter/rdma_sampler.h"
-#include "capture/counter/softnet_sampler.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {
@@ -27,13 +22,13 @@ class HostSamplersTest : public Watching {
 };
 
 TEST_F(HostSamplersTest, CoresByTimeBusyAndInSoftirq) {
-  CpuSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = cpu_sampler(tree_.root());
   cores({{10, 0}, {20, 5}}, 1000);
   sample(sampler);
   cores({{10, 0}, {110, 65}}, 1100);
   sample(sampler);
   Figures figures;
-  sampler.tell(figures);
+  sampler->report(figures);
   EXPECT_DOUBLE_EQ(figures.busiest_core_percent.value_or(0), 90);
   EXPECT_DOUBLE_EQ(figures.softirq_percent.value_or(0), 60);
   close();
@@ -45,7 +40,7 @@ TEST_F(HostSamplersTest, CoresByTimeBusyAndInSoftirq) {
 
 TEST_F(HostSamplersTest, Of256CoresRowsAreFewAndNoTimeIsLost) {
   constexpr int kTicks = 20;
-  CpuSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = cpu_sampler(tree_.root());
   for (int tick = 0; tick < kTicks; ++tick) {
     cores(std::vector<std::pair<int, int>>(256, {10 * tick, tick}), 10 * tick);
     sample(sampler, kSecond / 10);
@@ -61,7 +56,7 @@ TEST_F(HostSamplersTest, Of256CoresRowsAreFewAndNoTimeIsLost) {
 }
 
 TEST_F(HostSamplersTest, PressureInNanoseconds) {
-  PressureSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = pressure_sampler(tree_.root());
   const auto write = [&](int some, int full) {
     tree_.write("/proc/pressure/cpu",
                 fmt::format("some avg10=6.99 avg60=3.67 avg300=1.17 total={}\n"
@@ -79,7 +74,7 @@ TEST_F(HostSamplersTest, PressureInNanoseconds) {
 }
 
 TEST_F(HostSamplersTest, TcpByTheKernelsNames) {
-  ProtocolSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = protocol_sampler(tree_.root());
   const auto write = [&](int sent, int retransmitted, int timeouts, int discards) {
     tree_.write("/proc/net/snmp",
                 fmt::format("Ip: Forwarding InDiscards\nIp: 2 0\n"
@@ -102,7 +97,7 @@ TEST_F(HostSamplersTest, TcpByTheKernelsNames) {
 }
 
 TEST_F(HostSamplersTest, TablesThatAreNoneArePassedOver) {
-  ProtocolSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = protocol_sampler(tree_.root());
   tree_.write("/proc/net/snmp", "Tcp: OutSegs\nUdp: 5\nTcp:\n");
   tree_.write("/proc/net/netstat", "TcpExt: TCPTimeouts TCPRcvQDrop\nTcpExt: -1\n");
   tree_.write("/proc/net/snmp6", "Ip6InDiscards");
@@ -112,7 +107,7 @@ TEST_F(HostSamplersTest, TablesThatAreNoneArePassedOver) {
 }
 
 TEST_F(HostSamplersTest, SoftnetByCoreAndTogether) {
-  SoftnetSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = softnet_sampler(tree_.root());
   const auto write = [&](int dropped, int squeezed) {
     tree_.write("/proc/net/softnet_stat",
                 fmt::format("03551efd {:08x} 00000001 0 0 0 0 0 0 0 0 0 00000000 0 0\n"
@@ -131,7 +126,7 @@ TEST_F(HostSamplersTest, SoftnetByCoreAndTogether) {
 }
 
 TEST_F(HostSamplersTest, RdmaByCommonNamesInBytes) {
-  RdmaSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = rdma_sampler(tree_.root());
   const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/";
   const auto write = [&](std::uint64_t words, std::uint64_t out_of_sequence) {
     tree_.write(port + "counters/port_xmit_data", fmt::format("{}\n", words));
@@ -153,7 +148,7 @@ TEST_F(HostSamplersTest, RdmaByCommonNamesInBytes) {
 }
 
 TEST_F(HostSamplersTest, RdmaDataThatBeganAnewDidNotWrap) {
-  RdmaSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = rdma_sampler(tree_.root());
   for (const int words : {900'000'000, 1'000'000'000, 10}) {
     tree_.write("/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data",
                 fmt::format("{}\n", words));

@@ -1,8 +1,5 @@
-#include "capture/counter/nic_sampler.h"
-
 #include <fmt/format.h>
 
-#include "capture/counter/link_sampler.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {
@@ -32,7 +29,7 @@ class NicSamplerTest : public Watching {
     tree_.write("/proc/net/dev", text);
   }
 
-  NicSampler sampler_{tree_.root()};
+  std::unique_ptr<Sampler> sampler_ = nic_sampler(tree_.root());
 };
 
 TEST_F(NicSamplerTest, EachWaysBytesPacketsAndDrops) {
@@ -97,7 +94,7 @@ TEST_F(NicSamplerTest, RatesAreOfTheLastInterval) {
   count({{"eth0", 12'500'000, 0}});
   sample(sampler_);
   Figures figures;
-  sampler_.tell(figures);
+  sampler_->report(figures);
   ASSERT_EQ(figures.nics.size(), 1U);
   EXPECT_DOUBLE_EQ(figures.nics[0].received_mbps, 1000);
   EXPECT_EQ(figures.nics[0].received_bytes, 12'500'000U);
@@ -124,7 +121,7 @@ class LinkSamplerTest : public Watching {
     tree_.write(folder + "/carrier_changes", fmt::format("{}\n", changes));
   }
 
-  LinkSampler sampler_{tree_.root(), kSecond};
+  std::unique_ptr<Sampler> sampler_ = link_sampler(tree_.root(), kSecond);
 };
 
 TEST_F(LinkSamplerTest, ALinkThatGoesDownAndComesUpAgain) {

@@ -1,5 +1,3 @@
-#include "capture/counter/pcie_sampler.h"
-
 #include "base/record/names.h"
 #include "tests/capture/counter/watching.h"
 
@@ -26,7 +24,7 @@ class PcieSamplerTest : public Watching {
     tree_.write(folder + "/current_link_width", width + "\n");
   }
 
-  PcieSampler sampler_{tree_.root()};
+  std::unique_ptr<Sampler> sampler_ = pcie_sampler(tree_.root());
 };
 
 TEST_F(PcieSamplerTest, ALinkIsToldWhenItIsTrainedAnew) {

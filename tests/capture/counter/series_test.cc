@@ -19,7 +19,7 @@ class SeriesTest : public Watching {
   std::vector<double> values() const { return counters_.values("n", "s"); }
   std::vector<double> times_ms() const { return counters_.times_ms("n", "s"); }
 
-  const SeriesName name_ = {"n", "s", "bytes", "/proc"};
+  const SeriesName name_ = {"n", "s", "/proc", "bytes"};
 };
 
 TEST_F(SeriesTest, WhatNeverChangesLeavesNothing) {

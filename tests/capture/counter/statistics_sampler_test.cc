@@ -1,5 +1,3 @@
-#include "capture/counter/statistics_sampler.h"
-
 #include <nlohmann/json.hpp>
 
 #include "tests/capture/counter/watching.h"
@@ -20,7 +18,7 @@ class StatisticsSamplerTest : public Watching {
                 nlohmann::ordered_json{{"eth0", {{"statistics", statistics}}}}.dump());
   }
 
-  StatisticsSampler sampler_{tree_.root(), statistics_reader_for(tree_.root())};
+  std::unique_ptr<Sampler> sampler_ = statistics_sampler(tree_.root());
 };
 
 TEST_F(StatisticsSamplerTest, PausesDiscardsAndStallsOfMlx5) {

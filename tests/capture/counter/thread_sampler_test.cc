@@ -1,8 +1,5 @@
-#include "capture/counter/thread_sampler.h"
-
 #include <fmt/format.h>
 
-#include "capture/counter/process_sampler.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {
@@ -40,7 +37,7 @@ class ThreadSamplerTest : public Watching {
     tree_.write(folder + "wchan", waits_in);
   }
 
-  ThreadSampler sampler_{tree_.root()};
+  std::unique_ptr<Sampler> sampler_ = thread_sampler(tree_.root());
 };
 
 TEST_F(ThreadSamplerTest, MainTheLoopAndTheRestAreToldApart) {
@@ -55,7 +52,7 @@ TEST_F(ThreadSamplerTest, MainTheLoopAndTheRestAreToldApart) {
   thread(103, "pt_autograd_0", 700 * kMs);
   sample(sampler_);
   Figures figures;
-  sampler_.tell(figures);
+  sampler_->report(figures);
   EXPECT_EQ(figures.busiest_thread, "python3 (epoll), rank 3");
   EXPECT_DOUBLE_EQ(figures.busiest_thread_percent.value_or(0), 100);
   close();
@@ -193,7 +190,7 @@ TEST_F(ThreadSamplerTest, AProcessThatIsGoneIsNoTrouble) {
   processes_.clear();
   sample(sampler_);
   Figures figures;
-  sampler_.tell(figures);
+  sampler_->report(figures);
   EXPECT_FALSE(figures.busiest_thread_percent);
   close();
 }
@@ -209,7 +206,7 @@ class ProcessSamplerTest : public Watching {
 
 TEST_F(ProcessSamplerTest, TimeAndMemoryOfEachProcess) {
   processes_ = {{.pid = 7, .start_ticks = 1}};
-  ProcessSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = process_sampler(tree_.root());
   stat("7", 100, 10'000);
   sample(sampler);
   stat("7", 150, 10'001);
@@ -224,13 +221,13 @@ TEST_F(ProcessSamplerTest, TimeAndMemoryOfEachProcess) {
 }
 
 TEST_F(ProcessSamplerTest, OwnCostIsOfTheTimeSinceTheStart) {
-  OwnSampler sampler(tree_.root());
+  const std::unique_ptr<Sampler> sampler = own_sampler(tree_.root());
   stat("self", 100, 1000);
   sample(sampler);
   stat("self", 102, 1000);
   sample(sampler);
   Figures figures;
-  sampler.tell(figures);
+  sampler->report(figures);
   EXPECT_DOUBLE_EQ(figures.own_cpu_percent.value_or(0), 2);
   close();
   EXPECT_THAT(counters_.values("chokepoint.cpu_ns", ""), ElementsAre(1e9, 1.02e9));

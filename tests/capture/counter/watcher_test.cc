@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "capture/counter/pace.h"
+#include "capture/counter/sampler.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {

@@ -51,8 +51,8 @@ class Watching : public record::RecordFolder {
   }
 
   // One reading, then time passes.
-  void sample(Sampler& sampler, std::int64_t then_pass_ns = kSecond) {
-    sampler.sample({clock_.monotonic_ns(), processes_}, sink());
+  void sample(const std::unique_ptr<Sampler>& sampler, std::int64_t then_pass_ns = kSecond) {
+    sampler->sample({clock_.monotonic_ns(), processes_}, sink());
     clock_.advance(then_pass_ns);
   }
 

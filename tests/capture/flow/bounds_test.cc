@@ -104,7 +104,7 @@ TEST(Bounds, TheCourseIsFoldedAndItsSumsStay) {
     talk.ack((i + 1) * 100);
   }
   const std::vector<Bin> course = talk.engine.course(seen.slot, 0);
-  EXPECT_LE(course.size(), Series::kMost);
+  EXPECT_LE(course.size(), Series::kMaxBins);
   std::uint64_t payload = 0;
   std::int64_t end = 0;
   for (const Bin& bin : course) {

@@ -2,12 +2,10 @@
 
 #include <random>
 
-#include "capture/flow/echoes.h"
-#include "capture/flow/holes.h"
-#include "capture/flow/ranges.h"
-#include "capture/flow/segment_size.h"
+#include "capture/flow/flow.h"
+#include "capture/flow/loss.h"
 #include "capture/flow/sent_log.h"
-#include "capture/flow/spread.h"
+#include "capture/flow/series.h"
 
 namespace chokepoint::capture::flow {
 namespace {
@@ -35,7 +33,7 @@ TEST(Ranges, JoinTheNearestWhereThereAreTooMany) {
   for (Position i = 0; i < 100; ++i) {
     ranges.add({i * 100, i * 100 + 50});
   }
-  EXPECT_EQ(ranges.count(), Ranges::kMost);
+  EXPECT_EQ(ranges.count(), Ranges::kMaxRanges);
   EXPECT_EQ(ranges.highest(), 9'950);
 }
 
@@ -105,9 +103,9 @@ TEST(SentLog, IsBoundedWithAndWithoutAnswers) {
     for (Position i = 0; i < 100'000; ++i) {
       log.add({.end = (i + 1) * 10, .time_ns = i, .length = 10}, is_answered);
     }
-    EXPECT_LE(log.count(), SentLog::kMost);
+    EXPECT_LE(log.count(), SentLog::kMaxSegments);
     EXPECT_NE(log.find(999'995), nullptr);
-    EXPECT_LE(budget.used, SentLog::kMost * sizeof(Sent));
+    EXPECT_LE(budget.used, SentLog::kMaxSegments * sizeof(Sent));
   }
 }
 

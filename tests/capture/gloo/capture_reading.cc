@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "capture/packet/decoder.h"
-#include "capture/source/open.h"
+#include "capture/source/file_source.h"
 
 namespace chokepoint::capture::gloo {
 

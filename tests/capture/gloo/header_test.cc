@@ -1,12 +1,12 @@
-#include "capture/gloo/header.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
 #include <random>
 
-#include "capture/gloo/record_kind.h"
+#include "base/record/samples.h"
+#include "capture/gloo/collectives.h"
+#include "capture/gloo/message.h"
 #include "tests/capture/gloo/made_header.h"
 
 namespace chokepoint::capture::gloo {
@@ -39,7 +39,7 @@ TEST(GlooHeader, IsRefusedForEachFieldThatGlooWouldNotWrite) {
   EXPECT_TRUE(refused([](Header& header) { header.offset = 8; }));
   EXPECT_TRUE(refused([](Header& header) { header.remote_offset = 8; }));
   EXPECT_TRUE(refused([](Header& header) {
-    header.length = kMostPayloadBytes + 1;
+    header.length = kMaxPayloadBytes + 1;
     header.message_bytes = header.length + kHeaderBytes;
   }));
 }

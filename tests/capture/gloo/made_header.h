@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/gloo/header.h"
+#include "capture/gloo/message.h"
 
 namespace chokepoint::capture::gloo {
 

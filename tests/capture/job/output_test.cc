@@ -1,8 +1,11 @@
 // What a job prints comes out as it went in, whoever reads it and whatever becomes of us.
+#include "capture/job/output.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -234,6 +237,22 @@ TEST(Output, ThatIsClosedStaysClosed) {
       run(shell("test -e /proc/$$/fd/1 && echo open >&2; exit 0"), [] { close(STDOUT_FILENO); })
           .err,
       "");
+}
+
+TEST(Output, ThatCannotBeWatchedIsRemarked) {
+  const sys::SystemClock clock;
+  EXPECT_EQ(OutputWatch().remark(), std::nullopt) << "not asked for";
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit streams_only{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &streams_only), 0);
+  Result<OutputWatch> watch = OutputWatch::open(clock);
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(watch);
+  EXPECT_TRUE(watch->release().empty());
+  const std::string remark = watch->remark().value_or("");
+  EXPECT_TRUE(remark.starts_with("no output: ")) << remark;
+  EXPECT_TRUE(remark.ends_with(": too many open files")) << remark;
 }
 
 TEST(Output, ThatTakesNothingJustNowIsWaitedFor) {

@@ -1,10 +1,9 @@
 // What a user at a terminal sees and does, with a real shell between.
-#include "capture/job/terminal.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "capture/job/job.h"
 #include "tests/capture/job/driver.h"
 #include "tests/capture/job/shell_in_terminal.h"
 

@@ -1,6 +1,7 @@
 // Grafana's dashboard against what --metrics serves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
 
 #include <fstream>
 #include <regex>
@@ -8,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "capture/live/metric_families.h"
+#include "capture/live/metrics.h"
 #include "tests/capture/live/figures.h"
 
 namespace chokepoint::capture::live {

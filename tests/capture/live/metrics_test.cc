@@ -1,6 +1,7 @@
 #include "capture/live/metrics.h"
 
 #include <gmock/gmock.h>
+#include <prometheus/metric_family.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "base/net/socket.h"
-#include "capture/live/metric_families.h"
 #include "tests/capture/live/figures.h"
 
 namespace chokepoint::capture::live {

@@ -1,7 +1,7 @@
 // Records as the plugin writes them, made by hand. Times in ms.
 #pragma once
 
-#include "capture/nccl/entry.h"
+#include "capture/nccl/ring_file.h"
 
 namespace chokepoint::capture::nccl {
 

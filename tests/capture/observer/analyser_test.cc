@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/observer/flow_rows.h"
+#include "capture/observer/recorder.h"
 #include "tests/capture/roce/sender.h"
 
 namespace chokepoint::capture::observer {
@@ -17,10 +17,7 @@ class RoceFlow : public testing::Test {
   }
 
   packet::Packet nak(std::uint32_t psn) {
-    packet::Packet packet = made_.made(roce::kAck, psn);
-    packet.roce.has_aeth = true;
-    packet.roce.syndrome = 0x60;
-    return packet;
+    return made_.made(roce::kAck, psn, 0, {.syndrome = 0x60});
   }
 
   record::FlowTotal total() const { return total_of(1, 0, analyser_.engine().facts(0)); }

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "capture/observer/collective_recorder.h"
+#include "capture/observer/gloo.h"
 #include "capture/observer/observer.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/capture/observer/frames.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "capture/packet/address_text.h"
 #include "capture/packet/decoder.h"
-#include "capture/packet/text.h"
 #include "tests/fakes/packets.h"
 
 namespace chokepoint::capture::packet {

@@ -1,7 +1,6 @@
-#include "capture/packet/segments.h"
-
 #include <gtest/gtest.h>
 
+#include "capture/packet/packet.h"
 #include "tests/capture/packet/decoded.h"
 
 namespace chokepoint::capture::packet {

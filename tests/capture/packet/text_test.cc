@@ -1,7 +1,6 @@
-#include "capture/packet/text.h"
-
 #include <gtest/gtest.h>
 
+#include "capture/packet/address_text.h"
 #include "tests/capture/packet/decoded.h"
 
 namespace chokepoint::capture::packet {

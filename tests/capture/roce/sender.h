@@ -1,12 +1,18 @@
-// Packets from one host to one queue pair of another, made by hand, and what a tracker makes of
-// them.
+// Packets from one host to one queue pair of another, and what a tracker makes of them. Each is
+// built as bytes from the Ethernet header to the ICRC and read by the decoder, so that the tracker
+// gets what it gets in a capture.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <array>
 #include <cstdint>
 #include <vector>
 
-#include "capture/roce/opcode.h"
+#include "capture/packet/decoder.h"
 #include "capture/roce/tracker.h"
+#include "tests/capture/packet/decoded.h"
+#include "tests/fakes/packets.h"
 
 namespace chokepoint::capture::roce {
 
@@ -35,25 +41,90 @@ enum Opcode : std::uint8_t {
   kCongestion = 0x81,
 };
 
+inline bool is_answer(std::uint8_t opcode) {
+  const int code = opcode & 0x1f;
+  return code >= kReadFirst && code <= kAtomicAck;
+}
+
+// RDETH and DETH, DETH, or XRCETH.
+inline fakes::Bytes service_headers(std::uint8_t opcode) {
+  constexpr std::array<std::uint8_t, 8> kOfRequests = {0, 0, 4 + 8, 8, 0, 4};
+  constexpr std::array<std::uint8_t, 8> kOfAnswers = {0, 0, 4, 8, 0, 0};
+  return fakes::Bytes((is_answer(opcode) ? kOfAnswers : kOfRequests).at(opcode >> 5), 0xff);
+}
+
+// What the headers behind the base header say, where the opcode has them.
+struct Extended {
+  std::uint32_t dma_bytes = 0;
+  std::uint8_t syndrome = 0;
+};
+
+inline fakes::Bytes code_headers(std::uint8_t opcode, const Extended& fields) {
+  using fakes::operator+;
+  const std::uint32_t length = fields.dma_bytes;
+  const fakes::Bytes reth =
+      fakes::Bytes(12, 0xff) +
+      fakes::Bytes{static_cast<std::uint8_t>(length >> 24), static_cast<std::uint8_t>(length >> 16),
+                   static_cast<std::uint8_t>(length >> 8), static_cast<std::uint8_t>(length)};
+  const fakes::Bytes aeth = {fields.syndrome, 0, 0, 1};
+  const fakes::Bytes word(4, 0xff);  // ImmDt, IETH
+  switch (opcode & 0x1f) {
+    case 0x03:
+    case 0x05:
+    case 0x09:
+    case 0x16:
+    case 0x17:
+      return word;
+    case kWriteFirst:
+    case kWriteOnly:
+    case kReadRequest:
+      return reth;
+    case 0x0b:
+      return reth + word;
+    case kReadFirst:
+    case kReadLast:
+    case kReadOnly:
+    case kAck:
+      return aeth;
+    case kAtomicAck:
+      return aeth + fakes::Bytes(8, 0xff);
+    case kCompareSwap:
+    case kFetchAdd:
+      return fakes::Bytes(28, 0xff);
+    default:
+      return {};
+  }
+}
+
 class Sender {
  public:
   explicit Sender(std::uint32_t queue_pair = 17, std::size_t most = 100)
       : tracker({.queue_pairs = most}), queue_pair_(queue_pair) {}
 
-  packet::Packet made(std::uint8_t opcode, std::uint32_t psn, std::uint32_t data = 0) {
-    packet::Packet packet;
-    packet.kind = packet::Kind::Roce;
-    packet.time_ns = ++now;
-    packet.ends.source.words = {0, 1};
-    packet.ends.destination.words = {0, 2};
-    packet.ends.source_port = static_cast<std::uint16_t>(50'000 + now % 7);
-    packet.ends.destination_port = 4791;
-    packet.roce.opcode = opcode;
-    packet.roce.queue_pair = queue_pair_;
-    packet.roce.sequence = psn & kMask;
-    packet.payload_bytes =
-        kBaseHeaderBytes + operation_of(opcode).extra_bytes + data + kTrailerBytes;
-    packet.frame_bytes = 42 + packet.payload_bytes;
+  // Message data is padded to a multiple of four, and no byte of it looks like a header's. The
+  // packet's payload is kept until the next one is made.
+  packet::Packet made(std::uint8_t opcode, std::uint32_t psn, std::uint32_t data = 0,
+                      const Extended& fields = {}) {
+    constexpr std::size_t kCongestionBytes = 16;
+    const auto pad = static_cast<std::uint8_t>((4 - data % 4) % 4);
+    ++now;
+    fakes::FrameBuilder builder;
+    builder.ethernet()
+        .ipv4({.id = static_cast<std::uint16_t>(now)})
+        .udp(
+            {.source_port = static_cast<std::uint16_t>(50'000 + now % 7), .destination_port = 4791})
+        .bth({.opcode = opcode, .pad = pad, .queue_pair = queue_pair_, .sequence = psn & kMask});
+    if (opcode == kCongestion) {
+      builder.bytes(fakes::Bytes(kCongestionBytes));
+    } else {
+      builder.bytes(service_headers(opcode)).bytes(code_headers(opcode, fields));
+      builder.bytes(fakes::Bytes(data, 0xff)).bytes(fakes::Bytes(pad));
+    }
+    frame_ = builder.bytes(fakes::Bytes(4, 0xcc)).build();
+    packet::Frame frame = fakes::whole(frame_);
+    frame.time_ns = now;
+    const packet::Packet packet = packet::decoded(decoder_, frame);
+    EXPECT_EQ(packet.kind, packet::Kind::Roce) << int{opcode};
     return packet;
   }
 
@@ -62,17 +133,11 @@ class Sender {
   }
 
   void read(std::uint32_t psn, std::uint32_t bytes) {
-    packet::Packet packet = made(kReadRequest, psn);
-    packet.roce.has_reth = true;
-    packet.roce.dma_bytes = bytes;
-    tracker.take(packet);
+    tracker.take(made(kReadRequest, psn, 0, {.dma_bytes = bytes}));
   }
 
   void acknowledge(std::uint32_t psn, std::uint8_t syndrome) {
-    packet::Packet packet = made(kAck, psn);
-    packet.roce.has_aeth = true;
-    packet.roce.syndrome = syndrome;
-    tracker.take(packet);
+    tracker.take(made(kAck, psn, 0, {.syndrome = syndrome}));
   }
 
   std::vector<QueuePairFacts> all() const {
@@ -87,6 +152,8 @@ class Sender {
 
  private:
   std::uint32_t queue_pair_;
+  packet::Decoder decoder_;
+  fakes::Bytes frame_;
 };
 
 }  // namespace chokepoint::capture::roce

@@ -86,6 +86,19 @@ TEST(RoceSequence, LeavesReadsTheNumbersOfTheirAnswers) {
   EXPECT_EQ(facts.missing_packets, 0U);
 }
 
+TEST(RoceSequence, CountsTheNumbersOfAReadInWholePackets) {
+  Sender sender;
+  sender.send(kSendFirst, 99, kMtu);
+  sender.send(kSendLast, 100, 1);
+  sender.read(101, 64 * kMtu);
+  sender.send(kSendOnly, 101 + 64, 8);
+  sender.send(kSendOnly, 101 + 66, 8);
+  const QueuePairFacts facts = sender.facts();
+  EXPECT_EQ(facts.mtu, kMtu);
+  EXPECT_EQ(facts.missing_packets, 1U);
+  EXPECT_EQ(facts.retransmitted_packets, 0U);
+}
+
 TEST(RoceSequence, FindsTheMtuFromWhatFollowsARead) {
   Sender sender;
   sender.read(100, 65'536);

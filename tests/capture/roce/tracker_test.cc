@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "tests/capture/roce/sender.h"
 
 namespace chokepoint::capture::roce {
@@ -26,29 +24,46 @@ TEST(RoceTracker, CountsMessagesAndTheirBytesOfSendsAndWrites) {
   EXPECT_EQ(facts.last_ns, 6);
 }
 
-TEST(RoceTracker, TakesPaddingOffTheBytes) {
+TEST(RoceTracker, CountsDataWithoutHeadersPadAndCheck) {
   Sender sender;
-  packet::Packet packet = sender.made(kSendOnly, 1, 8);
-  const std::array<std::uint8_t, 12> header = {kSendOnly, 3 << 4};
-  packet.payload = header.data();
-  packet.captured_payload_bytes = header.size();
-  sender.tracker.take(packet);
-  EXPECT_EQ(sender.facts().payload_bytes, 5U);
+  sender.send(kWriteFirst, 1, 1'024);
+  sender.send(kWriteMiddle, 2, 1'024);
+  sender.send(kWriteLast, 3, 1'024);
+  EXPECT_EQ(sender.facts().payload_bytes, 3'072U);
+  EXPECT_EQ(sender.facts().mtu, 1'024U);
+  EXPECT_EQ(sender.facts().bytes, 3U * (14 + 20 + 8 + 12 + 1'024 + 4) + 16) << "one has a RETH";
+  sender.send(kSendOnly, 4, 5);
+  EXPECT_EQ(sender.facts().payload_bytes, 3'077U) << "without the three bytes of the pad";
 }
 
 TEST(RoceTracker, KnowsEachOpcodeClass) {
-  for (const int transport : {0x00, 0x20, 0x40, 0xa0}) {
-    for (const int action : {0x04, 0x05, 0x0a, 0x0b, 0x16, 0x17}) {
+  for (const int service : {0x00, 0x20, 0x40, 0xa0}) {
+    for (const int code : {0x02, 0x03, 0x04, 0x05, 0x08, 0x09, 0x0a, 0x0b, 0x16, 0x17}) {
       Sender sender;
-      sender.send(static_cast<std::uint8_t>(transport | action), 5, 100);
-      EXPECT_EQ(sender.facts().messages, 1U) << transport << ' ' << action;
-      EXPECT_EQ(sender.facts().payload_bytes, 100U) << transport << ' ' << action;
+      sender.send(static_cast<std::uint8_t>(service | code), 5, 100);
+      EXPECT_EQ(sender.facts().messages, 1U) << service << ' ' << code;
+      EXPECT_EQ(sender.facts().payload_bytes, 100U) << service << ' ' << code;
     }
   }
   Sender sender;
   sender.send(0x1f, 1);
-  sender.send(0xe4, 1);
-  EXPECT_EQ(sender.facts().unknown_packets, 1U) << "an action that there is not";
+  EXPECT_EQ(sender.facts().unknown_packets, 1U) << "a reserved code";
+}
+
+TEST(RoceTracker, KnowsTheAnswersOfEachService) {
+  for (const int service : {0x00, 0x40, 0xa0}) {
+    Sender sender;
+    sender.send(static_cast<std::uint8_t>(service | kReadFirst), 5, kMtu);
+    sender.send(static_cast<std::uint8_t>(service | kReadMiddle), 6, kMtu);
+    sender.send(static_cast<std::uint8_t>(service | kReadLast), 7, 1);
+    sender.tracker.take(
+        sender.made(static_cast<std::uint8_t>(service | kAck), 8, 0, {.syndrome = 0x60}));
+    const QueuePairFacts facts = sender.facts();
+    EXPECT_EQ(facts.payload_bytes, 2 * kMtu + 1) << service;
+    EXPECT_EQ(facts.mtu, kMtu) << service;
+    EXPECT_EQ(facts.messages, 1U) << service;
+    EXPECT_EQ(facts.sequence_naks, 1U) << service;
+  }
 }
 
 TEST(RoceTracker, CountsAtomics) {

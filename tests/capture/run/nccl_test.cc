@@ -24,11 +24,11 @@ class RunNccl : public record::RecordFolder {
                              const std::optional<std::filesystem::path>& plugin = kPath) {
     options.runtime_folder = folder_.path();
     return std::make_unique<Nccl>(options, plugin, clock_, *writer_,
-                                  [this](const record::Collective&) { ++beats_; });
+                                  [this](const record::Collective&) { ++bins_; });
   }
 
   std::unique_ptr<record::Writer> writer_ = open_writer();
-  std::atomic<int> beats_ = 0;
+  std::atomic<int> bins_ = 0;
 };
 
 TEST_F(RunNccl, GivesTheJobThePluginAndAFolder) {
@@ -73,7 +73,7 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
   rings.file().header.unkept = 3;
   watched->end();
   writer_->close();
-  EXPECT_EQ(beats_, 1);
+  EXPECT_EQ(bins_, 1);
   record::Reader reader = open_reader();
   std::vector<record::Collective> rows;
   ASSERT_TRUE(reader.each<record::Collective>([&](const auto& row) { rows.push_back(row); }));
@@ -106,7 +106,7 @@ TEST_F(RunNccl, LosesNothingWhereMoreComesAtOnceThanTheWritersQueueHolds) {
   watched->begin([] { return std::make_shared<const job::JobProcesses>(); });
   watched->end();
   EXPECT_EQ(writer_->close().dropped, 0U);
-  EXPECT_EQ(beats_, static_cast<int>(kRings * kEach));
+  EXPECT_EQ(bins_, static_cast<int>(kRings * kEach));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/packet/text.h"
+#include "capture/packet/address_text.h"
 #include "capture/socket/kernel.h"
 
 namespace chokepoint::capture::socket {

@@ -1,7 +1,6 @@
-#include "capture/socket/holders.h"
-
 #include <gtest/gtest.h>
 
+#include "capture/socket/ownership.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::capture::socket {

@@ -149,7 +149,7 @@ TEST_F(LiveSockets, WhatClosesBetweenTwoLooksIsCounted) {
     EXPECT_LE(figures.received_bytes, kConnections * 100'002);
     EXPECT_EQ(figures.connections, 0U);
     EXPECT_EQ(figures.connections_ever, 2 * kConnections);
-    EXPECT_THAT(figures.remarks, Contains(HasSubstr("closed before they were looked at")));
+    EXPECT_THAT(figures.remarks, Contains(HasSubstr("closed before they were read")));
     record::Reader reader = finished();
     const auto flows = *reader.all<record::Flow>();
     EXPECT_EQ(flows.size(), kConnections);

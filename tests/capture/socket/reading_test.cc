@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/net/tcp_info.h"
-#include "capture/packet/text.h"
+#include "capture/packet/address_text.h"
 
 namespace chokepoint::capture::socket {
 namespace {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "capture/socket/live_watcher.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/capture/socket/fake_kernel.h"
 
@@ -35,9 +34,9 @@ class Watch : public record::RecordFolder {
       return std::make_unique<FakeKernel>(kernel_);
     };
     means.cpu_ns = [&] { return cpu_ns_ += dump_cost_ns_; };
-    watcher_ = std::make_unique<LiveWatcher>(options, host_.root(), clock_, *writer_, *book_,
-                                             std::move(means));
-    ASSERT_TRUE(watcher_->open_own());
+    auto made = make_watcher(options, host_.root(), clock_, *writer_, *book_, std::move(means));
+    ASSERT_TRUE(made);
+    watcher_ = *std::move(made);
   }
 
   void add_process(pid_t pid, std::int64_t record_id, std::optional<int> rank = {}) {
@@ -80,7 +79,7 @@ class Watch : public record::RecordFolder {
   std::int64_t dump_cost_ns_ = 0;
   std::unique_ptr<record::Writer> writer_;
   std::unique_ptr<book::FlowBook> book_;
-  std::unique_ptr<LiveWatcher> watcher_;
+  std::unique_ptr<Watcher> watcher_;
   job::JobProcesses processes_;
 };
 
@@ -254,7 +253,7 @@ TEST_F(Unseen, AreTheJobsWhereItListens) {
   run(3 * kSecond);
   EXPECT_EQ(figures().connections_ever, 2U) << "to it, and from here to it";
   EXPECT_EQ(figures().sent_bytes, 200U);
-  EXPECT_THAT(figures().remarks, Contains(HasSubstr("1 to where it listens, 1 from there")));
+  EXPECT_THAT(figures().remarks, Contains(HasSubstr("1 to its listening ports, 1 from those")));
   record::Reader reader = finished();
   const auto flows = *reader.all<record::Flow>();
   ASSERT_EQ(flows.size(), 2U);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/source/byte_stream.h"
+#include "capture/source/format.h"
 
 namespace chokepoint::capture::source {
 

@@ -5,8 +5,9 @@
 
 #include <filesystem>
 
-#include "capture/source/encoding.h"
-#include "capture/source/open.h"
+#include "capture/source/file_source.h"
+#include "capture/source/pcap.h"
+#include "capture/source/pcapng.h"
 #include "tests/capture/source/folder.h"
 #include "tests/capture/source/reading.h"
 

@@ -1,9 +1,7 @@
-#include "capture/source/interface_choice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/source/ring_size.h"
+#include "capture/source/network_interfaces.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::capture::source {
@@ -146,12 +144,12 @@ TEST(RingSize, HoldsATenthOfASecondInWholeBlocksWithinBounds) {
   const InterfaceFacts slow{.mtu = 1500, .speed_mbps = 1000};
   const InterfaceFacts fast{.mtu = 1500, .speed_mbps = 10'000};
   const InterfaceFacts fastest{.mtu = 1500, .speed_mbps = 400'000};
-  EXPECT_EQ(ring_size(slow, 128), kSmallestRing);
+  EXPECT_EQ(ring_size(slow, 128), kMinRingBytes);
   const std::uint64_t packets = 2 * 10'000'000'000 / 8 / 10 / 1538;
   EXPECT_GE(ring_size(fast, 128), packets * 128);
   EXPECT_LE(ring_size(fast, 128), packets * 256 + kRingBlockBytes);
   EXPECT_EQ(ring_size(fast, 128) % kRingBlockBytes, 0u);
-  EXPECT_EQ(ring_size(fastest, 128), kLargestRing);
+  EXPECT_EQ(ring_size(fastest, 128), kMaxRingBytes);
   EXPECT_EQ(ring_size({}, 128), ring_size(fast, 128)) << "unknown is taken for 10 Gb/s";
 }
 

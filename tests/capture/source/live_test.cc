@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "capture/source/wall_clock.h"
+#include "capture/source/tap.h"
 #include "tests/capture/source/own_network.h"
 #include "tests/capture/source/reading.h"
 

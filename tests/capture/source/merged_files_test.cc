@@ -1,9 +1,7 @@
-#include "capture/source/merged_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/source/window.h"
+#include "capture/source/file_source.h"
 #include "tests/capture/source/reading.h"
 
 namespace chokepoint::capture::source {
@@ -53,8 +51,7 @@ template <class... Sources>
 Reading merged(Sources... sources) {
   std::vector<std::unique_ptr<Source>> all;
   (all.push_back(std::make_unique<Scripted>(std::move(sources))), ...);
-  MergedFiles files(std::move(all));
-  return read_all(files);
+  return read_all(*merged_files(std::move(all)));
 }
 
 std::vector<std::int64_t> times(const Reading& reading) {

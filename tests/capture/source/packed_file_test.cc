@@ -8,9 +8,9 @@
 #include <fstream>
 #include <thread>
 
-#include "capture/source/encoding.h"
-#include "capture/source/open.h"
-#include "capture/source/pcap_format.h"
+#include "capture/source/file_source.h"
+#include "capture/source/pcap.h"
+#include "capture/source/pcapng.h"
 #include "tests/capture/source/bytes.h"
 #include "tests/capture/source/folder.h"
 #include "tests/capture/source/reading.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "capture/source/file_source.h"
-#include "capture/source/pcap_format.h"
+#include "capture/source/pcap.h"
 #include "tests/capture/source/bytes.h"
 #include "tests/capture/source/reading.h"
 
@@ -27,7 +27,7 @@ void add_packet(Bytes& bytes, std::uint32_t seconds, std::uint32_t fraction,
 }
 
 Reading read_pcap(std::span<const std::uint8_t> bytes, std::size_t step = SIZE_MAX) {
-  auto source = FileSource::over(std::make_unique<MemoryStream>(bytes, step), "some/a.pcap");
+  auto source = file_source(std::make_unique<MemoryStream>(bytes, step), "some/a.pcap");
   return source ? read_all(**source) : Reading{.error = describe(source.error())};
 }
 
@@ -54,7 +54,7 @@ TEST(PcapFile, TheModifiedKindHasLongerPacketHeads) {
 
 TEST(PcapFile, TheHeadTellsOfTheInterface) {
   const Bytes bytes = file_head(kPcapNanoseconds, std::endian::big, 0x5400'0071);
-  auto source = FileSource::over(std::make_unique<MemoryStream>(bytes.all()), "some/a.pcap");
+  auto source = file_source(std::make_unique<MemoryStream>(bytes.all()), "some/a.pcap");
   ASSERT_TRUE(source);
   const Interface& interface = (*source)->interfaces().at(0);
   EXPECT_EQ(interface.name, "a.pcap");
@@ -105,7 +105,7 @@ TEST(PcapFile, ABatchIsBoundedInFramesAndLosesNone) {
   for (std::uint32_t i = 0; i < kPackets; ++i) {
     add_packet(bytes, i, 0, "", 60);
   }
-  auto source = FileSource::over(std::make_unique<MemoryStream>(bytes.all()), "a");
+  auto source = file_source(std::make_unique<MemoryStream>(bytes.all()), "a");
   ASSERT_TRUE(source);
   Batch batch;
   std::uint32_t packets = 0;
@@ -135,7 +135,7 @@ TEST(PcapFile, AHostileLengthEndsTheFileWithoutMemoryForIt) {
   Bytes bytes = file_head();
   add_packet(bytes, 1, 0, "good", 60);
   bytes.u32(1).u32(1).u32(0xffff'ffff).u32(0xffff'ffff).text("more");
-  auto source = FileSource::over(std::make_unique<MemoryStream>(bytes.all()), "a.pcap");
+  auto source = file_source(std::make_unique<MemoryStream>(bytes.all()), "a.pcap");
   ASSERT_TRUE(source);
   const Reading reading = read_all(**source);
   EXPECT_EQ(reading.frames.size(), 1u);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "capture/source/file_source.h"
-#include "capture/source/pcapng_format.h"
+#include "capture/source/pcapng.h"
 #include "tests/capture/source/bytes.h"
 #include "tests/capture/source/reading.h"
 
@@ -59,7 +59,7 @@ Bytes option(Bytes options, std::uint16_t code, const Bytes& value) {
 }
 
 Reading read_pcapng(std::span<const std::uint8_t> bytes, std::size_t step = SIZE_MAX) {
-  auto source = FileSource::over(std::make_unique<MemoryStream>(bytes, step), "a.pcapng");
+  auto source = file_source(std::make_unique<MemoryStream>(bytes, step), "a.pcapng");
   return source ? read_all(**source) : Reading{.error = describe(source.error())};
 }
 
@@ -82,7 +82,7 @@ TEST(PcapngFile, EachInterfaceHasItsNameAndUnitOfTime) {
   section.interface(option(option(empty, 9, Bytes().u8(0x80 | 10)), 2, Bytes().text("eth1")));
   section.interface(option(option(empty, 9, Bytes().u8(0)), 14, section.body().u64(1000)));
   section.packet(0, 5, "", 60).packet(1, 1536, "", 60).packet(2, 7, "", 60);
-  auto source = FileSource::over(std::make_unique<MemoryStream>(section.all()), "a.pcapng");
+  auto source = file_source(std::make_unique<MemoryStream>(section.all()), "a.pcapng");
   ASSERT_TRUE(source);
   const Reading reading = read_all(**source);
   ASSERT_EQ(reading.frames.size(), 3u) << testing::PrintToString(reading.remarks);
@@ -201,7 +201,7 @@ TEST(PcapngFile, DamageEndsTheFileAfterWhatWasWhole) {
 
 TEST(PcapngFile, AFileOfNothingButInterfacesIsBounded) {
   Section section;
-  for (std::size_t i = 0; i <= kMostInterfaces; ++i) {
+  for (std::size_t i = 0; i <= kMaxInterfaces; ++i) {
     section.interface(section.body());
   }
   EXPECT_THAT(read_pcapng(section.all()).remarks, ElementsAre(HasSubstr("interface wrongly")));

@@ -1,12 +1,10 @@
-#include "capture/step/burst_steps.h"
-
 #include <gmock/gmock.h>
 
 #include <random>
 #include <tuple>
 #include <vector>
 
-#include "capture/step/is_periodic.h"
+#include "capture/step/traffic_period.h"
 
 namespace chokepoint::capture::step {
 namespace {
@@ -18,7 +16,7 @@ using testing::SizeIs;
 
 constexpr double kPeriodNs = 100;
 
-// What is told, as length and number of steps.
+// What is reported, as length and number of steps.
 class BurstStepsOf : public testing::Test {
  protected:
   using Row = std::tuple<std::int64_t, std::int64_t>;
@@ -30,9 +28,9 @@ class BurstStepsOf : public testing::Test {
   void add_usual(int count) {
     for (int i = 0; i < count; ++i) add(100);
   }
-  std::vector<Row> told() {
+  std::vector<Row> reported() {
     std::vector<Row> rows;
-    steps.tell(kPeriodNs, [&](std::int64_t start_ns, std::int64_t end_ns, std::int64_t count) {
+    steps.report(kPeriodNs, [&](std::int64_t start_ns, std::int64_t end_ns, std::int64_t count) {
       rows.emplace_back(end_ns - start_ns, count);
     });
     return rows;
@@ -44,36 +42,36 @@ class BurstStepsOf : public testing::Test {
 
 TEST_F(BurstStepsOf, EachIsToldOnce) {
   add_usual(20);
-  EXPECT_THAT(told(), SizeIs(20));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), SizeIs(20));
+  EXPECT_THAT(reported(), IsEmpty());
   add(104);
-  EXPECT_THAT(told(), ElementsAre(Row(104, 1)));
+  EXPECT_THAT(reported(), ElementsAre(Row(104, 1)));
 }
 
 TEST_F(BurstStepsOf, PartsOfAStepGoTogether) {
   add_usual(20);
-  (void)told();
+  (void)reported();
   add(60, 400);
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
   add(70, 600);
-  EXPECT_THAT(told(), ElementsAre(Row(130, 1)));
+  EXPECT_THAT(reported(), ElementsAre(Row(130, 1)));
 }
 
 TEST_F(BurstStepsOf, StepsWhoseBorderWasNotSeenAreTwo) {
   add_usual(20);
-  (void)told();
+  (void)reported();
   add(210, 2000);
-  EXPECT_THAT(told(), ElementsAre(Row(210, 2)));
+  EXPECT_THAT(reported(), ElementsAre(Row(210, 2)));
 }
 
 TEST_F(BurstStepsOf, BordersThatSlipMakeNoStepTooMany) {
   add_usual(20);
-  (void)told();
+  (void)reported();
   for (int i = 0; i < 5; ++i) add(80, 800);
   add_usual(4);
   std::int64_t length = 0;
   std::int64_t count = 0;
-  for (const auto& [row_length, row_steps] : told()) {
+  for (const auto& [row_length, row_steps] : reported()) {
     length += row_length;
     count += row_steps;
   }
@@ -83,26 +81,26 @@ TEST_F(BurstStepsOf, BordersThatSlipMakeNoStepTooMany) {
 
 TEST_F(BurstStepsOf, AStepMayStallButNotForLong) {
   add_usual(20);
-  (void)told();
+  (void)reported();
   add(350);
   add(1'000);
   add(100);
-  EXPECT_THAT(told(), ElementsAre(Row(350, 1), Row(100, 1)));
+  EXPECT_THAT(reported(), ElementsAre(Row(350, 1), Row(100, 1)));
 }
 
 TEST_F(BurstStepsOf, WhatFitsNoStepIsLeftOut) {
   add_usual(20);
-  (void)told();
+  (void)reported();
   add(100, 400'000'500);
   add_usual(4);
-  EXPECT_THAT(told(), Each(Row(100, 1)));
+  EXPECT_THAT(reported(), Each(Row(100, 1)));
 }
 
 TEST_F(BurstStepsOf, OfUnlikeBytesTheLengthsTell) {
   std::mt19937 random{3};
   for (int i = 0; i < 60; ++i) add(100, 1000 + static_cast<double>(random() % 3000));
   add(200, 1000);
-  const std::vector<Row> rows = told();
+  const std::vector<Row> rows = reported();
   EXPECT_THAT(rows, SizeIs(60));
   EXPECT_THAT(rows, Each(Row(100, 1)));
 }
@@ -111,7 +109,7 @@ TEST_F(BurstStepsOf, BucketsBetweenPausesAreNoSteps) {
   for (int i = 0; i < 10; ++i) {
     for (const std::int64_t length : {100, 100, 100, 300}) add(length);
   }
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(BurstStepsOf, LayersOfTwoPassesAreNoSteps) {
@@ -119,14 +117,14 @@ TEST_F(BurstStepsOf, LayersOfTwoPassesAreNoSteps) {
     for (int layer = 0; layer < 8; ++layer) add(75);
     for (int layer = 0; layer < 8; ++layer) add(125);
   }
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(BurstStepsOf, BucketsOfUnlikeBytesAreNoSteps) {
   for (int i = 0; i < 20; ++i) {
     for (const double bytes : {2000.0, 3000.0, 1000.0}) add(100, bytes);
   }
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST(ComesBackTest, ChanceATrendAndWhatIsRareDoNot) {

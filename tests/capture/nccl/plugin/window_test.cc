@@ -1,9 +1,8 @@
 // What NCCL is asked to tell, and when.
-#include "capture/nccl/plugin/window.h"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "capture/nccl/plugin/clocks.h"
 #include "tests/capture/nccl/plugin/loaded.h"
 
 namespace chokepoint::capture::nccl::test {

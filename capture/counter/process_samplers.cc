@@ -1,0 +1,451 @@
+// Samplers of the job's processes, of their threads, and of chokepoint itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/record/names.h"
+#include "base/sys/root.h"
+#include "capture/counter/kernel_file.h"
+#include "capture/counter/sampler.h"
+
+namespace chokepoint::capture::counter {
+namespace {
+
+// CPU time and memory of each process of the job.
+class ProcessSampler final : public Sampler {
+ public:
+  explicit ProcessSampler(sys::Root root) : root_(std::move(root)) {}
+
+  void sample(const Moment& moment, Sink& sink) override;
+
+ private:
+  struct Known {
+    std::uint64_t start_ticks = 0;  // of the process that had the pid last
+    KeptFile stat;
+    Counter* cpu = nullptr;
+    Level* memory = nullptr;
+    std::int64_t seen_ns = 0;
+  };
+
+  Known& known(const job::JobProcess& process, Sink& sink);
+  void look_at(const job::JobProcess& process, std::int64_t now_ns, Sink& sink);
+
+  sys::Root root_;
+  std::map<pid_t, Known> known_;
+  std::string buffer_;
+};
+
+// CPU time and memory of chokepoint itself.
+class OwnSampler final : public Sampler {
+ public:
+  explicit OwnSampler(const sys::Root& root) : stat_(root, "/proc/self/stat") {}
+
+  void sample(const Moment& moment, Sink& sink) override;
+  void report(Figures& figures) const override;
+
+ private:
+  KeptFile stat_;
+  std::string buffer_;
+  std::optional<std::int64_t> first_ns_;
+  std::uint64_t first_cpu_ns_ = 0;
+  std::optional<double> percent_;
+};
+
+constexpr double kProcessMemoryToleranceBytes = 4 << 20;
+constexpr std::size_t kMostOpenProcessFiles = 64;
+constexpr const char* kOwnStat = "/proc/self/stat";
+
+ProcessSampler::Known& ProcessSampler::known(const job::JobProcess& process, Sink& sink) {
+  const auto found = known_.find(process.pid);
+  if (found != known_.end() && found->second.start_ticks == process.start_ticks) {
+    return found->second;
+  }
+  const std::string subject = std::to_string(process.pid);
+  const std::string source = fmt::format("/proc/{}/stat", process.pid);
+  Known fresh{
+      .start_ticks = process.start_ticks,
+      .stat = KeptFile(root_, source, known_.size() < kMostOpenProcessFiles),
+      .cpu = &sink.counter({std::string(record::kProcessCpu), subject, source}, Keep::Always),
+      .memory = &sink.level({std::string(record::kProcessMemory), subject, source},
+                            kProcessMemoryToleranceBytes)};
+  fresh.cpu->restart();
+  return known_.insert_or_assign(process.pid, std::move(fresh)).first->second;
+}
+
+void ProcessSampler::look_at(const job::JobProcess& process, std::int64_t now_ns, Sink& sink) {
+  Known& known = this->known(process, sink);
+  known.seen_ns = now_ns;
+  const Result<std::string_view> text = known.stat.read(buffer_);
+  if (const auto stat = text ? process_stat_in(*text) : std::nullopt) {
+    known.cpu->see(now_ns, stat->cpu_ns);
+    known.memory->see(now_ns, static_cast<double>(stat->memory_bytes));
+  }
+}
+
+void ProcessSampler::sample(const Moment& moment, Sink& sink) {
+  for (const job::JobProcess& process : moment.processes) {
+    look_at(process, moment.now_ns, sink);
+  }
+  std::erase_if(known_, [&](const auto& entry) { return entry.second.seen_ns != moment.now_ns; });
+}
+
+void OwnSampler::sample(const Moment& moment, Sink& sink) {
+  const Result<std::string_view> text = stat_.read(buffer_);
+  const std::optional<ProcessStat> stat = text ? process_stat_in(*text) : std::nullopt;
+  if (!stat) {
+    sink.remark("chokepoint's own cost: no /proc/self/stat");
+    return;
+  }
+  sink.counter({std::string(record::kOwnCpu), "", kOwnStat}, Keep::Always)
+      .see(moment.now_ns, stat->cpu_ns);
+  sink.level({std::string(record::kOwnMemory), "", kOwnStat}, kProcessMemoryToleranceBytes)
+      .see(moment.now_ns, static_cast<double>(stat->memory_bytes));
+  if (!first_ns_) {
+    first_ns_ = moment.now_ns;
+    first_cpu_ns_ = stat->cpu_ns;
+  } else if (moment.now_ns > *first_ns_) {
+    percent_ = 100.0 * static_cast<double>(stat->cpu_ns - first_cpu_ns_) /
+               static_cast<double>(moment.now_ns - *first_ns_);
+  }
+}
+
+void OwnSampler::report(Figures& figures) const { figures.own_cpu_percent = percent_; }
+
+// From schedstat of the threads of the job's processes: time running, and time ready to run while
+// no core was free, which shows a starved receiver. All threads of one name in one process are one
+// series, so that a pool of 256 is one.
+//
+// Gloo and Debian's PyTorch leave their threads the process's own name. Of those, two kinds get
+// series of their own: the main thread, which runs forward and optimizer, and threads that were
+// ever found waiting in epoll, as is Gloo's loop, which does all its receiving.
+//
+// In a job of thousands of threads each reading takes some processes, in turn, so that none takes
+// long.
+class ThreadSampler final : public Sampler {
+ public:
+  explicit ThreadSampler(sys::Root root) : root_(std::move(root)) {}
+
+  void sample(const Moment& moment, Sink& sink) override;
+  void report(Figures& figures) const override;
+
+ private:
+  struct Times {
+    std::uint64_t cpu_ns = 0;
+    std::uint64_t wait_ns = 0;
+  };
+  struct Group {
+    Counter* cpu = nullptr;
+    Counter* wait = nullptr;
+    Share* busiest = nullptr;
+    Times gone = {};  // of threads that ended, or are of another group now
+    Times sum = {};
+    Times before = {};
+    std::uint64_t most_ns = 0;  // of one thread, since the reading before
+    int threads = 0;
+    bool has_series = false;
+  };
+  struct Thread {
+    KeptFile file;
+    std::string group = {};
+    Times joined = {};  // what it had done when it came to its group
+    Times last = {};
+    std::int64_t seen_ns = 0;
+    int looks = 0;
+    bool is_epoll = false;
+  };
+  struct Busiest {
+    double percent = 0;
+    std::string name = {};
+  };
+  struct Process {
+    std::uint64_t start_ticks = 0;
+    std::int64_t before_ns = 0;
+    std::string comm = {};
+    std::string label = {};
+    std::map<pid_t, Thread> threads = {};
+    std::map<std::string, Group> groups = {};
+    int series_groups = 0;
+    std::int64_t listed_ns = INT64_MIN;
+    Busiest busiest = {};
+  };
+
+  void forget_processes(const job::JobProcesses& processes);
+  void look_at(const job::JobProcess& process, std::int64_t now_ns, Sink& sink);
+  void read_thread(Process& process, Thread& thread, pid_t pid, pid_t tid, std::int64_t now_ns);
+  std::string group_of(const Process& process, Thread& thread, pid_t pid, pid_t tid) const;
+  void list(Process& process, pid_t pid, std::int64_t now_ns);
+  std::optional<Times> read_times(Thread& thread, pid_t pid, pid_t tid);
+  static void leave(Process& process, Thread& thread);
+  static void move_to(Process& process, Thread& thread, const std::string& group);
+  static void forget_gone(Process& process, std::int64_t now_ns);
+  void write(Process& process, pid_t pid, std::int64_t now_ns, Sink& sink);
+  static bool has_series(Process& process, Group& group, const Times& did);
+  static void find_series(Group& group, pid_t pid, const std::string& name, Sink& sink);
+  void write_group(Process& process, pid_t pid, const std::string& name, Group& group,
+                   std::int64_t now_ns, Sink& sink);
+
+  sys::Root root_;
+  std::map<pid_t, Process> processes_;
+  std::size_t kept_files_ = 0;
+  std::string buffer_;
+  std::size_t next_ = 0;  // of the job's processes, the one whose turn it is
+};
+
+constexpr int kMostNamesWithSeries = 12;  // of one process
+constexpr std::size_t kMostNames = 64;    // of one process; all further threads are "other"
+constexpr std::uint64_t kMinTimeForSeriesNs = 50'000'000;
+constexpr std::size_t kMostThreadsAtATime = 160;
+constexpr std::size_t kMostOpenThreadFiles = 384;
+constexpr std::int64_t kListAgainNs = 1'000'000'000;
+constexpr double kMinShare = 0.005;  // of a core: less gets no row of its own
+
+std::string path_of(pid_t pid, pid_t tid, std::string_view file) {
+  return fmt::format("/proc/{}/task/{}/{}", pid, tid, file);
+}
+
+double percent(std::uint64_t part_ns, std::int64_t span_ns) {
+  return span_ns > 0 ? 100.0 * static_cast<double>(part_ns) / static_cast<double>(span_ns) : 0;
+}
+
+std::uint64_t grown(std::uint64_t before, std::uint64_t now) { return now - std::min(now, before); }
+
+std::string label_of(const job::JobProcess& process) {
+  return process.rank.rank ? fmt::format("rank {}", *process.rank.rank)
+                           : fmt::format("pid {}", process.pid);
+}
+
+// The n-th look at a thread at which its name is read again: often while it is young, because
+// threads are named after they start.
+bool is_look_at_name(int look) { return look == 0 || look == 2 || look % 32 == 8; }
+
+std::string ThreadSampler::group_of(const Process& process, Thread& thread, pid_t pid,
+                                    pid_t tid) const {
+  const std::string comm = root_.text(path_of(pid, tid, "comm")).value_or("?");
+  if (tid == pid) {
+    return comm + " (main)";
+  }
+  if (comm != process.comm) {
+    return kind_of_thread(comm);
+  }
+  if (!thread.is_epoll) {
+    const std::string waits_in = root_.text(path_of(pid, tid, "wchan")).value_or("");
+    thread.is_epoll = waits_in.contains("epoll") || waits_in.starts_with("ep_");
+  }
+  return thread.is_epoll ? comm + " (epoll)" : comm;
+}
+
+// What the thread did in its group stays with the group.
+void ThreadSampler::leave(Process& process, Thread& thread) {
+  Group& group = process.groups[thread.group];
+  group.gone.cpu_ns += grown(thread.joined.cpu_ns, thread.last.cpu_ns);
+  group.gone.wait_ns += grown(thread.joined.wait_ns, thread.last.wait_ns);
+  thread.joined = thread.last;
+}
+
+void ThreadSampler::move_to(Process& process, Thread& thread, const std::string& group) {
+  if (!thread.group.empty()) {
+    leave(process, thread);
+  }
+  thread.group = group;
+}
+
+// "443215 273119 4": nanoseconds on a core, nanoseconds waiting for one, time slices. A kernel
+// built without schedstat has the first in /proc/PID/stat, in ticks of 10 ms.
+std::optional<ThreadSampler::Times> ThreadSampler::read_times(Thread& thread, pid_t pid,
+                                                              pid_t tid) {
+  if (const Result<std::string_view> text = thread.file.read(buffer_)) {
+    Words words(*text);
+    const std::optional<std::uint64_t> cpu_ns = number_in(words.next());
+    const std::optional<std::uint64_t> wait_ns = number_in(words.next());
+    return cpu_ns && wait_ns ? std::optional(Times{*cpu_ns, *wait_ns}) : std::nullopt;
+  }
+  const Result<std::string> text = root_.read(path_of(pid, tid, "stat"));
+  const std::optional<ProcessStat> stat = text ? process_stat_in(*text) : std::nullopt;
+  return stat ? std::optional(Times{stat->cpu_ns, 0}) : std::nullopt;
+}
+
+void ThreadSampler::read_thread(Process& process, Thread& thread, pid_t pid, pid_t tid,
+                                std::int64_t now_ns) {
+  const std::optional<Times> times = read_times(thread, pid, tid);
+  if (!times) {
+    return;
+  }
+  const bool is_first = thread.looks == 0;
+  if (is_look_at_name(thread.looks++)) {
+    std::string group = group_of(process, thread, pid, tid);
+    if (!process.groups.contains(group) && process.groups.size() >= kMostNames) {
+      group = "other";
+    }
+    if (group != thread.group) {
+      move_to(process, thread, group);
+    }
+  }
+  const std::uint64_t worked = is_first ? 0 : grown(thread.last.cpu_ns, times->cpu_ns);
+  thread.last = *times;
+  thread.seen_ns = now_ns;
+  Group& group = process.groups[thread.group];
+  group.sum.cpu_ns += grown(thread.joined.cpu_ns, times->cpu_ns);
+  group.sum.wait_ns += grown(thread.joined.wait_ns, times->wait_ns);
+  group.most_ns = std::max(group.most_ns, worked);
+  ++group.threads;
+}
+
+void ThreadSampler::forget_gone(Process& process, std::int64_t now_ns) {
+  for (auto entry = process.threads.begin(); entry != process.threads.end();) {
+    const bool is_gone = entry->second.seen_ns != now_ns;
+    if (is_gone) {
+      leave(process, entry->second);
+    }
+    entry = is_gone ? process.threads.erase(entry) : std::next(entry);
+  }
+}
+
+// The first names with enough time get series, and keep them.
+bool ThreadSampler::has_series(Process& process, Group& group, const Times& did) {
+  if (!group.has_series && process.series_groups < kMostNamesWithSeries &&
+      did.cpu_ns + did.wait_ns >= kMinTimeForSeriesNs) {
+    group.has_series = true;
+    ++process.series_groups;
+  }
+  return group.has_series;
+}
+
+void ThreadSampler::find_series(Group& group, pid_t pid, const std::string& name, Sink& sink) {
+  const std::string subject = fmt::format("{}/{}", pid, name);
+  const std::string source = fmt::format("/proc/{}/task/*/schedstat", pid);
+  group.cpu = &sink.counter({std::string(record::kThreadCpu), subject, source});
+  group.wait = &sink.counter({std::string(record::kThreadWait), subject, source});
+  group.busiest = &sink.share({std::string(record::kThreadBusiest), subject, source}, 2);
+  group.cpu->restart();
+  group.wait->restart();
+}
+
+void ThreadSampler::write_group(Process& process, pid_t pid, const std::string& name, Group& group,
+                                std::int64_t now_ns, Sink& sink) {
+  const Times did{group.gone.cpu_ns + group.sum.cpu_ns, group.gone.wait_ns + group.sum.wait_ns};
+  if (!has_series(process, group, did)) {
+    return;
+  }
+  if (group.cpu == nullptr) {
+    find_series(group, pid, name, sink);
+  }
+  const std::int64_t span_ns = now_ns - process.before_ns;
+  const auto least = static_cast<std::uint64_t>(kMinShare * static_cast<double>(span_ns));
+  const bool is_worth_a_row =
+      grown(group.before.cpu_ns, did.cpu_ns) + grown(group.before.wait_ns, did.wait_ns) >= least;
+  group.before = did;
+  group.cpu->see(now_ns, did.cpu_ns, is_worth_a_row);
+  group.wait->see(now_ns, did.wait_ns, is_worth_a_row);
+  if (group.threads > 1 && process.before_ns > 0) {
+    group.busiest->see(now_ns, span_ns, percent(group.most_ns, span_ns));
+  }
+}
+
+void ThreadSampler::write(Process& process, pid_t pid, std::int64_t now_ns, Sink& sink) {
+  const std::int64_t span_ns = now_ns - process.before_ns;
+  process.busiest = {};
+  for (auto& [name, group] : process.groups) {
+    write_group(process, pid, name, group, now_ns, sink);
+    const double share = process.before_ns > 0 ? percent(group.most_ns, span_ns) : 0;
+    if (share > process.busiest.percent) {
+      process.busiest = {share, fmt::format("{}, {}", name, process.label)};
+    }
+    group.sum = {};
+    group.most_ns = 0;
+    group.threads = 0;
+  }
+  process.before_ns = now_ns;
+}
+
+void ThreadSampler::list(Process& process, pid_t pid, std::int64_t now_ns) {
+  process.listed_ns = now_ns;
+  process.comm = root_.text(fmt::format("/proc/{}/comm", pid)).value_or(process.comm);
+  for (const std::string& name : root_.list(fmt::format("/proc/{}/task", pid))) {
+    const auto number = number_in(name);
+    const auto tid = static_cast<pid_t>(number.value_or(0));
+    if (tid == 0 || process.threads.contains(tid)) {
+      continue;
+    }
+    const bool is_kept = kept_files_++ < kMostOpenThreadFiles;
+    process.threads.emplace(
+        tid, Thread{.file = KeptFile(root_, path_of(pid, tid, "schedstat"), is_kept)});
+  }
+}
+
+void ThreadSampler::look_at(const job::JobProcess& job, std::int64_t now_ns, Sink& sink) {
+  Process& process = processes_[job.pid];
+  if (process.start_ticks != job.start_ticks) {
+    process = {.start_ticks = job.start_ticks};
+  }
+  process.label = label_of(job);
+  if (process.listed_ns == INT64_MIN || now_ns - process.listed_ns >= kListAgainNs) {
+    list(process, job.pid, now_ns);
+  }
+  for (auto& [tid, thread] : process.threads) {
+    read_thread(process, thread, job.pid, tid, now_ns);
+  }
+  forget_gone(process, now_ns);
+  write(process, job.pid, now_ns, sink);
+}
+
+void ThreadSampler::forget_processes(const job::JobProcesses& processes) {
+  std::erase_if(processes_, [&](const auto& entry) {
+    return std::ranges::none_of(
+        processes, [&](const job::JobProcess& process) { return process.pid == entry.first; });
+  });
+  kept_files_ = 0;
+  for (const auto& [pid, process] : processes_) {
+    kept_files_ += process.threads.size();
+  }
+}
+
+void ThreadSampler::sample(const Moment& moment, Sink& sink) {
+  forget_processes(moment.processes);
+  std::size_t threads = 0;
+  for (std::size_t i = 0; i < moment.processes.size() && threads < kMostThreadsAtATime; ++i) {
+    const job::JobProcess& process = moment.processes[next_++ % moment.processes.size()];
+    look_at(process, moment.now_ns, sink);
+    threads += processes_[process.pid].threads.size();
+  }
+}
+
+void ThreadSampler::report(Figures& figures) const {
+  const auto busiest = std::ranges::max_element(
+      processes_, {}, [](const auto& entry) { return entry.second.busiest.percent; });
+  if (busiest != processes_.end() && !busiest->second.busiest.name.empty()) {
+    figures.busiest_thread_percent = busiest->second.busiest.percent;
+    figures.busiest_thread = busiest->second.busiest.name;
+  }
+}
+
+}  // namespace
+
+std::string kind_of_thread(std::string_view comm) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t last = comm.find_last_not_of(kDigits);
+  const bool has_number = last != std::string_view::npos && last + 1 < comm.size();
+  if (!has_number || !std::string_view("_-/:. #[").contains(comm[last])) {
+    return std::string(comm);
+  }
+  return std::string(comm.substr(0, last + 1)) + "*";
+}
+
+std::unique_ptr<Sampler> process_sampler(const sys::Root& root) {
+  return std::make_unique<ProcessSampler>(root);
+}
+
+std::unique_ptr<Sampler> own_sampler(const sys::Root& root) {
+  return std::make_unique<OwnSampler>(root);
+}
+
+std::unique_ptr<Sampler> thread_sampler(const sys::Root& root) {
+  return std::make_unique<ThreadSampler>(root);
+}
+
+}  // namespace chokepoint::capture::counter

@@ -1,0 +1,228 @@
+#include "capture/observer/gloo.h"
+
+#include <algorithm>
+#include <span>
+
+#include "capture/gloo/arrival.h"
+
+namespace chokepoint::capture::observer {
+namespace {
+
+constexpr std::int64_t kSettleIntervalNs = 100'000'000;
+
+std::span<const std::uint8_t> new_bytes(const packet::Packet& packet, const flow::Seen& seen) {
+  const std::uint32_t skipped = std::min(seen.new_from, packet.captured_payload_bytes);
+  return {packet.payload + skipped, packet.captured_payload_bytes - skipped};
+}
+
+// Offset of the new bytes. Negative: sent before the capture began, not usable.
+std::int64_t offset_of(const flow::Seen& seen) { return seen.offset + seen.new_from; }
+
+// With the flow's a as the source.
+packet::Ends ends_of(const packet::Packet& packet, const flow::Seen& seen) {
+  packet::Ends ends = packet.ends;
+  if (seen.direction == 1) {
+    std::swap(ends.source, ends.destination);
+    std::swap(ends.source_port, ends.destination_port);
+  }
+  return ends;
+}
+
+}  // namespace
+
+std::string_view kind_text(gloo::Kind kind) {
+  constexpr std::array<std::string_view, 10> kNames{
+      "unknown", "gather",    "all-gather", "reduce",     "all-reduce",
+      "scatter", "broadcast", "barrier",    "all-to-all", "point-to-point"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+GlooLedger::GlooLedger(std::vector<packet::Address> own_addresses, OnCollective on_collective)
+    : own_addresses_(std::move(own_addresses)),
+      on_collective_(std::move(on_collective)),
+      collectives_([this](const gloo::Collective& collective) { add(collective); }) {}
+
+GlooLedger::Connection GlooLedger::connect(const packet::Ends& ends) {
+  const std::lock_guard lock(mutex_);
+  if (own_addresses_.empty()) {
+    // All connections of a capture are described from the same node, if they have one in common.
+    own_addresses_.push_back(ends.source);
+  }
+  ++connections_;
+  if (is_own(ends.source) || !is_own(ends.destination)) {
+    return {.number = collectives_.connect(ends), .sending = 0};
+  }
+  packet::Ends sending = ends;
+  std::swap(sending.source, sending.destination);
+  std::swap(sending.source_port, sending.destination_port);
+  return {.number = collectives_.connect(sending), .sending = 1};
+}
+
+void GlooLedger::disconnect(const Connection& connection) {
+  const std::lock_guard lock(mutex_);
+  if (connection.number != gloo::Collectives::kNoConnection) {
+    collectives_.disconnect(connection.number);
+  }
+}
+
+void GlooLedger::take(const Connection& connection, std::uint8_t direction,
+                      const gloo::Message& message) {
+  const std::lock_guard lock(mutex_);
+  ++messages_;
+  if (connection.number != gloo::Collectives::kNoConnection) {
+    collectives_.take(connection.number, direction == connection.sending, message);
+    settle(message.last_byte_ns);
+  }
+}
+
+void GlooLedger::settle(std::int64_t now_ns) {
+  if (now_ns - settled_ns_ >= kSettleIntervalNs) {
+    settled_ns_ = now_ns;
+    collectives_.settle(now_ns);
+  }
+}
+
+void GlooLedger::finish() {
+  const std::lock_guard lock(mutex_);
+  collectives_.settle(0, true);
+}
+
+std::uint64_t GlooLedger::messages() const {
+  const std::lock_guard lock(mutex_);
+  return messages_;
+}
+
+std::uint64_t GlooLedger::connections() const {
+  const std::lock_guard lock(mutex_);
+  return connections_;
+}
+
+std::vector<const CollectiveSum*> GlooLedger::sums() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const CollectiveSum*> sums;
+  for (const auto& [key, sum] : sums_) {
+    sums.push_back(sum.get());
+  }
+  return sums;
+}
+
+void GlooLedger::add(const gloo::Collective& collective) {
+  std::unique_ptr<CollectiveSum>& sum = sums_[collective.kind];
+  if (!sum) {
+    sum = std::make_unique<CollectiveSum>();
+    sum->kind = collective.kind;
+  }
+  ++sum->count;
+  sum->sent_bytes += collective.sent_bytes();
+  sum->received_bytes += collective.received_bytes();
+  const auto duration_ns = std::max<std::int64_t>(collective.end_ns - collective.start_ns, 0);
+  sum->duration_ns.add(static_cast<std::uint64_t>(duration_ns));
+  if (on_collective_) {
+    on_collective_(collective);
+  }
+}
+
+bool GlooLedger::is_own(const packet::Address& address) const {
+  return std::ranges::count(own_addresses_, address) > 0;
+}
+
+void GlooWatch::take(const packet::Packet& packet, const flow::Seen& seen) {
+  Entry& entry = entry_of(seen);
+  if (entry.followed) {
+    follow(*entry.followed, packet, seen);
+  } else {
+    begin(entry, packet, seen);
+  }
+}
+
+void GlooWatch::finish() {
+  for (Entry& entry : entries_.entries()) {
+    end(entry);
+  }
+}
+
+GlooWatch::Entry& GlooWatch::entry_of(const flow::Seen& seen) {
+  Entry& entry = entries_[seen.slot];
+  if (entry.generation != seen.generation) {
+    end(entry);
+    entry = {.generation = seen.generation};
+  }
+  return entry;
+}
+
+void GlooWatch::begin(Entry& entry, const packet::Packet& packet, const flow::Seen& seen) {
+  if (offset_of(seen) >= 0 &&
+      gloo::looks_like_gloo(static_cast<std::uint64_t>(offset_of(seen)), new_bytes(packet, seen))) {
+    entry.followed = std::make_unique<Followed>();
+    entry.followed->connection = ledger_.connect(ends_of(packet, seen));
+    if (on_connection_) {
+      on_connection_(seen.slot, entry.followed->connection.number);
+    }
+    follow(*entry.followed, packet, seen);
+  }
+}
+
+void GlooWatch::follow(Followed& followed, const packet::Packet& packet, const flow::Seen& seen) {
+  if (offset_of(seen) < 0) {
+    return;
+  }
+  followed.followers.at(seen.direction)
+      .take({.time_ns = packet.time_ns,
+             .offset = static_cast<std::uint64_t>(offset_of(seen)),
+             .bytes = packet.payload_bytes - seen.new_from,
+             .captured = new_bytes(packet, seen)},
+            [&](const gloo::Message& message) {
+              ledger_.take(followed.connection, seen.direction, message);
+            });
+}
+
+void GlooWatch::end(Entry& entry) {
+  if (!entry.followed) {
+    return;
+  }
+  for (std::uint8_t direction = 0; direction < 2; ++direction) {
+    entry.followed->followers.at(direction).finish([&](const gloo::Message& message) {
+      ledger_.take(entry.followed->connection, direction, message);
+    });
+  }
+  ledger_.disconnect(entry.followed->connection);
+  entry.followed.reset();
+}
+
+CollectiveRecorder::CollectiveRecorder(record::Writer& writer, const ConnectionFlows& flows,
+                                       std::int64_t wall_to_monotonic_ns)
+    : producer_(writer.producer("collectives")),
+      flows_(flows),
+      wall_to_monotonic_ns_(wall_to_monotonic_ns) {}
+
+record::Collective CollectiveRecorder::keep(const gloo::Collective& collective) {
+  const record::Collective row = row_of(collective);
+  producer_.push(row);
+  return row;
+}
+
+record::Collective CollectiveRecorder::row_of(const gloo::Collective& collective) const {
+  record::Collective row{.start_ns = collective.start_ns + wall_to_monotonic_ns_,
+                         .end_ns = collective.end_ns + wall_to_monotonic_ns_,
+                         .number = collective.number,
+                         .kind = gloo::kind_in_record(collective.kind, collective.is_send)};
+  row.communicator = collective.group;
+  row.bytes = collective.sent_bytes() + collective.received_bytes();
+  const gloo::Arrival arrival = gloo::arrival_at(collective);
+  row.own_ready_ns = monotonic(arrival.own_ns);
+  row.peer_ready_ns = monotonic(arrival.peer_ns);
+  row.first_data_ns = monotonic(arrival.first_data_ns);
+  row.last_data_ns = monotonic(arrival.last_data_ns);
+  if (arrival.are_both_known()) {
+    row.waited_ns = std::max<std::int64_t>(arrival.peer_ns - arrival.own_ns, 0);
+    row.kept_waiting_ns = std::max<std::int64_t>(arrival.own_ns - arrival.peer_ns, 0);
+  }
+  row.flow = flows_.flow(arrival.last_peer);
+  return row;
+}
+
+record::Figure CollectiveRecorder::monotonic(std::int64_t wall_ns) const {
+  return wall_ns == 0 ? record::Figure() : record::Figure(wall_ns + wall_to_monotonic_ns_);
+}
+
+}  // namespace chokepoint::capture::observer

@@ -1,0 +1,131 @@
+#include "capture/run/job_flows.h"
+
+#include <utility>
+
+#include "base/record/names.h"
+
+namespace chokepoint::capture::run {
+namespace {
+
+constexpr std::uint64_t kMinOtherFlowBytes = 4'000'000;  // on the wire, both directions together
+// After so many bins another flow's size is checked again.
+constexpr std::uint32_t kBinsPerCheck = 256;
+
+std::uint64_t bytes_of(const flow::FlowFacts& facts) {
+  return facts.directions[0].bytes + facts.directions[1].bytes;
+}
+
+void add(VolumeCounts& counts, const flow::Tally& sent, const flow::Tally& received) {
+  counts.sent_bytes += sent.bytes;
+  counts.received_bytes += received.bytes;
+  counts.sent_packets += sent.packets;
+  counts.retransmitted_packets += sent.retransmitted_packets;
+}
+
+std::int64_t series(record::Writer& writer, std::string_view name, const std::string& interface) {
+  return writer.add(record::Series{.name = std::string(name),
+                                   .subject = interface,
+                                   .unit = "bytes",
+                                   .kind = record::SeriesKind::Counter,
+                                   .source = "packets"});
+}
+
+}  // namespace
+
+observer::RowPlace JobRows::place(std::uint32_t slot, const flow::FlowFacts& facts,
+                                  record::Flow row) {
+  State& state = states_[slot];
+  state.asked_version = flows_.version();
+  state.passed_over = 0;
+  if (!flows_.sends(facts.ends) && bytes_of(facts) < kMinOtherFlowBytes) {
+    return {};
+  }
+  const book::Sighting sighting =
+      book_.seen_by_packets(facts.ends, flows_.network(), ++keys_, std::move(row));
+  state.entry = sighting.entry;
+  return {.flow = sighting.entry->flow(), .is_turned = sighting.is_turned};
+}
+
+void JobRows::update(std::uint32_t slot, const observer::RowPlace& /*place*/, record::Flow row) {
+  if (const book::EntryPointer& entry = states_[slot].entry) {
+    book_.update_by_packets(*entry, row);
+  }
+}
+
+void JobRows::leave(std::uint32_t slot) {
+  State& state = states_[slot];
+  if (state.entry) {
+    book_.left_by_packets(state.entry);
+  }
+  state = {};
+}
+
+bool JobRows::is_worth_asking(std::uint32_t slot) {
+  State& state = states_[slot];
+  return state.asked_version != flows_.version() || ++state.passed_over >= kBinsPerCheck;
+}
+
+JobVolume::JobVolume(JobFlows flows, record::Writer& writer, std::string interface)
+    : flows_(std::move(flows)),
+      interface_(std::move(interface)),
+      producer_(writer.producer("volume " + interface_)),
+      sent_series_(series(writer, record::kJobSentBytes, interface_)),
+      received_series_(series(writer, record::kJobReceivedBytes, interface_)) {}
+
+// Whether a connection is the job's may become known only after its first packets.
+std::optional<bool> JobVolume::sends(observer::Analyser& analyser, std::uint32_t slot,
+                                     const packet::Ends& ends) {
+  State& state = states_[slot];
+  const std::uint64_t version = flows_.version();
+  if (!state.sends && state.asked_version != version) {
+    state.asked_version = version;
+    state.sends = flows_.sends(ends);
+    analyser.traffic_bins().mark(slot, state.sends.has_value());
+  }
+  return state.sends;
+}
+
+void JobVolume::measure(observer::Analyser& analyser, std::int64_t now_ns) {
+  VolumeCounts counts = folded_;
+  analyser.engine().glance([&](std::uint32_t slot, const flow::Glance& glance) {
+    if (const std::optional<bool> is_sent = sends(analyser, slot, glance.ends)) {
+      const std::size_t sent = *is_sent ? 0 : 1;
+      add(counts, *glance.tallies.at(sent), *glance.tallies.at(1 - sent));
+    }
+  });
+  keep(counts, now_ns);
+}
+
+void JobVolume::fold(observer::Analyser& analyser, std::uint32_t slot,
+                     const flow::FlowFacts& facts) {
+  if (const std::optional<bool> is_sent = sends(analyser, slot, facts.ends)) {
+    const std::size_t sent = *is_sent ? 0 : 1;
+    add(folded_, facts.directions.at(sent), facts.directions.at(1 - sent));
+  }
+  analyser.traffic_bins().mark(slot, false);
+  states_[slot] = {};
+}
+
+void JobVolume::keep(const VolumeCounts& counts, std::int64_t now_ns) {
+  const bool is_news = !is_kept_ || counts.sent_bytes != counts_.sent_bytes ||
+                       counts.received_bytes != counts_.received_bytes;
+  {
+    const std::lock_guard lock(mutex_);
+    counts_ = counts;
+  }
+  if (is_news) {
+    is_kept_ = true;
+    producer_.push(record::CounterSample{
+        .t_ns = now_ns, .series = sent_series_, .value = static_cast<double>(counts.sent_bytes)});
+    producer_.push(record::CounterSample{.t_ns = now_ns,
+                                         .series = received_series_,
+                                         .value = static_cast<double>(counts.received_bytes)});
+  }
+}
+
+VolumeCounts JobVolume::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace chokepoint::capture::run

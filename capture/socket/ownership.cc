@@ -1,0 +1,166 @@
+#include "capture/socket/ownership.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace chokepoint::capture::socket {
+namespace {
+
+// Of closed listeners.
+constexpr std::int64_t kRememberNs = 10'000'000'000;
+constexpr std::size_t kMostPeers = 65'536;
+
+// 0.0.0.0, or :: which takes both families.
+bool is_any(const packet::Address& address) {
+  std::array<std::uint8_t, 16> bytes{};
+  std::memcpy(bytes.data(), address.words.data(), bytes.size());
+  const bool is_mapped = bytes[10] == 0xff && bytes[11] == 0xff;
+  return address.words[0] == 0 && std::all_of(bytes.begin() + (is_mapped ? 12 : 8), bytes.end(),
+                                              [](std::uint8_t byte) { return byte == 0; });
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
+// "socket:[4711]"
+std::optional<std::uint32_t> inode_of(std::string_view link) {
+  constexpr std::string_view kPrefix = "socket:[";
+  std::uint32_t inode = 0;
+  if (!link.starts_with(kPrefix)) {
+    return std::nullopt;
+  }
+  link.remove_prefix(kPrefix.size());
+  const auto [end, error] = std::from_chars(link.data(), link.data() + link.size(), inode);
+  return error == std::errc() && end != link.data() + link.size() && *end == ']'
+             ? std::optional(inode)
+             : std::nullopt;
+}
+
+bool is_better(const job::JobProcess& one, const job::JobProcess& other) {
+  return one.rank.rank.has_value() != other.rank.rank.has_value()
+             ? one.rank.rank.has_value()
+             : one.start_ticks < other.start_ticks;
+}
+
+}  // namespace
+
+void Belonging::listens(std::uint64_t cookie, const packet::Ends& ends,
+                        std::optional<std::int64_t> process) {
+  listeners_[cookie] = {
+      .address = ends.source, .port = ends.source_port, .process = process, .closed_ns = 0};
+}
+
+void Belonging::listens_no_more(std::uint64_t cookie, std::int64_t now_ns) {
+  if (const auto known = listeners_.find(cookie); known != listeners_.end()) {
+    known->second.closed_ns = now_ns;
+  }
+}
+
+void Belonging::forget_old(std::int64_t now_ns) {
+  std::erase_if(listeners_, [&](const auto& known) {
+    return known.second.closed_ns != 0 && now_ns - known.second.closed_ns > kRememberNs;
+  });
+}
+
+void Belonging::job_talks(const packet::Ends& ends) {
+  if (Talkers* talkers = talkers_with(ends.destination)) {
+    talkers->job = true;
+  }
+}
+
+void Belonging::others_talk(const packet::Ends& ends) {
+  if (Talkers* talkers = talkers_with(ends.destination)) {
+    ++talkers->others;
+  }
+}
+
+void Belonging::others_do_not_talk(const packet::Ends& ends) {
+  Talkers* talkers = talkers_with(ends.destination);
+  if (talkers != nullptr && talkers->others > 0) {
+    --talkers->others;
+  }
+}
+
+// Null if there are too many to distinguish.
+Belonging::Talkers* Belonging::talkers_with(const packet::Address& address) {
+  return peers_.size() < kMostPeers || peers_.contains(address) ? &peers_[address] : nullptr;
+}
+
+std::optional<Verdict> Belonging::judge(const packet::Ends& ends,
+                                        const Interfaces& interfaces) const {
+  if (const auto verdict = judge_by_listener(ends)) {
+    return verdict;
+  }
+  const bool is_peer_here = interfaces.is_own(ends.destination);
+  if (is_peer_here && listener_at(ends.destination, ends.destination_port) != nullptr) {
+    return Verdict{.rule = Rule::OtherListener};
+  }
+  const auto talkers = peers_.find(ends.destination);
+  const bool is_jobs = !is_peer_here && talkers != peers_.end() && talkers->second.job &&
+                       talkers->second.others == 0 && peers_.size() < kMostPeers;
+  return is_jobs ? std::optional(Verdict{.rule = Rule::Peer}) : std::nullopt;
+}
+
+std::optional<Verdict> Belonging::judge_by_listener(const packet::Ends& ends) const {
+  const Listener* listener = listener_at(ends.source, ends.source_port);
+  return listener == nullptr
+             ? std::nullopt
+             : std::optional(Verdict{.rule = Rule::LocalListener, .process = listener->process});
+}
+
+const Belonging::Listener* Belonging::listener_at(const packet::Address& address,
+                                                  std::uint16_t port) const {
+  const auto found = std::ranges::find_if(listeners_, [&](const auto& known) {
+    const Listener& listener = known.second;
+    return listener.port == port && (listener.address == address || is_any(listener.address));
+  });
+  return found == listeners_.end() ? nullptr : &found->second;
+}
+
+void Holders::read(const job::JobProcesses& processes) {
+  processes_ = processes;
+  by_inode_.clear();
+  hidden_ = 0;
+  for (std::size_t index = 0; index < processes_.size(); ++index) {
+    read(processes_[index], index);
+  }
+}
+
+const job::JobProcess* Holders::holder_of(std::uint32_t inode) const {
+  const auto known = by_inode_.find(inode);
+  return known == by_inode_.end() ? nullptr : &processes_[known->second];
+}
+
+void Holders::read(const job::JobProcess& process, std::size_t index) {
+  const Folder folder(opendir(root_.at(fmt::format("/proc/{}/fd", process.pid)).c_str()));
+  if (!folder) {
+    hidden_ += errno == EACCES || errno == EPERM ? 1 : 0;
+    return;
+  }
+  std::array<char, 32> link{};  // longer ones are of no socket
+  while (const dirent* file = readdir(folder.get())) {
+    const ssize_t length = readlinkat(dirfd(folder.get()), file->d_name, link.data(), link.size());
+    const auto inode = inode_of({link.data(), length > 0 ? static_cast<std::size_t>(length) : 0});
+    if (inode) {
+      const auto [known, is_new] = by_inode_.try_emplace(*inode, index);
+      known->second =
+          !is_new && is_better(process, processes_[known->second]) ? index : known->second;
+    }
+  }
+}
+
+}  // namespace chokepoint::capture::socket

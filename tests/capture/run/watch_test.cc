@@ -1,0 +1,227 @@
+#include "capture/run/watch.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "base/record/names.h"
+#include "capture/step/marks.h"
+#include "tests/base/record/record_folder.h"
+#include "tests/capture/job/job_host.h"
+
+namespace chokepoint::capture::run {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::StartsWith;
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+TEST(Pace, IsWhatGrewOverASecond) {
+  Pace pace;
+  EXPECT_EQ(pace.take(5 * kSecondNs, 1'000, 0).sent_mbps, 0);
+  const Pace::Rates rates = pace.take(6 * kSecondNs, 1'001'000, 500'000);
+  EXPECT_DOUBLE_EQ(rates.sent_mbps, 8);
+  EXPECT_DOUBLE_EQ(rates.received_mbps, 4);
+}
+
+TEST(Pace, StaysForASecond) {
+  Pace pace;
+  pace.take(0, 0, 0);
+  pace.take(kSecondNs, 1'000'000, 0);
+  EXPECT_DOUBLE_EQ(pace.take(kSecondNs + kSecondNs / 2, 9'000'000, 0).sent_mbps, 8);
+  EXPECT_DOUBLE_EQ(pace.take(3 * kSecondNs, 1'000'000, 0).sent_mbps, 0);
+}
+
+using SocketVolumeTest = record::RecordFolder;
+
+TEST_F(SocketVolumeTest, IsThePayloadAndTheHeadersOfItsSegmentsAndIsKept) {
+  const std::unique_ptr<record::Writer> writer = open_writer();
+  {
+    SocketVolume sockets(*writer);
+    const live::Volume volume =
+        sockets.keep({.sent_bytes = 1'000'000, .received_bytes = 144'800, .sent_segments = 700}, 5);
+    EXPECT_EQ(volume.interface, "sockets");
+    EXPECT_EQ(volume.sent_bytes, 1'000'000U + 700 * 66);
+    EXPECT_EQ(volume.received_bytes, 144'800U + 100 * 66);
+    sockets.keep({.sent_bytes = 2'000'000, .received_bytes = 144'800, .sent_segments = 700}, 6);
+  }
+  writer->close();
+  record::Reader reader = open_reader();
+  const auto all = *reader.all<record::Series>();
+  ASSERT_EQ(all.size(), 2U);
+  std::map<std::string, std::vector<double>> values;
+  for (const record::Series& series : all) {
+    EXPECT_EQ(series.subject, "sockets");
+    for (const record::CounterSample& sample : rows<record::CounterSample>(reader)) {
+      if (sample.series == series.id) {
+        values[series.name].push_back(sample.value);
+      }
+    }
+  }
+  EXPECT_THAT(values[std::string(record::kJobSentBytes)], ElementsAre(1'046'200, 2'046'200));
+  EXPECT_THAT(values[std::string(record::kJobReceivedBytes)], ElementsAre(151'400, 151'400));
+}
+
+// Of a host that is made up, without packets: its processes, no connection and no GPU.
+class WatchTest : public record::RecordFolder {
+ protected:
+  void SetUp() override {
+    job_.put({.pid = 4711, .environment = std::string("RANK=3\0WORLD_SIZE=8", 19)});
+    job_.tree().write("/proc/sys/kernel/hostname", "alpha\n");
+    job_.tree().write("/proc/sys/kernel/osrelease", "6.1.0\n");
+    job_.tree().write("/proc/sys/kernel/random/boot_id", "boot-1\n");
+    std::filesystem::create_directory(folder_.path() / "runtime");
+  }
+  Options made() const {
+    return {.folder = folder(),
+            .node = "n1",
+            .labels = {{"model", "gpt"}},
+            .command = {"train.py"},
+            .program = "chokepoint 9.8",
+            .packets = false,
+            .runtime_folder = folder_.path() / "runtime",
+            .nccl = false};
+  }
+  Result<std::unique_ptr<Watch>> open(const Options& options) {
+    return Watch::open(options, root_, clock_);
+  }
+  std::unique_ptr<Watch> opened(const Options& options) {
+    auto watch = open(options);
+    EXPECT_TRUE(watch) << describe(watch.error());
+    return watch ? std::move(*watch) : nullptr;
+  }
+
+  job::JobHost job_;
+  sys::Root root_ = job_.root();
+};
+
+TEST_F(WatchTest, LeavesNoRecordOfWhatTheUserAskedForInVain) {
+  Options metrics = made();
+  metrics.metrics_address = "nonsense";
+  EXPECT_EQ(open(metrics).error().kind, ErrorKind::Usage);
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(WatchTest, ReportsAnExpressionThatIsNone) {
+  Options steps = made();
+  steps.step_expression = "now (";
+  EXPECT_EQ(open(steps).error().kind, ErrorKind::Usage);
+}
+
+TEST_F(WatchTest, ReportsAnInterfaceThatIsNotThere) {
+  Options packets = made();
+  packets.packets = true;
+  packets.interfaces = {"eth7"};
+  const auto watch = open(packets);
+  ASSERT_FALSE(watch);
+  EXPECT_EQ(watch.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(describe(watch.error()), HasSubstr("eth7"));
+  // Nobody has looked for it where packets are not wanted.
+  packets.packets = false;
+  packets.node = "n2";
+  EXPECT_TRUE(open(packets));
+}
+
+TEST_F(WatchTest, TellsTheJobWhereMarksAreTaken) {
+  const auto watch = opened(made());
+  const auto variables = watch->environment();
+  ASSERT_EQ(variables.size(), 1U);
+  EXPECT_EQ(variables[0].first, step::kMarksVariable);
+  watch->begin({.pid = 4711});
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(kSecondNs / 4);
+    ASSERT_TRUE(step::send_mark(variables[0].second, {.name = "step"}));
+    pollfd readable{.fd = watch->marks_descriptor(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(poll(&readable, 1, 1000), 1);
+    watch->attend_marks();
+  }
+  watch->attend();
+  EXPECT_EQ(watch->figures().steps.count, 2);
+  EXPECT_DOUBLE_EQ(watch->figures().steps.last_ms.value(), 250);
+  watch->end(0);
+}
+
+TEST_F(WatchTest, SaysWhoseJobItIsAndHowLongItRuns) {
+  const auto watch = opened(made());
+  clock_.advance(kSecondNs);  // the job is being started
+  watch->begin({.pid = 4711});
+  clock_.advance(3 * kSecondNs);
+  watch->attend();
+  const live::Figures& figures = watch->figures();
+  EXPECT_DOUBLE_EQ(figures.elapsed_s, 3);
+  EXPECT_EQ(figures.node, "n1");
+  EXPECT_EQ(figures.program_version, "chokepoint 9.8");
+  EXPECT_THAT(figures.labels, ElementsAre(Pair("model", "gpt")));
+  EXPECT_EQ(figures.processes, 1U);
+  ASSERT_EQ(watch->processes()->size(), 1U);
+  EXPECT_EQ(watch->processes()->front().rank.rank, 3);
+  watch->end(0);
+}
+
+TEST_F(WatchTest, KeepsWhatItIsToldAndHowTheJobEnded) {
+  const auto watch = opened(made());
+  watch->begin({.pid = 4711});
+  EXPECT_EQ(watch->end(42).dropped, 0U);
+  record::Reader reader = open_reader();
+  const auto labels = *reader.all<record::Label>();
+  ASSERT_EQ(labels.size(), 1U);
+  EXPECT_EQ(labels[0].key, "model");
+  EXPECT_EQ(labels[0].value, "gpt");
+  const auto processes = *reader.all<record::Process>();
+  ASSERT_EQ(processes.size(), 1U);
+  EXPECT_EQ(processes[0].pid, 4711);
+  EXPECT_EQ(processes[0].exit_status, 42);
+  EXPECT_EQ((*reader.all<record::Session>())[0].exit_status, 42);
+}
+
+TEST_F(WatchTest, OfAnAbandonedJobHasARecordWithItsStatus) {
+  const auto watch = opened(made());
+  watch->abandon(127);
+  record::Reader reader = open_reader();
+  EXPECT_EQ((*reader.all<record::Session>())[0].exit_status, 127);
+}
+
+TEST_F(WatchTest, SaysWhatItDoesNotSeeAndTheRecordSaysSoOnce) {
+  Options options = made();
+  options.nccl = true;
+  options.starts_job = false;
+  const auto watch = opened(options);
+  watch->begin({.pid = 4711});
+  watch->attend();
+  watch->attend();
+  EXPECT_THAT(watch->figures().remarks, Contains(HasSubstr("started already")));
+  watch->end(0);
+  record::Reader reader = open_reader();
+  std::vector<record::Fact> unseen;
+  const auto facts = *reader.all<record::Fact>();
+  for (const record::Fact& fact : facts) {
+    if (fact.category == record::kNotSeen) {
+      unseen.push_back(fact);
+    }
+  }
+  EXPECT_EQ(unseen.size(), watch->figures().remarks.size());
+  EXPECT_THAT(unseen, Contains(AllOf(Field(&record::Fact::subject, "NCCL"),
+                                     Field(&record::Fact::key, "reason"),
+                                     Field(&record::Fact::value, StartsWith("the job had")))));
+}
+
+TEST_F(WatchTest, EstimatesTheVolumeByTheSocketsWhereNoPacketsAreCaptured) {
+  const auto watch = opened(made());
+  watch->begin({.pid = 4711});
+  watch->attend();
+  EXPECT_EQ(watch->figures().volume_source, "sockets");
+  EXPECT_EQ(watch->figures().volumes.size(), 1U);
+  watch->end(0);
+}
+
+}  // namespace
+}  // namespace chokepoint::capture::run
