@@ -1,5 +1,6 @@
 // One rank's part in a group, whatever library moves the data: what a collective is measured
-// through. A backend makes one of a Place and a Store, by which the ranks find each other.
+// through. A Backend makes a Communicator of a Place and of the Store by which the ranks find each
+// other; the store outlives it.
 //
 //   open ─▶ prepare ─▶ write_input ─▶ run… ─▶ read_output
 //              ▲                                  │
@@ -8,12 +9,15 @@
 // One thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/sys/error.h"
@@ -21,7 +25,7 @@
 
 namespace chokepoint::probe::collective {
 
-// A rank among all. `host` is what tells ranks of one host from those of another.
+// A rank among all. Ranks of one host have the same `host`.
 struct Place {
   int rank = 0;
   int ranks = 1;
@@ -29,17 +33,28 @@ struct Place {
   std::string host = {};
 };
 
-// What ranks tell each other before they are connected: keys that one writes and others wait for.
+// By which ranks exchange values before they are connected: one sets a key, others wait for it.
+// Values are text; binary data is kept in hexadecimal.
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual Result<> set(const std::string& key, const std::string& value) = 0;
-  // Waits until somebody has set it; an error once a rank has failed or time is up.
+  // Waits until a rank has set it; an error once a rank has failed or the time is over.
   virtual Result<std::string> get(const std::string& key) = 0;
 };
 
-// How the data went. What a backend cannot tell is nothing.
+// A store from which a rank also takes its next order, which is for it alone.
+class Group : public Store {
+ public:
+  // Waits as get() does, and removes the key.
+  virtual Result<std::string> take(const std::string& key) = 0;
+};
+
+std::string to_hex(std::string_view bytes);
+std::optional<std::string> from_hex(std::string_view text);  // nullopt: not hexadecimal
+
+// How the data went. nullopt or empty: the backend does not report it.
 struct Way {
   std::string library = {};    // "libgloo", "NCCL 2.28.9"
   std::string transport = {};  // "tcp", "socket", "ib", "p2p", "shm"
@@ -49,7 +64,7 @@ struct Way {
   std::optional<int> channels = {};
   std::optional<int> sockets_per_peer = {};
   std::optional<double> link_mbps = {};
-  // Why another way of this host is better, and how to take it; empty where none is.
+  // Why another way of this host is better, and how to take it; empty: none is.
   std::string better = {};
 };
 
@@ -57,17 +72,35 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  // Room for this operation, from then on that of the calls below.
+  // Allocates memory for this operation, to which the calls below refer.
   virtual Result<> prepare(const Operation& operation) = 0;
   // This rank's whole input: input_bytes() of the operation.
   virtual Result<> write_input(std::span<const std::byte> bytes) = 0;
-  // One after the other without a pause. How long each took on this rank, in microseconds, until
-  // its data were there. Works in place where the library can, so that what was read is the result
-  // of one run only where `times` is 1.
+  // Runs the operation `times` times without a pause; returns how long each took on this rank, in
+  // microseconds. Works in place where the library can, so that the output is the result of one run
+  // only if `times` is 1.
   virtual Result<std::vector<double>> run(int times) = 0;
   virtual Result<> read_output(std::span<std::byte> bytes) const = 0;
-  // Once something has run.
+  // Only after a run.
   virtual Way way() const = 0;
+};
+
+struct BackendOptions {
+  std::string interface = {};        // or an address of it; empty: the library's own choice
+  std::chrono::seconds timeout{60};  // for connecting, and for each step of a collective
+  std::optional<int> gpu = {};       // NCCL: this device; nullopt: by the local rank
+  std::string algorithm = {};        // as the library calls it; empty: its default
+};
+
+// Finds the other ranks through the store, and connects to them. Called once, by the thread that
+// uses the communicator, which keeps neither the place nor the options.
+using OpenBackend = std::function<Result<std::unique_ptr<Communicator>>(
+    const Place& place, Store& store, const BackendOptions& options)>;
+
+// A library that moves a collective's data.
+struct Backend {
+  std::string name;  // "gloo", "nccl"
+  OpenBackend open;
 };
 
 }  // namespace chokepoint::probe::collective

@@ -1,5 +1,6 @@
-// What is measured: a collective, its element type and its size. `bytes` is what nccl-tests calls
-// the size: what every rank ends up with, or for all-to-all what each one sends in all. Values.
+// What is measured: a collective, its element type and its size; and the sizes as a user gives
+// them. `bytes` is what nccl-tests calls the size: what every rank has at the end, or for
+// all-to-all what each one sends in total. Values and pure functions.
 //
 //   n ranks          a rank's input       its output          bus bandwidth / algorithm bandwidth
 //   all-reduce       bytes                bytes               2(n−1)/n
@@ -13,6 +14,9 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
+
+#include "base/sys/error.h"
 
 namespace chokepoint::probe::collective {
 
@@ -22,7 +26,7 @@ enum class ElementType { Float32, Float64, Float16, BFloat16, Int32, Int64, Uint
 // "all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-receive"
 std::string_view name_of(Collective collective);
 std::optional<Collective> parse_collective(std::string_view name);
-// "float32", "bf16"…; also what others call them: "fp32", "float", "bfloat16", "half"
+// "float32", "bf16"…; other common names are parsed, too: "fp32", "float", "bfloat16", "half"
 std::string_view name_of(ElementType type);
 std::optional<ElementType> parse_element_type(std::string_view name);
 std::uint64_t bytes_of(ElementType type);
@@ -30,18 +34,25 @@ std::uint64_t bytes_of(ElementType type);
 struct Operation {
   Collective collective = Collective::AllReduce;
   ElementType type = ElementType::Float32;
-  std::uint64_t bytes = 0;  // a multiple of what rounded() makes
+  std::uint64_t bytes = 0;  // a size that rounded() returns
   int ranks = 1;
   int root = 0;
 
   bool operator==(const Operation&) const = default;
 };
 
-// Of a rank; the root's where ranks differ.
+// Of one rank; of the root where ranks differ.
 std::uint64_t input_bytes(const Operation& operation);
 std::uint64_t output_bytes(const Operation& operation);
 // The next size above that the ranks can share: whole elements, and the same for each rank.
 std::uint64_t rounded(const Operation& operation);
 double bus_factor(Collective collective, int ranks);
+
+inline constexpr std::size_t kMaxSizes = 256;
+inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40;
+
+// Of one size ("64M"), a list ("1K,1M,708M") or a range ("8..512M"), in which each size is `factor`
+// times the one before. Ascending, each once. Errors are of kind Usage.
+Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text, double factor);
 
 }  // namespace chokepoint::probe::collective

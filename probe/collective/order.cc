@@ -8,7 +8,7 @@
 
 #include "base/control/bodies.h"
 #include "base/control/fields.h"
-#include "probe/collective/sizes.h"
+#include "probe/collective/operation.h"
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -17,11 +17,11 @@ using control::Fields;
 using control::Json;
 
 constexpr std::array<std::string_view, 5> kTasks{"prepare", "check", "run", "tell", "end"};
-constexpr std::size_t kLongestName = 32;
-constexpr std::size_t kLongestText = 500;
-constexpr std::int64_t kMany = 1'000'000;
+constexpr std::size_t kMaxNameLength = 32;
+constexpr std::size_t kMaxTextLength = 500;
+constexpr std::int64_t kMaxCount = 1'000'000;
 constexpr double kNsPerUs = 1000;
-constexpr double kLongestNs = 1e15;
+constexpr double kMaxNs = 1e15;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -44,13 +44,13 @@ Json times_body(const std::vector<double>& times_us) {
 }
 
 Result<double> time_in(const Json& body) {
-  if (!body.is_number_integer() || body.get<double>() < 0 || body.get<double>() > kLongestNs) {
+  if (!body.is_number_integer() || body.get<double>() < 0 || body.get<double>() > kMaxNs) {
     return fail(ErrorKind::Malformed, "read message", "times_ns", "wanted nanoseconds");
   }
   return body.get<double>() / kNsPerUs;
 }
 
-// JSON has no number for what is none.
+// JSON has no NaN and no infinity.
 Json number_or_text(double value) {
   return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
 }
@@ -73,19 +73,18 @@ Result<std::optional<Wrong>> wrong_in(const Json& body, int rank) {
     return std::nullopt;
   }
   Fields in(*at, "wrong");
-  return in.finish(
-      std::optional(Wrong{.rank = rank,
-                          .offset_bytes = static_cast<std::uint64_t>(in.integer(
-                              "offset_bytes", 0, static_cast<std::int64_t>(kLargestSize))),
-                          .wanted = number_in(*at, "wanted"),
-                          .found = number_in(*at, "found")}));
+  return in.finish(std::optional(Wrong{.rank = rank,
+                                       .offset_bytes = static_cast<std::uint64_t>(in.integer(
+                                           "offset_bytes", 0, static_cast<std::int64_t>(kMaxSize))),
+                                       .wanted = number_in(*at, "wanted"),
+                                       .found = number_in(*at, "found")}));
 }
 
-// What a library's log says is no reason to fail.
-std::string shortened(const std::string& text) { return text.substr(0, kLongestText); }
+// Text from a library's log is shortened, never an error.
+std::string shortened(const std::string& text) { return text.substr(0, kMaxTextLength); }
 
-std::optional<int> believable(const std::optional<int>& count) {
-  return count && *count >= 0 && *count <= kMany ? count : std::nullopt;
+std::optional<int> in_range(const std::optional<int>& count) {
+  return count && *count >= 0 && *count <= kMaxCount ? count : std::nullopt;
 }
 
 Json way_body(const Way& way) {
@@ -94,27 +93,27 @@ Json way_body(const Way& way) {
           {"interface", shortened(way.interface)},
           {"family", shortened(way.family)},
           {"local_address", shortened(way.local_address)},
-          {"channels", control::or_null(believable(way.channels))},
-          {"sockets_per_peer", control::or_null(believable(way.sockets_per_peer))},
+          {"channels", control::or_null(in_range(way.channels))},
+          {"sockets_per_peer", control::or_null(in_range(way.sockets_per_peer))},
           {"link_mbps", control::or_null(way.link_mbps)},
           {"better", shortened(way.better)}};
 }
 
-std::optional<int> small(const std::optional<std::int64_t>& value) {
+std::optional<int> to_int(const std::optional<std::int64_t>& value) {
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
 Result<Way> way_in(const Json& body) {
   Fields in(body, "way");
-  // Each byte that is no UTF-8 comes as three.
-  const auto text = [&](const char* name) { return in.text_or(name, 3 * kLongestText, ""); };
+  // The sender replaced each byte that is no UTF-8 by three.
+  const auto text = [&](const char* name) { return in.text_or(name, 3 * kMaxTextLength, ""); };
   Way way{.library = text("library"),
           .transport = text("transport"),
           .interface = text("interface"),
           .family = text("family"),
           .local_address = text("local_address"),
-          .channels = small(in.maybe_integer("channels", 0, kMany)),
-          .sockets_per_peer = small(in.maybe_integer("sockets_per_peer", 0, kMany)),
+          .channels = to_int(in.maybe_integer("channels", 0, kMaxCount)),
+          .sockets_per_peer = to_int(in.maybe_integer("sockets_per_peer", 0, kMaxCount)),
           .link_mbps = in.maybe_number("link_mbps", 0, 1e9),
           .better = text("better")};
   return in.finish(std::move(way));
@@ -122,12 +121,12 @@ Result<Way> way_in(const Json& body) {
 
 Result<Operation> operation_in(const Json& body) {
   Fields in(body, "order");
-  const auto collective = parse_collective(in.text("collective", kLongestName));
-  const auto type = parse_element_type(in.text("type", kLongestName));
+  const auto collective = parse_collective(in.text("collective", kMaxNameLength));
+  const auto type = parse_element_type(in.text("type", kMaxNameLength));
   Operation operation{.bytes = static_cast<std::uint64_t>(
-                          in.integer("bytes", 1, static_cast<std::int64_t>(2 * kLargestSize))),
-                      .ranks = static_cast<int>(in.integer("ranks", 1, kMostRanks)),
-                      .root = static_cast<int>(in.integer("root", 0, kMostRanks - 1))};
+                          in.integer("bytes", 1, static_cast<std::int64_t>(2 * kMaxSize))),
+                      .ranks = static_cast<int>(in.integer("ranks", 1, kMaxRanks)),
+                      .root = static_cast<int>(in.integer("root", 0, kMaxRanks - 1))};
   if (!collective || !type || operation.root >= operation.ranks) {
     return fail(ErrorKind::Malformed, "read message", "order", "there is no such operation");
   }
@@ -162,7 +161,7 @@ std::string to_text(const Order& order) {
 Result<Order> parse_order(const std::string& text) {
   TRY(const Json body, object_in(text, "order"));
   Fields in(body, "order");
-  const std::string name = in.text("task", kLongestName);
+  const std::string name = in.text("task", kMaxNameLength);
   const auto* task = std::ranges::find(kTasks, name);
   if (task == kTasks.end()) {
     return fail(ErrorKind::Malformed, "read message", "order", "there is no such task");
@@ -172,8 +171,8 @@ Result<Order> parse_order(const std::string& text) {
     TRY(const Operation operation, operation_in(body));
     order.operation = operation;
   } else if (order.task == Task::Run) {
-    order.lead = static_cast<int>(in.integer("lead", 0, kMostIterations));
-    order.times = static_cast<int>(in.integer("times", 1, kMostIterations));
+    order.lead = static_cast<int>(in.integer("lead", 0, kMaxIterations));
+    order.times = static_cast<int>(in.integer("times", 1, kMaxIterations));
   }
   return in.finish(order);
 }

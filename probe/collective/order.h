@@ -1,5 +1,5 @@
-// What the conductor tells every rank to do, and what a rank answers; each is one value of the
-// store. A rank believes no figure in an order before it was checked.
+// What the conductor orders every rank to do, and what a rank answers; each is one value of the
+// store. Parsing checks every figure.
 //
 //   order/RANK   Prepare ─▶ Check ─▶ Run … ─▶ Prepare … ─▶ Tell ─▶ End
 //   answer/RANK  {}         {wrong}  {times}  {}            {way}
@@ -18,18 +18,19 @@ namespace chokepoint::probe::collective {
 
 enum class Task { Prepare, Check, Run, Tell, End };
 
-inline constexpr int kMostRanks = 4096;
-inline constexpr int kMostIterations = 1000;  // of one order: its answer is one message
+inline constexpr int kMaxRanks = 4096;
+inline constexpr int kMaxIterations =
+    1000;  // of one order, so that its answer fits into one message
 
 struct Order {
   Task task = Task::End;
   Operation operation = {};  // Prepare
-  int lead = 0;              // Run: iterations before those that count
+  int lead = 0;              // Run: iterations before the measured ones
   int times = 0;             // Run
 };
 
 struct Answer {
-  std::vector<double> times_us = {};  // Check: of its one run; Run: of those that count
+  std::vector<double> times_us = {};  // Check: of its one run; Run: of the measured ones
   std::optional<Wrong> wrong = {};
   Way way = {};
 };
@@ -40,7 +41,7 @@ std::string answer_key(int rank);
 std::string to_text(const Order& order);
 Result<Order> parse_order(const std::string& text);
 std::string to_text(const Answer& answer);
-// `rank` is whose it is.
+// `rank` is the one that answered.
 Result<Answer> parse_answer(const std::string& text, int rank);
 
 }  // namespace chokepoint::probe::collective

@@ -1,7 +1,7 @@
-// The data of a collective, known beforehand on every rank: whole numbers by rank and place that
-// repeat only after a prime number of elements, so that what went astray by a part of a buffer does
-// not look right. What is summed up is so small that every type's sums are exact. Pure; a Pattern
-// is one rank's and one thread's.
+// The data of a collective, which every rank knows beforehand: whole numbers by rank and index that
+// repeat only after a prime number of elements, so that data displaced by a part of a buffer is
+// found. Summands are so small that sums are exact in every type. Pure; a Pattern belongs to one
+// rank and one thread.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Pattern {
  public:
   Pattern(const Operation& operation, int rank) : operation_(operation), rank_(rank) {}
 
-  // All of it, or its beginning.
+  // `input` may be the beginning of it.
   void fill_input(std::span<std::byte> input) const;
   std::optional<Wrong> check_output(std::span<const std::byte> output) const;
 
@@ -45,13 +45,20 @@ class Pattern {
 
   std::vector<Stretch> output() const;
   bool sums_up() const;
-  std::uint64_t most() const;
+  std::uint64_t max_value() const;
   std::uint64_t value(int rank, std::uint64_t index) const;
-  // The elements of one period, as they lie in memory; no more of them than there are.
+  // One period in memory, of at most `elements`. `source`: a rank's input; nullopt: the sum of all.
   std::vector<std::byte> period(std::optional<int> source, std::uint64_t elements) const;
 
   Operation operation_;
   int rank_;
 };
+
+// The largest number up to which the type holds every whole number exactly: a bound for sums.
+std::uint64_t largest_exact(ElementType type);
+
+// A whole number as one element in memory; `value` is at most largest_exact().
+void encode(ElementType type, std::uint64_t value, std::span<std::byte> into);
+double decode(ElementType type, std::span<const std::byte> element);
 
 }  // namespace chokepoint::probe::collective

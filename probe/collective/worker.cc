@@ -19,21 +19,16 @@ class Worker {
   Result<> run() {
     TRY(auto opened, job_.open(job_.place, group_, job_.options));
     communicator_ = std::move(opened);
-    // The first answer is to no order: it says that this rank is connected.
-    if (const Result<> ready = answer({}); !ready) {
-      return ready;
-    }
+    // The first answer has no order: it reports that this rank is connected.
+    TRY(answer({}));
     while (true) {
-      const Result<std::string> text = group_.take(order_key(job_.place.rank));
-      TRY(const Order order, text ? parse_order(*text) : std::unexpected(text.error()));
+      TRY(const std::string text, group_.take(order_key(job_.place.rank)));
+      TRY(const Order order, parse_order(text));
       if (order.task == Task::End) {
         return {};
       }
-      const Result<Answer> done = perform(order);
-      const Result<> told = done ? answer(*done) : std::unexpected(done.error());
-      if (!told) {
-        return told;
-      }
+      TRY(const Answer done, perform(order));
+      TRY(answer(done));
     }
   }
 
@@ -64,13 +59,13 @@ class Worker {
     }
     operation_ = operation;
     TRY(check_memory());
-    const Result<> prepared = communicator_->prepare(operation);
-    const Result<> filled = prepared ? fill() : prepared;
-    return filled ? Result<Answer>(Answer{}) : std::unexpected(filled.error());
+    TRY(communicator_->prepare(operation));
+    TRY(fill());
+    return Answer{};
   }
 
   Result<> check_memory() const {
-    // The library's own two, and what they are filled from or held against.
+    // The library's two buffers, and the one that they are filled from or compared with.
     const std::uint64_t input = input_bytes(operation_);
     const std::uint64_t output = output_bytes(operation_);
     const std::uint64_t wanted = input + output + std::max(input, output);
@@ -101,13 +96,12 @@ class Worker {
   }
 
   Result<Answer> check() {
-    const Result<> filled = fill();
-    TRY(std::vector<double> times,
-        filled ? communicator_->run(1) : std::unexpected(filled.error()));
-    Result<std::vector<std::byte>> output = buffer(output_bytes(operation_));
-    TRY(output ? communicator_->read_output(*output) : std::unexpected(output.error()));
+    TRY(fill());
+    TRY(std::vector<double> times, communicator_->run(1));
+    TRY(std::vector<std::byte> output, buffer(output_bytes(operation_)));
+    TRY(communicator_->read_output(output));
     return Answer{.times_us = std::move(times),
-                  .wrong = Pattern(operation_, job_.place.rank).check_output(*output)};
+                  .wrong = Pattern(operation_, job_.place.rank).check_output(output)};
   }
 
   Result<Answer> measure(const Order& order) {

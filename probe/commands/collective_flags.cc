@@ -1,10 +1,15 @@
-#include "probe/commands/collective_flags.h"
-
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
+#include <algorithm>
+#include <chrono>
+
+#include "base/host/memory.h"
+#include "base/sys/root.h"
 #include "probe/collective/launch/rank_service.h"
+#include "probe/collective/operation.h"
 #include "probe/collective/order.h"
-#include "probe/collective/sizes.h"
+#include "probe/commands/collective_run.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -15,103 +20,135 @@ using std::chrono::seconds;
 
 constexpr std::string_view kUsualSizes = "4K..64M";
 
-Result<std::vector<std::uint64_t>> sizes_of(const CollectiveFlags& told,
+Result<std::vector<std::uint64_t>> sizes_of(const CollectiveFlags& given,
                                             collective::ElementType type) {
-  if (told.parameters.empty()) {
-    return collective::parse_sizes(told.bytes.empty() ? kUsualSizes : told.bytes, told.factor);
+  if (given.parameters.empty()) {
+    return collective::parse_sizes(given.bytes.empty() ? kUsualSizes : given.bytes, given.factor);
   }
-  if (!told.bytes.empty()) {
+  if (!given.bytes.empty()) {
     return fail(ErrorKind::Usage, "", "--parameters", "--bytes names the size already",
                 "leave one of them out");
   }
-  const Result<double> count = math::parse_count(told.parameters);
+  const Result<double> count = math::parse_count(given.parameters);
   if (!count || *count < 1 || *count > 1e11) {
-    return fail(ErrorKind::Usage, "--parameters", told.parameters, "no number of parameters",
+    return fail(ErrorKind::Usage, "--parameters", given.parameters, "no number of parameters",
                 "give one like 708M");
   }
   return std::vector{static_cast<std::uint64_t>(*count) * collective::bytes_of(type)};
 }
 
-Result<> check_times(const CollectiveFlags& told) {
-  if (told.time < milliseconds(1)) {
+Result<> check_times(const CollectiveFlags& given) {
+  if (given.time < milliseconds(1)) {
     return fail(ErrorKind::Usage, "", "--time", "must be 1 ms or more");
   }
-  if (told.timeout < seconds(1) || told.timeout > seconds(3600)) {
+  if (given.timeout < seconds(1) || given.timeout > seconds(3600)) {
     return fail(ErrorKind::Usage, "", "--timeout", "must be from 1 s to 1 h");
   }
   return {};
 }
 
+using collective::Backend;
+using collective::Job;
+using collective::LeaderOptions;
+using collective::MemberOptions;
+using collective::RankPlacement;
+
+control::Identity identity(const cli::Context& context) {
+  return {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)};
+}
+
+// This rank's share of nine tenths of the memory that this host has left.
+std::uint64_t memory_for(int local_ranks, const cli::Context& context) {
+  const std::optional<std::int64_t> available = host::memory_room(context.root);
+  return available
+             ? static_cast<std::uint64_t>(*available) / 10 * 9 / static_cast<unsigned>(local_ranks)
+             : 0;
+}
+
+void tell(const cli::Context& context, const collective::SizeResult& size) {
+  if (context.err_terminal.interactive && !context.quiet) {
+    const auto rate = busbw_mbps(size);
+    fmt::print(context.err, "{:>10}  {}\n",
+               math::format_bytes(static_cast<double>(size.operation.bytes)),
+               rate ? math::format_rate(*rate * 1e6) : "-");
+    context.err << std::flush;
+  }
+}
+
+Result<const Backend*> backend_of(const CollectiveFlags& given, std::span<const Backend> backends) {
+  const auto found = std::ranges::find(backends, given.backend, &Backend::name);
+  if (found == backends.end()) {
+    return fail(ErrorKind::Unsupported, "", given.backend, "this build does not have it",
+                "see 'chokepoint doctor' for what it was built with");
+  }
+  return &*found;
+}
+
 }  // namespace
 
-void define(cli::Flags& flags, CollectiveFlags& told) {
+void define(cli::Flags& flags, CollectiveFlags& given) {
   flags.group("What to measure")
-      .choice("backend", &told.backend, {"gloo", "nccl"}, "the library that moves the data")
+      .choice("backend", &given.backend, {"gloo", "nccl"}, "the library that moves the data")
       .choice(
-          "collective,c", &told.collective,
+          "collective,c", &given.collective,
           {"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-receive"},
           "what the ranks do; send-receive: each to the next one, round the ring")
-      .option("bytes,b", &told.bytes, "SIZES",
+      .option("bytes,b", &given.bytes, "SIZES",
               "one (64M), some (1K,1M) or a range (8..512M); default 4K..64M")
-      .option("parameters", &told.parameters, "N", "the size of a model instead, like 708M")
-      .option("factor", &told.factor, "X", "from one size of a range to the next")
-      .option("type", &told.type, "TYPE",
+      .option("parameters", &given.parameters, "N", "the size of a model instead, like 708M")
+      .option("factor", &given.factor, "X", "from one size of a range to the next")
+      .option("type", &given.type, "TYPE",
               "of an element: float32, float64, float16, bf16, int32, int64, uint8")
-      .option("root", &told.root, "RANK", "whose data a broadcast spreads", 0,
-              collective::kMostRanks - 1)
-      .option("time,t", &told.time, "TIME", "for each size")
-      .option("iterations,n", &told.iterations, "N", "for each size, instead of --time; 0: by time",
-              0, 1'000'000)
-      .option("warm-up", &told.warm_up, "N",
-              "iterations that do not count; -1: up to 5 in half a second", -1,
-              collective::kMostIterations)
-      .toggle("no-check", &told.no_check, "do not hold the data against what they should be")
-      .group("Who takes part")
-      .option("local", &told.local, "N", "this many ranks on this host, started here", 0,
-              collective::kMostRanksPerHost)
-      .option("hosts", &told.hosts, "HOSTS",
+      .option("root", &given.root, "RANK", "whose data a broadcast spreads", 0,
+              collective::kMaxRanks - 1)
+      .option("time,t", &given.time, "TIME", "for each size")
+      .option("iterations,n", &given.iterations, "N",
+              "for each size, instead of --time; 0: by time", 0, 1'000'000)
+      .option("warm-up", &given.warm_up, "N",
+              "warm-up iterations, not counted; -1: up to 5 in half a second", -1,
+              collective::kMaxIterations)
+      .toggle("no-check", &given.no_check, "do not verify the received data")
+      .group("Ranks")
+      .option("local", &given.local, "N", "this many ranks on this host, started here", 0,
+              collective::kMaxRanksPerHost)
+      .option("hosts", &given.hosts, "HOSTS",
               "ranks on these hosts, started by the 'chokepoint serve' there: HOST,HOST:PORT")
-      .option("ranks-per-host", &told.ranks_per_host, "N", "with --hosts", 1,
-              collective::kMostRanksPerHost)
-      .option("port,p", &told.port, "PORT", "with --hosts: their control port", 1, 65535)
-      .option("key-file", &told.key_file, "FILE",
+      .option("ranks-per-host", &given.ranks_per_host, "N", "with --hosts", 1,
+              collective::kMaxRanksPerHost)
+      .option("port,p", &given.port, "PORT", "with --hosts: their control port", 1, 65535)
+      .option("key-file", &given.key_file, "FILE",
               "with --hosts the key that the servers were given, else one that all ranks have")
-      .option("timeout", &told.timeout, "TIME", "how long ranks wait for each other")
-      .group("Which way")
-      .option("interface", &told.interface, "IF",
+      .option("timeout", &given.timeout, "TIME", "how long ranks wait for each other")
+      .group("Path")
+      .option("interface", &given.interface, "IF",
               "the data's, on every host, or an address; the library's choice where not given")
-      .option("algorithm", &told.algorithm, "NAME",
+      .option("algorithm", &given.algorithm, "NAME",
               "as the library calls it; its default if not given")
-      .option("gpu", &told.gpu, "N", "nccl: this one; -1: by the local rank", -1, 1023)
-      .group("What is enough")
-      .option("min-busbw", &told.min_busbw, "MBPS",
+      .option("gpu", &given.gpu, "N", "nccl: this one; -1: by the local rank", -1, 1023)
+      .group("Requirements")
+      .option("min-busbw", &given.min_busbw, "MBPS",
               "exit with 3 if no size reaches this bus bandwidth");
 }
 
-Result<Plan> plan_of(const CollectiveFlags& told, int ranks) {
-  const auto type = collective::parse_element_type(told.type);
+Result<Plan> plan_of(const CollectiveFlags& given, int ranks) {
+  const auto type = collective::parse_element_type(given.type);
   if (!type) {
-    return fail(ErrorKind::Usage, "", fmt::format("--type {}", told.type), "there is no such type",
+    return fail(ErrorKind::Usage, "", fmt::format("--type {}", given.type), "there is no such type",
                 "float32, float64, float16, bf16, int32, int64 or uint8");
   }
-  Plan plan{
-      .collective =
-          collective::parse_collective(told.collective).value_or(collective::Collective::AllReduce),
-      .type = *type,
-      .root = static_cast<int>(told.root),
-      .time = told.time,
-      .check = !told.no_check};
-  Result<std::vector<std::uint64_t>> sizes = sizes_of(told, *type);
-  const Result<> times = check_times(told);
-  if (!sizes || !times) {
-    return std::unexpected(sizes ? times.error() : sizes.error());
+  Plan plan{.collective = collective::parse_collective(given.collective)
+                              .value_or(collective::Collective::AllReduce),
+            .type = *type,
+            .root = static_cast<int>(given.root),
+            .time = given.time,
+            .check = !given.no_check};
+  TRY(plan.bytes, sizes_of(given, *type));
+  TRY(check_times(given));
+  if (given.iterations > 0) {
+    plan.iterations = static_cast<int>(given.iterations);
   }
-  plan.bytes = std::move(*sizes);
-  if (told.iterations > 0) {
-    plan.iterations = static_cast<int>(told.iterations);
-  }
-  if (told.warm_up >= 0) {
-    plan.warm_up = static_cast<int>(told.warm_up);
+  if (given.warm_up >= 0) {
+    plan.warm_up = static_cast<int>(given.warm_up);
   }
   if (plan.root >= ranks) {
     return fail(ErrorKind::Usage, "", "--root",
@@ -120,15 +157,15 @@ Result<Plan> plan_of(const CollectiveFlags& told, int ranks) {
   return plan;
 }
 
-Result<collective::RankOptions> rank_options_of(const CollectiveFlags& told) {
-  collective::RankOptions options{.backend = told.backend,
-                                  .interface = told.interface,
-                                  .algorithm = told.algorithm,
-                                  .timeout = std::chrono::ceil<seconds>(told.timeout)};
-  if (told.gpu >= 0) {
-    options.gpu = static_cast<int>(told.gpu);
+Result<collective::RankOptions> rank_options_of(const CollectiveFlags& given) {
+  collective::RankOptions options{.backend = given.backend,
+                                  .interface = given.interface,
+                                  .algorithm = given.algorithm,
+                                  .timeout = std::chrono::ceil<seconds>(given.timeout)};
+  if (given.gpu >= 0) {
+    options.gpu = static_cast<int>(given.gpu);
   }
-  // As a server would look at it.
+  // Checked as a server would check it.
   const auto sound = collective::rank_options_in(body_of(options));
   if (!sound) {
     return fail(ErrorKind::Usage, "", "--interface, --algorithm", "a name with odd characters",
@@ -137,9 +174,9 @@ Result<collective::RankOptions> rank_options_of(const CollectiveFlags& told) {
   return options;
 }
 
-std::vector<std::string> hosts_of(const CollectiveFlags& told) {
+std::vector<std::string> hosts_of(const CollectiveFlags& given) {
   std::vector<std::string> hosts;
-  for (std::string_view text : told.hosts) {
+  for (std::string_view text : given.hosts) {
     while (!text.empty()) {
       const std::size_t comma = std::min(text.find(','), text.size());
       if (comma > 0) {
@@ -149,6 +186,67 @@ std::vector<std::string> hosts_of(const CollectiveFlags& told) {
     }
   }
   return hosts;
+}
+
+Result<Job> job_of(const CollectiveFlags& given, std::span<const Backend> backends,
+                   const RankPlacement& seat, const cli::Context& context) {
+  TRY(const Backend* const library, backend_of(given, backends));
+  TRY(const collective::RankOptions options, rank_options_of(given));
+  return Job{.place = seat.place,
+             .open = library->open,
+             .options = {.interface = options.interface,
+                         .timeout = options.timeout,
+                         .gpu = options.gpu,
+                         .algorithm = options.algorithm},
+             .memory_bytes = memory_for(seat.local_ranks, context)};
+}
+
+Result<MemberOptions> member_options(const CollectiveFlags& given, const RankPlacement& seat,
+                                     int interrupt, const cli::Context& context) {
+  MemberOptions options{.meeting = seat.meeting,
+                        .ports = seat.ports,
+                        .key = seat.secret,
+                        .who = {.job = seat.job,
+                                .rank = seat.place.rank,
+                                .ranks = seat.place.ranks,
+                                .host = seat.place.host,
+                                .program = identity(context).program},
+                        .timeout = std::chrono::ceil<seconds>(given.timeout),
+                        .interrupt = interrupt};
+  if (!seat.secret && !given.key_file.empty()) {
+    TRY(const control::Secret key, control::read_key(given.key_file));
+    options.key = key;
+  }
+  return options;
+}
+
+Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags& given,
+                                                           const std::vector<std::string>& hosts,
+                                                           const cli::Context& context) {
+  control::ClientOptions common;
+  common.own = identity(context);
+  if (!given.key_file.empty()) {
+    TRY(const control::Secret key, control::read_key(given.key_file));
+    common.key = key;
+  }
+  std::vector<control::ClientOptions> servers;
+  for (const std::string& text : hosts) {
+    TRY(const net::HostPort host,
+        net::parse_host_port(text, static_cast<std::uint16_t>(given.port)));
+    servers.push_back(common);
+    servers.back().peer = host;
+  }
+  return servers;
+}
+
+LeaderOptions leader_options(const CollectiveFlags& given, int ranks, int interrupt,
+                             const cli::Context& context) {
+  return {.job = {},
+          .ranks = ranks,
+          .meeting = {.own = identity(context)},
+          .timeout = std::chrono::ceil<seconds>(given.timeout),
+          .interrupt = interrupt,
+          .on_size = [&context](const collective::SizeResult& size) { tell(context, size); }};
 }
 
 }  // namespace chokepoint::probe

@@ -1,21 +1,85 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/commands/collective_report.h"
-#include "probe/commands/units.h"
+#include "probe/commands/collective_run.h"
 
 namespace chokepoint::probe {
 namespace {
 
+using cli::Json;
 using collective::Outcome;
 using collective::SizeResult;
 using collective::Way;
+using collective::Wrong;
+using control::or_null;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json wrong_body(const Wrong& wrong) {
+  return {{"rank", wrong.rank},
+          {"offset_bytes", wrong.offset_bytes},
+          {"wanted", wrong.wanted},
+          {"found", wrong.found}};
+}
+
+Json size_body(const SizeResult& size) {
+  Json body{{"bytes", size.operation.bytes},
+            {"elements", size.operation.bytes / collective::bytes_of(size.operation.type)},
+            {"time_us", control::distribution_body(math::distribution(size.times_us))},
+            {"algbw_mbps", or_null(algbw_mbps(size))},
+            {"busbw_mbps", or_null(busbw_mbps(size))},
+            {"checked", size.wrong ? Json(size.wrong->empty()) : Json()}};
+  if (size.is_wrong()) {
+    body["wrong"] = control::list_body(*size.wrong, wrong_body);
+  }
+  return body;
+}
+
+Json rank_body(const Outcome& outcome, std::size_t index) {
+  const Way way = index < outcome.ways.size() ? outcome.ways[index] : Way{};
+  return {{"rank", outcome.members[index].rank},
+          {"host", outcome.members[index].host},
+          {"interface", text_or_null(way.interface)},
+          {"local_address", text_or_null(way.local_address)}};
+}
+
+Json ranks_body(const Outcome& outcome) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < outcome.members.size(); ++i) {
+    list.push_back(rank_body(outcome, i));
+  }
+  return list;
+}
+
+std::size_t hosts_of(const Outcome& outcome) {
+  std::set<std::string> hosts;
+  for (const collective::Newcomer& member : outcome.members) {
+    hosts.insert(member.host);
+  }
+  return hosts.size();
+}
+
+// Rank 0's; where other ranks differ is shown with each rank.
+void add_way(Json& document, const Outcome& outcome) {
+  const Way way = outcome.ways.empty() ? Way{} : outcome.ways.front();
+  document["interface"] = text_or_null(way.interface);
+  document["transport"] = text_or_null(way.transport);
+  document["library"] = text_or_null(way.library);
+  document["family"] = text_or_null(way.family);
+  document["local_address"] = text_or_null(way.local_address);
+  document["channels"] = or_null(way.channels);
+  document["sockets_per_peer"] = or_null(way.sockets_per_peer);
+  document["link_mbps"] = or_null(way.link_mbps);
+  document["better"] = text_or_null(way.better);
+}
 
 constexpr std::string_view kEmpty = "-";
 
@@ -24,7 +88,7 @@ std::string time_of(double us) {
 }
 
 std::string rate_of(const std::optional<double>& mbps) {
-  return mbps ? math::format_rate(*mbps * kMega) : std::string(kEmpty);
+  return mbps ? math::format_rate(*mbps * math::kMega) : std::string(kEmpty);
 }
 
 cli::Cell checked_of(const SizeResult& size) {
@@ -53,13 +117,10 @@ std::string counted(std::size_t count, const char* what) {
 // "all-reduce of float32 by gloo, 4 ranks on 2 hosts, libgloo, tcp, eth0, ipv4, 1 socket a peer"
 std::string head_of(const CollectiveMeasured& measured) {
   const Outcome& outcome = measured.outcome;
-  std::set<std::string> hosts;
-  for (const collective::Newcomer& member : outcome.members) {
-    hosts.insert(member.host);
-  }
-  std::string text = fmt::format(
-      "{} of {} by {}, {} on {}", name_of(measured.plan.collective), name_of(measured.plan.type),
-      measured.backend, counted(outcome.members.size(), "rank"), counted(hosts.size(), "host"));
+  std::string text =
+      fmt::format("{} of {} by {}, {} on {}", name_of(measured.plan.collective),
+                  name_of(measured.plan.type), measured.backend,
+                  counted(outcome.members.size(), "rank"), counted(hosts_of(outcome), "host"));
   if (outcome.ways.empty()) {
     return text;
   }
@@ -84,8 +145,8 @@ void print_fit(const cli::Context& context, const Outcome& outcome) {
   }
 }
 
-// What is better is said once, whichever ranks say it.
-void print_better(const cli::Context& context, const Outcome& outcome) {
+// Advice that several ranks give is printed once.
+void print_advice(const cli::Context& context, const Outcome& outcome) {
   std::set<std::string> said;
   for (const Way& way : outcome.ways) {
     if (!way.better.empty() && said.insert(way.better).second) {
@@ -95,6 +156,25 @@ void print_better(const cli::Context& context, const Outcome& outcome) {
 }
 
 }  // namespace
+
+void add_to(Json& document, const CollectiveMeasured& measured) {
+  const Outcome& outcome = measured.outcome;
+  const collective::Fit fitted = fit_of(outcome);
+  document["backend"] = measured.backend;
+  document["collective"] = name_of(measured.plan.collective);
+  document["type"] = name_of(measured.plan.type);
+  document["ranks"] = measured.ranks;
+  document["hosts"] = hosts_of(outcome);
+  document["launcher"] = measured.launcher;
+  add_way(document, outcome);
+  document["sizes"] = control::list_body(outcome.sizes, size_body);
+  document["alpha_us"] = or_null(fitted.alpha_us);
+  document["beta_mbps"] = or_null(fitted.beta_mbps);
+  document["members"] = ranks_body(outcome);
+  document["missed"] = measured.missed;
+  document["interrupted"] = measured.interrupted;
+  document["failure"] = measured.failure ? Json(describe(*measured.failure)) : Json();
+}
 
 void print_page(const cli::Context& context, const CollectiveMeasured& measured) {
   using cli::Align;
@@ -115,7 +195,7 @@ void print_page(const cli::Context& context, const CollectiveMeasured& measured)
     context.out << '\n';
   }
   print_fit(context, outcome);
-  print_better(context, outcome);
+  print_advice(context, outcome);
   for (const SizeResult& size : outcome.sizes) {
     for (const collective::Wrong& wrong : size.wrong.value_or(std::vector<collective::Wrong>())) {
       fmt::print(context.out, "Wrong data: {}.\n", describe(wrong));
@@ -125,7 +205,7 @@ void print_page(const cli::Context& context, const CollectiveMeasured& measured)
     fmt::print(context.out, "Not enough: {}.\n", each);
   }
   if (measured.interrupted) {
-    context.out << "Interrupted: this is what was measured until then.\n";
+    context.out << "Interrupted: these are the results until then.\n";
   }
 }
 

@@ -1,28 +1,50 @@
-#include "probe/commands/doctor.h"
-
+// chokepoint doctor: reads this host, judges it, and says what to change. The document is
+// chokepoint.doctor/1; the page for people is base/checks/check.h's. One thread.
 #include <fmt/ostream.h>
 
+#include <string>
+
+#include "base/baseline/baseline.h"
 #include "base/checks/check.h"
+#include "base/cli/command.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
 #include "base/host/inventory.h"
-#include "probe/commands/doctor_report.h"
-#include "probe/host/examine.h"
+#include "probe/commands/commands.h"
+#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
+namespace {
+
+class DoctorCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  std::string root_ = "/";
+  baseline::Flags baseline_;
+  bool all_ = false;
+  bool summary_ = false;
+  bool strict_ = false;
+  bool exit_code_ = false;  // no effect: for scripts that give it to every command
+};
 
 cli::Summary DoctorCommand::summary() const {
   return {.name = "doctor",
-          .purpose = "is this host fit? tuning, NIC, PCIe, RDMA, GPU, address families",
+          .purpose = "checks this host: tuning, NIC, PCIe, RDMA, GPU, address families",
           .description =
-              "Reads this host and judges what a distributed training job would meet: every NIC "
-              "with its PCIe path, queues and buffers, TCP's limits against the paths it may have "
-              "to fill, names and address families, time, RDMA devices, GPUs, and what this "
-              "program may see. Changes nothing. Each finding comes with the reason and the "
-              "command that mends it.\n\n"
-              "A check is PASS, INFO, WARNING, CRITICAL, or UNKNOWN where it could not be seen. "
+              "Checks what a distributed training job depends on: every NIC with its PCIe path, "
+              "queues and buffers, TCP's limits for local and long paths, names and address "
+              "families, time, RDMA devices, GPUs, and this program's privileges. Changes nothing. "
+              "Each finding comes with the reason and the "
+              "command that fixes it.\n\n"
+              "A check is PASS, INFO, WARNING, CRITICAL, or UNKNOWN if it could not be checked. "
               "The exit code is 3 when a check is CRITICAL.",
           .examples = {
-              {"chokepoint doctor", "what is wrong with this host, and how to mend it"},
-              {"chokepoint doctor --record runs/a", "keep the answer beside the run that follows"},
+              {"chokepoint doctor", "what is wrong with this host, and how to fix it"},
+              {"chokepoint doctor --record runs/a", "store the result for the run that follows"},
               {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"},
               {"chokepoint doctor --summary", "why a scheduler should not use this host"}}};
 }
@@ -31,10 +53,10 @@ void DoctorCommand::define(cli::Flags& flags) {
   flags.group("What to show")
       .toggle("all,a", &all_, "every check in full, and those that passed")
       .toggle("summary", &summary_,
-              "one line with what is CRITICAL (--strict: or a WARNING), none where nothing is")
+              "one line with what is CRITICAL (--strict: or a WARNING); none if nothing is")
       .toggle("strict", &strict_, "exit code 3 on warnings, too")
       .toggle("exit-code", &exit_code_,
-              "exit code 3 when a check is CRITICAL: so it is without this, too, unlike diagnose")
+              "exit code 3 when a check is CRITICAL; always the case for doctor")
       .group("Where to look")
       .option("root", &root_, "DIR",
               "read /proc, /sys and /etc below this folder: a copy taken from another host");
@@ -51,7 +73,9 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   const host::Inventory inventory = host::read_inventory(context.root);
   const Checks checks = examine(inventory);
   const Status limit = strict_ ? Status::Warning : Status::Critical;
-  const cli::Json document = document_of(context, checks);
+  cli::Json document = cli::document(context, "chokepoint.doctor/1");
+  document["verdict"] = name_of(worst(checks));
+  document["checks"] = checks::json_of(checks);
   if (context.json) {
     cli::print(context, document);
   } else if (summary_) {
@@ -65,5 +89,9 @@ Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
   TRY(keep(baseline_, finding, context));
   return worst(checks) >= limit ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory doctor_command() { return cli::command<DoctorCommand>(); }
 
 }  // namespace chokepoint::probe

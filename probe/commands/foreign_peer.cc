@@ -1,5 +1,14 @@
 #include "probe/commands/foreign_peer.h"
 
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/cli/table.h"
+#include "base/control/bodies.h"
+#include "base/math/units.h"
 #include "probe/iperf3/client.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/nuttcp/client.h"
@@ -8,8 +17,11 @@
 namespace chokepoint::probe {
 namespace {
 
-// What left is nearly what arrived: a receiver without intervals is lent the sender's.
-void lend_intervals(tcp::Trial& trial) {
+using control::or_null;
+using udp::Direction;
+
+// What was sent in an interval is nearly what arrived in it.
+void use_sender_intervals(tcp::Trial& trial) {
   if (!trial.server.intervals.empty()) {
     return;
   }
@@ -26,31 +38,194 @@ void lend_intervals(tcp::Trial& trial) {
 Result<ForeignTrial> against_iperf3(const ForeignHost& host, const tcp::Parameters& parameters,
                                     const cli::Context& context, int interrupt,
                                     const tcp::Watcher& watcher) {
-  Result<iperf3::TcpTest> test = iperf3::run_tcp({.peer = host.peer,
-                                                  .family = host.family,
-                                                  .socket = host.socket,
-                                                  .root = context.root,
-                                                  .interrupt = interrupt},
-                                                 parameters, watcher);
-  if (!test) {
-    return std::unexpected(test.error());
-  }
-  return ForeignTrial{std::move(test->test), test->peer, "iperf3"};
+  TRY(iperf3::TcpTest test, iperf3::run_tcp({.peer = host.peer,
+                                             .family = host.family,
+                                             .socket = host.socket,
+                                             .root = context.root,
+                                             .interrupt = interrupt},
+                                            parameters, watcher));
+  return ForeignTrial{std::move(test.test), test.peer, "iperf3"};
 }
 
 Result<ForeignTrial> against_nuttcp(const ForeignHost& host, const tcp::Parameters& parameters,
                                     const cli::Context& context, int interrupt,
                                     const tcp::Watcher& watcher) {
-  Result<nuttcp::TcpTest> test = nuttcp::run_tcp({.peer = host.peer,
-                                                  .family = host.family,
-                                                  .socket = host.socket,
-                                                  .root = context.root,
-                                                  .interrupt = interrupt},
-                                                 parameters, watcher);
-  if (!test) {
-    return std::unexpected(test.error());
+  TRY(nuttcp::TcpTest test, nuttcp::run_tcp({.peer = host.peer,
+                                             .family = host.family,
+                                             .socket = host.socket,
+                                             .root = context.root,
+                                             .interrupt = interrupt},
+                                            parameters, watcher));
+  return ForeignTrial{std::move(test.test), test.peer, "nuttcp " + test.version.text()};
+}
+
+double mbps(double bytes, double duration_s) {
+  return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
+}
+
+std::uint64_t less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
+
+// `size`: bytes of a datagram.
+ForeignUdpOutcome outcome_of(Direction direction, std::uint64_t sent, std::uint64_t received,
+                             double duration_s, std::size_t size) {
+  const auto bytes = static_cast<double>(size);
+  return {.direction = direction,
+          .duration_s = duration_s,
+          .offered_mbps = mbps(static_cast<double>(sent) * bytes, duration_s),
+          .throughput_mbps = mbps(static_cast<double>(received) * bytes, duration_s),
+          .bytes = received * size,
+          .packets_sent = sent,
+          .packets_received = received,
+          .lost = less(sent, received)};
+}
+
+// What the server reports of the streams that this end sends, or receives.
+struct ServerCounts {
+  std::uint64_t packets = 0;
+  std::uint64_t lost = 0;
+  double jitter_ms = 0;
+};
+
+ServerCounts counts_of(const iperf3::UdpTest& test, peer::Role own_role) {
+  ServerCounts counts;
+  int streams = 0;
+  for (const peer::DatagramMeasure& own : test.measures) {
+    const iperf3::StreamResult* theirs = test.server.find(iperf3::stream_id(own.index));
+    if (own.role != own_role || theirs == nullptr) {
+      continue;
+    }
+    counts.packets += static_cast<std::uint64_t>(theirs->packets);
+    counts.lost += static_cast<std::uint64_t>(std::max(theirs->lost, std::int64_t{0}));
+    counts.jitter_ms += theirs->jitter_s * 1e3;
+    ++streams;
   }
-  return ForeignTrial{std::move(test->test), test->peer, "nuttcp " + test->version.text()};
+  counts.jitter_ms = streams > 0 ? counts.jitter_ms / streams : 0;
+  return counts;
+}
+
+ForeignUdpOutcome sent_outcome(const iperf3::UdpTest& test, std::size_t size) {
+  const peer::DatagramMeasure own = sum_of(test.measures, peer::Role::Send);
+  const ServerCounts theirs = counts_of(test, peer::Role::Send);
+  ForeignUdpOutcome outcome = outcome_of(Direction::Send, own.packets,
+                                         less(theirs.packets, theirs.lost), own.seconds, size);
+  outcome.jitter_ms = theirs.jitter_ms;
+  return outcome;
+}
+
+ForeignUdpOutcome received_outcome(const iperf3::UdpTest& test, std::size_t size) {
+  const peer::DatagramMeasure own = sum_of(test.measures, peer::Role::Receive);
+  const ServerCounts theirs = counts_of(test, peer::Role::Receive);
+  ForeignUdpOutcome outcome =
+      outcome_of(Direction::Receive, theirs.packets, own.packets, own.seconds, size);
+  outcome.out_of_order = own.out_of_order;
+  outcome.duplicates = own.duplicates;
+  outcome.jitter_ms = own.jitter_ms;
+  return outcome;
+}
+
+iperf3::Way way_of(Direction direction) {
+  switch (direction) {
+    case Direction::Send:
+      return iperf3::Way::Forward;
+    case Direction::Receive:
+      return iperf3::Way::Reverse;
+    case Direction::Both:
+      return iperf3::Way::Both;
+  }
+  return iperf3::Way::Forward;
+}
+
+Result<ForeignUdp> run_iperf3(const ForeignHost& host, const ForeignUdpPlan& plan, int interrupt) {
+  const udp::Parameters& asked = plan.parameters;
+  const auto rounded_s = std::chrono::ceil<std::chrono::seconds>(asked.time).count();
+  const iperf3::Parameters parameters{
+      .transport = iperf3::Transport::Udp,
+      .way = way_of(asked.direction),
+      .time_s = static_cast<int>(rounded_s),
+      .streams = asked.streams,
+      .block_bytes = static_cast<int>(plan.packet_bytes),
+      .rate_bits_per_s = static_cast<std::uint64_t>(asked.bits_per_s.value_or(0) / asked.streams),
+      .traffic_class = plan.dscp ? std::optional(*plan.dscp << 2) : std::nullopt,
+      .client_version = "3.12"};
+  TRY(const iperf3::UdpTest test,
+      iperf3::run_udp(
+          {.peer = host.peer, .family = host.family, .socket = host.socket, .interrupt = interrupt},
+          parameters, [](const peer::DatagramInterval&) {}));
+  ForeignUdp measured{
+      .directions = {}, .peer = test.peer, .software = "iperf3", .interrupted = test.interrupted};
+  if (asked.direction != Direction::Receive) {
+    measured.directions.push_back(sent_outcome(test, plan.packet_bytes));
+  }
+  if (asked.direction != Direction::Send) {
+    measured.directions.push_back(received_outcome(test, plan.packet_bytes));
+  }
+  return measured;
+}
+
+Result<ForeignUdp> run_nuttcp(const ForeignHost& host, const ForeignUdpPlan& plan, int interrupt) {
+  const udp::Parameters& asked = plan.parameters;
+  if (asked.direction == Direction::Both || asked.streams > 1) {
+    return fail(ErrorKind::Usage, "", asked.streams > 1 ? "--streams" : "--both",
+                "nuttcp's UDP is one stream, one way at a time");
+  }
+  const bool sends = asked.direction == Direction::Send;
+  nuttcp::Parameters parameters{.sender = sends ? nuttcp::Sender::Client : nuttcp::Sender::Server,
+                                .block_bytes = static_cast<int>(plan.packet_bytes),
+                                .time_s = std::chrono::duration<double>(asked.time).count(),
+                                .traffic_class = plan.dscp.value_or(0) << 2};
+  if (asked.bits_per_s.value_or(0) > 0) {
+    parameters.rate_kbits_per_s = static_cast<std::uint64_t>(std::llround(*asked.bits_per_s / 1e3));
+  }
+  TRY(const nuttcp::UdpTest test,
+      nuttcp::run_udp(
+          {.peer = host.peer, .family = host.family, .socket = host.socket, .interrupt = interrupt},
+          parameters, [](const peer::DatagramInterval&) {}));
+  const std::uint64_t theirs = test.server.datagrams(parameters.block_bytes);
+  const std::uint64_t own = test.measure.packets;
+  return ForeignUdp{
+      .directions = {outcome_of(asked.direction, sends ? own : theirs, sends ? theirs : own,
+                                test.measure.seconds, plan.packet_bytes)},
+      .peer = test.peer,
+      .software = "nuttcp " + test.version.text(),
+      .interrupted = test.interrupted};
+}
+
+double loss_percent(const ForeignUdpOutcome& outcome) {
+  return outcome.packets_sent == 0 ? 0
+                                   : 100.0 * static_cast<double>(outcome.lost) /
+                                         static_cast<double>(outcome.packets_sent);
+}
+
+void add_direction(cli::Json& body, const ForeignUdpOutcome& outcome) {
+  body["duration_s"] = outcome.duration_s;
+  body["throughput_mbps"] = outcome.throughput_mbps;
+  body["offered_mbps"] = outcome.offered_mbps;
+  body["bytes"] = outcome.bytes;
+  body["packets_sent"] = outcome.packets_sent;
+  body["packets_received"] = outcome.packets_received;
+  body["lost"] = outcome.lost;
+  body["loss_percent"] = outcome.packets_sent == 0 ? cli::Json() : cli::Json(loss_percent(outcome));
+  body["out_of_order"] = or_null(outcome.out_of_order);
+  body["duplicates"] = or_null(outcome.duplicates);
+  body["jitter_ms"] = or_null(outcome.jitter_ms);
+  body["one_way_delay_ms"] = nullptr;
+  body["intervals"] = cli::Json::array();
+}
+
+std::string count_text(const std::optional<std::uint64_t>& count) {
+  return count ? std::to_string(*count) : "not reported";
+}
+
+std::vector<cli::Cell> row_of(const ForeignUdpOutcome& outcome, const std::string& software) {
+  const bool sends = outcome.direction == Direction::Send;
+  return {
+      sends ? "to " + software : "from " + software,
+      math::format_rate(outcome.throughput_mbps * 1e6),
+      math::format_rate(outcome.offered_mbps * 1e6),
+      fmt::format("{} of {} ({:.4f} %)", outcome.lost, outcome.packets_sent, loss_percent(outcome)),
+      outcome.jitter_ms ? fmt::format("{:.3f} ms", *outcome.jitter_ms) : "not reported",
+      count_text(outcome.out_of_order),
+      count_text(outcome.duplicates)};
 }
 
 }  // namespace
@@ -94,9 +269,43 @@ Result<ForeignTrial> run_foreign(Foreign foreign, const ForeignHost& host,
                                   ? against_iperf3(host, parameters, context, interrupt, watcher)
                                   : against_nuttcp(host, parameters, context, interrupt, watcher);
   if (done) {
-    lend_intervals(done->trial);
+    use_sender_intervals(done->trial);
   }
   return done;
+}
+
+Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host, const ForeignUdpPlan& plan,
+                               int interrupt) {
+  return foreign == Foreign::Iperf3 ? run_iperf3(host, plan, interrupt)
+                                    : run_nuttcp(host, plan, interrupt);
+}
+
+void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& measured) {
+  document["direction"] = name_of(plan.parameters.direction);
+  document["streams"] = plan.parameters.streams;
+  document["packet_bytes"] = plan.packet_bytes;
+  document["interrupted"] = measured.interrupted;
+  if (plan.parameters.direction != udp::Direction::Both) {
+    add_direction(document, measured.directions.front());
+    return;
+  }
+  for (const ForeignUdpOutcome& outcome : measured.directions) {
+    add_direction(document[std::string(name_of(outcome.direction))], outcome);
+  }
+}
+
+void print_page(const cli::Context& context, const ForeignUdp& measured) {
+  cli::Table table({{"", cli::Align::Left},
+                    {"received", cli::Align::Right},
+                    {"offered", cli::Align::Right},
+                    {"lost", cli::Align::Right},
+                    {"jitter", cli::Align::Right},
+                    {"out of order", cli::Align::Right},
+                    {"doubled", cli::Align::Right}});
+  for (const ForeignUdpOutcome& outcome : measured.directions) {
+    table.add(row_of(outcome, measured.software));
+  }
+  table.print(context.out, context.out_terminal);
 }
 
 }  // namespace chokepoint::probe

@@ -1,21 +1,29 @@
-// --peer: probes against a server that this project did not write, told in the same words as
-// against its own. What such a server does not tell is null.
+// --peer: probe tcp and probe udp against iperf3 and nuttcp servers, reported in the same terms as
+// against 'chokepoint serve'. What these programs do not report is null in the document and
+// "not reported" on the page. One thread.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "probe/tcp/trial.h"
+#include "probe/udp/parameters.h"
 
 namespace chokepoint::probe {
 
+// A direction that goes one way, as the probes' pages name it.
+inline std::string direction_text(control::Direction direction) {
+  return direction == control::Direction::Send ? "to the peer" : "from the peer";
+}
+
 enum class Foreign { None, Iperf3, Nuttcp };
 
-// The flag's text: "chokepoint", "iperf3", "nuttcp".
-std::vector<std::string> peer_programs();
+std::vector<std::string> peer_programs();  // values of --peer
 Foreign foreign_named(const std::string& program);
 
 struct ForeignHost {
@@ -24,7 +32,7 @@ struct ForeignHost {
   net::SocketOptions socket = {};
 };
 
-// The default port is the program's. A key is a mistake: neither program knows any.
+// The default port is the program's. A key is a usage error: neither program knows any.
 Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer,
                                  const cli::Context& context);
 
@@ -35,12 +43,47 @@ cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& pee
 struct ForeignTrial {
   tcp::Trial trial;
   net::Endpoint peer;
-  std::string software;  // "iperf3": it does not tell its version; "nuttcp 6.1.2"
+  std::string software;  // "iperf3": it does not report its version; "nuttcp 6.1.2"
 };
 
-// Where the receiver tells no intervals the sender's stand for them.
+// If the receiver reports no intervals, the sender's are used.
 Result<ForeignTrial> run_foreign(Foreign foreign, const ForeignHost& host,
                                  const tcp::Parameters& parameters, const cli::Context& context,
                                  int interrupt, const tcp::Watcher& watcher);
+
+struct ForeignUdpPlan {
+  udp::Parameters parameters = {};
+  std::size_t packet_bytes = 0;
+  std::optional<int> dscp = {};
+};
+
+// One direction.
+struct ForeignUdpOutcome {
+  udp::Direction direction = udp::Direction::Send;
+  double duration_s = 0;
+  double offered_mbps = 0;
+  double throughput_mbps = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_received = 0;
+  std::uint64_t lost = 0;
+  std::optional<std::uint64_t> out_of_order = {};
+  std::optional<std::uint64_t> duplicates = {};
+  std::optional<double> jitter_ms = {};
+};
+
+struct ForeignUdp {
+  std::vector<ForeignUdpOutcome> directions;
+  net::Endpoint peer;
+  std::string software;
+  bool interrupted = false;
+};
+
+Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host, const ForeignUdpPlan& plan,
+                               int interrupt);
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& measured);
+void print_page(const cli::Context& context, const ForeignUdp& measured);
 
 }  // namespace chokepoint::probe

@@ -1,9 +1,11 @@
-// What probe path found, and the chokepoint.probe.path/1 document of it.
+// What 'chokepoint probe path' found and how it is shown (path_page.cc): the document
+// chokepoint.probe.path/1, and for people the hops of both ways beside each other. One thread.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "probe/path/families.h"
 #include "probe/path/outcome.h"
@@ -22,11 +24,9 @@ struct PathFindings {
   }
 };
 
-// The family that the top of the document tells of: the first in the resolver's order that answers,
-// else the first that has a route.
-net::Family leading_family(const PathFindings& found);
-
 // Into `document`, which has its head already.
 void add_to(cli::Json& document, const PathFindings& found);
+
+void print_page(const cli::Context& context, const PathFindings& found);
 
 }  // namespace chokepoint::probe

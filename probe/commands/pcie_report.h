@@ -1,4 +1,5 @@
-// What probe pcie shows: chokepoint.pcie/1, and the tables for people.
+// What 'chokepoint probe pcie' measured and how it is shown (pcie_page.cc): the document
+// chokepoint.pcie/1, and the tables for people. One thread.
 #pragma once
 
 #include <optional>
@@ -6,24 +7,21 @@
 #include "base/checks/check.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
-#include "probe/pcie/device.h"
+#include "probe/pcie/slots.h"
 #include "probe/pcie/survey.h"
 
 namespace chokepoint::probe {
 
 struct PcieShown {
   pcie::Slots slots = {};
-  std::optional<pcie::Measured> measured = {};  // nothing where nothing was to be copied
+  std::optional<pcie::Measured> measured = {};  // nullopt if no copies were asked for
   checks::Checks checks = {};
 };
 
 // Into `document`, which has its head already.
 void add_to(cli::Json& document, const PcieShown& shown);
 
-// With `all` every check, and what passed.
+// `all`: every check in full, also those that passed.
 void print_page(const cli::Context& context, const PcieShown& shown, bool all);
-
-// GPUs that CUDA alone shows are devices, too.
-std::vector<pcie::Device> devices_of(const PcieShown& shown);
 
 }  // namespace chokepoint::probe

@@ -1,34 +1,79 @@
-#include "probe/commands/probe_collective.h"
-
+// chokepoint probe collective: what collectives between ranks carry, over the library that training
+// uses. One process per rank, started by a launcher or by this command itself; one of them leads
+// and prints, all others are silent unless they fail. The library runs in a thread of its own
+// (collective::RankThread).
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <unistd.h>
 
+#include <string>
+#include <vector>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
 #include "base/cli/text.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "probe/commands/collective_options.h"
-#include "probe/commands/is_readable.h"
+#include "probe/collective/communicator.h"
+#include "probe/collective/launch/leader.h"
+#include "probe/collective/launch/placement.h"
+#include "probe/collective/launch/rank_thread.h"
+#include "probe/commands/collective_run.h"
+#include "probe/commands/commands.h"
 
 namespace chokepoint::probe {
 namespace {
 
+class ProbeCollectiveCommand final : public cli::Command {
+ public:
+  explicit ProbeCollectiveCommand(std::vector<collective::Backend> backends)
+      : backends_(std::move(backends)) {}
+
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  using Leader = collective::Leader;
+  using RankPlacement = collective::RankPlacement;
+
+  Result<cli::ExitCode> start_and_lead(const std::vector<std::string>& hosts, int interrupt,
+                                       const cli::Context& context) const;
+  Result<cli::ExitCode> take_seat(const RankPlacement& seat, int interrupt,
+                                  const cli::Context& context) const;
+  Result<cli::ExitCode> lead_as_rank_0(const RankPlacement& seat, collective::RankThread& rank,
+                                       Leader& leader, const collective::Plan& plan,
+                                       const cli::Context& context) const;
+  Result<cli::ExitCode> follow(const RankPlacement& seat, collective::RankThread& rank,
+                               int interrupt) const;
+
+  CollectiveMeasured measured_of(collective::Led led, const collective::Plan& plan, int ranks,
+                                 std::string launcher) const;
+  Result<cli::ExitCode> show(const CollectiveMeasured& measured, const cli::Context& context) const;
+
+  std::vector<collective::Backend> backends_;
+  CollectiveFlags flags_;
+  baseline::Flags baseline_;
+  cli::Json document_;
+};
+
 using collective::Job;
+using collective::leader_vanished;
 using collective::Led;
 using collective::MemberOptions;
 using collective::Plan;
 using collective::RankThread;
 using collective::Started;
-using collective::without_a_word;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kLook{100};
-// What a library that is told to end may take for it.
+// Time for a library to end after it was asked to.
 constexpr seconds kGrace{5};
 constexpr std::size_t kJobDigits = 16;
 
-// A rank whose library hangs cannot be ended but with its process.
+// Ends the process: the thread of a library that hangs cannot be ended otherwise.
 [[noreturn]] void leave(const Result<cli::ExitCode>& result, const cli::Context& context) {
   if (!result) {
     fmt::print(context.err, "chokepoint: probe collective: {}\n",
@@ -39,73 +84,64 @@ constexpr std::size_t kJobDigits = 16;
   _exit(static_cast<int>(result.value_or(cli::ExitCode::Failed)));
 }
 
-}  // namespace
-
 cli::Summary ProbeCollectiveCommand::summary() const {
-  return {
-      .name = "probe collective",
-      .purpose = "what do all-reduce and its like carry between ranks, by Gloo or NCCL?",
-      .description =
-          "Runs a collective over the library that training uses, size by size, and tells how long "
-          "it took, which bandwidth that is, whether the data were right, and which way they went. "
-          "An iteration's time is that of the slowest rank.\n\n"
-          "There is one process for each rank: start them with torchrun, mpirun or srun, as a "
-          "training would be, or let this command start them, with --local on this host or with "
-          "--hosts by the 'chokepoint serve' of others. One of them prints.",
-      .examples = {
-          {"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
-           "all-reduce among four ranks, 4 KiB to 64 MiB"},
-          {"chokepoint probe collective --hosts hubble,voyager --parameters 708M --type bf16",
-           "the gradients of a model with 708 million parameters, between two hosts"},
-          {"chokepoint probe collective --local 2 --bytes 8..512M --json > curve.json",
-           "many sizes on this host, for 'chokepoint predict --curve'"}}};
+  return {.name = "probe collective",
+          .purpose = "measures all-reduce and other collectives between ranks, by Gloo or NCCL",
+          .description =
+              "Runs a collective with the library that training uses, for each size, and reports "
+              "its time, its bandwidth, whether the data were correct, and which path they took. "
+              "An iteration's time is that of the slowest rank.\n\n"
+              "There is one process for each rank: start them with torchrun, mpirun or srun like a "
+              "training, or let this command start them, with --local on this host or with --hosts "
+              "by 'chokepoint serve' on other hosts. One of them prints.",
+          .examples = {
+              {"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
+               "all-reduce among four ranks, 4 KiB to 64 MiB"},
+              {"chokepoint probe collective --hosts hubble,voyager --parameters 708M --type bf16",
+               "the gradients of a model with 708 million parameters, between two hosts"},
+              {"chokepoint probe collective --local 2 --bytes 8..512M --json > curve.json",
+               "many sizes on this host, for 'chokepoint predict --curve'"}}};
 }
 
 void ProbeCollectiveCommand::define(cli::Flags& flags) {
-  probe::define(flags, told_);
+  probe::define(flags, flags_);
   baseline::define(flags, baseline_);
 }
 
 Result<cli::ExitCode> ProbeCollectiveCommand::run(cli::Context& context) {
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   document_ = cli::document(context, "chokepoint.collective/1");
-  const std::vector<std::string> hosts = hosts_of(told_);
-  if (told_.local > 0 && !hosts.empty()) {
-    return fail(ErrorKind::Usage, "", "--local", "--hosts says already where the ranks are",
+  const std::vector<std::string> hosts = hosts_of(flags_);
+  if (flags_.local > 0 && !hosts.empty()) {
+    return fail(ErrorKind::Usage, "", "--local", "--hosts already determines where the ranks are",
                 "give only one of them");
   }
-  if (told_.local > 0 || !hosts.empty()) {
-    return start_and_lead(hosts, signals->descriptor(), context);
+  if (flags_.local > 0 || !hosts.empty()) {
+    return start_and_lead(hosts, signals.descriptor(), context);
   }
   TRY(const std::optional<RankPlacement> seat,
-      collective::find_seat(context.environment, sys::host_name(context.root)));
+      collective::find_placement(context.environment, sys::host_name(context.root)));
   if (!seat) {
-    return fail(ErrorKind::Usage, "", "", "nobody has said which rank this is",
+    return fail(ErrorKind::Usage, "", "", "the rank of this process is not known",
                 "start it with torchrun, mpirun or srun, or give --local N or --hosts HOST,HOST");
   }
-  return take_seat(*seat, signals->descriptor(), context);
+  return take_seat(*seat, signals.descriptor(), context);
 }
 
 Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<std::string>& hosts,
                                                              int interrupt,
                                                              const cli::Context& context) const {
-  const auto each = static_cast<int>(hosts.empty() ? told_.local : told_.ranks_per_host);
+  const auto each = static_cast<int>(hosts.empty() ? flags_.local : flags_.ranks_per_host);
   const int ranks = hosts.empty() ? each : each * static_cast<int>(hosts.size());
-  const Result<Plan> plan = plan_of(told_, ranks);
-  const Result<collective::RankOptions> options = rank_options_of(told_);
-  if (!plan || !options) {
-    return std::unexpected(plan ? options.error() : plan.error());
-  }
-  TRY(const auto servers_there, server_options(told_, hosts, context));
-  collective::RanksWanted wanted{.options = *options,
+  TRY(const Plan plan, plan_of(flags_, ranks));
+  TRY(const collective::RankOptions options, rank_options_of(flags_));
+  TRY(const auto servers_there, server_options(flags_, hosts, context));
+  collective::RanksWanted wanted{.options = options,
                                  .job = control::random_id().substr(0, kJobDigits),
                                  .secret = control::random_secret(),
                                  .ranks = ranks,
                                  .count = each};
-  collective::LeaderOptions leading = leader_options(told_, ranks, interrupt, context);
+  collective::LeaderOptions leading = leader_options(flags_, ranks, interrupt, context);
   leading.job = wanted.job;
   leading.meeting.key = wanted.secret;
   leading.meeting.loopback = hosts.empty();
@@ -118,34 +154,31 @@ Result<cli::ExitCode> ProbeCollectiveCommand::start_and_lead(const std::vector<s
       hosts.empty() ? start_here(wanted, context.clock)
                     : start_there(wanted, servers_there, interrupt, waiting));
   leader->look_after(std::move(started));
-  return show(measured_of(leader->lead(*plan), *plan, ranks, "chokepoint"), context);
+  return show(measured_of(leader->lead(plan), plan, ranks, "chokepoint"), context);
 }
 
 Result<cli::ExitCode> ProbeCollectiveCommand::take_seat(const RankPlacement& seat, int interrupt,
                                                         const cli::Context& context) const {
-  const Result<Plan> plan = plan_of(told_, seat.place.ranks);
-  const Result<Job> job = job_of(told_, backends_, seat, context);
-  Result<MemberOptions> member = member_options(told_, seat, interrupt, context);
-  if (!plan || !job || !member) {
-    return std::unexpected(!plan ? plan.error() : !job ? job.error() : member.error());
-  }
+  TRY(const Plan plan, plan_of(flags_, seat.place.ranks));
+  TRY(const Job job, job_of(flags_, backends_, seat, context));
+  TRY(MemberOptions member, member_options(flags_, seat, interrupt, context));
   if (!seat.leads()) {
-    RankThread rank(*job, *member);
+    RankThread rank(job, member);
     const Result<cli::ExitCode> followed = follow(seat, rank, interrupt);
     if (!rank.wait_for({})) {
       leave(followed, context);
     }
     return followed;
   }
-  collective::LeaderOptions leading = leader_options(told_, seat.place.ranks, interrupt, context);
+  collective::LeaderOptions leading = leader_options(flags_, seat.place.ranks, interrupt, context);
   leading.job = seat.job;
-  leading.meeting.key = member->key;
+  leading.meeting.key = member.key;
   leading.meeting.first_port = seat.meeting.port;
   TRY(const std::unique_ptr<Leader> leader, Leader::open(leading, context.clock));
-  member->meeting = {"127.0.0.1", leader->port()};
-  member->ports = 1;
-  RankThread rank(*job, *member);
-  return lead_as_rank_0(seat, rank, *leader, *plan, context);
+  member.meeting = {"127.0.0.1", leader->port()};
+  member.ports = 1;
+  RankThread rank(job, member);
+  return lead_as_rank_0(seat, rank, *leader, plan, context);
 }
 
 Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const RankPlacement& seat,
@@ -164,22 +197,22 @@ Result<cli::ExitCode> ProbeCollectiveCommand::lead_as_rank_0(const RankPlacement
 Result<cli::ExitCode> ProbeCollectiveCommand::follow(const RankPlacement& seat, RankThread& rank,
                                                      int interrupt) const {
   while (!rank.wait_for(kLook)) {
-    if ((rank.is_over() || is_readable(interrupt)) && !rank.wait_for(kGrace)) {
-      if (is_readable(interrupt)) {
+    if ((rank.is_over() || sys::is_readable(interrupt)) && !rank.wait_for(kGrace)) {
+      if (sys::is_readable(interrupt)) {
         return cli::ExitCode::Interrupted;
       }
-      const bool is_told = seat.launcher == "chokepoint" || rank.has_heard_why();
-      return is_told ? Result<cli::ExitCode>(cli::ExitCode::Failed) : fail(without_a_word());
+      const bool is_reported = seat.launcher == "chokepoint" || rank.has_heard_why();
+      return is_reported ? Result<cli::ExitCode>(cli::ExitCode::Failed) : fail(leader_vanished());
     }
   }
   const std::optional<Error> error = rank.error();
   if (!error) {
     return cli::ExitCode::Done;
   }
-  if (is_readable(interrupt)) {
+  if (sys::is_readable(interrupt)) {
     return cli::ExitCode::Interrupted;
   }
-  // Who leads tells of it, once.
+  // The leader reports it, once.
   if (rank.is_known() || (seat.launcher == "chokepoint" && rank.has_met())) {
     return cli::ExitCode::Failed;
   }
@@ -188,7 +221,7 @@ Result<cli::ExitCode> ProbeCollectiveCommand::follow(const RankPlacement& seat, 
 
 CollectiveMeasured ProbeCollectiveCommand::measured_of(Led led, const Plan& plan, int ranks,
                                                        std::string launcher) const {
-  CollectiveMeasured measured{.backend = told_.backend,
+  CollectiveMeasured measured{.backend = flags_.backend,
                               .launcher = std::move(launcher),
                               .plan = plan,
                               .ranks = ranks,
@@ -196,9 +229,9 @@ CollectiveMeasured ProbeCollectiveCommand::measured_of(Led led, const Plan& plan
                               .interrupted = led.interrupted,
                               .failure = std::move(led.failure)};
   const double best = best_busbw_mbps(measured.outcome).value_or(0);
-  if (told_.min_busbw > 0 && best < told_.min_busbw) {
+  if (flags_.min_busbw > 0 && best < flags_.min_busbw) {
     measured.missed.push_back(
-        fmt::format("bus bandwidth of {:.2f} Mb/s at best, wanted {:.2f}", best, told_.min_busbw));
+        fmt::format("bus bandwidth of {:.2f} Mb/s at best, wanted {:.2f}", best, flags_.min_busbw));
   }
   return measured;
 }
@@ -224,13 +257,19 @@ Result<cli::ExitCode> ProbeCollectiveCommand::show(const CollectiveMeasured& mea
     return fail(*measured.failure);
   }
   if (is_wrong(measured.outcome)) {
-    return fail(ErrorKind::Io, "check", measured.backend, "the data were not what they should be",
-                "try another transport or algorithm; 'wrong' tells where");
+    return fail(ErrorKind::Io, "check", measured.backend, "the received data were wrong",
+                "try another transport or algorithm; 'wrong' in the document shows where");
   }
   if (measured.interrupted) {
     return cli::ExitCode::Interrupted;
   }
   return measured.missed.empty() ? cli::ExitCode::Done : cli::ExitCode::Found;
+}
+
+}  // namespace
+
+cli::CommandFactory collective_command(std::vector<collective::Backend> backends) {
+  return cli::command<ProbeCollectiveCommand>(std::move(backends));
 }
 
 }  // namespace chokepoint::probe

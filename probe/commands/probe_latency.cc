@@ -1,20 +1,225 @@
-#include "probe/commands/probe_latency.h"
-
+// chokepoint probe latency: how long small messages take, idle and while the path is filled. The
+// document chokepoint.probe.latency/1, and the table for people. One thread.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
+#include "base/cli/table.h"
+#include "base/control/bodies.h"
+#include "base/control/client.h"
+#include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "probe/commands/commands.h"
+#include "probe/latency/load.h"
+#include "probe/latency/outcome.h"
+#include "probe/latency/test.h"
 
 namespace chokepoint::probe {
 namespace {
 
+using cli::Json;
+using control::or_null;
+using latency::Loaded;
+using latency::Spread;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// Longer than the phase itself: it is ended by hand.
+// The load is stopped by hand when the phase is over, so its own time must be longer.
 constexpr seconds kLoadMargin{10};
+
+struct LatencyMeasured {
+  std::chrono::nanoseconds gap = {};
+  bool udp = false;
+  std::string udp_problem = {};
+  latency::Idle idle = {};
+  std::optional<latency::Loaded> send = {};
+  std::optional<latency::Loaded> receive = {};
+  bool interrupted = false;
+};
+
+Json spread_body(const Spread& spread) {
+  const math::Distribution& values = spread.values;
+  if (values.count == 0) {
+    return {};
+  }
+  return {{"min", values.min},    {"median", values.median}, {"p90", spread.p90},
+          {"p99", values.p99},    {"max", values.max},       {"mean", values.mean},
+          {"count", values.count}};
+}
+
+Json lost_body(const Spread& spread) {
+  return spread.sent == 0 ? Json()
+                          : Json(static_cast<double>(spread.lost()) * math::kPercent /
+                                 static_cast<double>(spread.sent));
+}
+
+Json load_body(const Loaded& loaded) {
+  return {{"connections", loaded.load.connections},
+          {"stable", loaded.load.stable},
+          {"throughput_mbps", or_null(loaded.load.throughput_mbps)},
+          {"rtt_p90_ms", or_null(math::quantile(loaded.load.rtt_ms, 0.9))},
+          {"error", loaded.load.error ? Json(describe(*loaded.load.error)) : Json()}};
+}
+
+std::optional<double> worse_rpm(const LatencyMeasured& measured) {
+  std::optional<double> rpm;
+  for (const auto& each : {measured.send, measured.receive}) {
+    if (each && each->rpm) {
+      rpm = std::min(rpm.value_or(*each->rpm), *each->rpm);
+    }
+  }
+  return rpm;
+}
+
+void add_loaded(Json& document, const std::string& way, const std::optional<Loaded>& loaded,
+                const latency::Idle& idle) {
+  document["loaded_" + way + "_ms"] = loaded ? spread_body(loaded->tcp) : Json();
+  document["bufferbloat_" + way + "_ms"] = loaded ? or_null(loaded->bufferbloat_ms) : Json();
+  document["rpm_" + way] = loaded ? or_null(loaded->rpm) : Json();
+  document["bloat_" + way] = loaded ? Json(name_of(judge(idle, *loaded))) : Json();
+  document["load_" + way] = loaded ? load_body(*loaded) : Json();
+}
+
+Json udp_body(const LatencyMeasured& measured) {
+  if (!measured.udp) {
+    return {};
+  }
+  const auto loaded = [](const std::optional<Loaded>& each, auto body) {
+    return each ? body(each->udp) : Json();
+  };
+  return {{"idle_ms", spread_body(measured.idle.udp)},
+          {"loaded_send_ms", loaded(measured.send, spread_body)},
+          {"loaded_receive_ms", loaded(measured.receive, spread_body)},
+          {"idle_loss_percent", lost_body(measured.idle.udp)},
+          {"loaded_send_loss_percent", loaded(measured.send, lost_body)},
+          {"loaded_receive_loss_percent", loaded(measured.receive, lost_body)}};
+}
+
+std::vector<std::string> sentences(const LatencyMeasured& measured) {
+  std::vector<std::string> list;
+  if (measured.send) {
+    list.push_back(sentence_of(measured.idle, *measured.send, "sending"));
+  }
+  if (measured.receive) {
+    list.push_back(sentence_of(measured.idle, *measured.receive, "receiving"));
+  }
+  return list;
+}
+
+std::string ms(double value) {
+  return math::format_duration(std::chrono::nanoseconds(std::llround(value * math::kNsPerMs)));
+}
+
+std::vector<cli::Cell> row(std::string title, const Spread& spread) {
+  const math::Distribution& values = spread.values;
+  if (values.count == 0) {
+    return {std::move(title), "-", "-", "-", "-", "-", std::to_string(spread.sent)};
+  }
+  const auto lost =
+      static_cast<double>(spread.lost()) * math::kPercent / static_cast<double>(spread.sent);
+  return {std::move(title),
+          ms(values.min),
+          ms(values.median),
+          ms(spread.p90),
+          ms(values.p99),
+          ms(values.max),
+          fmt::format("{:.1f} %", lost)};
+}
+
+void add_rows(cli::Table& table, const std::string& title, const LatencyMeasured& measured,
+              const Spread& tcp, const Spread& udp) {
+  table.add(row(title + ", TCP", tcp));
+  if (measured.udp) {
+    table.add(row(title + ", UDP", udp));
+  }
+}
+
+// Into `document`, which has its head already.
+void add_to(Json& document, const LatencyMeasured& measured) {
+  document["gap_ms"] = static_cast<double>(measured.gap.count()) / math::kNsPerMs;
+  document["interrupted"] = measured.interrupted;
+  document["idle_ms"] = spread_body(measured.idle.tcp);
+  add_loaded(document, "send", measured.send, measured.idle);
+  add_loaded(document, "receive", measured.receive, measured.idle);
+  document["rpm"] = or_null(worse_rpm(measured));
+  document["udp"] = udp_body(measured);
+  document["udp_problem"] = measured.udp_problem.empty() ? Json() : Json(measured.udp_problem);
+  document["summary"] = sentences(measured);
+}
+
+void print_page(const cli::Context& context, const LatencyMeasured& measured) {
+  using cli::Align;
+  cli::Table table({{"round trips"},
+                    {"min", Align::Right},
+                    {"median", Align::Right},
+                    {"p90", Align::Right},
+                    {"p99", Align::Right},
+                    {"max", Align::Right},
+                    {"lost", Align::Right}});
+  add_rows(table, "idle", measured, measured.idle.tcp, measured.idle.udp);
+  if (measured.send) {
+    add_rows(table, "load to the peer", measured, measured.send->tcp, measured.send->udp);
+  }
+  if (measured.receive) {
+    add_rows(table, "load from the peer", measured, measured.receive->tcp, measured.receive->udp);
+  }
+  table.print(context.out, context.out_terminal);
+  context.out << '\n';
+  for (const std::string& sentence : sentences(measured)) {
+    fmt::print(context.out, "{}.\n", sentence);
+  }
+  if (const std::optional<double> rpm = worse_rpm(measured)) {
+    fmt::print(context.out, "responsiveness: {:.0f} round trips a minute (RPM).\n", *rpm);
+  }
+  if (!measured.udp_problem.empty()) {
+    fmt::print(context.out, "without UDP: {}.\n", measured.udp_problem);
+  }
+  if (measured.interrupted) {
+    context.out << "Interrupted: these are the results until then.\n";
+  }
+}
+
+class ProbeLatencyCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<> check() const;
+  std::chrono::nanoseconds whole_time() const;
+  Result<LatencyMeasured> measure(const latency::Test& test, int interrupt,
+                                  const cli::Context& context) const;
+  Result<> measure_idle(latency::Prober& prober, LatencyMeasured& measured, int interrupt,
+                        const cli::Context& context) const;
+  Result<> measure_loaded(latency::Prober& prober, LatencyMeasured& measured,
+                          tcp::Direction direction, int interrupt,
+                          const cli::Context& context) const;
+  Result<cli::ExitCode> show(const LatencyMeasured& measured, const control::Client& client,
+                             cli::Json document, const cli::Context& context) const;
+
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
+  std::chrono::nanoseconds idle_ = std::chrono::seconds(3);
+  std::chrono::nanoseconds time_ = std::chrono::seconds(12);
+  std::chrono::nanoseconds gap_ = std::chrono::milliseconds(10);
+  std::int64_t connections_ = 16;
+  std::string congestion_;
+  bool idle_only_ = false;
+  bool no_udp_ = false;
+};
 
 void tell(const cli::Context& context, std::string_view what) {
   if (context.err_terminal.interactive && !context.quiet) {
@@ -23,18 +228,17 @@ void tell(const cli::Context& context, std::string_view what) {
   }
 }
 
-}  // namespace
-
 cli::Summary ProbeLatencyCommand::summary() const {
   return {.name = "probe latency",
-          .purpose = "how long do small messages take, idle and while the path is full?",
+          .purpose = "latency of small messages, on the idle path and under load",
           .description =
-              "Sends small messages to a peer that runs 'chokepoint serve' and takes their round "
-              "trips, over TCP and UDP: first on the idle path, then while TCP connections fill it "
-              "from here, then while they fill it from the peer. What the load adds is the buffer "
-              "bloat of the path.\n\n"
-              "The load grows by a connection a second until more of them bring no more, as "
-              "responsiveness tests have it; RPM, round trips a minute, is 60 s over the mean of "
+              "Sends small messages to a peer that runs 'chokepoint serve' and measures their "
+              "round trips, over TCP and UDP: first on the idle path, then while TCP connections "
+              "fill it from here, then while they fill it from the peer. The latency added by the "
+              "load is the bufferbloat of the path.\n\n"
+              "The load grows by one connection per second until more connections do not increase "
+              "the throughput, as in responsiveness tests; RPM, round trips a minute, is 60 s over "
+              "the mean of "
               "two 90th percentiles: that of the load's own connections and that of a connection "
               "beside them.",
           .examples = {{"chokepoint probe latency voyager", "idle, and under load each way"},
@@ -44,13 +248,13 @@ cli::Summary ProbeLatencyCommand::summary() const {
 
 void ProbeLatencyCommand::define(cli::Flags& flags) {
   flags.group("What to measure")
-      .option("idle", &idle_, "TIME", "how long on the idle path")
-      .option("time,t", &time_, "TIME", "how long under load, each way")
+      .option("idle", &idle_, "TIME", "duration of the test on the idle path")
+      .option("time,t", &time_, "TIME", "duration of the test under load, each way")
       .toggle("idle-only", &idle_only_, "no load")
       .toggle("no-udp", &no_udp_, "TCP alone")
-      .option("gap", &gap_, "TIME", "from one message to the next")
+      .option("gap", &gap_, "TIME", "interval between messages")
       .group("The load")
-      .option("connections,n", &connections_, "N", "how many at most, each way", 1, 64)
+      .option("connections,n", &connections_, "N", "maximum number of connections, each way", 1, 64)
       .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
   control::define(flags, peer_);
   baseline::define(flags, baseline_);
@@ -73,20 +277,15 @@ nanoseconds ProbeLatencyCommand::whole_time() const {
 
 Result<cli::ExitCode> ProbeLatencyCommand::run(cli::Context& context) {
   TRY(check());
-  Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
+  TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   cli::Json document = cli::document(context, "chokepoint.probe.latency/1");
-  TRY(control::Client client, connect(peer_, context, signals->descriptor()));
-  Result<latency::Test> test = latency::Test::open(
-      client, {.time = whole_time(), .udp = !no_udp_}, {}, signals->descriptor(),
-      [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
-  if (!test) {
-    return std::unexpected(test.error());
-  }
-  TRY(const LatencyMeasured measured, measure(*test, signals->descriptor(), context));
-  if (const Result<> closed = test->close(); closed) {
+  TRY(control::Client client, connect(peer_, context, signals.descriptor()));
+  TRY(latency::Test test, latency::Test::open(client, {.time = whole_time(), .udp = !no_udp_}, {},
+                                              signals.descriptor(), [&](const std::string& why) {
+                                                fmt::print(context.err, "waiting: {}\n", why);
+                                              }));
+  TRY(const LatencyMeasured measured, measure(test, signals.descriptor(), context));
+  if (const Result<> closed = test.close(); closed) {
     client.bye();
   }
   return show(measured, client, std::move(document), context);
@@ -99,24 +298,21 @@ Result<LatencyMeasured> ProbeLatencyCommand::measure(const latency::Test& test, 
     measured.udp_problem = describe(*test.udp_problem());
   }
   latency::Prober prober({.tcp = test.tcp(), .udp = test.udp(), .test = test.id()}, gap_);
-  Result<> done = measure_idle(prober, measured, interrupt, context);
+  TRY(measure_idle(prober, measured, interrupt, context));
   for (const tcp::Direction direction : {tcp::Direction::Send, tcp::Direction::Receive}) {
-    if (done && !idle_only_ && !measured.interrupted) {
-      done = measure_loaded(prober, measured, direction, interrupt, context);
+    if (!idle_only_ && !measured.interrupted) {
+      TRY(measure_loaded(prober, measured, direction, interrupt, context));
     }
   }
-  return done ? Result<LatencyMeasured>(std::move(measured)) : std::unexpected(done.error());
+  return measured;
 }
 
 Result<> ProbeLatencyCommand::measure_idle(latency::Prober& prober, LatencyMeasured& measured,
                                            int interrupt, const cli::Context& context) const {
   tell(context, "idle");
-  const auto phase = prober.run(1, idle_, interrupt, [] { return true; });
-  if (!phase) {
-    return std::unexpected(phase.error());
-  }
-  measured.idle = {.tcp = spread_of((*phase)->tcp), .udp = spread_of((*phase)->udp)};
-  measured.interrupted = (*phase)->interrupted;
+  TRY(const auto phase, prober.run(1, idle_, interrupt, [] { return true; }));
+  measured.idle = {.tcp = spread_of(phase->tcp), .udp = spread_of(phase->udp)};
+  measured.interrupted = phase->interrupted;
   return {};
 }
 
@@ -125,29 +321,26 @@ Result<> ProbeLatencyCommand::measure_loaded(latency::Prober& prober, LatencyMea
                                              const cli::Context& context) const {
   const bool sends = direction == tcp::Direction::Send;
   tell(context, sends ? "under load to the peer" : "under load from the peer");
-  const Result<std::unique_ptr<latency::Load>> load =
+  TRY(const std::unique_ptr<latency::Load> load,
       latency::Load::start([&](int stopped) { return connect(peer_, context, stopped); },
                            {.direction = direction,
                             .time = time_ + kLoadMargin,
                             .most_connections = static_cast<int>(connections_),
                             .congestion = congestion_},
-                           context.root);
-  if (!load) {
-    return std::unexpected(load.error());
-  }
-  // A load that never settles is measured all the same, in the second half.
+                           context.root));
+  // If the load never settles, the second half is measured all the same.
   const auto latest = net::Patience::Clock::now() + time_ / 2;
   const auto phase = prober.run(sends ? 2 : 3, time_, interrupt, [&] {
     if (net::Patience::Clock::now() >= latest) {
-      (*load)->declare_full();
+      load->declare_full();
     }
-    return (*load)->full();
+    return load->full();
   });
-  (*load)->stop();
+  load->stop();
   if (!phase) {
     return std::unexpected(phase.error());
   }
-  latency::LoadResult result = (*load)->result();
+  latency::LoadResult result = load->result();
   if (result.error && result.connections == 0) {
     return std::unexpected(*result.error);
   }
@@ -174,5 +367,9 @@ Result<cli::ExitCode> ProbeLatencyCommand::show(const LatencyMeasured& measured,
   TRY(keep(baseline_, finding, context));
   return measured.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory latency_command() { return cli::command<ProbeLatencyCommand>(); }
 
 }  // namespace chokepoint::probe

@@ -1,15 +1,43 @@
-#include "probe/commands/probe_path.h"
-
+// chokepoint probe path: which way packets go, there and back, and how large they may be. IPv4 and
+// IPv6 are looked at by a thread each, at the same time.
 #include <algorithm>
+#include <chrono>
 #include <future>
 
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
 #include "base/cli/context.h"
+#include "base/control/client.h"
 #include "base/sys/signals.h"
-#include "probe/commands/path_page.h"
-#include "probe/path/dual_stack.h"
+#include "probe/commands/commands.h"
+#include "probe/commands/path_report.h"
+#include "probe/path/families.h"
+#include "probe/path/outcome.h"
 
 namespace chokepoint::probe {
 namespace {
+
+class ProbePathCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  path::LookOptions look_options(const control::ClientOptions& peer, int interrupt) const;
+  Result<PathFindings> find(const cli::Context& context, int interrupt) const;
+
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
+  bool udp_ = false;
+  bool tcp_ = false;
+  std::int64_t to_port_ = 0;
+  std::int64_t max_hops_ = 30;
+  std::int64_t probes_ = 3;
+  std::chrono::nanoseconds time_ = std::chrono::seconds(30);
+  bool no_mtu_ = false;
+  bool alone_ = false;
+};
 
 using path::Connect;
 using path::FamilyOutcome;
@@ -19,7 +47,7 @@ constexpr std::chrono::milliseconds kTick{200};
 constexpr std::chrono::seconds kConnect{10};
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-// Both at once: they are two paths.
+// Both families at once: they are two paths.
 void look_at_both(PathFindings& found, const path::LookOptions& options, const Connect& connect,
                   const cli::Context& context, std::int64_t until_ns) {
   const auto look = [&](const path::FamilyFacts& facts) {
@@ -59,24 +87,22 @@ Error unreachable(const HostFacts& host) {
       .next_step = "'ip route get " + facts.addresses.front().text() + "' shows where it would go"};
 }
 
-}  // namespace
-
 cli::Summary ProbePathCommand::summary() const {
   return {.name = "probe path",
-          .purpose = "which way do packets go, there and back, and how large may they be?",
+          .purpose = "routers and path MTU of the path to a host and back",
           .description =
               "Finds the routers on the way to a host, with the round-trip time and the loss to "
               "each, and the largest packet that the path carries, over IPv4 and IPv6 side by "
-              "side. Where 'chokepoint serve' runs on that host, it looks at the way back at the "
-              "same time, and the answer tells hop by hop whether both ways lead over the same "
-              "routers. Without it the way there is found all the same, towards any host.\n\n"
+              "side. If 'chokepoint serve' runs on that host, the reverse path is traced at the "
+              "same time, and the result shows hop by hop whether both paths use the same routers. "
+              "Without it the forward path is found, to any host.\n\n"
               "Needs no privilege. Probes are UDP datagrams of one flow, so that they all take "
               "the same of several parallel paths; --tcp uses connection attempts where filters "
-              "drop UDP. A name that leads to both address families while only one of them "
-              "works, or the peer listens on one alone, is told of, with what to do.",
+              "drop UDP. It reports a name that resolves to both address families if only one of "
+              "them works, or if the peer listens on only one, with what to do.",
           .examples = {{"chokepoint probe path voyager", "both ways, where voyager runs serve"},
                        {"chokepoint probe path voyager --record runs/a",
-                        "kept as a baseline for later diagnosis"},
+                        "stored as a baseline for a later diagnosis"},
                        {"chokepoint probe path example.org --alone --tcp --to-port 443",
                         "towards any host, by TCP to a port that is open"}}};
 }
@@ -84,15 +110,15 @@ cli::Summary ProbePathCommand::summary() const {
 void ProbePathCommand::define(cli::Flags& flags) {
   control::define(flags, peer_);
   flags.group("How to probe")
-      .toggle("udp,u", &udp_, "by UDP, one flow (so it is without a choice)")
+      .toggle("udp,u", &udp_, "by UDP, one flow (the default)")
       .toggle("tcp,t", &tcp_, "by TCP connection attempts")
       .option("to-port", &to_port_, "PORT",
               "probe towards this port; 0: 33434 by UDP, the control port by TCP", 0, 65535)
-      .option("max-hops,m", &max_hops_, "N", "no further than this", 1, 64)
-      .option("probes", &probes_, "N", "to every hop", 1, 10)
-      .option("time", &time_, "TIME", "give up what is not known by then")
+      .option("max-hops,m", &max_hops_, "N", "maximum number of hops", 1, 64)
+      .option("probes", &probes_, "N", "probes to every hop", 1, 10)
+      .option("time", &time_, "TIME", "stop after this time with what is known")
       .toggle("no-mtu", &no_mtu_, "do not search for the largest packet")
-      .toggle("alone", &alone_, "look for no 'chokepoint serve' at the other end");
+      .toggle("alone", &alone_, "do not use 'chokepoint serve' at the other end");
   baseline::define(flags, baseline_);
 }
 
@@ -120,18 +146,15 @@ Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int int
   const std::int64_t until_ns = context.clock.monotonic_ns() + time_.count();
   const auto asked_port =
       static_cast<std::uint16_t>(alone_ && to_port_ != 0 ? to_port_ : peer.peer.port);
-  const Result<HostFacts> host = path::examine(
-      peer.peer.host, asked_port, {.only = peer.family, .origin = options.survey.origin},
-      net::Patience::of(time_, interrupt));
-  if (!host) {
-    return std::unexpected(host.error());
+  PathFindings found{.parameters = options.parameters};
+  TRY(found.host, path::examine(peer.peer.host, asked_port,
+                                {.only = peer.family, .origin = options.survey.origin},
+                                net::Patience::of(time_, interrupt)));
+  if (!found.host.ipv4.source && !found.host.ipv6.source) {
+    return fail(unreachable(found.host));
   }
-  if (!host->ipv4.source && !host->ipv6.source) {
-    return fail(unreachable(*host));
-  }
-  PathFindings found{.host = *host, .parameters = options.parameters};
   const Connect connect_over = [&](net::Family family) {
-    // With the key that was read: it may have come from a pipe, which gives it but once.
+    // Uses the key that was read before: a pipe gives it only once.
     control::ClientOptions over = peer;
     over.family = over.socket.source ? over.family : family;
     return control::Client::connect(over, net::Patience::of(kConnect, interrupt));
@@ -143,8 +166,16 @@ Result<PathFindings> ProbePathCommand::find(const cli::Context& context, int int
   return found;
 }
 
-Result<> ProbePathCommand::show_and_keep(const PathFindings& found, cli::Json document,
-                                         const cli::Context& context) const {
+Result<cli::ExitCode> ProbePathCommand::run(cli::Context& context) {
+  if (udp_ && tcp_) {
+    return fail(ErrorKind::Usage, "", "--udp, --tcp", "give only one of them");
+  }
+  if (time_ < std::chrono::milliseconds(100) || time_ > std::chrono::minutes(10)) {
+    return fail(ErrorKind::Usage, "", "--time", "must be from 100 ms to 10 minutes");
+  }
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+  cli::Json document = cli::document(context, "chokepoint.probe.path/1");
+  TRY(const PathFindings found, find(context, signals.descriptor()));
   add_to(document, found);
   if (context.json) {
     cli::print(context, document);
@@ -153,24 +184,12 @@ Result<> ProbePathCommand::show_and_keep(const PathFindings& found, cli::Json do
   }
   const baseline::Finding finding{
       .kind = "path", .peer = found.host.name, .document = std::move(document)};
-  return keep(baseline_, finding, context);
+  TRY(keep(baseline_, finding, context));
+  return signals.next() ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
 
-Result<cli::ExitCode> ProbePathCommand::run(cli::Context& context) {
-  if (udp_ && tcp_) {
-    return fail(ErrorKind::Usage, "", "--udp, --tcp", "give only one of them");
-  }
-  if (time_ < std::chrono::milliseconds(100) || time_ > std::chrono::minutes(10)) {
-    return fail(ErrorKind::Usage, "", "--time", "must be from 100 ms to 10 minutes");
-  }
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
-  cli::Json document = cli::document(context, "chokepoint.probe.path/1");
-  TRY(const PathFindings found, find(context, signals->descriptor()));
-  TRY(show_and_keep(found, std::move(document), context));
-  return signals->next() ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
-}
+}  // namespace
+
+cli::CommandFactory path_command() { return cli::command<ProbePathCommand>(); }
 
 }  // namespace chokepoint::probe

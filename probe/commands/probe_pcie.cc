@@ -1,18 +1,50 @@
-#include "probe/commands/probe_pcie.h"
-
+// chokepoint probe pcie: what the slots of GPUs and NICs carry, measured where it can be. The links
+// are watched by threads of their own; all else is one thread.
 #include <fmt/ostream.h>
 
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
 #include "base/host/cpu.h"
 #include "base/host/inventory.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
-#include "probe/commands/is_readable.h"
+#include "probe/commands/commands.h"
+#include "probe/commands/pcie_report.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint::probe {
 namespace {
 
-constexpr std::uint64_t kLeastBytes = 4096;
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30;
+class ProbePcieCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<> check() const;
+  Result<std::optional<pcie::Measured>> measure(const cli::Context& context, int interrupt) const;
+  Result<cli::ExitCode> show(const PcieShown& shown, cli::Json document,
+                             const cli::Context& context) const;
+
+  std::string root_ = "/";
+  baseline::Flags baseline_;
+  std::vector<std::string> gpus_;
+  math::Bytes bytes_{std::uint64_t{512} << 20};
+  std::chrono::nanoseconds time_ = std::chrono::milliseconds(500);
+  double at_least_ = 0;
+  bool no_copies_ = false;
+  bool no_peers_ = false;
+  bool all_ = false;
+  bool exit_code_ = false;
+};
+
+constexpr std::uint64_t kMinCopyBytes = 4096;
+constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{64} << 30;
 
 std::function<void(const std::string&)> teller(const cli::Context& context) {
   return [&context](const std::string& what) {
@@ -23,39 +55,39 @@ std::function<void(const std::string&)> teller(const cli::Context& context) {
   };
 }
 
-}  // namespace
-
 cli::Summary ProbePcieCommand::summary() const {
   return {.name = "probe pcie",
-          .purpose = "what do the slots of GPUs and NICs carry, and what is near to what?",
+          .purpose =
+              "throughput of the PCIe slots of GPUs and NICs, and which devices are close to each "
+              "other",
           .description =
               "Copies between host memory and each GPU, each way, both ways at once, from pinned "
-              "and pageable memory and from another NUMA node's, and between the GPUs; holds what "
-              "arrived against what was sent; and compares the rates with what the PCIe link "
-              "carries as it is trained under load. NICs and RDMA devices are judged by their "
-              "slots' links against their line rates. A matrix tells how near devices are to each "
+              "and pageable memory and from another NUMA node's, and between the GPUs; verifies "
+              "the copied data; and compares the rates with the capacity of the PCIe link as "
+              "trained under load. NICs and RDMA devices are judged by their "
+              "slots' links against their line rates. A matrix shows how close devices are to each "
               "other.\n\n"
-              "Nobody else should use the GPUs meanwhile. Without a GPU or its driver the rest is "
-              "told all the same.",
+              "No other program should use the GPUs during the test. Without a GPU or its driver "
+              "the rest is reported.",
           .examples = {
               {"chokepoint probe pcie", "every GPU, every pair of them, every NIC's slot"},
               {"chokepoint probe pcie --gpu 0 --gpu 1 --time 5", "two GPUs, five seconds a test"},
               {"chokepoint probe pcie --at-least 85 --exit-code",
-               "for a script: exit code 3 where copies stay below 85 % of the link"}}};
+               "for a script: exit code 3 if copies stay below 85 % of the link"}}};
 }
 
 void ProbePcieCommand::define(cli::Flags& flags) {
   flags.group("What to measure")
       .option("gpu,g", &gpus_, "N", "this GPU by its number or PCI address; may be repeated")
       .option("bytes,b", &bytes_, "SIZE", "of a copy")
-      .option("time,t", &time_, "TIME", "of each measurement")
+      .option("time,t", &time_, "TIME", "duration of each measurement")
       .toggle("no-peers", &no_peers_, "no copies between GPUs")
-      .toggle("no-copies", &no_copies_, "no copies at all: slots and nearness only")
+      .toggle("no-copies", &no_copies_, "no copies at all: slots and distances only")
       .group("What to show")
       .toggle("all,a", &all_, "every check in full, and those that passed")
       .option("at-least", &at_least_, "PERCENT",
-              "CRITICAL where copies stay below this share of what the link carries (a WARNING "
-              "below 75 without it)")
+              "CRITICAL if copies stay below this share of the link's capacity (without it, a "
+              "WARNING below 75)")
       .toggle("exit-code", &exit_code_, "exit code 3 when a check is CRITICAL")
       .group("Where to look")
       .option("root", &root_, "DIR",
@@ -65,13 +97,13 @@ void ProbePcieCommand::define(cli::Flags& flags) {
 }
 
 Result<> ProbePcieCommand::check() const {
-  if (bytes_.count < kLeastBytes || bytes_.count > kMostBytes) {
+  if (bytes_.count < kMinCopyBytes || bytes_.count > kMaxCopyBytes) {
     return fail(ErrorKind::Usage, "", "--bytes", "must be from 4K to 64G");
   }
   if (time_ < std::chrono::milliseconds(1) || time_ > std::chrono::hours(1)) {
     return fail(ErrorKind::Usage, "", "--time", "must be from 1 ms to 1 h");
   }
-  const bool is_share = at_least_ >= 0 && at_least_ <= 100;  // which "nan" is not
+  const bool is_share = at_least_ >= 0 && at_least_ <= 100;  // false for NaN
   if (!is_share) {
     return fail(ErrorKind::Usage, "", "--at-least", "must be from 0 to 100 percent");
   }
@@ -92,11 +124,10 @@ Result<std::optional<pcie::Measured>> ProbePcieCommand::measure(const cli::Conte
   host.root = context.root;
   host.tell = teller(context);
   const pcie::Pace pace{.bytes = bytes_.count, .time = time_, .stopped = [interrupt] {
-                          return is_readable(interrupt);
+                          return sys::is_readable(interrupt);
                         }};
-  auto measured = survey(host, {.gpus = gpus_, .peers = !no_peers_}, pace);
-  return measured ? Result<std::optional<pcie::Measured>>(std::move(*measured))
-                  : fail(std::move(measured.error()));
+  TRY(pcie::Measured measured, survey(host, {.gpus = gpus_, .peers = !no_peers_}, pace));
+  return measured;
 }
 
 Result<cli::ExitCode> ProbePcieCommand::run(cli::Context& context) {
@@ -107,14 +138,10 @@ Result<cli::ExitCode> ProbePcieCommand::run(cli::Context& context) {
       return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
     }
   }
-  const auto signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return fail(signals.error());
-  }
+  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   cli::Json document = cli::document(context, "chokepoint.pcie/1");
   PcieShown shown{.slots = pcie::read_slots(context.root, host::read_gpu_states(context.root))};
-  TRY(auto measured, measure(context, signals->descriptor()));
-  shown.measured = std::move(measured);
+  TRY(shown.measured, measure(context, signals.descriptor()));
   pcie::Thresholds thresholds;
   if (at_least_ > 0) {
     thresholds.least_percent = at_least_;
@@ -140,5 +167,9 @@ Result<cli::ExitCode> ProbePcieCommand::show(const PcieShown& shown, cli::Json d
   const bool is_found = exit_code_ && worst(shown.checks) >= checks::Status::Critical;
   return is_found ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory pcie_command() { return cli::command<ProbePcieCommand>(); }
 
 }  // namespace chokepoint::probe

@@ -1,62 +1,109 @@
-#include "probe/commands/probe_udp.h"
-
+// chokepoint probe udp: what a path carries over UDP, each way, and where the rest is lost.
+// Searches for the highest rate that arrives whole, or holds a given one. One thread.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <string>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/control/client.h"
+#include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "probe/commands/foreign_udp.h"
-#include "probe/commands/units.h"
-#include "probe/udp/highest_rate.h"
+#include "probe/commands/commands.h"
+#include "probe/commands/foreign_peer.h"
+#include "probe/commands/udp_report.h"
 #include "probe/udp/packet.h"
+#include "probe/udp/parameters.h"
+#include "probe/udp/search.h"
+#include "probe/udp/test.h"
 
 namespace chokepoint::probe {
 namespace {
 
 using udp::Direction;
 
-// How often a rate that the search found and a whole run then does not hold is lowered.
-constexpr int kMostAttempts = 4;
-constexpr double kLower = 0.97;
-// What Ethernet carries whole in both families, with room for a tunnel's head: iperf3's choice.
-constexpr std::size_t kForeignPacket = 1448;
+// If a rate that the search found does not hold for a whole run, this often a lower one is tried.
+constexpr int kMaxAttempts = 4;
+constexpr double kRateReduction = 0.97;
+// Fits an Ethernet frame in both families, with room for a tunnel's header: iperf3's choice.
+constexpr std::size_t kForeignPacketBytes = 1448;
 
-}  // namespace
+class ProbeUdpCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<udp::Parameters> parameters() const;
+  Result<UdpMeasured> measure(udp::Test& test, const udp::Parameters& parameters,
+                              double most_bits_per_s, const cli::Context& context) const;
+  Result<> search(udp::Test& test, UdpMeasured& measured, double most_bits_per_s,
+                  const cli::Context& context) const;
+  Result<> run_for_the_result(udp::Test& test, UdpMeasured& measured,
+                              const cli::Context& context) const;
+  Result<cli::ExitCode> run_against(Foreign foreign, const udp::Parameters& wanted, int interrupt,
+                                    cli::Json document, const cli::Context& context) const;
+  Result<cli::ExitCode> show(const UdpMeasured& measured, const control::Client& client,
+                             cli::Json document, const cli::Context& context) const;
+
+  control::PeerFlags peer_;
+  std::string program_ = "chokepoint";
+  baseline::Flags baseline_;
+  bool send_ = false;
+  bool receive_ = false;
+  bool both_ = false;
+  std::int64_t streams_ = 1;
+  std::chrono::nanoseconds time_ = std::chrono::seconds(10);
+  std::chrono::nanoseconds interval_ = std::chrono::seconds(1);
+  math::Rate rate_;
+  bool unpaced_ = false;
+  double loss_limit_ = 0.1;
+  math::Bytes bytes_;
+  std::int64_t dscp_ = -1;
+  bool share_ = false;
+};
 
 cli::Summary ProbeUdpCommand::summary() const {
-  return {.name = "probe udp",
-          .purpose = "what does this path carry over UDP, each way, and where is the rest lost?",
-          .description =
-              "Sends evenly paced UDP packets to a peer that runs 'chokepoint serve', or has them "
-              "sent here, and says how much arrived, what was lost, reordered or doubled, how the "
-              "delay varied, and whether the network or the receiving host dropped. Rates are of "
-              "payload.\n\n"
-              "Without --rate it searches by short trials for the highest rate that arrives with "
-              "less than --loss-limit of loss, then holds that rate for --time.",
-          .examples = {{"chokepoint probe udp voyager", "the highest rate to the peer"},
-                       {"chokepoint probe udp voyager --rate 500M --receive",
-                        "500 Mb/s from the peer to here"},
-                       {"chokepoint probe udp voyager --both --rate 1G --time 30",
-                        "1 Gb/s each way at once, for half a minute"}}};
+  return {
+      .name = "probe udp",
+      .purpose = "UDP throughput of a path in each direction, and where packets are lost",
+      .description =
+          "Sends evenly paced UDP packets to a peer that runs 'chokepoint serve', or receives "
+          "them, and reports how many arrived, were lost, reordered or duplicated, how the delay "
+          "varied, and whether the network or the receiving host dropped them. Rates are of "
+          "payload.\n\n"
+          "Without --rate it searches by short trials for the highest rate that arrives with "
+          "less than --loss-limit of loss, then holds that rate for --time.",
+      .examples = {
+          {"chokepoint probe udp voyager", "the highest rate to the peer"},
+          {"chokepoint probe udp voyager --rate 500M --receive", "500 Mb/s from the peer to here"},
+          {"chokepoint probe udp voyager --both --rate 1G --time 30",
+           "1 Gb/s each way at once, for half a minute"}}};
 }
 
 void ProbeUdpCommand::define(cli::Flags& flags) {
   flags.group("What to measure")
-      .toggle("send,s", &send_, "from here to the peer (so it is without a direction)")
+      .toggle("send,s", &send_, "from here to the peer (the default)")
       .toggle("receive,r", &receive_, "from the peer to here")
       .toggle("both,b", &both_, "both ways at once")
-      .option("rate", &rate_, "RATE", "each way, all streams together; without it: search")
-      .toggle("unpaced", &unpaced_, "as fast as the sender can, whatever is lost")
-      .option("loss-limit", &loss_limit_, "PERCENT", "the loss that a search takes for none")
+      .option("rate", &rate_, "RATE",
+              "rate of all streams together, each way; default: search for the highest")
+      .toggle("unpaced", &unpaced_, "as fast as the sender can, with any loss")
+      .option("loss-limit", &loss_limit_, "PERCENT", "maximum acceptable loss in the search")
       .option("streams,n", &streams_, "N", "flows each way, a thread each", 1, 64)
-      .option("time,t", &time_, "TIME", "how long to send")
-      .option("interval,i", &interval_, "TIME", "a line, and a row of the result, this often")
-      .toggle("share", &share_, "run beside other tests that share, instead of queueing")
+      .option("time,t", &time_, "TIME", "duration")
+      .option("interval,i", &interval_, "TIME",
+              "interval of the printed lines and of the rows of the result")
+      .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
       .group("How to send")
-      .option("bytes,l", &bytes_, "SIZE", "payload of a packet; 0: what Ethernet carries whole")
-      .option("dscp", &dscp_, "N", "mark packets with this; -1 leaves them unmarked", -1, 63);
+      .option("bytes,l", &bytes_, "SIZE",
+              "payload of a packet; 0: the largest in one Ethernet frame")
+      .option("dscp", &dscp_, "N", "DSCP to mark packets with; -1: none", -1, 63);
   control::define(flags, peer_);
-  flags.choice("peer", &program_, peer_programs(), "what answers there; its usual port is found");
+  flags.choice("peer", &program_, peer_programs(), "program at the peer; its usual port is tried");
   baseline::define(flags, baseline_);
 }
 
@@ -76,7 +123,7 @@ Result<udp::Parameters> ProbeUdpCommand::parameters() const {
   if (interval_ < std::chrono::milliseconds(10)) {
     return wrong("--interval", "must be 10 ms or more");
   }
-  if (loss_limit_ < 0 || loss_limit_ >= kPercent) {
+  if (loss_limit_ < 0 || loss_limit_ >= math::kPercent) {
     return wrong("--loss-limit", "a share of 0 to 100 percent");
   }
   if (bytes_.count != 0 &&
@@ -98,28 +145,23 @@ Result<udp::Parameters> ProbeUdpCommand::parameters() const {
 
 Result<cli::ExitCode> ProbeUdpCommand::run(cli::Context& context) {
   TRY(const udp::Parameters wanted, parameters());
-  Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
+  TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
   if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
-    return run_against(foreign, wanted, signals->descriptor(), std::move(document), context);
+    return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
   }
-  TRY(control::Client client, connect(peer_, context, signals->descriptor()));
+  TRY(control::Client client, connect(peer_, context, signals.descriptor()));
   net::SocketOptions options;
   if (dscp_ >= 0) {
     options.dscp = static_cast<int>(dscp_);
   }
-  Result<udp::Test> test = udp::Test::open(
-      client, wanted, options, signals->descriptor(),
-      [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
-  if (!test) {
-    return std::unexpected(test.error());
-  }
+  TRY(udp::Test test,
+      udp::Test::open(client, wanted, options, signals.descriptor(), [&](const std::string& why) {
+        fmt::print(context.err, "waiting: {}\n", why);
+      }));
   const double most = client.admittance().limits.rate_bits_per_s.value_or(0);
-  TRY(const UdpMeasured measured, measure(*test, wanted, most, context));
-  if (const Result<> closed = test->close(); closed) {
+  TRY(const UdpMeasured measured, measure(test, wanted, most, context));
+  if (const Result<> closed = test.close(); closed) {
     client.bye();
   }
   return show(measured, client, std::move(document), context);
@@ -135,7 +177,8 @@ Result<cli::ExitCode> ProbeUdpCommand::run_against(Foreign foreign, const udp::P
   TRY(const ForeignHost host, foreign_host(foreign, peer_, context));
   const ForeignUdpPlan plan{
       .parameters = wanted,
-      .packet_bytes = bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacket,
+      .packet_bytes =
+          bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacketBytes,
       .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
   TRY(const ForeignUdp measured, run_foreign(foreign, host, plan, interrupt));
   document["peer"] = foreign_body(peer_, measured.peer, measured.software);
@@ -166,16 +209,12 @@ Result<UdpMeasured> ProbeUdpCommand::measure(udp::Test& test, const udp::Paramet
                .time = time_,
                .interval = interval_,
                .peer_clock = before},
-      .most_loss = loss_limit_ / kPercent};
-  Result<> done;
+      .most_loss = loss_limit_ / math::kPercent};
   if (!parameters.bits_per_s) {
-    done = search(test, measured, most_bits_per_s, context);
+    TRY(search(test, measured, most_bits_per_s, context));
   }
-  if (done && !measured.result.interrupted) {
-    done = run_for_the_result(test, measured, context);
-  }
-  if (!done) {
-    return std::unexpected(done.error());
+  if (!measured.result.interrupted) {
+    TRY(run_for_the_result(test, measured, context));
   }
   measured.clock = udp::combined(before, test.measure_clock());
   return measured;
@@ -184,23 +223,21 @@ Result<UdpMeasured> ProbeUdpCommand::measure(udp::Test& test, const udp::Paramet
 Result<> ProbeUdpCommand::search(udp::Test& test, UdpMeasured& measured, double most_bits_per_s,
                                  const cli::Context& context) const {
   const UdpLive live(context);
-  Result<udp::Found> found = udp::find_highest_rate(
-      test, measured.plan,
-      {.direction = measured.parameters.direction,
-       .most_loss = measured.most_loss,
-       .most_bits_per_s = most_bits_per_s},
-      [&](const udp::Trial& trial, udp::TrialEnd end) { live.show(trial, end); });
-  if (!found) {
-    return std::unexpected(found.error());
-  }
+  TRY(udp::Found found, udp::find_highest_rate(test, measured.plan,
+                                               {.direction = measured.parameters.direction,
+                                                .most_loss = measured.most_loss,
+                                                .most_bits_per_s = most_bits_per_s},
+                                               [&](const udp::Trial& trial, udp::TrialEnd end) {
+                                                 live.show(trial, end);
+                                               }));
   measured.searched = true;
-  measured.trials = found->trials;
-  measured.obstacle = found->obstacle;
-  measured.plan.bits_per_s = found->bits_per_s;
-  if (found->interrupted || found->bits_per_s <= 0) {
-    measured.result = std::move(*found->best);
-    measured.result.interrupted = found->interrupted;
-    measured.plan = found->best_plan;
+  measured.trials = found.trials;
+  measured.obstacle = found.obstacle;
+  measured.plan.bits_per_s = found.bits_per_s;
+  if (found.interrupted || found.bits_per_s <= 0) {
+    measured.result = std::move(*found.best);
+    measured.result.interrupted = found.interrupted;
+    measured.plan = found.best_plan;
     measured.only_trials = true;
   }
   return {};
@@ -211,29 +248,25 @@ Result<> ProbeUdpCommand::run_for_the_result(udp::Test& test, UdpMeasured& measu
   if (measured.only_trials) {
     return {};
   }
-  for (int attempt = 1; attempt <= kMostAttempts; ++attempt) {
+  for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
     UdpLive live(context);
-    Result<udp::RunResult> result = test.run(measured.plan, [&](const udp::Live& state) {
+    TRY(measured.result, test.run(measured.plan, [&](const udp::Live& state) {
       live.show(state, measured.parameters.direction, measured.plan.interval);
-    });
-    if (!result) {
-      return std::unexpected(result.error());
-    }
-    measured.result = std::move(*result);
+    }));
     const udp::Trial trial = udp::trial_of(
         udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction),
         measured.plan.bits_per_s);
-    if (!measured.searched || measured.result.interrupted || attempt == kMostAttempts ||
+    if (!measured.searched || measured.result.interrupted || attempt == kMaxAttempts ||
         trial.loss <= measured.most_loss) {
       return {};
     }
-    // What held for a moment did not hold for long.
+    // The rate held for a trial, but not for the whole run.
     const udp::TrialEnd end = udp::judge(trial, measured.most_loss);
     live.show(trial, end);
     ++measured.plan.run;
     if (end != udp::TrialEnd::Stalled) {
       measured.obstacle = trial;
-      measured.plan.bits_per_s *= kLower;
+      measured.plan.bits_per_s *= kRateReduction;
     }
   }
   return {};
@@ -258,5 +291,9 @@ Result<cli::ExitCode> ProbeUdpCommand::show(const UdpMeasured& measured,
   TRY(keep(baseline_, finding, context));
   return measured.result.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory udp_command() { return cli::command<ProbeUdpCommand>(); }
 
 }  // namespace chokepoint::probe

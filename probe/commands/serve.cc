@@ -1,31 +1,205 @@
-#include "probe/commands/serve.h"
-
+// chokepoint serve: the server that probes on other hosts need, and the servers for stock iperf3
+// and nuttcp clients beside it. The command waits in serve::Server::run(); every foreign server has
+// a thread of its own, and the log lines of all of them are printed one at a time.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "base/cli/command.h"
+#include "base/cli/flags.h"
 #include "base/control/handshake.h"
+#include "base/control/limits.h"
+#include "base/net/address.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "probe/collective/launch/rank_service.h"
-#include "probe/latency/service.h"
-#include "probe/path/service.h"
-#include "probe/serve/leash.h"
-#include "probe/serve/privileges.h"
-#include "probe/serve/ready.h"
+#include "probe/commands/commands.h"
+#include "probe/iperf3/protocol.h"
+#include "probe/iperf3/server.h"
+#include "probe/latency/test.h"
+#include "probe/nuttcp/protocol.h"
+#include "probe/nuttcp/server.h"
+#include "probe/path/exchange.h"
+#include "probe/peer/door.h"
+#include "probe/serve/process.h"
 #include "probe/serve/server.h"
-#include "probe/tcp/service.h"
-#include "probe/udp/service.h"
+#include "probe/tcp/trial.h"
+#include "probe/udp/test.h"
 
 namespace chokepoint::probe {
 namespace {
 
+struct ForeignServerFlags {
+  bool iperf3 = false;
+  bool nuttcp = false;
+};
+
 constexpr int kControlBacklog = 1024;
+constexpr int kForeignBacklog = 256;
+
+// A host without IPv6 serves IPv4 all the same.
+bool is_family_missing(const Error& error) {
+  return error.kind == ErrorKind::Unsupported || error.kind == ErrorKind::Unreachable;
+}
+
+// The servers for stock iperf3 and nuttcp clients, a thread each. Opened before privileges are
+// dropped; stopped and joined by the destructor.
+class ForeignServers {
+ public:
+  using Log = std::function<void(const std::string& line)>;
+
+  // Listens on these addresses, each server on its usual port; on others than loopback only with
+  // `insecure_open`.
+  static Result<ForeignServers> open(const ForeignServerFlags& flags,
+                                     const std::vector<net::Address>& addresses, bool insecure_open,
+                                     const Log& log);
+  ForeignServers(ForeignServers&&) = default;
+  ForeignServers& operator=(ForeignServers&&) = delete;
+  ~ForeignServers();
+
+  // `log` is called from the servers' threads, and outlives them.
+  void start(const control::Limits& limits, const sys::Root& root, const Log& log);
+
+ private:
+  explicit ForeignServers(sys::Descriptor stop) : stop_(std::move(stop)) {}
+
+  sys::Descriptor stop_;
+  std::vector<sys::Descriptor> iperf3_;
+  std::vector<sys::Descriptor> nuttcp_;
+  std::vector<std::thread> threads_;
+};
+
+Result<std::vector<sys::Descriptor>> listen_on(const std::vector<net::Address>& addresses,
+                                               std::uint16_t port, bool insecure_open,
+                                               const std::string& flag,
+                                               const ForeignServers::Log& log) {
+  std::vector<sys::Descriptor> listeners;
+  Error problem{.kind = ErrorKind::Usage,
+                .operation = "",
+                .subject = flag,
+                .reason = "there is no address to listen on"};
+  for (const net::Address& address : addresses) {
+    const net::Endpoint local{address, port};
+    TRY(peer::check_openness(local, insecure_open, flag));
+    Result<sys::Descriptor> listener = net::listen(local, kForeignBacklog, {});
+    if (listener) {
+      listeners.push_back(std::move(*listener));
+      log("listening on " + local.text() + " for " + flag.substr(2));
+    } else if (is_family_missing(listener.error())) {
+      problem = listener.error();
+    } else {
+      return std::unexpected(listener.error());
+    }
+  }
+  if (listeners.empty()) {
+    return fail(std::move(problem));
+  }
+  return listeners;
+}
+
+Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
+                                            const std::vector<net::Address>& addresses,
+                                            bool insecure_open, const Log& log) {
+  ForeignServers servers(sys::Descriptor(eventfd(0, EFD_CLOEXEC)));
+  if (!servers.stop_) {
+    return fail(from_errno(errno, "prepare", "servers"));
+  }
+  if (flags.iperf3) {
+    TRY(servers.iperf3_,
+        listen_on(addresses, iperf3::kDefaultPort, insecure_open, "--iperf3", log));
+  }
+  if (flags.nuttcp) {
+    TRY(servers.nuttcp_,
+        listen_on(addresses, nuttcp::kControlPort, insecure_open, "--nuttcp", log));
+  }
+  return servers;
+}
+
+void ForeignServers::start(const control::Limits& limits, const sys::Root& root, const Log& log) {
+  const int stop = stop_.get();
+  const auto note = [&log](const Result<>& done) {
+    if (!done) {
+      log(describe(done.error()));
+    }
+  };
+  if (!iperf3_.empty()) {
+    threads_.emplace_back([=, &log, listeners = std::move(iperf3_)]() mutable {
+      note(iperf3::serve(std::move(listeners), {.limits = limits, .root = root, .log = log}, stop));
+    });
+  }
+  if (!nuttcp_.empty()) {
+    threads_.emplace_back([=, &log, listeners = std::move(nuttcp_)]() mutable {
+      note(nuttcp::serve(std::move(listeners), {.limits = limits, .root = root, .log = log}, stop));
+    });
+  }
+}
+
+ForeignServers::~ForeignServers() {
+  const std::uint64_t one = 1;
+  if (stop_) {
+    static_cast<void>(write(stop_.get(), &one, sizeof(one)));
+  }
+  for (std::thread& thread : threads_) {
+    thread.join();
+  }
+}
+
+class ServeCommand final : public cli::Command {
+ public:
+  explicit ServeCommand(std::vector<ServiceFactory> others) : others_(std::move(others)) {}
+
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  using Log = ForeignServers::Log;
+  // Every listening port, opened before privileges are dropped.
+  struct Open {
+    std::vector<sys::Descriptor> listeners;
+    ForeignServers foreign;
+  };
+
+  bool open_to_all() const { return insecure_open_ || leash_ || !key_file_.empty(); }
+  Result<> check_flags() const;
+  // Empty where clients need none.
+  Result<std::string> read_key(int interrupt) const;
+  Result<std::vector<net::Endpoint>> endpoints() const;
+  Result<std::vector<sys::Descriptor>> listen_all(const cli::Context& context) const;
+  control::Limits limits() const;
+  Result<ForeignServers> open_foreign(const Log& log) const;
+  Result<Open> open(const cli::Context& context, const Log& log) const;
+  serve::ServerOptions server_options(const cli::Context& context, const std::string& key) const;
+  Result<cli::ExitCode> serve(const std::string& key, int stop, const cli::Context& context) const;
+
+  std::vector<ServiceFactory> others_;
+  std::int64_t port_ = control::kPort;
+  std::vector<std::string> bind_;
+  std::string key_file_;
+  bool insecure_open_ = false;
+  bool leash_ = false;
+  bool exclusive_ = false;
+  std::int64_t most_clients_ = 32;
+  std::int64_t most_streams_ = 128;
+  std::chrono::nanoseconds longest_ = std::chrono::hours(1);
+  math::Bytes largest_window_{std::uint64_t{512} << 20};
+  math::Rate fastest_;
+  std::string user_;
+  ForeignServerFlags foreign_;
+};
 
 control::Services own_services() {
   control::Services services;
@@ -37,13 +211,11 @@ control::Services own_services() {
   return services;
 }
 
-// Both families of any address; a host may have only one of them.
+// The wildcard (or loopback) address of both families.
 std::vector<net::Endpoint> everywhere(std::uint16_t port, bool loopback) {
   return {{net::Address::parse(loopback ? "127.0.0.1" : "0.0.0.0").value(), port},
           {net::Address::parse(loopback ? "::1" : "::").value(), port}};
 }
-
-}  // namespace
 
 cli::Summary ServeCommand::summary() const {
   return {
@@ -51,14 +223,15 @@ cli::Summary ServeCommand::summary() const {
       .purpose = "the peer for probes",
       .description =
           "Answers 'chokepoint probe', 'chokepoint rdma' and 'chokepoint preflight' from other "
-          "hosts, many of them at once, until it is interrupted. Tests that fill the path queue, "
-          "one after the other.\n\n"
-          "With --key-file only who has the same key may test. Without a key it listens on "
-          "loopback alone, unless --insecure-open lets everybody in who reaches the port. With "
-          "--leash the key comes by standard input, and the end of that is the server's: so "
-          "'chokepoint preflight' starts it on other hosts for as long as it lasts.",
-      .examples = {{"chokepoint serve --key-file /etc/chokepoint.key", "for whoever has the key"},
-                   {"chokepoint serve --insecure-open", "on a network of one's own"},
+          "hosts, many of them at once, until it is interrupted. Tests that fill the path wait in "
+          "a queue and run one after the other.\n\n"
+          "With --key-file only clients with the same key may test. Without a key it listens on "
+          "loopback only, unless --insecure-open admits every client that reaches the port. With "
+          "--leash the key is read from standard input, and the server ends when standard input is "
+          "closed: 'chokepoint preflight' uses this to start it on other hosts for its own "
+          "duration.",
+      .examples = {{"chokepoint serve --key-file /etc/chokepoint.key", "for clients with the key"},
+                   {"chokepoint serve --insecure-open", "on a private network"},
                    {"head -c 32 /dev/urandom | base64 > chokepoint.key; chmod 600 "
                     "chokepoint.key",
                     "makes a key"}},
@@ -66,24 +239,25 @@ cli::Summary ServeCommand::summary() const {
 }
 
 void ServeCommand::define(cli::Flags& flags) {
-  flags.group("Where to listen, and to whom")
+  flags.group("Listening and access")
       .option("port,p", &port_, "PORT", "control and data port, TCP", 1, 65535)
-      .option("bind", &bind_, "ADDRESS", "listen on this address only; may be given again")
+      .option("bind", &bind_, "ADDRESS", "listen on this address only; may be repeated")
       .option("key-file", &key_file_, "FILE", "the key that clients must have")
-      .toggle("insecure-open", &insecure_open_, "let everybody in, without a key")
+      .toggle("insecure-open", &insecure_open_, "admit every client, without a key")
       .toggle("leash", &leash_,
               "the key is standard input's first line, and the server ends with that input")
-      .option("user", &user_, "NAME", "become this user once the port is open")
+      .option("user", &user_, "NAME", "switch to this user after opening the port")
       .group("What to grant")
-      .toggle(
-          "exclusive", &exclusive_,
-          "one client's tests at a time: refuse who comes meanwhile instead of letting it queue")
+      .toggle("exclusive", &exclusive_,
+              "one client at a time: refuse other clients instead of queueing them")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option("max-window", &largest_window_, "SIZE", "the largest socket buffer of a connection")
       .option("max-time", &longest_, "TIME", "the longest test")
       .option("max-rate", &fastest_, "RATE", "the fastest test; 0 for no limit");
-  probe::define(flags, foreign_);
+  flags.group("Clients of other programs")
+      .toggle("iperf3", &foreign_.iperf3, "answer iperf3 clients, too, on port 5201")
+      .toggle("nuttcp", &foreign_.nuttcp, "answer nuttcp clients, too, on port 5000");
 }
 
 Result<std::vector<net::Endpoint>> ServeCommand::endpoints() const {
@@ -95,8 +269,8 @@ Result<std::vector<net::Endpoint>> ServeCommand::endpoints() const {
   for (const std::string& text : bind_) {
     TRY(const net::Address address, net::Address::parse(text));
     if (!address.is_loopback() && !open_to_all()) {
-      return fail(ErrorKind::Usage, "", "--bind " + text, "this would let everybody in",
-                  "give --key-file FILE, or --insecure-open where the network is your own");
+      return fail(ErrorKind::Usage, "", "--bind " + text, "this would admit every client",
+                  "give --key-file FILE, or --insecure-open on a private network");
     }
     endpoints.push_back({address, port});
   }
@@ -116,10 +290,7 @@ Result<std::vector<sys::Descriptor>> ServeCommand::listen_all(const cli::Context
       }
       continue;
     }
-    // A host without IPv6 serves IPv4 all the same, unless it was asked for by name.
-    const bool absent = listener.error().kind == ErrorKind::Unsupported ||
-                        listener.error().kind == ErrorKind::Unreachable;
-    if (!bind_.empty() || !absent) {
+    if (!bind_.empty() || !is_family_missing(listener.error())) {
       Error error = listener.error();
       error.next_step = error.kind == ErrorKind::Busy
                             ? "is it running already? --port gives this one another port"
@@ -134,7 +305,7 @@ Result<std::vector<sys::Descriptor>> ServeCommand::listen_all(const cli::Context
   return listeners;
 }
 
-// A key does not help there: these clients have none.
+// --key-file does not open these ports to others: stock clients have no key.
 Result<ForeignServers> ServeCommand::open_foreign(const ForeignServers::Log& log) const {
   std::vector<net::Address> addresses;
   if (const Result<std::vector<net::Endpoint>> wanted = endpoints()) {
@@ -163,7 +334,7 @@ Result<> ServeCommand::check_flags() const {
 
 Result<std::string> ServeCommand::read_key(int interrupt) const {
   if (leash_) {
-    return serve::read_leash(STDIN_FILENO, interrupt);
+    return serve::read_key(STDIN_FILENO, interrupt);
   }
   return key_file_.empty() ? Result<std::string>("") : control::read_key_text(key_file_);
 }
@@ -189,19 +360,16 @@ Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const
 
 Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
   TRY(check_flags());
-  // On a leash a terminal that goes is no reason to leave anything behind.
-  const Result<sys::Signals> signals = leash_ ? sys::Signals::watch({SIGINT, SIGTERM, SIGHUP})
-                                              : sys::Signals::watch({SIGINT, SIGTERM});
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
-  TRY(const std::string key, read_key(signals->descriptor()));
+  // With --leash SIGHUP, too, must end the server in order: nothing may stay behind.
+  TRY(const sys::Signals signals, leash_ ? sys::Signals::watch({SIGINT, SIGTERM, SIGHUP})
+                                         : sys::Signals::watch({SIGINT, SIGTERM}));
+  TRY(const std::string key, read_key(signals.descriptor()));
   if (!leash_) {
-    return serve(key, signals->descriptor(), context);
+    return serve(key, signals.descriptor(), context);
   }
-  const Result<std::unique_ptr<serve::StdinLifetime>> leash =
-      serve::StdinLifetime::hold(STDIN_FILENO, signals->descriptor());
-  return leash ? serve(key, (*leash)->over(), context) : std::unexpected(leash.error());
+  TRY(const std::unique_ptr<serve::StdinLifetime> leash,
+      serve::StdinLifetime::hold(STDIN_FILENO, signals.descriptor()));
+  return serve(key, leash->over(), context);
 }
 
 Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
@@ -214,7 +382,7 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
     }
   };
   TRY(Open opened, open(context, log));
-  sys::raise_descriptor_limit();  // every stream is one
+  sys::raise_descriptor_limit();  // one per stream
   const control::Surroundings surroundings{
       .clock = context.clock, .root = context.root, .limits = limits(), .stop = stop, .key = key};
   control::Services services = own_services();
@@ -224,8 +392,14 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
   serve::Server server(server_options(context, key), surroundings, services, log);
   opened.foreign.start(surroundings.limits, context.root, log);
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
-  const Result<> ran = server.run(std::move(opened.listeners));
-  return ran ? Result<cli::ExitCode>(cli::ExitCode::Done) : std::unexpected(ran.error());
+  TRY(server.run(std::move(opened.listeners)));
+  return cli::ExitCode::Done;
+}
+
+}  // namespace
+
+cli::CommandFactory serve_command(std::vector<ServiceFactory> others) {
+  return cli::command<ServeCommand>(std::move(others));
 }
 
 }  // namespace chokepoint::probe

@@ -5,20 +5,110 @@
 #include <cmath>
 
 #include "base/cli/table.h"
+#include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/commands/direction_text.h"
+#include "probe/commands/foreign_peer.h"
 #include "probe/commands/udp_report.h"
-#include "probe/commands/units.h"
 
 namespace chokepoint::probe {
 namespace {
 
+using cli::Json;
+using control::distribution_body;
+using control::list_body;
+using control::or_null;
 using udp::Direction;
 
-std::string rate_text(double mbps) { return math::format_rate(mbps * kMega); }
+// Are the measured delays larger than the uncertainty of the clocks' offset?
+bool is_delay_known(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
+  return clock && outcome.delay_ms.count > 0 &&
+         outcome.delay_ms.p99 > static_cast<double>(clock->uncertainty_ns) / math::kNsPerMs;
+}
+
+Json burst_body(const udp::Outcome& outcome) {
+  if (!outcome.burst) {
+    return {};
+  }
+  const auto packet_bytes = static_cast<double>(outcome.packet_bytes);
+  return {{"batch_packets", outcome.burst->batch_packets},
+          {"batch_bytes", outcome.burst->batch_packets * outcome.packet_bytes},
+          {"bucket_packets", outcome.burst->bucket_packets},
+          {"bucket_bytes", outcome.burst->bucket_packets * packet_bytes},
+          {"hurried_ms", static_cast<double>(outcome.burst->hurried_ns) / math::kNsPerMs}};
+}
+
+Json udp_interval_body(const udp::Interval& interval) {
+  return {{"start_s", interval.start_s},
+          {"end_s", interval.end_s},
+          {"bytes", interval.bytes},
+          {"packets_received", interval.packets},
+          {"lost", interval.lost},
+          {"throughput_mbps", interval.throughput_mbps},
+          {"jitter_ms", or_null(interval.jitter_ms)}};
+}
+
+Json udp_stream_body(const udp::StreamOutcome& stream) {
+  return {{"throughput_mbps", stream.throughput_mbps},
+          {"offered_mbps", stream.offered_mbps},
+          {"packets_sent", stream.sent.packets},
+          {"packets_received", stream.received.counts.received},
+          {"lost", stream.received.lost},
+          {"lost_in_receiver_queue", stream.received.lost_in_queue},
+          {"out_of_order", stream.received.counts.out_of_order},
+          {"duplicates", stream.received.counts.duplicates},
+          {"beyond_window", stream.received.counts.ancient},
+          {"ignored", stream.received.ignored},
+          {"jitter_ms", or_null(stream.received.jitter_ms)}};
+}
+
+void add_direction(Json& body, const UdpJudged& judged,
+                   const std::optional<udp::ClockOffset>& clock) {
+  const udp::Outcome& outcome = judged.outcome;
+  body["duration_s"] = outcome.duration_s;
+  body["throughput_mbps"] = outcome.throughput_mbps;
+  body["offered_mbps"] = outcome.offered_mbps;
+  body["bytes"] = outcome.bytes;
+  body["packets_sent"] = outcome.packets_sent;
+  body["packets_received"] = outcome.packets_received;
+  body["lost"] = outcome.lost;
+  body["loss_percent"] = outcome.packets_sent == 0 ? Json() : Json(outcome.loss() * math::kPercent);
+  body["lost_in_receiver_queue"] = outcome.lost_in_queue;
+  body["dropped_by_sender_queue"] = outcome.dropped_by_sender;
+  body["skipped_by_sender"] = outcome.skipped;
+  body["sender_blocked_s"] = outcome.blocked_s;
+  body["out_of_order"] = outcome.out_of_order;
+  body["duplicates"] = outcome.duplicates;
+  body["jitter_ms"] = or_null(outcome.jitter_ms);
+  body["one_way_delay_ms"] =
+      is_delay_known(outcome, clock) ? distribution_body(outcome.delay_ms) : Json();
+  body["burst"] = burst_body(outcome);
+  body["segmentation_offload"] = outcome.segmented;
+  body["receive_buffer_bytes"] = outcome.room_bytes > 0 ? Json(outcome.room_bytes) : Json();
+  body["limit"] = name_of(judged.verdict.limit);
+  body["summary"] = judged.verdict.sentence;
+  body["intervals"] = list_body(outcome.intervals, udp_interval_body);
+  body["per_stream"] = list_body(outcome.streams, udp_stream_body);
+}
+
+Json search_body(const UdpMeasured& measured) {
+  if (!measured.searched) {
+    return {};
+  }
+  Json body{{"trials", measured.trials},
+            {"loss_limit_percent", measured.most_loss * math::kPercent},
+            {"failed_at_mbps", Json()},
+            {"failed_loss_percent", Json()}};
+  if (measured.obstacle) {
+    body["failed_at_mbps"] = measured.obstacle->bits_per_s / 1e6;
+    body["failed_loss_percent"] = measured.obstacle->loss * math::kPercent;
+  }
+  return body;
+}
+
+std::string rate_text(double mbps) { return math::format_rate(mbps * math::kMega); }
 
 std::string lost_text(const udp::Outcome& outcome) {
-  std::string text = fmt::format("{} ({:.4f} %)", outcome.lost, outcome.loss() * kPercent);
+  std::string text = fmt::format("{} ({:.4f} %)", outcome.lost, outcome.loss() * math::kPercent);
   if (outcome.lost_in_queue > 0) {
     text += fmt::format(", {} of them by the receiver's socket", outcome.lost_in_queue);
   }
@@ -40,7 +130,7 @@ std::string burst_text(const udp::Outcome& outcome) {
 }
 
 std::string milliseconds_text(double value) {
-  return math::format_duration(std::chrono::nanoseconds(std::llround(value * kNsPerMs)));
+  return math::format_duration(std::chrono::nanoseconds(std::llround(value * math::kNsPerMs)));
 }
 
 struct UdpRow {
@@ -67,7 +157,7 @@ constexpr std::array kUdpRows{
 };
 
 std::string delay_text(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
-  if (!tells_delay(outcome, clock)) {
+  if (!is_delay_known(outcome, clock)) {
     return clock ? "less than the clocks can tell" : "not measured";
   }
   return fmt::format("{} (p99 {}, max {}), known to {}", milliseconds_text(outcome.delay_ms.median),
@@ -87,6 +177,48 @@ std::string_view words_of(udp::TrialEnd end) {
 }
 
 }  // namespace
+
+std::vector<UdpJudged> judge_all(const UdpMeasured& measured, const std::string& own,
+                                 const std::string& peer) {
+  std::vector<UdpJudged> judged;
+  for (udp::Outcome& outcome :
+       udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction)) {
+    const bool sends = outcome.direction == Direction::Send;
+    UdpJudged one{.outcome = std::move(outcome)};
+    one.verdict = udp::judge(one.outcome, {.asked_bits_per_s = measured.plan.bits_per_s,
+                                           .searched = measured.searched && !measured.only_trials,
+                                           .obstacle = measured.obstacle,
+                                           .most_loss = measured.most_loss,
+                                           .sender = sends ? own : peer,
+                                           .receiver = sends ? peer : own});
+    judged.push_back(std::move(one));
+  }
+  return judged;
+}
+
+void add_to(Json& document, const UdpMeasured& measured, const std::vector<UdpJudged>& directions) {
+  document["direction"] = name_of(measured.parameters.direction);
+  document["streams"] = measured.parameters.streams;
+  document["packet_bytes"] = measured.plan.packet_bytes;
+  document["asked_mbps"] =
+      measured.plan.bits_per_s > 0 ? Json(measured.plan.bits_per_s / 1e6) : Json();
+  document["interrupted"] = measured.result.interrupted;
+  document["search"] = search_body(measured);
+  const auto& clock = measured.clock;
+  document["clock_offset_ms"] =
+      clock ? Json(static_cast<double>(clock->offset_ns) / math::kNsPerMs) : Json();
+  document["clock_uncertainty_ms"] =
+      clock ? Json(static_cast<double>(clock->uncertainty_ns) / math::kNsPerMs) : Json();
+  document["rtt_min_ms"] =
+      clock ? Json(static_cast<double>(clock->round_trip_ns) / math::kNsPerMs) : Json();
+  if (directions.size() == 1) {
+    add_direction(document, directions.front(), clock);
+    return;
+  }
+  for (const UdpJudged& judged : directions) {
+    add_direction(document[name_of(judged.outcome.direction)], judged, clock);
+  }
+}
 
 void print_page(const cli::Context& context, const UdpMeasured& measured,
                 const std::vector<UdpJudged>& directions) {
@@ -117,7 +249,7 @@ void print_page(const cli::Context& context, const UdpMeasured& measured,
     context.out << "No rate arrived whole: this is one of the trials.\n";
   }
   if (measured.result.interrupted) {
-    context.out << "Interrupted: this is what was measured until then.\n";
+    context.out << "Interrupted: these are the results until then.\n";
   }
 }
 
@@ -128,7 +260,7 @@ void UdpLive::show(const udp::Trial& trial, udp::TrialEnd end) const {
   if (visible_) {
     fmt::print(context_.err, "trial {:>12}  arrived {:>12}  lost {:8.4f} %  {}\n",
                math::format_rate(trial.bits_per_s), math::format_rate(trial.delivered_bits_per_s),
-               trial.loss * kPercent, words_of(end));
+               trial.loss * math::kPercent, words_of(end));
     context_.err << std::flush;
   }
 }
@@ -136,10 +268,10 @@ void UdpLive::show(const udp::Trial& trial, udp::TrialEnd end) const {
 void UdpLive::show(const udp::Live& live, Direction direction, std::chrono::nanoseconds interval) {
   const auto whole =
       static_cast<std::int64_t>(live.elapsed_s / std::chrono::duration<double>(interval).count());
-  // The server's word comes a little after the interval's end.
-  const bool told =
+  // The server's report comes a little after the interval's end.
+  const bool is_reported =
       direction == Direction::Receive || live.peer_received.packets > last_.peer_received.packets;
-  if (!visible_ || whole <= shown_ || !told) {
+  if (!visible_ || whole <= shown_ || !is_reported) {
     return;
   }
   shown_ = whole;
@@ -154,8 +286,8 @@ void UdpLive::show(const udp::Live& live, Direction direction, std::chrono::nano
 
 void UdpLive::line(std::string_view arrow, double elapsed_s, const udp::LiveCounts& now,
                    const udp::LiveCounts& before) const {
-  const double seconds = elapsed_s - last_.elapsed_s;
-  const double bits = static_cast<double>(now.bytes - before.bytes) * 8 / seconds;
+  const double duration_s = elapsed_s - last_.elapsed_s;
+  const double bits = static_cast<double>(now.bytes - before.bytes) * 8 / duration_s;
   fmt::print(context_.err, "{} {:7.1f} s  {:>12}  lost so far {}\n", arrow, elapsed_s,
              math::format_rate(bits), now.missing);
   context_.err << std::flush;

@@ -1,4 +1,5 @@
-// What probe udp shows: chokepoint.probe.udp/1, the table for people, and the live lines.
+// What 'chokepoint probe udp' measured and how it is shown (udp_page.cc): the document
+// chokepoint.probe.udp/1, the table for people, and the live lines. One thread.
 #pragma once
 
 #include <optional>
@@ -7,9 +8,8 @@
 
 #include "base/cli/context.h"
 #include "base/cli/output.h"
-#include "probe/udp/highest_rate.h"
 #include "probe/udp/outcome.h"
-#include "probe/udp/verdict.h"
+#include "probe/udp/search.h"
 
 namespace chokepoint::probe {
 
@@ -17,15 +17,15 @@ struct UdpMeasured {
   udp::Parameters parameters = {};
   udp::RunPlan plan = {};
   udp::RunResult result = {};
-  double most_loss = 0.001;
+  double most_loss = 0.001;  // a share of 1; more ends a trial of the search
   bool searched = false;
-  bool only_trials = false;  // the search found nothing to hold, or was interrupted
+  bool only_trials = false;  // the search found no rate, or was interrupted
   int trials = 0;
   std::optional<udp::Trial> obstacle = {};
   std::optional<udp::ClockOffset> clock = {};  // the peer's less this host's
 };
 
-// One direction with what was made of it.
+// One direction and what limited it.
 struct UdpJudged {
   udp::Outcome outcome = {};
   udp::Verdict verdict = {};
@@ -34,9 +34,6 @@ struct UdpJudged {
 std::vector<UdpJudged> judge_all(const UdpMeasured& measured, const std::string& own,
                                  const std::string& peer);
 
-// Whether the delays measured say anything beyond what the clocks leave open.
-bool tells_delay(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock);
-
 // Into `document`, which has its head already.
 void add_to(cli::Json& document, const UdpMeasured& measured,
             const std::vector<UdpJudged>& directions);
@@ -44,7 +41,7 @@ void add_to(cli::Json& document, const UdpMeasured& measured,
 void print_page(const cli::Context& context, const UdpMeasured& measured,
                 const std::vector<UdpJudged>& directions);
 
-// Lines on standard error where a person watches: one for each trial, one an interval.
+// Lines on standard error, on a terminal only: one per trial, one per interval.
 class UdpLive {
  public:
   explicit UdpLive(const cli::Context& context);

@@ -1,10 +1,10 @@
-#include "probe/host/cpu_checks.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+
+#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -20,8 +20,8 @@ struct Judgement {
   std::string next_step;
 };
 
-// Under these drivers "powersave" is a balance that the processor itself strikes; how far it leans
-// is told by the preference.
+// Under these drivers "powersave" is a balance that the processor itself strikes; the preference
+// shows which way it leans.
 bool balances_itself(const host::FrequencyPolicy& policy) {
   return policy.driver == "intel_pstate" || policy.driver == "amd-pstate-epp";
 }
@@ -128,7 +128,7 @@ void check_frequency(const host::Cpu& cpu, Checks& checks) {
               .subject = "host",
               .found = fmt::format("up to {:.2f} GHz", gigahertz(*shown.allowed_khz)),
               .wanted = fmt::format("{:.2f} GHz", gigahertz(*shown.most_khz)),
-              .why = "somebody or something holds the processor below what it can"};
+              .why = "a setting or a limit keeps the processor below its maximum frequency"};
   if (capped != cpu.policies.end()) {
     check.status = Status::Warning;
     check.next_step = fmt::format("cpupower frequency-set -u {}", *shown.most_khz);

@@ -1,8 +1,8 @@
-#include "probe/host/gpu_checks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,11 +1,12 @@
-#include "probe/host/nic_setting_checks.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
-#include "probe/host/nic_rules.h"
+#include "base/host/kernel_text.h"
+#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::int64_t kLongestUsefulRing = 8192;
 constexpr std::int64_t kSmallRing = 1024;
 // Below the defaults of every 1G driver.
 constexpr std::int64_t kTinyRing = 128;
-// One queue a CPU is plenty from here on.
+// No port needs more queues.
 constexpr std::int64_t kEnoughQueues = 8;
 
 std::int64_t wanted_ring(std::optional<std::int64_t> maximum) {
@@ -26,7 +27,7 @@ bool is_short(std::optional<std::int64_t> ring, std::optional<std::int64_t> maxi
   return ring && maximum && *ring < wanted_ring(maximum);
 }
 
-// At 100G all of a ring may fill within 100 us; at 1G the default lasts for milliseconds.
+// At 100G a ring may fill within 100 us; at 1G the default lasts for milliseconds.
 Status status_of_rings(const net::Rings& rings, std::int64_t speed) {
   if (!is_short(rings.rx, rings.rx_max) && !is_short(rings.tx, rings.tx_max)) {
     return Status::Pass;
@@ -80,6 +81,102 @@ std::optional<QueueCount> receive_queues(const host::Nic& nic) {
     return QueueCount{channels.rx.value_or(0), *channels.rx_max, "rx"};
   }
   return std::nullopt;
+}
+
+struct Offload {
+  std::string_view word;    // as ethtool -K takes it
+  std::string_view prefix;  // of the kernel's names; on where one of them is on
+};
+
+constexpr std::array<Offload, 5> kWanted{Offload{"gro", "rx-gro"},
+                                         {"gso", "tx-generic-segmentation"},
+                                         {"tso", "tx-tcp-segmentation"},
+                                         {"rx", "rx-checksum"},
+                                         {"tx", "tx-checksum-ip"}};
+
+struct State {
+  bool known = false;
+  bool active = false;
+  bool fixed = true;
+};
+
+State state_of(const host::Nic& nic, std::string_view prefix) {
+  State state;
+  for (const net::Feature& feature : nic.settings.features) {
+    // "rx-gro" must not take "rx-gro-hw" and "rx-gro-list" for itself; the checksums come in
+    // several flavours: tx-checksum-ipv4, tx-checksum-ip-generic.
+    const bool same =
+        prefix == "tx-checksum-ip" ? feature.name.starts_with(prefix) : feature.name == prefix;
+    if (same) {
+      state.known = true;
+      state.active |= feature.active;
+      state.fixed &= feature.fixed;
+    }
+  }
+  return state;
+}
+
+struct Missing {
+  std::string names;
+  std::string command;
+};
+
+Missing missing_offloads(const host::Nic& nic) {
+  Missing missing;
+  for (const Offload& offload : kWanted) {
+    const State state = state_of(nic, offload.prefix);
+    if (!state.known || state.active) {
+      continue;
+    }
+    missing.names += fmt::format("{}{} off", missing.names.empty() ? "" : ", ", offload.word);
+    if (!state.fixed) {
+      missing.command += fmt::format(" {} on", offload.word);
+    }
+  }
+  const State lro = state_of(nic, "rx-lro");
+  if (lro.known && lro.active && speed_or_zero(nic) >= kFastMbps) {
+    missing.names += missing.names.empty() ? "lro on" : ", lro on";
+    missing.command += lro.fixed ? "" : " lro off";
+  }
+  return missing;
+}
+
+constexpr std::int64_t kNumaMattersMbps = 25'000;
+
+std::set<int> serving_cpus(const host::Nic& nic) {
+  std::set<int> cpus;
+  for (const host::Interrupt& interrupt : nic.interrupts) {
+    if (interrupt.cpus) {
+      cpus.insert(interrupt.cpus->begin(), interrupt.cpus->end());
+    }
+  }
+  return cpus;
+}
+
+host::CpuSet local_cpus(const host::Nic& nic) {
+  return nic.pci ? host::cpus_of(nic.pci->local_cpus.value_or("")) : host::CpuSet();
+}
+
+std::size_t count_known(const host::Nic& nic) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      nic.interrupts, [](const host::Interrupt& interrupt) { return interrupt.cpus.has_value(); }));
+}
+
+// Queues that no CPU of the port's own node serves.
+std::size_t count_remote(const host::Nic& nic, const host::CpuSet& local) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(nic.interrupts, [&](const host::Interrupt& interrupt) {
+        return interrupt.cpus && std::ranges::none_of(*interrupt.cpus, [&](int cpu) {
+                 return std::ranges::binary_search(local, cpu);
+               });
+      }));
+}
+
+std::string spread_command(const host::Nic& nic) {
+  return fmt::format(
+      "systemctl stop irqbalance; for i in $(ls /sys/class/net/{}/device/msi_irqs); "
+      "do echo {} > /proc/irq/$i/smp_affinity_list; done",
+      nic.name, nic.pci ? nic.pci->local_cpus.value_or("0") : "0");
 }
 
 }  // namespace
@@ -177,6 +274,71 @@ void check_queues(const host::Network& network, const host::Nic& nic, Checks& ch
     check.status = nic.rps_queues > 0 ? Status::Info : Status::Warning;
     check.wanted = fmt::format("at least {}", needed);
     check.next_step = fmt::format("ethtool -L {} {} {}", nic.name, queues->name, possible);
+  }
+  checks.push_back(std::move(check));
+}
+
+void check_offloads(const host::Nic& nic, Checks& checks) {
+  if (!is_in_use(nic) || nic.settings.features.empty()) {
+    return;
+  }
+  Check check = check_of("nic.offloads", nic,
+                         "without them the CPU handles every packet of 1500 bytes by itself");
+  const Missing missing = missing_offloads(nic);
+  check.found = missing.names.empty() ? "on" : missing.names;
+  if (!missing.names.empty()) {
+    const bool mendable = !missing.command.empty();
+    check.status = mendable && speed_or_zero(nic) >= kFastMbps ? Status::Warning : Status::Info;
+    check.wanted = "gro gso tso and checksums on, lro off";
+    check.next_step = mendable ? fmt::format("ethtool -K {}{}", nic.name, missing.command) : "";
+  }
+  checks.push_back(std::move(check));
+}
+
+void check_irq(const host::Network& network, const host::Nic& nic, Checks& checks) {
+  const std::size_t queues = count_known(nic);
+  if (!is_in_use(nic) || speed_or_zero(nic) < kFastMbps || nic.interrupts.empty()) {
+    return;
+  }
+  Check check = check_of("nic.irq", nic, "queues that share a CPU are no faster than one queue");
+  const std::set<int> cpus = serving_cpus(nic);
+  if (queues == 0) {
+    check.status = Status::Unknown;
+    check.why = "/proc/irq does not tell which CPUs serve the queues";
+  } else {
+    check.found =
+        fmt::format("{} queues on CPUs {}", queues, host::list_of_cpus({cpus.begin(), cpus.end()}));
+  }
+  if (queues > 1 && cpus.size() == 1 && network.cpus > 1) {
+    check.status = nic.rps_queues > 0 ? Status::Info : Status::Warning;
+    check.wanted = "one CPU for each queue";
+    check.next_step = spread_command(nic);
+  }
+  checks.push_back(std::move(check));
+}
+
+void check_nic_numa(const host::Network& network, const host::Nic& nic, Checks& checks) {
+  if (!is_in_use(nic) || speed_or_zero(nic) < kFastMbps || network.numa_nodes < 2) {
+    return;
+  }
+  Check check =
+      check_of("nic.numa", nic, "packets that cross between sockets cost bandwidth and delay");
+  if (!nic.numa_node) {
+    check.status = speed_or_zero(nic) >= kNumaMattersMbps ? Status::Unknown : Status::Info;
+    check.why = "the firmware names no NUMA node for this port";
+    checks.push_back(std::move(check));
+    return;
+  }
+  check.found = fmt::format("node {}", *nic.numa_node);
+  const host::CpuSet local = local_cpus(nic);
+  const std::size_t remote = local.empty() ? 0 : count_remote(nic, local);
+  if (remote > 0) {
+    const bool most = remote * 2 > count_known(nic);
+    const bool fast = speed_or_zero(nic) >= kNumaMattersMbps;
+    check.status = most && fast ? Status::Warning : Status::Info;
+    check.found += fmt::format(", {} of {} queues served by other nodes", remote, count_known(nic));
+    check.wanted = fmt::format("served by CPUs {}", *nic.pci->local_cpus);
+    check.next_step = spread_command(nic);
   }
   checks.push_back(std::move(check));
 }

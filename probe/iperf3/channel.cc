@@ -19,13 +19,13 @@ Result<> Channel::send(State state, const Patience& patience) {
 }
 
 Result<> Channel::send(const ServerError& error, const Patience& patience) {
-  const Result<> begun = send(State::ServerError, patience);
-  return begun ? send(encode(error), patience) : begun;
+  TRY(send(State::ServerError, patience));
+  return send(encode(error), patience);
 }
 
 Result<> Channel::send_json(const std::string& json, const Patience& patience) {
-  const Result<> begun = send(encode_length(json.size()), patience);
-  return begun ? send(std::as_bytes(std::span(json)), patience) : begun;
+  TRY(send(encode_length(json.size()), patience));
+  return send(std::as_bytes(std::span(json)), patience);
 }
 
 Result<State> Channel::receive(const Patience& patience) {
@@ -46,25 +46,13 @@ Result<> Channel::expect(State wanted, const Patience& patience) {
   return got == wanted ? Result<>{} : fail(error_for(got, patience));
 }
 
-Result<std::optional<State>> Channel::poll() {
-  const Result<State> got = receive(Patience::of({}));
-  if (got) {
-    return *got;
-  }
-  if (got.error().kind == ErrorKind::Timeout) {
-    return std::nullopt;
-  }
-  return std::unexpected(got.error());
-}
-
 Result<std::string> Channel::receive_json(std::size_t most, const Patience& patience) {
   std::array<std::byte, 4> raw{};
   TRY(net::receive_all(fd_.get(), raw, patience, peer_));
   TRY(const std::size_t length, decode_length(raw, most));
   std::string json(length, '\0');
-  const Result<> got =
-      net::receive_all(fd_.get(), std::as_writable_bytes(std::span(json)), patience, peer_);
-  return got ? Result<std::string>(std::move(json)) : std::unexpected(got.error());
+  TRY(net::receive_all(fd_.get(), std::as_writable_bytes(std::span(json)), patience, peer_));
+  return json;
 }
 
 Error Channel::error_for(State state, const Patience& patience) {

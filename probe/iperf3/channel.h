@@ -2,7 +2,6 @@
 // thread at a time.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -15,7 +14,7 @@ namespace chokepoint::probe::iperf3 {
 
 class Channel {
  public:
-  // `peer` is how errors call the other side.
+  // `peer`: its name in errors.
   Channel(sys::Descriptor fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
 
   int descriptor() const { return fd_.get(); }
@@ -27,13 +26,11 @@ class Channel {
   Result<> send_json(const std::string& json, const net::Patience& patience);
 
   Result<State> receive(const net::Patience& patience);
-  // This state, or an error: what the peer says instead becomes one.
+  // An error if the peer sends another state.
   Result<> expect(State state, const net::Patience& patience);
-  // A state that has come by now; nothing where none has.
-  Result<std::optional<State>> poll();
   Result<std::string> receive_json(std::size_t most, const net::Patience& patience);
 
-  // The error that a state stands for which no test goes on after.
+  // The error that this unexpected state stands for; reads what follows ServerError.
   Error error_for(State state, const net::Patience& patience);
 
  private:

@@ -1,15 +1,21 @@
 #include "probe/iperf3/client.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <functional>
+#include <string>
 
+#include "base/net/patience.h"
 #include "base/net/socket.h"
-#include "probe/iperf3/client_talk.h"
-#include "probe/iperf3/datagram.h"
-#include "probe/iperf3/tcp_traffic.h"
-#include "probe/iperf3/udp_traffic.h"
+#include "probe/iperf3/channel.h"
+#include "probe/iperf3/protocol.h"
+#include "probe/iperf3/traffic.h"
+#include "probe/peer/dial.h"
 
 namespace chokepoint::probe::iperf3 {
 namespace {
@@ -17,10 +23,191 @@ namespace {
 using net::Patience;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using Clock = Patience::Clock;
 
+constexpr seconds kConnect{10};
+constexpr seconds kFirstState{5};
+constexpr seconds kAnswer{10};
 constexpr seconds kStreams{10};
+// What was sent must arrive within this time.
+constexpr seconds kDrain{10};
+constexpr seconds kSilence{10};
+constexpr seconds kLateData{2};
+// Data that is acknowledged still has to be read by the server, which stops reading at once when
+// the client ends the test.
+constexpr milliseconds kServerReads{60};
 // Greetings get lost like any datagram.
 constexpr milliseconds kGreetAgain{1000};
+
+// The client's side of an iperf3 test, step by step as drawn in protocol.h, whatever its data is.
+// Owns the control connection.
+class ClientSession {
+ public:
+  // Connects and sends the cookie.
+  static Result<ClientSession> begin(const ClientOptions& options);
+
+  const net::Endpoint& peer() const { return peer_; }
+  const Cookie& cookie() const { return cookie_; }
+
+  // Until the server wants the streams.
+  Result<> ask(const Parameters& parameters);
+  // Until the server lets the data flow.
+  Result<> start();
+  // The data, until the test is over by time, by amount or by the user, and everything that was
+  // sent has arrived as far as can be known. True if the user ended it.
+  Result<bool> flow(const Parameters& parameters, Traffic& traffic);
+  Result<EndResults> finish(Traffic& traffic);
+
+ private:
+  ClientSession(Channel channel, net::Endpoint peer, const Cookie& cookie, int interrupt)
+      : channel_(std::move(channel)), peer_(peer), cookie_(cookie), interrupt_(interrupt) {}
+
+  // Waits a tick. An error if the server sends a state meanwhile.
+  Result<> tick(Traffic& traffic);
+  bool over(const Parameters& parameters, const Traffic& traffic,
+            net::Patience::Clock::time_point until) const;
+
+  Channel channel_;
+  net::Endpoint peer_;
+  Cookie cookie_;
+  int interrupt_;
+};
+
+Result<Cookie> new_cookie() {
+  std::array<std::uint8_t, kCookieBytes - 1> random{};
+  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return fail(from_errno(errno, "draw a cookie", "random numbers"));
+  }
+  return make_cookie(random);
+}
+
+Error not_iperf3(Error error) {
+  if (error.kind == ErrorKind::Timeout) {
+    error.next_step = "is 'iperf3 -s' running there, or another program?";
+  } else if (error.kind == ErrorKind::Refused && error.next_step.empty() &&
+             error.operation == "receive") {
+    error.next_step = "is 'iperf3 -s' running there? it closed the connection without a word";
+  }
+  return error;
+}
+
+Result<ClientSession> ClientSession::begin(const ClientOptions& options) {
+  const Patience patience = Patience::of(kConnect, options.interrupt);
+  TRY(const Cookie cookie, new_cookie());
+  net::SocketOptions socket = options.socket;
+  socket.no_delay = true;
+  TRY(peer::Dialled dialled,
+      peer::dial(options.peer, options.family, socket, "iperf3 -s", patience));
+  Channel channel(
+      std::move(dialled.fd),
+      fmt::format("iperf3 on {} port {}", dialled.peer.address.text(), dialled.peer.port));
+  TRY(channel.send(std::as_bytes(std::span(cookie)), patience));
+  return ClientSession(std::move(channel), dialled.peer, cookie, options.interrupt);
+}
+
+Result<> ClientSession::ask(const Parameters& parameters) {
+  const Patience patience = Patience::of(kAnswer, interrupt_);
+  Result<> done = channel_.expect(State::ParamExchange, Patience::of(kFirstState, interrupt_));
+  if (done) {
+    // A server that refuses at once closes, too: its error is worth more than that of sending.
+    static_cast<void>(channel_.send_json(encode(parameters), patience));
+  }
+  done = done ? channel_.expect(State::CreateStreams, patience) : done;
+  return done ? done : fail(not_iperf3(done.error()));
+}
+
+Result<> ClientSession::start() {
+  const Patience patience = Patience::of(kAnswer, interrupt_);
+  TRY(channel_.expect(State::TestStart, patience));
+  return channel_.expect(State::TestRunning, patience);
+}
+
+Result<> ClientSession::tick(Traffic& traffic) {
+  const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN,
+                                       Patience::of(kTick, interrupt_), "test", channel_.peer());
+  traffic.tick();
+  if (!heard) {
+    return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
+  }
+  // While the data flows the server sends a state only if it gives up.
+  const Result<State> state = channel_.receive(Patience::of(kAnswer));
+  return fail(state ? channel_.error_for(*state, Patience::of(kAnswer)) : state.error());
+}
+
+bool ClientSession::over(const Parameters& parameters, const Traffic& traffic,
+                         Clock::time_point until) const {
+  const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
+  if (parameters.way == Way::Forward) {
+    return traffic.sent();
+  }
+  const std::uint64_t most =
+      parameters.bytes > 0 ? parameters.bytes
+                           : parameters.blocks * static_cast<std::uint64_t>(parameters.block_bytes);
+  const bool received =
+      amount ? traffic.received_bytes() >= most || traffic.closed() : Clock::now() >= until;
+  return received && (parameters.way == Way::Reverse || traffic.sent());
+}
+
+Result<bool> ClientSession::flow(const Parameters& parameters, Traffic& traffic) {
+  TRY(traffic.begin());
+  const auto until = Clock::now() + seconds(parameters.time_s + parameters.omit_s);
+  const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
+  const auto give_up = amount ? Clock::time_point::max() : until + kDrain;
+  bool interrupted = false;
+  std::uint64_t moved = 0;
+  auto moved_at = Clock::now();
+  while (!over(parameters, traffic, until) && Clock::now() < give_up) {
+    if (const std::uint64_t now = traffic.received_bytes(); now != moved) {
+      moved = now;
+      moved_at = Clock::now();
+    }
+    // What is lost of an amount never arrives.
+    if (parameters.way == Way::Reverse && Clock::now() > moved_at + kSilence) {
+      break;
+    }
+    const Result<> ticked = tick(traffic);
+    if (!ticked && ticked.error().kind != ErrorKind::Interrupted) {
+      return std::unexpected(ticked.error());
+    }
+    if (!ticked) {
+      interrupted = true;
+      interrupt_ = -1;
+      traffic.stop_sending();
+      break;
+    }
+  }
+  const auto rest = Clock::now() + kServerReads;
+  while (parameters.way != Way::Reverse && Clock::now() < rest) {
+    TRY(tick(traffic));
+  }
+  return interrupted;
+}
+
+Result<EndResults> ClientSession::finish(Traffic& traffic) {
+  const Patience patience = Patience::of(kAnswer);
+  TRY(channel_.send(State::TestEnd, patience));
+  // The server has closed its streams before that; what it had sent may still arrive.
+  TRY(channel_.expect(State::ExchangeResults, patience));
+  const Patience arriving = Patience::of(kLateData);
+  std::uint64_t before = ~std::uint64_t{0};
+  int still = 0;
+  while (!traffic.closed() && still < 5 && !arriving.over()) {
+    poll(nullptr, 0, static_cast<int>(kTick.count()));
+    traffic.tick();
+    const std::uint64_t now = traffic.received_bytes();
+    still = now == before ? still + 1 : 0;
+    before = now;
+  }
+  traffic.end();
+  TRY(channel_.send_json(encode(traffic.results()), patience));
+  TRY(const std::string json, channel_.receive_json(kMostResultBytes, patience));
+  Result<EndResults> results = decode_results(json);
+  // The results are here: an error from now on does not matter.
+  if (channel_.expect(State::DisplayResults, patience)) {
+    static_cast<void>(channel_.send(State::IperfDone, patience));
+  }
+  return results;
+}
 
 Way way_of(tcp::Direction direction) {
   switch (direction) {
@@ -38,7 +225,7 @@ int whole_seconds(std::chrono::nanoseconds time) {
   return static_cast<int>(std::chrono::ceil<seconds>(time).count());
 }
 
-// iperf3 knows whole seconds only.
+// In whole seconds: iperf3 knows no others.
 Parameters parameters_of(const tcp::Parameters& asked) {
   Parameters parameters{.way = way_of(asked.direction),
                         .omit_s = whole_seconds(asked.omit),
@@ -58,38 +245,26 @@ Parameters parameters_of(const tcp::Parameters& asked) {
   return parameters;
 }
 
-int streams_of(const Parameters& parameters) {
-  return parameters.way == Way::Both ? 2 * parameters.streams : parameters.streams;
-}
-
-// The client's senders come first.
-bool sends(const Parameters& parameters, int index) {
-  return parameters.way == Way::Forward ||
-         (parameters.way == Way::Both && index < parameters.streams);
-}
-
-net::SocketOptions with_source(net::SocketOptions options, const ClientOptions& client) {
-  options.source = client.socket.source;
-  options.interface = client.socket.interface;
-  return options;
-}
-
-Result<std::vector<tcp::Connection>> open_tcp(const ClientTalk& talk, const ClientOptions& options,
+Result<std::vector<tcp::Connection>> open_tcp(const ClientSession& session,
+                                              const ClientOptions& options,
                                               const Parameters& parameters,
                                               const tcp::Parameters& asked) {
   const Patience patience = Patience::of(kStreams, options.interrupt);
-  const net::SocketOptions socket = with_source(tcp::socket_options(asked), options);
+  net::SocketOptions socket = tcp::socket_options(asked);
+  socket.source = options.socket.source;
+  socket.interface = options.socket.interface;
   std::vector<tcp::Connection> opened;
-  for (int i = 0; i < streams_of(parameters); ++i) {
-    TRY(sys::Descriptor fd, net::connect(talk.peer(), socket, patience));
-    TRY(net::send_all(fd.get(), std::as_bytes(std::span(talk.cookie())), patience,
-                      talk.peer().text()));
-    opened.push_back({std::move(fd), sends(parameters, i) ? tcp::Role::Send : tcp::Role::Receive});
+  for (int i = 0; i < connections(parameters); ++i) {
+    TRY(sys::Descriptor fd, net::connect(session.peer(), socket, patience));
+    TRY(net::send_all(fd.get(), std::as_bytes(std::span(session.cookie())), patience,
+                      session.peer().text()));
+    opened.push_back(
+        {std::move(fd), client_sends(parameters, i) ? tcp::Role::Send : tcp::Role::Receive});
   }
   return opened;
 }
 
-// What the server measured, in this program's terms: its role is the other one.
+// What the server measured, in this program's terms; its roles are the opposite ones.
 tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure>& own) {
   tcp::Half half{.host = {.cpu_percent = server.cpu_percent}};
   for (const tcp::StreamMeasure& mine : own) {
@@ -109,28 +284,23 @@ tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure
   return half;
 }
 
-Result<sys::Descriptor> greet(const ClientTalk& talk, net::SocketOptions socket,
+Result<sys::Descriptor> greet(const ClientSession& session, net::SocketOptions socket,
                               const Patience& patience) {
-  const net::Address any = talk.peer().address.family() == net::Family::Ipv4
+  const net::Address any = session.peer().address.family() == net::Family::Ipv4
                                ? net::Address::v4(in_addr{INADDR_ANY})
                                : net::Address::v6(in6addr_any, 0);
   const net::Endpoint local{socket.source.value_or(any), 0};
   socket.source = std::nullopt;
-  Result<sys::Descriptor> fd = net::bind_udp(local, socket);
-  Result<> done = fd ? net::connect_udp(fd->get(), talk.peer()) : std::unexpected(fd.error());
-  if (!done) {
-    return std::unexpected(done.error());
-  }
+  TRY(sys::Descriptor fd, net::bind_udp(local, socket));
+  TRY(net::connect_udp(fd.get(), session.peer()));
   while (true) {
-    if (done = net::send_all(fd->get(), greeting(), patience, talk.peer().text()); !done) {
-      return std::unexpected(done.error());
-    }
+    TRY(net::send_all(fd.get(), greeting(), patience, session.peer().text()));
     // In reverse the first data may overtake the answer.
     const Patience until = patience.at_most(kGreetAgain);
     std::array<std::byte, 2048> packet{};
     while (!until.over()) {
       const Result<std::size_t> got =
-          net::receive_some(fd->get(), packet, until, talk.peer().text());
+          net::receive_some(fd.get(), packet, until, session.peer().text());
       if (got && is_answer(std::span(packet).first(*got))) {
         return fd;
       }
@@ -140,13 +310,13 @@ Result<sys::Descriptor> greet(const ClientTalk& talk, net::SocketOptions socket,
     }
     if (patience.over()) {
       return fail(ErrorKind::Timeout, "",
-                  fmt::format("{} UDP port {}", talk.peer().address.text(), talk.peer().port),
+                  fmt::format("{} UDP port {}", session.peer().address.text(), session.peer().port),
                   "iperf3 answers over TCP, but not over UDP", "does a firewall let UDP pass?");
     }
   }
 }
 
-Result<std::vector<peer::DatagramSocket>> open_udp(const ClientTalk& talk,
+Result<std::vector<peer::DatagramSocket>> open_udp(const ClientSession& session,
                                                    const ClientOptions& options,
                                                    const Parameters& parameters) {
   const Patience patience = Patience::of(kStreams, options.interrupt);
@@ -155,24 +325,20 @@ Result<std::vector<peer::DatagramSocket>> open_udp(const ClientTalk& talk,
     socket.dscp = *parameters.traffic_class >> 2;
   }
   std::vector<peer::DatagramSocket> opened;
-  for (int i = 0; i < streams_of(parameters); ++i) {
-    TRY(sys::Descriptor fd, greet(talk, socket, patience));
+  for (int i = 0; i < connections(parameters); ++i) {
+    TRY(sys::Descriptor fd, greet(session, socket, patience));
     opened.push_back(
-        {std::move(fd), sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
+        {std::move(fd), client_sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
   }
   return opened;
 }
 
-// From the streams on: the same for every kind of data.
-Result<bool> conduct(ClientTalk& talk, const Parameters& parameters, Traffic& traffic,
+// The test once its streams are open. True if the user ended it.
+Result<bool> conduct(ClientSession& session, const Parameters& parameters, Traffic& traffic,
                      EndResults& server) {
-  TRY(talk.start());
-  const Result<bool> interrupted = talk.flow(parameters, traffic);
-  if (!interrupted) {
-    return interrupted;
-  }
-  TRY(EndResults results, talk.finish(traffic));
-  server = std::move(results);
+  TRY(session.start());
+  TRY(const bool interrupted, session.flow(parameters, traffic));
+  TRY(server, session.finish(traffic));
   return interrupted;
 }
 
@@ -181,23 +347,21 @@ Result<bool> conduct(ClientTalk& talk, const Parameters& parameters, Traffic& tr
 Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& asked,
                         const tcp::Watcher& watcher) {
   const Parameters parameters = parameters_of(asked);
-  Result<ClientTalk> talk = ClientTalk::begin(options);
-  TRY(talk ? talk->ask(parameters) : std::unexpected(talk.error()));
+  TRY(ClientSession session, ClientSession::begin(options));
+  TRY(session.ask(parameters));
   tcp::Parameters engine = engine_parameters(parameters, false);
   engine.interval = asked.interval;
   engine.zero_copy = asked.zero_copy;
-  TRY(std::vector<tcp::Connection> opened, open_tcp(*talk, options, parameters, engine));
-  const Result<std::unique_ptr<TcpTraffic>> traffic = TcpTraffic::make(
-      std::move(opened), engine, options.root,
-      [&](const tcp::IntervalMeasure& interval) { watcher(tcp::Side::Client, interval); });
-  if (!traffic) {
-    return std::unexpected(traffic.error());
-  }
+  TRY(std::vector<tcp::Connection> opened, open_tcp(session, options, parameters, engine));
+  TRY(const std::unique_ptr<TcpTraffic> traffic,
+      TcpTraffic::make(
+          std::move(opened), engine, options.root,
+          [&](const tcp::IntervalMeasure& interval) { watcher(tcp::Side::Client, interval); }));
   EndResults server;
-  TRY(const bool interrupted, conduct(*talk, parameters, **traffic, server));
-  tcp::Half own = (*traffic)->half();
+  TRY(const bool interrupted, conduct(session, parameters, *traffic, server));
+  tcp::Half own = traffic->half();
   tcp::Half theirs = half_of(server, own.streams);
-  return TcpTest{.peer = talk->peer(),
+  return TcpTest{.peer = session.peer(),
                  .test = {.parameters = asked,
                           .client = std::move(own),
                           .server = std::move(theirs),
@@ -206,13 +370,13 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
 
 Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
                         const peer::DatagramMeter::OnInterval& on_interval) {
-  Result<ClientTalk> talk = ClientTalk::begin(options);
-  TRY(talk ? talk->ask(parameters) : std::unexpected(talk.error()));
-  TRY(std::vector<peer::DatagramSocket> opened, open_udp(*talk, options, parameters));
+  TRY(ClientSession session, ClientSession::begin(options));
+  TRY(session.ask(parameters));
+  TRY(std::vector<peer::DatagramSocket> opened, open_udp(session, options, parameters));
   UdpTraffic traffic(std::move(opened), parameters, false, on_interval);
   EndResults server;
-  TRY(const bool interrupted, conduct(*talk, parameters, traffic, server));
-  return UdpTest{.peer = talk->peer(),
+  TRY(const bool interrupted, conduct(session, parameters, traffic, server));
+  return UdpTest{.peer = session.peer(),
                  .interrupted = interrupted,
                  .server = std::move(server),
                  .measures = traffic.meter().measures(),

@@ -1,5 +1,5 @@
-// Drives a stock 'iperf3 -s': asks for a test, moves the data, and tells both ends' results.
-// Everything but the streams on the caller's thread.
+// Drives a stock 'iperf3 -s': asks for a test, moves the data, and returns both ends' results.
+// All but the streams runs on the caller's thread.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 #include "base/net/socket.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "probe/iperf3/parameters.h"
-#include "probe/iperf3/results.h"
+#include "probe/iperf3/messages.h"
 #include "probe/peer/datagram_meter.h"
 #include "probe/tcp/trial.h"
 
@@ -22,15 +21,15 @@ struct ClientOptions {
   std::optional<net::Family> family = {};
   net::SocketOptions socket = {};  // source address and interface of every connection
   sys::Root root = sys::Root("/");
-  int interrupt = -1;  // readable once the user wants it to end
+  int interrupt = -1;  // readable once the user wants to stop
 };
 
 struct TcpTest {
   net::Endpoint peer;
-  tcp::Trial test;  // the server's half as far as iperf3 tells it
+  tcp::Trial test;  // the server's half as far as iperf3 reports it
 };
 
-// The server's half has no intervals, no round-trip time and no window: iperf3 tells none.
+// The server's half has no intervals, no round-trip time and no window: iperf3 reports none.
 Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& parameters,
                         const tcp::Watcher& watcher);
 

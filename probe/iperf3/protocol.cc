@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -27,19 +28,6 @@ constexpr std::array kStates = {
 };
 
 constexpr std::string_view kCookieAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
-
-std::array<std::byte, 4> big_endian(std::uint32_t value) {
-  return std::bit_cast<std::array<std::byte, 4>>(
-      std::endian::native == std::endian::little ? __builtin_bswap32(value) : value);
-}
-
-std::uint32_t from_big_endian(std::span<const std::byte, 4> raw) {
-  std::uint32_t value = 0;
-  for (const std::byte byte : raw) {
-    value = value << 8 | std::to_integer<std::uint32_t>(byte);
-  }
-  return value;
-}
 
 std::string_view meaning_of(std::int32_t code) {
   switch (code) {
@@ -68,6 +56,37 @@ std::string_view meaning_of(std::int32_t code) {
     default:
       return "";
   }
+}
+
+using Greeting = std::array<std::byte, kGreetingBytes>;
+
+constexpr Greeting bytes_of(unsigned a, unsigned b, unsigned c, unsigned d) {
+  return {std::byte(a), std::byte(b), std::byte(c), std::byte(d)};
+}
+
+// iperf3 sends these integers in the host's order, so a big-endian client's are swapped.
+constexpr Greeting kGreeting = bytes_of('9', '8', '7', '6');
+constexpr Greeting kSwappedGreeting = bytes_of('6', '7', '8', '9');
+constexpr Greeting kOldGreeting = bytes_of(0x15, 0xcd, 0x5b, 0x07);  // 123456789
+constexpr Greeting kGreetingAnswer = bytes_of('6', '7', '8', '9');
+constexpr Greeting kSwappedGreetingAnswer = bytes_of('9', '8', '7', '6');
+constexpr Greeting kOldGreetingAnswer = bytes_of(0xb1, 0x68, 0xde, 0x3a);  // 987654321
+
+// Big-endian.
+template <class T>
+void put(T value, std::span<std::byte, sizeof(T)> into) {
+  for (std::size_t i = into.size(); i-- > 0; value = static_cast<T>(value >> 8)) {
+    into[i] = std::byte(value & 0xff);
+  }
+}
+
+template <class T>
+T get(std::span<const std::byte, sizeof(T)> from) {
+  T value = 0;
+  for (const std::byte byte : from) {
+    value = static_cast<T>(value << 8 | std::to_integer<T>(byte));
+  }
+  return value;
 }
 
 }  // namespace
@@ -102,11 +121,13 @@ bool is_cookie(std::span<const std::byte> raw) {
 }
 
 std::array<std::byte, 4> encode_length(std::size_t length) {
-  return big_endian(static_cast<std::uint32_t>(length));
+  std::array<std::byte, 4> raw{};
+  put(static_cast<std::uint32_t>(length), std::span(raw));
+  return raw;
 }
 
 Result<std::size_t> decode_length(std::span<const std::byte, 4> raw, std::size_t most) {
-  const std::uint32_t length = from_big_endian(raw);
+  const std::uint32_t length = get<std::uint32_t>(raw);
   if (length == 0 || length > most) {
     return fail(ErrorKind::Malformed, "read message", "iperf3's peer",
                 fmt::format("it announces {} bytes where at most {} make sense", length, most));
@@ -118,14 +139,14 @@ int stream_id(int index) { return index == 0 ? 1 : index + 2; }
 
 std::array<std::byte, 8> encode(const ServerError& error) {
   std::array<std::byte, 8> raw{};
-  std::ranges::copy(big_endian(std::bit_cast<std::uint32_t>(error.code)), raw.begin());
-  std::ranges::copy(big_endian(std::bit_cast<std::uint32_t>(error.system_code)), raw.begin() + 4);
+  put(std::bit_cast<std::uint32_t>(error.code), std::span(raw).first<4>());
+  put(std::bit_cast<std::uint32_t>(error.system_code), std::span(raw).last<4>());
   return raw;
 }
 
 ServerError decode_server_error(std::span<const std::byte, 8> raw) {
-  return {.code = std::bit_cast<std::int32_t>(from_big_endian(raw.first<4>())),
-          .system_code = std::bit_cast<std::int32_t>(from_big_endian(raw.last<4>()))};
+  return {.code = static_cast<std::int32_t>(get<std::uint32_t>(raw.first<4>())),
+          .system_code = static_cast<std::int32_t>(get<std::uint32_t>(raw.last<4>()))};
 }
 
 std::string describe(const ServerError& error) {
@@ -136,6 +157,47 @@ std::string describe(const ServerError& error) {
     text += fmt::format(": {}", from_errno(error.system_code, "", "").reason);
   }
   return text;
+}
+
+void encode(const DatagramHead& head, bool wide, std::span<std::byte> into) {
+  put(head.seconds, into.subspan<0, 4>());
+  put(head.microseconds, into.subspan<4, 4>());
+  if (wide) {
+    put(head.sequence, into.subspan<8, 8>());
+  } else {
+    put(static_cast<std::uint32_t>(head.sequence), into.subspan<8, 4>());
+  }
+}
+
+std::optional<DatagramHead> decode_head(std::span<const std::byte> datagram, bool wide) {
+  if (datagram.size() < head_bytes(wide)) {
+    return std::nullopt;
+  }
+  return DatagramHead{.seconds = get<std::uint32_t>(datagram.subspan<0, 4>()),
+                      .microseconds = get<std::uint32_t>(datagram.subspan<4, 4>()),
+                      .sequence = wide ? get<std::uint64_t>(datagram.subspan<8, 8>())
+                                       : get<std::uint32_t>(datagram.subspan<8, 4>())};
+}
+
+std::span<const std::byte, kGreetingBytes> greeting() { return kGreeting; }
+
+std::optional<std::span<const std::byte, kGreetingBytes>> answer_to(
+    std::span<const std::byte> got) {
+  if (std::ranges::equal(got, kGreeting)) {
+    return kGreetingAnswer;
+  }
+  if (std::ranges::equal(got, kSwappedGreeting)) {
+    return kSwappedGreetingAnswer;
+  }
+  if (std::ranges::equal(got, kOldGreeting)) {
+    return kOldGreetingAnswer;
+  }
+  return std::nullopt;
+}
+
+bool is_answer(std::span<const std::byte> datagram) {
+  return std::ranges::equal(datagram, kGreetingAnswer) ||
+         std::ranges::equal(datagram, kOldGreetingAnswer);
 }
 
 }  // namespace chokepoint::probe::iperf3

@@ -1,5 +1,8 @@
-// What iperf3 and its peer say on the control connection (TCP 5201), up to the parameters' and the
-// results' content. A state is one signed byte; JSON comes as a big-endian u32 length and text.
+// What iperf3 and its peer send on the control connection (TCP 5201) but for the content of the
+// JSON (messages.h), and the headers of UDP datagrams. Values and pure functions; those for
+// datagrams work on the caller's buffer and may be called for every packet.
+//
+// A state is one signed byte; JSON comes as a big-endian u32 length and text.
 //
 //   client                                   server
 //     │── cookie, 37 bytes ────────────────────►│   DENIED and close where it is busy
@@ -15,7 +18,11 @@
 //     │◄──────── length, results, DISPLAY_RESULTS (14)
 //     │── IPERF_DONE (16) ─────────────────────►│
 //
-// Values and pure functions.
+// A UDP datagram is big-endian. The sequence begins with 1 and is 64 bits wide if both sides agreed
+// on it; the time is the sender's monotonic clock: good for jitter, not for a one-way delay.
+//
+//   0        4          8             12 (or 16)
+//   │seconds │ microsec │ sequence    │ anything
 #pragma once
 
 #include <array>
@@ -52,25 +59,25 @@ enum class State : std::int8_t {
   ServerError = -2,
 };
 
-// Nothing for a byte that iperf3 never sends.
+// nullopt for a byte that iperf3 never sends.
 std::optional<State> state_of(std::byte raw);
 std::string_view name_of(State state);
 
 using Cookie = std::array<char, kCookieBytes>;
 
-// Of 36 random bytes.
+// From 36 random bytes.
 Cookie make_cookie(std::span<const std::uint8_t, kCookieBytes - 1> random);
-// Whether this is what an iperf3 client may begin with: any 36 characters and a NUL.
+// May an iperf3 client begin with this? Any 36 printable characters and a NUL.
 bool is_cookie(std::span<const std::byte> raw);
 
-// The length that stands before JSON, refused where it is more than `most`.
+// The length in front of JSON; an error if it is more than `most`.
 std::array<std::byte, 4> encode_length(std::size_t length);
 Result<std::size_t> decode_length(std::span<const std::byte, 4> raw, std::size_t most);
 
-// iperf3 numbers streams 1, 3, 4, 5 and so on; results are matched by it.
+// iperf3 numbers streams 1, 3, 4, 5 and so on; results are matched by these numbers.
 int stream_id(int index);
 
-// i_errno, as far as this program says it; the rest of the table it only passes on.
+// The values of i_errno that this program sends; others it only reports.
 enum class Refusal : std::int32_t {
   TooManyStreams = 6,
   TooLong = 5,
@@ -90,5 +97,28 @@ struct ServerError {
 std::array<std::byte, 8> encode(const ServerError& error);
 ServerError decode_server_error(std::span<const std::byte, 8> raw);
 std::string describe(const ServerError& error);
+
+struct DatagramHead {
+  std::uint32_t seconds = 0;
+  std::uint32_t microseconds = 0;
+  std::uint64_t sequence = 0;
+
+  bool operator==(const DatagramHead&) const = default;
+};
+
+constexpr std::size_t head_bytes(bool wide) { return wide ? 16 : 12; }
+
+// `into` has room for the header.
+void encode(const DatagramHead& head, bool wide, std::span<std::byte> into);
+// nullopt if the datagram is too short.
+std::optional<DatagramHead> decode_head(std::span<const std::byte> datagram, bool wide);
+
+inline constexpr std::size_t kGreetingBytes = 4;
+
+// A client opens a UDP stream with a greeting; that of versions before about 3.11 differs.
+std::span<const std::byte, kGreetingBytes> greeting();
+// The server's answer to this greeting; nullopt if it is no greeting.
+std::optional<std::span<const std::byte, kGreetingBytes>> answer_to(std::span<const std::byte> got);
+bool is_answer(std::span<const std::byte> datagram);
 
 }  // namespace chokepoint::probe::iperf3

@@ -1,12 +1,12 @@
-// Answers stock iperf3 clients, one test at a time as 'iperf3 -s' does; who comes meanwhile is told
-// that the server is busy. Connections that say nothing, or nothing that iperf3 would say, wait at
-// the door and keep nobody from a test.
+// Answers stock iperf3 clients, one test at a time as 'iperf3 -s' does; a client that comes
+// meanwhile is refused as busy. Connections that send nothing, or what is no cookie, stay at the
+// door and delay no test.
 //
 //   run() ── door's thread ── Lobby::arrive ──► a client, or a stream of the client that is served
-//        └── test's thread ── Lobby::next_client ── ServerTalk
+//        └── test's thread ── Lobby::next_client ── ServerSession
 //
-// UDP goes to the address of the client's control connection alone, and there only to the port that
-// has greeted this server.
+// UDP is sent only to the address of the client's control connection, and there only to the ports
+// that greeted this server.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct ServerOptions {
   std::function<void(const std::string& line)> log = [](const std::string&) {};
 };
 
-// Until `stop` is readable; every thread and socket is gone by then.
+// Until `stop` is readable. Every thread has ended and every socket is closed on return.
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop);
 
 }  // namespace chokepoint::probe::iperf3

@@ -3,17 +3,50 @@
 #include <sys/eventfd.h>
 
 #include <cerrno>
+#include <cmath>
+#include <numeric>
 
 namespace chokepoint::probe::latency {
 namespace {
 
 using std::chrono::milliseconds;
 
+double mean(const std::deque<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+void keep_last(std::deque<double>& values, double value, std::size_t count) {
+  values.push_back(value);
+  if (values.size() > count) {
+    values.pop_front();
+  }
+}
+
 constexpr milliseconds kInterval{100};
 constexpr milliseconds kLookAtRate{500};
 constexpr int kLooksToGrow = 2;
 
 }  // namespace
+
+void Stability::add(double value) {
+  keep_last(values_, value, kAverages);
+  if (values_.size() == kAverages) {
+    keep_last(averages_, mean(values_), kAverages);
+  }
+}
+
+bool Stability::reached() const {
+  if (averages_.size() < kAverages) {
+    return false;
+  }
+  const double middle = mean(averages_);
+  double squares = 0;
+  for (const double average : averages_) {
+    squares += (average - middle) * (average - middle);
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(kAverages));
+  return middle > 0 && deviation <= kWithin * middle;
+}
 
 Result<std::unique_ptr<Load>> Load::start(Connect connect, const LoadPlan& plan,
                                           const sys::Root& root) {
@@ -109,7 +142,7 @@ void Load::watch(tcp::Side /*side*/, const tcp::IntervalMeasure& interval) {
   }
 }
 
-// What is interrupted because the load ends is no failure.
+// Errors after stop() come from the interruption and are ignored.
 void Load::fail_with(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (!stopping_ && !result_.error) {

@@ -1,15 +1,17 @@
-// TCP connections that fill the path while it is measured: one more a second until more of them
-// bring no more, or there are as many as allowed. Each is a TCP test of its own that shares, on a
-// control connection of its own, driven by a thread of its own; all end with the object.
+// TCP connections that fill the path while its latency is measured: one more per second, until the
+// throughput does not grow any more or the limit is reached. Each is a TCP test of its own, with
+// `share`, on its own control connection and its own thread; all end with the object.
 //
-//   start ─► (grows) ─► stable() ─► stop() ─► result()
+//   start ─► (grows) ─► full() ─► stop() ─► result()
 //
-// Made and ended by one thread.
+// Called from one thread.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,17 +20,32 @@
 #include <vector>
 
 #include "base/sys/descriptor.h"
-#include "probe/latency/stability.h"
 #include "probe/tcp/trial.h"
 
 namespace chokepoint::probe::latency {
+
+// Whether the throughput of a load has become stable, by the criterion of responsiveness tests: the
+// standard deviation of the last four moving averages is at most 5 % of their mean. Fed with one
+// value per interval.
+class Stability {
+ public:
+  static constexpr std::size_t kAverages = 4;
+  static constexpr double kWithin = 0.05;
+
+  void add(double value);
+  bool reached() const;
+
+ private:
+  std::deque<double> values_;
+  std::deque<double> averages_;
+};
 
 // A control connection; `interrupt` ends the attempt.
 using Connect = std::function<Result<control::Client>(int interrupt)>;
 
 struct LoadPlan {
   tcp::Direction direction = tcp::Direction::Send;
-  std::chrono::nanoseconds time = {};  // longer than it will be needed
+  std::chrono::nanoseconds time = {};  // of each connection: longer than the load is needed
   int most_connections = 16;
   std::string congestion = {};
 };
@@ -37,7 +54,7 @@ struct LoadResult {
   int connections = 0;
   bool stable = false;
   std::optional<double> throughput_mbps = {};  // of the last seconds
-  std::vector<double> rtt_ms = {};             // of the loaded connections, once it was stable
+  std::vector<double> rtt_ms = {};             // of its connections, once the load was full
   std::optional<Error> error = {};             // of the first connection that failed
 };
 
@@ -49,7 +66,8 @@ class Load {
   Load& operator=(const Load&) = delete;
   ~Load();
 
-  // What is measured from now on is measured under full load.
+  // True once the throughput is stable, the limit is reached, a connection failed, or the caller
+  // has declared it.
   bool full() const { return full_; }
   void declare_full() { full_ = true; }
   void stop();
@@ -72,7 +90,7 @@ class Load {
   Connect connect_;
   LoadPlan plan_;
   sys::Root root_;
-  sys::Descriptor stopped_;  // an eventfd: readable once all shall end
+  sys::Descriptor stopped_;  // an eventfd, readable once all shall end
   std::atomic<bool> full_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint64_t> bytes_ = 0;

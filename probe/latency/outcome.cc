@@ -12,10 +12,11 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 constexpr double kMsPerMinute = 60'000;
 constexpr double kP90 = 0.9;
-// A queue of this much is felt by a collective of many rounds; of that much, by people.
+// A queueing delay that slows a collective of many rounds.
 constexpr double kSomeMs = 2;
+// One that people notice.
 constexpr double kMuchMs = 50;
-// What a busy host's scheduler adds by itself grows with the round trip.
+// Less is within what the scheduler of a busy host adds, which grows with the round trip.
 constexpr double kTimesIdle = 1.5;
 
 std::string ms(double value) {
@@ -27,7 +28,7 @@ std::optional<double> rpm_of(const Loaded& loaded) {
   if (loaded.tcp.values.count == 0) {
     return std::nullopt;
   }
-  // A kernel that tells no round trip leaves the foreign connection alone to speak.
+  // Without round trips from the kernel the pinged connection stands for both.
   const double own = math::quantile(loaded.load.rtt_ms, kP90).value_or(loaded.tcp.p90);
   return kMsPerMinute / ((own + loaded.tcp.p90) / 2);
 }

@@ -1,5 +1,5 @@
-// What the phases of a latency test come to: idle, under load each way, and the difference, which
-// is what the queues on the path add. Pure.
+// The result of a latency test: its round trips when idle, under load each way, and the difference,
+// which is what the queues on the path add. Pure functions.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "base/math/statistics.h"
 #include "probe/latency/load.h"
-#include "probe/latency/prober.h"
+#include "probe/latency/test.h"
 
 namespace chokepoint::probe::latency {
 
@@ -31,10 +31,10 @@ struct Loaded {
   Spread tcp = {};
   Spread udp = {};
   LoadResult load = {};
-  // Median of the round trips less that when idle: what the queues add.
+  // The median round trip less the idle one: what the queues add.
   std::optional<double> bufferbloat_ms = {};
-  // Round trips a minute: 60 s over the mean of two 90th percentiles, that of the connections that
-  // are the load, as the sender's kernel measures them, and that of one that stands beside them.
+  // Round trips per minute: 60 s divided by the mean of two 90th percentiles, that of the load's
+  // own connections by the sender's kernel, and that of the pinged connection beside them.
   std::optional<double> rpm = {};
 };
 
@@ -44,7 +44,7 @@ enum class Bloat { Unknown, None, Some, Much };
 std::string_view name_of(Bloat bloat);
 Bloat judge(const Idle& idle, const Loaded& loaded);
 
-// "sending 94 Mb/s adds …": one sentence without its full stop.
+// "sending 94 Mb/s adds …": one sentence without a full stop. `doing`: "sending".
 std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view doing);
 
 }  // namespace chokepoint::probe::latency

@@ -1,17 +1,50 @@
-// A latency test from the client's end: connections to ping over. Borrows the client; one thread.
+// A latency test over a control connection, at both ends. The client's Test opens connections, its
+// Prober sends pings over them, and the server's LatencyService sends them back, over one TCP
+// connection and, where both ends can reach each other by UDP, one UDP flow. The load whose effect
+// is measured is a TCP test of its own (load.h).
+//
+//   client                                           server
+//     Request {kind latency, time_ns, udp} ───────────►
+//     ◄──────────── Ready, and with udp the rendezvous of probe/udp/rendezvous.h
+//     Attach ═════════════════════════════════════════►  the TCP connection
+//     Ping ◄══════════════════════════════════════════►  over either, sent back: 64 bytes each
+//     Stop {} ────────────────────────────────────────►
+//     ◄───────────────────────────────────── Result {}
+//
+// The Test borrows the client and owns the sockets, which the Prober borrows; each is called from
+// one thread. There is one LatencyService for all sessions; serve() runs on a session's thread.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/control/client.h"
-#include "probe/latency/parameters.h"
-#include "probe/udp/flow.h"
+#include "base/control/message.h"
+#include "base/control/session.h"
+#include "base/math/histogram.h"
+#include "base/sys/error.h"
+#include "probe/udp/rendezvous.h"
 
 namespace chokepoint::probe::latency {
 
+// How long either end waits for the other's next message.
+inline constexpr std::chrono::seconds kAnswer{10};
+
+struct Parameters {
+  std::chrono::nanoseconds time = std::chrono::seconds(30);  // after which the server gives up
+  bool udp = true;                                           // ping over UDP, too
+};
+
+control::Json body_of(const Parameters& parameters);
+Result<Parameters> parameters_in(const control::Json& body);
+
 class Test {
  public:
-  // Without UDP where the two ends cannot meet over it: `udp_problem` tells why.
+  // Without UDP where it does not pass between the two ends; then `udp_problem` says why.
   static Result<Test> open(control::Client& client, const Parameters& parameters,
                            const net::SocketOptions& options, int interrupt,
                            const control::Waiting& waiting);
@@ -35,6 +68,58 @@ class Test {
   sys::Descriptor tcp_;
   std::optional<udp::Flows> flows_;
   std::optional<Error> udp_problem_;
+};
+
+// Round trips in nanoseconds, over one protocol.
+struct RoundTrips {
+  math::Histogram histogram = {};
+  std::uint64_t sent = 0;
+  std::uint64_t answered() const { return histogram.count(); }
+};
+
+struct Phase {
+  RoundTrips tcp = {};
+  RoundTrips udp = {};
+  bool interrupted = false;
+};
+
+struct ProbeSockets {
+  int tcp = -1;
+  int udp = -1;  // -1: none
+  std::uint64_t test = 0;
+};
+
+// Whether a ping sent now counts in the result.
+using Counting = std::function<bool()>;
+
+// Sends pings at regular times over TCP and UDP and records the round trips of those that come
+// back. A ping does not wait for the answer to the one before it, so a path that stops for a second
+// delays all pings of that second, not only one.
+class Prober {
+ public:
+  Prober(const ProbeSockets& sockets, std::chrono::nanoseconds gap)
+      : sockets_(sockets), gap_(gap) {}
+
+  // `number` separates the pings of this phase from late ones of another. Ends early once
+  // `interrupt` is readable, and fails when the TCP connection does.
+  Result<std::unique_ptr<Phase>> run(std::uint16_t number, std::chrono::nanoseconds time,
+                                     int interrupt, const Counting& counting);
+
+ private:
+  ProbeSockets sockets_;
+  std::chrono::nanoseconds gap_;
+  // The beginning of a ping that arrived in pieces over TCP.
+  std::vector<std::byte> pending_;
+};
+
+// A light test (control::Weight): it costs so little that it runs beside the load whose effect it
+// measures.
+class LatencyService final : public control::Service {
+ public:
+  std::string_view kind() const override { return "latency"; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 };
 
 }  // namespace chokepoint::probe::latency

@@ -1,6 +1,6 @@
-// Drives a stock 'nuttcp -S': asks for a test, moves the data, and tells both ends' results. Every
-// data connection is made from here, so that a firewall in front of the client does not matter.
-// Everything but the streams on the caller's thread.
+// Drives a stock 'nuttcp -S': asks for a test, moves the data, and returns both ends' results. The
+// client makes every data connection, so that a firewall in front of it does not matter. All but
+// the streams runs on the caller's thread.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,7 @@
 #include "base/net/socket.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "probe/nuttcp/parameters.h"
-#include "probe/nuttcp/result_text.h"
+#include "probe/nuttcp/messages.h"
 #include "probe/peer/datagram_meter.h"
 #include "probe/tcp/trial.h"
 
@@ -23,17 +22,17 @@ struct ClientOptions {
   std::uint16_t data_port = kDataPort;
   net::SocketOptions socket = {};  // source address and interface of every connection
   sys::Root root = sys::Root("/");
-  int interrupt = -1;  // readable once the user wants it to end
+  int interrupt = -1;  // readable once the user wants to stop
 };
 
 struct TcpTest {
   net::Endpoint peer;
   Version version;
-  tcp::Trial test;  // the server's half as far as nuttcp tells it
+  tcp::Trial test;  // the server's half as far as nuttcp reports it
 };
 
-// One way at a time. nuttcp tells of all streams together; since it takes a block from each in
-// turn, an equal share of that is what each carried.
+// One way at a time. nuttcp reports all streams together; it takes a block from each in turn, so
+// each is given an equal share.
 Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& parameters,
                         const tcp::Watcher& watcher);
 
@@ -46,8 +45,8 @@ struct UdpTest {
   std::vector<peer::DatagramInterval> intervals = {};
 };
 
-// One stream, whatever the parameters say: nuttcp has no more. Received from the server, the data
-// comes to `data_port` of this host.
+// One stream, whatever the parameters say: nuttcp has no more. What the server sends comes to
+// `data_port` of this host.
 Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
                         const peer::DatagramMeter::OnInterval& on_interval);
 

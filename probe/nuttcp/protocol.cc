@@ -1,15 +1,29 @@
 #include "probe/nuttcp/protocol.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <span>
+#include <string_view>
+
+#include "base/net/socket.h"
 
 namespace chokepoint::probe::nuttcp {
 namespace {
 
+using net::Patience;
+using std::chrono::milliseconds;
+
 constexpr std::string_view kHello = "HELO nuttcp v";
+constexpr milliseconds kAfterBeginMark{250};
+// nuttcp itself leaves 500 ms; a receiver accepts any gap.
+constexpr milliseconds kBetweenEndMarks{150};
 
 std::string_view without_line_end(std::string_view line) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' ')) {
@@ -18,7 +32,7 @@ std::string_view without_line_end(std::string_view line) {
   return line;
 }
 
-// The number at the front, taken away together with the dot behind it.
+// Removes the number at the front, and the dot behind it.
 std::optional<int> take_number(std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -32,11 +46,25 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
-// What came in place of a line, fit for one line of an error.
+// For errors: at most 40 printable characters.
 std::string shown(std::string_view line) {
   std::string text(line.substr(0, std::min<std::size_t>(line.size(), 40)));
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
+}
+
+Result<> send_mark(int fd, std::string_view mark) {
+  // ECONNREFUSED is an ICMP answer to an earlier mark, from before the receiver was ready.
+  if (send(fd, mark.data(), mark.size(), MSG_NOSIGNAL) < 0 && errno != ECONNREFUSED) {
+    return fail(from_errno(errno, "send UDP", "nuttcp's mark"));
+  }
+  return {};
+}
+
+Result<> wait(milliseconds time, int interrupt) {
+  const Result<> waited =
+      net::wait_for(-1, 0, Patience::of(time, interrupt), "send UDP", "nuttcp's mark");
+  return waited.error().kind == ErrorKind::Interrupted ? waited : Result<>{};
 }
 
 }  // namespace
@@ -55,7 +83,7 @@ Result<Version> read_hello(std::string_view line) {
   const std::optional<int> major = take_number(rest);
   const std::optional<int> minor = take_number(rest);
   const std::optional<int> patch = take_number(rest);
-  // A beta's letter may follow.
+  // The letters of a beta version may follow.
   if (!major || !minor || !patch || rest.size() > 8) {
     return fail(ErrorKind::Malformed, "greet", "nuttcp's peer", "its version cannot be read");
   }
@@ -87,6 +115,78 @@ std::optional<Mark> mark_of(std::span<const std::byte> datagram) {
     return Mark::Begin;
   }
   return text == "EOD" ? std::optional(Mark::End) : std::nullopt;
+}
+
+Result<> LineChannel::send(std::string_view text, const Patience& patience) {
+  return net::send_all(fd_.get(), std::as_bytes(std::span(text)), patience, peer_);
+}
+
+// False if the peer has closed the connection.
+Result<bool> LineChannel::receive_more(const Patience& patience) {
+  std::array<char, 4096> buffer{};
+  TRY(const std::size_t got,
+      net::receive_some(fd_.get(), std::as_writable_bytes(std::span(buffer)), patience, peer_));
+  received_.append(buffer.data(), got);
+  return got > 0;
+}
+
+Result<std::string> LineChannel::line(const Patience& patience) {
+  while (true) {
+    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
+      std::string line = received_.substr(0, end + 1);
+      received_.erase(0, end + 1);
+      return line;
+    }
+    if (received_.size() > kMaxLineBytes) {
+      return fail(ErrorKind::Malformed, "", peer_, "it sends a line without an end");
+    }
+    TRY(const bool more, receive_more(patience));
+    if (!more) {
+      return fail(ErrorKind::Refused, "", peer_, "it closed the connection",
+                  "is 'nuttcp -S' running there?");
+    }
+  }
+}
+
+Result<std::string> LineChannel::rest(std::size_t most, const Patience& patience) {
+  while (received_.size() <= most) {
+    TRY(const bool more, receive_more(patience));
+    if (!more) {
+      return std::move(received_);
+    }
+  }
+  return fail(ErrorKind::Malformed, "", peer_, "its results have no end");
+}
+
+Result<> send_begin_marks(int fd, int interrupt) {
+  TRY(send_mark(fd, "BOD0"));
+  TRY(wait(kAfterBeginMark, interrupt));
+  return send_mark(fd, "BOD1");
+}
+
+Result<> send_end_marks(int fd, int interrupt) {
+  TRY(send_mark(fd, "EOD0"));
+  for (const std::string_view mark : {"EOD1", "EOD2", "EOD3", "EOD4"}) {
+    TRY(wait(kBetweenEndMarks, interrupt));
+    TRY(send_mark(fd, mark));
+  }
+  return {};
+}
+
+Result<> await_begin_mark(int fd, const net::Address& from, const Patience& patience) {
+  while (true) {
+    TRY(net::wait_for(fd, POLLIN, patience, "wait for UDP from", from.text()));
+    std::array<std::byte, 64> packet{};
+    sockaddr_storage source{};
+    socklen_t length = sizeof(source);
+    const ssize_t got = recvfrom(fd, packet.data(), packet.size(), MSG_DONTWAIT,
+                                 reinterpret_cast<sockaddr*>(&source), &length);
+    const Result<net::Endpoint> sender = net::Endpoint::from_socket(source);
+    if (got >= 0 && sender && sender->address == from &&
+        mark_of(std::span(packet).first(static_cast<std::size_t>(got)))) {
+      return net::connect_udp(fd, *sender);
+    }
+  }
 }
 
 }  // namespace chokepoint::probe::nuttcp

@@ -4,35 +4,44 @@
 //   client                                   server
 //     │── HELO nuttcp v6.1.2 ──────────────────►│
 //     │◄────────────────── HELO nuttcp vX.Y.Z ──│
-//     │── buflen = …, nbuf = …, … ─────────────►│   one line, see parameters.h
+//     │── buflen = …, nbuf = …, … ─────────────►│   one line, see messages.h
 //     │◄──────────────────────────── OK vX.Y.Z ─│   or KO, a text, KO
 //     │◄═ data: the transmitter connects ══════►│   flipped by reverse = 1, TCP only
 //     │◄──── lines an interval, then DONE ──────│   where an interval was asked for
-//     │◄───────── what the server counted, EOF ─│   see result_text.h
+//     │◄───────── what the server counted, EOF ─│   see messages.h
 //
 // A server of version 6.1.2 says OK before it listens for the data, so the client waits a moment.
 // TCP data ends by a close. UDP data is one stream between marks of four bytes:
 //
 //   BOD0 ─ 250 ms ─ BOD1 ─ data ─ EOD0 ─ 500 ms ─ EOD1 … EOD4
 //
-// Pure functions.
+// mark_of and the line functions are pure; a LineChannel owns the control connection and belongs to
+// one thread. The functions that send or await marks block.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/net/address.h"
+#include "base/net/patience.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
+#include "probe/peer/datagram_loop.h"
 
 namespace chokepoint::probe::nuttcp {
 
 inline constexpr std::uint16_t kControlPort = 5000;
 inline constexpr std::uint16_t kDataPort = 5001;
 inline constexpr int kMostStreams = 128;
-inline constexpr std::size_t kLongestLine = 4096;  // the peer's own buffer
+inline constexpr std::size_t kMaxLineBytes = 4096;  // nuttcp's own buffer
+// How often either end looks at a running test.
+inline constexpr std::chrono::milliseconds kTick{20};
 
 struct Version {
   int major = 6;
@@ -43,7 +52,7 @@ struct Version {
   auto operator<=>(const Version&) const = default;
 };
 
-// What this program says it is: the version with the fewest fields that peers still speak.
+// What this program claims to be: the oldest version, with the fewest fields, that peers accept.
 inline constexpr Version kOwnVersion{};
 
 std::string hello_line();
@@ -57,7 +66,58 @@ Result<Answer> read_answer(std::string_view line);
 
 enum class Mark { Begin, End };
 
-// One of the UDP marks; nothing where the datagram is data.
+// nullopt if the datagram is data.
 std::optional<Mark> mark_of(std::span<const std::byte> datagram);
+
+class LineChannel {
+ public:
+  // `peer`: its name in errors; `received`: what was read from the socket before.
+  LineChannel(sys::Descriptor fd, std::string peer, std::string received = {})
+      : fd_(std::move(fd)), peer_(std::move(peer)), received_(std::move(received)) {}
+
+  int descriptor() const { return fd_.get(); }
+  const std::string& peer() const { return peer_; }
+
+  Result<> send(std::string_view text, const net::Patience& patience);
+  // With its newline.
+  Result<std::string> line(const net::Patience& patience);
+  // Until the peer closes.
+  Result<std::string> rest(std::size_t most, const net::Patience& patience);
+
+ private:
+  Result<bool> receive_more(const net::Patience& patience);
+
+  sys::Descriptor fd_;
+  std::string peer_;
+  std::string received_;
+};
+
+// `fd` is connected to the receiver. These block for about 250 ms before the data and 600 ms after
+// it.
+Result<> send_begin_marks(int fd, int interrupt);
+Result<> send_end_marks(int fd, int interrupt);
+
+// Waits for the first mark from this address and connects the socket to its port, so that datagrams
+// of other senders are not received.
+Result<> await_begin_mark(int fd, const net::Address& from, const net::Patience& patience);
+
+// How the loops of probe/peer write and read nuttcp's datagrams; they carry no number.
+struct DatagramFormat {
+  bool counts = false;  // with the bytes sent so far: the receiver reports by the interval
+
+  void stamp(std::span<std::byte> packet, std::uint64_t number, std::int64_t) const {
+    constexpr std::size_t kCountOffset = 24;
+    const std::uint64_t sent = (number + 1) * packet.size();
+    if (counts && packet.size() >= kCountOffset + sizeof(sent)) {
+      std::memcpy(packet.data() + kCountOffset, &sent, sizeof(sent));
+    }
+  }
+
+  std::optional<peer::Numbered> read(std::span<const std::byte> packet) const {
+    return mark_of(packet) ? std::nullopt : std::optional(peer::Numbered{});
+  }
+
+  bool ends(std::span<const std::byte> packet) const { return mark_of(packet) == Mark::End; }
+};
 
 }  // namespace chokepoint::probe::nuttcp

@@ -1,11 +1,11 @@
-// Answers stock nuttcp clients, one after the other; who comes meanwhile waits for its turn.
-// Connections that say nothing, or nothing that nuttcp would say, wait at the door and keep nobody
-// from a test.
+// Answers stock nuttcp clients, one after the other; a client that comes meanwhile waits for its
+// turn. Connections that send nothing, or what is no nuttcp greeting, stay at the door and delay no
+// test.
 //
-//   run() ── door's thread ──► waiting room ──► test's thread ── ServerTalk
+//   run() ── door's thread ──► waiting room ──► test's thread ── ServerSession
 //
-// Data connections are taken from, and made to, the address of the client's control connection
-// alone, and UDP goes nowhere else.
+// Data connections and UDP come from and go to the address of the client's control connection
+// alone.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct ServerOptions {
   std::function<void(const std::string& line)> log = [](const std::string&) {};
 };
 
-// Until `stop` is readable; every thread and socket is gone by then.
+// Until `stop` is readable. Every thread has ended and every socket is closed on return.
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop);
 
 }  // namespace chokepoint::probe::nuttcp

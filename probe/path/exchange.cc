@@ -1,222 +1,224 @@
 #include "probe/path/exchange.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <string_view>
 
 #include "base/control/bodies.h"
-#include "base/control/fields.h"
+#include "base/net/socket.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::path::Hop> {
+  using H = probe::path::Hop;
+  static constexpr std::tuple kList{
+      field("ttl", &H::ttl).between(1, 64),
+      field("addresses", &H::addresses, "the most frequent first").up_to_items(16),
+      field("rtt_ms", &H::rtt_ms).up_to_items(40),
+      field("sent", &H::sent).between(0, 1000),
+      field("answered", &H::answered).between(0, 1000),
+      field("unreachable", &H::unreachable, "as traceroute marks it")};
+};
+
+template <>
+struct Fields<probe::path::Trace> {
+  using T = probe::path::Trace;
+  static constexpr std::tuple kList{
+      field("protocol", &T::protocol),
+      within(&T::source, field("source", &net::Endpoint::address)),
+      within(&T::target, field("target", &net::Endpoint::address)),
+      within(&T::target, field("port", &net::Endpoint::port)),
+      field("reached", &T::reached),
+      field("complete", &T::complete, "false: time ran out before every probe was sent"),
+      field("probed_to", &T::probed_to, "the highest TTL that was tried").between(0, 64),
+      field("hops", &T::hops, "from TTL 1, without gaps").up_to_items(64)};
+  static const char* wrong(const T& trace) {
+    int ttl = 0;
+    const bool gapless =
+        std::ranges::all_of(trace.hops, [&](const auto& hop) { return hop.ttl == ++ttl; });
+    return gapless ? nullptr : "hops from TTL 1, without gaps";
+  }
+};
+
+template <>
+struct Fields<probe::path::MtuFinding> {
+  using M = probe::path::MtuFinding;
+  static constexpr std::tuple kList{
+      field("path_mtu_bytes", &M::path_mtu_bytes).between(0, 65536),
+      field("interface_mtu_bytes", &M::interface_mtu_bytes).between(0, 65536),
+      field("limited_by", &M::limited_by, "the router that answered \"too big\" last"),
+      field("announced_bytes", &M::announced_bytes, "in its answer").between(0, 65536),
+      field("black_hole_from_bytes", &M::black_hole_from_bytes).between(0, 65536),
+      field("confirmed", &M::confirmed, "at least a small packet"),
+      field("complete", &M::complete, "false: time ran out first"),
+      field("tries", &M::tries).between(0, 1000)};
+};
+
+template <>
+struct Fields<probe::path::BlackHole> {
+  using B = probe::path::BlackHole;
+  static constexpr std::tuple kList{
+      field("packet_bytes", &B::packet_bytes).between(0, 65536),
+      field("last_before", &B::last_before, "null: right behind this host"),
+      field("first_behind", &B::first_behind)};
+};
+
+template <>
+struct Fields<probe::path::Survey> {
+  using S = probe::path::Survey;
+  static constexpr std::tuple kList{field("trace", &S::trace), field("mtu", &S::mtu),
+                                    field("black_hole", &S::black_hole)};
+};
+
+template <>
+struct Fields<probe::path::Parameters> {
+  using P = probe::path::Parameters;
+  static constexpr std::tuple kList{
+      field("protocol", &P::protocol),
+      field("port", &P::port, "to which the server tries to connect, with tcp").at_least(1),
+      field("max_hops", &P::max_hops).between(1, 64),
+      field("probes", &P::probes).between(1, 10),
+      field("time_s", &P::time).between(0.1, 600).in_seconds(),
+      field("search_mtu", &P::search_mtu)};
+};
+
+template <>
+struct Fields<probe::path::Invitation> {
+  using I = probe::path::Invitation;
+  static constexpr std::tuple kList{field("udp_port", &I::udp_port).at_least(1),
+                                    field("token", &I::token).up_to_bytes(64)};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe::path {
 namespace {
 
-using control::Fields;
 using control::Json;
-using control::or_null;
+using control::Message;
+using control::Session;
+using control::Type;
+using std::chrono::seconds;
 
-constexpr int kMostHops = 64;
-constexpr int kMostProbes = 10;
-constexpr std::size_t kMostAddresses = 16;
-constexpr std::size_t kLongestText = 64;
-constexpr int kMostPacketBytes = 65536;
-constexpr double kLongestMs = 600'000;
-constexpr std::int64_t kMostTries = 1000;
-constexpr double kLongestSeconds = 600;
+constexpr std::string_view kGreeting = "ckpg";
+constexpr std::string_view kWelcome = "ckpw";
+constexpr std::chrono::milliseconds kRepeat{100};
 
-constexpr std::array kReasons = {Unreachable::Network, Unreachable::Host,   Unreachable::Protocol,
-                                 Unreachable::Port,    Unreachable::TooBig, Unreachable::Prohibited,
-                                 Unreachable::Other};
-
-Json text_or_null(const std::optional<net::Address>& address) {
-  return address ? Json(address->text()) : Json();
+bool welcomed(int fd) {
+  std::array<char, 16> datagram{};
+  const ssize_t got = recv(fd, datagram.data(), datagram.size(), MSG_DONTWAIT);
+  return got > 0 && std::string_view(datagram.data(), static_cast<std::size_t>(got)) == kWelcome;
 }
 
-std::unexpected<Error> malformed(std::string_view what) {
-  return fail(ErrorKind::Malformed, "read message", what, "is not what a survey says");
-}
+constexpr seconds kIntroduction{15};
+// For the client to finish after the server.
+constexpr seconds kDrain{10};
 
-Json body_of(const Hop& hop) {
-  Json addresses = Json::array();
-  for (const net::Address& address : hop.addresses) {
-    addresses.push_back(address.text());
-  }
-  return {{"ttl", hop.ttl},
-          {"addresses", std::move(addresses)},
-          {"rtt_ms", hop.rtt_ms},
-          {"sent", hop.sent},
-          {"answered", hop.answered},
-          {"unreachable", hop.unreachable ? Json(mark_of(*hop.unreachable)) : Json()}};
-}
-
-std::optional<Unreachable> reason_in(const std::string& mark) {
-  const auto* at = std::ranges::find(kReasons, mark, mark_of);
-  return at == kReasons.end() ? std::nullopt : std::optional(*at);
-}
-
-// The list under this name, of at most so many; nothing where it is not one.
-const Json* list_in(const Json& body, const char* name, std::size_t most) {
-  const auto at = body.find(name);
-  return at == body.end() || !at->is_array() || at->size() > most ? nullptr : &*at;
-}
-
-Result<> read_answers(const Json& body, Hop& hop) {
-  const Json* addresses = list_in(body, "addresses", kMostAddresses);
-  const Json* rtts = list_in(body, "rtt_ms", std::size_t{4} * kMostProbes);
-  if (addresses == nullptr || rtts == nullptr) {
-    return malformed("hop");
-  }
-  for (const Json& text : *addresses) {
-    const Result<net::Address> address =
-        net::Address::parse(text.is_string() ? text.get<std::string>() : "");
-    if (!address) {
-      return malformed("hop 'addresses'");
+// Readable once the client sends something, leaves, or the server shall end.
+Result<sys::Descriptor> either_of(Session& session) {
+  sys::Descriptor both(epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {session.surroundings().stop, session.channel().descriptor()}) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+    if (fd >= 0 && epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &event) < 0) {
+      return fail(from_errno(errno, "watch", "session"));
     }
-    hop.addresses.push_back(*address);
   }
-  for (const Json& rtt : *rtts) {
-    if (!rtt.is_number()) {
-      return malformed("hop 'rtt_ms'");
+  return both;
+}
+
+Result<Doorman> post_doorman(Session& session) {
+  TRY(sys::Descriptor socket, net::bind_udp({.address = session.local().address}, {}));
+  TRY(const net::Endpoint local, net::local_endpoint(socket.get()));
+  const std::string token = control::random_id();
+  const Message ready{Type::Ready,
+                      json::to_json(Invitation{.udp_port = local.port, .token = token})};
+  TRY(session.channel().send(ready, session.patience(kAnswer)));
+  return Doorman(std::move(socket), session.peer().address, token);
+}
+
+// Sent once this end is ready for the client's probes.
+Result<> send_begin(Session& session) {
+  return session.channel().send({Type::Begin}, session.patience(kAnswer));
+}
+
+// Answers greetings until the client says Begin. True where UDP passes, as the client says.
+Result<bool> wait_for_begin(Session& session, Doorman& doorman) {
+  const net::Patience patience = session.patience(kIntroduction);
+  while (!patience.over()) {
+    TRY(const std::optional<Message> message, session.channel().poll());
+    if (message && message->type == Type::Begin) {
+      TRY(const bool udp, json::field_in<bool>(message->body, "udp", "path begin"));
+      return udp && doorman.met();
     }
-    hop.rtt_ms.push_back(std::clamp(rtt.get<double>(), 0.0, kLongestMs));
+    const Result<> greeted =
+        net::wait_for(doorman.descriptor(), POLLIN, patience.at_most(kLookForMessage), "wait for",
+                      session.channel().peer());
+    if (greeted) {
+      doorman.answer();
+    } else if (greeted.error().kind != ErrorKind::Timeout) {
+      return std::unexpected(greeted.error());
+    }
   }
+  return fail(ErrorKind::Timeout, "wait for", session.channel().peer(), "it never began");
+}
+
+Result<> report(Session& session, const Survey& survey) {
+  return session.channel().send({Type::Report, body_of(survey)}, session.patience(kAnswer));
+}
+
+// Keeps echoing until the client says Stop, leaves, or time is up.
+void echo_until_stopped(UdpProber& flow, std::chrono::nanoseconds wait) {
+  const net::Patience patience = net::Patience::of(wait);
+  while (!patience.over() && flow.collect(kLookForMessage)) {
+  }
+}
+
+Result<> survey_together(Session& session, Doorman& doorman, const Parameters& parameters,
+                         int interrupt) {
+  TRY(sys::Descriptor socket, doorman.release());
+  const sys::Clock& clock = session.surroundings().clock;
+  TRY(UdpProber flow, UdpProber::adopt(std::move(socket), interrupt, clock));
+  TRY(send_begin(session));
+  SurveyOptions options = survey_options(parameters);
+  options.origin = {.source = session.local().address, .interrupt = interrupt};
+  TRY(const Survey found,
+      survey(flow, options, clock, clock.monotonic_ns() + parameters.time.count()));
+  TRY(report(session, found));
+  echo_until_stopped(flow, parameters.time + kDrain);
   return {};
 }
 
-Result<Hop> hop_in(const Json& body) {
-  Fields in(body, "hop");
-  Hop hop{.ttl = static_cast<int>(in.integer("ttl", 1, kMostHops)),
-          .sent = static_cast<int>(in.integer("sent", 0, kMostTries)),
-          .answered = static_cast<int>(in.integer("answered", 0, kMostTries)),
-          .unreachable = reason_in(in.text_or("unreachable", kLongestText, ""))};
-  Result<Hop> read = in.finish(std::move(hop));
-  if (!read) {
-    return read;
-  }
-  const Result<> answers = read_answers(body, *read);
-  return answers ? read : std::unexpected(answers.error());
-}
-
-Json body_of(const Trace& trace) {
-  Json hops = Json::array();
-  for (const Hop& hop : trace.hops) {
-    hops.push_back(body_of(hop));
-  }
-  return {{"protocol", name_of(trace.protocol)},
-          {"source", trace.source.address.text()},
-          {"target", trace.target.address.text()},
-          {"port", trace.target.port},
-          {"reached", trace.reached},
-          {"complete", trace.complete},
-          {"probed_to", trace.probed_to},
-          {"hops", std::move(hops)}};
-}
-
-Result<std::vector<Hop>> hops_in(const Json& body) {
-  const Json* list = list_in(body, "hops", kMostHops);
-  if (list == nullptr) {
-    return malformed("trace 'hops'");
-  }
-  std::vector<Hop> hops;
-  for (const Json& each : *list) {
-    Result<Hop> hop = hop_in(each);
-    if (!hop || hop->ttl != static_cast<int>(hops.size()) + 1) {
-      return malformed("trace 'hops'");
-    }
-    hops.push_back(std::move(*hop));
-  }
-  return hops;
-}
-
-Result<Trace> trace_in(const Json& body) {
-  Fields in(body, "trace");
-  const bool tcp = in.text("protocol", kLongestText) == name_of(Protocol::Tcp);
-  const auto source = net::Address::parse(in.text("source", kLongestText));
-  const auto target = net::Address::parse(in.text("target", kLongestText));
-  Trace trace{.protocol = tcp ? Protocol::Tcp : Protocol::Udp,
-              .reached = in.boolean("reached"),
-              .probed_to = static_cast<int>(in.integer("probed_to", 0, kMostHops)),
-              .complete = in.boolean("complete")};
-  trace.target.port = static_cast<std::uint16_t>(in.integer("port", 0, 65535));
-  Result<std::vector<Hop>> hops = hops_in(body);
-  if (!source || !target || !hops) {
-    return malformed("trace");
-  }
-  trace.source.address = *source;
-  trace.target.address = *target;
-  trace.hops = std::move(*hops);
-  return in.finish(std::move(trace));
-}
-
-Json body_of(const MtuFinding& mtu) {
-  return {{"path_mtu_bytes", or_null(mtu.path_mtu_bytes)},
-          {"interface_mtu_bytes", or_null(mtu.interface_mtu_bytes)},
-          {"limited_by", text_or_null(mtu.limited_by)},
-          {"announced_bytes", or_null(mtu.announced_bytes)},
-          {"black_hole_from_bytes", or_null(mtu.black_hole_from_bytes)},
-          {"confirmed", mtu.confirmed},
-          {"complete", mtu.complete},
-          {"tries", mtu.tries}};
-}
-
-std::optional<int> size_in(Fields& in, const char* name) {
-  const std::optional<std::int64_t> size = in.maybe_integer(name, 0, kMostPacketBytes);
-  return size ? std::optional(static_cast<int>(*size)) : std::nullopt;
-}
-
-Result<MtuFinding> mtu_in(const Json& body) {
-  Fields in(body, "mtu");
-  MtuFinding mtu;
-  mtu.path_mtu_bytes = size_in(in, "path_mtu_bytes");
-  mtu.interface_mtu_bytes = size_in(in, "interface_mtu_bytes");
-  if (const auto by = net::Address::parse(in.text_or("limited_by", kLongestText, ""))) {
-    mtu.limited_by = *by;
-  }
-  mtu.announced_bytes = size_in(in, "announced_bytes");
-  mtu.black_hole_from_bytes = size_in(in, "black_hole_from_bytes");
-  mtu.confirmed = in.boolean("confirmed");
-  mtu.complete = in.boolean("complete");
-  mtu.tries = static_cast<int>(in.integer("tries", 0, kMostTries));
-  return in.finish(mtu);
-}
-
-Json body_of(const BlackHole& hole) {
-  return {{"packet_bytes", hole.packet_bytes},
-          {"last_before", hole.last_before ? body_of(*hole.last_before) : Json()},
-          {"first_behind", body_of(hole.first_behind)}};
-}
-
-Result<BlackHole> black_hole_in(const Json& body) {
-  Fields in(body, "black hole");
-  BlackHole hole{.packet_bytes = static_cast<int>(in.integer("packet_bytes", 0, kMostPacketBytes))};
-  TRY(const Hop behind, hop_in(in.object("first_behind")));
-  hole.first_behind = behind;
-  if (const auto at = body.find("last_before"); at != body.end() && at->is_object()) {
-    TRY(const Hop before, hop_in(*at));
-    hole.last_before = before;
-  }
-  return in.finish(std::move(hole));
+// Where UDP does not pass between the two, the path is traced by connection attempts to the
+// client's address and the port that it named.
+Result<> survey_alone(Session& session, const Parameters& parameters, int interrupt) {
+  TRY(send_begin(session));
+  const sys::Clock& clock = session.surroundings().clock;
+  Parameters by_tcp = parameters;
+  by_tcp.protocol = Protocol::Tcp;
+  by_tcp.search_mtu = false;
+  SurveyOptions options = survey_options(by_tcp);
+  options.origin = {.source = session.local().address, .interrupt = interrupt};
+  TRY(const Survey found, survey(session.peer().address, options, clock,
+                                 clock.monotonic_ns() + parameters.time.count()));
+  return report(session, found);
 }
 
 }  // namespace
 
-Json body_of(const Parameters& parameters) {
-  return {{"protocol", name_of(parameters.protocol)},
-          {"port", parameters.port},
-          {"max_hops", parameters.max_hops},
-          {"probes", parameters.probes},
-          {"time_s", std::chrono::duration<double>(parameters.time).count()},
-          {"search_mtu", parameters.search_mtu}};
-}
+Json body_of(const Parameters& parameters) { return json::to_json(parameters); }
 
 Result<Parameters> parameters_in(const Json& body) {
-  Fields in(body, "path request");
-  const bool tcp = in.text("protocol", kLongestText) == name_of(Protocol::Tcp);
-  const std::chrono::duration<double> time(in.number("time_s", 0.1, kLongestSeconds));
-  return in.finish(Parameters{.protocol = tcp ? Protocol::Tcp : Protocol::Udp,
-                              .port = static_cast<std::uint16_t>(in.integer("port", 1, 65535)),
-                              .max_hops = static_cast<int>(in.integer("max_hops", 1, kMostHops)),
-                              .probes = static_cast<int>(in.integer("probes", 1, kMostProbes)),
-                              .time = std::chrono::duration_cast<std::chrono::nanoseconds>(time),
-                              .search_mtu = in.boolean("search_mtu")});
+  return json::from_json<Parameters>(body, "path request");
+}
+
+Result<Invitation> invitation_in(const Json& body) {
+  return json::from_json<Invitation>(body, "path ready");
 }
 
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
@@ -233,25 +235,92 @@ SurveyOptions survey_options(const Parameters& parameters) {
   return options;
 }
 
-Json body_of(const Survey& survey) {
-  return {{"trace", body_of(survey.trace)},
-          {"mtu", survey.mtu ? body_of(*survey.mtu) : Json()},
-          {"black_hole", survey.black_hole ? body_of(*survey.black_hole) : Json()}};
-}
+Json body_of(const Survey& survey) { return json::to_json(survey); }
 
 Result<Survey> survey_in(const Json& body) {
-  Fields in(body, "survey");
-  TRY(Trace trace, trace_in(in.object("trace")));
-  Survey survey{.trace = std::move(trace)};
-  if (const auto at = body.find("mtu"); at != body.end() && at->is_object()) {
-    TRY(const MtuFinding mtu, mtu_in(*at));
-    survey.mtu = mtu;
-  }
-  if (const auto at = body.find("black_hole"); at != body.end() && at->is_object()) {
-    TRY(BlackHole hole, black_hole_in(*at));
-    survey.black_hole = std::move(hole);
+  TRY(Survey survey, json::from_json<Survey>(body, "path report"));
+  // The peer's two clocks may disagree a little about a probe: that is no reason to refuse it all.
+  const auto bound = [](Hop& hop) {
+    for (double& rtt_ms : hop.rtt_ms) {
+      rtt_ms = std::clamp(rtt_ms, 0.0, 600'000.0);
+    }
+  };
+  std::ranges::for_each(survey.trace.hops, bound);
+  if (survey.black_hole) {
+    bound(survey.black_hole->first_behind);
+    if (survey.black_hole->last_before) {
+      bound(*survey.black_hole->last_before);
+    }
   }
   return survey;
+}
+
+Result<sys::Descriptor> introduce(const net::Address& own, const net::Endpoint& server,
+                                  const std::string& token, const net::Patience& patience) {
+  TRY(sys::Descriptor socket, net::bind_udp({.address = own}, {}));
+  TRY(net::connect_udp(socket.get(), server));
+  const std::string greeting = std::string(kGreeting) + token;
+  while (!patience.over()) {
+    // An error here may be that of an earlier greeting, so it is ignored: a lasting one leads to
+    // the timeout.
+    std::ignore = send(socket.get(), greeting.data(), greeting.size(), MSG_DONTWAIT);
+    const Result<> waited =
+        net::wait_for(socket.get(), POLLIN, patience.at_most(kRepeat), "greet", server.text());
+    if (waited && welcomed(socket.get())) {
+      return socket;
+    }
+    if (!waited && waited.error().kind != ErrorKind::Timeout) {
+      return std::unexpected(waited.error());
+    }
+    if (waited) {
+      // Readable by an error: the next attempt would fail at once as well.
+      std::ignore = net::wait_for(-1, 0, patience.at_most(kRepeat), "greet", server.text());
+    }
+  }
+  return fail(ErrorKind::Timeout, "greet", server.text(), "UDP does not pass");
+}
+
+void Doorman::answer() {
+  std::array<char, 128> datagram{};
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(storage);
+  const ssize_t got = recvfrom(socket_.get(), datagram.data(), datagram.size(), MSG_DONTWAIT,
+                               reinterpret_cast<sockaddr*>(&storage), &length);
+  if (got <= 0) {
+    return;
+  }
+  const Result<net::Endpoint> from = net::Endpoint::from_socket(storage);
+  const std::string_view said(datagram.data(), static_cast<std::size_t>(got));
+  if (!from || from->address != client_ || said != std::string(kGreeting) + token_) {
+    return;
+  }
+  met_ = true;
+  from_ = *from;
+  std::ignore = sendto(socket_.get(), kWelcome.data(), kWelcome.size(), MSG_DONTWAIT,
+                       reinterpret_cast<const sockaddr*>(&storage), length);
+}
+
+Result<sys::Descriptor> Doorman::release() {
+  TRY(net::connect_udp(socket_.get(), from_));
+  return std::move(socket_);
+}
+
+Result<control::Weight> PathService::check(const Json& parameters,
+                                           const control::Limits& limits) const {
+  TRY(const Parameters read, parameters_in(parameters));
+  TRY(path::check(read, limits));
+  return control::Weight::Light;
+}
+
+Result<Json> PathService::serve(Session& session, const Json& body) {
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(Doorman doorman, post_doorman(session));
+  TRY(const bool udp, wait_for_begin(session, doorman));
+  TRY(const sys::Descriptor interrupt, either_of(session));
+  TRY(udp ? survey_together(session, doorman, parameters, interrupt.get())
+          : survey_alone(session, parameters, interrupt.get()));
+  TRY(session.channel().expect(Type::Stop, session.patience(parameters.time + kDrain)));
+  return Json::object();
 }
 
 }  // namespace chokepoint::probe::path

@@ -1,5 +1,26 @@
-// What two ends that survey one path tell each other over the control connection: what is asked
-// for, and what the server found. Values and pure functions; what a peer says is bounded.
+// A path test as the two ends agree on it: what they say over the control connection, how they come
+// to share a UDP flow, and the server's end. The server surveys the path to the client while the
+// client surveys the path to the server; both probe along one UDP flow and echo each other's
+// probes.
+//
+//   client                                     server
+//     Request {protocol, probes, …} ──────────►
+//     ◄────────────── Ready {udp_port, token}
+//     "ckpg" token ═══════════════════════════►   UDP, repeated until it is answered
+//     ◄═════════════════════════════════ "ckpw"
+//     Begin {udp} ────────────────────────────►   udp false: no answer came
+//     ◄───────────────────────────── Begin {}      the server is ready for probes
+//     ◄═══════ probes and echoes, UDP ════════►   both at once
+//     ◄─────────── Report {the server's survey}    the server is done, and still echoes
+//     Stop {} ────────────────────────────────►   the client is done, too, or was interrupted
+//     ◄──────────────────────────── Result {}
+//
+// The server sends nothing by UDP until the client has sent, from the address of its control
+// connection, the token that it got there, and never more than it received: nobody can make it
+// flood a third party. Sizes and counts in a peer's messages are bounded.
+//
+// Functions block up to their deadlines; one thread per test. There is one PathService for all
+// sessions; serve() runs on a session's thread.
 #pragma once
 
 #include <chrono>
@@ -7,17 +28,22 @@
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
+#include "base/control/session.h"
+#include "base/net/address.h"
+#include "base/net/patience.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
 #include "probe/path/survey.h"
 
 namespace chokepoint::probe::path {
 
-// What either end waits for the other's word, and how often it looks for one meanwhile.
+// How long either end waits for the other's next message, and how often it looks for one.
 inline constexpr std::chrono::seconds kAnswer{10};
-inline constexpr std::chrono::milliseconds kLookForWord{50};
+inline constexpr std::chrono::milliseconds kLookForMessage{50};
 
 struct Parameters {
   Protocol protocol = Protocol::Udp;
-  std::uint16_t port = 0;  // which the server tries to connect to, with Protocol::Tcp
+  std::uint16_t port = 0;  // with Protocol::Tcp: the one to which the server tries to connect
   int max_hops = 30;
   int probes = 3;
   std::chrono::nanoseconds time = std::chrono::seconds(20);
@@ -32,5 +58,48 @@ SurveyOptions survey_options(const Parameters& parameters);
 
 control::Json body_of(const Survey& survey);
 Result<Survey> survey_in(const control::Json& body);
+
+// The server's Ready: where the client greets it, and with what.
+struct Invitation {
+  std::uint16_t udp_port = 0;
+  std::string token = {};
+};
+
+Result<Invitation> invitation_in(const control::Json& body);
+
+// The client's side of the greeting: a socket connected to the server's, once that has answered.
+// Timeout: UDP does not pass between the two.
+Result<sys::Descriptor> introduce(const net::Address& own, const net::Endpoint& server,
+                                  const std::string& token, const net::Patience& patience);
+
+// The server's side: answers the client's greetings on an unconnected socket.
+class Doorman {
+ public:
+  Doorman(sys::Descriptor socket, net::Address client, std::string token)
+      : socket_(std::move(socket)), client_(client), token_(std::move(token)) {}
+
+  int descriptor() const { return socket_.get(); }
+  // Reads a datagram, and answers it if it is the client's greeting.
+  void answer();
+  // Whether the client has greeted.
+  bool met() const { return met_; }
+  // The socket, connected to the client. Only after met().
+  Result<sys::Descriptor> release();
+
+ private:
+  sys::Descriptor socket_;
+  net::Address client_;
+  std::string token_;
+  bool met_ = false;
+  net::Endpoint from_ = {};
+};
+
+class PathService final : public control::Service {
+ public:
+  std::string_view kind() const override { return "path"; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
+};
 
 }  // namespace chokepoint::probe::path

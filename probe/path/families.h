@@ -1,9 +1,8 @@
-// What each address family can do towards one host: does the name resolve, is there a route, does a
-// TCP connection to the port come about, how fast. Facts only; dual_stack.h judges them. Blocks for
-// as long as it is told; one thread.
+// What each address family can do towards one host: whether the name resolves, whether there is a
+// route, whether a TCP connection to the port succeeds and how fast; and the judgement of these
+// facts. examine() blocks up to its patience; one thread.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -18,11 +17,11 @@ namespace chokepoint::probe::path {
 
 enum class Connection {
   Untried,      // no address, or no route to it
-  Connected,    // somebody listens there
-  Refused,      // the host answers, nobody listens
-  Unreachable,  // somebody on the way, or this host, says so
+  Connected,    // a program listens there
+  Refused,      // the host answers, no program listens
+  Unreachable,  // by a router's answer, or this host's routes
   Silent,       // no answer in time
-  Failed,       // for a reason of this host's
+  Failed,       // for a local reason
 };
 
 std::string_view name_of(Connection connection);  // "connected"
@@ -34,18 +33,18 @@ struct FamilyFacts {
   Connection connection = Connection::Untried;
   std::string reason = {};                // why not, in a few words
   std::optional<double> connect_ms = {};  // of the handshake, or of the refusal
-  bool reached = false;                   // by a trace, whatever became of the connection
-  std::optional<double> rtt_ms = {};      // the quickest answer of the target to that trace
+  bool reached = false;                   // by a trace, even without a connection
+  std::optional<double> rtt_ms = {};      // the target's fastest answer to that trace
 
   bool resolves() const { return !addresses.empty(); }
-  bool answers() const;  // the host answered over this family, be it with a refusal
+  bool answers() const;  // the host answered over this family, perhaps with a refusal
   bool connects() const { return connection == Connection::Connected; }
 };
 
 struct HostFacts {
   std::string name = {};
-  bool is_address = false;               // given as one, so there is but one family
-  std::optional<net::Family> only = {};  // the other was not asked for
+  bool is_address = false;               // given as an address, so there is only one family
+  std::optional<net::Family> only = {};  // the family that the user asked for
   std::uint16_t port = 0;
   std::vector<net::Address> in_order = {};  // as programs try them
   FamilyFacts ipv4{.family = net::Family::Ipv4};
@@ -64,5 +63,11 @@ struct FamilyOptions {
 
 Result<HostFacts> examine(const std::string& host, std::uint16_t port, const FamilyOptions& options,
                           const net::Patience& patience);
+
+// The dual-stack trap: a name resolves to IPv4 and IPv6 addresses, but only one family works, or
+// the peer listens on one only. A program that uses the other one fails, or hangs until it gives
+// up; torch RPC uses IPv4 even if configured for IPv6. One sentence about the problem and one about
+// the fix; nullopt where there is no problem.
+std::optional<std::string> dual_stack_finding(const HostFacts& host);
 
 }  // namespace chokepoint::probe::path

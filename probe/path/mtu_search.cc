@@ -7,11 +7,11 @@
 namespace chokepoint::probe::path {
 namespace {
 
-// Passes everywhere; asks only whether the target confirms at all.
+// Passes everywhere: shows only whether the target confirms at all.
 constexpr int kSmall = 128;
 
-// What links and tunnels commonly carry: jumbo frames, Ethernet, PPPoE, GRE, VXLAN, WireGuard,
-// IPv6's least and IPv4's.
+// Common MTUs: jumbo frames, Ethernet, PPPoE, GRE, VXLAN, WireGuard, the minimum of IPv6 and what
+// every IPv4 host accepts.
 constexpr std::array kCommon = {576,  1280, 1400, 1420, 1450, 1472, 1476, 1480,
                                 1492, 1500, 4470, 8000, 8950, 9000, 9216};
 
@@ -45,7 +45,7 @@ std::optional<int> MtuSearch::next() const {
   if (announced_ > passed_ && announced_ < not_passed_) {
     return announced_;
   }
-  // What a router announced passed: it is most likely the whole truth.
+  // The size that a router announced has passed: most likely it is the path's MTU.
   return announced_ == passed_ ? passed_ + 1 : between();
 }
 

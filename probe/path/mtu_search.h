@@ -1,17 +1,17 @@
-// Finds the largest packet that a path carries unfragmented, by asking of one size after another
-// whether it got through. Two things stand in the way of large packets: routers that say so with an
-// ICMP message ("fragmentation needed, MTU 1400"), and black holes, which drop them and say
-// nothing. So a size counts as passed only when its receipt was confirmed, and silence about a
-// large packet counts against it only where a small one is confirmed.
+// Finds the largest packet that a path carries unfragmented, by trying one size after another.
+// Large packets are stopped by routers, which answer with an ICMP message ("fragmentation needed,
+// MTU 1400"), and by black holes, which drop them silently. So a size has passed only if its
+// receipt was confirmed, and silence counts against a large packet only where a small one was
+// confirmed.
 //
 //   small passes? ─ no ─▶ unknown: the target confirms nothing
 //        │ yes
-//   interface's MTU passes? ─ yes ─▶ that is it
-//        │ no: too big, MTU m (try m) or lost (try the sizes that links have, then the sizes
-//        between) ▼
+//   interface's MTU passes? ─ yes ─▶ done: that is the path's MTU
+//        │ no: too big with MTU m (try m), or lost (try common MTUs, then the sizes between)
+//        ▼
 //   passed size + 1 is known not to pass ─▶ done
 //
-// MtuSearch is pure; search_mtu() drives it with a probe. Sizes are whole IP packets. One thread.
+// MtuSearch is pure; search_mtu() runs it with a probe. Sizes are of whole IP packets. One thread.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ enum class Passage { Passed, TooBig, Lost };
 
 struct MtuAnswer {
   Passage passage = Passage::Lost;
-  std::optional<int> mtu_bytes = {};      // what TooBig said
-  std::optional<net::Address> from = {};  // who said it
+  std::optional<int> mtu_bytes = {};      // with TooBig
+  std::optional<net::Address> from = {};  // with TooBig: the router
 };
 
-// Says whether an unfragmented packet of this size reached the target. Repeats what got lost by
-// itself, as often as its way of confirming needs.
+// Finds out whether an unfragmented packet of this size reaches the target. Repeats packets that
+// seem lost, as often as its way of confirming needs.
 class MtuProbe {
  public:
   virtual ~MtuProbe() = default;
@@ -42,10 +42,10 @@ class MtuProbe {
 struct MtuFinding {
   std::optional<int> path_mtu_bytes = {};
   std::optional<int> interface_mtu_bytes = {};
-  // The router that said "too big" last, and the MTU it named.
+  // The router that answered "too big" last, and the MTU in its answer.
   std::optional<net::Address> limited_by = {};
   std::optional<int> announced_bytes = {};
-  // The smallest size that vanished without a word, where the path's limit is a silent one.
+  // The smallest size that vanished silently, where a black hole limits the path.
   std::optional<int> black_hole_from_bytes = {};
   bool confirmed = false;  // the target confirmed at least a small packet
   bool complete = false;   // false: time ran out first
@@ -66,9 +66,9 @@ class MtuSearch {
   int interface_mtu_;
   int passed_ = 0;                      // the largest that is known to pass
   int not_passed_;                      // the smallest that is known not to
-  Passage boundary_ = Passage::TooBig;  // how that one did not pass
-  bool dead_ = false;
-  int announced_ = 0;  // by the last TooBig; 0 where it named none
+  Passage boundary_ = Passage::TooBig;  // why that one did not pass
+  bool dead_ = false;                   // not even a small packet was confirmed
+  int announced_ = 0;                   // by the last TooBig; 0 where it named no MTU
   std::optional<net::Address> limited_by_ = {};
   int tries_ = 0;
 };

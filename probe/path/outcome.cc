@@ -1,11 +1,200 @@
 #include "probe/path/outcome.h"
 
-#include <algorithm>
+#include <poll.h>
 
-#include "probe/path/router_check.h"
+#include <algorithm>
+#include <vector>
+
+#include "base/net/socket.h"
+#include "probe/path/udp_prober.h"
 
 namespace chokepoint::probe::path {
 namespace {
+
+using control::Client;
+using control::Json;
+using control::Message;
+using control::Type;
+using net::Patience;
+using std::chrono::seconds;
+
+constexpr seconds kGreetingTime{2};
+constexpr seconds kAfterInterrupt{3};
+
+Result<Invitation> ask(Client& client, const Parameters& parameters, int interrupt) {
+  TRY(const Json ready, client.request("path", body_of(parameters),
+                                       Patience::of(kAnswer, interrupt), [](const auto&) {}));
+  return invitation_in(ready);
+}
+
+Result<UdpProber> open_flow(Client& client, const Invitation& invitation,
+                            const SurveyOptions& options, const sys::Clock& clock) {
+  TRY(const net::Endpoint own, net::local_endpoint(client.channel().descriptor()));
+  const net::Endpoint server{.address = client.peer().address, .port = invitation.udp_port};
+  TRY(sys::Descriptor socket, introduce(own.address, server, invitation.token,
+                                        Patience::of(kGreetingTime, options.origin.interrupt)));
+  return UdpProber::adopt(std::move(socket), options.origin.interrupt, clock);
+}
+
+Result<> begin(Client& client, bool udp) {
+  const Patience patience = Patience::of(kAnswer);
+  TRY(client.channel().send({Type::Begin, {{"udp", udp}}}, patience));
+  TRY(client.channel().expect(Type::Begin, patience));
+  return {};
+}
+
+Result<Survey> understand(const Message& message, const std::string& peer) {
+  if (message.type == Type::Report) {
+    return survey_in(message.body);
+  }
+  if (message.type == Type::Failed || message.type == Type::Refused) {
+    return fail(control::error_in(message.body, peer));
+  }
+  return fail(ErrorKind::Malformed, "read message", peer, "a report was expected");
+}
+
+// Where UDP does not pass: by connection attempts to the server's port.
+Result<Survey> survey_by_tcp(const Client& client, SurveyOptions options, const sys::Clock& clock,
+                             std::int64_t until_ns) {
+  options.protocol = Protocol::Tcp;
+  options.port = client.peer().port;
+  options.search_mtu = false;
+  return survey(client.peer().address, options, clock, until_ns);
+}
+
+// Where there is a flow it echoes the server's probes meanwhile.
+Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
+                               const Patience& patience) {
+  while (!patience.over()) {
+    TRY(const std::optional<Message> message, client.channel().poll());
+    if (message) {
+      return understand(*message, client.channel().peer());
+    }
+    if (flow != nullptr) {
+      TRY(flow->collect(kLookForMessage));
+      continue;
+    }
+    const Patience slice = Patience::of(kLookForMessage, interrupt);
+    const Result<> waited = net::wait_for(client.channel().descriptor(), POLLIN, slice, "wait for",
+                                          client.channel().peer());
+    if (!waited && waited.error().kind != ErrorKind::Timeout) {
+      return std::unexpected(waited.error());
+    }
+  }
+  return fail(ErrorKind::Timeout, "wait for", client.channel().peer(),
+              "it did not tell in time what it found");
+}
+
+// After an interrupt: asks the server for what it has found so far.
+Result<Survey> cut_short(Client& client) {
+  const Patience patience = Patience::of(kAfterInterrupt);
+  TRY(client.channel().send({Type::Stop}, patience));
+  TRY(const Message report, client.channel().receive(patience));
+  return understand(report, client.channel().peer());
+}
+
+// Asks the server to stop, and waits until it has, so that the connection can be used again.
+void stop(Client& client) {
+  if (client.channel().send({Type::Stop}, Patience::of(kAnswer))) {
+    std::ignore = client.channel().expect(Type::Result, Patience::of(kAnswer));
+  }
+}
+
+// Surveys the path from both ends at once: this end the forward path, while the server surveys and
+// reports the reverse one. An error where not even the forward path could be surveyed.
+Result<> survey_both(Client& client, const LookOptions& options, const sys::Clock& clock,
+                     std::int64_t until_ns, FamilyOutcome& into) {
+  const SurveyOptions& own = options.survey;
+  const int interrupt = own.origin.interrupt;
+  TRY(const Invitation invitation, ask(client, options.parameters, interrupt));
+  Result<UdpProber> flow = open_flow(client, invitation, own, clock);
+  TRY(begin(client, flow.has_value()));
+  TRY(into.forward,
+      flow ? survey(*flow, own, clock, until_ns) : survey_by_tcp(client, own, clock, until_ns));
+  into.udp_passes = flow.has_value();
+  const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock.monotonic_ns(), 0);
+  const Patience patience = Patience::of(std::chrono::nanoseconds(left_ns) + kAnswer);
+  Result<Survey> reverse = wait_for_report(client, flow ? &*flow : nullptr, interrupt, patience);
+  if (!reverse && reverse.error().kind == ErrorKind::Interrupted) {
+    reverse = cut_short(client);
+  } else {
+    stop(client);
+  }
+  if (reverse) {
+    into.reverse = std::move(*reverse);
+  } else {
+    into.no_reverse = describe(reverse.error());
+  }
+  return {};
+}
+
+constexpr std::int64_t kWaitNs = 1'000'000'000;
+
+enum class Seen { Nothing, AsExpected, Otherwise };
+
+// Of two probes whose sequence numbers are their TTLs.
+struct Expectation {
+  int ttl = 0;
+  Seen there = Seen::Nothing;
+  Seen before = Seen::Nothing;
+
+  void hear(const Reply& reply) {
+    if (reply.sequence == static_cast<std::uint32_t>(ttl)) {
+      there = reply.kind == ReplyKind::Reached ? Seen::AsExpected : Seen::Otherwise;
+    } else if (reply.sequence == static_cast<std::uint32_t>(ttl - 1)) {
+      before = reply.kind == ReplyKind::Expired ? Seen::AsExpected : Seen::Otherwise;
+    }
+  }
+  bool met() const { return there == Seen::AsExpected && (ttl == 1 || before == Seen::AsExpected); }
+  bool broken() const { return there == Seen::Otherwise || before == Seen::Otherwise; }
+};
+
+bool send_both(UdpProber& prober, int ttl) {
+  for (int i = std::max(ttl - 1, 1); i <= ttl; ++i) {
+    if (!prober.send({.sequence = static_cast<std::uint32_t>(i), .ttl = i})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether an address is exactly `ttl` hops away: a probe with that TTL must be answered by the
+// address itself, and one with a TTL less by one must expire on the path. Blocks for at most a
+// second. nullopt where the answers do not show it.
+std::optional<bool> is_at(const net::Address& address, int ttl, const Origin& origin,
+                          const sys::Clock& clock) {
+  auto prober =
+      UdpProber::open({.address = address, .port = kTracePort}, origin, kSmallPacketBytes, clock);
+  if (!prober || !send_both(*prober, ttl)) {
+    return std::nullopt;
+  }
+  Expectation expected{.ttl = ttl};
+  const std::int64_t until_ns = clock.monotonic_ns() + kWaitNs;
+  while (clock.monotonic_ns() < until_ns && !expected.met() && !expected.broken()) {
+    const auto replies = prober->collect(std::chrono::nanoseconds(until_ns - clock.monotonic_ns()));
+    if (!replies) {
+      return std::nullopt;
+    }
+    std::ranges::for_each(*replies, [&](const Reply& reply) { expected.hear(reply); });
+  }
+  return expected.met() || expected.broken() ? std::optional(expected.met()) : std::nullopt;
+}
+
+// For the routers that answered in both traces, with different addresses.
+Placements place(const std::vector<RouterMatch>& routers, const Origin& origin,
+                 const sys::Clock& clock, std::int64_t until_ns) {
+  Placements placements;
+  for (const RouterMatch& router : routers) {
+    const bool undecided = router.forward && router.reverse && router.forward != router.reverse;
+    if (!undecided || clock.monotonic_ns() >= until_ns) {
+      continue;
+    }
+    if (const auto placed = is_at(*router.reverse, router.ttl, origin, clock)) {
+      placements.emplace(*router.reverse, *placed);
+    }
+  }
+  return placements;
+}
 
 std::string why_no_peer(const FamilyFacts& facts, bool alone) {
   if (alone) {
@@ -27,7 +216,7 @@ void look_alone(const LookOptions& options, const sys::Clock& clock, std::int64_
   }
 }
 
-// The routers that addresses leave open are asked where they sit; that changes the verdict only.
+// Routers that the addresses leave undecided are probed for their distance.
 Symmetry symmetry_of(const Survey& forward, const Survey& reverse, const Origin& origin,
                      const sys::Clock& clock, std::int64_t until_ns) {
   const Symmetry by_address = compare(forward.trace, reverse.trace, {});
@@ -35,16 +224,7 @@ Symmetry symmetry_of(const Survey& forward, const Survey& reverse, const Origin&
   return placements.empty() ? by_address : compare(forward.trace, reverse.trace, placements);
 }
 
-void take(BothEnds both, FamilyOutcome& into) {
-  into.forward = std::move(both.forward);
-  into.reverse = std::move(both.reverse);
-  into.udp_passes = both.udp_passes;
-  if (both.trouble) {
-    into.no_reverse = describe(*both.trouble);
-  }
-}
-
-// Whether both ends could be asked; else why not is noted.
+// False where the path could not be surveyed from both ends; `no_reverse` then says why.
 bool look_from_both(const LookOptions& options, const Connect& connect, const sys::Clock& clock,
                     std::int64_t until_ns, FamilyOutcome& into) {
   if (options.alone || into.facts.connection != Connection::Connected) {
@@ -56,13 +236,12 @@ bool look_from_both(const LookOptions& options, const Connect& connect, const sy
     into.no_reverse = describe(client.error());
     return false;
   }
-  Result<BothEnds> both = survey_both(*client, options.parameters, options.survey, clock, until_ns);
+  const Result<> both = survey_both(*client, options, clock, until_ns, into);
   if (!both) {
     into.no_reverse = describe(both.error());
     return false;
   }
   client->bye();
-  take(std::move(*both), into);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// What is known of the path over one address family once both ends, or this one alone, have looked
-// at it. Values, but for look(), which finds them out: it blocks up to its deadline, one thread a
+// What is known about the path over one address family once both ends, or this end alone, have
+// surveyed it. look() finds that out: it blocks up to its deadline and runs on one thread per
 // family.
 #pragma once
 
@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 
+#include "base/control/client.h"
 #include "base/sys/clock.h"
-#include "probe/path/both_ends.h"
+#include "base/sys/error.h"
+#include "probe/path/exchange.h"
 #include "probe/path/families.h"
 #include "probe/path/survey.h"
-#include "probe/path/symmetry.h"
+#include "probe/path/trace_analysis.h"
 
 namespace chokepoint::probe::path {
 
@@ -19,19 +21,19 @@ struct FamilyOutcome {
   FamilyFacts facts = {};
   std::optional<Survey> forward = {};
   std::optional<Survey> reverse = {};
-  std::string no_forward = {};  // why not, where there is none
+  std::string no_forward = {};  // why there is no forward survey
   std::string no_reverse = {};
-  bool udp_passes = true;  // to the peer's own port; nothing is known without a peer
+  bool udp_passes = true;  // between the two ends; always true without a peer
   Symmetry symmetry = {};
 };
 
-// Opens the control connection over this family; an error is why there is no peer.
+// Opens the control connection over this family; the error says why there is no peer.
 using Connect = std::function<Result<control::Client>(net::Family family)>;
 
 struct LookOptions {
   Parameters parameters = {};
-  SurveyOptions survey = {};
-  bool alone = false;  // look for no peer
+  SurveyOptions survey = {};  // of this end
+  bool alone = false;         // without a peer
 };
 
 FamilyOutcome look(const FamilyFacts& facts, const LookOptions& options, const Connect& connect,

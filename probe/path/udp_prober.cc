@@ -1,25 +1,142 @@
 #include "probe/path/udp_prober.h"
 
+#include <arpa/inet.h>
+#include <linux/errqueue.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/net/socket.h"
-#include "probe/path/arrival.h"
 
 namespace chokepoint::probe::path {
 namespace {
 
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+
+Unreachable reason_v4(std::uint8_t code) {
+  switch (code) {
+    case ICMP_NET_UNREACH:
+    case ICMP_NET_UNKNOWN:
+    case ICMP_NET_UNR_TOS:
+      return Unreachable::Network;
+    case ICMP_HOST_UNREACH:
+    case ICMP_HOST_UNKNOWN:
+    case ICMP_HOST_UNR_TOS:
+      return Unreachable::Host;
+    case ICMP_PROT_UNREACH:
+      return Unreachable::Protocol;
+    case ICMP_PORT_UNREACH:
+      return Unreachable::Port;
+    case ICMP_FRAG_NEEDED:
+      return Unreachable::TooBig;
+    case ICMP_NET_ANO:
+    case ICMP_HOST_ANO:
+    case ICMP_PKT_FILTERED:
+      return Unreachable::Prohibited;
+    default:
+      return Unreachable::Other;
+  }
+}
+
+Unreachable reason_v6(std::uint8_t code) {
+  constexpr std::uint8_t kPolicyFailed = 5;
+  constexpr std::uint8_t kRejectRoute = 6;
+  switch (code) {
+    case ICMP6_DST_UNREACH_NOROUTE:
+    case kRejectRoute:
+      return Unreachable::Network;
+    case ICMP6_DST_UNREACH_ADDR:
+      return Unreachable::Host;
+    case ICMP6_DST_UNREACH_NOPORT:
+      return Unreachable::Port;
+    case ICMP6_DST_UNREACH_ADMIN:
+    case kPolicyFailed:
+      return Unreachable::Prohibited;
+    default:
+      return Unreachable::Other;
+  }
+}
+
+IcmpMeaning meaning_of_reason(Unreachable reason) {
+  if (reason == Unreachable::Port) {
+    return {.kind = ReplyKind::Reached};
+  }
+  if (reason == Unreachable::TooBig) {
+    return {.kind = ReplyKind::TooBig, .reason = reason};
+  }
+  return {.kind = ReplyKind::Unreachable, .reason = reason};
+}
+
+std::optional<net::Address> offender_of(const sock_extended_err& error) {
+  sockaddr_storage storage{};
+  const sockaddr* offender = SO_EE_OFFENDER(&error);
+  const bool four = offender->sa_family == AF_INET;
+  if (!four && offender->sa_family != AF_INET6) {
+    return std::nullopt;
+  }
+  std::memcpy(&storage, offender, four ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  const Result<net::Endpoint> endpoint = net::Endpoint::from_socket(storage);
+  return endpoint ? std::optional(endpoint->address) : std::nullopt;
+}
+
+void read_error(const cmsghdr& control, net::Family family, QueuedError& into) {
+  alignas(sock_extended_err) std::array<std::byte, 64> raw{};
+  const std::size_t length = std::min(raw.size(), control.cmsg_len - CMSG_LEN(0));
+  std::memcpy(raw.data(), CMSG_DATA(&control), length);
+  const auto& error = *reinterpret_cast<const sock_extended_err*>(raw.data());
+  into.local = error.ee_origin == SO_EE_ORIGIN_LOCAL;
+  into.meaning = into.local ? IcmpMeaning{} : meaning_of(family, error.ee_type, error.ee_code);
+  if (error.ee_errno == EMSGSIZE) {
+    into.meaning = {.kind = ReplyKind::TooBig, .reason = Unreachable::TooBig};
+    into.mtu_bytes = error.ee_info;
+  }
+  if (!into.local) {
+    into.from = offender_of(error);
+  }
+}
+
+void read_control(const cmsghdr& control, net::Family family, QueuedError& into) {
+  const bool about_error =
+      (control.cmsg_level == IPPROTO_IP && control.cmsg_type == IP_RECVERR) ||
+      (control.cmsg_level == IPPROTO_IPV6 && control.cmsg_type == IPV6_RECVERR);
+  if (about_error) {
+    read_error(control, family, into);
+  } else if (control.cmsg_level == SOL_SOCKET && control.cmsg_type == SCM_TIMESTAMPNS) {
+    timespec at{};
+    std::memcpy(&at, CMSG_DATA(&control), sizeof(at));
+    into.wall_ns = at.tv_sec * kNanosecondsPerSecond + at.tv_nsec;
+  }
+}
+
+constexpr std::uint32_t kProbe = 0x636b7070;  // "ckpp"
+constexpr std::uint32_t kEcho = 0x636b7065;   // "ckpe"
+constexpr std::size_t kNonceAt = 4;
+constexpr std::size_t kSequenceAt = 8;
+
+void put(std::span<std::byte> into, std::size_t at, std::uint32_t value) {
+  const std::uint32_t wire = htonl(value);
+  std::memcpy(into.data() + at, &wire, sizeof(wire));
+}
+
+std::uint32_t get(std::span<const std::byte> from, std::size_t at) {
+  std::uint32_t wire = 0;
+  std::memcpy(&wire, from.data() + at, sizeof(wire));
+  return ntohl(wire);
+}
+
 constexpr std::uint32_t kNoSequence = ~std::uint32_t{0};
-constexpr int kAttempts = 8;
-constexpr int kUdpHeader = 8;
-constexpr int kIpv4Header = 20;
-constexpr int kIpv6Header = 40;
+constexpr int kMaxAttempts = 8;
+constexpr int kUdpHeaderBytes = 8;
+constexpr int kIpv4HeaderBytes = 20;
+constexpr int kIpv6HeaderBytes = 40;
 
 net::Address any_address(net::Family family) {
   return family == net::Family::Ipv4 ? net::Address::v4({}) : net::Address::v6({}, 0);
@@ -42,7 +159,7 @@ Result<> set_probing(int fd, net::Family family) {
   return {};
 }
 
-// What an earlier probe's ICMP error left on the socket; the next call clears it.
+// A pending error from an earlier probe's ICMP message; the call that returned it has cleared it.
 bool left_by_an_earlier_probe(int code) {
   return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH || code == EMSGSIZE ||
          code == ENOPROTOOPT || code == EPROTO || code == EACCES || code == EOPNOTSUPP ||
@@ -51,8 +168,91 @@ bool left_by_an_earlier_probe(int code) {
 
 }  // namespace
 
+IcmpMeaning meaning_of(net::Family family, std::uint8_t type, std::uint8_t code) {
+  if (family == net::Family::Ipv4) {
+    if (type == ICMP_TIME_EXCEEDED) {
+      return {.kind = ReplyKind::Expired};
+    }
+    return meaning_of_reason(type == ICMP_DEST_UNREACH ? reason_v4(code) : Unreachable::Other);
+  }
+  if (type == ICMP6_TIME_EXCEEDED) {
+    return {.kind = ReplyKind::Expired};
+  }
+  if (type == ICMP6_PACKET_TOO_BIG) {
+    return meaning_of_reason(Unreachable::TooBig);
+  }
+  if (type == ICMP6_PARAM_PROB && code == ICMP6_PARAMPROB_NEXTHEADER) {
+    return meaning_of_reason(Unreachable::Protocol);
+  }
+  return meaning_of_reason(type == ICMP6_DST_UNREACH ? reason_v6(code) : Unreachable::Other);
+}
+
+Result<> enable_error_queue(int fd, net::Family family) {
+  const int on = 1;
+  const bool four = family == net::Family::Ipv4;
+  if (setsockopt(fd, four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_RECVERR : IPV6_RECVERR, &on,
+                 sizeof(on)) < 0 ||
+      setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0) {
+    return fail(from_errno(errno, "prepare", "error queue of a socket"));
+  }
+  return {};
+}
+
+std::optional<QueuedError> next_error(int fd, net::Family family) {
+  QueuedError found;
+  alignas(cmsghdr) std::array<std::byte, 512> control{};
+  iovec into{.iov_base = found.quote.data(), .iov_len = found.quote.size()};
+  msghdr message{};
+  message.msg_iov = &into;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got = 0;
+  do {
+    got = recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    return std::nullopt;
+  }
+  found.quoted = static_cast<std::size_t>(got);
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    read_control(*part, family, found);
+  }
+  return found;
+}
+
+void write_stamp(std::span<std::byte> into, const Stamp& stamp) {
+  put(into, 0, stamp.kind == StampKind::Probe ? kProbe : kEcho);
+  put(into, kNonceAt, stamp.nonce);
+  put(into, kSequenceAt, stamp.sequence);
+}
+
+std::optional<Stamp> read_stamp(std::span<const std::byte> from) {
+  if (from.size() < kStampBytes) {
+    return std::nullopt;
+  }
+  const std::uint32_t magic = get(from, 0);
+  if (magic != kProbe && magic != kEcho) {
+    return std::nullopt;
+  }
+  return Stamp{.kind = magic == kProbe ? StampKind::Probe : StampKind::Echo,
+               .nonce = get(from, kNonceAt),
+               .sequence = get(from, kSequenceAt)};
+}
+
+std::int64_t monotonic_of(std::optional<std::int64_t> wall_ns, const sys::Clock& clock) {
+  constexpr std::int64_t kMaxAgeNs = 5'000'000'000;
+  const std::int64_t now_ns = clock.monotonic_ns();
+  if (!wall_ns) {
+    return now_ns;
+  }
+  const std::int64_t age_ns = clock.wall_ns() - *wall_ns;
+  return age_ns < 0 || age_ns > kMaxAgeNs ? now_ns : now_ns - age_ns;
+}
+
 int udp_overhead_bytes(net::Family family) {
-  return kUdpHeader + (family == net::Family::Ipv4 ? kIpv4Header : kIpv6Header);
+  return kUdpHeaderBytes + (family == net::Family::Ipv4 ? kIpv4HeaderBytes : kIpv6HeaderBytes);
 }
 
 UdpProber::UdpProber(sys::Descriptor socket, const net::Endpoint& target,
@@ -68,31 +268,19 @@ Result<UdpProber> UdpProber::open(const net::Endpoint& target, const Origin& ori
                                   int packet_bytes, const sys::Clock& clock) {
   const net::Endpoint local{.address =
                                 origin.source.value_or(any_address(target.address.family()))};
-  Result<sys::Descriptor> socket = net::bind_udp(local, {.interface = origin.interface});
-  if (!socket) {
-    return std::unexpected(socket.error());
-  }
-  TRY(net::connect_udp(socket->get(), target));
-  Result<UdpProber> prober = adopt(std::move(*socket), origin.interrupt, clock);
-  if (prober) {
-    prober->set_packet_bytes(packet_bytes);
-  }
+  TRY(sys::Descriptor socket, net::bind_udp(local, {.interface = origin.interface}));
+  TRY(net::connect_udp(socket.get(), target));
+  TRY(UdpProber prober, adopt(std::move(socket), origin.interrupt, clock));
+  prober.set_packet_bytes(packet_bytes);
   return prober;
 }
 
 Result<UdpProber> UdpProber::adopt(sys::Descriptor socket, int interrupt, const sys::Clock& clock) {
-  const Result<net::Endpoint> source = net::local_endpoint(socket.get());
-  const Result<net::Endpoint> target = net::peer_endpoint(socket.get());
-  if (!source || !target) {
-    return std::unexpected(source ? target.error() : source.error());
-  }
-  const net::Family family = target->address.family();
-  Result<> done = enable_error_queue(socket.get(), family);
-  done = done ? set_probing(socket.get(), family) : done;
-  if (!done) {
-    return std::unexpected(done.error());
-  }
-  UdpProber prober(std::move(socket), *target, *source, interrupt, clock);
+  TRY(const net::Endpoint source, net::local_endpoint(socket.get()));
+  TRY(const net::Endpoint target, net::peer_endpoint(socket.get()));
+  TRY(enable_error_queue(socket.get(), target.address.family()));
+  TRY(set_probing(socket.get(), target.address.family()));
+  UdpProber prober(std::move(socket), target, source, interrupt, clock);
   prober.set_packet_bytes(kSmallPacketBytes);
   return prober;
 }
@@ -104,17 +292,17 @@ void UdpProber::set_packet_bytes(int packet_bytes) {
 }
 
 Result<int> UdpProber::interface_mtu_bytes() {
-  constexpr int kLargestPacket = 65535;
+  constexpr int kMaxPacketBytes = 65535;
   const std::size_t before = datagram_.size();
-  set_packet_bytes(kLargestPacket);
+  set_packet_bytes(kMaxPacketBytes);
   const Result<> sent = send({.sequence = kNoSequence, .ttl = 1});
   datagram_.resize(before);
   std::erase_if(pending_, [](const Reply& reply) { return reply.sequence == kNoSequence; });
   if (!sent) {
     return std::unexpected(sent.error());
   }
-  // Loopback alone takes the largest there is.
-  return interface_mtu_ ? static_cast<int>(*interface_mtu_) : kLargestPacket;
+  // Only loopback sends the largest packet.
+  return interface_mtu_ ? static_cast<int>(*interface_mtu_) : kMaxPacketBytes;
 }
 
 int UdpProber::attempt(std::span<const std::byte> datagram, std::optional<int> ttl) const {
@@ -141,7 +329,8 @@ void UdpProber::echo(const Stamp& stamp) const {
   std::array<std::byte, kStampBytes> datagram{};
   write_stamp(datagram,
               {.kind = StampKind::Echo, .nonce = stamp.nonce, .sequence = stamp.sequence});
-  for (int i = 0; i < kAttempts && left_by_an_earlier_probe(attempt(datagram, std::nullopt)); ++i) {
+  for (int i = 0; i < kMaxAttempts && left_by_an_earlier_probe(attempt(datagram, std::nullopt));
+       ++i) {
   }
 }
 
@@ -157,7 +346,7 @@ Reply UdpProber::too_big_here(std::uint32_t sequence) const {
 Result<> UdpProber::send(const Shot& shot) {
   write_stamp(datagram_, {.nonce = nonce_, .sequence = shot.sequence});
   int code = 0;
-  for (int i = 0; i < kAttempts; ++i) {
+  for (int i = 0; i < kMaxAttempts; ++i) {
     code = attempt(datagram_, shot.ttl);
     if (code == 0 || code == EAGAIN || code == ENOBUFS) {
       return {};
@@ -194,7 +383,7 @@ std::optional<Reply> UdpProber::reply_of(const QueuedError& error) const {
 void UdpProber::take_errors(std::vector<Reply>& replies) {
   while (const std::optional<QueuedError> error =
              next_error(socket_.get(), target_.address.family())) {
-    // A datagram too large for the own interface: send() has told of it.
+    // A datagram too large for the interface: send() has reported it.
     if (error->local) {
       interface_mtu_ = error->mtu_bytes;
       continue;
@@ -212,7 +401,7 @@ void UdpProber::take_datagrams(std::vector<Reply>& replies) const {
     if (got < 0 && errno == EAGAIN) {
       return;
     }
-    // Any other failure is an ICMP error's, of which the queue tells more.
+    // Other errors come from ICMP messages, which are in the error queue.
     const std::size_t length = got < 0 ? 0 : static_cast<std::size_t>(got);
     const std::optional<Stamp> stamp = read_stamp({datagram.data(), length});
     if (stamp && stamp->nonce == nonce_) {

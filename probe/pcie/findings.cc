@@ -1,13 +1,13 @@
 #include "probe/pcie/findings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/checks/pci_checks.h"
-#include "probe/host/gpu_checks.h"
-#include "probe/pcie/affinity.h"
-#include "probe/pcie/ceiling.h"
+#include "probe/host/checks.h"
+#include "probe/pcie/slots.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -15,6 +15,18 @@ namespace {
 using checks::Check;
 using checks::Checks;
 using checks::Status;
+
+constexpr std::string_view kLook =
+    "nvidia-smi topo -p2p r; lspci -vvv | grep ACSCtl; cat /proc/cmdline";
+// Of what the slower of both slots carries.
+constexpr double kMinPeerShare = 0.6;
+
+template <class T>
+void replace_if_known(std::optional<T>& kept, const std::optional<T>& known) {
+  if (known) {
+    kept = known;
+  }
+}
 
 void judge_network(const Slots& slots, Checks& checks) {
   for (const host::Nic& nic : slots.network.nics) {
@@ -38,7 +50,7 @@ std::string labels(const Slots& slots, const std::vector<std::size_t>& numbers) 
   return text;
 }
 
-// A root complex of endpoints alone is a hypervisor's: what is above them is not shown.
+// Only endpoints on the root complex: a hypervisor, which does not show what is above them.
 bool hides_bridges(const Slots& slots) {
   return std::ranges::all_of(slots.devices,
                              [](const Device& device) { return device.pci.path.size() == 1; });
@@ -91,7 +103,7 @@ std::optional<double> lesser_ceiling(const Slots& slots, const Measured& measure
 void judge_measured(const Slots& slots, const Measured& measured, const Thresholds& thresholds,
                     Checks& checks) {
   for (const GpuOutcome& outcome : measured.gpus) {
-    // What neither sysfs nor NVML shows CUDA may.
+    // CUDA may show a GPU that neither sysfs nor NVML shows.
     const Device* known = device_at(slots, outcome.address);
     const Device unknown{.kind = Kind::Gpu,
                          .address = outcome.address.empty() ? fmt::format("GPU {}", outcome.number)
@@ -103,7 +115,7 @@ void judge_measured(const Slots& slots, const Measured& measured, const Threshol
   }
 }
 
-// GPUs are there, and CUDA does not see them.
+// CUDA does not see the GPUs that are there.
 void judge_unmeasured(const Slots& slots, const Measured* measured, Checks& checks) {
   if (measured == nullptr || !measured->problem || slots.gpus.gpus.empty()) {
     return;
@@ -115,7 +127,104 @@ void judge_unmeasured(const Slots& slots, const Measured* measured, Checks& chec
                     .next_step = "nvidia-smi"});
 }
 
+Check begin(const PeerOutcome& outcome) {
+  return {.id = "pcie.peers",
+          .subject = outcome.one + " - " + outcome.other,
+          .why = "GPUs of one host exchange gradients this way"};
+}
+
+Check of_staged(const PeerOutcome& outcome) {
+  Check check = begin(outcome);
+  check.status = Status::Warning;
+  check.found = "not directly";
+  if (outcome.staged.there_mbps) {
+    check.found +=
+        fmt::format("; {} through host memory", format_gigabytes(*outcome.staged.there_mbps));
+  }
+  check.wanted = "straight from GPU to GPU";
+  check.why = "the driver lets neither reach the other's memory: every byte goes through the host";
+  check.next_step = kLook;
+  return check;
+}
+
+Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) {
+  Check check = begin(outcome);
+  const double there = *outcome.direct.there_mbps;
+  const double back = outcome.direct.back_mbps.value_or(there);
+  const double both = outcome.direct.both_mbps.value_or(there + back);
+  check.found = fmt::format("{} there, {} back, {} both ways", format_gigabytes(there),
+                            format_gigabytes(back), format_gigabytes(both));
+  const double slower = std::min(there, back);
+  const bool is_slow = both < std::max(there, back) * kUsualGain ||
+                       (ceiling_mbps && slower < *ceiling_mbps * kMinPeerShare);
+  if (is_slow && is_too_small_to_judge(outcome.bytes, check)) {
+    return check;
+  }
+  if (both < std::max(there, back) * kUsualGain) {
+    check.status =
+        both < std::max(there, back) * kCriticalGain ? Status::Critical : Status::Warning;
+    check.wanted =
+        fmt::format("{} or more both ways", format_gigabytes(std::max(there, back) * kUsualGain));
+    check.why =
+        "traffic between GPUs goes up to the processor and down again (ACS, an IOMMU): 101 "
+        "GB/s both ways were seen to become 7";
+  } else if (ceiling_mbps && slower < *ceiling_mbps * kMinPeerShare) {
+    check.status = Status::Warning;
+    check.wanted = fmt::format("{} or more", format_gigabytes(*ceiling_mbps * kMinPeerShare));
+    check.why = "between these GPUs much less arrives than their slots carry";
+  } else if (ceiling_mbps && slower > *ceiling_mbps) {
+    check.found += "; more than PCIe carries: over NVLink";
+  }
+  check.next_step = check.status == Status::Pass ? "" : std::string(kLook);
+  return check;
+}
+
 }  // namespace
+
+host::PciDevice under_load(const Device& device, const GpuOutcome* outcome) {
+  host::PciDevice pci = device.pci;
+  if (device.kind != Kind::Gpu) {
+    return pci;
+  }
+  const bool was_seen = outcome != nullptr && outcome->link.looks > 0;
+  if (was_seen && outcome->link.hops.size() == pci.path.size()) {
+    pci.path = outcome->link.hops;
+  }
+  if (pci.path.empty()) {
+    // In a container the driver may show a GPU that sysfs does not.
+    pci.path.push_back({.address = device.address});
+  }
+  host::PciHop& own = pci.path.back();
+  const host::PciLink& link = was_seen ? outcome->link.best : device.possible;
+  replace_if_known(own.current.speed_gts, link.speed_gts);
+  replace_if_known(own.current.width, link.width);
+  replace_if_known(own.possible.speed_gts, device.possible.speed_gts);
+  replace_if_known(own.possible.width, device.possible.width);
+  // The other end of the GPU's own link idles with it.
+  if (pci.path.size() > 1) {
+    pci.path[pci.path.size() - 2].current = own.current;
+  }
+  return pci;
+}
+
+std::optional<Ceiling> ceiling_of(const Device& device, const GpuOutcome* outcome) {
+  const host::PciDevice pci = under_load(device, outcome);
+  const auto mbps = host::ceiling_mbps(pci);
+  const host::PciHop* hop = host::narrowest_hop(pci);
+  if (!mbps || hop == nullptr) {
+    return std::nullopt;
+  }
+  const auto payload = host::payload_of(pci);
+  return Ceiling{.mbps = *mbps,
+                 .hop = *hop,
+                 .payload_bytes = payload.value_or(host::kUsualPayloadBytes),
+                 .payload_is_known = payload.has_value()};
+}
+
+const GpuOutcome* outcome_of(const Device& device, const std::vector<GpuOutcome>& outcomes) {
+  const auto found = std::ranges::find(outcomes, device.address, &GpuOutcome::address);
+  return device.kind == Kind::Gpu && found != outcomes.end() ? &*found : nullptr;
+}
 
 Checks judge(const Slots& slots, const host::Cpu& cpu, const Measured* measured,
              const Thresholds& thresholds) {
@@ -133,6 +242,32 @@ Checks judge(const Slots& slots, const host::Cpu& cpu, const Measured* measured,
   }
   judge_network(slots, checks);
   return checks;
+}
+
+void judge_peers(const PeerOutcome& outcome, std::optional<double> ceiling_mbps,
+                 checks::Checks& checks) {
+  if (outcome.reachable == false) {
+    checks.push_back(of_staged(outcome));
+  } else if (outcome.direct.there_mbps) {
+    checks.push_back(of_direct(outcome, ceiling_mbps));
+  }
+  for (const std::string& problem : outcome.problems) {
+    Check check = begin(outcome);
+    check.status = Status::Warning;
+    check.why = problem;
+    check.next_step = "nvidia-smi; dmesg | grep -i -e nvrm -e xid";
+    checks.push_back(std::move(check));
+  }
+  if (!outcome.wrong.empty()) {
+    Check check = begin(outcome);
+    check.id = "pcie.data";
+    check.status = Status::Critical;
+    check.found = fmt::format("{}", fmt::join(outcome.wrong, "; "));
+    check.wanted = "all as it was sent";
+    check.why = "data changed between the GPUs: an IOMMU or ACS in the way, or broken hardware";
+    check.next_step = kLook;
+    checks.push_back(std::move(check));
+  }
 }
 
 }  // namespace chokepoint::probe::pcie

@@ -1,13 +1,12 @@
-#include "probe/pcie/gpu_findings.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/host/kernel_text.h"
+#include "base/math/units.h"
 #include "base/sys/pages.h"
-#include "probe/pcie/ceiling.h"
+#include "probe/pcie/findings.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -19,7 +18,6 @@ using checks::Status;
 // Gen3 at its best reaches 83 % of what this payload leaves, Gen4 90, Gen5 95.
 constexpr double kUsualPercent = 75;
 constexpr double kCriticalPercent = 50;
-constexpr double kPercent = 100;
 constexpr double kFarShare = 0.9;
 constexpr double kPageableShare = 0.7;
 
@@ -38,7 +36,7 @@ class Judge {
         device_.address);
     if (outcome_.link.looks == 0 || !own.current.is_known()) {
       check.status = Status::Unknown;
-      check.why = "neither NVML nor sysfs told how the link was trained while copies ran";
+      check.why = "neither NVML nor sysfs reported how the link was trained while copies ran";
     } else {
       check.found = describe(own.current);
       check.wanted = own.possible.is_known() ? describe(own.possible) : "";
@@ -64,19 +62,19 @@ class Judge {
     check.found = fmt::format("{} {}", format_gigabytes(slower->second), slower->first);
     if (!ceiling) {
       check.status = Status::Unknown;
-      check.why = "what the slot carries is not known: no hop told its speed and width";
+      check.why = "the slot's capacity is not known: no hop reported its speed and width";
       check.next_step = fmt::format("lspci -vv -s {} | grep LnkSta", device_.address);
       checks_.push_back(std::move(check));
       return;
     }
-    const double share = slower->second * kPercent / ceiling->mbps;
+    const double share = slower->second * math::kPercent / ceiling->mbps;
     const double least = thresholds.least_percent.value_or(kUsualPercent);
     check.found += fmt::format(", {:.0f} %", share);
     check.wanted = fmt::format("{:.0f} % of {}: {} at {}, payload {} bytes{}", least,
                                format_gigabytes(ceiling->mbps), describe(ceiling->hop.current),
                                ceiling->hop.address, ceiling->payload_bytes,
                                ceiling->payload_is_known ? "" : " assumed");
-    if (share < least && !spends_its_time_on_beginning(outcome_.bytes, check)) {
+    if (share < least && !is_too_small_to_judge(outcome_.bytes, check)) {
       const bool grave = thresholds.least_percent || share < kCriticalPercent;
       check.status = grave ? Status::Critical : Status::Warning;
       check.why =
@@ -98,7 +96,7 @@ class Judge {
     check.found = fmt::format("{} both ways, {} one way", format_gigabytes(*pinned.both_mbps),
                               format_gigabytes(one_way));
     check.wanted = fmt::format("{} or more", format_gigabytes(one_way * kUsualGain));
-    if (gain < kUsualGain && !spends_its_time_on_beginning(outcome_.bytes, check)) {
+    if (gain < kUsualGain && !is_too_small_to_judge(outcome_.bytes, check)) {
       const bool single = outcome_.engines == 1;
       check.status = gain < kCriticalGain ? Status::Critical
                      : single             ? Status::Info
@@ -193,7 +191,7 @@ class Judge {
     return fmt::format("{:.2f} GB", static_cast<double>(outcome_.verified_bytes) / 1e9);
   }
 
-  // Of the switch's and the processor's ports above: their links do not idle.
+  // The ports of switches and of the processor above the GPU: their links do not idle.
   void above(const host::PciDevice& pci) {
     for (std::size_t i = 0; i + 2 < pci.path.size(); ++i) {
       const host::PciHop& hop = pci.path[i];
@@ -255,9 +253,9 @@ class Judge {
 
 }  // namespace
 
-bool spends_its_time_on_beginning(std::uint64_t bytes, Check& check) {
-  constexpr std::uint64_t kTelling = std::uint64_t{16} << 20;
-  if (bytes == 0 || bytes >= kTelling) {
+bool is_too_small_to_judge(std::uint64_t bytes, Check& check) {
+  constexpr std::uint64_t kMinTellingBytes = std::uint64_t{16} << 20;
+  if (bytes == 0 || bytes >= kMinTellingBytes) {
     return false;
   }
   check.status = Status::Unknown;

@@ -1,5 +1,5 @@
-// What copies brought, as values: what could not be measured has no figure. Rates are in 10^6
-// bit/s; "both" is what both ways move together.
+// The results of copies, as values: what could not be measured is nullopt. Rates are in 10^6 bit/s;
+// "both" is what both ways move together.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LinkSeen {
   host::PciLink best = {};              // of all looks under load
   host::PciLink last = {};              // of the last look under load
   std::vector<host::PciHop> hops = {};  // as found, each with the best link that was seen
-  int looks = 0;                        // under load; 0: nothing is known but what idled
+  int looks = 0;                        // under load; 0: only the idle link is known
   std::optional<std::int64_t> replays_before = {};
   std::optional<std::int64_t> replays_after = {};
   std::optional<std::int64_t> errors_before = {};  // of advanced error reporting, over all hops

@@ -3,19 +3,123 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <vector>
 
+#include "base/gpu/cuda.h"
 #include "base/host/gpu.h"
-#include "probe/pcie/peer_survey.h"
+#include "probe/pcie/gpu_survey.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
+
+constexpr std::uint64_t kThere = 3;  // seeds; bench.cc has 1 and 2
+constexpr std::uint64_t kBack = 4;
+
+// Two GPUs, and the copies between them.
+class Pair {
+ public:
+  Pair(const Bench& one, const Bench& other, const Pace& pace)
+      : one_(one), other_(other), pace_(pace) {}
+
+  Result<> copy(const std::string& how, PeerCopies& copies, Verified& verified) const {
+    const Lane there = lane(one_.first(), one_, other_);
+    const Lane back = lane(other_.first(), other_, one_);
+    const Lane back_beside = lane(one_.second(), other_, one_);
+    TRY(once(std::array{there}, copies.there_mbps));
+    TRY(verify(other_.in(), kThere, how + " there", verified));
+    TRY(once(std::array{back}, copies.back_mbps));
+    TRY(verify(one_.in(), kBack, how + " back", verified));
+    TRY(once(std::array{there, back_beside}, copies.both_mbps));
+    TRY(verify(other_.in(), kThere, how + " both ways, there", verified));
+    return verify(one_.in(), kBack, how + " both ways, back", verified);
+  }
+
+  Result<> prepare() const {
+    TRY(write_pattern(one_.out(), kThere));
+    return write_pattern(other_.out(), kBack);
+  }
+
+  Result<> reach(bool directly) const {
+    TRY(one_.gpu().reach(other_.gpu(), directly));
+    return other_.gpu().reach(one_.gpu(), directly);
+  }
+
+ private:
+  static Lane lane(const gpu::Stream& stream, const Bench& from, const Bench& to) {
+    return {.stream = &stream, .copy = [&stream, &from, &to] {
+              return stream.between(to.gpu(), to.in().address(), from.gpu(), from.out().address(),
+                                    from.out().bytes());
+            }};
+  }
+
+  Result<> once(std::span<const Lane> lanes, std::optional<double>& rate) const {
+    TRY(clear(one_.first(), one_.in()));
+    TRY(clear(other_.first(), other_.in()));
+    TRY(rate, measure(lanes, one_.out().bytes(), pace_));
+    return {};
+  }
+
+  const Bench& one_;
+  const Bench& other_;
+  const Pace& pace_;
+};
+
+void note_failure(const Result<>& done, const std::string& what, PeerOutcome& outcome) {
+  if (!done && done.error().kind != ErrorKind::Interrupted) {
+    outcome.problems.push_back(fmt::format("{}: {}", what, describe(done.error())));
+  }
+}
+
+void copy_both_ways(const Pair& pair, const Pace& pace, PeerOutcome& outcome, Verified& verified) {
+  auto done = pair.prepare();
+  if (done) {
+    done = pair.copy("through the host", outcome.staged, verified);
+  }
+  note_failure(done, "through the host", outcome);
+  if (!outcome.reachable.value_or(false) || pace.stopped()) {
+    return;
+  }
+  done = pair.reach(true);
+  if (done) {
+    done = pair.copy("directly", outcome.direct, verified);
+  }
+  note_failure(done, "directly", outcome);
+  static_cast<void>(pair.reach(false));
+}
+
+PeerOutcome survey_peers(const gpu::Cuda& one, const gpu::Cuda& other, const Pace& pace) {
+  PeerOutcome outcome{.one = one.pci_address().value_or(one.name()),
+                      .other = other.pci_address().value_or(other.name()),
+                      .bytes = pace.bytes};
+  const auto there = one.can_reach(other);
+  const auto back = other.can_reach(one);
+  if (there && back) {
+    outcome.reachable = *there && *back;
+  }
+  const auto here = Bench::make(one, pace.bytes);
+  if (!here) {
+    outcome.problems.push_back(describe(here.error()));
+    return outcome;
+  }
+  const auto beyond = Bench::make(other, pace.bytes);
+  if (!beyond) {
+    outcome.problems.push_back(describe(beyond.error()));
+    return outcome;
+  }
+  Verified verified;
+  copy_both_ways(Pair(*here, *beyond, pace), pace, outcome, verified);
+  outcome.verified_bytes = verified.bytes;
+  outcome.wrong = std::move(verified.wrong);
+  return outcome;
+}
 
 using Gpus = std::vector<std::unique_ptr<gpu::Cuda>>;
 
 bool is_address(std::string_view name) { return name.contains(':'); }
 
-// As sysfs has it; nvidia-smi says "00000000:3B:00.0", and lspci "3b:00.0".
+// As sysfs writes it; nvidia-smi writes "00000000:3B:00.0", and lspci "3b:00.0".
 std::string address_of(const std::string& name) {
   const bool has_domain = std::ranges::count(name, ':') > 1;
   return host::pci_address_of(has_domain ? name : "0000:" + name);
@@ -28,7 +132,7 @@ bool is_wanted(const gpu::Cuda& gpu, const std::vector<std::string>& wanted) {
          });
 }
 
-// A GPU that nobody asked for stays as it is: to open one takes memory of it, and wakes it up.
+// A GPU that nobody asked for is not opened: that takes memory of it, and wakes it up.
 bool may_be_wanted(int number, const std::vector<std::string>& wanted) {
   return wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& name) {
            return is_address(name) || name == std::to_string(number);
@@ -40,8 +144,8 @@ bool has_failed(const Measured& measured, const std::string& name) {
       measured.gpus, [&](const GpuOutcome& gpu) { return name == std::to_string(gpu.number); });
 }
 
-std::optional<Error> missing(const Gpus& gpus, const std::vector<std::string>& wanted,
-                             const Measured& measured) {
+std::optional<Error> missing_gpu(const Gpus& gpus, const std::vector<std::string>& wanted,
+                                 const Measured& measured) {
   for (const std::string& name : wanted) {
     if (!has_failed(measured, name) &&
         std::ranges::none_of(gpus, [&](const auto& gpu) { return is_wanted(*gpu, {name}); })) {
@@ -57,7 +161,7 @@ std::optional<Error> missing(const Gpus& gpus, const std::vector<std::string>& w
   return std::nullopt;
 }
 
-// Those that open and are meant.
+// Those that are wanted and can be opened.
 Gpus open_gpus(const std::shared_ptr<const gpu::Driver>& driver,
                const std::vector<std::string>& wanted, Measured& measured) {
   Gpus gpus;
@@ -88,7 +192,7 @@ void survey_each(const Gpus& gpus, const Surroundings& host, const Pace& pace, M
     if (pace.stopped()) {
       return;
     }
-    // Of a host's only node every GPU is near.
+    // With one node, it is every GPU's.
     const auto node =
         nodes.size() == 1 ? std::optional(nodes.front().number) : node_of(host.root, *gpu);
     measured.gpus.push_back(survey_gpu(*gpu, host, pace, nvml ? &*nvml : nullptr, nodes, node));
@@ -126,7 +230,7 @@ Result<Measured> survey(const Surroundings& host, const Wishes& wishes, const Pa
   }
   measured.driver_version = (*driver)->version();
   const Gpus gpus = open_gpus(*driver, wishes.gpus, measured);
-  if (auto lacking = missing(gpus, wishes.gpus, measured)) {
+  if (auto lacking = missing_gpu(gpus, wishes.gpus, measured)) {
     return fail(std::move(*lacking));
   }
   survey_each(gpus, host, pace, measured);

@@ -1,13 +1,14 @@
-// The whole test: which GPUs are meant, each of them, then each pair. A GPU that fails tells so in
-// its outcome, and the others go on. One thread, and those that watch links.
+// The whole test: chooses the GPUs, measures each of them, then each pair: straight from one's
+// memory to the other's, and through host memory. What fails or is stopped is noted in the outcome,
+// and the rest goes on. One thread, and those that watch links.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "probe/pcie/bench.h"
 #include "probe/pcie/gpu_survey.h"
 #include "probe/pcie/outcome.h"
-#include "probe/pcie/pace.h"
 
 namespace chokepoint::probe::pcie {
 
@@ -26,7 +27,7 @@ struct Measured {
   bool interrupted = false;
 };
 
-// An error only where a GPU that was asked for by name is not there.
+// An error only if a GPU that was asked for by name is missing.
 Result<Measured> survey(const Surroundings& host, const Wishes& wishes, const Pace& pace);
 
 }  // namespace chokepoint::probe::pcie

@@ -1,19 +1,27 @@
 #include "probe/peer/datagram_meter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
-#include "probe/tcp/monotonic.h"
+#include "base/net/socket.h"
+#include "probe/tcp/stream.h"
+#include "probe/udp/data_socket.h"
 
 namespace chokepoint::probe::peer {
 namespace {
 
-constexpr std::int64_t kInterval = 1'000'000'000;
-constexpr std::int64_t kThreadsEnd = 2'000'000'000;
+// How soon a blocked thread notices that it shall stop.
+constexpr std::chrono::milliseconds kBlocked{100};
+constexpr int kBufferBytes = 4 << 20;
+
+constexpr std::int64_t kIntervalNs = 1'000'000'000;
+constexpr std::int64_t kMaxThreadEndNs = 2'000'000'000;
 constexpr std::chrono::milliseconds kLookForEnd{5};
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
+// 0 where `before` is larger: a receiver's missing packets may have arrived since.
 std::uint64_t less(std::uint64_t all, std::uint64_t before) {
   return all > before ? all - before : 0;
 }
@@ -36,6 +44,26 @@ DatagramMeasure total_of(const DatagramStream& stream, int index) {
 
 }  // namespace
 
+DatagramStream::~DatagramStream() {
+  stop();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+Result<> DatagramStream::start() {
+  udp::ask_for_room(fd_.get(), kBufferBytes);
+  TRY(net::set_blocking(fd_.get(), kBlocked, kBlocked));
+  if (role_ == Role::Receive) {
+    TRY(udp::prepare_receiving(fd_.get()));
+  }
+  thread_ = std::thread([this] {
+    loop_(fd_.get(), counters_, stopping_);
+    counters_.done = true;
+  });
+  return {};
+}
+
 void DatagramMeter::add(DatagramSocket socket, DatagramStream::Loop loop) {
   streams_.push_back(
       std::make_unique<DatagramStream>(std::move(socket.fd), socket.role, std::move(loop)));
@@ -45,9 +73,7 @@ Result<> DatagramMeter::begin() {
   begun_ns_ = tcp::monotonic_ns();
   interval_began_ns_ = begun_ns_;
   for (const auto& stream : streams_) {
-    if (const Result<> started = stream->start(); !started) {
-      return started;
-    }
+    TRY(stream->start());
   }
   if (omit_ns_ == 0) {
     begin_measuring(begun_ns_);
@@ -69,7 +95,7 @@ void DatagramMeter::tick() {
   if (!measuring_ && now >= begun_ns_ + omit_ns_) {
     begin_measuring(now);
   }
-  if (now - interval_began_ns_ >= kInterval) {
+  if (now - interval_began_ns_ >= kIntervalNs) {
     end_interval(now);
   }
 }
@@ -121,7 +147,7 @@ void DatagramMeter::stop(Role role) {
 void DatagramMeter::end() {
   stop(Role::Send);
   stop(Role::Receive);
-  const std::int64_t until = tcp::monotonic_ns() + kThreadsEnd;
+  const std::int64_t until = tcp::monotonic_ns() + kMaxThreadEndNs;
   while (!(sent() && ended()) && tcp::monotonic_ns() < until) {
     std::this_thread::sleep_for(kLookForEnd);
   }

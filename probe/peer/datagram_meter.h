@@ -1,16 +1,64 @@
-// The UDP streams of one end of a test with a foreign peer, and what they moved: in all without
-// what was omitted at the start, and by the interval. Owns the streams. One thread.
+// The UDP streams of one end of a test with a foreign peer, and what they moved: in total, without
+// the omitted start, and per interval. The meter owns the streams, each of which owns its socket
+// and the thread that fills or drains it. Everything is called from one thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
-#include "probe/peer/datagram_stream.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "probe/peer/datagram_loop.h"
 
 namespace chokepoint::probe::peer {
+
+enum class Role { Send, Receive };
+
+class DatagramStream {
+ public:
+  using Loop =
+      std::function<void(int fd, DatagramCounters& counters, const std::atomic<bool>& stop)>;
+
+  DatagramStream(sys::Descriptor fd, Role role, Loop loop)
+      : fd_(std::move(fd)), role_(role), loop_(std::move(loop)) {}
+  DatagramStream(const DatagramStream&) = delete;
+  DatagramStream& operator=(const DatagramStream&) = delete;
+  ~DatagramStream();
+
+  Result<> start();
+  void stop() { stopping_ = true; }
+
+  Role role() const { return role_; }
+  int descriptor() const { return fd_.get(); }
+  const DatagramCounters& counters() const { return counters_; }
+
+ private:
+  sys::Descriptor fd_;
+  Role role_;
+  Loop loop_;
+  DatagramCounters counters_;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+template <class Format>
+DatagramStream::Loop sending(DatagramPlan plan, Format format) {
+  return [plan, format](int fd, DatagramCounters& counters, const std::atomic<bool>& stop) {
+    DatagramSender<Format>(fd, plan, format, counters).run(stop);
+  };
+}
+
+template <class Format>
+DatagramStream::Loop receiving(Format format) {
+  return [format](int fd, DatagramCounters& counters, const std::atomic<bool>& stop) {
+    DatagramReceiver<Format>(fd, format, counters).run(stop);
+  };
+}
 
 struct DatagramSocket {
   sys::Descriptor fd;
@@ -22,7 +70,7 @@ struct DatagramMeasure {
   int index = 0;
   std::uint64_t bytes = 0;
   std::uint64_t packets = 0;
-  std::uint64_t highest = 0;  // at a receiver: at least so many were sent
+  std::uint64_t highest = 0;  // at a receiver: at least this many were sent
   std::uint64_t missing = 0;
   std::uint64_t out_of_order = 0;
   std::uint64_t duplicates = 0;
@@ -50,9 +98,9 @@ class DatagramMeter {
 
   Result<> begin();
   void tick();
-  // Every sender has come to its end.
+  // Every sender is done.
   bool sent() const;
-  // Every receiver has, by a mark in the data.
+  // Every receiver is done, by the mark that ends its stream.
   bool ended() const;
   std::uint64_t bytes(Role role) const;
   void stop(Role role);
@@ -70,7 +118,7 @@ class DatagramMeter {
   std::int64_t omit_ns_;
   OnInterval on_interval_;
   std::vector<std::unique_ptr<DatagramStream>> streams_;
-  std::vector<DatagramMeasure> omitted_;  // what each had moved by then
+  std::vector<DatagramMeasure> omitted_;  // what each had moved when measuring began
   std::vector<DatagramInterval> intervals_;
   std::int64_t begun_ns_ = 0;
   std::int64_t measured_from_ns_ = 0;

@@ -14,10 +14,10 @@ namespace {
 using net::Patience;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kOneAddress{5};
-constexpr milliseconds kAgain{20};
+constexpr std::chrono::seconds kPerAddress{5};
+constexpr milliseconds kRetryAfter{20};
 
-// In slices, since a lookup cannot be interrupted and the wait for it can.
+// Waits in slices, since a lookup cannot be interrupted.
 Result<std::vector<net::Address>> resolve(const std::string& host,
                                           std::optional<net::Family> family,
                                           const Patience& patience) {
@@ -33,11 +33,11 @@ Result<std::vector<net::Address>> resolve(const std::string& host,
     }
   }
   return fail(ErrorKind::Timeout, "resolve", host, "no name server answered in time",
-              "give an address, or mend /etc/resolv.conf");
+              "give an address, or fix /etc/resolv.conf");
 }
 
 Error with_advice(Error error, const net::Endpoint& peer, const std::string& server) {
-  // What this side asked of its own socket says so itself.
+  // Errors of setting up the local socket explain themselves.
   if (error.operation != "connect") {
     return error;
   }
@@ -61,7 +61,7 @@ Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> famil
   std::optional<Error> first;
   for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, host.port};
-    Result<sys::Descriptor> fd = net::connect(peer, options, patience.at_most(kOneAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, options, patience.at_most(kPerAddress));
     if (fd) {
       return Dialled{std::move(*fd), peer};
     }
@@ -83,7 +83,8 @@ Result<sys::Descriptor> dial_soon(const net::Endpoint& peer, const net::SocketOp
     if (fd || fd.error().kind != ErrorKind::Refused || patience.over()) {
       return fd;
     }
-    const Result<> rested = net::wait_for(-1, 0, patience.at_most(kAgain), "connect", peer.text());
+    const Result<> rested =
+        net::wait_for(-1, 0, patience.at_most(kRetryAfter), "connect", peer.text());
     if (!rested && rested.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(rested.error());
     }

@@ -1,5 +1,6 @@
-// Finds a peer that speaks somebody else's protocol and connects to it: each of its addresses in
-// turn, with an error that says what to do. Blocks no longer than its patience; any thread.
+// Resolves the name of a peer that speaks a foreign protocol and connects to it: to each of its
+// addresses in turn, with an error that says what to do. Blocks no longer than its patience; any
+// thread.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> famil
                      const net::SocketOptions& options, const std::string& server,
                      const net::Patience& patience);
 
-// A port that the peer opens about now: refusals are tried again until patience ends.
+// To a port that the peer is about to open: retried while it refuses, until patience ends.
 Result<sys::Descriptor> dial_soon(const net::Endpoint& peer, const net::SocketOptions& options,
                                   const net::Patience& patience);
 

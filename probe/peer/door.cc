@@ -1,7 +1,9 @@
 #include "probe/peer/door.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +17,7 @@ namespace {
 using net::Patience;
 
 constexpr std::chrono::milliseconds kLookForLate{500};
-// A machine without descriptors left would otherwise turn in circles.
+// Without descriptors left accept() fails at once, again and again: wait before the next attempt.
 constexpr std::chrono::milliseconds kRest{50};
 
 std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listeners,
@@ -107,6 +109,48 @@ Result<> check_openness(const net::Endpoint& local, bool insecure_open, const st
   return fail(ErrorKind::Usage, flag, local.text(),
               "that protocol knows no key, so anybody who reaches the port could start tests",
               "listen on a loopback address, or say --insecure-open");
+}
+
+Result<std::unique_ptr<WaitingRoom>> WaitingRoom::make(std::size_t most) {
+  sys::Descriptor bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) {
+    return fail(from_errno(errno, "prepare", "waiting room"));
+  }
+  return std::unique_ptr<WaitingRoom>(new WaitingRoom(most, std::move(bell)));
+}
+
+bool WaitingRoom::enter(Visitor& visitor) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= most_) {
+      return false;
+    }
+    waiting_.push_back(std::move(visitor));
+  }
+  const std::uint64_t one = 1;
+  static_cast<void>(write(bell_.get(), &one, sizeof(one)));
+  return true;
+}
+
+Result<Visitor> WaitingRoom::next(const net::Patience& patience) {
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::uint64_t rung = 0;
+      static_cast<void>(read(bell_.get(), &rung, sizeof(rung)));
+      if (!waiting_.empty()) {
+        Visitor first = std::move(waiting_.front());
+        waiting_.pop_front();
+        return first;
+      }
+    }
+    TRY(net::wait_for(bell_.get(), POLLIN, patience, "wait for", "a client"));
+  }
+}
+
+void WaitingRoom::clear() {
+  const std::lock_guard lock(mutex_);
+  waiting_.clear();
 }
 
 }  // namespace chokepoint::probe::peer

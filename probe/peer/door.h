@@ -1,17 +1,22 @@
-// The door of a server that speaks somebody else's protocol: accepts, and waits for what a client
-// says first, for all visitors at once and on one thread, so that a visitor who is slow, silent or
-// no client at all keeps nobody waiting. Who has said enough is handed on.
+// The door of a server that speaks a foreign protocol. It accepts connections and reads what each
+// client sends first, of all visitors at once on one thread, so that a visitor that is slow, silent
+// or not a client at all delays nobody. A visitor that has sent enough is handed on, usually into
+// the waiting room, from which the thread that runs the tests takes it.
 //
-//   accept ──► visitor ── its first words ──► on_ready
+//   accept ──► visitor ── its first bytes ──► on_ready ── enter ──► WaitingRoom ──► next
 //                 └─ too slow, too long, one too many (the oldest goes) ──► closed
 //
-// Owns the listeners and the visitors' sockets until they are handed on. run() belongs to one
-// thread and calls on_ready from it.
+// The door owns the listeners and the visitors' sockets until they are handed on; run() calls
+// on_ready from its thread. The waiting room may be used by any two threads: it has a mutex, and a
+// descriptor to wait on.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,8 +35,8 @@ struct Visitor {
 };
 
 struct DoorRules {
-  // How many bytes more a visitor may send before it has said enough; 0 once it has. What follows
-  // stays unread.
+  // How many more bytes the visitor has to send; 0 once it has said enough. What follows stays
+  // unread.
   std::function<std::size_t(const std::string& said)> wants;
   std::function<void(Visitor visitor)> on_ready;
   std::size_t most_visitors = 128;
@@ -48,7 +53,7 @@ class Door {
 
  private:
   void take_in(int listener);
-  // False once it is gone.
+  // False once it is gone or handed on.
   bool hear(Visitor& visitor);
   void remove_late();
 
@@ -60,5 +65,24 @@ class Door {
 // Without a key these servers let anybody in, so they listen on loopback addresses alone unless the
 // operator says otherwise. `flag` names the server: "--iperf3".
 Result<> check_openness(const net::Endpoint& local, bool insecure_open, const std::string& flag);
+
+// Visitors on their way from the door's thread to another one, in the order in which they came.
+class WaitingRoom {
+ public:
+  static Result<std::unique_ptr<WaitingRoom>> make(std::size_t most);
+
+  // False where the room is full: the visitor then stays the caller's.
+  bool enter(Visitor& visitor);
+  Result<Visitor> next(const net::Patience& patience);
+  void clear();
+
+ private:
+  WaitingRoom(std::size_t most, sys::Descriptor bell) : most_(most), bell_(std::move(bell)) {}
+
+  std::size_t most_;
+  sys::Descriptor bell_;  // an eventfd, readable while visitors wait
+  std::mutex mutex_;
+  std::deque<Visitor> waiting_;
+};
 
 }  // namespace chokepoint::probe::peer

@@ -1,16 +1,138 @@
 #include "probe/serve/server.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 
+#include "base/control/fields.h"
+#include "base/control/message.h"
+#include "base/control/session.h"
 #include "base/net/socket.h"
-#include "probe/serve/conversation.h"
 
 namespace chokepoint::probe::serve {
 namespace {
 
-constexpr std::chrono::seconds kAdmission{5};
+using control::Json;
+using control::Message;
+using control::Service;
+using control::Services;
+using control::Session;
+using control::Turnstile;
+using control::Type;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kBetweenRequests{60};
+constexpr seconds kAnswer{10};
+constexpr seconds kMaxQueueTime{3600};
+constexpr milliseconds kRetryTurn{50};
+constexpr std::size_t kMaxKindBytes = 64;
+constexpr seconds kAdmission{5};
+
+struct Asked {
+  std::string kind;
+  const Json& parameters;
+  bool share = false;
+};
+
+Result<Asked> read_request(const Message& message) {
+  if (message.type != Type::Request) {
+    return fail(ErrorKind::Malformed, "read message", "",
+                fmt::format("a {} came where a request was expected", name_of(message.type)));
+  }
+  control::Fields in(message.body, "request");
+  const std::string kind = in.text("kind", kMaxKindBytes);
+  const Json& parameters = in.object("parameters");
+  const auto share = parameters.find("share");
+  return in.finish(Asked{.kind = kind,
+                         .parameters = parameters,
+                         .share = share != parameters.end() && *share == true});
+}
+
+Result<Service*> service_for(const Services& services, const std::string& kind) {
+  for (const auto& service : services) {
+    if (service->kind() == kind) {
+      return service.get();
+    }
+  }
+  return fail(ErrorKind::Unsupported, "", kind, "this server offers no such test",
+              "run the same version of chokepoint at both ends");
+}
+
+// Fails once the client has closed the connection or sent anything.
+Result<> still_waiting(Session& session) {
+  TRY(const std::optional<Message> said, session.channel().poll());
+  return said ? fail(ErrorKind::Interrupted, "wait", session.channel().peer(), "it gave up")
+              : Result<>{};
+}
+
+Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& turn) {
+  const net::Patience patience = session.patience(kMaxQueueTime);
+  std::string reported;
+  while (true) {
+    const Result<> taken = turn.take();
+    if (taken || turnstile.exclusive() || patience.over()) {
+      return taken;
+    }
+    if (taken.error().reason != reported) {
+      reported = taken.error().reason;
+      const Message queued{Type::Queued, control::body_of(taken.error())};
+      TRY(session.channel().send(queued, session.patience(kAnswer)));
+    }
+    const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
+                                          patience.at_most(kRetryTurn), "wait", "turn");
+    if (!waited && waited.error().kind == ErrorKind::Interrupted) {
+      return waited;
+    }
+    TRY(still_waiting(session));
+  }
+}
+
+Result<Json> perform(Session& session, const Services& services, Turnstile& turnstile,
+                     const Asked& asked) {
+  TRY(Service * service, service_for(services, asked.kind));
+  TRY(const control::Weight weight, service->check(asked.parameters, session.limits()));
+  if (weight == control::Weight::None) {
+    return service->serve(session, asked.parameters);
+  }
+  Turnstile::Turn turn(turnstile,
+                       {.weight = weight,
+                        .share = asked.share,
+                        .who = fmt::format("{} by {}", asked.kind, session.peer().address.text()),
+                        .owner = session.client().host});
+  TRY(wait_for_turn(session, turnstile, turn));
+  return service->serve(session, asked.parameters);
+}
+
+// False once the conversation is over.
+bool answer(Session& session, const Services& services, Turnstile& turnstile, const Log& log,
+            const Message& message) {
+  const Result<Asked> asked = read_request(message);
+  const Result<Json> result =
+      asked ? perform(session, services, turnstile, *asked) : std::unexpected(asked.error());
+  log(fmt::format("{}: {}: {}", session.peer().address.text(), asked ? asked->kind : "request",
+                  result ? "done" : describe(result.error())));
+  const Message said = result ? Message{Type::Result, *result} : control::failed(result.error());
+  return session.channel().send(said, session.patience(kAnswer)).has_value() && asked;
+}
+
+// The requests of an admitted client, one after the other, until it leaves, falls silent or the
+// server stops. Runs on the session's thread.
+void converse(Session& session, const Services& services, Turnstile& turnstile, const Log& log) {
+  while (true) {
+    const Result<Message> message = session.channel().receive(session.patience(kBetweenRequests));
+    if (!message && message.error().kind == ErrorKind::Malformed) {
+      // The client may still listen, so it gets the reason why the server hangs up.
+      std::ignore =
+          session.channel().send(control::failed(message.error()), session.patience(kAnswer));
+    }
+    if (!message || message->type == Type::Bye ||
+        !answer(session, services, turnstile, log, *message)) {
+      return;
+    }
+  }
+}
 
 }  // namespace
 

@@ -1,17 +1,16 @@
-// The peer for probes: a door, and a thread for each client that was let in.
+// The server that probes measure against: a door, and a thread for each client that was admitted.
 //
 //   run() ── door's thread ── Keeper::enter ──► session's thread: Request, turn, Service::serve …
 //                          └─ Keeper::attach ─► Session::arrived
 //
-// Owns sessions and their threads; borrows the services. run() returns once `stop` is readable and
-// every session has ended.
+// Owns the sessions and their threads; borrows the services. run() returns once `stop` is readable
+// and every session has ended.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>

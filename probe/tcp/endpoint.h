@@ -1,23 +1,29 @@
-// One end of a test: starts its streams, watches them, and says what they did. The same code runs
-// at both ends; only the roles of the streams differ. Owns streams and threads; everything is
-// called from the thread that runs the test.
+// One end of a test: starts its streams, watches them, and reports what they did. The same code
+// runs at both ends; only the roles of the streams differ. Owns the streams and their threads;
+// everything is called from the thread that runs the test.
 //
 //   begin ── tick every kTick ──► done() ── half()
 //               └─ on_interval for each interval that has passed
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/host/cpu.h"
 #include "base/sys/root.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"
-#include "probe/tcp/stream_watch.h"
+#include "probe/tcp/stream.h"
 
 namespace chokepoint::probe::tcp {
+
+inline constexpr std::chrono::milliseconds kTick{20};
+
+class StreamWatch;
 
 struct Connection {
   sys::Descriptor fd;
@@ -42,8 +48,7 @@ class Endpoint {
   Half half() const;
 
  private:
-  Endpoint(const Parameters& parameters, Payload payload, sys::Root root)
-      : parameters_(parameters), payload_(std::move(payload)), root_(std::move(root)) {}
+  Endpoint(const Parameters& parameters, Payload payload, sys::Root root);
 
   std::optional<IntervalMeasure> interval(Role role, std::int64_t now_ns);
   void end_interval(std::int64_t now_ns, const OnInterval& on_interval);
@@ -61,5 +66,10 @@ class Endpoint {
   std::int64_t interval_began_ns_ = 0;
   std::int64_t next_interval_ns_ = 0;
 };
+
+// Where the streams' threads may run: on a host of several memory nodes the processors of the node
+// that the interface is attached to. Empty on a host of one node, or where the node is unknown.
+// Threads are not pinned to one processor each: they would stall behind whatever else runs there.
+std::vector<int> cpus_near_interface(const std::string& interface, const sys::Root& root);
 
 }  // namespace chokepoint::probe::tcp

@@ -1,176 +1,97 @@
 #include "probe/tcp/measurement.h"
 
 #include "base/control/bodies.h"
-#include "base/control/fields.h"
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<probe::tcp::Role> {
+  using enum probe::tcp::Role;
+  static constexpr std::string_view kWhat = "send or receive";
+  static constexpr auto kNames =
+      std::to_array<EnumName<probe::tcp::Role>>({{Send, "send"}, {Receive, "receive"}});
+};
+
+template <>
+struct Fields<net::TcpChrono> {
+  using C = net::TcpChrono;
+  static constexpr std::tuple kList{field("busy_us", &C::busy_us).at_least(0),
+                                    field("receive_window_us", &C::receive_window_us).at_least(0),
+                                    field("send_buffer_us", &C::send_buffer_us).at_least(0)};
+};
+
+template <>
+struct Fields<probe::tcp::StreamMeasure> {
+  using S = probe::tcp::StreamMeasure;
+  static constexpr double kMaxTime = 1e8;
+  static constexpr std::tuple kList{
+      field("role", &S::role),
+      field("index", &S::index).between(0, 1'000'000),
+      field("total_bytes", &S::total_bytes, "with the omitted start").at_most(kMaxCount),
+      field("bytes", &S::bytes, "without it").at_most(kMaxCount),
+      field("start_s", &S::start_s, "since the test began").between(0, kMaxTime),
+      field("end_s", &S::end_s, "since the test began").between(0, kMaxTime),
+      field("retransmits", &S::retransmits).at_most(kMaxCount),
+      field("max_cwnd_bytes", &S::max_cwnd_bytes).at_most(kMaxCount),
+      field("rtt_ms", &S::rtt_ms).between(0, kMaxTime),
+      field("min_rtt_ms", &S::min_rtt_ms).between(0, kMaxTime),
+      field("mss_bytes", &S::mss_bytes).at_least(0),
+      field("congestion", &S::congestion).up_to_bytes(256),
+      field("chrono", &S::chrono, "of a sender"),
+      field("chrono_us", &S::chrono_us, "the time that 'chrono' covers").at_least(0),
+      field("starved_share", &S::starved_share, "of samples").between(0, 1),
+      field("send_window_bytes", &S::send_window_bytes).at_most(kMaxCount),
+      field("cpu_percent", &S::cpu_percent, "of the stream's thread").between(0, 1e6),
+      field("error", &S::error).up_to_bytes(256)};
+};
+
+template <>
+struct Fields<probe::tcp::IntervalMeasure> {
+  using I = probe::tcp::IntervalMeasure;
+  static constexpr double kMaxTime = 1e8;
+  static constexpr std::tuple kList{
+      field("role", &I::role),
+      field("start_s", &I::start_s, "since the test began").between(0, kMaxTime),
+      field("end_s", &I::end_s, "since the test began").between(0, kMaxTime),
+      field("bytes", &I::bytes).at_most(kMaxCount),
+      field("retransmits", &I::retransmits).at_most(kMaxCount),
+      field("cwnd_bytes", &I::cwnd_bytes, "of all streams together").at_most(kMaxCount),
+      field("rtt_ms", &I::rtt_ms, "mean over the streams").between(0, kMaxTime)};
+};
+
+template <>
+struct Fields<probe::tcp::HostMeasure> {
+  using H = probe::tcp::HostMeasure;
+  static constexpr double kMaxPercent = 1e6;
+  static constexpr std::tuple kList{
+      field("cpu_percent", &H::cpu_percent, "of the streams' threads").between(0, kMaxPercent),
+      field("softirq_percent", &H::softirq_percent, "of the core with most of it")
+          .between(0, kMaxPercent),
+      field("softirq_core", &H::softirq_core).between(0, 1'000'000),
+      field("busiest_core_percent", &H::busiest_core_percent).between(0, kMaxPercent)};
+};
+
+template <>
+struct Fields<probe::tcp::Half> {
+  using H = probe::tcp::Half;
+  static constexpr std::tuple kList{field("streams", &H::streams),
+                                    field("intervals", &H::intervals), field("host", &H::host)};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe::tcp {
-namespace {
 
-using control::Fields;
-using control::Json;
-using control::list_in;
-using control::or_null;
+control::Json body_of(const IntervalMeasure& interval) { return json::to_json(interval); }
 
-constexpr double kLongestMeasured = 1e8;  // seconds
-constexpr double kMostPercent = 1e6;
-constexpr std::int64_t kMost = INT64_MAX;
-constexpr std::size_t kLongestText = 256;
-
-std::optional<std::uint64_t> as_unsigned(std::optional<std::int64_t> value) {
-  return value ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
+Result<IntervalMeasure> interval_in(const control::Json& body) {
+  return json::from_json<IntervalMeasure>(body, "tcp interval");
 }
 
-Json role_body(Role role) { return role == Role::Send ? "send" : "receive"; }
+control::Json body_of(const Half& half) { return json::to_json(half); }
 
-Role role_in(Fields& in) {
-  return in.text("role", kLongestText) == "send" ? Role::Send : Role::Receive;
-}
-
-Json whole_body(const math::Distribution& rtt) {
-  return {{"min", rtt.min}, {"median", rtt.median}, {"p99", rtt.p99},
-          {"max", rtt.max}, {"mean", rtt.mean},     {"count", rtt.count}};
-}
-
-Result<math::Distribution> distribution_in(const Json& body) {
-  Fields in(body, "distribution");
-  return in.finish(
-      math::Distribution{.min = in.number("min", 0, kLongestMeasured),
-                         .median = in.number("median", 0, kLongestMeasured),
-                         .p99 = in.number("p99", 0, kLongestMeasured),
-                         .max = in.number("max", 0, kLongestMeasured),
-                         .mean = in.number("mean", 0, kLongestMeasured),
-                         .count = static_cast<std::uint64_t>(in.integer("count", 0, kMost))});
-}
-
-Json chrono_body(const std::optional<net::TcpChrono>& chrono) {
-  if (!chrono) {
-    return {};
-  }
-  return {{"busy_us", chrono->busy_us},
-          {"receive_window_us", chrono->receive_window_us},
-          {"send_buffer_us", chrono->send_buffer_us}};
-}
-
-Result<std::optional<net::TcpChrono>> chrono_in(const Json& body) {
-  const auto at = body.find("chrono");
-  if (at == body.end() || at->is_null()) {
-    return std::nullopt;
-  }
-  Fields in(*at, "chrono");
-  return in.finish(
-      std::optional(net::TcpChrono{.busy_us = in.integer("busy_us", 0, kMost),
-                                   .receive_window_us = in.integer("receive_window_us", 0, kMost),
-                                   .send_buffer_us = in.integer("send_buffer_us", 0, kMost)}));
-}
-
-Json body_of(const StreamMeasure& stream) {
-  return {{"role", role_body(stream.role)},
-          {"index", stream.index},
-          {"total_bytes", stream.total_bytes},
-          {"bytes", stream.bytes},
-          {"start_s", stream.start_s},
-          {"end_s", stream.end_s},
-          {"retransmits", or_null(stream.retransmits)},
-          {"max_cwnd_bytes", or_null(stream.max_cwnd_bytes)},
-          {"rtt_ms", whole_body(stream.rtt_ms)},
-          {"min_rtt_ms", or_null(stream.min_rtt_ms)},
-          {"mss_bytes", or_null(stream.mss_bytes)},
-          {"congestion", stream.congestion},
-          {"chrono", chrono_body(stream.chrono)},
-          {"chrono_us", stream.chrono_us},
-          {"starved_share", stream.starved_share},
-          {"send_window_bytes", or_null(stream.send_window_bytes)},
-          {"cpu_percent", stream.cpu_percent},
-          {"error", stream.error}};
-}
-
-Result<StreamMeasure> stream_in(const Json& body) {
-  Fields in(body, "stream");
-  StreamMeasure stream{.role = role_in(in)};
-  stream.index = static_cast<int>(in.integer("index", 0, 1'000'000));
-  stream.total_bytes = static_cast<std::uint64_t>(in.integer("total_bytes", 0, kMost));
-  stream.bytes = static_cast<std::uint64_t>(in.integer("bytes", 0, kMost));
-  stream.start_s = in.number("start_s", 0, kLongestMeasured);
-  stream.end_s = in.number("end_s", 0, kLongestMeasured);
-  stream.retransmits = as_unsigned(in.maybe_integer("retransmits", 0, kMost));
-  stream.max_cwnd_bytes = as_unsigned(in.maybe_integer("max_cwnd_bytes", 0, kMost));
-  stream.min_rtt_ms = in.maybe_number("min_rtt_ms", 0, kLongestMeasured);
-  stream.mss_bytes = in.maybe_integer("mss_bytes", 0, kMost);
-  stream.congestion = in.text("congestion", kLongestText);
-  stream.send_window_bytes = as_unsigned(in.maybe_integer("send_window_bytes", 0, kMost));
-  stream.starved_share = in.number("starved_share", 0, 1);
-  stream.chrono_us = in.integer("chrono_us", 0, kMost);
-  stream.cpu_percent = in.number("cpu_percent", 0, kMostPercent);
-  stream.error = in.text("error", kLongestText);
-  const Result<math::Distribution> rtt = distribution_in(in.object("rtt_ms"));
-  const Result<std::optional<net::TcpChrono>> chrono = chrono_in(body);
-  if (!rtt || !chrono) {
-    return std::unexpected(rtt ? chrono.error() : rtt.error());
-  }
-  stream.rtt_ms = *rtt;
-  stream.chrono = *chrono;
-  return in.finish(std::move(stream));
-}
-
-Json body_of(const HostMeasure& host) {
-  return {{"cpu_percent", host.cpu_percent},
-          {"softirq_percent", or_null(host.softirq_percent)},
-          {"softirq_core", or_null(host.softirq_core)},
-          {"busiest_core_percent", or_null(host.busiest_core_percent)}};
-}
-
-Result<HostMeasure> host_in(const Json& body) {
-  Fields in(body, "host");
-  const auto core = in.maybe_integer("softirq_core", 0, 1'000'000);
-  return in.finish(HostMeasure{
-      .cpu_percent = in.number("cpu_percent", 0, kMostPercent),
-      .softirq_percent = in.maybe_number("softirq_percent", 0, kMostPercent),
-      .softirq_core = core ? std::optional(static_cast<int>(*core)) : std::nullopt,
-      .busiest_core_percent = in.maybe_number("busiest_core_percent", 0, kMostPercent)});
-}
-
-}  // namespace
-
-Json body_of(const IntervalMeasure& interval) {
-  return {{"role", role_body(interval.role)},
-          {"start_s", interval.start_s},
-          {"end_s", interval.end_s},
-          {"bytes", interval.bytes},
-          {"retransmits", or_null(interval.retransmits)},
-          {"cwnd_bytes", or_null(interval.cwnd_bytes)},
-          {"rtt_ms", or_null(interval.rtt_ms)}};
-}
-
-Result<IntervalMeasure> interval_in(const Json& body) {
-  Fields in(body, "interval");
-  IntervalMeasure interval{.role = role_in(in)};
-  interval.start_s = in.number("start_s", 0, kLongestMeasured);
-  interval.end_s = in.number("end_s", 0, kLongestMeasured);
-  interval.bytes = static_cast<std::uint64_t>(in.integer("bytes", 0, kMost));
-  interval.retransmits = as_unsigned(in.maybe_integer("retransmits", 0, kMost));
-  interval.cwnd_bytes = as_unsigned(in.maybe_integer("cwnd_bytes", 0, kMost));
-  interval.rtt_ms = in.maybe_number("rtt_ms", 0, kLongestMeasured);
-  return in.finish(interval);
-}
-
-Json body_of(const Half& half) {
-  Json body{{"streams", Json::array()}, {"intervals", Json::array()}, {"host", body_of(half.host)}};
-  for (const StreamMeasure& stream : half.streams) {
-    body["streams"].push_back(body_of(stream));
-  }
-  for (const IntervalMeasure& interval : half.intervals) {
-    body["intervals"].push_back(body_of(interval));
-  }
-  return body;
-}
-
-Result<Half> half_in(const Json& body) {
-  TRY(std::vector<StreamMeasure> streams, list_in<StreamMeasure>(body, "streams", stream_in));
-  TRY(std::vector<IntervalMeasure> intervals,
-      list_in<IntervalMeasure>(body, "intervals", interval_in));
-  Fields in(body, "result");
-  TRY(const HostMeasure host, host_in(in.object("host")));
-  return Half{.streams = std::move(streams), .intervals = std::move(intervals), .host = host};
+Result<Half> half_in(const control::Json& body) {
+  return json::from_json<Half>(body, "tcp result");
 }
 
 }  // namespace chokepoint::probe::tcp

@@ -1,6 +1,6 @@
-// What one end measured of a test: per stream, per interval, and of its host. The server's half
-// travels to the client as JSON; what an end cannot know is nothing. Times are seconds since the
-// test began at this end. Values.
+// What one end measured in a test: per stream, per interval, and of its host. The server sends its
+// half to the client as JSON. What an end cannot know is nullopt. Times are seconds since the test
+// began at this end. Values.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace chokepoint::probe::tcp {
 struct StreamMeasure {
   Role role = Role::Send;
   int index = 0;
-  std::uint64_t total_bytes = 0;  // what was omitted included
-  std::uint64_t bytes = 0;        // measured
-  double start_s = 0;             // of what was measured
+  std::uint64_t total_bytes = 0;  // with those of the omitted start
+  std::uint64_t bytes = 0;        // without them
+  double start_s = 0;             // of the first byte that counts
   double end_s = 0;
   std::optional<std::uint64_t> retransmits = {};
   std::optional<std::uint64_t> max_cwnd_bytes = {};
@@ -30,8 +30,9 @@ struct StreamMeasure {
   std::optional<std::int64_t> mss_bytes = {};
   std::string congestion = {};
   std::optional<net::TcpChrono> chrono = {};  // senders only
-  std::int64_t chrono_us = 0;                 // the time that it is of
-  // How often all was under way, both windows had room and the send buffer had none.
+  std::int64_t chrono_us = 0;                 // the time that `chrono` covers
+  // The share of samples in which everything was in flight, both windows had room and the send
+  // buffer had none.
   double starved_share = 0;
   std::optional<std::uint64_t> send_window_bytes = {};  // the largest the receiver offered
   double cpu_percent = 0;                               // of the stream's thread

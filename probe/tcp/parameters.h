@@ -1,5 +1,5 @@
-// What a TCP test is asked to be, as the client's flags and the request say it. Directions are the
-// client's: Send means from the client to the server. A value.
+// The parameters of a TCP test, from the client's flags and in the request to the server.
+// Directions are the client's: Send means from the client to the server. Values.
 #pragma once
 
 #include <chrono>
@@ -17,33 +17,38 @@ namespace chokepoint::probe::tcp {
 
 using control::Direction;
 
+// How long either end waits for the other's next message.
+inline constexpr std::chrono::seconds kAnswer{10};
+// How long the slowest path may take to deliver what is in flight once a test has ended.
+inline constexpr std::chrono::seconds kDrain{40};
+
 struct Parameters {
   Direction direction = Direction::Send;
   int streams = 1;  // each way
   std::chrono::nanoseconds time{10'000'000'000};
-  std::optional<std::uint64_t> bytes = {};  // each way, of all streams; then time is the limit
-  std::chrono::nanoseconds omit{0};         // at the start, not counted
+  std::optional<std::uint64_t> bytes = {};  // each way, all streams; `time` is then only a limit
+  std::chrono::nanoseconds omit{0};         // at the start, not measured
   std::chrono::nanoseconds interval{1'000'000'000};
   std::string congestion = {};
   std::optional<int> mss = {};
   std::optional<int> window = {};
-  std::optional<double> pace_bits_per_s = {};  // each way, of all streams
+  std::optional<double> pace_bits_per_s = {};  // each way, all streams
   std::optional<int> dscp = {};
   bool zero_copy = true;
-  bool share = false;  // may run beside tests that share, too
+  bool share = false;  // may run beside other tests that share
 };
 
 control::Json body_of(const Parameters& parameters);
 Result<Parameters> parameters_in(const control::Json& body);
 Result<> check(const Parameters& parameters, const control::Limits& limits);
 
-// How many connections the test needs, the client's senders first.
+// How many connections the test needs. The first ones are those on which the client sends.
 int connections(const Parameters& parameters);
 
-// Whether the client sends on this one of them.
+// Whether the client sends on the connection with this index.
 bool is_upstream(const Parameters& parameters, int index);
 
-// What each of its sockets is set to, at either end.
+// For each of its sockets, at either end.
 net::SocketOptions socket_options(const Parameters& parameters);
 
 }  // namespace chokepoint::probe::tcp

@@ -3,21 +3,44 @@
 //   Send:     data until its time or bytes are over ─ shutdown ─ waits for the peer's close
 //   Receive:  data until the peer's shutdown ─ close
 //
-// So whoever sends knows when all of it has arrived, and both ends count the same bytes. The thread
-// writes the counters, anybody reads them; start, stop and join belong to the owner's thread.
+// So the sender knows when everything has arrived, and both ends count the same bytes. The stream's
+// thread writes the counters and any thread reads them; start, stop and the destructor belong to
+// the owner's thread. A Payload is shared by all sending streams and never changes.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/sys/descriptor.h"
-#include "probe/tcp/payload.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::probe::tcp {
+
+// The clock of the data loops: a virtual call (sys::Clock) for each chunk would cost too much.
+std::int64_t monotonic_ns();
+
+// The random bytes that every sending stream sends over and over: they cannot be compressed.
+class Payload {
+ public:
+  static Result<Payload> make();
+  Payload(Payload&& other) noexcept;
+  Payload& operator=(Payload&&) = delete;
+  ~Payload();
+
+  // Whole pages, as vmsplice needs them.
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  explicit Payload(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::span<const std::byte> bytes_;
+};
 
 enum class Role { Send, Receive };
 
@@ -25,7 +48,7 @@ struct StreamPlan {
   Role role = Role::Send;
   int index = 0;
   std::int64_t time_ns = 0;                 // how long to send
-  std::optional<std::uint64_t> bytes = {};  // how much to send, if that ends it sooner
+  std::optional<std::uint64_t> bytes = {};  // how much to send, if that takes less time
   bool zero_copy = true;
   std::vector<int> cpus = {};  // to run on; empty: any
 };
@@ -35,9 +58,9 @@ struct alignas(64) StreamCounters {
   std::atomic<std::uint64_t> bytes = 0;
   std::atomic<std::int64_t> first_ns = 0;  // of the data
   std::atomic<std::int64_t> last_ns = 0;
-  std::atomic<std::int64_t> data_done_ns =
-      0;                                 // the last of it was given to, or taken from, the kernel
-  std::atomic<std::int64_t> cpu_ns = 0;  // the thread's, until then
+  // When the last of it was given to the kernel, or taken from it.
+  std::atomic<std::int64_t> data_done_ns = 0;
+  std::atomic<std::int64_t> cpu_ns = 0;  // of the thread, until then
   std::atomic<bool> done = false;        // the thread has ended
   std::atomic<int> error = 0;            // errno
 };
@@ -51,9 +74,9 @@ class Stream {
   ~Stream();
 
   void start();
-  // A sender sends no more; what it has sent still arrives.
+  // A sender sends no more; what it has sent still arrives. A receiver ignores it.
   void stop() { stopping_ = true; }
-  // Ends it at once, whatever is in flight.
+  // Ends it at once; what is in flight is lost.
   void abort();
 
   int descriptor() const { return fd_.get(); }

@@ -1,11 +1,9 @@
 #include "probe/tcp/trial.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 
-#include "base/control/message.h"
+#include "base/net/socket.h"
 #include "probe/tcp/endpoint.h"
-#include "probe/tcp/patience.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
@@ -13,12 +11,14 @@ namespace {
 using control::Client;
 using control::Json;
 using control::Message;
+using control::Session;
 using control::Type;
 using net::Patience;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr std::chrono::hours kQueue{1};
-// An interrupted test still collects what both ends measured, but nobody who gave up waits long.
+// An interrupted test still collects what both ends measured, but the user does not wait long.
 constexpr milliseconds kAfterInterrupt{3000};
 
 Result<std::vector<Connection>> open_connections(Client& client, const Parameters& parameters,
@@ -31,16 +31,16 @@ Result<std::vector<Connection>> open_connections(Client& client, const Parameter
   return opened;
 }
 
-class Conductor {
+class ClientRun {
  public:
-  Conductor(Client& client, Endpoint& endpoint, const Parameters& parameters, int interrupt,
+  ClientRun(Client& client, Endpoint& endpoint, const Parameters& parameters, int interrupt,
             const Watcher& watcher)
       : client_(client),
         endpoint_(endpoint),
         watcher_(watcher),
         patience_(Patience::of(parameters.time + parameters.omit + kDrain, interrupt)) {}
 
-  // Until this end is done and the server has told its half.
+  // Until this end is done and the server has sent its half.
   Result<Trial> conduct() {
     endpoint_.begin();
     while (!server_ || !endpoint_.done()) {
@@ -92,20 +92,16 @@ class Conductor {
       if (!message) {
         return {};
       }
-      if (const Result<> understood = understand(*message); !understood) {
-        return understood;
-      }
+      TRY(understand(*message));
     }
   }
 
   Result<> understand(const Message& message) {
     switch (message.type) {
       case Type::Report: {
-        const Result<IntervalMeasure> interval = interval_in(message.body);
-        if (interval) {
-          watcher_(Side::Server, *interval);
-        }
-        return interval ? Result<>{} : std::unexpected(interval.error());
+        TRY(const IntervalMeasure interval, interval_in(message.body));
+        watcher_(Side::Server, interval);
+        return {};
       }
       case Type::Result: {
         TRY(Half half, half_in(message.body));
@@ -129,6 +125,76 @@ class Conductor {
   bool finished_ = false;
 };
 
+constexpr seconds kAttach{15};
+
+Result<std::vector<Connection>> take_connections(Session& session, const Parameters& parameters) {
+  const int count = connections(parameters);
+  session.expect_streams(count);
+  TRY(session.channel().send({Type::Ready, Json::object()}, session.patience(kAnswer)));
+  TRY(std::vector<sys::Descriptor> streams, session.streams(session.patience(kAttach)));
+  std::vector<Connection> taken;
+  for (int i = 0; i < count; ++i) {
+    sys::Descriptor& fd = streams[static_cast<std::size_t>(i)];
+    TRY(net::apply(socket_options(parameters), fd.get(), session.peer().address.family()));
+    taken.push_back({std::move(fd), is_upstream(parameters, i) ? Role::Receive : Role::Send});
+  }
+  return taken;
+}
+
+class ServerRun {
+ public:
+  ServerRun(Session& session, Endpoint& endpoint, const Parameters& parameters)
+      : session_(session),
+        endpoint_(endpoint),
+        patience_(session.patience(parameters.time + parameters.omit + kDrain)) {}
+
+  Result<> to_the_end() {
+    endpoint_.begin();
+    while (!endpoint_.done()) {
+      TRY(wait_and_hear());
+      endpoint_.tick([&](const IntervalMeasure& interval) { report(interval); });
+    }
+    endpoint_.tick([&](const IntervalMeasure& interval) { report(interval); });
+    return gone_ ? std::unexpected(*gone_) : Result<>{};
+  }
+
+ private:
+  Result<> wait_and_hear() {
+    const Result<> waited =
+        net::wait_for(session_.channel().descriptor(), POLLIN, patience_.at_most(kTick), "test",
+                      session_.channel().peer());
+    if (waited) {
+      return hear();
+    }
+    if (waited.error().kind != ErrorKind::Timeout || patience_.over()) {
+      return waited;
+    }
+    return {};
+  }
+
+  Result<> hear() {
+    TRY(const std::optional<Message> message, session_.channel().poll());
+    if (message && message->type == Type::Stop) {
+      endpoint_.stop();
+    }
+    return {};
+  }
+
+  void report(const IntervalMeasure& interval) {
+    const Result<> sent =
+        session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
+    if (!sent && !gone_) {
+      gone_ = sent.error();
+      endpoint_.abort();
+    }
+  }
+
+  Session& session_;
+  Endpoint& endpoint_;
+  net::Patience patience_;
+  std::optional<Error> gone_;
+};
+
 }  // namespace
 
 Result<Trial> run(Client& client, const Parameters& parameters, const sys::Root& root,
@@ -139,11 +205,28 @@ Result<Trial> run(Client& client, const Parameters& parameters, const sys::Root&
   TRY(const std::unique_ptr<Endpoint> endpoint,
       Endpoint::make(std::move(opened), parameters, root));
   TRY(client.channel().expect(Type::Begin, patience));
-  Result<Trial> trial = Conductor(client, *endpoint, parameters, interrupt, watcher).conduct();
+  Result<Trial> trial = ClientRun(client, *endpoint, parameters, interrupt, watcher).conduct();
   if (trial) {
     trial->parameters = parameters;
   }
   return trial;
+}
+
+Result<control::Weight> TcpService::check(const Json& parameters,
+                                          const control::Limits& limits) const {
+  TRY(const Parameters read, parameters_in(parameters));
+  TRY(tcp::check(read, limits));
+  return control::Weight::Heavy;
+}
+
+Result<Json> TcpService::serve(Session& session, const Json& body) {
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(std::vector<Connection> taken, take_connections(session, parameters));
+  TRY(const std::unique_ptr<Endpoint> endpoint,
+      Endpoint::make(std::move(taken), parameters, session.surroundings().root));
+  TRY(session.channel().send({Type::Begin, Json::object()}, session.patience(kAnswer)));
+  TRY(ServerRun(session, *endpoint, parameters).to_the_end());
+  return body_of(endpoint->half());
 }
 
 }  // namespace chokepoint::probe::tcp

@@ -1,10 +1,24 @@
-// A whole TCP test from the client's end: both halves of it. Everything on the caller's thread but
-// the streams.
+// A TCP test over a control connection, at both ends: run() is the client's, which ends up with
+// both halves of the measurement, TcpService the server's.
+//
+//   client                                   server
+//     Request {direction, streams, …} ────────►
+//     ◄──────────────────────────── Ready {}
+//     Attach × connections ═══════════════════►     those on which the client sends first
+//     ◄──────────────────────────── Begin {}        both ends start their threads
+//     ◄═══════════ data ══════════════════════►
+//     ◄─────────── Report {interval} …              one per interval and role
+//     Stop {} ────────────────────────────────►     the user interrupted: end early
+//     ◄─────────── Result {the server's half}
+//
+// Each end runs on its caller's thread, and the streams on threads of their own that end before it
+// returns.
 #pragma once
 
 #include <functional>
 
 #include "base/control/client.h"
+#include "base/control/session.h"
 #include "base/sys/root.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"
@@ -17,14 +31,24 @@ struct Trial {
   Parameters parameters = {};
   Half client = {};
   Half server = {};
-  bool interrupted = false;  // ended early by the user; what was measured is here
+  bool interrupted = false;  // by the user; the halves hold what was measured until then
 };
 
-// For a live line: what each side saw of an interval, as it comes.
+// Called with what either side measured in an interval, as it comes: for a live line.
 using Watcher = std::function<void(Side side, const IntervalMeasure& interval)>;
 
-// `interrupt`: readable once the user wants it to end. `waiting` is told while others are ahead.
+// `interrupt`: readable once the user wants it to end. `waiting` is called while the server's queue
+// has other tests ahead of this one.
 Result<Trial> run(control::Client& client, const Parameters& parameters, const sys::Root& root,
                   int interrupt, const Watcher& watcher, const control::Waiting& waiting);
+
+// One object for all sessions; serve() runs on a session's thread.
+class TcpService final : public control::Service {
+ public:
+  std::string_view kind() const override { return "tcp"; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
+};
 
 }  // namespace chokepoint::probe::tcp

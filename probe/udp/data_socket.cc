@@ -3,7 +3,6 @@
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
@@ -36,7 +35,7 @@ Result<> prepare_receiving(int fd) {
   if (!set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) || !set(fd, SOL_SOCKET, SO_RXQ_OVFL, 1)) {
     return fail(from_errno(errno, "prepare to receive", "UDP socket"));
   }
-  // Before Linux 5.0 packets come one by one.
+  // May fail: Linux has it since 5.0.
   set(fd, SOL_UDP, UDP_GRO, 1);
   return {};
 }

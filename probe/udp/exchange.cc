@@ -5,21 +5,51 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <tuple>
 
 #include "base/sys/clock.h"
-#include "probe/udp/arrival_time.h"
+#include "probe/udp/data_socket.h"
 
 namespace chokepoint::probe::udp {
+
+void OffsetFilter::add(std::int64_t asked_ns, const PongTimes& pong, std::int64_t answered_ns) {
+  const std::int64_t held = difference(pong.answered_ns, pong.received_ns);
+  const std::int64_t round_trip = difference(difference(answered_ns, asked_ns), held);
+  constexpr std::int64_t kClockReadNs = 1'000;
+  if (held < 0 || round_trip < 0 || (best_ && round_trip >= best_->round_trip_ns)) {
+    return;
+  }
+  const std::int64_t there = difference(pong.received_ns, asked_ns);
+  const std::int64_t back = difference(answered_ns, pong.answered_ns);
+  best_ = {.offset_ns = there / 2 - back / 2,
+           .uncertainty_ns = round_trip / 2 + kClockReadNs,
+           .round_trip_ns = round_trip};
+}
+
+std::optional<ClockOffset> combined(const std::optional<ClockOffset>& before,
+                                    const std::optional<ClockOffset>& after) {
+  if (!before || !after) {
+    return std::nullopt;
+  }
+  ClockOffset best = before->round_trip_ns <= after->round_trip_ns ? *before : *after;
+  const std::int64_t apart = std::llabs(before->offset_ns / 2 - after->offset_ns / 2) * 2;
+  // A smaller difference may be the measurements' uncertainty, without any drift.
+  if (apart > before->uncertainty_ns + after->uncertainty_ns) {
+    best.uncertainty_ns += apart;
+  }
+  return best;
+}
+
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kMostPings = 50;
+constexpr int kMaxPings = 50;
 constexpr milliseconds kMeasuring{330};
-constexpr milliseconds kOnePing{150};
-// What a socket may hold that is no exchange: the rest of an earlier run.
-constexpr int kMostThrownAway = 100'000;
+constexpr milliseconds kPerPing{150};
+// More than a socket can hold of an earlier run's data.
+constexpr int kMaxDiscarded = 100'000;
 
 std::int64_t arrival_of(msghdr& header) {
   const BothClocks now = read_both(sys::SystemClock());
@@ -32,7 +62,7 @@ std::int64_t arrival_of(msghdr& header) {
 }
 
 struct Taken {
-  bool any = false;
+  bool any = false;  // there may be more to read
   std::optional<Exchanged> exchanged = {};
 };
 
@@ -63,7 +93,7 @@ Taken take(int fd) {
   return {.any = true, .exchanged = exchanged};
 }
 
-// The pong of this ping, or nothing in time.
+// The answer to this ping, or nullopt where none arrived in time.
 std::optional<Exchanged> await_pong(int fd, const PacketHead& ping, const net::Patience& patience) {
   while (net::wait_for(fd, POLLIN, patience, "ping", "peer")) {
     const std::optional<Exchanged> answer = receive_exchange(fd);
@@ -82,7 +112,7 @@ void send_exchange(int fd, const ExchangePacket& packet) {
 }
 
 std::optional<Exchanged> receive_exchange(int fd) {
-  for (int i = 0; i < kMostThrownAway; ++i) {
+  for (int i = 0; i < kMaxDiscarded; ++i) {
     const Taken taken = take(fd);
     if (!taken.any || taken.exchanged) {
       return taken.exchanged;
@@ -106,7 +136,7 @@ std::optional<ClockOffset> measure_offset(int fd, const FlowIdentity& flow,
   OffsetFilter filter;
   const sys::SystemClock clock;
   const net::Patience measuring = patience.at_most(kMeasuring);
-  for (int i = 0; i < kMostPings && !measuring.over(); ++i) {
+  for (int i = 0; i < kMaxPings && !measuring.over(); ++i) {
     const PacketHead ping{.kind = PacketKind::Ping,
                           .stream = flow.stream,
                           .run = flow.run,
@@ -114,7 +144,7 @@ std::optional<ClockOffset> measure_offset(int fd, const FlowIdentity& flow,
                           .sequence = static_cast<std::uint64_t>(i),
                           .sent_ns = clock.monotonic_ns()};
     send_exchange(fd, ping_packet(ping));
-    if (const auto pong = await_pong(fd, ping, measuring.at_most(kOnePing))) {
+    if (const auto pong = await_pong(fd, ping, measuring.at_most(kPerPing))) {
       filter.add(ping.sent_ns, *pong_times(pong->packet), pong->arrived_ns);
     }
   }

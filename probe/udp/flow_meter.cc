@@ -2,15 +2,58 @@
 
 #include <algorithm>
 
-#include "probe/udp/difference.h"
-
 namespace chokepoint::probe::udp {
 namespace {
 
-// A pause of the sender is told interval by interval, but a clock that jumps is not.
-constexpr std::size_t kMostIntervals = 100'000;
+// A pause of the sender yields empty intervals; this bounds them where the clock jumps.
+constexpr std::size_t kMaxIntervals = 100'000;
 
 }  // namespace
+
+bool SequenceTracker::test(std::uint64_t sequence) const {
+  return (bits_[sequence % kWindow / kBits] >> (sequence % kBits) & 1U) != 0;
+}
+
+void SequenceTracker::set(std::uint64_t sequence) {
+  bits_[sequence % kWindow / kBits] |= std::uint64_t{1} << (sequence % kBits);
+}
+
+void SequenceTracker::forget(std::uint64_t from, std::uint64_t to) {
+  if (to - from >= kWindow) {
+    bits_.fill(0);
+    return;
+  }
+  for (std::uint64_t sequence = from; sequence != to; ++sequence) {
+    bits_[sequence % kWindow / kBits] &= ~(std::uint64_t{1} << (sequence % kBits));
+  }
+}
+
+bool SequenceTracker::add(std::uint64_t sequence) {
+  // The largest number has no next one; no sender gets there.
+  if (sequence < next_ || sequence == ~std::uint64_t{0}) {
+    return add_late(sequence);
+  }
+  forget(next_, sequence);
+  set(sequence);
+  next_ = sequence + 1;
+  ++counts_.received;
+  return true;
+}
+
+bool SequenceTracker::add_late(std::uint64_t sequence) {
+  if (sequence >= next_ || next_ - sequence > kWindow) {
+    ++counts_.ancient;
+    return false;
+  }
+  if (test(sequence)) {
+    ++counts_.duplicates;
+    return false;
+  }
+  set(sequence);
+  ++counts_.received;
+  ++counts_.out_of_order;
+  return true;
+}
 
 FlowMeter::FlowMeter(const FlowIdentity& identity, std::int64_t interval_ns,
                      const std::optional<ClockOffset>& sender)
@@ -57,8 +100,9 @@ bool FlowMeter::add_packet(std::span<const std::byte> packet, const Arrival& arr
   return true;
 }
 
-// The kernel's count stands with the packet that came next: what is missing before that one was
-// dropped here, what is missing elsewhere was not. It counts super-frames, so its size says little.
+// The kernel's count of drops is attached to the packet after them: what is missing right before
+// that packet was dropped by the queue, what is missing elsewhere was not. The count's size is not
+// used, since with GRO it counts super-frames.
 void FlowMeter::note_gap(std::uint64_t first_sequence, std::uint32_t queue_drops) {
   const bool dropped = queue_drops != queue_drops_;
   queue_drops_ = queue_drops;
@@ -77,7 +121,7 @@ void FlowMeter::note_delay(std::int64_t sent_ns, std::int64_t arrived_ns) {
 }
 
 void FlowMeter::roll_interval(std::int64_t arrived_ns) {
-  while (first_ns_ != 0 && arrived_ns >= interval_end_ns_ && intervals_.size() < kMostIntervals) {
+  while (first_ns_ != 0 && arrived_ns >= interval_end_ns_ && intervals_.size() < kMaxIntervals) {
     close_interval();
     interval_end_ns_ += interval_ns_;
   }

@@ -1,8 +1,11 @@
-// What the packets of one stream in one run tell, as they arrive: counts, jitter, one-way delay,
-// intervals. Knows no socket: it is fed what a socket gave, and believes none of it. One thread;
-// adding a message neither allocates (but for a new interval) nor asks for the time.
+// Measures the packets of one stream in one run, as they arrive: loss, reordering, duplication,
+// jitter, one-way delay, intervals. It has no socket: the caller feeds what a socket received, none
+// of which is trusted. Used by one thread; adding a message neither allocates (except for a new
+// interval) nor reads a clock.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,46 +13,112 @@
 #include <vector>
 
 #include "base/math/histogram.h"
-#include "probe/udp/clock_offset.h"
-#include "probe/udp/jitter.h"
+#include "probe/udp/exchange.h"
 #include "probe/udp/packet.h"
-#include "probe/udp/sequence.h"
 
 namespace chokepoint::probe::udp {
 
-struct FlowIdentity {
-  std::uint64_t test = 0;
-  std::uint16_t run = 0;
-  std::uint8_t stream = 0;
+// Interarrival jitter by RFC 3550, 6.4.1: the smoothed difference between the distance of two
+// packets at arrival and at sending. Packets sent in one batch have the same send time, and packets
+// that the kernel merged into one super-frame the same arrival time: they say nothing about the
+// network and would only reduce the value. So only a packet that differs in both from the last one
+// counts.
+class Jitter {
+ public:
+  void add(std::int64_t sent_ns, std::int64_t arrived_ns) {
+    if (samples_ > 0 && (sent_ns == sent_ns_ || arrived_ns == arrived_ns_)) {
+      return;
+    }
+    if (samples_ > 0) {
+      const auto apart = static_cast<double>(
+          difference(difference(arrived_ns, arrived_ns_), difference(sent_ns, sent_ns_)));
+      constexpr double kGain = 16;
+      jitter_ns_ += (std::abs(apart) - jitter_ns_) / kGain;
+    }
+    sent_ns_ = sent_ns;
+    arrived_ns_ = arrived_ns;
+    ++samples_;
+  }
+
+  // nullopt before two samples.
+  std::optional<double> milliseconds() const {
+    constexpr double kNsPerMs = 1e6;
+    return samples_ > 1 ? std::optional(jitter_ns_ / kNsPerMs) : std::nullopt;
+  }
+
+ private:
+  double jitter_ns_ = 0;
+  std::int64_t sent_ns_ = 0;
+  std::int64_t arrived_ns_ = 0;
+  std::uint64_t samples_ = 0;
 };
 
-// One message of recvmmsg: a packet, or with GRO several of `segment_bytes`, the last perhaps
-// shorter.
+// `ancient`: more than the window behind the highest, so that it is unknown whether they are
+// duplicates. They count as neither, so that `received` is certain.
+struct SequenceCounts {
+  std::uint64_t received = 0;      // numbers, each once
+  std::uint64_t duplicates = 0;    // further copies of them
+  std::uint64_t out_of_order = 0;  // after a higher one (RFC 4737: less than the next expected)
+  std::uint64_t ancient = 0;
+};
+
+// Which packets of a numbered stream arrived: distinguishes loss, reordering and duplication in any
+// mixture. A bitmap remembers the last kWindow numbers: constant memory, constant time per packet.
+class SequenceTracker {
+ public:
+  static constexpr std::uint64_t kWindow = std::uint64_t{1} << 18;
+
+  // True for a number that had not arrived before.
+  bool add(std::uint64_t sequence);
+
+  const SequenceCounts& counts() const { return counts_; }
+  // The number after the highest that arrived.
+  std::uint64_t next_expected() const { return next_; }
+  // Numbers below the highest that have not arrived so far.
+  std::uint64_t missing() const { return next_ - counts_.received; }
+  std::uint64_t lost(std::uint64_t sent) const {
+    return sent > counts_.received ? sent - counts_.received : 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kBits = 64;
+  bool test(std::uint64_t sequence) const;
+  void set(std::uint64_t sequence);
+  void forget(std::uint64_t from, std::uint64_t to);
+  bool add_late(std::uint64_t sequence);
+
+  std::array<std::uint64_t, kWindow / kBits> bits_{};
+  std::uint64_t next_ = 0;
+  SequenceCounts counts_ = {};
+};
+
+// One message of recvmmsg: a packet, or with GRO several of `segment_bytes`, of which the last may
+// be shorter.
 struct Arrival {
   std::span<const std::byte> bytes;
   std::size_t segment_bytes = 0;
   std::int64_t arrived_ns = 0;
-  // Packets the kernel had dropped for want of room in this socket's queue when this one came.
+  // How many packets this socket's queue had dropped when this one arrived.
   std::uint32_t queue_drops = 0;
 };
 
 struct FlowInterval {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t missing = 0;  // gaps that opened in it and were not filled within it
+  std::uint64_t missing = 0;  // from gaps that opened in the interval and were not filled in it
   std::optional<double> jitter_ms = {};
 };
 
 class FlowMeter {
  public:
-  // `sender` is the sender's clock less the receiver's: without it there is no one-way delay.
+  // `sender`: the sender's clock less the receiver's; without it there is no one-way delay.
   FlowMeter(const FlowIdentity& identity, std::int64_t interval_ns,
             const std::optional<ClockOffset>& sender);
 
-  // The socket has a history: drops counted before this run are not this run's.
+  // `queue_drops`: the socket's count before this run.
   void begin(std::uint32_t queue_drops) { queue_drops_ = queue_drops; }
   void add(const Arrival& arrival);
-  // Closes the last interval, and takes the kernel's last count of drops.
+  // Closes the last interval. `queue_drops`: the socket's count after this run.
   void finish(std::uint32_t queue_drops);
 
   const SequenceTracker& sequence() const { return sequence_; }
@@ -59,13 +128,13 @@ class FlowMeter {
   const std::vector<FlowInterval>& intervals() const { return intervals_; }
   std::int64_t first_ns() const { return first_ns_; }
   std::int64_t last_ns() const { return last_ns_; }
-  // Received bytes a second between the first arrival and the last; nothing before there are two.
+  // Between the first arrival and the last; nullopt before there are two.
   std::optional<double> bytes_per_second() const;
-  // Of what was sent and is lost, how much this host's own socket queue had no room for.
+  // How many of the lost packets the queue of this host's socket dropped.
   std::uint64_t lost_in_queue(std::uint64_t sent) const;
 
-  // Delays stand in it with `delay_bias_ns` added, so that none is negative while the clocks are
-  // as well known as they are said to be.
+  // Delays have `delay_bias_ns` added, so that none is negative as long as the clock offset's
+  // uncertainty holds.
   const math::Histogram& delays() const { return delays_; }
   std::int64_t delay_bias_ns() const { return sender_ ? sender_->uncertainty_ns : 0; }
 

@@ -1,5 +1,5 @@
-// What a UDP probe puts into a datagram. All numbers are big-endian; nothing in a packet is trusted
-// to be a length. Pure functions.
+// The datagrams of a UDP probe. All numbers are big-endian; no length is ever read from a packet.
+// Pure functions.
 //
 //    0   magic "CKPU"                       u32
 //    4   kind, stream                       u8 u8
@@ -7,12 +7,12 @@
 //    8   test id, drawn by the server       u64
 //   16   sequence, from 0 in each run       u64
 //   24   send time, ns, sender's clock      u64
-//   32   Data:           padding up to the size agreed upon
+//   32   Data:           padding up to the agreed size
 //        Hello, Welcome: a secret           32 bytes
-//        Ping, Pong:     when the ping came and when the pong went, ns, the answerer's clock
+//        Ping, Pong:     when the ping arrived and when the pong left, ns, the answerer's clock
 //                                           u64 u64
 //
-// Everything but Data is kExchangeBytes long, so that no answer is larger than what it answers.
+// All kinds but Data are kExchangeBytes long, so that no answer is larger than its request.
 #pragma once
 
 #include <array>
@@ -27,10 +27,17 @@
 
 namespace chokepoint::probe::udp {
 
+// Names a stream of packets: the test, one run of it, and the stream within the run.
+struct FlowIdentity {
+  std::uint64_t test = 0;
+  std::uint16_t run = 0;
+  std::uint8_t stream = 0;
+};
+
 inline constexpr std::uint32_t kMagic = 0x434b5055;
 inline constexpr std::size_t kHeadBytes = 32;
 inline constexpr std::size_t kExchangeBytes = 64;
-// What fits into a datagram over IPv4; IPv6 leaves a few bytes less of the kernel's.
+// The largest payload of a datagram over IPv4.
 inline constexpr std::size_t kMostPacketBytes = 65'507;
 
 enum class PacketKind : std::uint8_t { Hello = 1, Welcome = 2, Data = 3, Ping = 4, Pong = 5 };
@@ -45,7 +52,7 @@ struct PacketHead {
   bool operator==(const PacketHead&) const = default;
 };
 
-// What a client and a server prove to have received.
+// Proves that its sender has received an earlier packet.
 using control::Secret;
 
 namespace wire {
@@ -72,13 +79,13 @@ inline constexpr std::size_t kSentAt = 24;
 
 // Into at least kHeadBytes.
 void write_head(const PacketHead& head, std::span<std::byte> into);
-// What changes from one packet of a stream to the next, in a packet that has its head already.
+// Writes what changes from one packet of a stream to the next, into a packet that has its head.
 inline void restamp(std::byte* packet, std::uint64_t sequence, std::int64_t sent_ns) {
   wire::put(packet + wire::kSequenceAt, sequence);
   wire::put(packet + wire::kSentAt, static_cast<std::uint64_t>(sent_ns));
 }
 
-// Nothing where it is no packet of a probe.
+// nullopt where it is not a packet of a probe.
 std::optional<PacketHead> read_head(std::span<const std::byte> packet);
 
 using ExchangePacket = std::array<std::byte, kExchangeBytes>;
@@ -92,8 +99,15 @@ ExchangePacket secret_packet(const PacketHead& head, const Secret& secret);
 std::optional<Secret> secret_of(std::span<const std::byte> packet);
 
 ExchangePacket ping_packet(const PacketHead& head);
-// The ping's head comes back in it, so the asker knows its own send time again.
+// It carries the ping's head, and with it the asker's own send time.
 ExchangePacket pong_packet(const PacketHead& ping, const PongTimes& times);
 std::optional<PongTimes> pong_times(std::span<const std::byte> packet);
+
+// The difference of two times of which one comes from a packet and may have any value: it wraps,
+// where signed arithmetic would be undefined.
+constexpr std::int64_t difference(std::int64_t later_ns, std::int64_t earlier_ns) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_ns) -
+                                   static_cast<std::uint64_t>(earlier_ns));
+}
 
 }  // namespace chokepoint::probe::udp

@@ -1,70 +1,72 @@
 #include "probe/udp/parameters.h"
 
-#include "base/control/fields.h"
+#include "base/json/codec.h"
 #include "probe/udp/packet.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::udp::Parameters> {
+  using P = probe::udp::Parameters;
+  static constexpr double kMaxNs = 86'400e9 * 30;
+  static constexpr double kMaxRate = 1e15;
+  static constexpr std::tuple kList{
+      field("direction", &P::direction), field("streams", &P::streams, "each way").between(1, 64),
+      field("time_ns", &P::time, "of the longest run").between(1, kMaxNs),
+      field("rate_bits_per_s", &P::bits_per_s, "of the fastest run; 0: unpaced; null: a search")
+          .between(0, kMaxRate),
+      field("share", &P::share, "may run beside other tests that share")};
+};
+
+template <>
+struct Fields<probe::udp::ClockOffset> {
+  using C = probe::udp::ClockOffset;
+  static constexpr double kMaxNs = Fields<probe::udp::Parameters>::kMaxNs;
+  static constexpr std::tuple kList{
+      field("offset_ns", &C::offset_ns).at_least(-kMaxCount),  // so that it can be turned
+      field("uncertainty_ns", &C::uncertainty_ns).between(0, kMaxNs),
+      field("round_trip_ns", &C::round_trip_ns).between(0, kMaxNs)};
+};
+
+template <>
+struct Fields<probe::udp::RunPlan> {
+  using P = probe::udp::RunPlan;
+  using Whole = Fields<probe::udp::Parameters>;
+  static constexpr std::tuple kList{
+      field("run", &P::run).between(1, UINT16_MAX),
+      field("packet_bytes", &P::packet_bytes)
+          .between(probe::udp::kHeadBytes, probe::udp::kMostPacketBytes),
+      field("rate_bits_per_s", &P::bits_per_s, "0: unpaced").between(0, Whole::kMaxRate),
+      field("time_ns", &P::time).between(1, Whole::kMaxNs),
+      field("interval_ns", &P::interval).between(10e6, Whole::kMaxNs),
+      field("peer_clock", &P::peer_clock, "less that of the reader")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe::udp {
 namespace {
 
-using control::Json;
-using std::chrono::nanoseconds;
-
-constexpr std::int64_t kMostStreams = 64;
-constexpr std::int64_t kLongest = std::int64_t{86'400'000'000'000} * 30;
-constexpr std::int64_t kShortestInterval = 10'000'000;
-constexpr double kMostRate = 1e15;
-constexpr std::size_t kLongestName = 15;
-
-Json clock_body(const ClockOffset& clock) {
-  return {{"offset_ns", clock.offset_ns},
-          {"uncertainty_ns", clock.uncertainty_ns},
-          {"round_trip_ns", clock.round_trip_ns}};
-}
-
-Result<std::optional<ClockOffset>> clock_in(const Json& body) {
-  const auto at = body.find("peer_clock");
-  if (at == body.end() || at->is_null()) {
-    return std::nullopt;
-  }
-  control::Fields in(*at, "peer clock");
-  return in.finish(
-      std::optional(ClockOffset{.offset_ns = in.integer("offset_ns", INT64_MIN + 1, INT64_MAX),
-                                .uncertainty_ns = in.integer("uncertainty_ns", 0, kLongest),
-                                .round_trip_ns = in.integer("round_trip_ns", 0, kLongest)}));
-}
-
-// A server with a limit does not let anybody find out how far it goes.
+// A server with a rate limit refuses tests that send as fast as they can.
 Result<> within_rate(const control::Limits& limits, double bits_per_s) {
   if (!limits.rate_bits_per_s) {
     return {};
   }
-  return control::check_rate(limits, bits_per_s > 0 ? bits_per_s : kMostRate);
+  return control::check_rate(limits, bits_per_s > 0 ? bits_per_s : Fields<Parameters>::kMaxRate);
 }
 
 }  // namespace
 
-Json body_of(const Parameters& parameters) {
-  return {{"direction", name_of(parameters.direction)},
-          {"streams", parameters.streams},
-          {"time_ns", parameters.time.count()},
-          {"rate_bits_per_s", parameters.bits_per_s ? Json(*parameters.bits_per_s) : Json()},
-          {"share", parameters.share}};
-}
+control::Json body_of(const Parameters& parameters) { return json::to_json(parameters); }
 
-Result<Parameters> parameters_in(const Json& body) {
-  control::Fields in(body, "udp request");
-  TRY(const Direction direction, control::direction_named(in.text("direction", kLongestName)));
-  return in.finish(Parameters{.direction = direction,
-                              .streams = static_cast<int>(in.integer("streams", 1, kMostStreams)),
-                              .time = nanoseconds(in.integer("time_ns", 1, kLongest)),
-                              .bits_per_s = in.maybe_number("rate_bits_per_s", 0, kMostRate),
-                              .share = in.boolean("share")});
+Result<Parameters> parameters_in(const control::Json& body) {
+  return json::from_json<Parameters>(body, "udp request");
 }
 
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
-  Result<> fits = control::check_time(limits, parameters.time);
-  fits = fits ? control::check_streams(limits, flows_of(parameters)) : fits;
-  return fits && parameters.bits_per_s ? within_rate(limits, *parameters.bits_per_s) : fits;
+  TRY(control::check_time(limits, parameters.time));
+  TRY(control::check_streams(limits, flows_of(parameters)));
+  return parameters.bits_per_s ? within_rate(limits, *parameters.bits_per_s) : Result<>{};
 }
 
 int flows_of(const Parameters& parameters) {
@@ -75,26 +77,15 @@ bool is_upstream(const Parameters& parameters, int flow) {
   return parameters.direction != Direction::Receive && flow < parameters.streams;
 }
 
-Json body_for_peer(const RunPlan& plan) {
-  return {{"run", plan.run},
-          {"packet_bytes", plan.packet_bytes},
-          {"rate_bits_per_s", plan.bits_per_s},
-          {"time_ns", plan.time.count()},
-          {"interval_ns", plan.interval.count()},
-          {"peer_clock", plan.peer_clock ? clock_body(plan.peer_clock->turned()) : Json()}};
+control::Json body_for_peer(RunPlan plan) {
+  if (plan.peer_clock) {
+    plan.peer_clock = plan.peer_clock->turned();
+  }
+  return json::to_json(plan);
 }
 
-Result<RunPlan> run_plan_in(const Json& body) {
-  control::Fields in(body, "udp run");
-  TRY(const std::optional<ClockOffset> clock, clock_in(body));
-  return in.finish(RunPlan{
-      .run = static_cast<std::uint16_t>(in.integer("run", 1, UINT16_MAX)),
-      .packet_bytes =
-          static_cast<std::size_t>(in.integer("packet_bytes", kHeadBytes, kMostPacketBytes)),
-      .bits_per_s = in.number("rate_bits_per_s", 0, kMostRate),
-      .time = nanoseconds(in.integer("time_ns", 1, kLongest)),
-      .interval = nanoseconds(in.integer("interval_ns", kShortestInterval, kLongest)),
-      .peer_clock = clock});
+Result<RunPlan> run_plan_in(const control::Json& body) {
+  return json::from_json<RunPlan>(body, "udp run");
 }
 
 Result<> check(const RunPlan& plan, const Parameters& parameters, const control::Limits& limits) {

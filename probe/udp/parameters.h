@@ -1,6 +1,6 @@
-// What a UDP test is asked to be, and each run in it. A search for the highest rate is many runs in
-// one test, so that the turn and the sockets are kept. Directions are the client's: Send means from
-// the client to the server. Values.
+// The parameters of a UDP test, and of each run in it. A search for the highest rate is many runs
+// in one test, which keeps its turn at the server and its sockets. Directions are the client's:
+// Send means from the client to the server. Values.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "base/control/limits.h"
 #include "base/control/message.h"
 #include "base/sys/error.h"
-#include "probe/udp/clock_offset.h"
+#include "probe/udp/exchange.h"
 
 namespace chokepoint::probe::udp {
 
@@ -21,17 +21,17 @@ struct Parameters {
   Direction direction = Direction::Send;
   int streams = 1;                                           // each way
   std::chrono::nanoseconds time = std::chrono::seconds(10);  // of the longest run
-  // Of the fastest run, each way, all streams together. 0: as fast as it goes; nothing: it will be
-  // searched for, within the server's limits.
+  // Of the fastest run, each way, all streams together. 0: as fast as it goes; nullopt: the client
+  // searches for it, within the server's limits.
   std::optional<double> bits_per_s = {};
-  bool share = false;  // may run beside tests that share, too
+  bool share = false;  // may run beside other tests that share
 };
 
 control::Json body_of(const Parameters& parameters);
 Result<Parameters> parameters_in(const control::Json& body);
 Result<> check(const Parameters& parameters, const control::Limits& limits);
 
-// Those from the client to the server come first.
+// How many flows the test needs. Those from the client to the server come first.
 int flows_of(const Parameters& parameters);
 bool is_upstream(const Parameters& parameters, int flow);
 
@@ -45,8 +45,8 @@ struct RunPlan {
   std::optional<ClockOffset> peer_clock = {};
 };
 
-// As the other end has it: the clocks change places.
-control::Json body_for_peer(const RunPlan& plan);
+// As the other end needs it, with the clock offset reversed.
+control::Json body_for_peer(RunPlan plan);
 Result<RunPlan> run_plan_in(const control::Json& body);
 Result<> check(const RunPlan& plan, const Parameters& parameters, const control::Limits& limits);
 

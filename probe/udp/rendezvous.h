@@ -1,32 +1,57 @@
-// How the two ends of a test come to UDP sockets that know each other. Nobody who only pretends to
-// have an address gets a single packet sent there that it did not pay for, byte by byte:
+// How the two ends of a test get UDP sockets that are connected to each other. A client that forges
+// its address cannot make the server send more bytes there than it received:
 //
 //   client                                              server
 //     ◄──── Ready {test, flows [{port, secret}…]}          over TCP
-//     Hello {test, stream, secret} ═══════════════►        over UDP, from the address that the
-//                                                          control connection comes from, or
-//                                                          ignored
+//     Hello {test, stream, secret} ═══════════════►        over UDP; ignored unless it comes from
+//                                                          the control connection's address
 //     ◄══════════════ Welcome {test, stream, proof}        as long as the Hello, one for each
 //     Note {proofs […]} ───────────────────────────►       over TCP: the Welcomes arrived
-//     ◄────────────────────────────── Note {}              from here on there may be data
+//     ◄────────────────────────────── Note {}              from here on data may be sent
 //
-// A Hello is repeated until its Welcome comes. One thread at each end.
+// A Hello is repeated until its Welcome arrives. Flows own their sockets. One thread at each end.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "base/control/client.h"
 #include "base/control/session.h"
+#include "base/net/address.h"
 #include "base/net/patience.h"
-#include "probe/udp/flow.h"
+#include "base/net/socket.h"
+#include "base/sys/descriptor.h"
 #include "probe/udp/parameters.h"
 
 namespace chokepoint::probe::udp {
 
-// Sends Ready, and waits until every flow has its peer.
+// One flow of a test at one end, with its connected UDP socket.
+struct Flow {
+  sys::Descriptor fd = {};
+  std::uint8_t stream = 0;
+  bool sends = false;  // this end sends the data
+};
+
+struct Flows {
+  std::uint64_t test = 0;
+  std::vector<Flow> flows = {};
+  std::int64_t room_bytes = 0;  // the sockets' receive buffer
+};
+
+// The server's side: sends Ready, and waits until every flow has its peer.
 Result<Flows> meet_client(control::Session& session, const Parameters& parameters);
 
-// `ready`: the body of the server's Ready.
+// The client's side. `ready`: the body of the server's Ready.
 Result<Flows> meet_server(control::Client& client, const Parameters& parameters,
                           const control::Json& ready, const net::SocketOptions& options,
                           const net::Patience& patience);
+
+// A flow's socket, bound to any port of `local` and prepared to receive. The size of its receive
+// buffer is stored in `room_bytes`.
+Result<sys::Descriptor> open_flow(const net::Address& local, const net::SocketOptions& options,
+                                  std::int64_t& room_bytes);
+
+// Connects the socket to this peer and makes it blocking with a short timeout.
+Result<> bind_flow_to(int fd, const net::Endpoint& peer);
 
 }  // namespace chokepoint::probe::udp

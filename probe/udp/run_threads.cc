@@ -2,8 +2,99 @@
 
 #include <algorithm>
 
+#include "base/control/bodies.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::udp::Burst> {
+  using B = probe::udp::Burst;
+  static constexpr std::tuple kList{field("batch_packets", &B::batch_packets),
+                                    field("bucket_packets", &B::bucket_packets).between(0, 1e18),
+                                    field("hurried_ns", &B::hurried_ns).at_least(0)};
+};
+
+template <>
+struct Fields<probe::udp::SentFlow> {
+  using F = probe::udp::SentFlow;
+  static constexpr std::tuple kList{
+      field("packets", &F::packets).at_most(kMaxCount),
+      field("bytes", &F::bytes).at_most(kMaxCount),
+      field("duration_s", &F::duration_s).between(0, 1e18),
+      field("skipped", &F::skipped).at_most(kMaxCount),
+      field("dropped_here", &F::dropped_here).at_most(kMaxCount),
+      field("blocked_s", &F::blocked_s, "while the interface's queue was full").between(0, 1e18),
+      field("segmented", &F::segmented),
+      field("burst", &F::burst),
+      field("error", &F::error).up_to_bytes(256)};
+};
+
+template <>
+struct Fields<probe::udp::FlowInterval> {
+  using I = probe::udp::FlowInterval;
+  static constexpr std::tuple kList{field("packets", &I::packets).at_most(kMaxCount),
+                                    field("bytes", &I::bytes).at_most(kMaxCount),
+                                    field("missing", &I::missing).at_most(kMaxCount),
+                                    field("jitter_ms", &I::jitter_ms).between(0, 1e18)};
+};
+
+template <>
+struct Fields<probe::udp::ReceivedFlow> {
+  using F = probe::udp::ReceivedFlow;
+  using C = probe::udp::SequenceCounts;
+  static constexpr std::tuple kList{
+      within(&F::counts, field("received", &C::received).at_most(kMaxCount)),
+      within(&F::counts, field("duplicates", &C::duplicates).at_most(kMaxCount)),
+      within(&F::counts, field("out_of_order", &C::out_of_order).at_most(kMaxCount)),
+      within(&F::counts, field("ancient", &C::ancient).at_most(kMaxCount)),
+      field("bytes", &F::bytes).at_most(kMaxCount),
+      field("lost", &F::lost).at_most(kMaxCount),
+      field("lost_in_queue", &F::lost_in_queue).at_most(kMaxCount),
+      field("ignored", &F::ignored, "of an earlier run or another sender").at_most(kMaxCount),
+      field("bytes_per_s", &F::bytes_per_s).between(0, 1e18),
+      field("jitter_ms", &F::jitter_ms).between(0, 1e18),
+      field("intervals", &F::intervals)};
+};
+
+template <>
+struct Fields<probe::udp::SideReport> {
+  using R = probe::udp::SideReport;
+  static constexpr std::tuple kList{
+      field("sent", &R::sent), field("received", &R::received),
+      // A delay may be negative by the clocks' uncertainty.
+      field("delay_ms", &R::delay_ms, "one-way").between(-1e18, 1e18),
+      field("room_bytes", &R::room_bytes, "a receiving socket's buffer").at_least(0)};
+};
+
+}  // namespace chokepoint
+
 namespace chokepoint::probe::udp {
 namespace {
+
+SentFlow sent_flow(const SendOutcome& outcome) {
+  const SendTally& tally = outcome.tally;
+  const double rate = bytes_per_second(tally).value_or(0);
+  return {.packets = tally.packets,
+          .bytes = tally.bytes,
+          .duration_s = rate > 0 ? static_cast<double>(tally.bytes) / rate : 0,
+          .skipped = tally.skipped,
+          .dropped_here = tally.dropped_here,
+          .blocked_s = static_cast<double>(tally.blocked_ns) / 1e9,
+          .segmented = tally.segmented,
+          .burst = tally.burst,
+          .error = outcome.error ? outcome.error->reason : ""};
+}
+
+ReceivedFlow received_flow(const FlowMeter& meter, std::uint64_t sent) {
+  return {.counts = meter.sequence().counts(),
+          .bytes = meter.bytes(),
+          .lost = meter.sequence().lost(sent),
+          .lost_in_queue = meter.lost_in_queue(sent),
+          .ignored = meter.foreign(),
+          .bytes_per_s = meter.bytes_per_second(),
+          .jitter_ms = meter.jitter_ms(),
+          .intervals = meter.intervals()};
+}
 
 std::size_t senders_of(const Flows& flows) {
   return static_cast<std::size_t>(std::ranges::count(flows.flows, true, &Flow::sends));
@@ -24,6 +115,12 @@ math::Distribution in_milliseconds(const math::Histogram& delays, std::int64_t b
 }
 
 }  // namespace
+
+control::Json body_of(const SideReport& report) { return json::to_json(report); }
+
+Result<SideReport> side_report_in(const control::Json& body) {
+  return json::from_json<SideReport>(body, "udp report");
+}
 
 RunThreads::RunThreads(const Flows& flows, const RunPlan& plan)
     : room_bytes_(flows.room_bytes), packet_bytes_(plan.packet_bytes) {
@@ -153,7 +250,7 @@ SideReport RunThreads::report() {
   }
   for (const auto& each : receiving_) {
     const std::int64_t expected = each->end.expected;
-    // A sender that never told how much it sent sent what came, as far as anybody knows.
+    // Without the sender's count nothing is known to be lost after the last arrival.
     const std::uint64_t sent = expected < 0 ? each->meter.sequence().next_expected()
                                             : static_cast<std::uint64_t>(expected);
     report.received.push_back(received_flow(each->meter, sent));

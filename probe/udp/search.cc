@@ -6,39 +6,32 @@
 namespace chokepoint::probe::udp {
 namespace {
 
-constexpr double kFirst = 10e6;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr double kFirstRate = 10e6;
 constexpr double kRise = 4;
 constexpr double kCloseEnough = 1.01;
-constexpr double kLowest = 10e3;
+constexpr double kLowestRate = 10e3;
 constexpr int kFailuresThatCount = 2;
-// A sender that is kept from its core for a moment says nothing of the path.
+// A sender fails more often by chance: other threads may take its core.
 constexpr int kSenderFailuresThatCount = 4;
 constexpr int kStallsForgiven = 16;  // in a whole search
-// No stall loses so much.
-constexpr double kBeyondStalls = 0.2;
-constexpr int kMostTrials = 80;
-// What arrives in a short trial is this much less than what was offered by chance alone.
-constexpr double kKeepsUp = 0.985;
-constexpr double kOfferedInTrial = 0.99;
+constexpr int kMaxTrials = 80;
 
-TrialEnd judge_steady(const Trial& trial, double most_loss) {
-  if (trial.loss > most_loss) {
-    return trial.loss_in_queue > trial.loss / 2 ? TrialEnd::ReceiverQueue : TrialEnd::Loss;
-  }
-  if (trial.offered_bits_per_s < kOfferedInTrial * trial.bits_per_s) {
-    return TrialEnd::Sender;
-  }
-  return trial.delivered_bits_per_s < kKeepsUp * trial.offered_bits_per_s ? TrialEnd::FillsQueue
-                                                                          : TrialEnd::Passed;
+constexpr milliseconds kMinTrialTime{250};
+constexpr milliseconds kMaxTrialTime{2000};
+// Per trial at least. With so few packets one that is lost by chance exceeds the usual limit, but
+// with many more a trial of a slow path would take minutes.
+constexpr double kMinPackets = 200;
+
+nanoseconds trial_time(double bits_per_s, std::size_t packet_bytes) {
+  const double time_s = kMinPackets * static_cast<double>(packet_bytes) * 8 / bits_per_s;
+  return std::clamp<nanoseconds>(nanoseconds(static_cast<std::int64_t>(time_s * 1e9)),
+                                 kMinTrialTime, kMaxTrialTime);
 }
 
 }  // namespace
-
-TrialEnd judge(const Trial& trial, double most_loss) {
-  const TrialEnd end = judge_steady(trial, most_loss);
-  const bool forgiven = trial.stalled && trial.loss < kBeyondStalls;
-  return forgiven && end != TrialEnd::Passed ? TrialEnd::Stalled : end;
-}
 
 RateSearch::RateSearch(double most_loss, double most_bits_per_s)
     : most_loss_(most_loss), most_(most_bits_per_s > 0 ? most_bits_per_s : HUGE_VAL) {
@@ -46,29 +39,30 @@ RateSearch::RateSearch(double most_loss, double most_bits_per_s)
 }
 
 bool RateSearch::close_enough() const {
-  return passed_ >= most_ || (failed_ > 0 && failed_ <= std::max(passed_ * kCloseEnough, kLowest));
+  return passed_ >= most_ ||
+         (failed_ > 0 && failed_ <= std::max(passed_ * kCloseEnough, kLowestRate));
 }
 
 std::optional<double> RateSearch::next() const {
-  return close_enough() || trials_ >= kMostTrials ? std::nullopt : std::optional(trying_);
+  return close_enough() || trials_ >= kMaxTrials ? std::nullopt : std::optional(trying_);
 }
 
 double RateSearch::propose() const {
   if (failed_ <= 0) {
-    return std::min(passed_ > 0 ? passed_ * kRise : kFirst, most_);
+    return std::min(passed_ > 0 ? passed_ * kRise : kFirstRate, most_);
   }
-  // A little less than what arrived when too much was sent, unless that is known already.
+  // Slightly less than what arrived when too much was sent, unless that has been tried already.
   constexpr double kCautious = 0.995;
-  const double low = std::max(passed_, kLowest / kRise);
+  const double low = std::max(passed_, kLowestRate / kRise);
   const double middle = std::sqrt(low * failed_);
   const double hint = obstacle_->delivered_bits_per_s * kCautious;
   if (hint > low * kCloseEnough && hint < failed_ / kCloseEnough) {
     return hint;
   }
-  // Where that has passed, hardly more will.
-  constexpr double kHardlyMore = 1.03;
+  // Where that has passed, little more will pass.
+  constexpr double kLittleMore = 1.03;
   const bool hint_passed = passed_ > 0 && hint >= passed_ / kCloseEnough;
-  return hint_passed ? std::min(middle, passed_ * kHardlyMore) : middle;
+  return hint_passed ? std::min(middle, passed_ * kLittleMore) : middle;
 }
 
 bool RateSearch::has_failed(TrialEnd end) {
@@ -92,6 +86,35 @@ void RateSearch::add(const Trial& trial) {
   }
   failures_ = 0;
   trying_ = propose();
+}
+
+Result<Found> find_highest_rate(Test& test, RunPlan& plan, const SearchPlan& search,
+                                const TrialWatch& watch) {
+  RateSearch rates(search.most_loss, search.most_bits_per_s);
+  Found found;
+  while (const std::optional<double> rate = rates.next()) {
+    RunPlan trial_plan = plan;
+    trial_plan.bits_per_s = *rate;
+    trial_plan.time = std::min(plan.time, trial_time(*rate, plan.packet_bytes));
+    TRY(RunResult result, test.run(trial_plan, [](const Live&) {}));
+    ++plan.run;
+    ++found.trials;
+    const Trial trial = trial_of(outcomes_of(result, trial_plan, search.direction), *rate);
+    const TrialEnd end = judge(trial, search.most_loss);
+    found.interrupted = result.interrupted;
+    if (!found.best || (end == TrialEnd::Passed && *rate > found.best_plan.bits_per_s)) {
+      found.best = std::move(result);
+      found.best_plan = trial_plan;
+    }
+    if (found.interrupted) {
+      break;
+    }
+    watch(trial, end);
+    rates.add(trial);
+  }
+  found.bits_per_s = rates.best_bits_per_s();
+  found.obstacle = rates.obstacle();
+  return found;
 }
 
 }  // namespace chokepoint::probe::udp

@@ -1,50 +1,39 @@
-// The search for the highest rate that arrives whole, as a function of trials: which rate to try
-// next, and what is known by now. Rises fourfold while all goes well, then closes in between the
-// highest rate that passed and the lowest that failed, led by what a failed trial delivered: that
-// is what the path carries. Knows no network.
+// The search for the highest rate that arrives without loss, by short runs. RateSearch decides,
+// from the trials so far and without any network, which rate to try next: it multiplies the rate by
+// four while trials pass, then closes in between the highest rate that passed and the lowest that
+// failed, guided by what a failed trial delivered, since that is what the path carries.
+// find_highest_rate() runs the trials on the test's thread.
 //
 // A trial fails on too much loss, when less arrives than was offered (a queue is filling up and
-// will overflow), or when the sender does not get rid of it. Chance fails trials, too: a rate has
-// failed when two trials of it did (four, where it was the sender that failed), and passed when one
-// did. A trial that failed after the sender had been kept from its core and made up for it says
-// nothing of the path: it is repeated, but not forever.
+// will overflow), or when the sender cannot send the rate. Trials also fail by chance: a rate has
+// failed when two trials of it failed (four, where the sender failed), and passed when one passed.
+// A trial that failed after the sender stalled and caught up says nothing about the path: it is
+// repeated, up to a limit.
 #pragma once
 
+#include <functional>
 #include <optional>
+
+#include "probe/udp/outcome.h"
 
 namespace chokepoint::probe::udp {
 
-enum class TrialEnd { Passed, Loss, ReceiverQueue, FillsQueue, Sender, Stalled };
-
-// Of the worse direction, where both were tried.
-struct Trial {
-  double bits_per_s = 0;  // asked for
-  double offered_bits_per_s = 0;
-  double delivered_bits_per_s = 0;
-  double loss = 0;              // a share of what was sent
-  double loss_in_queue = 0;     // the part of it that the receiving socket dropped
-  bool interface_full = false;  // the sender's own
-  bool stalled = false;         // the sender was late, and hurried to make up for it
-};
-
-TrialEnd judge(const Trial& trial, double most_loss);
-
 class RateSearch {
  public:
-  // `most_bits_per_s`: the server grants no more; 0 for no limit.
+  // `most_loss`: the maximum acceptable loss. `most_bits_per_s`: the server's limit; 0: none.
   RateSearch(double most_loss, double most_bits_per_s);
 
-  // Nothing once the search is over.
+  // nullopt once the search is over.
   std::optional<double> next() const;
   void add(const Trial& trial);
 
   double best_bits_per_s() const { return passed_; }  // 0: none passed
-  // Why the lowest rate that failed did; nothing where none failed.
+  // The trial by which the lowest rate failed; nullopt where none failed.
   const std::optional<Trial>& obstacle() const { return obstacle_; }
 
  private:
   double propose() const;
-  // The rate at hand, by this trial and those before it.
+  // Whether the rate has failed, by this trial and those before it.
   bool has_failed(TrialEnd end);
   bool close_enough() const;
 
@@ -58,5 +47,27 @@ class RateSearch {
   int trials_ = 0;
   std::optional<Trial> obstacle_ = {};
 };
+
+struct SearchPlan {
+  Direction direction = Direction::Send;
+  double most_loss = 0.001;
+  double most_bits_per_s = 0;  // 0: no limit
+};
+
+struct Found {
+  double bits_per_s = 0;  // 0: no rate passed
+  std::optional<Trial> obstacle = {};
+  int trials = 0;
+  bool interrupted = false;
+  // The best run so far, which is the result if the user interrupts the search.
+  std::optional<RunResult> best = {};
+  RunPlan best_plan = {};
+};
+
+using TrialWatch = std::function<void(const Trial& trial, TrialEnd end)>;
+
+// `plan` is what the runs have in common; its run number is increased by each run.
+Result<Found> find_highest_rate(Test& test, RunPlan& plan, const SearchPlan& search,
+                                const TrialWatch& watch);
 
 }  // namespace chokepoint::probe::udp

@@ -1,34 +1,180 @@
 #include "probe/udp/test.h"
 
-#include <algorithm>
+#include <poll.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/control/channel.h"
+#include "base/json/codec.h"
 #include "probe/udp/data_socket.h"
-#include "probe/udp/dialogue.h"
 #include "probe/udp/exchange.h"
-#include "probe/udp/rendezvous.h"
+
+namespace chokepoint {
+namespace probe::udp {
+namespace {
+
+// A Stop: how much this end sent, flow by flow, and whether the other shall stop, too.
+struct Sent {
+  std::uint16_t run = 0;
+  std::vector<std::uint64_t> sent = {};
+  bool now = false;
+};
+
+}  // namespace
+}  // namespace probe::udp
+
+template <>
+struct Fields<probe::udp::Sent> {
+  using S = probe::udp::Sent;
+  static constexpr std::tuple kList{field("run", &S::run).or_default(), field("sent", &S::sent),
+                                    field("now", &S::now).or_default()};
+};
+
+template <>
+struct Fields<probe::udp::LiveCounts> {
+  using C = probe::udp::LiveCounts;
+  static constexpr std::tuple kList{field("packets", &C::packets).at_most(kMaxCount),
+                                    field("bytes", &C::bytes).at_most(kMaxCount),
+                                    field("missing", &C::missing).at_most(kMaxCount)};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe::udp {
 namespace {
 
 using control::Json;
 using control::Message;
+using control::Session;
 using control::Type;
 using net::Patience;
+using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr seconds kLongestQueue{3600};
+// How long either end waits for the other's next message.
+constexpr seconds kAnswer{10};
+// Beyond the run's own time: for the last packets and the messages about them.
+constexpr seconds kWindUp{15};
+
+// What the two ends say to each other during a run; the same code at both ends. Drives the run's
+// threads from the thread that has the channel. Borrows both.
+class Dialogue {
+ public:
+  Dialogue(control::Channel& channel, RunThreads& threads, const RunPlan& plan)
+      : channel_(channel), threads_(threads), plan_(plan) {}
+
+  // Listens to the peer for up to kStep, and sends it what there is to report. Fails with
+  // Interrupted once the patience's descriptor is readable; the run goes on until it is stopped.
+  Result<> step(const net::Patience& patience);
+  // Both ends shall stop sending.
+  void stop();
+
+  // All flows of this end have ended, and both ends know how much was sent.
+  bool complete() const { return told_ && heard_ && threads_.received_all(); }
+
+  // The server's last Report, and its final report.
+  const LiveCounts& peer_so_far() const { return peer_so_far_; }
+  const std::optional<SideReport>& peer_report() const { return peer_report_; }
+
+ private:
+  Result<> tell(const net::Patience& patience);
+  Result<> hear(const control::Message& message);
+  Result<> hear_stop(const control::Message& message);
+  Result<> hear_report(const control::Message& message);
+
+  control::Channel& channel_;
+  RunThreads& threads_;
+  const RunPlan& plan_;
+  bool stopping_ = false;
+  bool told_ = false;   // how much this end sent
+  bool heard_ = false;  // how much the other end sent
+  LiveCounts peer_so_far_ = {};
+  std::optional<SideReport> peer_report_ = {};
+};
+
+constexpr std::chrono::milliseconds kStep{10};
+
+Result<> Dialogue::step(const net::Patience& patience) {
+  const Result<> waited =
+      net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kStep), "udp", channel_.peer());
+  if (!waited && waited.error().kind != ErrorKind::Timeout) {
+    return waited;
+  }
+  while (true) {
+    TRY(const std::optional<Message> said, channel_.poll());
+    if (!said) {
+      return tell(patience);
+    }
+    TRY(hear(*said));
+  }
+}
+
+void Dialogue::stop() {
+  stopping_ = true;
+  threads_.stop_sending();
+}
+
+Result<> Dialogue::tell(const net::Patience& patience) {
+  if (told_ || !threads_.sent_all()) {
+    return {};
+  }
+  told_ = true;
+  const Sent sent{.run = plan_.run, .sent = threads_.sent(), .now = stopping_};
+  return channel_.send({Type::Stop, json::to_json(sent)}, patience);
+}
+
+Result<> Dialogue::hear(const Message& message) {
+  switch (message.type) {
+    case Type::Stop:
+      return hear_stop(message);
+    case Type::Report:
+    case Type::Note:
+      return hear_report(message);
+    case Type::Failed:
+      return fail(control::error_in(message.body, channel_.peer()));
+    default:
+      return fail(ErrorKind::Malformed, "udp", channel_.peer(),
+                  std::string(control::name_of(message.type)) + " came in the middle of a run");
+  }
+}
+
+Result<> Dialogue::hear_stop(const Message& message) {
+  TRY(const Sent stop, json::from_json<Sent>(message.body, "udp stop"));
+  if (heard_ || !threads_.expect(stop.sent)) {
+    return fail(ErrorKind::Malformed, "udp", channel_.peer(),
+                "it reported other flows than requested");
+  }
+  heard_ = true;
+  if (stop.now) {
+    threads_.stop_sending();
+  }
+  return {};
+}
+
+Result<> Dialogue::hear_report(const Message& message) {
+  if (message.type == Type::Note) {
+    TRY(peer_report_, side_report_in(message.body));
+    return {};
+  }
+  TRY(peer_so_far_, json::from_json<LiveCounts>(message.body, "udp report"));
+  return {};
+}
+
+constexpr seconds kMaxQueueTime{3600};
 
 double seconds_since(Patience::Clock::time_point start) {
   return std::chrono::duration<double>(Patience::Clock::now() - start).count();
 }
 
-// One run as its thread sees it: steps until both ends are done, or the patience is.
-class Watched {
+// A run at the client: steps until both ends are done or time is up.
+class ClientRun {
  public:
-  Watched(Dialogue& dialogue, RunThreads& threads, const Watch& watch)
+  ClientRun(Dialogue& dialogue, RunThreads& threads, const Watch& watch)
       : dialogue_(dialogue), threads_(threads), watch_(watch) {}
 
-  // Whether the user interrupted it.
+  // True where the user interrupted it.
   Result<bool> to_the_end(Patience patience) {
     bool interrupted = false;
     while (!dialogue_.complete() || !dialogue_.peer_report()) {
@@ -62,13 +208,106 @@ class Watched {
   Patience::Clock::time_point start_ = Patience::Clock::now();
 };
 
+constexpr seconds kBetweenRuns{30};
+// A search needs many runs before the one that counts: how many times the requested time they may
+// take in total.
+constexpr int kMaxTimes = 4;
+
+class ServerTest {
+ public:
+  ServerTest(Session& session, const Parameters& parameters, Flows flows)
+      : session_(session), parameters_(parameters), flows_(std::move(flows)) {}
+
+  Result<Json> until_stopped() {
+    while (true) {
+      TRY(const Message message, next_message());
+      if (message.type == Type::Stop) {
+        return Json::object();
+      }
+      TRY(begin(message));
+    }
+  }
+
+ private:
+  // Answers pings meanwhile.
+  Result<Message> next_message() {
+    const net::Patience patience = session_.patience(kBetweenRuns);
+    std::array<pollfd, 3> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
+                                  pollfd{flows_.flows.front().fd.get(), POLLIN, 0},
+                                  pollfd{session_.surroundings().stop, POLLIN, 0}};
+    while (!patience.over()) {
+      poll(watched.data(), watched.size(), 100);
+      if (watched[2].revents != 0) {
+        return fail(ErrorKind::Interrupted, "udp", session_.channel().peer(), "the server stops");
+      }
+      if (watched[1].revents != 0) {
+        answer_pings(flows_.flows.front().fd.get(), flows_.test);
+      }
+      TRY(std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return std::move(*said);
+      }
+    }
+    return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
+                "it asked for no run in time");
+  }
+
+  Result<> begin(const Message& message) {
+    if (message.type != Type::Begin) {
+      return fail(ErrorKind::Malformed, "udp", session_.channel().peer(),
+                  std::string(control::name_of(message.type)) + " came where a run was expected");
+    }
+    TRY(const RunPlan plan, run_plan_in(message.body));
+    TRY(check(plan, parameters_, session_.limits()));
+    if (spent_ + plan.time > kMaxTimes * parameters_.time + kBetweenRuns) {
+      return fail(ErrorKind::Usage, "udp run", "time", "all of it is used up");
+    }
+    spent_ += plan.time;
+    return run(plan);
+  }
+
+  Result<> run(const RunPlan& plan) {
+    RunThreads threads(flows_, plan);
+    threads.listen();
+    TRY(session_.channel().send({Type::Begin, {{"run", plan.run}}}, session_.patience(kAnswer)));
+    threads.send();
+    Dialogue dialogue(session_.channel(), threads, plan);
+    TRY(to_the_end(dialogue, threads, plan));
+    return session_.channel().send({Type::Note, body_of(threads.report())},
+                                   session_.patience(kAnswer));
+  }
+
+  Result<> to_the_end(Dialogue& dialogue, RunThreads& threads, const RunPlan& plan) {
+    const net::Patience patience = session_.patience(plan.time + kWindUp);
+    auto report_at = net::Patience::Clock::now() + plan.interval;
+    while (!dialogue.complete()) {
+      if (patience.over()) {
+        return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
+                    "it did not say that it was done");
+      }
+      TRY(dialogue.step(patience));
+      if (net::Patience::Clock::now() >= report_at) {
+        report_at += plan.interval;
+        TRY(session_.channel().send({Type::Report, json::to_json(threads.received_so_far())},
+                                    patience));
+      }
+    }
+    return {};
+  }
+
+  Session& session_;
+  const Parameters& parameters_;
+  Flows flows_;
+  nanoseconds spent_{0};
+};
+
 }  // namespace
 
 Result<Test> Test::open(control::Client& client, const Parameters& parameters,
                         const net::SocketOptions& options, int interrupt,
                         const control::Waiting& waiting) {
   TRY(const Json ready,
-      client.request("udp", body_of(parameters), Patience::of(kLongestQueue, interrupt), waiting));
+      client.request("udp", body_of(parameters), Patience::of(kMaxQueueTime, interrupt), waiting));
   TRY(Flows flows,
       meet_server(client, parameters, ready, options, Patience::of(kAnswer, interrupt)));
   return Test(client, std::move(flows), interrupt);
@@ -93,10 +332,7 @@ std::optional<ClockOffset> Test::measure_clock() const {
 Result<> Test::begin(const RunPlan& plan, RunThreads& threads) {
   const Patience patience = Patience::of(kAnswer, interrupt_);
   threads.listen();
-  const Result<> asked = client_->channel().send({Type::Begin, body_for_peer(plan)}, patience);
-  if (!asked) {
-    return asked;
-  }
+  TRY(client_->channel().send({Type::Begin, body_for_peer(plan)}, patience));
   TRY(client_->channel().expect(Type::Begin, patience));
   threads.send();
   return {};
@@ -106,20 +342,30 @@ Result<RunResult> Test::run(const RunPlan& plan, const Watch& watch) {
   RunThreads threads(flows_, plan);
   TRY(begin(plan, threads));
   Dialogue dialogue(client_->channel(), threads, plan);
-  TRY(const bool interrupted,
-      Watched(dialogue, threads, watch).to_the_end(Patience::of(plan.time + kWindUp, interrupt_)));
+  TRY(const bool interrupted, ClientRun(dialogue, threads, watch)
+                                  .to_the_end(Patience::of(plan.time + kWindUp, interrupt_)));
   return RunResult{
       .own = threads.report(), .peer = *dialogue.peer_report(), .interrupted = interrupted};
 }
 
 Result<> Test::close() {
   const Patience patience = Patience::of(kAnswer);
-  const Result<> said = client_->channel().send({Type::Stop, Json::object()}, patience);
-  if (!said) {
-    return said;
-  }
-  const Result<Message> result = client_->channel().expect(Type::Result, patience);
-  return result ? Result<>{} : std::unexpected(result.error());
+  TRY(client_->channel().send({Type::Stop, Json::object()}, patience));
+  TRY(client_->channel().expect(Type::Result, patience));
+  return {};
+}
+
+Result<control::Weight> UdpService::check(const Json& parameters,
+                                          const control::Limits& limits) const {
+  TRY(const Parameters asked, parameters_in(parameters));
+  TRY(udp::check(asked, limits));
+  return control::Weight::Heavy;
+}
+
+Result<Json> UdpService::serve(Session& session, const Json& body) {
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(Flows flows, meet_client(session, parameters));
+  return ServerTest(session, parameters, std::move(flows)).until_stopped();
 }
 
 }  // namespace chokepoint::probe::udp

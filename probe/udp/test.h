@@ -1,22 +1,37 @@
-// A UDP test from the client's end: asked for once, then run as often as it takes. Holds its turn
-// at the server until it goes. Borrows the client; one thread.
+// A UDP test over a control connection, at both ends: the client's Test and the server's
+// UdpService. A test is requested once and then run as often as needed; the client keeps its turn
+// at the server until the end. In each run, after the rendezvous (rendezvous.h):
+//
+//   client                                           server
+//     Begin {run, packet_bytes, rate, time, …} ───────►
+//     ◄──────────────────────────────── Begin {run}       its receivers listen; its senders send
+//     Data ═══════════════════════════════════════════     either way, or both
+//     ◄────────────────────────── Report {packets, …}      what arrived so far, once per interval
+//     Stop {run, sent […], now} ◄─────────────────────►    by each end whose senders are done;
+//                                                          now: the other shall stop sending, too
+//     ◄──────────────────────────────── Note {report}      once all its flows have ended
+//
+// A Test borrows the client and is used by one thread. There is one UdpService for all sessions;
+// serve() runs on a session's thread, and the flows on threads of their own that end before it
+// returns.
 #pragma once
 
 #include <functional>
 
 #include "base/control/client.h"
-#include "probe/udp/flow.h"
+#include "base/control/session.h"
 #include "probe/udp/parameters.h"
+#include "probe/udp/rendezvous.h"
 #include "probe/udp/run_threads.h"
 
 namespace chokepoint::probe::udp {
 
-// What a run looks like while it goes on.
+// A run's progress.
 struct Live {
   double elapsed_s = 0;
   LiveCounts sent = {};           // by this end
   LiveCounts received = {};       // by this end
-  LiveCounts peer_received = {};  // by the server, as of its last word
+  LiveCounts peer_received = {};  // by the server, as of its last Report
 };
 using Watch = std::function<void(const Live& live)>;
 
@@ -33,12 +48,13 @@ class Test {
                            const net::SocketOptions& options, int interrupt,
                            const control::Waiting& waiting);
 
-  // The largest packet that this host's own interface takes whole, but no larger than Ethernet's.
+  // The payload of the largest packet that the local interface sends unfragmented, at most
+  // Ethernet's.
   std::size_t usual_packet_bytes() const;
   std::optional<ClockOffset> measure_clock() const;
-  // A run that the user interrupts ends in what was measured until then.
+  // If the user interrupts the run, the result is what was measured until then.
   Result<RunResult> run(const RunPlan& plan, const Watch& watch);
-  // Gives the turn back.
+  // Ends the test, and with it the turn at the server.
   Result<> close();
 
  private:
@@ -50,6 +66,14 @@ class Test {
   control::Client* client_;
   Flows flows_;
   int interrupt_;
+};
+
+class UdpService final : public control::Service {
+ public:
+  std::string_view kind() const override { return "udp"; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 };
 
 }  // namespace chokepoint::probe::udp

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
 #include <thread>
 
 #include "base/sys/descriptor.h"
@@ -13,9 +12,9 @@ namespace chokepoint::probe::collective {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{2000};
-constexpr std::chrono::milliseconds kLookForEnd{20};
-constexpr std::size_t kMostWords = 4096;
-constexpr std::size_t kLongestLine = 400;
+constexpr std::chrono::milliseconds kPollInterval{20};
+constexpr std::size_t kMaxKept = 4096;
+constexpr std::size_t kMaxLineLength = 400;
 
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') {
@@ -26,10 +25,10 @@ std::string last_line(std::string text) {
   if (text.starts_with(kOwn)) {
     text.erase(0, kOwn.size());
   }
-  return text.substr(0, kLongestLine);
+  return text.substr(0, kMaxLineLength);
 }
 
-Result<sys::Pipe> open_ear() {
+Result<sys::Pipe> open_words() {
   Result<sys::Pipe> pipe = sys::open_pipe("start", "rank");
   if (pipe) {
     fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
@@ -49,31 +48,29 @@ Error error_of(const ChildEnd& end) {
   return {.kind = ErrorKind::Io, .operation = "", .subject = "", .reason = std::move(reason)};
 }
 
-void tell(const ChildEnd& end, Hub& hub) {
+void report(const ChildEnd& end, Hub& hub) {
   const bool died = end.status.signal != 0;
   if (died || (end.status.code != 0 && !hub.has(end.rank))) {
     hub.fail({.rank = end.rank, .error = error_of(end), .how = Learnt::Seen});
   }
 }
 
-Result<> Children::start(const std::vector<std::string>& command, const RankPlacement& seat,
+Result<> Children::start(const std::vector<std::string>& command, const RankPlacement& placement,
                          int local_ranks) {
   const sys::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   sys::Spawn spawn{.command = command,
-                   .environment = variables_of(seat),
+                   .environment = variables_of(placement),
                    .in = nothing.get(),
                    .out = STDERR_FILENO};
   spawn.environment.emplace_back("LOCAL_WORLD_SIZE", std::to_string(local_ranks));
-  Result<sys::Pipe> words = keep_words_ ? open_ear() : sys::Pipe{};
-  if (!words) {
-    return std::unexpected(words.error());
-  }
+  TRY(sys::Pipe words, keep_words_ ? open_words() : sys::Pipe{});
   if (keep_words_) {
-    spawn.out = spawn.err = words->write.get();
+    spawn.out = spawn.err = words.write.get();
   }
   TRY(sys::Process process, sys::Process::start(spawn));
-  children_.push_back(
-      {.rank = seat.place.rank, .process = std::move(process), .words = std::move(words->read)});
+  children_.push_back({.rank = placement.place.rank,
+                       .process = std::move(process),
+                       .words = std::move(words.read)});
   return {};
 }
 
@@ -85,8 +82,8 @@ void Children::read_words(Child& child) {
       return;
     }
     child.text.append(piece.data(), static_cast<std::size_t>(got));
-    if (child.text.size() > kMostWords) {
-      child.text.erase(0, child.text.size() - kMostWords);
+    if (child.text.size() > kMaxKept) {
+      child.text.erase(0, child.text.size() - kMaxKept);
     }
   }
 }
@@ -106,14 +103,14 @@ Result<std::vector<ChildEnd>> Children::ended() {
   return ends;
 }
 
-// All have the same time to end by themselves, however many there are.
+// All children together have kGrace to end by themselves.
 Children::~Children() {
   for (const Child& child : children_) {
     std::ignore = child.process.signal(SIGTERM);
   }
   const auto deadline = std::chrono::steady_clock::now() + kGrace;
   while (!children_.empty() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(kLookForEnd);
+    std::this_thread::sleep_for(kPollInterval);
     if (!ended()) {
       break;
     }

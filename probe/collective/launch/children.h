@@ -1,5 +1,5 @@
-// Ranks as child processes of this one. Owns them: what still runs when it goes is ended, with all
-// that it started. One thread.
+// Ranks as child processes of this one. The destructor ends those that still run, with all
+// processes that they started. One thread.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "base/sys/clock.h"
 #include "base/sys/process.h"
-#include "probe/collective/launch/seat.h"
+#include "probe/collective/launch/placement.h"
 #include "probe/collective/rendezvous/hub.h"
 
 namespace chokepoint::probe::collective {
@@ -16,26 +16,26 @@ namespace chokepoint::probe::collective {
 struct ChildEnd {
   int rank = 0;
   sys::ExitStatus status = {};
-  std::string words = {};  // the last line of what it wrote to standard error, where that is kept
+  std::string words = {};  // the last line of its standard error, if that is kept
 };
 
 // "was ended by signal 9", "exited with 1: no such interface"
 Error error_of(const ChildEnd& end);
-// Tells the hub, where nobody else will: a rank that has come into the meeting and ends by itself
-// says why, or is missed there.
-void tell(const ChildEnd& end, Hub& hub);
+// Reports the end to the hub if nobody else will: a rank that has joined the meeting and exits
+// reports why itself, or its connection is missed there.
+void report(const ChildEnd& end, Hub& hub);
 
 class Children {
  public:
-  // `keep_words`: standard error is read here, else it is this process's.
+  // `keep_words`: read their standard error; else they inherit this process's.
   Children(const sys::Clock& clock, bool keep_words) : clock_(clock), keep_words_(keep_words) {}
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
   ~Children();
 
-  Result<> start(const std::vector<std::string>& command, const RankPlacement& seat,
+  Result<> start(const std::vector<std::string>& command, const RankPlacement& placement,
                  int local_ranks);
-  // Those that have ended since the last look.
+  // Those that have ended since the last call.
   Result<std::vector<ChildEnd>> ended();
 
  private:

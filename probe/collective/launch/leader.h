@@ -1,16 +1,41 @@
-// Who has the ranks meet and leads them through a measurement, however they were started: from
-// opening the door to the last word. One thread.
+// The process that leads a job: opens the meeting of the ranks, leads them through the measurement
+// by a Conductor, and meanwhile supervises those that it started itself, here or on other hosts.
+// One thread.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "probe/collective/conduct/conductor.h"
-#include "probe/collective/launch/started.h"
+#include "base/control/client.h"
+#include "base/sys/clock.h"
+#include "probe/collective/launch/conductor.h"
+#include "probe/collective/launch/rank_service.h"
+#include "probe/collective/rendezvous/hub.h"
 #include "probe/collective/rendezvous/meeting.h"
 
 namespace chokepoint::probe::collective {
+
+// Ranks that this process has started. The destructor ends them.
+class Started {
+ public:
+  virtual ~Started() = default;
+  // Reports ranks that ended with a failure to the hub.
+  virtual Result<> look(Hub& hub) = 0;
+};
+
+// All of them on this host, as child processes.
+Result<std::unique_ptr<Started>> start_here(const RanksWanted& wanted, const sys::Clock& clock,
+                                            const std::string& program = "/proc/self/exe");
+
+// `wanted.count` of them on each host, by the `chokepoint serve` there, numbered in the order of
+// the hosts. The servers are asked in an order that is the same for all clients, so that two
+// clients never wait for each other.
+Result<std::unique_ptr<Started>> start_there(const RanksWanted& wanted,
+                                             const std::vector<control::ClientOptions>& hosts,
+                                             int interrupt, const control::Waiting& waiting);
 
 struct LeaderOptions {
   std::string job = {};
@@ -32,11 +57,11 @@ class Leader {
   static Result<std::unique_ptr<Leader>> open(LeaderOptions options, const sys::Clock& clock);
 
   std::uint16_t port() const { return meeting_->port(); }
-  // Ranks that are looked after meanwhile.
+  // Keeps the ranks, and checks on them while it leads.
   void look_after(std::unique_ptr<Started> started) { started_ = std::move(started); }
 
-  // Until all is measured, a rank fails or the user wants it to end. Once; then the meeting is
-  // over.
+  // Until all is measured, a rank fails or the user wants it to end. Only once: it ends the
+  // meeting.
   Led lead(const Plan& plan);
 
  private:

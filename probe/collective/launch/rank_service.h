@@ -8,18 +8,41 @@
 //     Stop {} ────────────────────────────────────────────►    or the client goes: all are ended
 //     ◄─────────────────────────────────────── Result {}
 //
-// The ranks meet where the client is: at the address it comes from, at the port it names. A heavy
-// test. One object for all sessions; serve() runs on a session's thread.
+// The ranks meet where the client is: at the address of its connection, at the port in its request.
+// A heavy test. One object for all sessions; serve() runs on a session's thread. What a client
+// sends becomes a command line and is checked here.
 #pragma once
 
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/control/message.h"
 #include "base/control/session.h"
-#include "probe/collective/launch/rank_options.h"
-#include "probe/collective/launch/seat.h"
+#include "base/sys/error.h"
+#include "probe/collective/launch/placement.h"
 
 namespace chokepoint::probe::collective {
 
+// The flags of a rank that chokepoint starts; orders give it the rest.
+struct RankOptions {
+  std::string backend = "gloo";
+  std::string interface = {};
+  std::string algorithm = {};
+  std::optional<int> gpu = {};
+  std::chrono::seconds timeout{60};
+
+  bool operator==(const RankOptions&) const = default;
+};
+
+std::vector<std::string> command_of(const std::string& program, const RankOptions& options);
+
+control::Json body_of(const RankOptions& options);
+Result<RankOptions> rank_options_in(const control::Json& body);
+
 inline constexpr std::string_view kCollectiveKind = "collective";
-inline constexpr int kMostRanksPerHost = 64;
+inline constexpr int kMaxRanksPerHost = 64;
 
 struct RanksWanted {
   RankOptions options = {};
@@ -36,7 +59,7 @@ Result<RanksWanted> ranks_wanted_in(const control::Json& body);
 
 class RankService final : public control::Service {
  public:
-  // What is started; tests have another one.
+  // `program`: the one that is started; tests have another one.
   explicit RankService(std::string program = "/proc/self/exe") : program_(std::move(program)) {}
 
   std::string_view kind() const override { return kCollectiveKind; }

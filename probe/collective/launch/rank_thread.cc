@@ -9,7 +9,7 @@
 namespace chokepoint::probe::collective {
 namespace {
 
-// Before a rank tells of an error of its own: another's may be its cause, and on its way.
+// Before a rank reports its own error: another rank's may be the cause, and about to arrive.
 constexpr int kCauseMs = 300;
 
 bool is_closed(int fd, int wait_ms) {
@@ -20,7 +20,7 @@ bool is_closed(int fd, int wait_ms) {
 
 }  // namespace
 
-Error without_a_word() {
+Error leader_vanished() {
   return {.kind = ErrorKind::Io,
           .operation = "",
           .subject = "",
@@ -35,7 +35,7 @@ struct RankThread::State {
   void run() {
     Result<std::unique_ptr<Member>> joined = Member::join(options);
     std::optional<Error> failed;
-    bool told = false;
+    bool reported = false;
     if (!joined) {
       failed = joined.error();
     } else {
@@ -48,8 +48,8 @@ struct RankThread::State {
         if (!over) {
           member->fail(own);
         }
-        told = over && member->last_words();
-        failed = over && !told ? without_a_word() : own;
+        reported = over && member->last_words();
+        failed = over && !reported ? leader_vanished() : own;
       });
       if (worked) {
         member->bye();
@@ -57,7 +57,7 @@ struct RankThread::State {
     }
     const std::lock_guard lock(mutex);
     error = std::move(failed);
-    is_known = told;
+    is_known = reported;
     done = true;
     changed.notify_all();
   }

@@ -1,5 +1,6 @@
-// A rank's work on a thread of its own, so that who waits for it can give up: a library that hangs
-// cannot be interrupted. Then thread and all it holds are left behind, and the process has to end.
+// A rank's work on a thread of its own, so that its caller can stop waiting: a library that hangs
+// cannot be interrupted. Then the thread and all it holds stay behind, and the process has to end.
+// All calls from the one thread that made it.
 #pragma once
 
 #include <chrono>
@@ -11,12 +12,12 @@
 
 namespace chokepoint::probe::collective {
 
-// Of a meeting that is over, and nobody said why.
-Error without_a_word();
+// Of a meeting that ended without a reported reason.
+Error leader_vanished();
 
 class RankThread {
  public:
-  // Joins the meeting, works, and tells the group where it fails.
+  // Joins the meeting, works, and reports a failure to the group.
   RankThread(Job job, MemberOptions options);
   RankThread(const RankThread&) = delete;
   RankThread& operator=(const RankThread&) = delete;
@@ -25,17 +26,17 @@ class RankThread {
 
   // Whether it is done by then.
   bool wait_for(std::chrono::nanoseconds wait) const;
-  // Whether the meeting is over for this rank: another has failed, or who led it has gone.
+  // Whether the meeting is over for this rank: another one has failed, or the leader has gone.
   bool is_over() const;
 
-  // Whether it has come into the meeting.
+  // Whether it has joined the meeting.
   bool has_met() const;
 
-  // Once it is done. What went wrong; nothing where it did all it was told.
+  // Once it is done; nullopt: all orders were carried out.
   std::optional<Error> error() const;
-  // Whether others have heard of that error, or told it.
+  // Whether the group has reported that error itself.
   bool is_known() const;
-  // Where the meeting is over: whether somebody said why.
+  // Once the meeting is over: whether its reason was reported.
   bool has_heard_why() const;
 
  private:

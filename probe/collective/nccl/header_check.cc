@@ -1,11 +1,11 @@
-// Where NCCL's own header was found, the build holds interface.h against it.
+// Where NCCL's own header is found, the build compares library.h with it.
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 #include <nccl.h>
 
 // An older one lacks some of it.
 #if NCCL_VERSION_CODE >= 21300
 #include "base/sys/library.h"
-#include "probe/collective/nccl/interface.h"
+#include "probe/collective/nccl/library.h"
 
 template <>
 struct chokepoint::sys::Plain<ncclUniqueId> {

@@ -8,11 +8,11 @@
 namespace chokepoint::probe::collective {
 namespace {
 
-// How soon a wait sees what only its caller can tell.
-constexpr std::chrono::milliseconds kLook{50};
-constexpr std::size_t kMostNamed = 8;
+// How often a wait calls StillWanted.
+constexpr std::chrono::milliseconds kCheckInterval{50};
+constexpr std::size_t kMaxListed = 8;
 
-Error told_of(const Failure& failure, const std::map<int, Newcomer>& members) {
+Error with_rank(const Failure& failure, const std::map<int, Newcomer>& members) {
   Error error = failure.error;
   if (!failure.rank) {
     return error;
@@ -30,7 +30,7 @@ Error told_of(const Failure& failure, const std::map<int, Newcomer>& members) {
 
 std::string list_of(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  const std::size_t named = ranks.size() > kMostNamed + 1 ? kMostNamed : ranks.size();
+  const std::size_t named = ranks.size() > kMaxListed + 1 ? kMaxListed : ranks.size();
   for (std::size_t i = 0; i < named; ++i) {
     const bool last = i + 1 == ranks.size();
     text += fmt::format("{}{}", i == 0 ? " " : last ? " and " : ", ", ranks[i]);
@@ -59,7 +59,7 @@ Result<> Hub::enter(const Newcomer& newcomer) {
   if (newcomer.job != job_ || newcomer.ranks != ranks_) {
     return refuse(ErrorKind::NotFound, fmt::format("another job of {} ranks meets here", ranks_));
   }
-  // Of the same name, then, as two jobs are that nobody named: the newcomer's meets elsewhere.
+  // Two jobs without a name of their own look the same: the newcomer's meets elsewhere.
   if (members_.size() == static_cast<std::size_t>(ranks_)) {
     return refuse(ErrorKind::NotFound, fmt::format("all {} ranks have come already", ranks_));
   }
@@ -102,7 +102,8 @@ void Hub::leave(int rank, bool done) {
 
 void Hub::fail(Failure failure) {
   const std::lock_guard lock(mutex_);
-  // Once all is done ranks may go as they like; and who said why it goes has told all.
+  // After finish() ranks may leave; and a rank that reported its failure closes its connection
+  // next.
   const bool known = std::ranges::any_of(failures_, [&](const Failure& each) {
     return each.rank && each.rank == failure.rank && each.how == Learnt::Said;
   });
@@ -122,7 +123,7 @@ std::optional<Error> Hub::cause() const {
   if (failures_.empty()) {
     return std::nullopt;
   }
-  return told_of(*std::ranges::max_element(failures_, {}, &Failure::how), members_);
+  return with_rank(*std::ranges::max_element(failures_, {}, &Failure::how), members_);
 }
 
 std::optional<Error> Hub::failure() const {
@@ -167,7 +168,7 @@ Result<> Hub::wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point d
     if (Clock::now() >= deadline) {
       return chokepoint::fail(ErrorKind::Timeout, "wait", "", "nothing came in time");
     }
-    changed_.wait_until(lock, std::min(deadline, Clock::now() + kLook));
+    changed_.wait_until(lock, std::min(deadline, Clock::now() + kCheckInterval));
     if (wanted) {
       lock.unlock();
       const Result<> still = wanted();
@@ -205,9 +206,9 @@ Result<> Hub::set(const std::string& key, const std::string& value) {
   const std::lock_guard lock(mutex_);
   const auto old = values_.find(key);
   const std::size_t freed = old == values_.end() ? 0 : key.size() + old->second.size();
-  if (key.size() > kLongestKey || value.size() > kLongestValue ||
-      bytes_ - freed + key.size() + value.size() > kMostBytes) {
-    return chokepoint::fail(ErrorKind::Exhausted, "store", key.substr(0, kLongestKey),
+  if (key.size() > kMaxKeyLength || value.size() > kMaxValueLength ||
+      bytes_ - freed + key.size() + value.size() > kMaxBytes) {
+    return chokepoint::fail(ErrorKind::Exhausted, "store", key.substr(0, kMaxKeyLength),
                             "too large for what ranks tell each other");
   }
   bytes_ += key.size() + value.size() - freed;
@@ -220,7 +221,7 @@ Result<> Hub::wait_for(std::unique_lock<std::mutex>& lock, const std::string& ke
                        Clock::time_point deadline, const StillWanted& wanted) {
   Result<> waited = wait_until(lock, deadline, wanted, [&] { return values_.contains(key); });
   if (!waited && waited.error().kind == ErrorKind::Timeout && waited.error().subject.empty()) {
-    waited.error().subject = key.substr(0, kLongestKey);
+    waited.error().subject = key.substr(0, kMaxKeyLength);
   }
   return waited;
 }

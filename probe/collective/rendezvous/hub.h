@@ -1,11 +1,11 @@
-// Where the ranks of a job meet: who has come, what they tell each other, and who failed. The first
-// failure wakes everybody who waits, so that nobody hangs on a rank that is gone.
+// Where the ranks of a job meet: which ranks have joined, the values that they exchange, and which
+// failed. The first failure wakes all that wait, so that nobody hangs on a rank that is gone.
 //
 //   a session each rank ──► enter, set, wait, leave, fail ─┐
 //                                                           ├─ Hub ─► alarm(): failed or finished
 //   the conductor ────────► await_all, set, wait, finish ──┘
 //
-// Bounded: keys, values and their sum. Any thread.
+// Keys, values and their sum are bounded. Any thread.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@
 
 namespace chokepoint::probe::collective {
 
-// Who says to be a rank.
+// A process that joins as a rank.
 struct Newcomer {
   std::string job = {};
   int rank = 0;
@@ -40,12 +40,13 @@ std::string list_of(const std::vector<int>& ranks);
 // "rank 2 on hubble"
 std::string name_of(const Newcomer& member);
 
-// How it was learnt of. Of several failures the last kind tells the cause: what ranks say of each
-// other may only be its effects.
+// How a failure became known: the rank reported it, closed its connection, or its process was seen
+// to end. Of several failures the last kind is the cause: what ranks report may only be its
+// effects.
 enum class Learnt { Said, Vanished, Seen };
 
 struct Failure {
-  std::optional<int> rank = {};  // nothing: not one of a rank
+  std::optional<int> rank = {};  // nullopt: not of a rank
   Error error = {};
   Learnt how = Learnt::Said;
 };
@@ -53,34 +54,34 @@ struct Failure {
 class Hub {
  public:
   using Clock = std::chrono::steady_clock;
-  // Asked now and then while somebody waits; its error ends the wait.
+  // Called now and then during a wait; its error ends it.
   using StillWanted = std::function<Result<>()>;
 
-  static constexpr std::size_t kLongestKey = 256;
-  static constexpr std::size_t kLongestValue = std::size_t{1} << 19;
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxKeyLength = 256;
+  static constexpr std::size_t kMaxValueLength = std::size_t{1} << 19;
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
   Hub(std::string job, int ranks);
 
   int ranks() const { return ranks_; }
-  // Readable once a rank has failed, or all is done.
+  // Readable once a rank has failed, or finish() was called.
   int alarm() const { return alarm_.get(); }
 
-  // Refused: another job (of kind NotFound), another version, a rank that is there already.
+  // An error: another job (of kind NotFound), another version, a rank that has joined already.
   Result<> enter(const Newcomer& newcomer);
-  // `done`: it said so. A rank that just goes has failed.
+  // `done`: it sent Bye. A rank that leaves without has failed.
   void leave(int rank, bool done);
   void fail(Failure failure);
   void finish();
 
-  // Until every rank has gone, and said so.
+  // Until every rank has sent Bye and left.
   Result<> await_gone(Clock::time_point deadline, const StillWanted& wanted);
-  // Until every rank has come; the error names those that have not.
+  // Until every rank has joined; the error names those that have not.
   Result<> await_all(Clock::time_point deadline, const StillWanted& wanted);
-  // By rank; those that have come.
+  // Those that have joined, by rank.
   std::vector<Newcomer> members() const;
   bool has(int rank) const;
-  // The one that most likely is the cause.
+  // The most likely cause.
   std::optional<Error> failure() const;
 
   Result<> set(const std::string& key, const std::string& value);

@@ -1,17 +1,147 @@
 #include "probe/collective/rendezvous/meeting.h"
 
-#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 
+#include "base/control/fields.h"
+#include "base/control/message.h"
 #include "base/net/socket.h"
-#include "probe/collective/rendezvous/member_service.h"
+#include "probe/collective/communicator.h"
+#include "probe/collective/order.h"
 
 namespace chokepoint::probe::collective {
 namespace {
 
+using control::Json;
+using control::Message;
+using control::Session;
+using control::Type;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The conductor's and each rank's own deadlines are shorter.
+constexpr hours kMaxService{24};
+constexpr seconds kAnswer{10};
+constexpr seconds kLastWord{1};
+constexpr std::size_t kMaxNameLength = 255;
+// A value's digits and the JSON around them.
+constexpr std::size_t kMaxBody = 2 * Hub::kMaxValueLength + 1024;
+
+class RankSession {
+ public:
+  RankSession(Session& session, Hub& hub, int rank) : session_(session), hub_(hub), rank_(rank) {}
+
+  Result<Json> run() {
+    session_.channel().allow(kMaxBody);
+    std::ignore = net::apply({.no_delay = true}, session_.channel().descriptor(),
+                             session_.peer().address.family());
+    const auto later = Hub::Clock::now() + kMaxService;
+    const Result<> all = hub_.await_all(later, [&] { return still_there(); });
+    const Result<> ready = all ? send({Type::Ready}) : all;
+    if (!ready) {
+      return give_up(ready.error());
+    }
+    while (true) {
+      const Result<Message> message = session_.channel().receive(session_.patience(kMaxService));
+      if (!message) {
+        return give_up(message.error());
+      }
+      if (message->type == Type::Bye) {
+        hub_.leave(rank_, true);
+        return Json::object();
+      }
+      if (const Result<> done = answer(*message); !done) {
+        return give_up(done.error());
+      }
+    }
+  }
+
+ private:
+  Result<> send(const Message& message) {
+    return session_.channel().send(message, net::Patience::of(kAnswer));
+  }
+
+  // Reads nothing: the next message is for run().
+  Result<> still_there() const {
+    pollfd watched{session_.channel().descriptor(), POLLRDHUP, 0};
+    ::poll(&watched, 1, 0);
+    return watched.revents == 0 ? Result<>{}
+                                : fail(ErrorKind::Refused, "wait", session_.channel().peer(),
+                                       "it closed the connection");
+  }
+
+  Result<> answer(const Message& message) {
+    if (message.type == Type::Report) {
+      return set(message.body);
+    }
+    if (message.type == Type::Note) {
+      return get(message.body);
+    }
+    if (message.type == Type::Failed) {
+      Error error = control::error_in(message.body, "");
+      error.subject.erase(0, error.subject.starts_with(" says: ") ? 7 : 0);
+      hub_.fail({.rank = rank_, .error = std::move(error)});
+      return fail(ErrorKind::Refused, "rank", session_.channel().peer(), "it failed");
+    }
+    return fail(ErrorKind::Malformed, "read message", session_.channel().peer(),
+                "it came where none was expected");
+  }
+
+  Result<> set(const Json& body) {
+    control::Fields in(body, "value");
+    const std::string key = in.text("key", Hub::kMaxKeyLength);
+    const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kMaxValueLength));
+    TRY(const bool is_hex, in.finish(value.has_value()));
+    if (!is_hex) {
+      return fail(ErrorKind::Malformed, "read message", key, "no hexadecimal digits");
+    }
+    return hub_.set(key, *value);
+  }
+
+  Result<> get(const Json& body) {
+    control::Fields in(body, "request");
+    const std::string key = in.text("key", Hub::kMaxKeyLength);
+    const bool takes = in.boolean("take");
+    const milliseconds wait(
+        in.integer("wait_ms", 0, std::chrono::duration_cast<milliseconds>(kMaxService).count()));
+    TRY(in.finish(true));
+    const auto deadline = Hub::Clock::now() + wait;
+    const Hub::StillWanted wanted = [&] { return still_there(); };
+    const Result<std::string> value =
+        takes ? hub_.take(key, deadline, wanted) : hub_.get(key, deadline, wanted);
+    if (value) {
+      return send({Type::Note, {{"value", to_hex(*value)}}});
+    }
+    const bool late = value.error().kind == ErrorKind::Timeout && !hub_.failure();
+    return late ? send(control::failed(value.error())) : std::unexpected(value.error());
+  }
+
+  // Reports this rank as gone, or another rank's failure to this one.
+  Result<Json> give_up(const Error& error) {
+    const std::optional<Error> failure = hub_.failure();
+    if (!failure && error.kind == ErrorKind::Malformed) {
+      hub_.fail({.rank = rank_, .error = error});
+    } else if (!failure && error.kind != ErrorKind::Interrupted) {
+      hub_.leave(rank_, false);
+    } else if (failure) {
+      std::ignore =
+          session_.channel().send(control::failed(*failure), net::Patience::of(kLastWord));
+    }
+    // The rank's supervisor only polls for this (POLLRDHUP).
+    shutdown(session_.channel().descriptor(), SHUT_WR);
+    return std::unexpected(error);
+  }
+
+  Session& session_;
+  Hub& hub_;
+  int rank_;
+};
+
 constexpr int kBacklog = 1024;
 constexpr std::uint16_t kHighestPort = 65535;
-// Those that were let in and ask for nothing leave after a minute.
-constexpr std::size_t kMostGuests = 256;
+// Connections without a request; they are closed after a minute.
+constexpr std::size_t kMaxUnjoined = 256;
 
 using Listeners = std::vector<sys::Descriptor>;
 
@@ -29,7 +159,7 @@ Result<Listeners> listen_on(std::uint16_t port, bool loopback) {
     Result<sys::Descriptor> fd =
         net::listen(endpoint(family, loopback, port), kBacklog, net::SocketOptions{});
     if (!fd) {
-      // A port of which one family is taken would lead half of the ranks astray.
+      // With one family taken by another program, half of the ranks might connect to that.
       if (fd.error().kind == ErrorKind::Busy) {
         return std::unexpected(fd.error());
       }
@@ -64,12 +194,42 @@ control::Services rank_service(Hub& hub) {
 
 }  // namespace
 
+Json body_of(const Newcomer& newcomer) {
+  return {{"job", newcomer.job},
+          {"rank", newcomer.rank},
+          {"ranks", newcomer.ranks},
+          {"host", newcomer.host},
+          {"program", newcomer.program}};
+}
+
+Result<Newcomer> newcomer_in(const Json& body) {
+  control::Fields in(body, "rank");
+  Newcomer newcomer{.job = in.text("job", kMaxNameLength),
+                    .rank = static_cast<int>(in.integer("rank", 0, kMaxRanks - 1)),
+                    .ranks = static_cast<int>(in.integer("ranks", 1, kMaxRanks)),
+                    .host = in.text("host", kMaxNameLength),
+                    .program = in.text("program", kMaxNameLength)};
+  return in.finish(std::move(newcomer));
+}
+
+Result<control::Weight> MemberService::check(const Json& parameters,
+                                             const control::Limits& /*limits*/) const {
+  TRY(newcomer_in(parameters));
+  return control::Weight::Light;
+}
+
+Result<Json> MemberService::serve(Session& session, const Json& parameters) {
+  TRY(const Newcomer newcomer, newcomer_in(parameters));
+  TRY(hub_.enter(newcomer));
+  return RankSession(session, hub_, newcomer.rank).run();
+}
+
 Meeting::Meeting(const MeetingOptions& options, Hub& hub, const sys::Clock& clock)
     : hub_(hub),
       services_(rank_service(hub)),
       server_({.own = options.own,
                .key = options.key,
-               .most_clients = kMostGuests + static_cast<std::size_t>(hub.ranks())},
+               .most_clients = kMaxUnjoined + static_cast<std::size_t>(hub.ranks())},
               {.clock = clock, .root = sys::Root("/"), .limits = {}, .stop = hub.alarm()},
               services_, [](const std::string&) {}) {}
 

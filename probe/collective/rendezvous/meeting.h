@@ -1,6 +1,18 @@
-// The hub on the network: a door for strangers, and a session for each rank that was let in, as
-// `chokepoint serve` has them (probe/serve). Listens on the first free port of a few, since a
-// launcher may hold the one it told the ranks. Owns its thread; the hub outlives it.
+// The hub on the network: a server (probe/serve) with a session for each rank that is admitted. It
+// listens on the first free port of a few, since a launcher may itself hold the one that it gave to
+// the ranks. Meeting owns the server's thread; the hub outlives it.
+//
+//   rank (Member)                                       hub (MemberService)
+//     Request {kind rank, job, rank, ranks, host} ──────►
+//     ◄──────────── Ready {}  once all have joined, or Failed
+//     Report {key, value} ──────────────────────────────►  set
+//     Note {key, take, wait_ms} ────────────────────────►  get, or take
+//     ◄────────────────────────────── Note {value}         or Failed: not in time
+//     Failed {error} ───────────────────────────────────►  passed on to all others
+//     ◄───────────────────────────────── Failed {error}    at any time: another rank has failed
+//     Bye {} ───────────────────────────────────────────►
+//
+// Values are bytes in hexadecimal digits.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +28,13 @@
 
 namespace chokepoint::probe::collective {
 
-// How many ports after the first are tried, by those who meet and by those who look for them.
+// How many ports are tried, by the meeting and by the ranks that look for it.
 inline constexpr int kPorts = 16;
 
 struct MeetingOptions {
   control::Identity own = {};
   std::optional<control::Secret> key = {};
-  bool loopback = false;         // for ranks of this host alone
+  bool loopback = false;         // for ranks of this host only
   std::uint16_t first_port = 0;  // 0: any
 };
 
@@ -45,6 +57,26 @@ class Meeting {
   probe::serve::Server server_;
   std::uint16_t port_ = 0;
   std::thread thread_;
+};
+
+inline constexpr std::string_view kRankKind = "rank";
+
+control::Json body_of(const Newcomer& newcomer);
+Result<Newcomer> newcomer_in(const control::Json& body);
+
+// One object for all sessions; serve() runs on a session's thread.
+class MemberService final : public control::Service {
+ public:
+  // The hub outlives it.
+  explicit MemberService(Hub& hub) : hub_(hub) {}
+
+  std::string_view kind() const override { return kRankKind; }
+  Result<control::Weight> check(const control::Json& parameters,
+                                const control::Limits& limits) const override;
+  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
+
+ private:
+  Hub& hub_;
 };
 
 }  // namespace chokepoint::probe::collective

@@ -5,8 +5,8 @@
 #include "base/control/fields.h"
 #include "base/control/message.h"
 #include "base/net/socket.h"
-#include "probe/collective/hex.h"
-#include "probe/collective/rendezvous/member_service.h"
+#include "probe/collective/communicator.h"
+#include "probe/collective/rendezvous/meeting.h"
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -20,15 +20,15 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr hours kLongestWait{20};
-constexpr milliseconds kAgain{100};
+constexpr hours kMaxWait{20};
+constexpr milliseconds kRetryInterval{100};
 constexpr seconds kSend{10};
 constexpr seconds kLastWords{1};
-// An answer comes this much later than it was due, at most.
-constexpr seconds kLate{10};
+// Beyond the wait that was asked for: the time an answer itself may take.
+constexpr seconds kAnswerTime{10};
 
-// Others meet there, who may have a key, or something else listens: the next port may be the right
-// one, where there is one.
+// Whether to try the next port: another job, maybe with another key, or another program is at this
+// one.
 bool is_elsewhere(const Error& error, int ports) {
   const bool wrong_key = error.kind == ErrorKind::Usage || error.kind == ErrorKind::Permission;
   return error.kind != ErrorKind::Interrupted && (!wrong_key || ports > 1);
@@ -46,7 +46,7 @@ class Search {
   Search(const MemberOptions& options)
       : options_(options), patience_(Patience::of(options.timeout, options.interrupt)) {}
 
-  // A client that was told Ready.
+  // A client that has received Ready.
   Result<Client> run() {
     while (true) {
       for (int i = 0; i < options_.ports && options_.meeting.port + i <= UINT16_MAX; ++i) {
@@ -54,15 +54,15 @@ class Search {
         if (client || !goes_on_) {
           return client;
         }
-        note(client.error());
+        keep(client.error());
       }
       const Result<> waited =
-          net::wait_for(-1, 0, patience_.at_most(kAgain), "meet", options_.meeting.host);
+          net::wait_for(-1, 0, patience_.at_most(kRetryInterval), "meet", options_.meeting.host);
       if (!waited && waited.error().kind == ErrorKind::Interrupted) {
         return std::unexpected(waited.error());
       }
       if (patience_.over()) {
-        return nobody();
+        return not_found();
       }
     }
   }
@@ -73,17 +73,17 @@ class Search {
     wanted.peer = {options_.meeting.host, port};
     wanted.key = options_.key;
     wanted.own = {options_.who.program, options_.who.host};
-    // Many small words, each waited for.
+    // Small messages, each waited for.
     wanted.socket.no_delay = true;
     Result<Client> client = Client::connect(wanted, patience_);
     if (!client) {
       goes_on_ = is_elsewhere(client.error(), options_.ports) && !is_gone(client.error());
       return goes_on_ || !is_gone(client.error()) ? std::move(client) : gone();
     }
-    // From here on it is the meeting that waits for the others, and tells who did not come.
+    // From here on the meeting waits for the other ranks, and reports those that did not join.
     const Result<Json> ready =
         client->request(std::string(kRankKind), body_of(options_.who),
-                        Patience::of(kLongestWait, options_.interrupt), [](const std::string&) {});
+                        Patience::of(kMaxWait, options_.interrupt), [](const std::string&) {});
     if (!ready) {
       goes_on_ = ready.error().kind == ErrorKind::NotFound;
       return std::unexpected(ready.error());
@@ -91,25 +91,24 @@ class Search {
     return client;
   }
 
-  // Who starts a rank opens the one port before.
+  // A single port was open before the rank was started: refused means that the leader has gone.
   bool is_gone(const Error& error) const {
     return options_.ports == 1 && error.kind == ErrorKind::Refused;
   }
 
   std::unexpected<Error> gone() const {
-    return fail(ErrorKind::Refused, "", place_of(options_), "nobody meets there any more",
+    return fail(ErrorKind::Refused, "", place_of(options_), "the other ranks no longer wait there",
                 "has the command ended that started this rank, or does a firewall refuse it?");
   }
 
-  // What is wrong at the likeliest port tells more than that others are closed; and what ends with
-  // all patience tells nothing.
-  void note(const Error& error) {
+  // Keeps the first error, and any that says more than that a port is closed or the time is over.
+  void keep(const Error& error) {
     if (!last_ || (error.kind != ErrorKind::Refused && !patience_.over())) {
       last_ = error;
     }
   }
 
-  std::unexpected<Error> nobody() const {
+  std::unexpected<Error> not_found() const {
     return fail(ErrorKind::Timeout, "", place_of(options_),
                 fmt::format("no meeting of this job's ranks within {} s; last: {}",
                             options_.timeout.count(), last_ ? last_->reason : "nothing"),
@@ -137,22 +136,20 @@ Result<> Member::set(const std::string& key, const std::string& value) {
 Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::nanoseconds wait) {
   const std::lock_guard lock(reading_);
   const auto wait_ms = std::chrono::duration_cast<milliseconds>(wait).count();
-  const Result<> sent =
-      client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
-                             Patience::of(kSend, options_.interrupt));
+  TRY(client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
+                             Patience::of(kSend, options_.interrupt)));
   TRY(const Message answer,
-      sent ? client_.channel().receive(Patience::of(wait + kLate, options_.interrupt))
-           : std::unexpected(sent.error()));
+      client_.channel().receive(Patience::of(wait + kAnswerTime, options_.interrupt)));
   if (answer.type == Type::Failed) {
-    heard_ = control::error_in(answer.body, client_.channel().peer());
-    return chokepoint::fail(*heard_);
+    failure_ = control::error_in(answer.body, client_.channel().peer());
+    return chokepoint::fail(*failure_);
   }
   if (answer.type != Type::Note) {
     return chokepoint::fail(ErrorKind::Malformed, "receive", client_.channel().peer(),
                             "another message came than a value");
   }
   control::Fields in(answer.body, "value");
-  const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kLongestValue));
+  const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kMaxValueLength));
   const Result<bool> whole = in.finish(value.has_value());
   if (!whole || !*whole) {
     return chokepoint::fail(ErrorKind::Malformed, "read message", key, "no hexadecimal digits");
@@ -164,7 +161,7 @@ Result<std::string> Member::get(const std::string& key) {
   return ask(key, false, options_.timeout);
 }
 
-Result<std::string> Member::take(const std::string& key) { return ask(key, true, kLongestWait); }
+Result<std::string> Member::take(const std::string& key) { return ask(key, true, kMaxWait); }
 
 void Member::fail(const Error& error) {
   std::ignore = client_.channel().send(control::failed(error), Patience::of(kLastWords));
@@ -174,15 +171,15 @@ void Member::bye() { client_.bye(); }
 
 std::optional<Error> Member::last_words() {
   const std::unique_lock lock(reading_, std::try_to_lock);
-  if (!lock.owns_lock() || heard_) {
-    return lock.owns_lock() ? heard_ : std::nullopt;
+  if (!lock.owns_lock() || failure_) {
+    return lock.owns_lock() ? failure_ : std::nullopt;
   }
   const Result<Message> message = client_.channel().receive(Patience::of(kLastWords));
   if (!message || message->type != Type::Failed) {
     return std::nullopt;
   }
-  heard_ = control::error_in(message->body, "");
-  return heard_;
+  failure_ = control::error_in(message->body, "");
+  return failure_;
 }
 
 }  // namespace chokepoint::probe::collective

@@ -1,5 +1,5 @@
-// A rank's end of the rendezvous: finds the meeting, comes in, and from then on is the store of its
-// group. One thread uses it; another may meanwhile wait for over() and then last_words().
+// A rank's end of the meeting: finds it, joins, and from then on is the store of its group. One
+// thread uses it; another may meanwhile poll descriptor() and then call last_words().
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,14 @@
 #include <string>
 
 #include "base/control/client.h"
-#include "probe/collective/group.h"
+#include "probe/collective/communicator.h"
 #include "probe/collective/rendezvous/hub.h"
 
 namespace chokepoint::probe::collective {
 
 struct MemberOptions {
   net::HostPort meeting = {};  // its first port
-  int ports = 1;               // from the first on
+  int ports = 1;               // how many from the first on may be it
   std::optional<control::Secret> key = {};
   Newcomer who = {};
   std::chrono::seconds timeout{60};  // until the meeting is found, and for each wait
@@ -25,22 +25,22 @@ struct MemberOptions {
 
 class Member final : public Group {
  public:
-  // Found, let in, and every other rank has come, too.
+  // Returns once it has joined and every other rank has, too.
   static Result<std::unique_ptr<Member>> join(const MemberOptions& options);
 
   Result<> set(const std::string& key, const std::string& value) override;
   Result<std::string> get(const std::string& key) override;
-  // No deadline of its own: the conductor takes its time, and its end is heard of.
+  // Without a deadline: the conductor may take long, and its end closes the connection.
   Result<std::string> take(const std::string& key) override;
 
-  // Told to all others.
+  // Reports it to all others.
   void fail(const Error& error);
   void bye();
 
   // Readable (POLLRDHUP) once the meeting is over for this rank; nothing is read from it.
   int descriptor() const { return client_.channel().descriptor(); }
-  // Why it is over, once it is: another rank's failure. Nothing where who led has just gone, or
-  // while the other thread waits for an answer.
+  // Another rank's failure, once the meeting is over for it. nullopt if the leader closed without a
+  // reason, or while the other thread waits for an answer.
   std::optional<Error> last_words();
 
  private:
@@ -51,7 +51,7 @@ class Member final : public Group {
   mutable control::Client client_;
   MemberOptions options_;
   std::mutex reading_;
-  std::optional<Error> heard_ = {};
+  std::optional<Error> failure_ = {};
 };
 
 }  // namespace chokepoint::probe::collective

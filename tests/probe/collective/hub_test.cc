@@ -129,9 +129,9 @@ TEST(Hub, AWaitEndsWithWhoItIsFor) {
 
 TEST(Hub, HoldsNoMoreThanItSays) {
   Hub hub("j", 1);
-  EXPECT_FALSE(hub.set(std::string(Hub::kLongestKey + 1, 'k'), "v"));
-  EXPECT_FALSE(hub.set("k", std::string(Hub::kLongestValue + 1, 'v')));
-  const std::string large(Hub::kLongestValue, 'v');
+  EXPECT_FALSE(hub.set(std::string(Hub::kMaxKeyLength + 1, 'k'), "v"));
+  EXPECT_FALSE(hub.set("k", std::string(Hub::kMaxValueLength + 1, 'v')));
+  const std::string large(Hub::kMaxValueLength, 'v');
   int kept = 0;
   while (hub.set(std::to_string(kept), large)) {
     ASSERT_LT(++kept, 1000);

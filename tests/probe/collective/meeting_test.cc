@@ -9,7 +9,6 @@
 #include "base/control/client.h"
 #include "base/net/socket.h"
 #include "probe/collective/rendezvous/member.h"
-#include "probe/collective/rendezvous/member_service.h"
 
 namespace chokepoint::probe::collective {
 namespace {

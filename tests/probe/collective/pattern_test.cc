@@ -6,8 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "probe/collective/numbers.h"
-
 namespace chokepoint::probe::collective {
 namespace {
 

@@ -1,9 +1,8 @@
-#include "probe/commands/doctor.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/cli/output.h"
+#include "probe/commands/commands.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fakes/host_tree.h"
 
@@ -17,10 +16,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 CliRun doctor(const fakes::HostTree& host, std::vector<std::string> flags = {}) {
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "",
-                             .commands = {cli::command<DoctorCommand>()}};
+  const cli::Program program{
+      .name = "chokepoint", .version = "0", .purpose = "", .commands = {doctor_command()}};
   flags.insert(flags.begin(), {"doctor", "--root", host.root().folder().string()});
   return fakes::run_cli(program, flags);
 }

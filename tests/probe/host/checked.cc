@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/host/own_name.h"
-#include "probe/host/network_checks.h"
+#include "base/host/inventory.h"
+#include "probe/host/checks.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe {

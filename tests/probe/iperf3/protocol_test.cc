@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "probe/iperf3/datagram.h"
-
 namespace chokepoint::probe::iperf3 {
 namespace {
 

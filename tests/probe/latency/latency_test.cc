@@ -3,10 +3,8 @@
 #include <sys/socket.h>
 
 #include "probe/latency/load.h"
-#include "probe/latency/prober.h"
-#include "probe/latency/service.h"
 #include "probe/latency/test.h"
-#include "probe/tcp/service.h"
+#include "probe/tcp/trial.h"
 #include "tests/fakes/probe_server.h"
 
 namespace chokepoint::probe::latency {
@@ -28,6 +26,12 @@ Result<latency::Test> open(Client& client, bool udp) {
 
 Prober prober(const latency::Test& test) {
   return Prober({.tcp = test.tcp(), .udp = test.udp(), .test = test.id()}, 1ms);
+}
+
+TEST(Latency, ARequestTravelsUnchanged) {
+  const control::Json sent = body_of(Parameters{.time = 3s, .udp = false});
+  EXPECT_EQ(body_of(*parameters_in(sent)), sent);
+  EXPECT_FALSE(parameters_in({{"time_ns", 0}, {"udp", true}}));
 }
 
 TEST(Latency, EveryPingComesBackOverBoth) {

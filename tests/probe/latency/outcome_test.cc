@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "probe/latency/stability.h"
+#include "probe/latency/load.h"
 
 namespace chokepoint::probe::latency {
 namespace {

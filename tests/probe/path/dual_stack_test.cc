@@ -1,8 +1,7 @@
-#include "probe/path/dual_stack.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probe/path/families.h"
 #include "tests/probe/path/made_up_path.h"
 
 namespace chokepoint::probe::path {

@@ -1,8 +1,6 @@
-#include "probe/path/error_queue.h"
-
 #include <gtest/gtest.h>
 
-#include "probe/path/stamp.h"
+#include "probe/path/udp_prober.h"
 
 namespace chokepoint::probe::path {
 namespace {
@@ -36,7 +34,7 @@ TEST(IcmpMeaning, OfBothFamilies) {
        }) {
     const IcmpMeaning meaning = meaning_of(icmp.family, icmp.type, icmp.code);
     EXPECT_EQ(meaning.kind, icmp.kind) << int{icmp.type} << " " << int{icmp.code};
-    EXPECT_EQ(meaning.reason ? mark_of(*meaning.reason) : "", icmp.mark)
+    EXPECT_EQ(meaning.reason ? name_of(*meaning.reason) : "", icmp.mark)
         << int{icmp.type} << " " << int{icmp.code};
   }
 }

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "probe/path/prober.h"
+#include "probe/path/trace.h"
 #include "tests/fakes/manual_clock.h"
 
 namespace chokepoint::probe::path::made_up {

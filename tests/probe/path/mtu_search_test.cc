@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probe/path/black_hole.h"
+#include "probe/path/trace_analysis.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/probe/path/made_up_path.h"
 

@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "base/net/socket.h"
-#include "probe/path/both_ends.h"
+#include "probe/path/exchange.h"
 #include "probe/path/families.h"
-#include "probe/path/introduction.h"
-#include "probe/path/tcp_prober.h"
+#include "probe/path/outcome.h"
+#include "probe/path/survey.h"
 #include "probe/path/trace.h"
 #include "tests/probe/path/made_up_path.h"
 

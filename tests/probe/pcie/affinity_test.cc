@@ -1,9 +1,8 @@
-#include "probe/pcie/affinity.h"
-
 #include <gmock/gmock.h>
 
 #include <map>
 
+#include "probe/pcie/slots.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe::pcie {

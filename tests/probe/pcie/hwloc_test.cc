@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "probe/pcie/affinity.h"
+#include "probe/pcie/slots.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe::pcie {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "probe/pcie/ceiling.h"
+#include "probe/pcie/findings.h"
 #include "tests/base/gpu/fake_driver.h"
 #include "tests/fakes/host_tree.h"
 #include "tests/probe/pcie/rates.h"

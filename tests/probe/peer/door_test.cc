@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "probe/peer/waiting_room.h"
 #include "tests/probe/peer/own_server.h"
 #include "tests/probe/peer/script.h"
 

@@ -1,8 +1,7 @@
-#include "probe/tcp/placement.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probe/tcp/endpoint.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe::tcp {

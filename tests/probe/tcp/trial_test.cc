@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "probe/tcp/outcome.h"
-#include "probe/tcp/service.h"
 #include "tests/fakes/probe_server.h"
 
 namespace chokepoint::probe::tcp {

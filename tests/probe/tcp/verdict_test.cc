@@ -1,7 +1,7 @@
-#include "probe/tcp/verdict.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probe/tcp/outcome.h"
 
 namespace chokepoint::probe::tcp {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "probe/udp/verdict.h"
-
 namespace chokepoint::probe::udp {
 namespace {
 
@@ -104,6 +102,22 @@ TEST(Verdict, OfASearchSaysWhatEndedIt) {
   EXPECT_EQ(judged(lossy(0), how).limit, Limit::Sender);
   how.obstacle.reset();
   EXPECT_EQ(judged(lossy(0), how).limit, Limit::Asked);
+}
+
+TEST(UdpParameters, TravelUnchanged) {
+  const control::Json sent = body_of(Parameters{.direction = Direction::Both, .bits_per_s = 1e9});
+  EXPECT_EQ(body_of(*parameters_in(sent)), sent);
+}
+
+TEST(RunPlan, TravelsWithTheClockTurned) {
+  const RunPlan plan{.run = 3,
+                     .packet_bytes = 1400,
+                     .time = std::chrono::seconds(1),
+                     .peer_clock = ClockOffset{.offset_ns = -4, .uncertainty_ns = 5}};
+  const Result<RunPlan> read = run_plan_in(body_for_peer(plan));
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->peer_clock->offset_ns, 4);
+  EXPECT_EQ(body_for_peer(*run_plan_in(body_for_peer(*read))), body_for_peer(plan));
 }
 
 TEST(SideReport, GoesThroughAMessageUnchanged) {

@@ -1,10 +1,8 @@
-#include "probe/udp/pacer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "probe/udp/burst.h"
+#include "probe/udp/sender.h"
 #include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::probe::udp {

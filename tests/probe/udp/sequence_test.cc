@@ -1,5 +1,3 @@
-#include "probe/udp/sequence.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <random>
 #include <set>
 #include <vector>
+
+#include "probe/udp/flow_meter.h"
 
 namespace chokepoint::probe::udp {
 namespace {

@@ -1,13 +1,12 @@
 // Whole tests against a server in this process: the kernel's sockets, both ends' code.
-#include "probe/udp/service.h"
-
 #include <gmock/gmock.h>
 #include <poll.h>
 
 #include "probe/udp/exchange.h"
-#include "probe/udp/flow_socket.h"
-#include "probe/udp/highest_rate.h"
 #include "probe/udp/outcome.h"
+#include "probe/udp/rendezvous.h"
+#include "probe/udp/search.h"
+#include "probe/udp/test.h"
 #include "tests/fakes/probe_server.h"
 
 namespace chokepoint::probe::udp {

@@ -1,8 +1,7 @@
-// What libchokepoint-gloo.so offers, in C's interface: it is what links libgloo, so that the
-// program itself runs without. No exception crosses it; what goes wrong is text. It keeps none of
-// what it points at but for a work's memory, until the next one is prepared.
-//
-// One thread a group.
+// The C interface of libchokepoint-gloo.so, which links libgloo so that the program itself runs
+// without it. No exception crosses it: failures are texts. The module keeps no pointers that it is
+// given, except those to a work's memory, until the next one is prepared. One thread for each
+// group.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@ namespace chokepoint::probe::collective::gloo_module {
 
 inline constexpr const char* kModuleName = "libchokepoint-gloo.so";
 inline constexpr const char* kEntryName = "chokepoint_gloo_functions";
-// Of everything below: a module of another one is not used.
+// The version of all below: a module with another one is not used.
 inline constexpr std::uint32_t kLayout = 1;
 
 struct Group;
@@ -21,11 +20,11 @@ struct Text {
   char words[512];
 };
 
-// Functions return 0 where it went well.
+// Functions return 0 for success.
 struct StoreCalls {
   void* store;
   int (*set)(void* store, const char* key, const char* data, std::size_t size);
-  // Hands over what was found within the call.
+  // Calls `take` with the value, within this call.
   int (*get)(void* store, const char* key, void* into,
              void (*take)(void* into, const char* data, std::size_t size));
 };

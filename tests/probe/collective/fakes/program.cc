@@ -1,8 +1,7 @@
 // `chokepoint` as far as ranks need it, with a backend that needs no library: what it starts is
 // this program again.
 #include "base/cli/dispatch.h"
-#include "probe/commands/probe_collective.h"
-#include "probe/commands/serve.h"
+#include "probe/commands/commands.h"
 #include "tests/probe/collective/fakes/store_backend.h"
 
 int main(int argc, char** argv) {
@@ -12,8 +11,7 @@ int main(int argc, char** argv) {
       .name = "chokepoint",
       .version = "0.1.0",
       .purpose = "ranks that need no library",
-      .commands = {cli::command<probe::ServeCommand>(),
-                   cli::command<probe::ProbeCollectiveCommand>(backends)},
+      .commands = {probe::serve_command(), probe::collective_command(backends)},
   };
   return cli::dispatch(program, argc, argv);
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "probe/collective/numbers.h"
+#include "probe/collective/pattern.h"
 
 namespace chokepoint::fakes {
 namespace {

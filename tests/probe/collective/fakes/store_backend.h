@@ -7,7 +7,7 @@
 //   hang     rank 1 never comes back
 #pragma once
 
-#include "probe/collective/backend.h"
+#include "probe/collective/communicator.h"
 
 namespace chokepoint::fakes {
 

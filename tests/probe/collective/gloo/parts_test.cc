@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/collective/gloo/device.h"
-#include "probe/collective/hex.h"
+#include "probe/collective/communicator.h"
+#include "probe/collective/gloo/gloo.h"
 
 namespace chokepoint::probe::collective {
 namespace {

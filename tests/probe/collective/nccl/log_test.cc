@@ -1,9 +1,7 @@
-#include "probe/collective/nccl/log.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/collective/nccl/way.h"
+#include "probe/collective/nccl/nccl.h"
 
 namespace chokepoint::probe::collective::nccl {
 namespace {

@@ -1,0 +1,106 @@
+// Leads all ranks through the sizes: orders what to do next, waits until every rank has done it,
+// and keeps what they measured. The number of iterations of a size is decided while it is measured,
+// for all ranks alike.
+//
+// A Conductor belongs to one thread; the hub outlives it. The rest are values and pure functions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/math/statistics.h"
+#include "probe/collective/communicator.h"
+#include "probe/collective/order.h"
+#include "probe/collective/pattern.h"
+#include "probe/collective/rendezvous/hub.h"
+
+namespace chokepoint::probe::collective {
+
+// What is to be measured.
+struct Plan {
+  Collective collective = Collective::AllReduce;
+  ElementType type = ElementType::Float32;
+  std::vector<std::uint64_t> bytes = {};  // ascending; each is rounded up
+  int root = 0;
+  std::optional<int> warm_up = {};     // nullopt: up to 5, by how long one takes
+  std::optional<int> iterations = {};  // nullopt: by time
+  std::chrono::nanoseconds time = std::chrono::seconds(1);  // of each size
+  bool check = true;
+};
+
+struct SizeResult {
+  Operation operation = {};
+  // Of each iteration, of its slowest rank.
+  std::vector<double> times_us = {};
+  std::optional<std::vector<Wrong>> wrong = {};  // nullopt: not checked
+
+  bool is_wrong() const { return wrong && !wrong->empty(); }
+};
+
+// By the mean time, as in nccl-tests: bytes / time, and that times bus_factor().
+std::optional<double> algbw_mbps(const SizeResult& size);
+std::optional<double> busbw_mbps(const SizeResult& size);
+
+struct Outcome {
+  std::vector<Newcomer> members = {};  // by rank
+  std::vector<Way> ways = {};          // by rank; empty: not reached
+  std::vector<SizeResult> sizes = {};
+};
+
+struct Timed {
+  double bytes = 0;
+  double time_us = 0;
+};
+
+// Time over size as latency and bandwidth: t = α + bytes / β.
+struct Fit {
+  std::optional<double> alpha_us = {};
+  std::optional<double> beta_mbps = {};  // of the algorithm's bandwidth
+};
+
+// By least squares of the relative errors, so that small sizes weigh as much as large ones. Empty
+// for a single size. Latency is never below 0.
+Fit fit(std::span<const Timed> sizes);
+
+// Over the sizes' median times.
+Fit fit_of(const Outcome& outcome);
+// The largest of all sizes.
+std::optional<double> best_busbw_mbps(const Outcome& outcome);
+bool is_wrong(const Outcome& outcome);
+
+struct ConductorOptions {
+  std::chrono::seconds timeout{60};
+  Hub::StillWanted wanted = {};  // its error ends the job
+  std::function<void(const SizeResult&)> on_size = {};
+};
+
+class Conductor {
+ public:
+  Conductor(Hub& hub, Plan plan, ConductorOptions options)
+      : hub_(hub), plan_(std::move(plan)), options_(std::move(options)) {}
+
+  // Once all ranks are there. What was measured is in `outcome` even if this fails.
+  Result<> run(Outcome& outcome);
+
+ private:
+  using Answers = std::vector<Answer>;
+
+  Result<> lead(Outcome& outcome) const;
+  Result<Answers> answers(std::chrono::nanoseconds expected) const;
+  Result<Answers> all_do(const Order& order, std::chrono::nanoseconds expected) const;
+  Result<> ask_ways(Outcome& outcome) const;
+  Result<> measure(std::uint64_t bytes, Outcome& outcome) const;
+  Result<double> first_us(SizeResult& size) const;
+  Result<> iterate(SizeResult& size, double estimate_us) const;
+  int next_batch(const SizeResult& size, double spent_us, double estimate_us) const;
+
+  Hub& hub_;
+  Plan plan_;
+  ConductorOptions options_;
+};
+
+}  // namespace chokepoint::probe::collective

@@ -1,0 +1,299 @@
+#include "probe/udp/rendezvous.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/control/bodies.h"
+#include "probe/udp/data_socket.h"
+#include "probe/udp/exchange.h"
+
+namespace chokepoint {
+namespace probe::udp {
+namespace {
+
+// What the server's Ready says: one flow, and the test with all of them.
+struct ServerPlace {
+  std::uint16_t port = 0;
+  Secret secret = {};
+};
+
+struct ServerReady {
+  std::uint64_t test = 0;
+  std::vector<ServerPlace> flows = {};
+};
+
+}  // namespace
+}  // namespace probe::udp
+
+template <>
+struct Fields<probe::udp::ServerPlace> {
+  using P = probe::udp::ServerPlace;
+  static constexpr std::tuple kList{field("port", &P::port).at_least(1),
+                                    field("secret", &P::secret)};
+};
+
+template <>
+struct Fields<probe::udp::ServerReady> {
+  using R = probe::udp::ServerReady;
+  static constexpr std::tuple kList{field("test", &R::test).at_most(kMaxCount),
+                                    field("flows", &R::flows)};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::probe::udp {
+namespace {
+
+using control::Json;
+using control::Message;
+using control::Type;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// What a 100 Gb/s stream delivers while its receiver's thread is descheduled for two milliseconds.
+constexpr int kRoomBytes = 32 << 20;
+// How soon a blocked thread notices that it shall stop.
+constexpr std::chrono::milliseconds kBlocked{20};
+
+constexpr seconds kMeeting{10};
+constexpr milliseconds kLookForMessage{50};
+// A client that lost this many Welcomes has no path.
+constexpr int kMaxWelcomes = 100;
+
+// One flow that waits for its client.
+struct Place {
+  sys::Descriptor fd;
+  std::uint16_t port = 0;
+  Secret secret = control::random_secret();
+  Secret proof = control::random_secret();
+  bool met = false;
+  int welcomes = 0;
+};
+
+std::uint64_t random_test() {
+  const Secret bytes = control::random_secret();
+  std::uint64_t test = 0;
+  std::memcpy(&test, bytes.data(), sizeof(test));
+  // The protocol's JSON numbers are signed.
+  return test & INT64_MAX;
+}
+
+Result<Place> open_place(const control::Session& session, std::int64_t& room_bytes) {
+  Place place;
+  TRY(place.fd, open_flow(session.local().address, {}, room_bytes));
+  TRY(const net::Endpoint local, net::local_endpoint(place.fd.get()));
+  place.port = local.port;
+  return place;
+}
+
+class Meeting {
+ public:
+  Meeting(control::Session& session, const Parameters& parameters)
+      : session_(session), parameters_(parameters), patience_(session.patience(kMeeting)) {}
+
+  Result<Flows> hold() {
+    TRY(open());
+    TRY(session_.channel().send({Type::Ready, ready()}, patience_));
+    TRY(await_proofs());
+    TRY(session_.channel().send({Type::Note, Json::object()}, patience_));
+    return flows();
+  }
+
+ private:
+  Result<> open() {
+    for (int flow = 0; flow < flows_of(parameters_); ++flow) {
+      TRY(Place place, open_place(session_, room_bytes_));
+      places_.push_back(std::move(place));
+    }
+    return {};
+  }
+
+  Json ready() const {
+    ServerReady ready{.test = test_};
+    for (const Place& place : places_) {
+      ready.flows.push_back({.port = place.port, .secret = place.secret});
+    }
+    return json::to_json(ready);
+  }
+
+  // Answers Hellos until the client has sent the proofs from the Welcomes.
+  Result<> await_proofs() {
+    while (true) {
+      TRY(const std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return check_proofs(*said);
+      }
+      greet_all();
+      TRY(wait());
+    }
+  }
+
+  void greet_all() {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      while (const std::optional<Exchanged> hello = receive_exchange(places_[i].fd.get())) {
+        greet(places_[i], static_cast<std::uint8_t>(i), *hello);
+      }
+    }
+  }
+
+  void greet(Place& place, std::uint8_t stream, const Exchanged& hello) const {
+    const PacketHead& head = hello.head;
+    if (head.kind != PacketKind::Hello || head.test != test_ || head.stream != stream ||
+        hello.from.address.unmapped() != session_.peer().address.unmapped() ||
+        !control::same(*secret_of(hello.packet), place.secret) || ++place.welcomes > kMaxWelcomes) {
+      return;
+    }
+    if (!place.met && !bind_flow_to(place.fd.get(), hello.from)) {
+      return;
+    }
+    place.met = true;
+    PacketHead welcome = head;
+    welcome.kind = PacketKind::Welcome;
+    send_exchange(place.fd.get(), secret_packet(welcome, place.proof));
+  }
+
+  Result<> wait() const {
+    std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
+                                {session_.surroundings().stop, POLLIN, 0}};
+    for (const Place& place : places_) {
+      watched.push_back({place.fd.get(), POLLIN, 0});
+    }
+    poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+    if (watched[1].revents != 0) {
+      return fail(ErrorKind::Interrupted, "udp", session_.channel().peer(), "the server stops");
+    }
+    if (patience_.over()) {
+      return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
+                  "no UDP came from the client's address", "does a firewall let UDP pass?");
+    }
+    return {};
+  }
+
+  Result<> check_proofs(const Message& message) const {
+    const auto proofs = message.body.find("proofs");
+    if (message.type != Type::Note || proofs == message.body.end() || !proofs->is_array() ||
+        proofs->size() != places_.size()) {
+      return fail(ErrorKind::Malformed, "udp", session_.channel().peer(),
+                  "it did not prove itself");
+    }
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Json& text = (*proofs)[i];
+      const auto proof =
+          text.is_string() ? control::from_hex(text.get<std::string>()) : std::nullopt;
+      if (!places_[i].met || !proof || !control::same(*proof, places_[i].proof)) {
+        return fail(ErrorKind::Refused, "udp", session_.channel().peer(),
+                    "a wrong proof of its UDP address");
+      }
+    }
+    return {};
+  }
+
+  Flows flows() {
+    Flows flows{.test = test_, .room_bytes = room_bytes_};
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      flows.flows.push_back({.fd = std::move(places_[i].fd),
+                             .stream = static_cast<std::uint8_t>(i),
+                             .sends = !is_upstream(parameters_, static_cast<int>(i))});
+    }
+    return flows;
+  }
+
+  control::Session& session_;
+  const Parameters& parameters_;
+  net::Patience patience_;
+  std::uint64_t test_ = random_test();
+  std::int64_t room_bytes_ = 0;
+  std::vector<Place> places_;
+};
+
+constexpr seconds kClientMeeting{4};
+constexpr milliseconds kRepeatHello{200};
+
+// Repeats the Hello until its Welcome arrives. Returns the proof in it.
+Result<Secret> await_welcome(int fd, const PacketHead& hello, const ServerPlace& place,
+                             const net::Endpoint& peer, const net::Patience& patience) {
+  while (!patience.over()) {
+    send_exchange(fd, secret_packet(hello, place.secret));
+    const net::Patience once = patience.at_most(kRepeatHello);
+    while (true) {
+      const Result<> heard = net::wait_for(fd, POLLIN, once, "udp", peer.text());
+      if (!heard && heard.error().kind == ErrorKind::Timeout) {
+        break;
+      }
+      if (!heard) {
+        return std::unexpected(heard.error());
+      }
+      const std::optional<Exchanged> answer = receive_exchange(fd);
+      if (answer && answer->head.kind == PacketKind::Welcome && answer->head.test == hello.test &&
+          answer->head.stream == hello.stream) {
+        return *secret_of(answer->packet);
+      }
+    }
+  }
+  return fail(ErrorKind::Timeout, "", fmt::format("{} UDP port {}", peer.address.text(), peer.port),
+              "no answer over UDP, though TCP works",
+              "does a firewall let UDP pass between the two hosts?");
+}
+
+Result<Flow> open_one(const net::Endpoint& own, const net::Endpoint& peer,
+                      const net::SocketOptions& options, std::int64_t& room_bytes) {
+  TRY(sys::Descriptor fd, open_flow(own.address, options, room_bytes));
+  TRY(bind_flow_to(fd.get(), peer));
+  return Flow{.fd = std::move(fd)};
+}
+
+Result<> prove(control::Client& client, Json proofs, const net::Patience& patience) {
+  TRY(client.channel().send({Type::Note, {{"proofs", std::move(proofs)}}}, patience));
+  TRY(client.channel().expect(Type::Note, patience));
+  return {};
+}
+
+}  // namespace
+
+Result<sys::Descriptor> open_flow(const net::Address& local, const net::SocketOptions& options,
+                                  std::int64_t& room_bytes) {
+  TRY(sys::Descriptor fd, net::bind_udp({.address = local, .port = 0}, options));
+  room_bytes = std::max(room_bytes, ask_for_room(fd.get(), kRoomBytes));
+  TRY(prepare_receiving(fd.get()));
+  return fd;
+}
+
+Result<> bind_flow_to(int fd, const net::Endpoint& peer) {
+  TRY(net::connect_udp(fd, peer));
+  TRY(prepare_sending(fd));
+  return net::set_blocking(fd, kBlocked, kBlocked);
+}
+
+Result<Flows> meet_client(control::Session& session, const Parameters& parameters) {
+  return Meeting(session, parameters).hold();
+}
+
+Result<Flows> meet_server(control::Client& client, const Parameters& parameters, const Json& ready,
+                          const net::SocketOptions& options, const net::Patience& patience) {
+  const net::Patience meeting = patience.at_most(kClientMeeting);
+  TRY(const ServerReady server, json::from_json<ServerReady>(ready, "udp ready"));
+  const std::vector<ServerPlace>& places = server.flows;
+  if (places.size() != static_cast<std::size_t>(flows_of(parameters))) {
+    return fail(ErrorKind::Malformed, "read message", "udp ready 'flows'", "wanted one a flow");
+  }
+  TRY(const net::Endpoint own, net::local_endpoint(client.channel().descriptor()));
+  Flows flows{.test = server.test};
+  Json proofs = Json::array();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const net::Endpoint peer{.address = client.peer().address, .port = places[i].port};
+    TRY(Flow flow, open_one(own, peer, options, flows.room_bytes));
+    flow.stream = static_cast<std::uint8_t>(i);
+    flow.sends = is_upstream(parameters, static_cast<int>(i));
+    const PacketHead hello{.kind = PacketKind::Hello, .stream = flow.stream, .test = flows.test};
+    TRY(const Secret proof, await_welcome(flow.fd.get(), hello, places[i], peer, meeting));
+    proofs.push_back(control::to_hex(proof));
+    flows.flows.push_back(std::move(flow));
+  }
+  TRY(prove(client, std::move(proofs), meeting));
+  return flows;
+}
+
+}  // namespace chokepoint::probe::udp
