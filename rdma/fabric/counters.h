@@ -1,6 +1,7 @@
-// What a port has counted until now: the RDMA device's own counters and what the driver of the
-// interface under it counts of pauses, marks and drops. Read before and after a test at both ends;
-// what lies in between is changes.h's. Values; reads under the given root only.
+// What a port has counted until now (the RDMA device's own counters, and the pauses, marks and
+// drops that the driver of its interface counts), and what it counted during a test. Both ends read
+// theirs before and after the test; the server sends its Changes to the client, which checks and
+// bounds what a peer sends and reports on both. Values; reads only under the given root.
 //
 //   const PortCounters before = read_counters(root, "rxe0", 1, *host::link_query_for(root));
 //   … the test …
@@ -9,27 +10,49 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/control/message.h"
 #include "base/host/link_query.h"
+#include "base/sys/error.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::rdma::fabric {
 
 struct Counted {
   std::string name = {};   // "out_of_sequence", "received_pauses"
-  std::uint64_t raw = 0;   // as it is counted
-  std::uint64_t unit = 1;  // what that is multiplied with
+  std::uint64_t raw = 0;   // as the device counts
+  std::uint64_t unit = 1;  // what `raw` is multiplied by
 };
 
 struct PortCounters {
   std::string subject = {};  // "mlx5_0/1"
-  std::string netdev = {};   // whose driver was asked; empty: none is known
+  std::string netdev = {};   // the interface whose driver was asked; empty: none is known
   std::vector<Counted> counters = {};
 };
 
 PortCounters read_counters(const sys::Root& root, const std::string& device, int port,
                            const host::LinkQuery& links);
+
+struct Changes {
+  std::string subject = {};                         // "mlx5_0/1"
+  std::string netdev = {};                          // empty: none is known
+  std::map<std::string, std::uint64_t> grown = {};  // only what changed
+  std::set<std::string> still = {};                 // counted, and unchanged
+  std::set<std::string> lost = {};  // restarted from 0, or not readable after the test
+
+  // nullopt if it is not counted or was lost; 0 if it did not change.
+  std::optional<std::uint64_t> of(std::string_view name) const;
+};
+
+Changes changes(const PortCounters& before, const PortCounters& after);
+
+control::Json body_of(const Changes& changes);
+Result<Changes> changes_in(const control::Json& body);
 
 }  // namespace chokepoint::rdma::fabric

@@ -3,13 +3,97 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "rdma/fabric/signs.h"
+#include "rdma/fabric/counters.h"
 
 namespace chokepoint::rdma::fabric {
 namespace {
+
+// A counter that is a sign of something, and how a sentence calls it.
+struct Sign {
+  std::string_view counter;
+  std::string_view one;   // "timeout"
+  std::string_view many;  // "timeouts"
+};
+
+// At the requester: packets that were surely lost, unless an answer was late.
+constexpr std::array kResent{
+    Sign{"retransmissions", "retransmission", "retransmissions"},
+    Sign{"adaptive_retransmissions", "adaptive retransmission", "adaptive retransmissions"},
+    Sign{"packet_seq_err", "NAK received", "NAKs received"},
+    Sign{"implied_nak_seq_err", "answer missed", "answers missed"},
+    Sign{"ack_timeouts", "timeout", "timeouts"},
+    Sign{"retries_exceeded", "connection given up", "connections given up"},
+};
+// At the responder: lost, or overtaken by others.
+constexpr std::array kMissed{
+    Sign{"out_of_sequence", "packet out of sequence", "packets out of sequence"},
+    Sign{"duplicate_request", "request that came twice", "requests that came twice"},
+};
+// At either end: something did not arrive.
+constexpr std::array kGaps{
+    Sign{"packet_seq_err", "NAK received", "NAKs received"},
+    Sign{"implied_nak_seq_err", "answer missed", "answers missed"},
+    Sign{"out_of_sequence", "packet out of sequence", "packets out of sequence"},
+    Sign{"retries_exceeded", "connection given up", "connections given up"},
+};
+// At either end.
+constexpr std::array kNotReady{
+    Sign{"rnr_retries", "receiver-not-ready received", "receiver-not-readies received"},
+    Sign{"rnr_sent", "receiver-not-ready sent", "receiver-not-readies sent"},
+    Sign{"out_of_buffer", "packet without a posted receive", "packets without a posted receive"},
+    Sign{"rnr_retries_exceeded", "connection given up", "connections given up"},
+};
+constexpr std::array kCongestion{
+    Sign{"ecn_marked", "packet marked", "packets marked"},
+    Sign{"cnp_sent", "CNP sent", "CNPs sent"},
+    Sign{"cnp_handled", "CNP received", "CNPs received"},
+    Sign{"received_pauses", "pause received", "pauses received"},
+    Sign{"sent_pauses", "pause sent", "pauses sent"},
+};
+
+void append(std::span<const Sign> signs, const Changes& changes, std::string_view where,
+            std::string& text) {
+  std::string own;
+  for (const Sign& sign : signs) {
+    if (const std::uint64_t count = changes.of(sign.counter).value_or(0); count > 0) {
+      own +=
+          fmt::format("{}{} {}", own.empty() ? "" : ", ", count, count == 1 ? sign.one : sign.many);
+    }
+  }
+  if (!own.empty()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", own, where);
+  }
+}
+
+// The sum over both ends; nullopt if neither counts any of them.
+std::optional<std::uint64_t> sum_of(std::span<const Sign> signs, const Changes& own,
+                                    const Changes& peer) {
+  std::optional<std::uint64_t> sum;
+  for (const Changes* each : {&own, &peer}) {
+    for (const Sign& sign : signs) {
+      if (const std::optional<std::uint64_t> count = each->of(sign.counter)) {
+        sum = sum.value_or(0) + *count;
+      }
+    }
+  }
+  return sum;
+}
+
+// "3 timeouts here, 2 sequence gaps at the peer"; empty if none grew.
+std::string describe(std::span<const Sign> signs, const Changes& own, const Changes& peer) {
+  std::string text;
+  append(signs, own, "here", text);
+  append(signs, peer, "at the peer", text);
+  return text;
+}
 
 struct Sums {
   std::optional<std::uint64_t> resent;
@@ -20,19 +104,19 @@ struct Sums {
 };
 
 Sums sums_of(const Changes& own, const Changes& peer) {
-  return {.resent = sum_of(resent_signs(), own, peer),
-          .missed = sum_of(missed_signs(), own, peer),
-          .gaps = sum_of(gap_signs(), own, peer),
-          .not_ready = sum_of(not_ready_signs(), own, peer),
-          .congestion = sum_of(congestion_signs(), own, peer)};
+  return {.resent = sum_of(kResent, own, peer),
+          .missed = sum_of(kMissed, own, peer),
+          .gaps = sum_of(kGaps, own, peer),
+          .not_ready = sum_of(kNotReady, own, peer),
+          .congestion = sum_of(kCongestion, own, peer)};
 }
 
-// What follows a message that found no receive is out of sequence, too, and sent again: only what
-// exceeds that was lost on the way.
+// Packets behind a message that found no receive are out of sequence, too, and retransmitted: only
+// what exceeds those was lost on the way.
 bool is_lost(const Sums& sums) {
   const std::uint64_t resent = sums.resent.value_or(0);
-  const bool is_told_by_missing = !sums.resent && sums.missed.value_or(0) > 0;
-  return resent > 2 * sums.not_ready.value_or(0) || (is_told_by_missing && !sums.not_ready);
+  const bool is_seen_by_responder = !sums.resent && sums.missed.value_or(0) > 0;
+  return resent > 2 * sums.not_ready.value_or(0) || (is_seen_by_responder && !sums.not_ready);
 }
 
 bool has_lost(std::span<const Sign> signs, const Changes& changes) {
@@ -40,9 +124,9 @@ bool has_lost(std::span<const Sign> signs, const Changes& changes) {
       signs, [&](const Sign& sign) { return changes.lost.contains(std::string(sign.counter)); });
 }
 
-// What would have told began to count anew in between.
+// A counter that decides restarted during the test.
 bool has_lost(const Changes& changes) {
-  return has_lost(resent_signs(), changes) || has_lost(missed_signs(), changes);
+  return has_lost(kResent, changes) || has_lost(kMissed, changes);
 }
 
 Status found_in(const Sums& sums) {
@@ -74,7 +158,7 @@ bool counts(const Changes& own, const Changes& peer, std::string_view name) {
   return own.of(name) || peer.of(name);
 }
 
-// What was looked for and not found, and what nobody counts.
+// Names what did not occur, and what neither end counts.
 std::string clean_sentence(const Sums& sums, const Changes& own, const Changes& peer) {
   std::vector<std::string> none{};
   std::vector<std::string> uncounted{};
@@ -91,7 +175,7 @@ std::string clean_sentence(const Sums& sums, const Changes& own, const Changes& 
 }
 
 std::string congested_sentence(const Changes& own, const Changes& peer) {
-  std::string sentence = "the fabric was congested: " + told(congestion_signs(), own, peer);
+  std::string sentence = "the fabric was congested: " + describe(kCongestion, own, peer);
   const bool is_paused = own.of("received_pauses").value_or(0) > 0;
   const bool is_pausing = own.of("sent_pauses").value_or(0) > 0;
   if (is_paused || is_pausing) {
@@ -102,10 +186,11 @@ std::string congested_sentence(const Changes& own, const Changes& peer) {
 }
 
 std::string sentence_of(Status status, const Sums& sums, const Changes& own, const Changes& peer) {
-  const auto both = [&](auto one, auto other) {
+  const auto resent_or_missed = [&] {
     std::vector<std::string> parts;
-    for (const auto& signs : {one, other}) {
-      if (std::string text = told(signs, own, peer); !text.empty()) {
+    for (const std::span<const Sign> signs :
+         {std::span<const Sign>(kResent), std::span<const Sign>(kMissed)}) {
+      if (std::string text = describe(signs, own, peer); !text.empty()) {
         parts.push_back(std::move(text));
       }
     }
@@ -113,23 +198,24 @@ std::string sentence_of(Status status, const Sums& sums, const Changes& own, con
   };
   switch (status) {
     case Status::Lost:
-      return "packets were lost: " + both(resent_signs(), missed_signs());
+      return "packets were lost: " + resent_or_missed();
     case Status::Late:
-      return "nothing was missed, and yet sent again, since answers came late or were lost: " +
-             both(resent_signs(), missed_signs());
+      return "nothing was lost, but packets were retransmitted, because acknowledgements came late "
+             "or were lost: " +
+             resent_or_missed();
     case Status::NotReady:
-      return "the receiver was not ready: " + told(not_ready_signs(), own, peer);
+      return "the receiver was not ready: " + describe(kNotReady, own, peer);
     case Status::Congested:
       return congested_sentence(own, peer);
     case Status::Reordered:
-      return fmt::format("packets overtook one another and none was sent again: {}",
-                         told(missed_signs(), own, peer));
+      return fmt::format("packets were reordered and none was retransmitted: {}",
+                         describe(kMissed, own, peer));
     case Status::Clean:
       return clean_sentence(sums, own, peer);
     case Status::Unknown:
       break;
   }
-  return fmt::format("whether the fabric was clean cannot be told: {}",
+  return fmt::format("whether the fabric was clean is not known: {}",
                      has_lost(own) || has_lost(peer)
                          ? "counters began anew meanwhile"
                          : "neither end counts retransmissions or packets out of sequence");

@@ -1,22 +1,22 @@
 // Was the fabric clean during a test? One sentence from what both ends counted, and what to do.
-// Pure.
+// Pure functions.
 //
-//   lost       something was sent again because it did not arrive
-//   late       something was sent again though nobody missed anything: an answer came too late, as
-//              those of a busy host do, or was lost
-//   not ready  it arrived, and the receiver had no receive posted for it
+//   lost       packets were retransmitted because they did not arrive
+//   late       packets were retransmitted though none was missing: an answer came too late (a busy
+//              host) or was lost
+//   not ready  packets arrived, and the receiver had no receive posted for them
 //   congested  marks, notifications or pauses: slowed down, nothing lost
-//   reordered  packets overtook one another, none was sent again: several paths are in use
+//   reordered  packets overtook one another, none was retransmitted: several paths are in use
 //   clean      none of that, as far as it is counted
-//   unknown    neither end counts what would tell
+//   unknown    neither end has the counters that show it
 //
-// Ports count for everybody who uses them: another job's losses are told here, too.
+// A port counts for everybody who uses it: losses of other jobs are included.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "rdma/fabric/changes.h"
+#include "rdma/fabric/counters.h"
 
 namespace chokepoint::rdma::fabric {
 
@@ -27,7 +27,7 @@ std::string_view name_of(Status status);  // "clean", "not-ready"
 struct Judgement {
   Status status = Status::Unknown;
   std::string sentence = {};   // "the fabric was clean: no retransmission, …"
-  std::string next_step = {};  // empty where nothing is to be done
+  std::string next_step = {};  // empty: nothing to be done
 };
 
 Judgement judge(const Changes& own, const Changes& peer);

@@ -1,5 +1,5 @@
-// A buffer of a test, in host or GPU memory. What the processor cannot reach itself is filled and
-// read through copies. Owns its memory. One thread.
+// The buffer of a test, in host or GPU memory. Memory that the processor cannot reach is written
+// and read through copies. A Buffer owns its memory. One thread.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/sys/error.h"
+#include "base/sys/root.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::memory {
@@ -19,7 +20,7 @@ class Buffer {
   virtual ~Buffer() = default;
 
   virtual verbs::MemoryView view() const = 0;
-  // Null where only copies reach it.
+  // Null: the processor reaches it only through copies.
   virtual std::byte* host() = 0;
   virtual Result<> write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual Result<> read(std::uint64_t offset, std::span<std::byte> bytes) const = 0;
@@ -35,15 +36,24 @@ struct HostOptions {
 
 Result<std::unique_ptr<Buffer>> host_buffer(std::uint64_t bytes, const HostOptions& options);
 
-// By nvidia-peermem the GPU's own address is registered; by dma-buf a descriptor of it.
+// With nvidia-peermem the GPU's own address is registered, with dma-buf a descriptor of it.
 enum class GpuPath { DmaBuf, PeerMemory };
 
 struct GpuOptions {
   int gpu = 0;
-  std::optional<GpuPath> path = {};  // nothing: dma-buf, else peer memory
+  std::optional<GpuPath> path = {};  // nullopt: dma-buf, else peer memory
 };
 
 // CUDA's driver is opened at run time; without it an error that says so.
 Result<std::unique_ptr<Buffer>> gpu_buffer(std::uint64_t bytes, const GpuOptions& options);
+
+// Where gpu_buffer() finds the driver and the kernel's modules; tests have some of their own.
+struct GpuSurroundings {
+  std::string driver = "libcuda.so.1";
+  sys::Root root = {};
+};
+
+Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurroundings& host, std::uint64_t bytes,
+                                              const GpuOptions& options);
 
 }  // namespace chokepoint::rdma::memory

@@ -6,11 +6,10 @@
 //   passive   watches                    receives, refills                pong, or watches
 //
 // A test both ways has two active sides. Blocks the calling thread until the test has ended, or
-// `attention` wants it to end. Owns nothing.
+// `attention` stops it. Owns nothing.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -22,18 +21,18 @@
 
 namespace chokepoint::rdma::perf {
 
-// Looked at every few milliseconds at most, from the test's own thread.
+// Asked at most every few milliseconds, by the thread of the test.
 class Attention {
  public:
   virtual ~Attention() = default;
-  // Whether to go on. False: end now, what was measured counts. An error: the peer is gone, the
-  // user interrupts: the test failed.
+  // False: end now, what was measured counts. An error (the peer is gone, the user interrupts): the
+  // test failed.
   virtual Result<bool> go_on() = 0;
 };
 
 enum class Role { Active, Passive };
 
-// What a side brings; all of it outlives the test.
+// What one side runs the test with; all of it outlives the test.
 struct Side {
   Role role = Role::Active;
   verbs::Endpoint& endpoint;
@@ -46,33 +45,32 @@ struct Side {
 
 // How much of each side's memory a plan needs; the remote side needs as much.
 std::uint64_t bytes_needed(const Plan& plan);
-// How deep an endpoint has to be for it: both of its options. With check both may be less than the
-// plan has, as each message under way then has memory of its own.
+// The depths of the endpoint that a plan needs. With check they may be less than the plan's, as
+// each message under way then has memory of its own.
 int send_depth(const Plan& plan);
 int receive_depth(const Plan& plan);
 
-// What this side did: sent, or, on the passive side of a send or a write with immediate, received.
-// A passive side that only has its memory used has done nothing.
+// What this side sent, or, on the passive side of a send or a write with immediate, received. All
+// zero for a passive side that only has its memory used.
 struct Outcome {
   std::uint64_t messages = 0;  // of all queue pairs, without those of the warm-up
   std::uint64_t received = 0;  // of an active side's messages both ways
-  std::uint64_t resent = 0;    // latency over UC, UD: for want of an answer
+  std::uint64_t resent = 0;    // retransmitted messages of a latency test over UC or UD
   std::uint64_t bytes = 0;
   std::int64_t duration_ns = 0;             // first post to last completion
   std::optional<double> average_mbps = {};  // 10^6 bit/s
   std::optional<double> peak_mbps = {};
   std::optional<double> messages_per_s = {};
   std::optional<math::Histogram> latency_ns = {};
-  std::optional<std::uint64_t> mismatches = {};  // with check: messages that were not as sent
+  std::optional<std::uint64_t> mismatches =
+      {};  // with check: messages that differ from what was sent
 };
 
-// Before the first message: requests laid out, receives posted. Both sides have done so before
-// either runs.
+// Lays out requests and posts receives. Both sides have done so before either runs.
 Result<> prepare(const Side& side, const Plan& plan);
 Result<Outcome> run(const Side& side, const Plan& plan);
 // With check, on the side whose memory was written or counted in, after `messages` of the other
-// side: what it finds wrong of the last messages of each queue pair, as many as have memory of
-// their own. What could be held against the pattern when it came is in the outcome; here it is 0.
+// side: the mismatches among the last messages of each queue pair, as many as have memory of their
+// own. 0 where messages were compared as they arrived: those mismatches are in the outcome.
 Result<std::uint64_t> count_mismatches(const Side& side, const Plan& plan, std::uint64_t messages);
-
 }  // namespace chokepoint::rdma::perf

@@ -18,10 +18,10 @@ namespace chokepoint::rdma::session {
 struct Agreement {
   int mtu_bytes = 0;
   std::vector<perf::Plan> rounds = {};    // one for each size
-  std::vector<std::string> lowered = {};  // what had to be less than usual, and why
+  std::vector<std::string> lowered = {};  // what is less than the default, and why
 };
 
-// `names`: how people call the two hosts.
+// The two hosts' names in errors.
 struct HostNames {
   std::string client = {};
   std::string server = {};
@@ -34,7 +34,7 @@ Result<Agreement> negotiate(const Parameters& parameters, const SideFacts& clien
 verbs::PathOptions path_of(const Parameters& parameters, const Agreement& agreement,
                            const SideFacts& own, const SideFacts& peer);
 
-// Of a round, to be compared: both sides have to understand it alike.
+// Of a round; both sides compare it, since they must have the same plan.
 control::Json body_of(const perf::Plan& plan);
 
 }  // namespace chokepoint::rdma::session

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
+#include <utility>
 
 #include "base/control/bodies.h"
 #include "base/control/fields.h"
-#include "base/math/units.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -15,23 +17,57 @@ namespace {
 using control::Fields;
 using control::Json;
 using control::or_null;
+using perf::Metric;
 using std::chrono::nanoseconds;
+using verbs::GidType;
+using verbs::Operation;
 
-constexpr std::size_t kLongestWord = 31;
-constexpr std::size_t kMostSizes = 64;
-constexpr int kLargestSweep = 23;
-constexpr int kMostQueuePairs = 2048;  // whose addresses fit into a message
-constexpr int kDeepest = 65536;
-constexpr int kMostInline = 4096;
-constexpr std::int64_t kMostIterations = 1'000'000'000'000;
-constexpr std::int64_t kLongest = std::int64_t{86'400'000'000'000} * 30;
+template <class Value, std::size_t N>
+using Names = std::array<std::pair<Value, std::string_view>, N>;
 
-std::optional<int> small(Fields& in, const char* name, int least, int most) {
+constexpr Names<Operation, 6> kOperations{{{Operation::Write, "write"},
+                                           {Operation::WriteImmediate, "write_immediate"},
+                                           {Operation::Read, "read"},
+                                           {Operation::Send, "send"},
+                                           {Operation::FetchAndAdd, "fetch_and_add"},
+                                           {Operation::CompareAndSwap, "compare_and_swap"}}};
+constexpr Names<Metric, 2> kMetrics{{{Metric::Bandwidth, "bw"}, {Metric::Latency, "lat"}}};
+constexpr Names<GidType, 3> kGidTypes{{{GidType::InfiniBand, "InfiniBand"},
+                                       {GidType::RoceV1, "RoCE v1"},
+                                       {GidType::RoceV2, "RoCE v2"}}};
+
+constexpr int kMaxGpus = 64;
+
+template <class Value, std::size_t N>
+std::string_view name_in(const Names<Value, N>& names, Value value) {
+  const auto at = std::ranges::find(names, value, &std::pair<Value, std::string_view>::first);
+  return at == names.end() ? std::string_view() : at->second;
+}
+
+template <class Value, std::size_t N>
+Result<Value> value_in(const Names<Value, N>& names, std::string_view name, std::string_view what) {
+  const auto at = std::ranges::find(names, name, &std::pair<Value, std::string_view>::second);
+  if (at == names.end()) {
+    return fail(ErrorKind::Malformed, "read message", what, "no name that is known");
+  }
+  return at->first;
+}
+
+constexpr std::size_t kMaxWordLength = 31;
+constexpr std::size_t kMaxSizes = 64;
+constexpr int kMaxSweepPower = 23;
+constexpr int kMaxQueuePairs = 2048;  // whose addresses fit into a message
+constexpr int kMaxDepth = 65536;
+constexpr int kMaxInline = 4096;
+constexpr std::int64_t kMaxIterations = 1'000'000'000'000;
+constexpr std::int64_t kMaxTime = std::int64_t{86'400'000'000'000} * 30;  // ns: 30 days
+
+std::optional<int> maybe_int(Fields& in, const char* name, int least, int most) {
   const std::optional<std::int64_t> value = in.maybe_integer(name, least, most);
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
-int needed(Fields& in, const char* name, int least, int most) {
+int integer(Fields& in, const char* name, int least, int most) {
   return static_cast<int>(in.integer(name, least, most));
 }
 
@@ -45,12 +81,12 @@ Result<std::uint32_t> size_in(const Json& each) {
 }
 
 Result<> read_names(Fields& in, Parameters& into) {
-  const Result<verbs::Operation> operation = operation_named(in.text("operation", kLongestWord));
-  const Result<perf::Metric> metric = metric_named(in.text("metric", kLongestWord));
+  const Result<verbs::Operation> operation = operation_named(in.text("operation", kMaxWordLength));
+  const Result<perf::Metric> metric = metric_named(in.text("metric", kMaxWordLength));
   const Result<verbs::Transport> transport =
-      verbs::transport_named(in.text("transport", kLongestWord));
-  const Result<Memory> client = memory_named(in.text("client_memory", kLongestWord));
-  const Result<Memory> server = memory_named(in.text("server_memory", kLongestWord));
+      verbs::transport_named(in.text("transport", kMaxWordLength));
+  const Result<Memory> client = memory_named(in.text("client_memory", kMaxWordLength));
+  const Result<Memory> server = memory_named(in.text("server_memory", kMaxWordLength));
   if (!operation || !metric) {
     return std::unexpected(operation ? metric.error() : operation.error());
   }
@@ -68,13 +104,13 @@ Result<> read_names(Fields& in, Parameters& into) {
 }
 
 void read_shape(Fields& in, Parameters& into) {
-  into.queue_pairs = needed(in, "queue_pairs", 1, kMostQueuePairs);
-  into.depth = small(in, "depth", 1, kDeepest);
-  into.receive_depth = small(in, "receive_depth", 1, kDeepest);
-  into.moderation = small(in, "moderation", 1, kDeepest);
-  into.post_list = needed(in, "post_list", 1, kDeepest);
-  into.inline_bytes = small(in, "inline_bytes", 0, kMostInline);
-  into.mtu_bytes = small(in, "mtu_bytes", 256, 4096);
+  into.queue_pairs = integer(in, "queue_pairs", 1, kMaxQueuePairs);
+  into.depth = maybe_int(in, "depth", 1, kMaxDepth);
+  into.receive_depth = maybe_int(in, "receive_depth", 1, kMaxDepth);
+  into.moderation = maybe_int(in, "moderation", 1, kMaxDepth);
+  into.post_list = integer(in, "post_list", 1, kMaxDepth);
+  into.inline_bytes = maybe_int(in, "inline_bytes", 0, kMaxInline);
+  into.mtu_bytes = maybe_int(in, "mtu_bytes", 256, 4096);
   into.both_ways = in.boolean("both_ways");
   into.events = in.boolean("events");
   into.check = in.boolean("check");
@@ -83,21 +119,21 @@ void read_shape(Fields& in, Parameters& into) {
 }
 
 void read_length(Fields& in, Parameters& into) {
-  if (const auto iterations = in.maybe_integer("iterations", 1, kMostIterations)) {
+  if (const auto iterations = in.maybe_integer("iterations", 1, kMaxIterations)) {
     into.iterations = static_cast<std::uint64_t>(*iterations);
   }
-  if (const auto time = in.maybe_integer("time_ns", 1, kLongest)) {
+  if (const auto time = in.maybe_integer("time_ns", 1, kMaxTime)) {
     into.time = nanoseconds(*time);
   }
-  into.warm_up = static_cast<std::uint64_t>(in.integer("warm_up", 0, kMostIterations));
+  into.warm_up = static_cast<std::uint64_t>(in.integer("warm_up", 0, kMaxIterations));
   into.rate_bits_per_s = in.maybe_number("rate_bits_per_s", 1000, 1e15);
 }
 
 void read_path(Fields& in, Parameters& into) {
-  into.traffic_class = needed(in, "traffic_class", 0, 255);
-  into.service_level = needed(in, "service_level", 0, 15);
-  into.timeout = needed(in, "timeout", 1, 31);
-  into.retries = needed(in, "retries", 0, 7);
+  into.traffic_class = integer(in, "traffic_class", 0, 255);
+  into.service_level = integer(in, "service_level", 0, 15);
+  into.timeout = integer(in, "timeout", 1, 31);
+  into.retries = integer(in, "retries", 0, 7);
 }
 
 std::unexpected<Error> mistake(std::string_view subject, const std::string& reason,
@@ -136,9 +172,55 @@ Result<> check_operation(const Parameters& parameters) {
 
 }  // namespace
 
+std::string_view name_of(Operation operation) { return name_in(kOperations, operation); }
+
+Result<Operation> operation_named(std::string_view name) {
+  return value_in(kOperations, name, "'operation'");
+}
+
+std::string_view name_of(Metric metric) { return name_in(kMetrics, metric); }
+
+Result<Metric> metric_named(std::string_view name) { return value_in(kMetrics, name, "'metric'"); }
+
+std::string_view name_of(GidType type) { return name_in(kGidTypes, type); }
+
+Result<GidType> gid_type_named(std::string_view name) {
+  return value_in(kGidTypes, name, "'gid_type'");
+}
+
+std::string text_of(const Memory& memory) {
+  switch (memory.kind) {
+    case Memory::Kind::Host:
+      return "host";
+    case Memory::Kind::Huge:
+      return "huge";
+    case Memory::Kind::Gpu:
+      return fmt::format("gpu:{}", memory.gpu);
+  }
+  return "";
+}
+
+Result<Memory> memory_named(std::string_view text) {
+  constexpr std::string_view kGpu = "gpu:";
+  if (text == "host" || text == "huge") {
+    return Memory{.kind = text == "host" ? Memory::Kind::Host : Memory::Kind::Huge};
+  }
+  int gpu = -1;
+  if (text.starts_with(kGpu)) {
+    const auto [end, error] =
+        std::from_chars(text.data() + kGpu.size(), text.data() + text.size(), gpu);
+    gpu = error == std::errc() && end == text.data() + text.size() ? gpu : -1;
+  }
+  if (gpu < 0 || gpu >= kMaxGpus) {
+    return fail(ErrorKind::Usage, "", fmt::format("memory '{}'", text), "there is no such memory",
+                "host, huge (huge pages) or gpu:N");
+  }
+  return Memory{.kind = Memory::Kind::Gpu, .gpu = gpu};
+}
+
 std::vector<std::uint32_t> sweep_sizes() {
   std::vector<std::uint32_t> sizes;
-  for (int power = 1; power <= kLargestSweep; ++power) {
+  for (int power = 1; power <= kMaxSweepPower; ++power) {
     sizes.push_back(std::uint32_t{1} << power);
   }
   return sizes;
@@ -187,9 +269,9 @@ Result<Parameters> parameters_in(const Json& body) {
   if (!sizes || !port) {
     return std::unexpected(sizes ? port.error() : sizes.error());
   }
-  if (sizes->empty() || sizes->size() > kMostSizes) {
+  if (sizes->empty() || sizes->size() > kMaxSizes) {
     return fail(ErrorKind::Malformed, "read message", "rdma request 'sizes'",
-                fmt::format("wanted 1 to {} of them", kMostSizes));
+                fmt::format("wanted 1 to {} of them", kMaxSizes));
   }
   parameters.sizes = *sizes;
   parameters.server_port = *port;
@@ -197,9 +279,7 @@ Result<Parameters> parameters_in(const Json& body) {
 }
 
 Result<> check(const Parameters& parameters) {
-  if (const Result<> can = check_operation(parameters); !can) {
-    return can;
-  }
+  TRY(check_operation(parameters));
   if (parameters.iterations.has_value() == parameters.time.has_value()) {
     return mistake("--iterations, --time", "one of them ends the test", "give only one of them");
   }
@@ -215,7 +295,7 @@ Result<> check(const Parameters& parameters) {
     return mistake(fmt::format("--mtu {}", mtu), "RDMA has no such MTU",
                    "256, 512, 1024, 2048 or 4096");
   }
-  const int depth = parameters.depth.value_or(kDeepest);
+  const int depth = parameters.depth.value_or(kMaxDepth);
   if (parameters.post_list > depth) {
     return mistake(
         "--post-list",

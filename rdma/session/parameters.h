@@ -1,21 +1,48 @@
-// What an RDMA test is asked to be, as the client's flags and the request say it. What the user
-// left open is nothing here and decided once both devices are known (negotiate.h). A value.
+// What a user asks of an RDMA test, from the client's flags or in the client's request; and the
+// names that flags, messages and documents use for it. What the user left open is nullopt here and
+// decided once both devices are known (negotiate.h). Values and pure functions.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
 #include "base/sys/error.h"
 #include "rdma/perf/plan.h"
-#include "rdma/session/port_wish.h"
-#include "rdma/session/words.h"
+#include "rdma/session/port_choice.h"
 #include "rdma/verbs/types.h"
 
 namespace chokepoint::rdma::session {
+
+// Of a device, an interface or a GID in a message.
+inline constexpr std::size_t kMaxNameLength = 63;
+
+std::string_view name_of(verbs::Operation operation);  // "write_immediate"
+Result<verbs::Operation> operation_named(std::string_view name);
+
+std::string_view name_of(perf::Metric metric);  // "bw", "lat"
+Result<perf::Metric> metric_named(std::string_view name);
+
+std::string_view name_of(verbs::GidType type);  // "RoCE v2", as the kernel calls it
+Result<verbs::GidType> gid_type_named(std::string_view name);
+
+// Where the memory of one side of a test lies.
+struct Memory {
+  enum class Kind { Host, Huge, Gpu };
+  Kind kind = Kind::Host;
+  int gpu = 0;
+
+  bool operator==(const Memory&) const = default;
+};
+
+std::string text_of(const Memory& memory);  // "host", "huge", "gpu:1"
+Result<Memory> memory_named(std::string_view text);
 
 inline constexpr std::uint32_t kSmallestMessage = 1;
 inline constexpr std::uint32_t kLargestMessage = std::uint32_t{1} << 30;
@@ -25,7 +52,7 @@ struct Parameters {
   verbs::Operation operation = verbs::Operation::Write;
   perf::Metric metric = perf::Metric::Bandwidth;
   verbs::Transport transport = verbs::Transport::Rc;
-  std::vector<std::uint32_t> sizes = {65536};  // of a message; a round each
+  std::vector<std::uint32_t> sizes = {65536};  // of a message; one round each
   int queue_pairs = 1;
   std::optional<int> depth = {};
   std::optional<int> receive_depth = {};
@@ -58,9 +85,9 @@ std::vector<std::uint32_t> sweep_sizes();
 control::Json body_of(const Parameters& parameters);
 Result<Parameters> parameters_in(const control::Json& body);
 
-// What can be told without a device: mistakes of kind Usage.
+// What can be checked without a device; errors of kind Usage.
 Result<> check(const Parameters& parameters);
-// What the server grants.
+// Whether the server grants it.
 Result<> check(const Parameters& parameters, const control::Limits& limits);
 
 }  // namespace chokepoint::rdma::session

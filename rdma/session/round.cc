@@ -1,20 +1,51 @@
 #include "rdma/session/round.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <ctime>
 
+#include "base/control/bodies.h"
 #include "base/control/fields.h"
+#include "base/control/message.h"
 #include "base/math/units.h"
 
 namespace chokepoint::rdma::session {
 namespace {
 
 using control::Json;
+using control::Message;
+using control::or_null;
+using control::Type;
+using net::Patience;
+using perf::Role;
+using std::chrono::milliseconds;
 
-constexpr std::int64_t kMostRounds = 1024;
-constexpr std::uint64_t kRequestBytes = 256;  // in the rings of program, library and device
-constexpr std::uint64_t kQueuesAlways = std::uint64_t{64} << 20;
+// How long the peer may take to send the reason of its failure.
+constexpr milliseconds kExplanation{500};
+
+bool readable(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+bool is_early(const Json& stop) {
+  const auto at = stop.find("early");
+  return at != stop.end() && *at == true;
+}
+
+Error gone(Error error) {
+  error.operation.clear();
+  error.reason = "the peer has gone: " + error.reason;
+  error.next_step = "its own words, or its system's log, say why";
+  return error;
+}
+
+constexpr std::int64_t kMaxRounds = 1024;
+// Of one request, in the rings of this program, libibverbs and the device: an estimate.
+constexpr std::uint64_t kRequestBytes = 256;
+constexpr std::uint64_t kMinQueueBytes = std::uint64_t{64} << 20;  // always granted
 
 std::uint64_t queue_bytes(const perf::Plan& plan) {
   const auto requests = static_cast<std::uint64_t>(perf::send_depth(plan)) +
@@ -31,10 +62,105 @@ Result<> too_large(std::string_view flags, std::string_view what, std::uint64_t 
               "ask for less, or raise it with --max-window of 'chokepoint serve'");
 }
 
+constexpr double kMaxFigure = 1e18;
+
+std::int64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+std::uint64_t count_in(control::Fields& in, const char* name) {
+  return static_cast<std::uint64_t>(in.integer(name, 0, INT64_MAX));
+}
+
+SideResult side_result_of(const perf::Outcome& outcome) {
+  return {.messages = outcome.messages,
+          .bytes = outcome.bytes,
+          .duration_s = static_cast<double>(outcome.duration_ns) / 1e9,
+          .average_mbps = outcome.average_mbps,
+          .peak_mbps = outcome.peak_mbps,
+          .messages_per_s = outcome.messages_per_s,
+          .mismatches = outcome.mismatches,
+          .latency_ns = outcome.latency_ns};
+}
+
 }  // namespace
 
-std::chrono::nanoseconds longest(const perf::Plan& plan, const control::Limits& limits,
-                                 std::chrono::nanoseconds passed) {
+Result<> Watch::handle(Message message) {
+  switch (message.type) {
+    case Type::Stop:
+      if (stop_) {
+        return fail(ErrorKind::Malformed, "receive", channel_.peer(), "it stopped a test twice");
+      }
+      stop_ = std::move(message.body);
+      peer_done_ = follows_ || is_early(*stop_);
+      return {};
+    case Type::Failed:
+    case Type::Refused:
+      explained_ = true;
+      return fail(control::error_in(message.body, channel_.peer()));
+    case Type::Bye:
+      return fail(ErrorKind::Refused, "", channel_.peer(), "the peer has gone: it said goodbye");
+    default:
+      return fail(ErrorKind::Malformed, "receive", channel_.peer(),
+                  fmt::format("a {} came in the middle of a test", name_of(message.type)));
+  }
+}
+
+Result<> Watch::read_messages() {
+  while (true) {
+    Result<std::optional<Message>> message = channel_.poll();
+    if (!message) {
+      return fail(gone(message.error()));
+    }
+    if (!*message) {
+      return {};
+    }
+    TRY(handle(std::move(**message)));
+  }
+}
+
+Result<bool> Watch::go_on() {
+  TRY(read_messages());
+  interrupted_ = interrupted_ || readable(interrupt_);
+  if (interrupted_ || peer_done_) {
+    return false;
+  }
+  if (patience_.over()) {
+    return fail(ErrorKind::Timeout, "", channel_.peer(), "the test did not come to its end in time",
+                "give fewer --iterations, or --time");
+  }
+  return true;
+}
+
+Result<Json> Watch::peer_stopped(const Patience& patience) {
+  if (stop_) {
+    return *stop_;
+  }
+  TRY(Message message, channel_.expect(Type::Stop, patience));
+  stop_ = std::move(message.body);
+  return *stop_;
+}
+
+Error Watch::reason(const Error& own) {
+  if (explained_) {
+    return own;
+  }
+  const Patience patience = Patience::of(kExplanation);
+  while (!patience.over()) {
+    if (!net::wait_for(channel_.descriptor(), POLLIN, patience, "wait", channel_.peer())) {
+      break;
+    }
+    if (const Result<> heard = read_messages(); !heard) {
+      return heard.error();
+    }
+  }
+  return own;
+}
+
+std::chrono::nanoseconds round_limit(const perf::Plan& plan, const control::Limits& limits,
+                                     std::chrono::nanoseconds passed) {
   const auto left = std::max(limits.longest_test - passed, std::chrono::nanoseconds(0));
   return plan.time.value_or(left) + kSlack;
 }
@@ -50,20 +176,20 @@ Result<std::uint64_t> memory_for(const Agreement& agreement, const control::Limi
   Result<> fits;
   if (bytes > granted) {
     fits = too_large("--bytes, --queue-pairs", "a buffer", bytes, granted);
-  } else if (queues > std::max(granted, kQueuesAlways)) {
+  } else if (queues > std::max(granted, kMinQueueBytes)) {
     fits = too_large("--queue-pairs, --depth, --receive-depth", "queues", queues,
-                     std::max(granted, kQueuesAlways));
+                     std::max(granted, kMinQueueBytes));
   }
   return fits ? Result<std::uint64_t>(bytes) : std::unexpected(fits.error());
 }
 
-Json opening_body(std::size_t round, const perf::Plan& plan, const Whereabouts& client) {
+Json opening_body(std::size_t round, const perf::Plan& plan, const SideAddresses& client) {
   return {{"round", round}, {"plan", body_of(plan)}, {"client", body_of(client)}};
 }
 
-Result<Whereabouts> opening_in(const Json& body, std::size_t round, const perf::Plan& plan) {
+Result<SideAddresses> opening_in(const Json& body, std::size_t round, const perf::Plan& plan) {
   control::Fields in(body, "rdma round");
-  const auto number = static_cast<std::size_t>(in.integer("round", 0, kMostRounds));
+  const auto number = static_cast<std::size_t>(in.integer("round", 0, kMaxRounds));
   const Json& theirs = in.object("plan");
   const Json& client = in.object("client");
   TRY(in.finish(true));
@@ -72,11 +198,72 @@ Result<Whereabouts> opening_in(const Json& body, std::size_t round, const perf::
                 "both sides understand the test differently",
                 "run the same version of chokepoint at both ends");
   }
-  return whereabouts_in(client, plan.queue_pairs);
+  return side_addresses_in(client, plan.queue_pairs);
 }
 
 Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch) {
   return perf::prepare(station.side(role, watch, watch.peer()), plan);
+}
+
+Json body_of(const SideResult& result) {
+  return {{"messages", result.messages},
+          {"bytes", result.bytes},
+          {"duration_s", result.duration_s},
+          {"average_mbps", or_null(result.average_mbps)},
+          {"peak_mbps", or_null(result.peak_mbps)},
+          {"messages_per_s", or_null(result.messages_per_s)},
+          {"mismatches", or_null(result.mismatches)},
+          {"cpu_percent", result.cpu_percent}};
+}
+
+Result<SideResult> side_result_in(const Json& body) {
+  control::Fields in(body, "rdma half");
+  SideResult result{.messages = count_in(in, "messages"),
+                    .bytes = count_in(in, "bytes"),
+                    .duration_s = in.number("duration_s", 0, kMaxFigure),
+                    .average_mbps = in.maybe_number("average_mbps", 0, kMaxFigure),
+                    .peak_mbps = in.maybe_number("peak_mbps", 0, kMaxFigure),
+                    .messages_per_s = in.maybe_number("messages_per_s", 0, kMaxFigure),
+                    .cpu_percent = in.number("cpu_percent", 0, kMaxFigure)};
+  if (const auto mismatches = in.maybe_integer("mismatches", 0, INT64_MAX)) {
+    result.mismatches = static_cast<std::uint64_t>(*mismatches);
+  }
+  return in.finish(result);
+}
+
+Result<SideResult> run_side(const Station& station, const perf::Plan& plan, Role role, Watch& watch,
+                            const sys::Clock& clock) {
+  const std::int64_t cpu = thread_cpu_ns();
+  const std::int64_t begun = clock.monotonic_ns();
+  const Result<perf::Outcome> outcome = perf::run(station.side(role, watch, watch.peer()), plan);
+  if (!outcome) {
+    return fail(watch.reason(outcome.error()));
+  }
+  SideResult result = side_result_of(*outcome);
+  const std::int64_t passed = clock.monotonic_ns() - begun;
+  result.cpu_percent =
+      passed > 0 ? 100.0 * static_cast<double>(thread_cpu_ns() - cpu) / static_cast<double>(passed)
+                 : 0;
+  return result;
+}
+
+bool is_filled(const perf::Plan& plan, Role role) {
+  if (!plan.check) {
+    return false;
+  }
+  const bool by_reading = plan.operation == verbs::Operation::Read;
+  return plan.both_ways || (role == Role::Active) == by_reading;
+}
+
+Result<> check_memory(const Station& station, const perf::Plan& plan, Role role,
+                      std::uint64_t messages, Watch& watch, SideResult& result) {
+  if (!is_filled(plan, role)) {
+    return {};
+  }
+  TRY(const std::uint64_t count,
+      perf::count_mismatches(station.side(role, watch, watch.peer()), plan, messages));
+  result.mismatches = result.mismatches.value_or(0) + count;
+  return {};
 }
 
 }  // namespace chokepoint::rdma::session

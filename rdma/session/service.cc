@@ -1,11 +1,10 @@
 #include "rdma/session/service.h"
 
 #include "base/control/fields.h"
-#include "rdma/session/cm_door.h"
-#include "rdma/session/half.h"
-#include "rdma/session/host_side.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/round.h"
+#include "rdma/session/side.h"
+#include "rdma/session/station.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -17,26 +16,26 @@ using control::Type;
 using perf::Plan;
 using perf::Role;
 
-struct Asked {
+struct Request {
   Parameters parameters = {};
   SideFacts client = {};
 };
 
-Result<Asked> asked_in(const Json& body) {
+Result<Request> request_in(const Json& body) {
   TRY(Parameters parameters, parameters_in(body));
   control::Fields in(body, "rdma request");
   const Json& client = in.object("side");
   TRY(in.finish(true));
   TRY(SideFacts side, side_in(client));
-  return Asked{.parameters = std::move(parameters), .client = std::move(side)};
+  return Request{.parameters = std::move(parameters), .client = std::move(side)};
 }
 
-// What the client did not wish for follows its own choice: both ends need GIDs of one kind.
-PortWish wish_of(const Asked& asked) {
-  PortWish wish = asked.parameters.server_port;
-  if (asked.client.ethernet && !wish.gid_index) {
-    wish.family = wish.family ? wish.family : address_of(asked.client.gid).family();
-    wish.type = wish.type ? wish.type : asked.client.gid_type;
+// What the client left open follows its own GID: both ends need GIDs of one kind.
+PortWish wish_of(const Request& request) {
+  PortWish wish = request.parameters.server_port;
+  if (request.client.ethernet && !wish.gid_index) {
+    wish.family = wish.family ? wish.family : address_of(request.client.gid).family();
+    wish.type = wish.type ? wish.type : request.client.gid_type;
   }
   return wish;
 }
@@ -45,19 +44,20 @@ Error being_stopped() {
   return {ErrorKind::Interrupted, "", "test", 0, "the server is being stopped"};
 }
 
-class Test {
+// The server's end of one test.
+class ServerTest {
  public:
-  Test(Session& session, const Asked& asked, std::unique_ptr<Station> station)
+  ServerTest(Session& session, const Request& request, std::unique_ptr<Station> station)
       : session_(session),
-        asked_(asked),
+        request_(request),
         station_(std::move(station)),
-        role_(asked.parameters.both_ways ? Role::Active : Role::Passive),
+        role_(request.parameters.both_ways ? Role::Active : Role::Passive),
         fabric_(session.surroundings().root, station_->facts()) {}
 
-  Result<Json> conduct() {
-    TRY(get_set());
+  Result<Json> run() {
+    TRY(set_up());
     for (std::size_t index = 0;; ++index) {
-      TRY(Message message, session_.channel().receive(session_.patience(kBetween)));
+      TRY(Message message, session_.channel().receive(session_.patience(kBetweenRounds)));
       if (message.type == Type::Stop) {
         return Json{{"counters", fabric::body_of(fabric_.changes())}};
       }
@@ -70,23 +70,18 @@ class Test {
     return session_.channel().send({type, std::move(body)}, session_.patience(kAnswer));
   }
 
-  // The client hears of this side before it is told that the two do not fit, so that it can say
-  // why in its own words.
-  Result<> get_set() {
+  // The client gets this side's facts even if the two do not fit, so that it can report why itself.
+  Result<> set_up() {
     if (const Result<> sent = send(Type::Ready, {{"side", body_of(station_->facts())}}); !sent) {
       return sent;
     }
-    Result<Agreement> agreement =
-        negotiate(asked_.parameters, asked_.client, station_->facts(),
-                  {.client = session_.client().host, .server = "this host"});
-    if (!agreement) {
-      return std::unexpected(agreement.error());
-    }
-    agreement_ = std::move(*agreement);
+    TRY(Agreement agreement, negotiate(request_.parameters, request_.client, station_->facts(),
+                                       {.client = session_.client().host, .server = "this host"}));
+    agreement_ = std::move(agreement);
     TRY(const std::uint64_t bytes, memory_for(agreement_, session_.limits()));
-    return station_->provide_memory(bytes, asked_.parameters.server_memory,
-                                    asked_.parameters.operation,
-                                    asked_.parameters.relaxed_ordering);
+    return station_->provide_memory(bytes, request_.parameters.server_memory,
+                                    request_.parameters.operation,
+                                    request_.parameters.relaxed_ordering);
   }
 
   Result<> round(std::size_t index, const Message& message) {
@@ -95,24 +90,22 @@ class Test {
                   "there is no such round");
     }
     Plan plan = agreement_.rounds[index];
-    TRY(const Whereabouts client, opening_in(message.body, index, plan));
-    Watch watch(session_.channel(), session_.surroundings().stop, still(plan),
+    TRY(const SideAddresses client, opening_in(message.body, index, plan));
+    Watch watch(session_.channel(), session_.surroundings().stop, round_limit_of(plan),
                 role_ == Role::Passive);
-    if (const Result<> met = meet(plan, client, watch); !met) {
-      return met;
-    }
-    Result<Half> half = measure(plan, watch);
+    TRY(set_up_round(plan, client, watch));
+    Result<SideResult> own = measure(plan, watch);
     station_->close_queues();
-    return half ? send(Type::Report, body_of(*half)) : std::unexpected(half.error());
+    return own ? send(Type::Report, body_of(*own)) : std::unexpected(own.error());
   }
 
-  Result<> meet(Plan& plan, const Whereabouts& client, Watch& watch) {
-    Result<> met = station_->open_queues(plan, asked_.parameters.inline_bytes.has_value());
-    station_->reach(client.memory);
-    met = met && asked_.parameters.by_cm ? accept() : met;
-    met = met && !asked_.parameters.by_cm ? station_->connect(client, path()) : met;
+  Result<> set_up_round(Plan& plan, const SideAddresses& client, Watch& watch) {
+    Result<> met = station_->open_queues(plan, request_.parameters.inline_bytes.has_value());
+    station_->set_remote(client.memory);
+    met = met && request_.parameters.by_cm ? accept() : met;
+    met = met && !request_.parameters.by_cm ? station_->connect(client, path()) : met;
     met = met ? get_ready(*station_, plan, role_, watch) : met;
-    met = met ? send(Type::Begin, {{"server", body_of(station_->whereabouts())}}) : met;
+    met = met ? send(Type::Begin, {{"server", body_of(station_->addresses())}}) : met;
     if (!met) {
       return met;
     }
@@ -120,51 +113,45 @@ class Test {
     return go ? Result<>{} : std::unexpected(go.error());
   }
 
-  // A client with many rounds has the server no longer than one with a single one.
-  std::chrono::nanoseconds still(const Plan& plan) const {
+  // All rounds together may not last longer than one test.
+  std::chrono::nanoseconds round_limit_of(const Plan& plan) const {
     const std::chrono::nanoseconds passed(session_.surroundings().clock.monotonic_ns() - begun_ns_);
-    return longest(plan, session_.limits(), passed);
+    return round_limit(plan, session_.limits(), passed);
   }
 
   verbs::PathOptions path() const {
-    return path_of(asked_.parameters, agreement_, station_->facts(), asked_.client);
+    return path_of(request_.parameters, agreement_, station_->facts(), request_.client);
   }
 
-  // The client is told where to knock, and knocks for each queue pair.
+  // The client is sent where this side listens, and connects each queue pair.
   Result<> accept() {
     const net::Address address = cm_address(station_->facts(), session_.local().address);
-    const Result<std::unique_ptr<verbs::CmListener>> listener = verbs::listen_by_cm({address, 0});
-    if (!listener) {
-      return std::unexpected(listener.error());
-    }
-    const verbs::CmPeer door{.address = {address, (*listener)->port()},
-                             .token = (*listener)->token()};
-    const Result<> told = send(Type::Note, {{"cm", body_of(door)}});
-    return told ? station_->accept(**listener, path(), session_.patience(kSetUp)) : told;
+    TRY(const std::unique_ptr<verbs::CmListener> listener, verbs::listen_by_cm({address, 0}));
+    const verbs::CmPeer cm_peer{.address = {address, (listener)->port()},
+                                .token = (listener)->token()};
+    const Result<> sent = send(Type::Note, {{"cm", body_of(cm_peer)}});
+    return sent ? station_->accept(*listener, path(), session_.patience(kSetUp)) : sent;
   }
 
-  Result<Half> measure(const Plan& plan, Watch& watch) {
+  Result<SideResult> measure(const Plan& plan, Watch& watch) {
     const sys::Clock& clock = session_.surroundings().clock;
-    Result<Half> half = run_half(*station_, plan, role_, watch, clock);
-    if (!half) {
-      return half;
+    Result<SideResult> own = run_side(*station_, plan, role_, watch, clock);
+    if (!own) {
+      return own;
     }
     if (watch.interrupted()) {
       return fail(being_stopped());
     }
-    const Result<Json> stop = watch.peer_stopped(session_.patience(still(plan)));
-    if (!stop) {
-      return std::unexpected(stop.error());
-    }
-    control::Fields in(*stop, "rdma stop");
+    TRY(const Json stop, watch.peer_stopped(session_.patience(round_limit_of(plan))));
+    control::Fields in(stop, "rdma stop");
     TRY(const std::int64_t messages, in.finish(in.integer("messages", 0, INT64_MAX)));
     const Result<> checked =
-        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(messages), watch, *half);
-    return checked ? std::move(half) : std::unexpected(checked.error());
+        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(messages), watch, *own);
+    return checked ? std::move(own) : std::unexpected(checked.error());
   }
 
   Session& session_;
-  const Asked& asked_;
+  const Request& request_;
   std::unique_ptr<Station> station_;
   Role role_;
   FabricWatch fabric_;
@@ -175,19 +162,19 @@ class Test {
 }  // namespace
 
 Result<control::Weight> RdmaService::check(const Json& body, const control::Limits& limits) const {
-  TRY(const Asked asked, asked_in(body));
-  Result<> fits = session::check(asked.parameters);
-  fits = fits ? session::check(asked.parameters, limits) : fits;
+  TRY(const Request request, request_in(body));
+  Result<> fits = session::check(request.parameters);
+  fits = fits ? session::check(request.parameters, limits) : fits;
   return fits ? Result<control::Weight>(control::Weight::Heavy) : std::unexpected(fits.error());
 }
 
 Result<Json> RdmaService::serve(Session& session, const Json& body) {
-  TRY(const Asked asked, asked_in(body));
+  TRY(const Request request, request_in(body));
   TRY(std::unique_ptr<Station> station,
-      open_here(session.surroundings().root, open_(), wish_of(asked), session.local().address,
-                asked.parameters.transport));
-  Result<Json> result = Test(session, asked, std::move(station)).conduct();
-  // Whatever the stop has interrupted.
+      open_here(session.surroundings().root, open_(), wish_of(request), session.local().address,
+                request.parameters.transport));
+  Result<Json> result = ServerTest(session, request, std::move(station)).run();
+  // Whatever step the stop has interrupted.
   return !result && result.error().kind == ErrorKind::Interrupted ? fail(being_stopped())
                                                                   : std::move(result);
 }

@@ -10,12 +10,13 @@
 //     Note {} ─────────────────────────────────────►   so is the client; both start
 //     ◄═══════════════ RDMA ═══════════════════════►
 //     Stop {messages, early} ──────────────────────►
-//     ◄────────────────────────────── Report {half}    with check: once the memory was looked at
+//     ◄────────────────────────────── Report {result}  with check: once the memory was looked at
 //     …                                                the next round
 //     Stop {} ─────────────────────────────────────►
 //     ◄─────────────────────────── Result {counters}
 //
-// What a peer can reach of this host is one buffer, registered while the test lasts.
+// All that the peer can reach of this host is one buffer, registered while the test lasts. serve()
+// runs on the session's thread.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,7 @@
 
 namespace chokepoint::rdma::session {
 
-// Each test opens it for itself, from its own thread.
+// Called for each test, on its own thread.
 using OpenLibrary = std::function<std::unique_ptr<verbs::Library>()>;
 
 class RdmaService final : public control::Service {

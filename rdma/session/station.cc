@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "base/host/network.h"
+#include "base/host/rdma.h"
+
 namespace chokepoint::rdma::session {
 namespace {
 
@@ -30,6 +33,18 @@ EndpointOptions options_of(const perf::Plan& plan, const PortChoice& choice) {
           .events = plan.events};
 }
 
+std::string netdev_of(const sys::Root& root, const net::Address& address) {
+  const host::Addresses known = host::read_addresses(root);
+  if (known.addresses) {
+    for (const host::InterfaceAddress& each : *known.addresses) {
+      if (each.address.bytes() == address.unmapped().bytes()) {
+        return each.interface;
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Station>> Station::open(std::unique_ptr<verbs::Library> library,
@@ -37,22 +52,19 @@ Result<std::unique_ptr<Station>> Station::open(std::unique_ptr<verbs::Library> l
                                                verbs::Transport transport) {
   TRY(std::unique_ptr<verbs::Device> device, library->open(choice.device));
   std::unique_ptr<Station> station(new Station(std::move(library), std::move(device), choice));
-  TRY(station->look_at_port());
-  const Result<std::unique_ptr<verbs::Endpoint>> trial = station->device_->open_endpoint(
+  TRY(station->read_port());
+  const Result<std::unique_ptr<verbs::Endpoint>> tried = station->device_->open_endpoint(
       {.transport = transport, .port = choice.port, .gid_index = choice.gid_index});
-  if (!trial) {
-    return std::unexpected(trial.error());
+  if (!tried) {
+    return std::unexpected(tried.error());
   }
   return station;
 }
 
-Result<> Station::look_at_port() {
-  const Result<verbs::Port> port = device_->port(choice_.port);
-  if (!port) {
-    return std::unexpected(port.error());
-  }
-  const auto gid = std::ranges::find(port->gids, choice_.gid_index, &verbs::GidEntry::index);
-  if (port->ethernet && gid == port->gids.end()) {
+Result<> Station::read_port() {
+  TRY(const verbs::Port port, device_->port(choice_.port));
+  const auto gid = std::ranges::find(port.gids, choice_.gid_index, &verbs::GidEntry::index);
+  if (port.ethernet && gid == port.gids.end()) {
     return fail(ErrorKind::Usage, "", fmt::format("GID index {}", choice_.gid_index),
                 fmt::format("{} port {} has no such GID", choice_.device, choice_.port),
                 "'chokepoint rdma devices' lists what there is");
@@ -61,13 +73,13 @@ Result<> Station::look_at_port() {
             .port = choice_.port,
             .netdev = choice_.netdev,
             .rate = choice_.rate,
-            .ethernet = port->ethernet,
+            .ethernet = port.ethernet,
             .gid_index = choice_.gid_index,
-            .lid = port->lid,
-            .active_mtu_bytes = port->active_mtu_bytes,
-            .max_mtu_bytes = port->max_mtu_bytes,
+            .lid = port.lid,
+            .active_mtu_bytes = port.active_mtu_bytes,
+            .max_mtu_bytes = port.max_mtu_bytes,
             .limits = device_->limits()};
-  if (gid != port->gids.end()) {
+  if (gid != port.gids.end()) {
     facts_.gid = gid->gid;
     facts_.gid_type = gid->type;
   }
@@ -104,12 +116,12 @@ Result<> Station::open_queues(perf::Plan& plan, bool inline_asked) {
   return {};
 }
 
-Whereabouts Station::whereabouts() const {
+SideAddresses Station::addresses() const {
   return {.endpoint = endpoint_->address(), .memory = region_->remote()};
 }
 
-Result<> Station::connect(const Whereabouts& peer, const verbs::PathOptions& path) {
-  reach(peer.memory);
+Result<> Station::connect(const SideAddresses& peer, const verbs::PathOptions& path) {
+  set_remote(peer.memory);
   return endpoint_->connect(peer.endpoint, path);
 }
 
@@ -126,9 +138,9 @@ Result<> Station::accept(verbs::CmListener& listener, const verbs::PathOptions& 
   return keep(listener.accept(*endpoint_, path, patience));
 }
 
-Result<> Station::knock(const verbs::CmPeer& door, const verbs::PathOptions& path,
-                        const net::Patience& patience) {
-  return keep(verbs::connect_by_cm(*endpoint_, door, path, patience));
+Result<> Station::connect_by_cm(const verbs::CmPeer& cm_peer, const verbs::PathOptions& path,
+                                const net::Patience& patience) {
+  return keep(verbs::connect_by_cm(*endpoint_, cm_peer, path, patience));
 }
 
 perf::Side Station::side(perf::Role role, perf::Attention& attention, std::string peer) const {
@@ -140,5 +152,28 @@ perf::Side Station::side(perf::Role role, perf::Attention& attention, std::strin
           .attention = attention,
           .peer = std::move(peer)};
 }
+
+Result<std::unique_ptr<Station>> open_here(const sys::Root& root,
+                                           std::unique_ptr<verbs::Library> library,
+                                           const PortWish& wish, const net::Address& control,
+                                           verbs::Transport transport) {
+  TRY(const PortChoice choice,
+      choose_port(host::read_rdma(root), wish,
+                  {.address = control.unmapped(), .netdev = netdev_of(root, control)}));
+  return Station::open(std::move(library), choice, transport);
+}
+
+FabricWatch::FabricWatch(const sys::Root& root, const SideFacts& side)
+    : root_(root),
+      device_(side.device),
+      port_(side.port),
+      links_(host::link_query_for(root)),
+      before_(read()) {}
+
+fabric::PortCounters FabricWatch::read() const {
+  return fabric::read_counters(root_, device_, port_, *links_);
+}
+
+fabric::Changes FabricWatch::changes() const { return fabric::changes(before_, read()); }
 
 }  // namespace chokepoint::rdma::session

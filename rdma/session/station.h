@@ -1,18 +1,20 @@
-// One side's device, memory and queue pairs for as long as a test lasts. That the device can be
-// used is known once open() returns: it has made a queue pair. Owns all of it; what a peer can
-// reach of this host's memory is the one buffer in here, and it goes with the station. One thread.
+// One side's device, memory and queue pairs while a test lasts, and what its port counts meanwhile.
+// A Station owns all of it. The only memory of this host that the peer can reach is the station's
+// buffer, until the station is destroyed. One thread.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "base/host/link_query.h"
 #include "base/sys/error.h"
+#include "base/sys/root.h"
+#include "rdma/fabric/counters.h"
 #include "rdma/memory/buffer.h"
 #include "rdma/perf/test.h"
-#include "rdma/session/addresses.h"
-#include "rdma/session/choose_port.h"
 #include "rdma/session/negotiate.h"
 #include "rdma/session/parameters.h"
+#include "rdma/session/port_choice.h"
 #include "rdma/session/side.h"
 #include "rdma/verbs/cm.h"
 #include "rdma/verbs/device.h"
@@ -27,27 +29,26 @@ class Station {
 
   const SideFacts& facts() const { return facts_; }
 
-  // Once, for the largest round.
-  // `operation`: what the peer may do to it.
+  // Once, with the bytes of the largest round. `operation`: what the peer may do to the memory.
   Result<> provide_memory(std::uint64_t bytes, const Memory& memory, verbs::Operation operation,
                           bool relaxed_ordering);
   std::string memory_text() const { return buffer_->describe(); }
 
-  // Fresh ones for each round: what one has posted and left over is nothing to the next one.
-  // Takes the plan's inline size back where the device has none and the user did not ask for it.
+  // New queue pairs for each round, without requests of the one before. Sets the plan's inline size
+  // to 0 if the device has none and the user did not ask for it.
   Result<> open_queues(perf::Plan& plan, bool inline_asked);
   void close_queues();
-  Whereabouts whereabouts() const;
-  Result<> connect(const Whereabouts& peer, const verbs::PathOptions& path);
-  // The same by rdma_cm, which says goodbye when the queues are closed; the peer's memory is made
-  // known apart from it.
+  SideAddresses addresses() const;
+  Result<> connect(const SideAddresses& peer, const verbs::PathOptions& path);
+  // The same by rdma_cm, which disconnects when the queues are closed; the peer's memory is set
+  // apart from it.
   Result<> accept(verbs::CmListener& listener, const verbs::PathOptions& path,
                   const net::Patience& patience);
-  Result<> knock(const verbs::CmPeer& door, const verbs::PathOptions& path,
-                 const net::Patience& patience);
-  void reach(const verbs::RemoteMemory& memory) { remote_ = memory; }
+  Result<> connect_by_cm(const verbs::CmPeer& cm_peer, const verbs::PathOptions& path,
+                         const net::Patience& patience);
+  void set_remote(const verbs::RemoteMemory& memory) { remote_ = memory; }
 
-  // `peer`: as errors call it.
+  // `peer`: its name in errors.
   perf::Side side(perf::Role role, perf::Attention& attention, std::string peer) const;
 
  private:
@@ -55,7 +56,7 @@ class Station {
           PortChoice choice)
       : library_(std::move(library)), device_(std::move(device)), choice_(std::move(choice)) {}
 
-  Result<> look_at_port();
+  Result<> read_port();
   Result<> keep(Result<std::unique_ptr<verbs::CmConnections>> connections);
 
   std::unique_ptr<verbs::Library> library_;
@@ -67,6 +68,29 @@ class Station {
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::CmConnections> connections_;
   verbs::RemoteMemory remote_;
+};
+
+// Chooses this host's port by what is read from under the root, and opens it. When it returns, a
+// queue pair was made: the device can be used. `control`: the control connection's own address.
+Result<std::unique_ptr<Station>> open_here(const sys::Root& root,
+                                           std::unique_ptr<verbs::Library> library,
+                                           const PortWish& wish, const net::Address& control,
+                                           verbs::Transport transport);
+
+// What the port has counted since this was constructed.
+class FabricWatch {
+ public:
+  FabricWatch(const sys::Root& root, const SideFacts& side);
+  fabric::Changes changes() const;
+
+ private:
+  fabric::PortCounters read() const;
+
+  sys::Root root_;
+  std::string device_;
+  int port_;
+  std::unique_ptr<host::LinkQuery> links_;
+  fabric::PortCounters before_;
 };
 
 }  // namespace chokepoint::rdma::session

@@ -2,9 +2,9 @@
 
 #include "base/control/fields.h"
 #include "base/net/socket.h"
-#include "rdma/session/cm_door.h"
-#include "rdma/session/host_side.h"
 #include "rdma/session/round.h"
+#include "rdma/session/side.h"
+#include "rdma/session/station.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -17,12 +17,13 @@ using net::Patience;
 using perf::Plan;
 using perf::Role;
 
-constexpr std::chrono::hours kQueue{1};
+constexpr std::chrono::hours kMaxQueueing{1};
 
-class Conductor {
+// The client's end of one test.
+class ClientTest {
  public:
-  Conductor(Client& client, std::unique_ptr<Station> station, const Here& here,
-            const Listener& listener, Trial trial)
+  ClientTest(Client& client, std::unique_ptr<Station> station, const Here& here,
+             const Listener& listener, Trial trial)
       : client_(client),
         station_(std::move(station)),
         here_(here),
@@ -30,23 +31,23 @@ class Conductor {
         fabric_(here.root, station_->facts()),
         trial_(std::move(trial)) {}
 
-  Result<Trial> conduct() {
+  Result<Trial> run() {
     TRY(agree());
     for (std::size_t index = 0; index < trial_.agreement.rounds.size() && !trial_.interrupted;
          ++index) {
       if (const Result<> done = round(index); !done) {
-        return given_up(done.error());
+        return keep_measured(done.error());
       }
     }
     if (const Result<> ended = end(); !ended) {
-      return given_up(ended.error());
+      return keep_measured(ended.error());
     }
     return std::move(trial_);
   }
 
  private:
-  // What was measured is not lost with what failed, or was interrupted, after it.
-  Result<Trial> given_up(Error why) {
+  // After a failure or an interrupt: the rounds measured before it are the result.
+  Result<Trial> keep_measured(Error why) {
     if (trial_.rounds.empty()) {
       return fail(std::move(why));
     }
@@ -75,21 +76,15 @@ class Conductor {
     trial_.client = station_->facts();
     Json request = body_of(trial_.parameters);
     request["side"] = body_of(trial_.client);
-    const Result<Json> ready =
-        client_.request("rdma", std::move(request), patience(kQueue), listener_.waiting);
-    if (!ready) {
-      return std::unexpected(ready.error());
-    }
-    control::Fields in(*ready, "rdma ready");
+    TRY(const Json ready,
+        client_.request("rdma", std::move(request), patience(kMaxQueueing), listener_.waiting));
+    control::Fields in(ready, "rdma ready");
     TRY(SideFacts server, side_in(in.object("side")));
     trial_.server = std::move(server);
-    Result<Agreement> agreement =
+    TRY(Agreement agreement,
         negotiate(trial_.parameters, trial_.client, trial_.server,
-                  {.client = here_.host, .server = client_.admittance().server.host});
-    if (!agreement) {
-      return std::unexpected(agreement.error());
-    }
-    trial_.agreement = std::move(*agreement);
+                  {.client = here_.host, .server = client_.admittance().server.host}));
+    trial_.agreement = std::move(agreement);
     listener_.agreed(trial_);
     return provide_memory();
   }
@@ -107,56 +102,50 @@ class Conductor {
 
   Result<> round(std::size_t index) {
     Plan plan = trial_.agreement.rounds[index];
-    Watch watch(client_.channel(), here_.interrupt, still(plan), false);
+    Watch watch(client_.channel(), here_.interrupt, round_limit_of(plan), false);
     if (const Result<bool> wanted = watch.go_on(); !wanted || watch.interrupted()) {
       trial_.interrupted = watch.interrupted();
       return wanted ? Result<>{} : std::unexpected(wanted.error());
     }
-    if (const Result<> met = meet(index, plan, watch); !met) {
-      return met;
-    }
-    TRY(Half half, run_half(*station_, plan, Role::Active, watch, here_.clock));
+    TRY(set_up_round(index, plan, watch));
+    TRY(SideResult own, run_side(*station_, plan, Role::Active, watch, here_.clock));
     trial_.interrupted = watch.interrupted();
-    const Result<Half> server = collect(plan, half, watch);
+    const Result<SideResult> server = collect(plan, own, watch);
     station_->close_queues();
     if (!server) {
       return std::unexpected(server.error());
     }
-    trial_.rounds.push_back({.plan = plan, .client = half, .server = *server});
+    trial_.rounds.push_back({.plan = plan, .client = own, .server = *server});
     listener_.round(trial_.rounds.back());
     return {};
   }
 
-  Result<> meet(std::size_t index, Plan& plan, Watch& watch) {
+  Result<> set_up_round(std::size_t index, Plan& plan, Watch& watch) {
     const Plan agreed = plan;
     if (const Result<> opened =
             station_->open_queues(plan, trial_.parameters.inline_bytes.has_value());
         !opened) {
       return opened;
     }
-    if (const Result<> sent =
-            send(Type::Begin, opening_body(index, agreed, station_->whereabouts()));
+    if (const Result<> sent = send(Type::Begin, opening_body(index, agreed, station_->addresses()));
         !sent) {
       return sent;
     }
-    if (const Result<> joined = trial_.parameters.by_cm ? knock() : Result<>{}; !joined) {
+    if (const Result<> joined = trial_.parameters.by_cm ? connect_by_cm() : Result<>{}; !joined) {
       return fail(watch.reason(joined.error()));
     }
-    const Result<Message> begin = expect(Type::Begin, patience(kAnswer));
-    if (!begin) {
-      return std::unexpected(begin.error());
-    }
-    control::Fields in(begin->body, "rdma begin");
-    TRY(const Whereabouts server, whereabouts_in(in.object("server"), plan.queue_pairs));
-    station_->reach(server.memory);
+    TRY(const Message begin, expect(Type::Begin, patience(kAnswer)));
+    control::Fields in(begin.body, "rdma begin");
+    TRY(const SideAddresses server, side_addresses_in(in.object("server"), plan.queue_pairs));
+    station_->set_remote(server.memory);
     Result<> met = trial_.parameters.by_cm ? Result<>{} : station_->connect(server, path());
     met = met ? get_ready(*station_, plan, Role::Active, watch) : met;
     return met ? send(Type::Note, Json::object()) : met;
   }
 
-  // The server, who is asked for it, knows how much of it is left.
-  std::chrono::nanoseconds still(const Plan& plan) const {
-    return longest(plan, client_.admittance().limits, std::chrono::nanoseconds(0));
+  // The server knows how much of this is left, and enforces it.
+  std::chrono::nanoseconds round_limit_of(const Plan& plan) const {
+    return round_limit(plan, client_.admittance().limits, std::chrono::nanoseconds(0));
   }
 
   verbs::PathOptions path() const {
@@ -164,50 +153,43 @@ class Conductor {
   }
 
   // By rdma_cm: the server listens, and says where.
-  Result<> knock() {
-    const Result<Message> note = expect(Type::Note, patience(kAnswer));
-    if (!note) {
-      return std::unexpected(note.error());
-    }
-    control::Fields in(note->body, "rdma note");
-    TRY(verbs::CmPeer door, door_in(in.object("cm")));
+  Result<> connect_by_cm() {
+    TRY(const Message note, expect(Type::Note, patience(kAnswer)));
+    control::Fields in(note.body, "rdma note");
+    TRY(verbs::CmPeer cm_peer, cm_peer_in(in.object("cm")));
     const net::Address own = address_of(trial_.client.gid);
     if (trial_.client.ethernet && !own.is_link_local()) {
-      door.source = own;
+      cm_peer.source = own;
     }
-    return station_->knock(door, path(), patience(kSetUp));
+    return station_->connect_by_cm(cm_peer, path(), patience(kSetUp));
   }
 
   // An interrupted test still collects what both ends measured.
-  Result<Half> collect(const Plan& plan, Half& half, Watch& watch) {
+  Result<SideResult> collect(const Plan& plan, SideResult& own, Watch& watch) {
     if (const Result<> sent =
-            send(Type::Stop, {{"messages", half.messages}, {"early", trial_.interrupted}});
+            send(Type::Stop, {{"messages", own.messages}, {"early", trial_.interrupted}});
         !sent) {
       return std::unexpected(sent.error());
     }
     const std::chrono::nanoseconds wait = trial_.interrupted ? std::chrono::nanoseconds(kSetUp)
-                                          : plan.both_ways   ? still(plan)
-                                                             : std::chrono::nanoseconds(kBetween);
+                                          : plan.both_ways
+                                              ? round_limit_of(plan)
+                                              : std::chrono::nanoseconds(kBetweenRounds);
     TRY(const Message report,
         expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait)));
-    Result<Half> server = half_in(report.body);
+    Result<SideResult> server = side_result_in(report.body);
     if (!server) {
       return server;
     }
-    const std::uint64_t filled = plan.both_ways ? server->messages : half.messages;
-    const Result<> checked = check_memory(*station_, plan, Role::Active, filled, watch, half);
+    const std::uint64_t filled = plan.both_ways ? server->messages : own.messages;
+    const Result<> checked = check_memory(*station_, plan, Role::Active, filled, watch, own);
     return checked ? std::move(server) : std::unexpected(checked.error());
   }
 
   Result<> end() {
-    if (const Result<> sent = send(Type::Stop, Json::object()); !sent) {
-      return sent;
-    }
-    const Result<Message> result = expect(Type::Result, Patience::of(kAnswer));
-    if (!result) {
-      return std::unexpected(result.error());
-    }
-    control::Fields in(result->body, "rdma result");
+    TRY(send(Type::Stop, Json::object()));
+    TRY(const Message result, expect(Type::Result, Patience::of(kAnswer)));
+    control::Fields in(result.body, "rdma result");
     TRY(fabric::Changes counters, fabric::changes_in(in.object("counters")));
     trial_.server_counters = std::move(counters);
     trial_.client_counters = fabric_.changes();
@@ -230,8 +212,7 @@ Result<Trial> run(Client& client, const Parameters& parameters,
   TRY(const net::Endpoint local, net::local_endpoint(client.channel().descriptor()));
   TRY(std::unique_ptr<Station> station,
       open_here(here.root, std::move(library), here.wish, local.address, parameters.transport));
-  return Conductor(client, std::move(station), here, listener, {.parameters = parameters})
-      .conduct();
+  return ClientTest(client, std::move(station), here, listener, {.parameters = parameters}).run();
 }
 
 }  // namespace chokepoint::rdma::session

@@ -1,5 +1,5 @@
 // A whole RDMA test from the client's end: set-up, a round for each size, and what both ends
-// counted. Everything on the caller's thread.
+// counted. Runs on the caller's thread.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 #include "base/control/client.h"
 #include "base/sys/clock.h"
 #include "base/sys/root.h"
-#include "rdma/fabric/changes.h"
-#include "rdma/session/half.h"
+#include "rdma/fabric/counters.h"
 #include "rdma/session/negotiate.h"
 #include "rdma/session/parameters.h"
+#include "rdma/session/round.h"
 #include "rdma/session/service.h"
 #include "rdma/session/side.h"
 
@@ -21,8 +21,8 @@ namespace chokepoint::rdma::session {
 
 struct Round {
   perf::Plan plan = {};
-  Half client = {};
-  Half server = {};
+  SideResult client = {};
+  SideResult server = {};
 };
 
 struct Trial {
@@ -33,12 +33,12 @@ struct Trial {
   std::vector<Round> rounds = {};
   fabric::Changes client_counters = {};
   fabric::Changes server_counters = {};
-  std::string memory = {};            // of this side, in words
-  bool interrupted = false;           // ended early by the user; what was measured is here
-  std::optional<Error> failure = {};  // of a round after others that are here
+  std::string memory = {};            // of this side, described
+  bool interrupted = false;           // by the user; what was measured until then is here
+  std::optional<Error> failure = {};  // of the round after those that are here
 };
 
-// What the client's end is given.
+// What the client's end needs of its host.
 struct Here {
   sys::Root root;
   const sys::Clock& clock;
@@ -48,9 +48,9 @@ struct Here {
 };
 
 struct Listener {
-  control::Waiting waiting = {};                        // while others are ahead
+  control::Waiting waiting = {};                        // while other tests are ahead
   std::function<void(const Trial& trial)> agreed = {};  // both sides are known
-  std::function<void(const Round& round)> round = {};   // one is over
+  std::function<void(const Round& round)> round = {};   // after each round
 };
 
 Result<Trial> run(control::Client& client, const Parameters& parameters,

@@ -1,11 +1,13 @@
-// The functions of libibverbs that are used, found at run time: providers of a host fit only its
-// own libibverbs, and one binary shall run everywhere. Posting and polling are not among them: they
-// go through the device's own table (ibv_context::ops). Only this folder includes this header.
+// The functions of libibverbs and librdmacm that this program uses, found at run time: providers of
+// a host fit only its own libibverbs, and one binary shall run everywhere. Posting and polling are
+// not among them: they go through the device's own table (ibv_context::ops). Only this folder
+// includes this header.
 //
-// Owns the opened library; whoever made something by it keeps it. Any thread.
+// An Api owns the opened library; what was made by it holds it. Any thread.
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include <memory>
 #include <string>
@@ -51,12 +53,54 @@ struct Api {
 };
 
 Result<std::shared_ptr<const Api>> open_api(const std::string& library);
-// This host's own, opened once and never closed: a library that goes leaves behind all that it and
-// its providers keep of devices.
+// This host's own, opened once and never closed: closing would leak all that it and its providers
+// keep of devices.
 const Result<std::shared_ptr<const Api>>& host_api();
 
-// What the library made, given back by its own function.
+// What libibverbs made; freed by libibverbs' own function.
 template <class Thing>
 using Owned = std::unique_ptr<Thing, int (*)(Thing*)>;
+
+struct CmApi {
+  explicit CmApi(sys::Library opened) : library(std::move(opened)) {}
+
+  sys::Library library;
+
+  decltype(&::rdma_create_event_channel) create_event_channel = nullptr;
+  decltype(&::rdma_destroy_event_channel) destroy_event_channel = nullptr;
+  decltype(&::rdma_get_cm_event) get_cm_event = nullptr;
+  decltype(&::rdma_ack_cm_event) ack_cm_event = nullptr;
+  decltype(&::rdma_create_id) create_id = nullptr;
+  decltype(&::rdma_destroy_id) destroy_id = nullptr;
+  decltype(&::rdma_bind_addr) bind_addr = nullptr;
+  decltype(&::rdma_listen) listen = nullptr;
+  decltype(&::rdma_get_src_port) get_src_port = nullptr;
+  decltype(&::rdma_resolve_addr) resolve_addr = nullptr;
+  decltype(&::rdma_resolve_route) resolve_route = nullptr;
+  decltype(&::rdma_connect) connect = nullptr;
+  decltype(&::rdma_establish) establish = nullptr;
+  decltype(&::rdma_accept) accept = nullptr;
+  decltype(&::rdma_reject) reject = nullptr;
+  decltype(&::rdma_disconnect) disconnect = nullptr;
+  decltype(&::rdma_init_qp_attr) init_qp_attr = nullptr;
+};
+
+Result<std::shared_ptr<const CmApi>> open_cm_api(const std::string& library);
+// This host's own, opened once and never closed.
+const Result<std::shared_ptr<const CmApi>>& host_cm_api();
+
+// Path MTUs as libibverbs encodes them: 1 is 256 bytes, 5 is 4096. 0: the code is not valid.
+inline int bytes_of(ibv_mtu mtu) {
+  return mtu < IBV_MTU_256 || mtu > IBV_MTU_4096 ? 0 : 128 << static_cast<int>(mtu);
+}
+
+// The largest MTU that is not above `bytes`, or else the smallest there is.
+inline ibv_mtu mtu_of(int bytes) {
+  int code = IBV_MTU_256;
+  while (code < IBV_MTU_4096 && (256 << code) <= bytes) {
+    ++code;
+  }
+  return static_cast<ibv_mtu>(code);
+}
 
 }  // namespace chokepoint::rdma::verbs

@@ -1,9 +1,15 @@
 // Connects the queue pairs of endpoints by rdma_cm instead of by their addresses: one connection
-// for each of them. rdma_cm finds device, GID and route by IP addresses, and takes part in the
-// exchange alone; queue pairs stay their endpoints'. RC only.
+// for each of them. rdma_cm finds device, GID and route by IP addresses, and only exchanges the
+// parameters; the endpoints keep their queue pairs. RC only.
 //
-// The side that listens tells the other one its port and its token by a way of their own; who asks
-// without that token is sent away. Nothing here waits for longer than its patience. One thread.
+//   connect_by_cm                                    CmListener::accept
+//     resolve address, route
+//     connect {card: token, queue} ────────────────►  CONNECT_REQUEST   other cards are rejected
+//     CONNECT_RESPONSE  ◄───────────────────────────  queue pair ready, accept
+//     queue pair ready, establish ─────────────────►  ESTABLISHED
+//
+// The listening side has sent its port and its token by the control connection before. Nothing here
+// waits longer than its patience. One thread.
 #pragma once
 
 #include <array>
@@ -20,7 +26,7 @@ namespace chokepoint::rdma::verbs {
 
 using CmToken = std::array<std::uint8_t, 16>;
 
-// Says goodbye to the peer when it goes, which is before the endpoint does.
+// Disconnects from the peer when it is destroyed, which must be before the endpoint is.
 class CmConnections {
  public:
   virtual ~CmConnections() = default;
@@ -32,7 +38,7 @@ class CmListener {
 
   virtual std::uint16_t port() const = 0;
   virtual const CmToken& token() const = 0;
-  // Until the peer has connected every queue pair. What it returns may outlive the listener.
+  // Returns once the peer has connected every queue pair. The result may outlive the listener.
   virtual Result<std::unique_ptr<CmConnections>> accept(Endpoint& endpoint, const PathOptions& path,
                                                         const net::Patience& patience) = 0;
 };
@@ -40,7 +46,7 @@ class CmListener {
 struct CmPeer {
   net::Endpoint address;
   CmToken token = {};
-  std::optional<net::Address> source = {};  // this side's; nothing: as the host's routes have it
+  std::optional<net::Address> source = {};  // this side's; nullopt: by the host's routes
 };
 
 // librdmacm.so.1 is opened at run time; without it an error that says so. Port 0: any.

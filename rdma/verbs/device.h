@@ -1,6 +1,6 @@
 // RDMA devices of this host, behind an interface: the real one is opened at run time (a host
-// without libibverbs is a host without devices), tests have one of their own. That a device can be
-// used is known once a queue pair was made; opening it proves nothing.
+// without libibverbs is a host without devices), tests have one of their own. Whether a device can
+// be used is known once a queue pair was made; opening it proves nothing.
 //
 //   Library ── open ──► Device ── register_memory ──► Region
 //                              └─ open_endpoint ────► Endpoint
@@ -20,7 +20,7 @@
 
 namespace chokepoint::rdma::verbs {
 
-// A piece of memory as its owner describes it.
+// Memory as its owner describes it.
 struct MemoryView {
   std::uint64_t address = 0;  // as its processor sees it
   std::uint64_t bytes = 0;
@@ -28,7 +28,7 @@ struct MemoryView {
   std::uint64_t dmabuf_offset = 0;
 };
 
-// Memory that the device may reach, until it goes.
+// Memory that the device may reach, as long as this object lives.
 class Region {
  public:
   virtual ~Region() = default;
@@ -52,12 +52,12 @@ class Device {
 class Library {
  public:
   virtual ~Library() = default;
-  // None is no error; a library that cannot be opened is.
+  // No device is no error; a library that cannot be opened is.
   virtual Result<std::vector<std::string>> devices() = 0;
   virtual Result<std::unique_ptr<Device>> open(const std::string& name) = 0;
 };
 
-// libibverbs.so.1 of this host. Never null: what it lacks shows when it is used.
+// libibverbs.so.1 of this host. Never null: a missing library is an error of its functions.
 std::unique_ptr<Library> live_library();
 
 }  // namespace chokepoint::rdma::verbs

@@ -1,6 +1,6 @@
 // One side of a test: queue pairs that share a completion queue for what they send and one for what
 // they receive. Requests are laid out once, in a ring for each queue pair, and posted by their
-// place in it, so that a post costs no more than the library's own.
+// place in it, so that a post costs no more than libibverbs' own.
 //
 //   open (Device) ─► addresses ⇄ peer ─► connect ─► lay_out ─► post, poll, post, poll … ─►
 //   destroyed
@@ -38,7 +38,7 @@ struct PathOptions {
   int hop_limit = 64;
   int timeout = 14;     // of an acknowledgement: 4.096 µs × 2^timeout
   int retries = 7;      // without an acknowledgement
-  int rnr_retries = 7;  // of a receiver that is not ready; 7: for ever
+  int rnr_retries = 7;  // of a receiver that is not ready; 7: without limit
   int rnr_timer = 12;
   int reads_as_target = 1;
   int reads_as_source = 1;
@@ -68,12 +68,12 @@ inline constexpr std::uint32_t kDatagramHeader = 40;
 
 struct Completion {
   int queue = 0;
-  std::uint32_t place = 0;  // in its ring; of what failed, too
-  int status = 0;           // 0: well; else see explain()
+  std::uint32_t place = 0;  // in its ring; also of a failed request
+  int status = 0;           // 0: success; else see explain()
   std::uint32_t bytes = 0;  // received; over UD with kDatagramHeader
   bool has_immediate = false;
   std::uint32_t immediate = 0;
-  std::uint32_t vendor_error = 0;  // what the device says of a failure; 0: nothing
+  std::uint32_t vendor_error = 0;  // the device's own code of a failure; 0: none
 };
 
 class Endpoint {
@@ -88,21 +88,21 @@ class Endpoint {
   virtual Result<> lay_out_receives(int queue, std::span<const LocalMemory> ring) = 0;
 
   // Posts `count` requests from place `first` on, without wrapping around; `signal`: the last one
-  // completes aloud. 0 or an errno: what is measured makes no words.
+  // is signaled. 0 or an errno: no Error is made in a loop that is measured.
   virtual int post_sends(int queue, std::size_t first, std::size_t count, bool signal) = 0;
   virtual int post_receives(int queue, std::size_t first, std::size_t count) = 0;
-  // How many came, or minus an errno.
+  // The number of completions, or minus an errno.
   virtual int poll_sends(std::span<Completion> into) = 0;
   virtual int poll_receives(std::span<Completion> into) = 0;
 
-  // Both sleep until something came, if the endpoint has events, and return at once otherwise. Only
-  // after a poll that found nothing; poll until nothing is left afterwards, which may be at once.
-  // An error of kind Timeout where nothing came.
+  // Both sleep until something completes if the endpoint has events, and return at once otherwise.
+  // Only after an empty poll; afterwards poll until nothing is left, which may be at once. An error
+  // of kind Timeout if nothing completed.
   virtual Result<> wait_sends(const net::Patience& patience) = 0;
   virtual Result<> wait_receives(const net::Patience& patience) = 0;
 };
 
-// What a completion that failed tells: kind, words and the next step.
+// The error that a failed completion stands for.
 Error explain(const Completion& completion, std::string_view peer);
 
 }  // namespace chokepoint::rdma::verbs

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "rdma/verbs/completion_queue.h"
-#include "rdma/verbs/queue_pair.h"
+#include "rdma/verbs/queues.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {
@@ -37,13 +36,10 @@ Result<> LiveEndpoint::make_queues() {
   TRY(auto receives, queue_for(parts_, options_, options_.receive_depth));
   receives_ = std::move(receives);
   for (int index = 0; index < options_.queues; ++index) {
-    auto queue = QueuePair::open(parts_, options_, index,
-                                 {.sends = sends_->raw(), .receives = receives_->raw()});
-    if (!queue) {
-      return fail(std::move(queue.error()));
-    }
-    address_.queues.push_back((*queue)->address());
-    queues_.push_back(std::move(*queue));
+    TRY(auto queue, QueuePair::open(parts_, options_, index,
+                                    {.sends = sends_->raw(), .receives = receives_->raw()}));
+    address_.queues.push_back((queue)->address());
+    queues_.push_back(std::move(queue));
   }
   return {};
 }
@@ -55,9 +51,7 @@ Result<> LiveEndpoint::connect(const EndpointAddress& peer, const PathOptions& p
                             queues_.size()));
   }
   for (std::size_t index = 0; index < queues_.size(); ++index) {
-    if (auto connected = queues_[index]->connect(peer, peer.queues[index], path); !connected) {
-      return connected;
-    }
+    TRY(queues_[index]->connect(peer, peer.queues[index], path));
   }
   return {};
 }

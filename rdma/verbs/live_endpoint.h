@@ -1,20 +1,39 @@
-// The endpoint over libibverbs. Its header is free of infiniband's, so that loops that are measured
-// can call it directly (visit.h).
+// The endpoint over libibverbs. This header includes none of infiniband's, so that loops that
+// are measured can call it directly (visit_endpoint).
 //
 // Owns its queue pairs and both completion queues; the device it was opened on outlives it. One
 // thread.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "rdma/verbs/endpoint.h"
-#include "rdma/verbs/live_parts.h"
+#include "rdma/verbs/types.h"
+
+// NOLINTBEGIN(readability-identifier-naming): libibverbs names them.
+struct ibv_context;
+struct ibv_pd;
+// NOLINTEND(readability-identifier-naming)
 
 namespace chokepoint::rdma::verbs {
 
+struct Api;
 class CompletionQueue;
 class QueuePair;
+
+// What an endpoint needs of the device that it is opened on, and that outlives it.
+struct LiveParts {
+  std::shared_ptr<const Api> api;
+  std::string device;
+  ibv_context* context = nullptr;
+  ibv_pd* domain = nullptr;
+  DeviceLimits limits = {};
+  Port port = {};
+  Gid gid = {};
+};
 
 class LiveEndpoint final : public Endpoint {
  public:
@@ -35,7 +54,7 @@ class LiveEndpoint final : public Endpoint {
   Result<> wait_sends(const net::Patience& patience) override;
   Result<> wait_receives(const net::Patience& patience) override;
 
-  // For those that connect queue pairs in another way.
+  // For connecting by rdma_cm (cm.cc).
   const LiveParts& parts() const { return parts_; }
   const EndpointOptions& options() const { return options_; }
   std::vector<std::unique_ptr<QueuePair>>& queues() { return queues_; }
@@ -52,5 +71,15 @@ class LiveEndpoint final : public Endpoint {
   std::unique_ptr<CompletionQueue> receives_;
   std::vector<std::unique_ptr<QueuePair>> queues_;
 };
+
+// Calls `loop` with the endpoint's own type: LiveEndpoint is final, so that a loop instantiated for
+// it makes no virtual call. Any other, such as a test's, is called through the interface.
+template <class Loop>
+auto visit_endpoint(Endpoint& endpoint, Loop&& loop) {
+  if (auto* live = dynamic_cast<LiveEndpoint*>(&endpoint)) {
+    return std::forward<Loop>(loop)(*live);
+  }
+  return std::forward<Loop>(loop)(endpoint);
+}
 
 }  // namespace chokepoint::rdma::verbs

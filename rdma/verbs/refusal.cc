@@ -79,7 +79,7 @@ Error refused_to_open(int code, std::string_view device, std::string_view file) 
 Error refused_resource(int code, std::string_view operation, std::string_view device,
                        std::optional<std::uint64_t> lock_limit) {
   Error error = from_errno(code, operation, device);
-  // The kernel's word where nothing at all may be locked is another one.
+  // Where nothing at all may be locked the kernel returns EPERM instead of ENOMEM.
   if (lock_limit && (code == ENOMEM || (code == EPERM && *lock_limit == 0))) {
     error.reason += fmt::format("; the memory lock limit is {} KiB", *lock_limit / 1024);
     error.next_step =
@@ -110,18 +110,10 @@ Error refused_path(int code, std::string_view operation, std::string_view device
 Result<> within_limits(const EndpointOptions& options, const DeviceLimits& limits,
                        std::string_view device) {
   const std::int64_t queues = std::max(1, options.queues);
-  if (auto fits = at_most(device, "queue pairs", queues, limits.queue_pairs); !fits) {
-    return fits;
-  }
+  TRY(at_most(device, "queue pairs", queues, limits.queue_pairs));
   for (const int depth : {options.send_depth, options.receive_depth}) {
-    if (auto fits = at_most(device, "requests of a queue", depth, limits.depth); !fits) {
-      return fits;
-    }
-    if (auto fits = at_most(device, "completions (queue pairs × depth)", queues * depth,
-                            limits.completions);
-        !fits) {
-      return fits;
-    }
+    TRY(at_most(device, "requests of a queue", depth, limits.depth));
+    TRY(at_most(device, "completions (queue pairs × depth)", queues * depth, limits.completions));
   }
   return {};
 }

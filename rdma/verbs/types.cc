@@ -1,7 +1,5 @@
 #include "rdma/verbs/types.h"
 
-#include <fmt/format.h>
-
 namespace chokepoint::rdma::verbs {
 
 bool is_atomic(Operation operation) {

@@ -1,5 +1,5 @@
-// The words of RDMA as this program uses them: what a device, a port, a queue pair and a piece of
-// memory are to the other side. Values, free of libibverbs; any thread.
+// RDMA devices, ports, queue pairs and memory as both sides of a test know them. Values, without
+// libibverbs' headers; any thread.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ enum class Operation { Write, WriteImmediate, Read, Send, FetchAndAdd, CompareAn
 bool is_atomic(Operation operation);
 std::string_view name_of(Transport transport);  // "RC"
 Result<Transport> transport_named(std::string_view name);
-// What this operation can do over this transport, as the specification has it.
+// Whether the transport supports the operation, by the InfiniBand specification.
 bool carries(Transport transport, Operation operation);
 
-// What the peer may do to memory by itself. What it sends is received with none of these.
+// What the peer may do to memory by RDMA. Receives need none of these.
 struct Rights {
   bool write = false;
   bool read = false;
@@ -60,7 +60,7 @@ struct DeviceLimits {
   bool atomics = false;
 };
 
-// How the peer finds a queue pair, and its memory.
+// How the peer addresses a queue pair.
 struct QueueAddress {
   std::uint32_t number = 0;        // 24 bits
   std::uint32_t first_packet = 0;  // 24 bits: the first sequence number it sends

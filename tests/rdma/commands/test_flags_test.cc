@@ -1,7 +1,7 @@
-#include "rdma/commands/test_flags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "rdma/commands/rdma_test.h"
 
 namespace chokepoint::rdma {
 namespace {

@@ -65,7 +65,8 @@ TEST(Judge, SentAgainThoughNothingWasMissedIsLate) {
       judge(of(kRxe, {{"retransmissions", 2}}), of(kRxe, {{"duplicate_request", 129}}));
   EXPECT_EQ(judgement.status, Status::Late);
   EXPECT_EQ(judgement.sentence,
-            "nothing was missed, and yet sent again, since answers came late or were lost: 2 "
+            "nothing was lost, but packets were retransmitted, because acknowledgements came late "
+            "or were lost: 2 "
             "retransmissions here; 129 requests that came twice at the peer");
 }
 
@@ -81,7 +82,7 @@ TEST(Judge, PacketsMissedWhereNobodyCountsRetransmissions) {
 TEST(Judge, OvertakenIsNotLost) {
   const Judgement judgement = judge(of(kMlx5), of(kMlx5, {{"out_of_sequence", 500}}));
   EXPECT_EQ(judgement.status, Status::Reordered);
-  EXPECT_THAT(judgement.sentence, HasSubstr("none was sent again"));
+  EXPECT_THAT(judgement.sentence, HasSubstr("none was retransmitted"));
 }
 
 TEST(Judge, AReceiverThatWasNotReadyIsNoLoss) {

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "rdma/perf/pattern.h"
 #include "rdma/perf/verifier.h"
 #include "tests/rdma/perf/pair.h"
 

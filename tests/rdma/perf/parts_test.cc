@@ -1,9 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "rdma/perf/layout.h"
-#include "rdma/perf/meter.h"
-#include "rdma/perf/monotonic.h"
-#include "rdma/perf/pace.h"
+#include "rdma/perf/loops.h"
+#include "rdma/perf/plan.h"
 #include "rdma/perf/test.h"
 
 namespace chokepoint::rdma::perf {

@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rdma/session/addresses.h"
-#include "rdma/session/cm_door.h"
-#include "rdma/session/half.h"
 #include "rdma/session/round.h"
 #include "rdma/session/side.h"
 
@@ -15,8 +12,8 @@ using testing::HasSubstr;
 
 verbs::Gid gid(const std::string& text) { return gid_of(net::Address::parse(text).value()); }
 
-Whereabouts somewhere() {
-  Whereabouts side;
+SideAddresses somewhere() {
+  SideAddresses side;
   side.endpoint = {.lid = 7, .gid = gid("10.0.0.2"), .queues = {{0xffffff, 0}, {17, 0xabcdef}}};
   side.memory = {.address = 0xffff'ffff'ffff'f000, .bytes = 65536, .key = 0xffff'ffff};
   return side;
@@ -26,10 +23,10 @@ TEST(RdmaMessagesTest, RoundsByIterationsShareTheLongestTest) {
   using std::chrono::minutes;
   const control::Limits limits{.longest_test = minutes(60)};
   const perf::Plan counted{.iterations = 1};
-  EXPECT_EQ(longest(counted, limits, minutes(0)), minutes(60) + kSlack);
-  EXPECT_EQ(longest(counted, limits, minutes(50)), minutes(10) + kSlack);
-  EXPECT_EQ(longest(counted, limits, minutes(70)), kSlack);
-  EXPECT_EQ(longest({.time = minutes(2)}, limits, minutes(59)), minutes(2) + kSlack);
+  EXPECT_EQ(round_limit(counted, limits, minutes(0)), minutes(60) + kSlack);
+  EXPECT_EQ(round_limit(counted, limits, minutes(50)), minutes(10) + kSlack);
+  EXPECT_EQ(round_limit(counted, limits, minutes(70)), kSlack);
+  EXPECT_EQ(round_limit({.time = minutes(2)}, limits, minutes(59)), minutes(2) + kSlack);
 }
 
 TEST(RdmaMessagesTest, QueuesTakeMemoryToo) {
@@ -48,7 +45,7 @@ TEST(RdmaMessagesTest, QueuesTakeMemoryToo) {
 }
 
 TEST(RdmaMessagesTest, WhereaboutsArriveAsTheyWereSent) {
-  const Result<Whereabouts> arrived = whereabouts_in(body_of(somewhere()), 2);
+  const Result<SideAddresses> arrived = side_addresses_in(body_of(somewhere()), 2);
   ASSERT_TRUE(arrived) << describe(arrived.error());
   EXPECT_EQ(body_of(*arrived), body_of(somewhere()));
   EXPECT_EQ(arrived->memory.address, 0xffff'ffff'ffff'f000U) << "beyond what JSON's numbers hold";
@@ -61,20 +58,20 @@ TEST(RdmaMessagesTest, NumbersOfQueuePairsHave24Bits) {
         Json::array({1}), Json(7), Json::array({"1", 2})}) {
     Json body = body_of(somewhere());
     body["queues"][1] = wrong;
-    EXPECT_FALSE(whereabouts_in(body, 2)) << wrong;
+    EXPECT_FALSE(side_addresses_in(body, 2)) << wrong;
   }
 }
 
 TEST(RdmaMessagesTest, AsManyQueuePairsAsWereAgreed) {
-  EXPECT_THAT(describe(whereabouts_in(body_of(somewhere()), 3).error()), HasSubstr("wanted 3"));
-  EXPECT_FALSE(whereabouts_in(body_of(somewhere()), 1));
+  EXPECT_THAT(describe(side_addresses_in(body_of(somewhere()), 3).error()), HasSubstr("wanted 3"));
+  EXPECT_FALSE(side_addresses_in(body_of(somewhere()), 1));
 }
 
 TEST(RdmaMessagesTest, AnAddressIsUpToSixteenDigits) {
   for (const char* wrong : {"", "xyz", "0x10", "11112222333344445", "-1"}) {
     Json body = body_of(somewhere());
     body["address"] = wrong;
-    EXPECT_FALSE(whereabouts_in(body, 2)) << wrong;
+    EXPECT_FALSE(side_addresses_in(body, 2)) << wrong;
   }
 }
 
@@ -116,26 +113,26 @@ TEST(RdmaMessagesTest, AGidOfIPv4ReadsAsSuch) {
 }
 
 TEST(RdmaMessagesTest, AHalfArrivesWithoutItsHistogram) {
-  const Half half{.messages = 5,
-                  .bytes = 10,
-                  .duration_s = 0.5,
-                  .average_mbps = 3,
-                  .mismatches = 2,
-                  .cpu_percent = 50};
-  const Result<Half> arrived = half_in(body_of(half));
+  const SideResult half{.messages = 5,
+                        .bytes = 10,
+                        .duration_s = 0.5,
+                        .average_mbps = 3,
+                        .mismatches = 2,
+                        .cpu_percent = 50};
+  const Result<SideResult> arrived = side_result_in(body_of(half));
   ASSERT_TRUE(arrived);
   EXPECT_EQ(body_of(*arrived), body_of(half));
   EXPECT_EQ(arrived->peak_mbps, std::nullopt);
   Json body = body_of(half);
   body["messages"] = -1;
-  EXPECT_FALSE(half_in(body));
+  EXPECT_FALSE(side_result_in(body));
 }
 
 TEST(RdmaMessagesTest, ADoorOfRdmaCmArrivesAsItWasSent) {
   verbs::CmPeer door{.address = {net::Address::parse("2001:db8::2").value(), 40000}};
   door.token.front() = 0xff;
   door.token.back() = 1;
-  const Result<verbs::CmPeer> arrived = door_in(body_of(door));
+  const Result<verbs::CmPeer> arrived = cm_peer_in(body_of(door));
   ASSERT_TRUE(arrived) << describe(arrived.error());
   EXPECT_EQ(arrived->token, door.token);
   EXPECT_EQ(arrived->address, door.address);
@@ -143,7 +140,7 @@ TEST(RdmaMessagesTest, ADoorOfRdmaCmArrivesAsItWasSent) {
            {"token", "ff"}, {"token", std::string(32, 'g')}, {"port", 0}, {"address", "there"}}) {
     Json body = body_of(door);
     body[name] = value;
-    EXPECT_FALSE(door_in(body)) << name << " " << value;
+    EXPECT_FALSE(cm_peer_in(body)) << name << " " << value;
   }
 }
 

@@ -35,7 +35,7 @@ TEST_F(TrialTest, EveryOperationHasABandwidth) {
     const Result<Trial> trial = run(some(operation));
     ASSERT_TRUE(trial) << name_of(operation) << ": " << describe(trial.error());
     ASSERT_EQ(trial->rounds.size(), 1U);
-    const Half& client = trial->rounds.front().client;
+    const SideResult& client = trial->rounds.front().client;
     EXPECT_EQ(client.messages, 200U) << name_of(operation);
     EXPECT_EQ(client.bytes, 200U * trial->parameters.sizes.front());
     EXPECT_GT(client.average_mbps.value_or(0), 0);
@@ -47,7 +47,7 @@ TEST_F(TrialTest, EveryOperationHasALatency) {
   for (const Operation operation : kOperations) {
     const Result<Trial> trial = run(some(operation, Metric::Latency));
     ASSERT_TRUE(trial) << name_of(operation) << ": " << describe(trial.error());
-    const Half& client = trial->rounds.front().client;
+    const SideResult& client = trial->rounds.front().client;
     ASSERT_TRUE(client.latency_ns) << name_of(operation);
     EXPECT_EQ(client.latency_ns->count(), 200U) << name_of(operation);
   }

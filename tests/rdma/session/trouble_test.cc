@@ -5,7 +5,7 @@
 #include <array>
 #include <thread>
 
-#include "rdma/session/watch.h"
+#include "rdma/session/round.h"
 #include "tests/rdma/session/two_hosts.h"
 
 namespace chokepoint::rdma::session {

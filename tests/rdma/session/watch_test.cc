@@ -1,11 +1,10 @@
-#include "rdma/session/watch.h"
-
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
 #include <array>
 
 #include "base/control/message.h"
+#include "rdma/session/round.h"
 
 namespace chokepoint::rdma::session {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "rdma/verbs/cm_api.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::verbs {

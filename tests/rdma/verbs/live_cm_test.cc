@@ -100,7 +100,7 @@ TEST_F(LiveCm, WhereNobodyListensItIsTold) {
   const CmPeer nobody{.address = {.address = own_address(), .port = 1}};
   const Connected connected = connect(*ends.source, nobody);
   ASSERT_FALSE(connected);
-  EXPECT_THAT(describe(connected.error()), HasSubstr("nobody listens there"));
+  EXPECT_THAT(describe(connected.error()), HasSubstr("no program listens there"));
 }
 
 TEST_F(LiveCm, WhoIsNotAskedWaitsNoLongerThanItsPatience) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rdma/verbs/place.h"
+#include "rdma/verbs/queues.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {

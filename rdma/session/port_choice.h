@@ -1,0 +1,49 @@
+// Which device, port and GID of a host a test uses: what the user wishes, and else those that
+// belong to the address which the control connection has on this host. Of the port's GIDs the one
+// is chosen that reaches the peer: RoCE v2 rather than v1, then the control connection's own
+// address, then not link-local, then of its family. Values and pure functions over facts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/control/message.h"
+#include "base/host/rdma.h"
+#include "base/net/address.h"
+#include "base/sys/error.h"
+#include "rdma/verbs/types.h"
+
+namespace chokepoint::rdma::session {
+
+// nullopt and empty: chosen.
+struct PortWish {
+  std::string device = {};
+  std::optional<int> port = {};
+  std::optional<int> gid_index = {};
+  std::optional<net::Family> family = {};
+  std::optional<verbs::GidType> type = {};
+};
+
+control::Json body_of(const PortWish& wish);
+Result<PortWish> port_wish_in(const control::Json& body);
+
+// This host's end of the control connection.
+struct ControlEnd {
+  net::Address address = {};
+  std::string netdev = {};  // empty: unknown
+};
+
+struct PortChoice {
+  std::string device = {};
+  int port = 1;
+  int gid_index = 0;
+  std::string netdev = {};
+  std::string rate = {};  // of a card, as the kernel writes it
+  std::optional<int> numa_node = {};
+};
+
+Result<PortChoice> choose_port(const std::vector<host::RdmaDevice>& devices, const PortWish& wish,
+                               const ControlEnd& control);
+
+}  // namespace chokepoint::rdma::session
