@@ -7,13 +7,59 @@
 // what runs is ended. One object for all sessions; serve() runs on a session's thread.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/control/session.h"
-#include "preflight/agent/floor.h"
-#include "preflight/agent/names.h"
+#include "base/host/network.h"
+#include "base/net/patience.h"
+#include "base/sys/clock.h"
+#include "base/sys/error.h"
+#include "base/sys/root.h"
+#include "preflight/agent/jobs.h"
+#include "preflight/result/host_facts.h"
+#include "preflight/task/task.h"
 
 namespace chokepoint::preflight {
+
+// Admits one coordinator at a time to this host, because the tests of two would disturb each other.
+// Any thread.
+class CoordinatorLock {
+ public:
+  // Its destructor releases the lock.
+  class Place {
+   public:
+    explicit Place(CoordinatorLock& lock) : lock_(&lock) {}
+    Place(Place&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
+    Place& operator=(Place&&) = delete;
+    ~Place();
+
+   private:
+    CoordinatorLock* lock_;
+  };
+
+  struct Coordinator {
+    std::string who = {};        // for people
+    std::string preflight = {};  // what only those of one preflight have in common; may be empty
+    std::string called = {};     // the address at which it called this host
+  };
+
+  // `patience`: how long to wait, because its holder may be leaving just now.
+  Result<Place> take(const Coordinator& coordinator, std::chrono::milliseconds patience);
+
+ private:
+  bool has(const std::string& preflight) const;
+
+  std::mutex mutex_;
+  std::condition_variable free_;
+  std::optional<Coordinator> holder_;
+};
 
 inline constexpr std::string_view kPreflightKind = "preflight";
 
@@ -33,5 +79,49 @@ class PreflightService final : public control::Service {
   CoordinatorLock lock_;
   Names::UnderWay lookups_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
+
+// The protocol between an agent and its coordinator, from Ready to Result (drawn in
+// preflight/agents/agents.h). One thread.
+class Conversation {
+ public:
+  Conversation(control::Session& session, std::string program, Names::UnderWay lookups)
+      : session_(session), program_(std::move(program)), lookups_(std::move(lookups)) {}
+
+  // The body of the Result, once the coordinator says Stop.
+  Result<control::Json> hold(const HostFacts& facts);
+
+ private:
+  using Number = std::uint32_t;
+
+  // Until there may be news, or it is time to look anyhow.
+  Result<> wait() const;
+  // Some of what has been said by now. True once the coordinator has said Stop.
+  Result<bool> hear();
+  Result<> hear(const control::Message& message);
+  Result<> begin(const control::Json& body);
+  Result<std::unique_ptr<Job>> start(const Task& task) const;
+  Result<> look();
+  Result<> report(Number number, const Result<control::Json>& result);
+  Result<> say(const control::Message& message);
+
+  control::Session& session_;
+  std::string program_;
+  Names::UnderWay lookups_;
+  std::unique_ptr<Job> job_;
+  Number number_ = 0;
+  net::Patience::Clock::time_point idle_since_ = net::Patience::Clock::now();
+};
+
+// The hardware and settings of this host that the judgement compares measurements with. Reads below
+// the given root, and asks the running kernel if that root is live.
+HostFacts read_facts(const sys::Root& root);
+// With interfaces that were read before.
+HostFacts facts_of(const sys::Root& root, const host::Network& network);
+
+// What the time of day is ahead of the monotonic clock.
+double wall_less_monotonic_ms(const sys::Clock& clock);
+
+// Of the hardware; nothing where a driver makes a speed up, as virtio's and veth's do.
+std::optional<double> real_speed_mbps(const host::Network& network, const host::Nic& nic);
 
 }  // namespace chokepoint::preflight

@@ -1,14 +1,20 @@
 #include "preflight/agents/crew.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/control/channel.h"
+#include "base/control/client.h"
 #include "base/net/patience.h"
+#include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 
 namespace chokepoint::preflight {
@@ -18,7 +24,103 @@ constexpr std::uint64_t kLookups = UINT64_MAX;
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::milliseconds kHeldUp{500};
 
+Presence presence_of(const Error& error) {
+  return error.kind == ErrorKind::Refused ? Presence::NoAgent : Presence::Unreachable;
+}
+
+Ending unresolved(const Result<std::vector<net::Address>>& addresses, const std::string& name) {
+  return {.presence = Presence::Unresolved,
+          .error = addresses ? Error{.kind = ErrorKind::NotFound,
+                                     .operation = "resolve",
+                                     .subject = name,
+                                     .reason = "the name has no address"}
+                             : addresses.error()};
+}
+
+bool may_come_up(const Error& error) {
+  return error.kind == ErrorKind::Refused || error.kind == ErrorKind::Unreachable ||
+         error.kind == ErrorKind::Timeout;
+}
+
 }  // namespace
+
+struct Lookups::Queue {
+  CrewOptions::Resolve resolve;
+  std::optional<net::Family> only;
+  sys::Descriptor told;  // an eventfd, written for each answer
+
+  std::mutex mutex = {};
+  std::deque<std::pair<HostIndex, std::string>> asked = {};
+  std::vector<Answer> answers = {};
+  std::size_t threads = 0;
+
+  // Nothing once there is no more to do: the thread ends.
+  std::optional<std::pair<HostIndex, std::string>> next() {
+    const std::lock_guard lock(mutex);
+    if (asked.empty()) {
+      --threads;
+      return std::nullopt;
+    }
+    auto first = std::move(asked.front());
+    asked.pop_front();
+    return first;
+  }
+
+  void answer(Answer answer) {
+    const std::lock_guard lock(mutex);
+    answers.push_back(std::move(answer));
+    const std::uint64_t one = 1;
+    std::ignore = write(told.get(), &one, sizeof(one));
+  }
+};
+
+Result<Lookups> Lookups::make(CrewOptions::Resolve resolve, std::optional<net::Family> only) {
+  sys::Descriptor told(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!told) {
+    return fail(from_errno(errno, "look names up", "eventfd"));
+  }
+  auto queue = std::make_shared<Queue>();
+  queue->resolve = std::move(resolve);
+  queue->only = only;
+  queue->told = std::move(told);
+  return Lookups(std::move(queue));
+}
+
+Lookups::Lookups(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+
+Lookups::~Lookups() {
+  if (queue_) {
+    const std::lock_guard lock(queue_->mutex);
+    queue_->asked.clear();
+  }
+}
+
+int Lookups::descriptor() const { return queue_->told.get(); }
+
+void Lookups::ask(HostIndex host, const std::string& name) {
+  {
+    const std::lock_guard lock(queue_->mutex);
+    queue_->asked.emplace_back(host, name);
+    if (queue_->threads >= kMostThreads) {
+      return;
+    }
+    ++queue_->threads;
+  }
+  std::thread([queue = queue_] { work(queue); }).detach();
+}
+
+void Lookups::work(const std::shared_ptr<Queue>& queue) {
+  while (const auto asked = queue->next()) {
+    queue->answer({.host = asked->first, .addresses = queue->resolve(asked->second, queue->only)});
+  }
+}
+
+std::vector<Lookups::Answer> Lookups::take() {
+  const std::lock_guard lock(queue_->mutex);
+  std::uint64_t count = 0;
+  std::ignore = read(queue_->told.get(), &count, sizeof(count));
+  return std::exchange(queue_->answers, {});
+}
 
 Result<std::unique_ptr<Crew>> Crew::make(CrewOptions options) {
   // Else hosts that are well would be those that do not answer.
@@ -175,7 +277,7 @@ void Crew::too_late(HostIndex host, Clock::time_point now) {
                            .operation = "resolve",
                            .subject = options_.hosts[host].host,
                            .reason = "no name server answered in time",
-                           .next_step = "give an address, or mend /etc/resolv.conf"}});
+                           .next_step = "give an address, or fix /etc/resolv.conf"}});
       break;
     case State::Opening:
       open_failed(host, {.kind = ErrorKind::Timeout,
@@ -231,6 +333,120 @@ void Crew::end(HostIndex host, Ending ending) {
 net::Endpoint Crew::endpoint(HostIndex host) const {
   const Link& link = links_[host];
   return {.address = link.addresses.at(link.tried), .port = options_.hosts[host].port};
+}
+
+void Crew::call_all() {
+  called_ = true;
+  give_up_calling_ = Clock::now() + options_.appear;
+  for (HostIndex host = 0; host < links_.size(); ++host) {
+    resolve(host);
+  }
+  call_next();
+}
+
+void Crew::resolve(HostIndex host) {
+  Link& link = links_[host];
+  const std::string& name = options_.hosts[host].host;
+  const Result<net::Address> address = net::Address::parse(name);
+  if (address && (!options_.family || address->family() == *options_.family)) {
+    link.addresses = {*address};
+    link.state = State::Queued;
+    queue_.push_back(host);
+    return;
+  }
+  link.state = State::Resolving;
+  link.deadline = Clock::now() + options_.resolving;
+  lookups_.ask(host, name);
+}
+
+void Crew::resolved() {
+  for (Lookups::Answer& answer : lookups_.take()) {
+    Link& link = links_[answer.host];
+    if (link.state != State::Resolving) {
+      continue;
+    }
+    if (!answer.addresses || answer.addresses->empty()) {
+      end(answer.host, unresolved(answer.addresses, options_.hosts[answer.host].host));
+      continue;
+    }
+    link.addresses = std::move(*answer.addresses);
+    link.deadline = Clock::time_point::max();
+    link.state = State::Queued;
+    queue_.push_back(answer.host);
+  }
+}
+
+void Crew::call_next() {
+  while (opening_ < options_.most_opening && !queue_.empty()) {
+    const HostIndex host = queue_.front();
+    queue_.pop_front();
+    open(host);
+  }
+}
+
+void Crew::open(HostIndex host) {
+  Link& link = links_[host];
+  if (!std::exchange(link.is_opening, true)) {
+    ++opening_;
+  }
+  Result<sys::Descriptor> fd = net::start_connect(endpoint(host), options_.socket);
+  const Result<> watched = fd ? net::end_on_silence(fd->get(), control::kSilence) : Result<>{};
+  if (!fd || !watched) {
+    open_failed(host, fd ? watched.error() : fd.error());
+    return;
+  }
+  link.state = State::Opening;
+  link.fd = std::move(*fd);
+  link.deadline = Clock::now() + options_.connecting;
+  watch(host, EPOLLOUT, EPOLL_CTL_ADD);
+}
+
+void Crew::open_failed(HostIndex host, Error error) {
+  Link& link = links_[host];
+  link.fd.reset();
+  if (!link.trouble) {
+    link.trouble = std::make_unique<Error>(control::with_advice(std::move(error), endpoint(host)));
+  }
+  no_longer_opening(link);
+  if (++link.tried < link.addresses.size()) {
+    link.state = State::Queued;
+    link.deadline = Clock::time_point::max();
+    queue_.push_back(host);
+    return;
+  }
+  const Clock::time_point again = Clock::now() + options_.call_again;
+  if (may_come_up(*link.trouble) && again < give_up_calling_) {
+    link.tried = 0;
+    link.trouble.reset();
+    link.state = State::Waiting;
+    link.deadline = again;
+    return;
+  }
+  end(host, {.presence = presence_of(*link.trouble), .error = *link.trouble});
+}
+
+void Crew::opened(HostIndex host) {
+  Link& link = links_[host];
+  if (const int code = net::pending_error(link.fd.get()); code != 0) {
+    open_failed(host, from_errno(code, "connect", ""));
+    return;
+  }
+  const net::Endpoint peer = endpoint(host);
+  link.state = State::Talking;
+  link.deadline = Clock::now() + options_.handshake;
+  link.talk = std::make_unique<Talk>(options_, host, peer.address.text(),
+                                     peer.address.text() + " port " + std::to_string(peer.port));
+  link.trouble.reset();
+  watch(host, EPOLLIN, EPOLL_CTL_MOD);
+  say(host, link.talk->hello());
+}
+
+void Crew::watch(HostIndex host, std::uint32_t events, int operation) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = host;
+  // Fails only where memory does; then its deadline ends it.
+  std::ignore = epoll_ctl(epoll_.get(), operation, links_[host].fd.get(), &event);
 }
 
 }  // namespace chokepoint::preflight

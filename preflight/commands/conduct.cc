@@ -1,20 +1,33 @@
-#include "preflight/commands/conduct.h"
-
+#include <fmt/format.h>
 #include <fmt/ostream.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
 
 #include "base/cli/context.h"
 #include "base/cli/text.h"
 #include "base/control/handshake.h"
+#include "base/net/address.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"
-#include "preflight/commands/launched_agents.h"
-#include "preflight/commands/names_here.h"
-#include "preflight/judge/groups.h"
+#include "preflight/commands/preflight.h"
 #include "preflight/judge/suspects.h"
 
 namespace chokepoint::preflight {
 namespace {
+
+constexpr std::chrono::milliseconds kLook{200};  // how often the launcher is asked meanwhile
+
+Presence presence_after(ErrorKind kind) {
+  return kind == ErrorKind::NotFound                                    ? Presence::Unresolved
+         : kind == ErrorKind::Timeout || kind == ErrorKind::Unreachable ? Presence::Unreachable
+                                                                        : Presence::NoAgent;
+}
+
+std::string first_label(const std::string& name) { return name.substr(0, name.find('.')); }
 
 constexpr std::uint64_t kSteps = 1000;
 
@@ -91,6 +104,71 @@ std::string announcement(const lead::Wanted& wanted) {
 }
 
 }  // namespace
+
+// A host that did not come yet and that the launcher failed on.
+std::optional<Event> LaunchedAgents::failed() {
+  for (HostIndex host = 0; host < settled_.size(); ++host) {
+    if (settled_[host]) {
+      continue;
+    }
+    if (std::optional<Error> error = launch_.trouble(host)) {
+      settled_[host] = true;
+      const Presence presence = presence_after(error->kind);
+      return Went{.host = host, .presence = presence, .error = std::move(*error)};
+    }
+  }
+  return std::nullopt;
+}
+
+void LaunchedAgents::settle(Event& event) {
+  if (const Came* came = std::get_if<Came>(&event)) {
+    settled_[came->host] = true;
+  }
+  if (Went* went = std::get_if<Went>(&event)) {
+    settled_[went->host] = true;
+    if (std::optional<Error> trouble = launch_.trouble(went->host)) {
+      went->error = std::move(*trouble);
+    } else if (went->presence == Presence::Refused) {
+      // What was started here has the right key: it is somebody else's that answers.
+      went->error.next_step =
+          "another 'chokepoint serve' listens there: end it, or give another --port";
+    }
+  }
+}
+
+Result<std::optional<Event>> LaunchedAgents::next(const net::Patience& patience) {
+  for (;;) {
+    if (std::optional<Event> event = failed()) {
+      return event;
+    }
+    Result<std::optional<Event>> event = agents_.next(patience.at_most(kLook));
+    if (event && *event) {
+      settle(**event);
+    }
+    if (!event || *event || patience.over()) {
+      return event;
+    }
+  }
+}
+
+bool may_be_loopback(const std::string& name, const std::string& own) {
+  const std::string label = first_label(name);
+  return label == first_label(own) || label == "localhost" || label == "ip6-localhost" ||
+         net::Address::parse(name).has_value();
+}
+
+Result<std::vector<net::Address>> resolve_here(const std::string& name,
+                                               std::optional<net::Family> only,
+                                               const std::string& own) {
+  Result<std::vector<net::Address>> addresses = net::resolve(name, only);
+  if (!addresses || addresses->empty() || may_be_loopback(name, own) ||
+      !std::ranges::all_of(*addresses, &net::Address::is_loopback)) {
+    return addresses;
+  }
+  return fail(ErrorKind::Malformed, "resolve", name,
+              fmt::format("leads to {}, which is this host, {}", addresses->front().text(), own),
+              "fix /etc/hosts here, or give the host's address");
+}
 
 Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});

@@ -1,5 +1,3 @@
-#include "preflight/commands/hosts.h"
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -8,6 +6,7 @@
 
 #include "base/host/launcher.h"
 #include "base/net/address.h"
+#include "preflight/commands/preflight.h"
 
 namespace chokepoint::preflight {
 namespace {

@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "base/control/handshake.h"
-#include "preflight/report/reading.h"
+#include "preflight/commands/commands.h"
+#include "preflight/report/document.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -49,7 +50,39 @@ void take(T& to, Result<T> from, Result<>& fine) {
   }
 }
 
-}  // namespace
+class PreflightCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  // All that can be wrong with what the user said is found before anything is started.
+  std::chrono::milliseconds own_limit(const Conduct& made) const;
+  Result<Conduct> prepare(const cli::Context& context);
+  Result<> check_times() const;
+  Result<> check_launch(const Conduct& made) const;
+  Result<Limits> limits() const;
+  Result<plan::Effort> effort() const;
+  Result<std::string> key() const;
+
+  HostFlags hosts_;
+  bool quick_ = false;
+  bool thorough_ = false;
+  std::chrono::nanoseconds time_limit_{0};
+  std::chrono::nanoseconds wait_{0};
+  std::int64_t seed_ = 0;
+  std::string launcher_ = "none";
+  std::string program_ = {};
+  std::string tarball_ = {};
+  std::string key_file_ = {};
+  bool ipv4_ = false;
+  bool ipv6_ = false;
+  std::string limits_file_ = {};
+  bool print_limits_ = false;
+  std::string baseline_file_ = {};
+  Showing showing_;
+};
 
 cli::Summary PreflightCommand::summary() const {
   return {
@@ -98,7 +131,7 @@ void PreflightCommand::define(cli::Flags& flags) {
       .toggle("quick", &quick_, "less than a minute for 16 hosts, and not much longer for more")
       .toggle("thorough", &thorough_, "all pairs, with long tests, whatever it takes")
       .option("time-limit", &time_limit_, "TIME",
-              "for all of it; what does not fit is left out and told; 0: with --quick a "
+              "for all of it; pairs that do not fit are left out and reported; 0: with --quick a "
               "minute, or twice what it should take, else none")
       .option("seed", &seed_, "N", "for the choice of pairs where not all are tested; 0: any", 0,
               kLargestSeed)
@@ -212,5 +245,9 @@ Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
   const Result<Measured> measured = conduct(prepared, context);
   return measured ? show(showing_, *measured, context) : std::unexpected(measured.error());
 }
+
+}  // namespace
+
+cli::CommandFactory preflight_command() { return cli::command<PreflightCommand>(); }
 
 }  // namespace chokepoint::preflight

@@ -1,5 +1,3 @@
-#include "preflight/commands/show.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -9,10 +7,9 @@
 #include "base/cli/output.h"
 #include "base/cli/text.h"
 #include "base/page/page.h"
+#include "preflight/commands/preflight.h"
 #include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
-#include "preflight/report/drain_list.h"
-#include "preflight/report/html.h"
 #include "preflight/report/page.h"
 
 namespace chokepoint::preflight {

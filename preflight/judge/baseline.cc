@@ -1,5 +1,3 @@
-#include "preflight/judge/baseline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,8 @@
 #include <string_view>
 
 #include "base/math/statistics.h"
-#include "preflight/judge/chance.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/expectation.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -27,11 +25,11 @@ struct Change {
   double now = 0;
 };
 
-std::vector<Change> rates_then_and_now(const JudgeContext& desk) {
+std::vector<Change> rates_then_and_now(const JudgeContext& context) {
   std::vector<Change> changes;
-  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
-    const Way& way = desk.scene.ways()[index];
-    const WayResult* then = desk.earlier.way(way);
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    const WayResult* then = context.earlier.way(way);
     const Figure now = rate_of(*way.result);
     const Figure before = then == nullptr ? Figure() : rate_of(*then);
     if (now && before && *before > 0) {
@@ -41,11 +39,11 @@ std::vector<Change> rates_then_and_now(const JudgeContext& desk) {
   return changes;
 }
 
-std::vector<Change> round_trips_then_and_now(const JudgeContext& desk) {
+std::vector<Change> round_trips_then_and_now(const JudgeContext& context) {
   std::vector<Change> changes;
-  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
-    const Way& way = desk.scene.ways()[index];
-    const PairResult* then = desk.earlier.pair(way);
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    const PairResult* then = context.earlier.pair(way);
     if (then != nullptr && then->rtt_ms && way.pair->rtt_ms) {
       changes.push_back({index, *then->rtt_ms, *way.pair->rtt_ms});
     }
@@ -70,34 +68,34 @@ std::vector<double> repeats_of(const Measured& measured) {
 
 // The share by which a rate may fall and still be the same: what the user allows, and what the
 // ways' changes scatter, unless most of them fell.
-double allowed_fall(const JudgeContext& desk, const std::vector<Change>& changes) {
+double allowed_fall(const JudgeContext& context, const std::vector<Change>& changes) {
   std::vector<double> shares;
   shares.reserve(changes.size());
   for (const Change& change : changes) {
     shares.push_back(change.now / change.before);
   }
-  const double repeats = math::median(repeats_of(*desk.earlier.before())).value_or(0);
-  const double few = desk.scene.limits().baseline_worse_percent / 100;
+  const double repeats = math::median(repeats_of(*context.earlier.before())).value_or(0);
+  const double few = context.input.limits().baseline_worse_percent / 100;
   return std::max({few, kSigmas * spread_of(shares), std::min(repeats, 0.5)});
 }
 
-double allowed_growth(const JudgeContext& desk, const std::vector<Change>& changes) {
+double allowed_growth(const JudgeContext& context, const std::vector<Change>& changes) {
   std::vector<double> grown;
   grown.reserve(changes.size());
   for (const Change& change : changes) {
     grown.push_back(change.now - change.before);
   }
-  return std::max(desk.scene.limits().baseline_latency_ms, kSigmas * spread_of(grown));
+  return std::max(context.input.limits().baseline_latency_ms, kSigmas * spread_of(grown));
 }
 
 using IsWorse = std::function<bool(const Change&)>;
 
-std::vector<Tested> tested_in(const JudgeContext& desk, const std::vector<Change>& changes,
+std::vector<Tested> tested_in(const JudgeContext& context, const std::vector<Change>& changes,
                               const IsWorse& is_worse) {
   std::vector<Tested> tested;
   for (const Change& change : changes) {
-    const Way& way = desk.scene.ways()[change.way];
-    if (!desk.explained[change.way]) {
+    const Way& way = context.input.ways()[change.way];
+    if (!context.explained[change.way]) {
       tested.push_back({change.way, way.from, way.to, 1, is_worse(change) ? 1.0 : 0.0});
     }
   }
@@ -121,45 +119,46 @@ Medians medians_of(const std::vector<Change>& changes, const std::vector<WayInde
   return {math::median(before).value_or(0), math::median(now).value_or(0)};
 }
 
-Finding worse(const JudgeContext& desk, const Blame& blame, Status status, std::string found,
+Finding worse(const JudgeContext& context, const Blame& blame, Status status, std::string found,
               std::string wanted) {
-  Finding finding = finding_of(desk.scene, blame, "baseline.worse", status);
+  Finding finding = finding_of(context.input, blame, "baseline.worse", status);
   finding.check.found = fmt::format("{} on {}", found, counted(blame.ways.size(), "way", "ways"));
   finding.check.wanted = std::move(wanted) + ", as the last time";
   return finding;
 }
 
-void report_rates(JudgeContext& desk, const std::vector<Change>& changes, Blame blame) {
+void report_rates(JudgeContext& context, const std::vector<Change>& changes, Blame blame) {
   std::ranges::sort(blame.ways);
   const Medians medians = medians_of(changes, blame.ways);
-  const bool critical = medians.now < desk.scene.limits().link_critical_share * medians.before;
-  Finding finding = worse(desk, blame, critical ? Status::Critical : Status::Warning,
+  const bool critical = medians.now < context.input.limits().link_critical_share * medians.before;
+  Finding finding = worse(context, blame, critical ? Status::Critical : Status::Warning,
                           rate_words(medians.now), rate_words(medians.before));
   finding.evidence = {{"throughput, the median", medians.now, "Mb/s", "probe tcp"},
                       {"the last time", medians.before, "Mb/s", "baseline"}};
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
-void report_round_trips(JudgeContext& desk, const std::vector<Change>& changes, Blame blame) {
+void report_round_trips(JudgeContext& context, const std::vector<Change>& changes, Blame blame) {
   std::ranges::sort(blame.ways);
   const Medians medians = medians_of(changes, blame.ways);
-  Finding finding = worse(desk, blame, Status::Warning, fmt::format("{:.3g} ms", medians.now),
+  Finding finding = worse(context, blame, Status::Warning, fmt::format("{:.3g} ms", medians.now),
                           fmt::format("{:.3g} ms", medians.before));
   finding.evidence = {{"round trip, the median", medians.now, "ms", "probe latency"},
                       {"the last time", medians.before, "ms", "baseline"}};
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 // Findings about rates tell what the same ways carried the last time.
-void mark_found(JudgeContext& desk, const std::vector<Change>& changes, const IsWorse& is_worse) {
+void mark_found(JudgeContext& context, const std::vector<Change>& changes,
+                const IsWorse& is_worse) {
   std::set<std::pair<HostIndex, HostIndex>> fallen;
   for (const Change& change : changes) {
     if (is_worse(change)) {
-      const Way& way = desk.scene.ways()[change.way];
+      const Way& way = context.input.ways()[change.way];
       fallen.insert({way.from, way.to});
     }
   }
-  for (Finding& finding : desk.findings) {
+  for (Finding& finding : context.findings) {
     const auto ways =
         std::ranges::count_if(finding.ways, [&](const auto& way) { return fallen.contains(way); });
     if (ways > 0 && 2 * static_cast<std::size_t>(ways) >= finding.ways.size() &&
@@ -169,32 +168,32 @@ void mark_found(JudgeContext& desk, const std::vector<Change>& changes, const Is
   }
 }
 
-void judge_rates_then(JudgeContext& desk) {
-  const std::vector<Change> changes = rates_then_and_now(desk);
+void judge_rates_then(JudgeContext& context) {
+  const std::vector<Change> changes = rates_then_and_now(context);
   if (changes.empty()) {
     return;
   }
-  const double fall = allowed_fall(desk, changes);
+  const double fall = allowed_fall(context, changes);
   const IsWorse is_worse = [fall](const Change& change) {
     return change.now < (1 - fall) * change.before;
   };
-  mark_found(desk, changes, is_worse);
-  for (const Blame& one : blame(desk.scene.hosts(), tested_in(desk, changes, is_worse))) {
-    report_rates(desk, changes, one);
+  mark_found(context, changes, is_worse);
+  for (const Blame& one : blame(context.input.hosts(), tested_in(context, changes, is_worse))) {
+    report_rates(context, changes, one);
   }
 }
 
-void judge_round_trips_then(JudgeContext& desk) {
-  const std::vector<Change> changes = round_trips_then_and_now(desk);
-  if (changes.empty() || desk.has("link.latency", Status::Warning)) {
+void judge_round_trips_then(JudgeContext& context) {
+  const std::vector<Change> changes = round_trips_then_and_now(context);
+  if (changes.empty() || context.has("link.latency", Status::Warning)) {
     return;
   }
-  const double growth = allowed_growth(desk, changes);
+  const double growth = allowed_growth(context, changes);
   const IsWorse is_worse = [growth](const Change& change) {
     return change.now > kGrown * change.before && change.now > change.before + growth;
   };
-  for (const Blame& one : blame(desk.scene.hosts(), tested_in(desk, changes, is_worse))) {
-    report_round_trips(desk, changes, one);
+  for (const Blame& one : blame(context.input.hosts(), tested_in(context, changes, is_worse))) {
+    report_round_trips(context, changes, one);
   }
 }
 
@@ -207,17 +206,17 @@ std::string list_of(const std::vector<std::string_view>& names) {
   return names.size() <= kShown ? text : fmt::format("{} and {} more", text, names.size() - kShown);
 }
 
-void judge_hosts_then(JudgeContext& desk) {
+void judge_hosts_then(JudgeContext& context) {
   std::set<std::string_view> now;
   std::vector<std::string_view> fresh;
-  for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
-    now.insert(desk.scene.name(host));
-    if (!desk.earlier.host(host)) {
-      fresh.push_back(desk.scene.name(host));
+  for (HostIndex host = 0; host < context.input.hosts(); ++host) {
+    now.insert(context.input.name(host));
+    if (!context.earlier.host(host)) {
+      fresh.push_back(context.input.name(host));
     }
   }
   std::vector<std::string_view> missing;
-  for (const HostResult& host : desk.earlier.before()->hosts) {
+  for (const HostResult& host : context.earlier.before()->hosts) {
     if (!now.contains(host.name)) {
       missing.push_back(host.name);
     }
@@ -233,11 +232,11 @@ void judge_hosts_then(JudgeContext& desk) {
         (fresh.empty() ? "not there any more: " : "; not there any more: ") + list_of(missing);
   }
   finding.check.why = "only hosts that were there the last time can be compared, by their names";
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
-void report_baseline_passed(JudgeContext& desk) {
-  const std::vector<Change> changes = rates_then_and_now(desk);
+void report_baseline_passed(JudgeContext& context) {
+  const std::vector<Change> changes = rates_then_and_now(context);
   std::vector<double> shares;
   shares.reserve(changes.size());
   for (const Change& change : changes) {
@@ -251,20 +250,20 @@ void report_baseline_passed(JudgeContext& desk) {
   finding.check.found = fmt::format("{} as the last time: {:+.1f} % in the middle",
                                     counted(shares.size(), "way", "ways"),
                                     100 * (math::median(shares).value_or(1) - 1));
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-void judge_baseline(JudgeContext& desk) {
-  if (!desk.earlier.is_known()) {
+void judge_baseline(JudgeContext& context) {
+  if (!context.earlier.is_known()) {
     return;
   }
-  judge_rates_then(desk);
-  judge_round_trips_then(desk);
-  judge_hosts_then(desk);
-  if (!desk.has("baseline.worse", Status::Warning)) {
-    report_baseline_passed(desk);
+  judge_rates_then(context);
+  judge_round_trips_then(context);
+  judge_hosts_then(context);
+  if (!context.has("baseline.worse", Status::Warning)) {
+    report_baseline_passed(context);
   }
 }
 

@@ -4,13 +4,12 @@
 // and memory are linear in the ways, but for hosts at fault times hosts.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "preflight/judge/finding.h"
-#include "preflight/judge/scene.h"
+#include "preflight/judge/cluster_input.h"
+#include "preflight/judge/judge.h"
 
 namespace chokepoint::preflight {
 

@@ -1,5 +1,3 @@
-#include "preflight/judge/clocks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <functional>
 
 #include "base/math/statistics.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -23,10 +21,10 @@ struct Step {
 
 using Steps = std::vector<std::vector<Step>>;
 
-Steps steps_of(const ClusterInput& scene) {
-  Steps steps(scene.hosts());
-  for (std::size_t index = 0; index < scene.ways().size(); index += 2) {
-    const Way& way = scene.ways()[index];
+Steps steps_of(const ClusterInput& input) {
+  Steps steps(input.hosts());
+  for (std::size_t index = 0; index < input.ways().size(); index += 2) {
+    const Way& way = input.ways()[index];
     if (way.pair->clock_offset_ms) {
       const double offset = *way.pair->clock_offset_ms;
       const double uncertainty = way.pair->clock_uncertainty_ms.value_or(0);
@@ -74,8 +72,8 @@ bool is_off(const Limits& limits, const HostClock& clock) {
 }
 
 // The two that only each other's clocks were held against.
-std::vector<HostIndex> joined_with(const ClusterInput& scene, HostIndex host) {
-  for (const Way& way : scene.ways()) {
+std::vector<HostIndex> joined_with(const ClusterInput& input, HostIndex host) {
+  for (const Way& way : input.ways()) {
     if (way.from == host && way.pair->clock_offset_ms) {
       return {host, way.to};
     }
@@ -83,42 +81,42 @@ std::vector<HostIndex> joined_with(const ClusterInput& scene, HostIndex host) {
   return {host};
 }
 
-void report(JudgeContext& desk, HostIndex host, const HostClock& clock) {
-  const Limits& limits = desk.scene.limits();
+void report(JudgeContext& context, HostIndex host, const HostClock& clock) {
+  const Limits& limits = context.input.limits();
   const bool two = clock.joined == 2;
   const double apart = clock.offset_ms * (two ? 2 : 1);
   Finding finding;
   finding.place = Place::Host;
   finding.hosts = {host};
   if (two) {
-    finding.hosts = joined_with(desk.scene, host);
+    finding.hosts = joined_with(context.input, host);
   }
   finding.check = {
       .id = "clock.offset",
       .status = std::abs(apart) >= limits.clock_critical_ms ? Status::Critical : Status::Warning,
-      .subject = names_of(desk.scene, finding.hosts),
+      .subject = names_of(context.input, finding.hosts),
       .found = fmt::format("{:+.1f} ms from {}", apart,
                            two ? "the other host's" : "the median of the hosts' clocks"),
       .wanted = fmt::format("{} ms at most", limits.clock_offset_ms),
       .why = two ? "records are laid side by side by clocks; two hosts cannot tell whose is right"
                  : "records are laid side by side by clocks, and certificates have dates",
-      .next_step = on_host(desk.scene.name(host), "timedatectl; chronyc tracking")};
-  finding.evidence = {{"clock of " + desk.scene.name(host), apart, "ms", "probe udp"},
+      .next_step = on_host(context.input.name(host), "timedatectl; chronyc tracking")};
+  finding.evidence = {{"clock of " + context.input.name(host), apart, "ms", "probe udp"},
                       {"uncertainty of it", clock.uncertainty_ms, "ms", "probe udp"}};
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& scene) {
-  const Steps steps = steps_of(scene);
-  std::vector<HostIndex> order(scene.hosts());
+std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& input) {
+  const Steps steps = steps_of(input);
+  std::vector<HostIndex> order(input.hosts());
   for (HostIndex host = 0; host < order.size(); ++host) {
     order[host] = host;
   }
   std::ranges::stable_sort(order, std::greater<>(),
                            [&](HostIndex host) { return steps[host].size(); });
-  std::vector<std::optional<HostClock>> clocks(scene.hosts());
+  std::vector<std::optional<HostClock>> clocks(input.hosts());
   for (const HostIndex host : order) {
     if (!clocks[host] && !steps[host].empty()) {
       center(walk(steps, host, clocks), clocks);
@@ -127,8 +125,8 @@ std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& scene) {
   return clocks;
 }
 
-void judge_clocks(JudgeContext& desk) {
-  const auto clocks = clocks_of(desk.scene);
+void judge_clocks(JudgeContext& context) {
+  const auto clocks = clocks_of(context.input);
   double most = 0;
   std::size_t known = 0;
   bool all_well = true;
@@ -139,10 +137,10 @@ void judge_clocks(JudgeContext& desk) {
     }
     ++known;
     most = std::max(most, std::abs(clocks[host]->offset_ms));
-    if (is_off(desk.scene.limits(), *clocks[host]) && !told[host]) {
-      report(desk, host, *clocks[host]);
+    if (is_off(context.input.limits(), *clocks[host]) && !told[host]) {
+      report(context, host, *clocks[host]);
       all_well = false;
-      for (const HostIndex one : desk.findings.back().hosts) {
+      for (const HostIndex one : context.findings.back().hosts) {
         told[one] = true;
       }
     }
@@ -152,7 +150,7 @@ void judge_clocks(JudgeContext& desk) {
     finding.check = {.id = "clock.offset", .status = Status::Pass, .subject = "cluster"};
     finding.check.found =
         fmt::format("{} within {:.2g} ms of the median", counted(known, "clock", "clocks"), most);
-    desk.findings.push_back(std::move(finding));
+    context.findings.push_back(std::move(finding));
   }
 }
 

@@ -1,5 +1,3 @@
-#include "preflight/judge/doctors.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "preflight/judge/clocks.h"
-#include "preflight/judge/names.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -35,7 +32,8 @@ struct Covered {
 
 class Doctors {
  public:
-  explicit Doctors(JudgeContext& desk) : desk_(desk), scene_(desk.scene), known_(scene_.hosts()) {}
+  explicit Doctors(JudgeContext& context)
+      : context_(context), input_(context.input), known_(input_.hosts()) {}
 
   void run();
 
@@ -58,22 +56,22 @@ class Doctors {
   std::string subject_of_said(const Said& said) const;
   void report_passed();
 
-  JudgeContext& desk_;
-  const ClusterInput& scene_;
+  JudgeContext& context_;
+  const ClusterInput& input_;
   std::vector<Covered> known_;
   std::map<Key, Said> said_ = {};
   std::size_t examined_ = 0;
 };
 
 void Doctors::learn_what_was_measured() {
-  const auto clocks = clocks_of(scene_);
-  for (HostIndex host = 0; host < scene_.hosts(); ++host) {
+  const auto clocks = clocks_of(input_);
+  for (HostIndex host = 0; host < input_.hosts(); ++host) {
     known_[host].clock = clocks[host].has_value();
-    known_[host].name = was_asked_for_itself(scene_.host(host), host);
+    known_[host].name = was_asked_for_itself(input_.host(host), host);
     known_[host].slot =
-        scene_.interface(host) != nullptr && scene_.interface(host)->pci_mbps.has_value();
+        input_.interface(host) != nullptr && input_.interface(host)->pci_mbps.has_value();
   }
-  for (const Way& way : scene_.ways()) {
+  for (const Way& way : input_.ways()) {
     if (rate_of(*way.result) && way.pair->rtt_ms) {
       known_[way.from].buffers = known_[way.to].buffers = true;
     }
@@ -87,11 +85,11 @@ bool Doctors::is_measured(HostIndex host, const Check& check) const {
   const Covered& known = known_[host];
   return (known.clock && check.id == "time.sync") || (known.name && is_among(check.id, kNames)) ||
          (known.buffers && is_among(check.id, kBuffers)) ||
-         (known.slot && is_among(check.id, kSlots) && check.subject == scene_.interface_name(host));
+         (known.slot && is_among(check.id, kSlots) && check.subject == input_.interface_name(host));
 }
 
 bool Doctors::is_taken(const Check& check) const {
-  switch (scene_.limits().doctor_taken) {
+  switch (input_.limits().doctor_taken) {
     case DoctorTaken::Nothing:
       return false;
     case DoctorTaken::Critical:
@@ -104,17 +102,17 @@ bool Doctors::is_taken(const Check& check) const {
 
 // Counters tell at which end a bad cable is.
 bool Doctors::belongs_to_a_finding(HostIndex host, const Check& check) {
-  if (!is_among(check.id, kCounters) || check.subject != scene_.interface_name(host)) {
+  if (!is_among(check.id, kCounters) || check.subject != input_.interface_name(host)) {
     return false;
   }
-  for (Finding& finding : desk_.findings) {
+  for (Finding& finding : context_.findings) {
     const bool of_link = finding.check.id.starts_with("link.") &&
                          finding.check.status >= Status::Warning &&
                          (finding.place == Place::Port || finding.place == Place::Pair ||
                           finding.place == Place::Way);
     if (of_link && std::ranges::find(finding.hosts, host) != finding.hosts.end()) {
       finding.check.why +=
-          fmt::format("; doctor on {}: {} {}", scene_.name(host), check.id, check.found);
+          fmt::format("; doctor on {}: {} {}", input_.name(host), check.id, check.found);
       return true;
     }
   }
@@ -123,8 +121,8 @@ bool Doctors::belongs_to_a_finding(HostIndex host, const Check& check) {
 
 void Doctors::take(HostIndex host, const Check& check) {
   // A host's own name stands for the host.
-  const bool own = check.subject == scene_.name(host) ||
-                   (scene_.host(host).facts && check.subject == scene_.host(host).facts->host);
+  const bool own = check.subject == input_.name(host) ||
+                   (input_.host(host).facts && check.subject == input_.host(host).facts->host);
   const bool of_host = own || check.subject == "host";
   Said& said = said_[{check.id, of_host ? "host" : std::string_view(check.subject), check.status}];
   said.of_host = of_host;
@@ -134,9 +132,9 @@ void Doctors::take(HostIndex host, const Check& check) {
 }
 
 std::string Doctors::subject_of_said(const Said& said) const {
-  const std::string hosts = said.hosts.size() == scene_.hosts() && said.hosts.size() > 2
+  const std::string hosts = said.hosts.size() == input_.hosts() && said.hosts.size() > 2
                                 ? fmt::format("all {} hosts", said.hosts.size())
-                                : names_of(scene_, said.hosts);
+                                : names_of(input_, said.hosts);
   return said.of_host ? hosts : hosts + ": " + said.check->subject;
 }
 
@@ -157,7 +155,7 @@ void Doctors::report(const Said& said) {
     finding.place = Place::Cluster;
     finding.hosts.clear();
   }
-  const std::string& first = scene_.name(said.hosts[0]);
+  const std::string& first = input_.name(said.hosts[0]);
   if (said.differs) {
     finding.check.found += fmt::format(" ({}; others differ)", first);
   }
@@ -167,7 +165,7 @@ void Doctors::report(const Said& said) {
       finding.check.next_step += "  # the same on the others";
     }
   }
-  desk_.findings.push_back(std::move(finding));
+  context_.findings.push_back(std::move(finding));
 }
 
 void Doctors::report_passed() {
@@ -175,14 +173,14 @@ void Doctors::report_passed() {
   finding.check = {.id = "host.doctor", .status = Status::Pass, .subject = "cluster"};
   finding.check.found =
       fmt::format("nothing that matters here on {}", counted(examined_, "host", "hosts"));
-  desk_.findings.push_back(std::move(finding));
+  context_.findings.push_back(std::move(finding));
 }
 
 void Doctors::run() {
   learn_what_was_measured();
-  for (HostIndex host = 0; host < scene_.hosts(); ++host) {
-    examined_ += scene_.host(host).doctor.empty() ? 0 : 1;
-    for (const Check& check : scene_.host(host).doctor) {
+  for (HostIndex host = 0; host < input_.hosts(); ++host) {
+    examined_ += input_.host(host).doctor.empty() ? 0 : 1;
+    for (const Check& check : input_.host(host).doctor) {
       if (is_taken(check) && !is_measured(host, check) && !belongs_to_a_finding(host, check)) {
         take(host, check);
       }
@@ -198,6 +196,6 @@ void Doctors::run() {
 
 }  // namespace
 
-void judge_doctors(JudgeContext& desk) { Doctors(desk).run(); }
+void judge_doctors(JudgeContext& context) { Doctors(context).run(); }
 
 }  // namespace chokepoint::preflight

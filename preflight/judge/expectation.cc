@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/math/statistics.h"
-#include "preflight/judge/chance.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -26,13 +27,13 @@ void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex w
   }
 }
 
-Expectation least_of(const ClusterInput& scene, HostIndex host) {
+Expectation least_of(const ClusterInput& input, HostIndex host) {
   Expectation result;
-  if (const InterfaceFacts* interface = scene.interface(host)) {
+  if (const InterfaceFacts* interface = input.interface(host)) {
     lower(result, Basis::Port, interface->speed_mbps, host);
     lower(result, Basis::Slot, interface->pci_mbps, host);
   }
-  lower(result, Basis::Limits, link_rate_of(scene.limits(), scene.name(host)), host);
+  lower(result, Basis::Limits, link_rate_of(input.limits(), input.name(host)), host);
   return result;
 }
 
@@ -54,8 +55,8 @@ bool is_steady(const WayResult& way) {
          std::abs(*way.alone_mbps - *way.tcp_mbps) <= kSame * *way.tcp_mbps;
 }
 
-bool is_idle(const ClusterInput& scene, const WayResult& way) {
-  return way.sender_cpu_percent && way.receiver_cpu_percent && !is_bound_by_processor(scene, way);
+bool is_idle(const ClusterInput& input, const WayResult& way) {
+  return way.sender_cpu_percent && way.receiver_cpu_percent && !is_bound_by_processor(input, way);
 }
 
 // Flows that processors hold scatter; those that links hold do not.
@@ -66,13 +67,137 @@ bool are_level(const std::vector<double>& rates, double full) {
   return alike > 0 && static_cast<double>(alike) >= kAgreeing * static_cast<double>(fast);
 }
 
+// What repeats alone have shown of a host's one direction.
+struct Shown {
+  std::uint32_t slow = 0;
+  std::uint32_t shared = 0;
+  std::uint32_t well = 0;
+
+  bool is_slow_throughout() const { return slow >= 2 && shared + well == 0; }
+};
+
+Speed shown_by(const WayResult& way, double least) {
+  const Figure rate = rate_of(way);
+  if (!rate || least <= 0) {
+    return Speed::Unknown;
+  }
+  if (*rate < least) {
+    return Speed::Slow;
+  }
+  return way.tcp_mbps.value_or(*rate) < least ? Speed::Shared : Speed::Well;
+}
+
+void count(Shown& shown, Speed speed) {
+  shown.slow += speed == Speed::Slow ? 1 : 0;
+  shown.shared += speed == Speed::Shared ? 1 : 0;
+  shown.well += speed == Speed::Well ? 1 : 0;
+}
+
+class Guess {
+ public:
+  explicit Guess(std::size_t hosts) : out_(hosts), in_(hosts) {}
+
+  void learn(const Way& way, Speed speed) {
+    count(out_[way.from], speed);
+    count(in_[way.to], speed);
+    count(all_, speed);
+  }
+
+  // Of a way that was slow in its round alone.
+  Speed of(const Way& way) const {
+    const std::uint32_t slow = out_[way.from].slow + in_[way.to].slow;
+    const std::uint32_t shared = out_[way.from].shared + in_[way.to].shared;
+    if (slow + shared > 0) {
+      return shared > slow ? Speed::Shared : Speed::Slow;
+    }
+    return all_.shared > all_.slow ? Speed::Shared : Speed::Slow;
+  }
+
+  // Of one that was not so slow that this alone would tell.
+  bool is_slow_as_others(const Way& way) const {
+    return out_[way.from].is_slow_throughout() || in_[way.to].is_slow_throughout();
+  }
+
+ private:
+  std::vector<Shown> out_;
+  std::vector<Shown> in_;
+  Shown all_ = {};
+};
+
+// Something else than the flows had the cores nearly all the time. A network is then slow by that
+// alone, though hardly by more than half.
+bool are_processors_taken(const ClusterInput& input) {
+  constexpr double kMost = 0.5;
+  const auto busy = static_cast<float>(input.limits().cpu_percent);
+  std::size_t tested = 0;
+  std::size_t taken = 0;
+  for (const Way& way : input.ways()) {
+    const WayResult& result = *way.result;
+    const bool by_flow =
+        result.limit == TcpLimit::SenderCpu || result.limit == TcpLimit::ReceiverCpu;
+    tested += rate_of(result) ? 1 : 0;
+    taken += !by_flow && (result.sender_cpu_percent.value_or(0) >= busy ||
+                          result.receiver_cpu_percent.value_or(0) >= busy)
+                 ? 1
+                 : 0;
+  }
+  return static_cast<double>(taken) > kMost * static_cast<double>(tested);
+}
+
 }  // namespace
 
-Expectations::Expectations(const ClusterInput& scene, const Earlier& earlier)
-    : scene_(scene), earlier_(earlier), is_short_of_processors_(is_short_of_processors(scene)) {
-  hosts_.reserve(scene.hosts());
-  for (HostIndex host = 0; host < scene.hosts(); ++host) {
-    hosts_.push_back(least_of(scene, host));
+Earlier::Earlier(const ClusterInput& input, const Measured* before) : before_(before) {
+  then_.resize(input.hosts());
+  if (before == nullptr) {
+    return;
+  }
+  std::unordered_map<std::string_view, HostIndex> numbers;
+  for (HostIndex host = 0; host < before->hosts.size(); ++host) {
+    numbers.emplace(before->hosts[host].name, host);
+  }
+  for (HostIndex host = 0; host < input.hosts(); ++host) {
+    const auto found = numbers.find(input.name(host));
+    if (found != numbers.end()) {
+      then_[host] = found->second;
+    }
+  }
+  pairs_.reserve(before->pairs.size());
+  for (const PairResult& pair : before->pairs) {
+    pairs_.emplace_back(pair_key(pair.a, pair.b), &pair);
+  }
+  std::ranges::sort(pairs_);
+}
+
+std::optional<HostIndex> Earlier::host(HostIndex today) const { return then_[today]; }
+
+const PairResult* Earlier::pair(const Way& way) const {
+  if (!then_[way.from] || !then_[way.to]) {
+    return nullptr;
+  }
+  const Key key = pair_key(*then_[way.from], *then_[way.to]);
+  const auto found =
+      std::ranges::lower_bound(pairs_, key, {}, [](const auto& one) { return one.first; });
+  return found != pairs_.end() && found->first == key ? found->second : nullptr;
+}
+
+const WayResult* Earlier::way(const Way& way) const {
+  const PairResult* found = pair(way);
+  if (found == nullptr) {
+    return nullptr;
+  }
+  return found->a == *then_[way.from] ? &found->there : &found->back;
+}
+
+double spread_of(const std::vector<double>& values) {
+  constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
+  return kDeviation * math::median_absolute_deviation(values).value_or(0);
+}
+
+Expectations::Expectations(const ClusterInput& input, const Earlier& earlier)
+    : input_(input), earlier_(earlier), is_short_of_processors_(is_short_of_processors(input)) {
+  hosts_.reserve(input.hosts());
+  for (HostIndex host = 0; host < input.hosts(); ++host) {
+    hosts_.push_back(least_of(input, host));
   }
   learn_from_peers();
   learn_from_before();
@@ -81,9 +206,9 @@ Expectations::Expectations(const ClusterInput& scene, const Earlier& earlier)
 // By rates of rounds alone: a repeat with nothing else on must not make the others look slow.
 void Expectations::learn_from_peers() {
   for (Peers& peers : peers_) {
-    peers.best.resize(scene_.hosts());
+    peers.best.resize(input_.hosts());
   }
-  for (const Way& way : scene_.ways()) {
+  for (const Way& way : input_.ways()) {
     Peers& peers = peers_.at(reach_of(way));
     const float rate = way.result->tcp_mbps.value_or(0);
     for (const HostIndex host : {way.from, way.to}) {
@@ -97,7 +222,7 @@ void Expectations::learn_from_peers() {
         std::ranges::count_if(peers.best, [](float rate) { return rate > 0; }));
   }
   std::array<std::vector<double>, 2> rates;
-  for (const Way& way : scene_.ways()) {
+  for (const Way& way : input_.ways()) {
     if (const Figure rate = rate_of(*way.result)) {
       rates.at(reach_of(way)).push_back(*rate);
     }
@@ -109,9 +234,9 @@ void Expectations::learn_from_peers() {
 }
 
 void Expectations::learn_from_before() {
-  baseline_share_ = scene_.limits().link_share;
+  baseline_share_ = input_.limits().link_share;
   std::vector<double> shares;
-  for (const Way& way : scene_.ways()) {
+  for (const Way& way : input_.ways()) {
     const Figure now = rate_of(*way.result);
     const Expectation before = by_baseline(way);
     if (now && before.mbps > 0) {
@@ -121,7 +246,7 @@ void Expectations::learn_from_before() {
   if (shares.size() >= kEnoughShares) {
     const double spread = spread_of(shares);
     baseline_share_ =
-        std::clamp(1 - kSigmas * spread, std::min(scene_.limits().link_few_share, baseline_share_),
+        std::clamp(1 - kSigmas * spread, std::min(input_.limits().link_few_share, baseline_share_),
                    baseline_share_);
   }
 }
@@ -129,9 +254,9 @@ void Expectations::learn_from_before() {
 Expectation Expectations::of_host(HostIndex host) const { return hosts_[host]; }
 
 Expectation Expectations::by_hardware(const Way& way) const {
-  if (scene_.is_wan(way)) {
-    return scene_.limits().wan_rate_mbps
-               ? Expectation{Basis::Limits, *scene_.limits().wan_rate_mbps, way.from}
+  if (input_.is_wan(way)) {
+    return input_.limits().wan_rate_mbps
+               ? Expectation{Basis::Limits, *input_.limits().wan_rate_mbps, way.from}
                : Expectation{};
   }
   Expectation result = hosts_[way.from];
@@ -160,7 +285,7 @@ Expectation Expectations::by_peers(const Way& way) const {
 
 // One end alone says little of a link: the other may be slower and not know it.
 Expectation Expectations::of(const Way& way) const {
-  const bool both_known = scene_.is_wan(way) || (hosts_[way.from].basis != Basis::Nothing &&
+  const bool both_known = input_.is_wan(way) || (hosts_[way.from].basis != Basis::Nothing &&
                                                  hosts_[way.to].basis != Basis::Nothing);
   const Expectation hardware = both_known ? by_hardware(way) : Expectation{};
   if (hardware.basis != Basis::Nothing) {
@@ -168,7 +293,7 @@ Expectation Expectations::of(const Way& way) const {
   }
   const Expectation baseline = by_baseline(way);
   Expectation result = baseline.basis != Basis::Nothing ? baseline : by_peers(way);
-  const Expectation one_end = scene_.is_wan(way) ? Expectation{} : by_hardware(way);
+  const Expectation one_end = input_.is_wan(way) ? Expectation{} : by_hardware(way);
   if (one_end.basis != Basis::Nothing && one_end.mbps < result.mbps) {
     result = one_end;
   }
@@ -177,22 +302,22 @@ Expectation Expectations::of(const Way& way) const {
 
 // What was not tested again alone may have met others on its way.
 double Expectations::peer_share(const Way& way) const {
-  const Limits& limits = scene_.limits();
+  const Limits& limits = input_.limits();
   if (!way.result->alone_mbps || (is_short_of_processors_ && !peers_.at(reach_of(way)).is_level)) {
     return limits.link_few_share;
   }
-  return is_steady(*way.result) && is_idle(scene_, *way.result) ? limits.link_steady_share
+  return is_steady(*way.result) && is_idle(input_, *way.result) ? limits.link_steady_share
                                                                 : limits.link_peer_share;
 }
 
 double Expectations::few_share(const Way& way) const {
-  const bool level = is_idle(scene_, *way.result) || peers_.at(reach_of(way)).is_level;
-  return !scene_.is_wan(way) && is_steady(*way.result) && level ? scene_.limits().link_peer_share
-                                                                : scene_.limits().link_few_share;
+  const bool level = is_idle(input_, *way.result) || peers_.at(reach_of(way)).is_level;
+  return !input_.is_wan(way) && is_steady(*way.result) && level ? input_.limits().link_peer_share
+                                                                : input_.limits().link_few_share;
 }
 
 double Expectations::least(const Way& way, const Expectation& expectation) const {
-  const Limits& limits = scene_.limits();
+  const Limits& limits = input_.limits();
   switch (expectation.basis) {
     case Basis::Nothing:
       return 0;
@@ -211,7 +336,7 @@ double Expectations::least(const Way& way, const Expectation& expectation) const
 }
 
 double Expectations::least_in_round(const Expectation& expectation) const {
-  const double share = is_guessed(expectation) ? kGuessedShare : scene_.limits().link_share;
+  const double share = is_guessed(expectation) ? kGuessedShare : input_.limits().link_share;
   return share * expectation.mbps;
 }
 
@@ -219,8 +344,8 @@ bool is_guessed(const Expectation& expectation) {
   return expectation.basis == Basis::Peers || expectation.basis == Basis::Few;
 }
 
-std::string words_for(const Expectation& expectation, const ClusterInput& scene) {
-  const std::string& whose = scene.name(expectation.whose);
+std::string words_for(const Expectation& expectation, const ClusterInput& input) {
+  const std::string& whose = input.name(expectation.whose);
   switch (expectation.basis) {
     case Basis::Nothing:
       return "";
@@ -238,6 +363,37 @@ std::string words_for(const Expectation& expectation, const ClusterInput& scene)
       return "the best that was reached; no port tells its rate";
   }
   return "";
+}
+
+Speeds speeds_of(const ClusterInput& input, const Expectations& expectations) {
+  Speeds speeds;
+  Guess guess(input.hosts());
+  const bool others_compute = are_processors_taken(input);
+  for (const Way& way : input.ways()) {
+    speeds.expected.push_back(expectations.of(way));
+    double least = expectations.least(way, speeds.expected.back());
+    if (others_compute) {
+      least = std::min(least, input.limits().link_critical_share * speeds.expected.back().mbps);
+    }
+    speeds.least.push_back(least);
+    speeds.speed.push_back(shown_by(*way.result, speeds.least.back()));
+    if (way.result->alone_mbps) {
+      guess.learn(way, speeds.speed.back());
+    }
+  }
+  for (std::size_t index = 0; index < input.ways().size(); ++index) {
+    const Way& way = input.ways()[index];
+    if (way.result->alone_mbps) {
+      continue;
+    }
+    if (speeds.speed[index] == Speed::Slow) {
+      speeds.speed[index] = guess.of(way);
+    } else if (speeds.speed[index] == Speed::Well && guess.is_slow_as_others(way) &&
+               *way.result->tcp_mbps < expectations.least_in_round(speeds.expected[index])) {
+      speeds.speed[index] = Speed::Slow;
+    }
+  }
+  return speeds;
 }
 
 }  // namespace chokepoint::preflight

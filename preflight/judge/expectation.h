@@ -1,16 +1,39 @@
-// What a way should carry, and how that is known. Hardware comes first, then what the limits say,
-// then the last time; what other hosts reach counts only where nobody knows better, because among
-// few hosts the most may be wrong. Points into what it was given.
+// The rate that a way should reach, and the source of that figure: hardware first, then the file of
+// limits, then the baseline. What other hosts reach counts only if none of these is known, because
+// among few hosts the fastest may be at fault, too. Objects refer to the input that they were
+// given. One thread.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "preflight/judge/earlier.h"
-#include "preflight/judge/scene.h"
+#include "preflight/judge/cluster_input.h"
 
 namespace chokepoint::preflight {
+
+// The baseline's figures, found by the names that the hosts had then.
+class Earlier {
+ public:
+  Earlier(const ClusterInput& input, const Measured* before);
+
+  bool is_known() const { return before_ != nullptr; }
+  const Measured* before() const { return before_; }
+  // This way's, and its pair's, the last time; null where it was not tested.
+  const WayResult* way(const Way& way) const;
+  const PairResult* pair(const Way& way) const;
+  // The host of today's, as it was numbered then.
+  std::optional<HostIndex> host(HostIndex today) const;
+
+ private:
+  using Key = std::uint64_t;
+
+  const Measured* before_;
+  std::vector<std::optional<HostIndex>> then_;            // by today's number
+  std::vector<std::pair<Key, const PairResult*>> pairs_;  // sorted, by the numbers of then
+};
 
 enum class Basis : std::uint8_t {
   Nothing,
@@ -30,7 +53,7 @@ struct Expectation {
 
 class Expectations {
  public:
-  Expectations(const ClusterInput& scene, const Earlier& earlier);
+  Expectations(const ClusterInput& input, const Earlier& earlier);
 
   Expectation of(const Way& way) const;
   // The least that passes; 0 where nothing is known.
@@ -57,14 +80,14 @@ class Expectations {
 
   double peer_share(const Way& way) const;
   double few_share(const Way& way) const;
-  Reach reach_of(const Way& way) const { return scene_.is_wan(way) ? kWan : kLan; }
+  Reach reach_of(const Way& way) const { return input_.is_wan(way) ? kWan : kLan; }
   void learn_from_peers();
   void learn_from_before();
   Expectation by_peers(const Way& way) const;
   Expectation by_baseline(const Way& way) const;
   Expectation by_hardware(const Way& way) const;
 
-  const ClusterInput& scene_;
+  const ClusterInput& input_;
   const Earlier& earlier_;
   std::vector<Expectation> hosts_;
   std::array<Peers, 2> peers_ = {};
@@ -76,6 +99,29 @@ class Expectations {
 bool is_guessed(const Expectation& expectation);
 
 // "of gpu3's port eth0", "that 7 hosts reach with others"
-std::string words_for(const Expectation& expectation, const ClusterInput& scene);
+std::string words_for(const Expectation& expectation, const ClusterInput& input);
+
+enum class Speed : std::uint8_t {
+  Unknown,  // not tested, or nobody knows what it should be
+  Well,
+  Slow,
+  Shared,  // slow in its round, well alone
+};
+
+// Each way's rate against its expected rate, by way. A way that was slow in its round and was not
+// retested counts as its hosts' other ways turned out when they were tested alone.
+struct Speeds {
+  std::vector<Expectation> expected = {};
+  std::vector<double> least = {};
+  std::vector<Speed> speed = {};
+};
+
+Speeds speeds_of(const ClusterInput& input, const Expectations& expectations);
+
+// A deviation by more standard deviations than this is no chance.
+inline constexpr double kSigmas = 4;
+
+// A robust estimate of the standard deviation, which a few outliers cannot move; 0 without values.
+double spread_of(const std::vector<double>& values);
 
 }  // namespace chokepoint::preflight

@@ -1,5 +1,3 @@
-#include "preflight/judge/hardware.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,8 +5,8 @@
 #include <map>
 
 #include "base/math/units.h"
-#include "preflight/judge/networks.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/cluster_input.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -20,33 +18,34 @@ using checks::Status;
 using Figures = std::pair<double, double>;
 using HostsBy = std::map<Figures, std::vector<HostIndex>>;
 
-std::string subject_for(const ClusterInput& scene, const std::vector<HostIndex>& hosts) {
-  return names_of(scene, hosts) +
-         (hosts.size() == 1 ? " " + scene.interface_name(hosts[0]) : std::string());
+std::string subject_for(const ClusterInput& input, const std::vector<HostIndex>& hosts) {
+  return names_of(input, hosts) +
+         (hosts.size() == 1 ? " " + input.interface_name(hosts[0]) : std::string());
 }
 
-std::string and_the_others(const ClusterInput& scene, const std::vector<HostIndex>& hosts) {
-  return hosts.size() == 1 ? "" : "  # the same on " + names_of(scene, std::span(hosts).subspan(1));
+std::string and_the_others(const ClusterInput& input, const std::vector<HostIndex>& hosts) {
+  return hosts.size() == 1 ? "" : "  # the same on " + names_of(input, std::span(hosts).subspan(1));
 }
 
 // What such ports carry is what they can: slow against the last time, and no other finding.
-void explain_by_ports(JudgeContext& desk, const std::vector<HostIndex>& hosts, Finding& finding) {
-  std::vector<bool> is_port(desk.scene.hosts());
+void explain_by_ports(JudgeContext& context, const std::vector<HostIndex>& hosts,
+                      Finding& finding) {
+  std::vector<bool> is_port(context.input.hosts());
   for (const HostIndex host : hosts) {
     is_port[host] = true;
   }
   std::vector<WayIndex> ways;
-  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
-    const Way& way = desk.scene.ways()[index];
-    if ((is_port[way.from] || is_port[way.to]) && desk.speeds.speed[index] == Speed::Well) {
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    if ((is_port[way.from] || is_port[way.to]) && context.speeds.speed[index] == Speed::Well) {
       ways.push_back(index);
       finding.ways.emplace_back(way.from, way.to);
     }
   }
-  desk.explain(ways);
+  context.explain(ways);
 }
 
-void report_port(JudgeContext& desk, const Figures& figures, const std::vector<HostIndex>& hosts,
+void report_port(JudgeContext& context, const Figures& figures, const std::vector<HostIndex>& hosts,
                  Status status, std::string_view by) {
   const auto& [has, wants] = figures;
   Finding finding;
@@ -55,38 +54,39 @@ void report_port(JudgeContext& desk, const Figures& figures, const std::vector<H
   finding.check = {
       .id = "port.speed",
       .status = status,
-      .subject = subject_for(desk.scene, hosts),
+      .subject = subject_for(context.input, hosts),
       .found = rate_words(has),
       .wanted = fmt::format("{}, {}", rate_words(wants), by),
       .why =
           "the port came up slower than it should: its other end, a cable with broken pairs, or "
           "a setting",
-      .next_step = on_host(desk.scene.name(hosts[0]),
-                           "ethtool " + shell_word(desk.scene.interface_name(hosts[0]))) +
-                   and_the_others(desk.scene, hosts)};
+      .next_step = on_host(context.input.name(hosts[0]),
+                           "ethtool " + shell_word(context.input.interface_name(hosts[0]))) +
+                   and_the_others(context.input, hosts)};
   finding.evidence.push_back({"rate of the port", has, "Mb/s", "facts"});
-  explain_by_ports(desk, hosts, finding);
-  desk.findings.push_back(std::move(finding));
+  explain_by_ports(context, hosts, finding);
+  context.findings.push_back(std::move(finding));
 }
 
-void report_slot(JudgeContext& desk, const Figures& figures, const std::vector<HostIndex>& hosts) {
+void report_slot(JudgeContext& context, const Figures& figures,
+                 const std::vector<HostIndex>& hosts) {
   const auto& [carries, asked] = figures;
-  const bool critical = carries < desk.scene.limits().slot_share * asked;
+  const bool critical = carries < context.input.limits().slot_share * asked;
   Finding finding;
   finding.place = Place::Slot;
   finding.hosts = hosts;
-  finding.check = {
-      .id = "pci.slot",
-      .status = critical ? Status::Critical : Status::Warning,
-      .subject = subject_for(desk.scene, hosts),
-      .found = rate_words(carries) + " through its PCIe slot",
-      .wanted = rate_words(asked) + " of the port",
-      .why = "data cannot leave or enter the host faster than its slot carries it",
-      .next_step = on_host(desk.scene.name(hosts[0]), "chokepoint probe pcie; chokepoint doctor") +
-                   and_the_others(desk.scene, hosts)};
+  finding.check = {.id = "pci.slot",
+                   .status = critical ? Status::Critical : Status::Warning,
+                   .subject = subject_for(context.input, hosts),
+                   .found = rate_words(carries) + " through its PCIe slot",
+                   .wanted = rate_words(asked) + " of the port",
+                   .why = "data cannot leave or enter the host faster than its slot carries it",
+                   .next_step = on_host(context.input.name(hosts[0]),
+                                        "chokepoint probe pcie; chokepoint doctor") +
+                                and_the_others(context.input, hosts)};
   finding.evidence.push_back({"what the slot carries", carries, "Mb/s", "facts"});
   finding.evidence.push_back({"rate of the port", asked, "Mb/s", "facts"});
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 std::optional<double> fastest_rdma(const HostResult& host) {
@@ -101,45 +101,46 @@ std::optional<double> fastest_rdma(const HostResult& host) {
   return fastest;
 }
 
-std::optional<double> rdma_expected(const ClusterInput& scene, const Way& way) {
-  const auto from = fastest_rdma(scene.host(way.from));
-  const auto to = fastest_rdma(scene.host(way.to));
+std::optional<double> rdma_expected(const ClusterInput& input, const Way& way) {
+  const auto from = fastest_rdma(input.host(way.from));
+  const auto to = fastest_rdma(input.host(way.to));
   return from && to ? std::optional(std::min(*from, *to)) : std::nullopt;
 }
 
-void report_rdma(JudgeContext& desk, const Blame& blame) {
-  const Way& way = desk.scene.ways()[blame.ways[0]];
-  const double expected = rdma_expected(desk.scene, way).value_or(0);
+void report_rdma(JudgeContext& context, const Blame& blame) {
+  const Way& way = context.input.ways()[blame.ways[0]];
+  const double expected = rdma_expected(context.input, way).value_or(0);
   const double rate = *way.result->rdma_mbps;
   Finding finding =
-      finding_of(desk.scene, blame, "rdma.rate",
-                 rate < desk.scene.limits().link_critical_share * expected ? Status::Critical
-                                                                           : Status::Warning);
-  finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(desk.scene, way));
+      finding_of(context.input, blame, "rdma.rate",
+                 rate < context.input.limits().link_critical_share * expected ? Status::Critical
+                                                                              : Status::Warning);
+  finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(context.input, way));
   finding.check.wanted =
       fmt::format("{} at least: {} of the ports",
-                  rate_words(desk.scene.limits().rdma_share * expected), rate_words(expected));
-  finding.check.next_step = with_note(test_by_hand(desk.scene, way.from, way.to, "rdma write bw"),
-                                      "shows retransmissions and what both ports counted");
+                  rate_words(context.input.limits().rdma_share * expected), rate_words(expected));
+  finding.check.next_step =
+      with_note(test_by_hand(context.input, way.from, way.to, "rdma write bw"),
+                "shows retransmissions and what both ports counted");
   finding.evidence.push_back(
-      {"RDMA write " + words_for(desk.scene, way), rate, "Mb/s", "rdma write bw"});
-  desk.findings.push_back(std::move(finding));
+      {"RDMA write " + words_for(context.input, way), rate, "Mb/s", "rdma write bw"});
+  context.findings.push_back(std::move(finding));
 }
 
-void pass(JudgeContext& desk, std::string id, std::string found) {
+void pass(JudgeContext& context, std::string id, std::string found) {
   Finding finding;
   finding.check = {.id = std::move(id), .status = Status::Pass, .subject = "cluster"};
   finding.check.found = std::move(found);
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 // By some of the hosts, for a line that can be read.
-std::string collective_by_hand(const ClusterInput& scene) {
+std::string collective_by_hand(const ClusterInput& input) {
   constexpr std::size_t kNamed = 16;
   std::vector<std::string> names;
-  for (HostIndex host = 0; host < scene.hosts() && names.size() < kNamed; ++host) {
-    if (scene.is_present(host)) {
-      names.push_back(scene.name(host));
+  for (HostIndex host = 0; host < input.hosts() && names.size() < kNamed; ++host) {
+    if (input.is_present(host)) {
+      names.push_back(input.name(host));
     }
   }
   return fmt::format("chokepoint probe collective --hosts {} --key-file KEY",
@@ -147,11 +148,11 @@ std::string collective_by_hand(const ClusterInput& scene) {
 }
 
 // What is found already and keeps a collective from its end.
-std::optional<std::string> breaks_collectives(const JudgeContext& desk) {
-  for (const Finding& finding : desk.findings) {
+std::optional<std::string> breaks_collectives(const JudgeContext& context) {
+  for (const Finding& finding : context.findings) {
     const checks::Check& check = finding.check;
     const bool lost = check.id == "host.present" && !finding.hosts.empty() &&
-                      desk.scene.host(finding.hosts[0]).presence == Presence::Lost;
+                      context.input.host(finding.hosts[0]).presence == Presence::Lost;
     if (check.status >= Status::Warning && (lost || finding.place == Place::Name ||
                                             check.id == "test.failed" || check.id == "link.mtu")) {
       return check.id + " of " + check.subject;
@@ -161,16 +162,16 @@ std::optional<std::string> breaks_collectives(const JudgeContext& desk) {
 }
 
 // Ports of one network that came up slower than three quarters of it, where the limits are silent.
-HostsBy slower_than_most(const ClusterInput& scene) {
+HostsBy slower_than_most(const ClusterInput& input) {
   constexpr double kMost = 0.75;
   constexpr std::size_t kFewest = 3;
   HostsBy slower;
-  for (const auto& [network, hosts] : networks_of(scene)) {
+  for (const auto& [network, hosts] : networks_of(input)) {
     std::map<double, std::vector<HostIndex>> by_speed;
     std::size_t known = 0;
     for (const HostIndex host : hosts) {
-      const auto speed = scene.interface(host)->speed_mbps;
-      if (speed && !link_rate_of(scene.limits(), scene.name(host))) {
+      const auto speed = input.interface(host)->speed_mbps;
+      if (speed && !link_rate_of(input.limits(), input.name(host))) {
         by_speed[*speed].push_back(host);
         ++known;
       }
@@ -190,29 +191,29 @@ HostsBy slower_than_most(const ClusterInput& scene) {
 
 }  // namespace
 
-void judge_ports(JudgeContext& desk) {
+void judge_ports(JudgeContext& context) {
   HostsBy slow;
-  for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
-    const InterfaceFacts* interface = desk.scene.interface(host);
-    const auto wanted = link_rate_of(desk.scene.limits(), desk.scene.name(host));
+  for (HostIndex host = 0; host < context.input.hosts(); ++host) {
+    const InterfaceFacts* interface = context.input.interface(host);
+    const auto wanted = link_rate_of(context.input.limits(), context.input.name(host));
     if (interface != nullptr && interface->speed_mbps && wanted &&
-        *interface->speed_mbps < desk.scene.limits().link_share * *wanted) {
+        *interface->speed_mbps < context.input.limits().link_share * *wanted) {
       slow[{*interface->speed_mbps, *wanted}].push_back(host);
     }
   }
   for (const auto& [figures, hosts] : slow) {
-    report_port(desk, figures, hosts, Status::Critical, "by the limits");
+    report_port(context, figures, hosts, Status::Critical, "by the limits");
   }
-  for (const auto& [figures, hosts] : slower_than_most(desk.scene)) {
-    report_port(desk, figures, hosts, Status::Warning, "as most ports of its network have");
+  for (const auto& [figures, hosts] : slower_than_most(context.input)) {
+    report_port(context, figures, hosts, Status::Warning, "as most ports of its network have");
   }
 }
 
-void judge_slots(JudgeContext& desk) {
+void judge_slots(JudgeContext& context) {
   HostsBy narrow;
   std::size_t known = 0;
-  for (HostIndex host = 0; host < desk.scene.hosts(); ++host) {
-    const InterfaceFacts* interface = desk.scene.interface(host);
+  for (HostIndex host = 0; host < context.input.hosts(); ++host) {
+    const InterfaceFacts* interface = context.input.interface(host);
     if (interface != nullptr && interface->speed_mbps && interface->pci_mbps) {
       ++known;
       if (*interface->pci_mbps < *interface->speed_mbps) {
@@ -221,39 +222,39 @@ void judge_slots(JudgeContext& desk) {
     }
   }
   for (const auto& [figures, hosts] : narrow) {
-    report_slot(desk, figures, hosts);
+    report_slot(context, figures, hosts);
   }
   if (narrow.empty() && known > 0) {
-    pass(desk, "pci.slot", counted(known, "slot carries", "slots carry") + " what the port can");
+    pass(context, "pci.slot", counted(known, "slot carries", "slots carry") + " what the port can");
   }
 }
 
-void judge_rdma(JudgeContext& desk) {
+void judge_rdma(JudgeContext& context) {
   std::vector<Tested> tested;
-  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
-    const Way& way = desk.scene.ways()[index];
-    const auto expected = rdma_expected(desk.scene, way);
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    const auto expected = rdma_expected(context.input, way);
     if (way.result->rdma_mbps && expected) {
-      const bool slow = *way.result->rdma_mbps < desk.scene.limits().rdma_share * *expected;
+      const bool slow = *way.result->rdma_mbps < context.input.limits().rdma_share * *expected;
       tested.push_back({index, way.from, way.to, 1, slow ? 1.0 : 0.0});
     }
   }
-  const auto blamed = blame(desk.scene.hosts(), tested);
+  const auto blamed = blame(context.input.hosts(), tested);
   for (const Blame& one : blamed) {
-    report_rdma(desk, one);
+    report_rdma(context, one);
   }
   if (blamed.empty() && !tested.empty()) {
-    pass(desk, "rdma.rate",
+    pass(context, "rdma.rate",
          counted(tested.size(), "way reaches its rate", "ways reach their rate"));
   }
 }
 
-void judge_collective(JudgeContext& desk) {
-  const auto& collective = desk.scene.measured().collective;
+void judge_collective(JudgeContext& context) {
+  const auto& collective = context.input.measured().collective;
   if (!collective) {
     return;
   }
-  const auto& wanted = desk.scene.limits().collective_mbps;
+  const auto& wanted = context.input.limits().collective_mbps;
   Finding finding;
   finding.check = {.id = "collective.rate", .status = Status::Pass, .subject = "cluster"};
   checks::Check& check = finding.check;
@@ -264,8 +265,8 @@ void judge_collective(JudgeContext& desk) {
         counted(static_cast<std::size_t>(std::max(collective->ranks, 0)), "rank", "ranks"));
     check.wanted = "a result";
     check.why = collective->error ? describe(*collective->error) : "no figure came of it";
-    check.next_step = with_note(collective_by_hand(desk.scene), "shows what happens");
-    if (const std::optional<std::string> cause = breaks_collectives(desk)) {
+    check.next_step = with_note(collective_by_hand(context.input), "shows what happens");
+    if (const std::optional<std::string> cause = breaks_collectives(context)) {
       check.status = Status::Info;
       check.why += "; no wonder with " + *cause;
     }
@@ -280,10 +281,10 @@ void judge_collective(JudgeContext& desk) {
       check.status = Status::Warning;
       check.wanted = rate_words(*wanted) + " by the limits";
       check.why = "the collective is what training waits for";
-      check.next_step = with_note(collective_by_hand(desk.scene), "tells it by size");
+      check.next_step = with_note(collective_by_hand(context.input), "tells it by size");
     }
   }
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace chokepoint::preflight

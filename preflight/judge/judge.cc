@@ -2,54 +2,40 @@
 
 #include <algorithm>
 
-#include "preflight/judge/baseline.h"
-#include "preflight/judge/clocks.h"
-#include "preflight/judge/desk.h"
-#include "preflight/judge/doctors.h"
-#include "preflight/judge/hardware.h"
-#include "preflight/judge/latency.h"
-#include "preflight/judge/loss.h"
-#include "preflight/judge/mtu.h"
-#include "preflight/judge/names.h"
-#include "preflight/judge/presence.h"
-#include "preflight/judge/processors.h"
-#include "preflight/judge/rates.h"
-#include "preflight/judge/troubles.h"
-#include "preflight/judge/uplinks.h"
-#include "preflight/judge/windows.h"
+#include "preflight/judge/findings.h"
 
 namespace chokepoint::preflight {
 
 Judgement judge(const Measured& measured, const Limits& limits, const Measured* before) {
-  const ClusterInput scene(measured, limits);
-  const Earlier earlier(scene, before);
-  const Expectations expectations(scene, earlier);
-  const Speeds speeds = speeds_of(scene, expectations);
-  JudgeContext desk{scene, earlier, expectations, speeds, is_short_of_processors(scene)};
-  desk.explained.resize(scene.ways().size());
-  judge_presence(desk);
-  judge_versions(desk);
-  judge_names(desk);
-  judge_ports(desk);
-  judge_slots(desk);
-  judge_troubles(desk);
-  judge_families(desk);
-  judge_latency(desk);
-  judge_clocks(desk);
-  judge_mtus(desk);
-  judge_loss(desk);
-  judge_windows(desk);
-  judge_uplinks(desk);
-  judge_processors(desk);
-  judge_rates(desk);
-  judge_sharing(desk);
-  judge_rdma(desk);
-  judge_collective(desk);
-  judge_doctors(desk);
-  judge_baseline(desk);
-  std::ranges::stable_sort(desk.findings, std::greater<>(),
+  const ClusterInput input(measured, limits);
+  const Earlier earlier(input, before);
+  const Expectations expectations(input, earlier);
+  const Speeds speeds = speeds_of(input, expectations);
+  JudgeContext context{input, earlier, expectations, speeds, is_short_of_processors(input)};
+  context.explained.resize(input.ways().size());
+  judge_presence(context);
+  judge_versions(context);
+  judge_names(context);
+  judge_ports(context);
+  judge_slots(context);
+  judge_troubles(context);
+  judge_families(context);
+  judge_latency(context);
+  judge_clocks(context);
+  judge_mtus(context);
+  judge_loss(context);
+  judge_windows(context);
+  judge_uplinks(context);
+  judge_processors(context);
+  judge_rates(context);
+  judge_sharing(context);
+  judge_rdma(context);
+  judge_collective(context);
+  judge_doctors(context);
+  judge_baseline(context);
+  std::ranges::stable_sort(context.findings, std::greater<>(),
                            [](const Finding& one) { return one.check.status; });
-  Judgement judgement{.findings = std::move(desk.findings)};
+  Judgement judgement{.findings = std::move(context.findings)};
   if (!judgement.findings.empty()) {
     judgement.verdict = judgement.findings.front().check.status;
   }

@@ -3,11 +3,50 @@
 // suffer, and his ways accuse nobody else. Pure.
 #pragma once
 
-#include "preflight/judge/finding.h"
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/checks/check.h"
 #include "preflight/judge/limits.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
+
+// What has to be fixed, as far as the affected pairs show it.
+enum class Place : std::uint8_t {
+  Cluster,  // all of it, or nobody in particular
+  Host,     // its processor, memory, sysctls, agent
+  Port,     // a host's NIC, its cable, or the switch's port: all that host's pairs suffer, nobody
+            // else's
+  Slot,     // the PCIe slot of a host's NIC
+  Name,     // what a name leads to
+  Way,      // from one host to another, not back
+  Pair,     // between two hosts, both ways: their cable, where no switch stands between
+  Uplink,   // what two groups of hosts share
+};
+
+struct Evidence {
+  std::string what = {};  // "throughput from gpu3 to gpu1"
+  double value = 0;
+  std::string unit = {};  // "Mb/s"
+  std::string from = {};  // "probe tcp", "facts"
+};
+
+struct Finding {
+  checks::Check check = {};
+  Place place = Place::Cluster;
+  std::vector<HostIndex> hosts = {};  // those at fault; of an Uplink one group of the two
+  std::vector<std::pair<HostIndex, HostIndex>> ways = {};  // that suffer
+  std::vector<Evidence> evidence = {};
+};
+
+// Everything that was judged, what passed included, the worst first.
+struct Judgement {
+  std::vector<Finding> findings = {};
+  checks::Status verdict = checks::Status::Pass;
+};
 
 // `before`: the last time's, or null. Its hosts are matched by name.
 Judgement judge(const Measured& measured, const Limits& limits, const Measured* before);

@@ -1,13 +1,9 @@
-#include "preflight/judge/latency.h"
-
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "base/math/statistics.h"
 #include "preflight/judge/blame.h"
-#include "preflight/judge/networks.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/cluster_input.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -16,32 +12,32 @@ namespace {
 using checks::Status;
 
 // Where processors are taken it is they who answer late; the fastest answer still tells the path.
-bool is_long(const JudgeContext& desk, const PairResult& pair) {
-  const Limits& limits = desk.scene.limits();
-  if (desk.is_short_of_processors) {
+bool is_long(const JudgeContext& context, const PairResult& pair) {
+  const Limits& limits = context.input.limits();
+  if (context.is_short_of_processors) {
     return pair.rtt_min_ms.value_or(*pair.rtt_ms) > limits.latency_lan_ms;
   }
   return *pair.rtt_ms > limits.latency_lan_ms ||
          (limits.latency_p99_ms && pair.rtt_p99_ms && *pair.rtt_p99_ms > *limits.latency_p99_ms);
 }
 
-std::vector<Tested> tested_for_latency(const JudgeContext& desk) {
-  const ClusterInput& scene = desk.scene;
+std::vector<Tested> tested_for_latency(const JudgeContext& context) {
+  const ClusterInput& input = context.input;
   std::vector<Tested> tested;
-  for (WayIndex index = 0; index < scene.ways().size(); ++index) {
-    const Way& way = scene.ways()[index];
-    if (way.pair->rtt_ms && !scene.is_wan(way)) {
-      tested.push_back({index, way.from, way.to, 1, is_long(desk, *way.pair) ? 1.0 : 0.0});
+  for (WayIndex index = 0; index < input.ways().size(); ++index) {
+    const Way& way = input.ways()[index];
+    if (way.pair->rtt_ms && !input.is_wan(way)) {
+      tested.push_back({index, way.from, way.to, 1, is_long(context, *way.pair) ? 1.0 : 0.0});
     }
   }
   return tested;
 }
 
-double median_of(const ClusterInput& scene, const std::vector<WayIndex>& ways) {
+double median_of(const ClusterInput& input, const std::vector<WayIndex>& ways) {
   std::vector<double> times;
   times.reserve(ways.size());
   for (const WayIndex way : ways) {
-    times.push_back(*scene.ways()[way].pair->rtt_ms);
+    times.push_back(*input.ways()[way].pair->rtt_ms);
   }
   return math::median(times).value_or(0);
 }
@@ -54,58 +50,58 @@ std::string wanted_words(const Limits& limits) {
   return text;
 }
 
-void report_latency(JudgeContext& desk, const Blame& blame) {
-  const Way& way = desk.scene.ways()[blame.ways[0]];
+void report_latency(JudgeContext& context, const Blame& blame) {
+  const Way& way = context.input.ways()[blame.ways[0]];
   // One pair among many, both well with others, was rather a busy moment than a fault.
-  const bool stray = blame.place == Place::Pair && desk.scene.hosts() > 2;
+  const bool stray = blame.place == Place::Pair && context.input.hosts() > 2;
   Finding finding =
-      finding_of(desk.scene, blame, "link.latency", stray ? Status::Info : Status::Warning);
+      finding_of(context.input, blame, "link.latency", stray ? Status::Info : Status::Warning);
   finding.check.found =
-      fmt::format("{:.3g} ms on {}, the median of them", median_of(desk.scene, blame.ways),
+      fmt::format("{:.3g} ms on {}, the median of them", median_of(context.input, blame.ways),
                   counted(blame.ways.size() / 2, "pair", "pairs"));
-  finding.check.wanted = wanted_words(desk.scene.limits());
+  finding.check.wanted = wanted_words(context.input.limits());
   finding.check.next_step =
-      with_note(test_by_hand(desk.scene, way.from, way.to, "probe latency"),
+      with_note(test_by_hand(context.input, way.from, way.to, "probe latency"),
                 "look for power saving, interrupt moderation, a queue that never empties");
   finding.evidence.push_back(
-      {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
-  desk.findings.push_back(std::move(finding));
+      {"round trip " + words_for(context.input, way), *way.pair->rtt_ms, "ms", "probe latency"});
+  context.findings.push_back(std::move(finding));
 }
 
 // Of one network each: what is as far as a WAN there, among neighbours that are near.
-std::vector<Tested> far_in(const ClusterInput& scene) {
-  std::vector<const std::string*> network(scene.hosts());
-  const auto networks = networks_of(scene);
+std::vector<Tested> far_in(const ClusterInput& input) {
+  std::vector<const std::string*> network(input.hosts());
+  const auto networks = networks_of(input);
   for (const auto& [name, hosts] : networks) {
     for (const HostIndex host : hosts) {
       network[host] = &name;
     }
   }
   std::vector<Tested> tested;
-  for (WayIndex index = 0; index < scene.ways().size(); ++index) {
-    const Way& way = scene.ways()[index];
+  for (WayIndex index = 0; index < input.ways().size(); ++index) {
+    const Way& way = input.ways()[index];
     if (way.pair->rtt_ms && network[way.from] != nullptr && network[way.from] == network[way.to]) {
-      tested.push_back({index, way.from, way.to, 1, scene.is_wan(way) ? 1.0 : 0.0});
+      tested.push_back({index, way.from, way.to, 1, input.is_wan(way) ? 1.0 : 0.0});
     }
   }
   return tested;
 }
 
 // Nobody is accused: a tunnel between sites may well be one network.
-void report_far(JudgeContext& desk, const Blame& blame) {
-  Finding finding = finding_of(desk.scene, blame, "link.latency", Status::Info);
+void report_far(JudgeContext& context, const Blame& blame) {
+  Finding finding = finding_of(context.input, blame, "link.latency", Status::Info);
   finding.check.found =
-      fmt::format("{:.3g} ms on {}, within one network", median_of(desk.scene, blame.ways),
+      fmt::format("{:.3g} ms on {}, within one network", median_of(context.input, blame.ways),
                   counted(blame.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = fmt::format("below {} ms, unless another site is meant to be in it",
-                                     desk.scene.limits().wan_rtt_ms);
+                                     context.input.limits().wan_rtt_ms);
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
-  const Way& way = desk.scene.ways()[blame.ways[0]];
-  finding.check.next_step = test_by_hand(desk.scene, way.from, way.to, "probe path");
-  desk.findings.push_back(std::move(finding));
+  const Way& way = context.input.ways()[blame.ways[0]];
+  finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path");
+  context.findings.push_back(std::move(finding));
 }
 
-void report_latency_passed(JudgeContext& desk, const std::vector<Tested>& tested) {
+void report_latency_passed(JudgeContext& context, const std::vector<Tested>& tested) {
   std::vector<WayIndex> ways;
   ways.reserve(tested.size());
   for (const Tested& one : tested) {
@@ -113,26 +109,26 @@ void report_latency_passed(JudgeContext& desk, const std::vector<Tested>& tested
   }
   Finding finding;
   finding.check = {.id = "link.latency", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found = fmt::format("{:.3g} ms, the median of {}", median_of(desk.scene, ways),
+  finding.check.found = fmt::format("{:.3g} ms, the median of {}", median_of(context.input, ways),
                                     counted(tested.size() / 2, "pair", "pairs"));
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-void judge_latency(JudgeContext& desk) {
-  const std::vector<Tested> tested = tested_for_latency(desk);
-  const auto blamed = blame(desk.scene.hosts(), tested);
+void judge_latency(JudgeContext& context) {
+  const std::vector<Tested> tested = tested_for_latency(context);
+  const auto blamed = blame(context.input.hosts(), tested);
   for (const Blame& one : blamed) {
-    report_latency(desk, one);
+    report_latency(context, one);
   }
-  for (const Blame& one : blame(desk.scene.hosts(), far_in(desk.scene))) {
-    if (one.place != Place::Cluster && desk.scene.hosts() > 2) {
-      report_far(desk, one);
+  for (const Blame& one : blame(context.input.hosts(), far_in(context.input))) {
+    if (one.place != Place::Cluster && context.input.hosts() > 2) {
+      report_far(context, one);
     }
   }
   if (blamed.empty() && !tested.empty()) {
-    report_latency_passed(desk, tested);
+    report_latency_passed(context, tested);
   }
 }
 

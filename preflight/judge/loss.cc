@@ -1,11 +1,11 @@
-#include "preflight/judge/loss.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "preflight/judge/blame.h"
-#include "preflight/judge/chance.h"
+#include "preflight/judge/expectation.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -13,10 +13,29 @@ namespace {
 
 using checks::Status;
 
+// The probability of at least `count` losses if `mean` are expected and they are independent
+// (Poisson).
+double chance_of_at_least(double count, double mean) {
+  if (count <= 0 || count <= mean) {
+    return 1;
+  }
+  if (mean <= 0) {
+    return 0;
+  }
+  // Beyond the mean each term is smaller than the one before by a factor that shrinks.
+  double term = std::exp(-mean + count * std::log(mean) - std::lgamma(count + 1));
+  double sum = 0;
+  for (double next = count + 1; term > sum * 1e-12; ++next) {
+    sum += term;
+    term *= mean / next;
+  }
+  return sum;
+}
+
 // Packets that are larger than one end takes all vanish: that is told as its MTU.
-bool is_lost_for_size(const JudgeContext& desk, const Way& way) {
+bool is_lost_for_size(const JudgeContext& context, const Way& way) {
   return way.result->lost >= way.result->packets &&
-         std::ranges::any_of(desk.findings, [&](const Finding& one) {
+         std::ranges::any_of(context.findings, [&](const Finding& one) {
            return one.check.id == "link.mtu" && one.check.status >= Status::Warning &&
                   one.place == Place::Port &&
                   (std::ranges::find(one.hosts, way.from) != one.hosts.end() ||
@@ -24,12 +43,12 @@ bool is_lost_for_size(const JudgeContext& desk, const Way& way) {
          });
 }
 
-std::vector<Tested> tested_for_loss(const JudgeContext& desk) {
-  const ClusterInput& scene = desk.scene;
+std::vector<Tested> tested_for_loss(const JudgeContext& context) {
+  const ClusterInput& input = context.input;
   std::vector<Tested> tested;
-  for (WayIndex index = 0; index < scene.ways().size(); ++index) {
-    const Way& way = scene.ways()[index];
-    if (way.result->packets > 0 && !is_lost_for_size(desk, way)) {
+  for (WayIndex index = 0; index < input.ways().size(); ++index) {
+    const Way& way = input.ways()[index];
+    if (way.result->packets > 0 && !is_lost_for_size(context, way)) {
       tested.push_back({index, way.from, way.to, static_cast<double>(way.result->packets),
                         static_cast<double>(std::min(way.result->lost, way.result->packets))});
     }
@@ -43,40 +62,40 @@ struct Count {
   double percent() const { return sent > 0 ? 100 * lost / sent : 0; }
 };
 
-Count count_of(const ClusterInput& scene, const std::vector<WayIndex>& ways) {
+Count count_of(const ClusterInput& input, const std::vector<WayIndex>& ways) {
   Count count;
   for (const WayIndex way : ways) {
-    count.sent += scene.ways()[way].result->packets;
-    count.lost += scene.ways()[way].result->lost;
+    count.sent += input.ways()[way].result->packets;
+    count.lost += input.ways()[way].result->lost;
   }
   return count;
 }
 
-void add_evidence(const ClusterInput& scene, const std::vector<WayIndex>& ways, Finding& finding) {
+void add_evidence(const ClusterInput& input, const std::vector<WayIndex>& ways, Finding& finding) {
   constexpr std::size_t kShown = 4;
   for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
-    const Way& way = scene.ways()[index];
-    finding.evidence.push_back({"lost " + words_for(scene, way),
+    const Way& way = input.ways()[index];
+    finding.evidence.push_back({"lost " + words_for(input, way),
                                 static_cast<double>(way.result->lost),
                                 fmt::format("of {} packets", way.result->packets), "probe udp"});
   }
 }
 
-void report_loss(JudgeContext& desk, const Blame& blame) {
-  const Limits& limits = desk.scene.limits();
-  const Count count = count_of(desk.scene, blame.ways);
+void report_loss(JudgeContext& context, const Blame& blame) {
+  const Limits& limits = context.input.limits();
+  const Count count = count_of(context.input, blame.ways);
   Finding finding = finding_of(
-      desk.scene, blame, "link.loss",
+      context.input, blame, "link.loss",
       count.percent() >= limits.loss_critical_percent ? Status::Critical : Status::Warning);
   finding.check.found = fmt::format("{:.3g} %: {} of {} packets on {}", count.percent(), count.lost,
                                     count.sent, counted(blame.ways.size(), "way", "ways"));
   finding.check.wanted = fmt::format("{} % at most, with nothing else on", limits.loss_percent);
-  add_evidence(desk.scene, blame.ways, finding);
-  desk.explain(blame.ways);
-  desk.findings.push_back(std::move(finding));
+  add_evidence(context.input, blame.ways, finding);
+  context.explain(blame.ways);
+  context.findings.push_back(std::move(finding));
 }
 
-void report_loss_passed(JudgeContext& desk, const std::vector<Tested>& tested) {
+void report_loss_passed(JudgeContext& context, const std::vector<Tested>& tested) {
   Count all;
   for (const Tested& way : tested) {
     all.sent += way.sent;
@@ -86,24 +105,24 @@ void report_loss_passed(JudgeContext& desk, const std::vector<Tested>& tested) {
   finding.check = {.id = "link.loss", .status = Status::Pass, .subject = "cluster"};
   finding.check.found = fmt::format("{} of {} packets lost on {}", all.lost, all.sent,
                                     counted(tested.size(), "way", "ways"));
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-void judge_loss(JudgeContext& desk) {
-  const Limits& limits = desk.scene.limits();
-  const std::vector<Tested> tested = tested_for_loss(desk);
+void judge_loss(JudgeContext& context) {
+  const Limits& limits = context.input.limits();
+  const std::vector<Tested> tested = tested_for_loss(context);
   const auto is_more = [&](const Part& part, double false_alarm) {
     const double expected = part.sent * limits.loss_percent / 100;
     return part.lost > 0 && chance_of_at_least(part.lost, expected) < false_alarm;
   };
-  const auto blamed = blame(desk.scene.hosts(), tested, is_more, limits.loss_false_alarm);
+  const auto blamed = blame(context.input.hosts(), tested, is_more, limits.loss_false_alarm);
   for (const Blame& one : blamed) {
-    report_loss(desk, one);
+    report_loss(context, one);
   }
   if (blamed.empty() && !tested.empty()) {
-    report_loss_passed(desk, tested);
+    report_loss_passed(context, tested);
   }
 }
 

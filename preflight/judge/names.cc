@@ -1,19 +1,122 @@
-#include "preflight/judge/names.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/net/address.h"
 #include "preflight/judge/blame.h"
-#include "preflight/judge/name_answers.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/cluster_input.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
+
+enum class Wrong : std::uint8_t {
+  No,
+  Unresolved,  // no answer
+  Loopback,    // an address of the asker itself
+  Elsewhere,   // no address of that host's interfaces
+  Differs,     // another answer than most hosts get
+};
+
+// One host's answer for another's name.
+struct LookedUp {
+  HostIndex asker = 0;
+  HostIndex asked = 0;
+  const NameAnswer* answer = nullptr;
+  Wrong wrong = Wrong::No;
+};
+
+bool is_loopback(const std::string& text) {
+  const auto address = net::Address::parse(text);
+  return address && address->is_loopback();
+}
+
+bool shares_one(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+  return std::ranges::any_of(
+      some, [&](const std::string& one) { return std::ranges::find(others, one) != others.end(); });
+}
+
+// All addresses of its interfaces and where its agent was; empty where its facts are not known.
+std::vector<std::string> own_addresses(const HostResult& host) {
+  std::vector<std::string> own;
+  if (!host.facts) {
+    return own;
+  }
+  for (const InterfaceFacts& interface : host.facts->interfaces) {
+    own.insert(own.end(), interface.addresses.begin(), interface.addresses.end());
+  }
+  own.push_back(host.address);
+  return own;
+}
+
+std::vector<std::string> most_are_told(std::span<const LookedUp> looks) {
+  std::map<std::vector<std::string>, std::size_t> counts;
+  for (const LookedUp& look : looks) {
+    if (look.asker != look.asked && !look.answer->error) {
+      std::vector<std::string> sorted = look.answer->addresses;
+      std::ranges::sort(sorted);
+      ++counts[std::move(sorted)];
+    }
+  }
+  if (counts.empty()) {
+    return {};
+  }
+  return std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->first;
+}
+
+Wrong judged(const LookedUp& look, const std::vector<std::string>& own,
+             const std::vector<std::string>& most) {
+  const std::vector<std::string>& told = look.answer->addresses;
+  if (look.answer->error || told.empty()) {
+    return Wrong::Unresolved;
+  }
+  if (is_loopback(told.front())) {
+    return Wrong::Loopback;
+  }
+  if (!own.empty() && !shares_one(told, own)) {
+    return Wrong::Elsewhere;
+  }
+  return look.asker != look.asked && !most.empty() && !shares_one(told, most) ? Wrong::Differs
+                                                                              : Wrong::No;
+}
+
+// By whom was asked for, then by who asked. Hosts that were given as addresses need no names.
+std::vector<LookedUp> looked_up(const ClusterInput& input) {
+  std::vector<bool> is_name(input.hosts());
+  for (HostIndex host = 0; host < input.hosts(); ++host) {
+    is_name[host] = !net::Address::parse(input.name(host)) && input.name(host) != "localhost";
+  }
+  std::vector<LookedUp> looks;
+  for (HostIndex asker = 0; asker < input.hosts(); ++asker) {
+    for (const NameAnswer& answer : input.host(asker).names) {
+      if (answer.asked < input.hosts() && is_name[answer.asked]) {
+        looks.push_back({asker, answer.asked, &answer});
+      }
+    }
+  }
+  std::ranges::stable_sort(looks, {}, &LookedUp::asked);
+  for (std::size_t first = 0; first < looks.size();) {
+    std::size_t last = first;
+    while (last < looks.size() && looks[last].asked == looks[first].asked) {
+      ++last;
+    }
+    const std::span same(looks.data() + first, last - first);
+    const std::vector<std::string> own = own_addresses(input.host(same[0].asked));
+    const std::vector<std::string> most = most_are_told(same);
+    for (LookedUp& look : same) {
+      look.wrong = judged(look, own, most);
+    }
+    first = last;
+  }
+  return looks;
+}
 
 using checks::Status;
 
@@ -44,16 +147,16 @@ std::string found_words(const LookedUp& look) {
 }
 
 // Who asks, who is asked for, or both: as the wrong answers tell.
-std::string subject_of_names(const ClusterInput& scene, const Blame& blame) {
+std::string subject_of_names(const ClusterInput& input, const Blame& blame) {
   switch (blame.place) {
     case Place::Port:
-      return blame.receives ? "name " + scene.name(blame.hosts[0])
-                            : scene.name(blame.hosts[0]) + "'s resolver";
+      return blame.receives ? "name " + input.name(blame.hosts[0])
+                            : input.name(blame.hosts[0]) + "'s resolver";
     case Place::Way:
-      return fmt::format("name {} on {}", scene.name(blame.hosts[1]), scene.name(blame.hosts[0]));
+      return fmt::format("name {} on {}", input.name(blame.hosts[1]), input.name(blame.hosts[0]));
     case Place::Pair:
-      return fmt::format("names of {} and {} on each other", scene.name(blame.hosts[0]),
-                         scene.name(blame.hosts[1]));
+      return fmt::format("names of {} and {} on each other", input.name(blame.hosts[0]),
+                         input.name(blame.hosts[1]));
     default:
       break;
   }
@@ -62,8 +165,8 @@ std::string subject_of_names(const ClusterInput& scene, const Blame& blame) {
 
 class Names {
  public:
-  explicit Names(JudgeContext& desk)
-      : desk_(desk), scene_(desk.scene), looks_(looked_up(desk.scene)) {}
+  explicit Names(JudgeContext& context)
+      : context_(context), input_(context.input), looks_(looked_up(context.input)) {}
 
   void run();
 
@@ -74,8 +177,8 @@ class Names {
   void report(const Kind& kind, const Blame& blame);
   void report_passed();
 
-  JudgeContext& desk_;
-  const ClusterInput& scene_;
+  JudgeContext& context_;
+  const ClusterInput& input_;
   std::vector<LookedUp> looks_;
   std::vector<bool> told_ = {};  // by host: this kind's finding is of its name or its resolver
 };
@@ -84,27 +187,27 @@ void Names::report(const Kind& kind, const Blame& blame) {
   const LookedUp& look = looks_[blame.ways[0]];
   // Wrong for one who asks, and right for the others: it is the one who asks.
   const bool by_one = blame.place == Place::Way || (blame.place == Place::Port && !blame.receives);
-  const std::string& asked = scene_.name(look.asked);
+  const std::string& asked = input_.name(look.asked);
   Finding finding;
   finding.place = Place::Name;
   finding.hosts = by_one ? std::vector{look.asker} : blame.hosts;
   finding.check = {
       .id = by_one && look.wrong == Wrong::Elsewhere ? kDiffers.id : kind.id,
       .status = kind.status,
-      .subject = subject_of_names(scene_, blame),
+      .subject = subject_of_names(input_, blame),
       .found =
-          fmt::format("{}: {}, asked on {}", asked, found_words(look), scene_.name(look.asker)),
-      .wanted = scene_.host(look.asked).address,
+          fmt::format("{}: {}, asked on {}", asked, found_words(look), input_.name(look.asker)),
+      .wanted = input_.host(look.asked).address,
       .why = std::string(kind.why),
       .next_step =
-          with_note(on_host(scene_.name(look.asker), "getent ahosts " + shell_word(asked)),
-                    fmt::format("mend /etc/hosts there, or the name server: {} is {}",
-                                shell_word(asked), shell_word(scene_.host(look.asked).address)))};
+          with_note(on_host(input_.name(look.asker), "getent ahosts " + shell_word(asked)),
+                    fmt::format("fix /etc/hosts there, or the name server: {} is {}",
+                                shell_word(asked), shell_word(input_.host(look.asked).address)))};
   if (blame.ways.size() > 1) {
     finding.check.found +=
         fmt::format(", and {} more", counted(blame.ways.size() - 1, "answer", "answers"));
   }
-  desk_.findings.push_back(std::move(finding));
+  context_.findings.push_back(std::move(finding));
 }
 
 void Names::judge_kind(const Kind& kind, Wrong wrong) {
@@ -115,7 +218,7 @@ void Names::judge_kind(const Kind& kind, Wrong wrong) {
       tested.push_back({index, look.asker, look.asked, 1, look.wrong == wrong ? 1.0 : 0.0});
     }
   }
-  for (const Blame& one : blame(scene_.hosts(), tested)) {
+  for (const Blame& one : blame(input_.hosts(), tested)) {
     report(kind, one);
     if (one.place == Place::Port) {
       told_[one.hosts[0]] = true;
@@ -139,9 +242,9 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
   }
   const HostIndex host = first->asker;
   std::string note =
-      fmt::format("in its /etc/hosts give {} the address {}", shell_word(scene_.name(host)),
-                  shell_word(scene_.host(host).address));
-  if (const std::string interface = scene_.interface_name(host); !interface.empty()) {
+      fmt::format("in its /etc/hosts give {} the address {}", shell_word(input_.name(host)),
+                  shell_word(input_.host(host).address));
+  if (const std::string interface = input_.interface_name(host); !interface.empty()) {
     note += "; until then export GLOO_SOCKET_IFNAME=" + shell_word(interface);
   }
   Finding finding;
@@ -150,17 +253,17 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
   finding.check = {
       .id = kind.id,
       .status = kind.status,
-      .subject = names_of(scene_, hosts),
-      .found = fmt::format("{}: {}, asked on itself", scene_.name(host), found_words(*first)),
-      .wanted = scene_.host(host).address,
+      .subject = names_of(input_, hosts),
+      .found = fmt::format("{}: {}, asked on itself", input_.name(host), found_words(*first)),
+      .wanted = input_.host(host).address,
       .why = std::string(why),
       .next_step = with_note(
-          on_host(scene_.name(host), "getent ahosts " + shell_word(scene_.name(host))), note)};
-  desk_.findings.push_back(std::move(finding));
+          on_host(input_.name(host), "getent ahosts " + shell_word(input_.name(host))), note)};
+  context_.findings.push_back(std::move(finding));
 }
 
 void Names::judge_all(const Kind& kind, Wrong wrong, std::string_view why_own) {
-  told_.assign(scene_.hosts(), false);
+  told_.assign(input_.hosts(), false);
   judge_kind(kind, wrong);
   judge_own(kind, wrong, why_own);
 }
@@ -170,11 +273,11 @@ void Names::report_passed() {
   finding.check = {.id = "name.resolution", .status = Status::Pass, .subject = "cluster"};
   finding.check.found =
       fmt::format("{} lead to the hosts they name", counted(looks_.size(), "answer", "answers"));
-  desk_.findings.push_back(std::move(finding));
+  context_.findings.push_back(std::move(finding));
 }
 
 void Names::run() {
-  const std::size_t before = desk_.findings.size();
+  const std::size_t before = context_.findings.size();
   judge_all(
       kLoopback, Wrong::Loopback,
       "Gloo binds what the own name leads to and tells it to its peers: no other host reaches "
@@ -184,7 +287,7 @@ void Names::run() {
   judge_kind(kDiffers, Wrong::Differs);
   judge_all(kUnresolved, Wrong::Unresolved,
             "Gloo looks up the own name when it starts, and fails without it");
-  if (desk_.findings.size() == before && !looks_.empty()) {
+  if (context_.findings.size() == before && !looks_.empty()) {
     report_passed();
   }
 }
@@ -198,6 +301,6 @@ bool was_asked_for_itself(const HostResult& host, HostIndex index) {
          });
 }
 
-void judge_names(JudgeContext& desk) { Names(desk).run(); }
+void judge_names(JudgeContext& context) { Names(context).run(); }
 
 }  // namespace chokepoint::preflight

@@ -1,19 +1,32 @@
-// Which ways shall be tested again with nothing else on, so that a slow link is told from a shared
-// one. Pure.
+// What is tested again after the rounds: suspect ways with nothing else on, which tells a slow link
+// from a shared one, and a cut between two groups of hosts. No I/O; the caller's thread.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "preflight/judge/cluster_input.h"
+#include "preflight/judge/expectation.h"
 #include "preflight/judge/limits.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
 
-// At most so many, from whom to whom. First for every host that suffers the way that suffers most,
-// then each one's next, so that few repeats tell about as many hosts as possible.
+// At most `most` ways, from the first host to the second: first the slowest way of each affected
+// host, then each one's next, so that few repeats cover as many hosts as possible.
 std::vector<std::pair<HostIndex, HostIndex>> suspects(const Measured& measured,
                                                       const Limits& limits, std::size_t most);
+
+using Groups = std::pair<std::vector<HostIndex>, std::vector<HostIndex>>;
+
+// Two groups that are slow with each other while many ways are tested, and fast among themselves:
+// they share a link between them, and a test across it shows what that carries. By the rates of the
+// rounds; each group has at least two hosts, in order.
+std::optional<Groups> find_groups(const Measured& measured, const Limits& limits);
+std::optional<Groups> find_groups(const ClusterInput& input, const Expectations& expectations);
+// Whether these groups are such.
+bool are_groups(const ClusterInput& input, const Expectations& expectations, const Groups& groups);
 
 }  // namespace chokepoint::preflight

@@ -1,12 +1,10 @@
-#include "preflight/judge/uplinks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "preflight/judge/find_groups.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/findings.h"
+#include "preflight/judge/suspects.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -34,13 +32,13 @@ struct Crossing {
   std::size_t slow_alone = 0;
 };
 
-Crossing crossing_of(const JudgeContext& desk, const Groups& groups) {
-  const std::vector<std::uint8_t> sides = sides_of(desk.scene.hosts(), groups);
+Crossing crossing_of(const JudgeContext& context, const Groups& groups) {
+  const std::vector<std::uint8_t> sides = sides_of(context.input.hosts(), groups);
   Crossing crossing;
-  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
-    const Way& way = desk.scene.ways()[index];
-    const double least = desk.expectations.least_in_round(desk.speeds.expected[index]);
-    if ((sides[way.from] | sides[way.to]) != 3 || desk.explained[index] ||
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    const double least = context.expectations.least_in_round(context.speeds.expected[index]);
+    if ((sides[way.from] | sides[way.to]) != 3 || context.explained[index] ||
         way.result->tcp_mbps.value_or(0) >= least || !way.result->tcp_mbps) {
       continue;
     }
@@ -83,17 +81,17 @@ Groups groups_of(const CutResult& cut, std::size_t hosts) {
 
 // What the ways of a cut should carry all at once: each what it should alone, and no host more than
 // its port.
-std::optional<double> asked_of(const JudgeContext& desk, const CutResult& cut) {
+std::optional<double> asked_of(const JudgeContext& context, const CutResult& cut) {
   if (cut.alone_mbps) {
     return cut.alone_mbps;
   }
   double sum = 0;
   for (const auto& [from, to] : cut.ways) {
-    if (from >= desk.scene.hosts() || to >= desk.scene.hosts()) {
+    if (from >= context.input.hosts() || to >= context.input.hosts()) {
       return std::nullopt;
     }
-    const Expectation sends = desk.expectations.of_host(from);
-    const Expectation receives = desk.expectations.of_host(to);
+    const Expectation sends = context.expectations.of_host(from);
+    const Expectation receives = context.expectations.of_host(to);
     if (sends.basis == Basis::Nothing || receives.basis == Basis::Nothing) {
       return std::nullopt;
     }
@@ -102,39 +100,39 @@ std::optional<double> asked_of(const JudgeContext& desk, const CutResult& cut) {
   return sum;
 }
 
-bool falls_short(const JudgeContext& desk, const CutResult& cut) {
-  const std::optional<double> asked = asked_of(desk, cut);
-  return asked && cut.together_mbps < desk.scene.limits().uplink_share * *asked;
+bool falls_short(const JudgeContext& context, const CutResult& cut) {
+  const std::optional<double> asked = asked_of(context, cut);
+  return asked && cut.together_mbps < context.input.limits().uplink_share * *asked;
 }
 
-Status status_of(const JudgeContext& desk, double carried, double asked) {
-  return carried < desk.scene.limits().link_critical_share * asked ? Status::Critical
-                                                                   : Status::Warning;
+Status status_of(const JudgeContext& context, double carried, double asked) {
+  return carried < context.input.limits().link_critical_share * asked ? Status::Critical
+                                                                      : Status::Warning;
 }
 
-void add_cut(const JudgeContext& desk, const CutResult& cut, Finding& finding) {
-  const double asked = asked_of(desk, cut).value_or(0);
-  finding.check.status = status_of(desk, cut.together_mbps, asked);
+void add_cut(const JudgeContext& context, const CutResult& cut, Finding& finding) {
+  const double asked = asked_of(context, cut).value_or(0);
+  finding.check.status = status_of(context, cut.together_mbps, asked);
   finding.check.found = fmt::format("{} while {} at it", rate_words(cut.together_mbps),
                                     counted(cut.ways.size(), "pair is", "pairs are"));
   finding.check.wanted =
       fmt::format("{} at least: alone they carry {}",
-                  rate_words(desk.scene.limits().uplink_share * asked), rate_words(asked));
+                  rate_words(context.input.limits().uplink_share * asked), rate_words(asked));
   finding.evidence.push_back(
       {"all pairs across at the same time", cut.together_mbps, "Mb/s", "probe tcp"});
   finding.evidence.push_back(
       {"the same, one after the other", asked, "Mb/s", cut.alone_mbps ? "probe tcp" : "facts"});
 }
 
-void add_rounds(const JudgeContext& desk, const Crossing& crossing, Finding& finding) {
+void add_rounds(const JudgeContext& context, const Crossing& crossing, Finding& finding) {
   double sum = 0;
   double wanted = 0;
   for (const WayIndex way : crossing.slow) {
-    sum += desk.scene.ways()[way].result->tcp_mbps.value_or(0);
-    wanted += desk.speeds.expected[way].mbps;
+    sum += context.input.ways()[way].result->tcp_mbps.value_or(0);
+    wanted += context.speeds.expected[way].mbps;
   }
   const auto ways = static_cast<double>(crossing.slow.size());
-  finding.check.status = status_of(desk, sum, wanted);
+  finding.check.status = status_of(context, sum, wanted);
   finding.check.found = fmt::format("{} a way on the average of {} ways, while others are at it",
                                     rate_words(sum / ways), crossing.slow.size());
   finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / ways));
@@ -149,53 +147,53 @@ void doubt(bool is_doubtful, Finding& finding) {
   }
 }
 
-bool is_rate_known(const JudgeContext& desk) {
-  return std::ranges::none_of(desk.speeds.expected, [](const Expectation& one) {
+bool is_rate_known(const JudgeContext& context) {
+  return std::ranges::none_of(context.speeds.expected, [](const Expectation& one) {
     return one.basis == Basis::Nothing || is_guessed(one);
   });
 }
 
-void report(JudgeContext& desk, const Groups& groups, const Crossing& crossing,
+void report(JudgeContext& context, const Groups& groups, const Crossing& crossing,
             const CutResult* cut) {
   const Blame blame{.place = Place::Uplink,
                     .hosts = groups.first,
                     .others = groups.second,
                     .ways = crossing.slow};
-  Finding finding = finding_of(desk.scene, blame, "uplink.oversubscribed", Status::Warning);
+  Finding finding = finding_of(context.input, blame, "uplink.oversubscribed", Status::Warning);
   if (cut != nullptr) {
-    add_cut(desk, *cut, finding);
+    add_cut(context, *cut, finding);
   } else {
-    add_rounds(desk, crossing, finding);
+    add_rounds(context, crossing, finding);
   }
   finding.check.why =
       "within each of the two groups and one pair at a time all is well: what they share between "
       "them carries less than they ask for together";
-  doubt(desk.expectations.are_processors_to_doubt(), finding);
-  desk.explain(crossing.slow);
-  desk.findings.push_back(std::move(finding));
+  doubt(context.expectations.are_processors_to_doubt(), finding);
+  context.explain(crossing.slow);
+  context.findings.push_back(std::move(finding));
 }
 
-void judge_groups(JudgeContext& desk, const Groups& groups) {
-  const auto& cuts = desk.scene.measured().cuts;
-  const Crossing crossing = crossing_of(desk, groups);
+void judge_groups(JudgeContext& context, const Groups& groups) {
+  const auto& cuts = context.input.measured().cuts;
+  const Crossing crossing = crossing_of(context, groups);
   const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
-    return !one.ways.empty() && crosses(one, groups, desk.scene.hosts());
+    return !one.ways.empty() && crosses(one, groups, context.input.hosts());
   });
-  const bool shown = cut != cuts.end() ? falls_short(desk, *cut) : crossing.well_alone > 0;
+  const bool shown = cut != cuts.end() ? falls_short(context, *cut) : crossing.well_alone > 0;
   if (!crossing.slow.empty() && shown && crossing.well_alone >= crossing.slow_alone) {
-    report(desk, groups, crossing, cut == cuts.end() ? nullptr : &*cut);
+    report(context, groups, crossing, cut == cuts.end() ? nullptr : &*cut);
   }
 }
 
 // Those that the rounds show by themselves, then those that a cut was laid between.
-std::vector<Groups> groups_to_judge(const JudgeContext& desk) {
+std::vector<Groups> groups_to_judge(const JudgeContext& context) {
   std::vector<Groups> all;
-  if (auto found = find_groups(desk.scene, desk.expectations)) {
+  if (auto found = find_groups(context.input, context.expectations)) {
     all.push_back(std::move(*found));
   }
-  for (const CutResult& cut : desk.scene.measured().cuts) {
-    Groups groups = groups_of(cut, desk.scene.hosts());
-    if (are_groups(desk.scene, desk.expectations, groups)) {
+  for (const CutResult& cut : context.input.measured().cuts) {
+    Groups groups = groups_of(cut, context.input.hosts());
+    if (are_groups(context.input, context.expectations, groups)) {
       all.push_back(std::move(groups));
     }
   }
@@ -204,13 +202,13 @@ std::vector<Groups> groups_to_judge(const JudgeContext& desk) {
 
 // A way that is much slower than its way back holds up the acknowledgements of the latter once both
 // are at it: such a cut falls short whatever the hosts share.
-bool has_lopsided_pair(const JudgeContext& desk, const CutResult& cut) {
+bool has_lopsided_pair(const JudgeContext& context, const CutResult& cut) {
   const std::set<std::pair<HostIndex, HostIndex>> at_it(cut.ways.begin(), cut.ways.end());
-  const std::vector<Way>& ways = desk.scene.ways();
+  const std::vector<Way>& ways = context.input.ways();
   for (WayIndex index = 0; index < ways.size(); ++index) {
     const Figure there = rate_of(*ways[index].result);
     const Figure back = rate_of(*ways[index ^ 1U].result);
-    if (there && back && *there < desk.scene.limits().link_critical_share * *back &&
+    if (there && back && *there < context.input.limits().link_critical_share * *back &&
         at_it.contains({ways[index].from, ways[index].to})) {
       return true;
     }
@@ -219,12 +217,12 @@ bool has_lopsided_pair(const JudgeContext& desk, const CutResult& cut) {
 }
 
 // Cuts that fall short though the rounds show no groups: everybody shares something.
-void judge_other_cuts(JudgeContext& desk) {
+void judge_other_cuts(JudgeContext& context) {
   const CutResult* worst = nullptr;
-  for (const CutResult& cut : desk.scene.measured().cuts) {
-    if (!cut.ways.empty() && falls_short(desk, cut) &&
-        (worst == nullptr || cut.together_mbps * *asked_of(desk, *worst) <
-                                 worst->together_mbps * *asked_of(desk, cut))) {
+  for (const CutResult& cut : context.input.measured().cuts) {
+    if (!cut.ways.empty() && falls_short(context, cut) &&
+        (worst == nullptr || cut.together_mbps * *asked_of(context, *worst) <
+                                 worst->together_mbps * *asked_of(context, cut))) {
       worst = &cut;
     }
   }
@@ -232,69 +230,69 @@ void judge_other_cuts(JudgeContext& desk) {
     return;
   }
   const Blame blame{.place = Place::Cluster};
-  Finding finding = finding_of(desk.scene, blame, "uplink.oversubscribed", Status::Warning);
-  add_cut(desk, *worst, finding);
+  Finding finding = finding_of(context.input, blame, "uplink.oversubscribed", Status::Warning);
+  add_cut(context, *worst, finding);
   finding.check.why =
       "each pair is well alone: something that all share carries less than they ask for together";
-  doubt(desk.is_short_of_processors, finding);
-  if (!is_rate_known(desk) || has_lopsided_pair(desk, *worst)) {
+  doubt(context.is_short_of_processors, finding);
+  if (!is_rate_known(context) || has_lopsided_pair(context, *worst)) {
     finding.check.status = Status::Info;
   }
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
-void report_uplinks_passed(JudgeContext& desk) {
-  const auto& cuts = desk.scene.measured().cuts;
-  if (cuts.empty() || cuts[0].together_mbps <= 0 || !asked_of(desk, cuts[0])) {
+void report_uplinks_passed(JudgeContext& context) {
+  const auto& cuts = context.input.measured().cuts;
+  if (cuts.empty() || cuts[0].together_mbps <= 0 || !asked_of(context, cuts[0])) {
     return;
   }
   Finding finding;
   finding.check = {.id = "uplink.oversubscribed", .status = Status::Pass, .subject = "cluster"};
   finding.check.found = fmt::format("{} over {} at once", rate_words(cuts[0].together_mbps),
                                     counted(cuts[0].ways.size(), "pair", "pairs"));
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-void judge_uplinks(JudgeContext& desk) {
-  const std::size_t before = desk.findings.size();
-  for (const Groups& groups : groups_to_judge(desk)) {
-    if (desk.findings.size() == before) {
-      judge_groups(desk, groups);
+void judge_uplinks(JudgeContext& context) {
+  const std::size_t before = context.findings.size();
+  for (const Groups& groups : groups_to_judge(context)) {
+    if (context.findings.size() == before) {
+      judge_groups(context, groups);
     }
   }
-  if (desk.findings.size() == before) {
-    judge_other_cuts(desk);
+  if (context.findings.size() == before) {
+    judge_other_cuts(context);
   }
-  if (desk.findings.size() == before) {
-    report_uplinks_passed(desk);
+  if (context.findings.size() == before) {
+    report_uplinks_passed(context);
   }
 }
 
-void judge_sharing(JudgeContext& desk) {
+void judge_sharing(JudgeContext& context) {
   Blame blame{.place = Place::Cluster};
   std::size_t known = 0;
-  for (WayIndex index = 0; index < desk.scene.ways().size(); ++index) {
-    const Speed speed = desk.speeds.speed[index];
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Speed speed = context.speeds.speed[index];
     known += speed != Speed::Unknown ? 1 : 0;
-    if (speed == Speed::Shared && !desk.explained[index] &&
-        !is_bound_by_processor(desk.scene, *desk.scene.ways()[index].result)) {
+    if (speed == Speed::Shared && !context.explained[index] &&
+        !is_bound_by_processor(context.input, *context.input.ways()[index].result)) {
       blame.ways.push_back(index);
     }
   }
-  if (blame.ways.empty() || desk.has("uplink.oversubscribed", Status::Info)) {
+  if (blame.ways.empty() || context.has("uplink.oversubscribed", Status::Info)) {
     return;
   }
-  const bool many = is_rate_known(desk) && static_cast<double>(blame.ways.size()) >
-                                               kManyShared * static_cast<double>(known);
+  const bool many = is_rate_known(context) && static_cast<double>(blame.ways.size()) >
+                                                  kManyShared * static_cast<double>(known);
   Finding finding =
-      finding_of(desk.scene, blame, "link.shared", many ? Status::Warning : Status::Info);
+      finding_of(context.input, blame, "link.shared", many ? Status::Warning : Status::Info);
   finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",
                                     counted(blame.ways.size(), "way", "ways"), known);
   finding.check.wanted = "the same while other pairs are at it";
   finding.check.why = "no two groups of hosts explain it: the switch itself, or a busy host";
-  desk.findings.push_back(std::move(finding));
+  context.findings.push_back(std::move(finding));
 }
 
 }  // namespace chokepoint::preflight

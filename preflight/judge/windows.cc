@@ -1,5 +1,3 @@
-#include "preflight/judge/windows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 #include <map>
 
 #include "base/math/units.h"
-#include "preflight/judge/shell.h"
+#include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
@@ -16,15 +14,20 @@ namespace {
 
 using checks::Status;
 
-// Of a buffer the kernel makes so much window, as doctor reckons it.
+// The share of a buffer that the kernel offers as window, as in doctor.
 constexpr double kReceiveShare = 0.5;
 constexpr double kSendShare = 2.0 / 3;
-// What a buffer allows is no more than an estimate: small ones let several times as much through.
-// The flow's own waiting is the evidence; a buffer that allows for far more was not drained.
-constexpr double kAbove = 8;
-constexpr double kBelow = 6;
+// The rate that a buffer allows is an estimate; the evidence is the time that the flow waited. With
+// small buffers the kernel lets several times the estimate through: a flow is not bound by its
+// buffer if its rate is more than this many times the allowed one.
+constexpr double kMaxRateToAllowed = 8;
+// The other way round: a buffer that allows this many times the rate was full because nobody
+// emptied it, which is not its size's fault.
+constexpr double kMaxAllowedToRate = 6;
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr double kAmple = 64 * kMiB;
+// Advised, at the least, if the rate that the flow should reach is not known: the receive window of
+// 32 MiB carries 10 Gb/s at a round trip of 27 ms.
+constexpr double kAdvisedBufferBytes = 64 * kMiB;
 
 struct Side {
   const char* sysctl = "";
@@ -73,7 +76,7 @@ double window_of(double buffer, const Side& side, const WayResult& way) {
 
 class Windows {
  public:
-  explicit Windows(JudgeContext& desk) : desk_(desk) {}
+  explicit Windows(JudgeContext& context) : context_(context) {}
 
   void run();
 
@@ -87,7 +90,7 @@ class Windows {
   void report(const HeldHosts& held);
   void report_passed();
 
-  JudgeContext& desk_;
+  JudgeContext& context_;
   std::array<std::optional<double>, 2> free_mbps_ = {};  // of a local network, of a WAN
   std::map<HostIndex, HeldHost> held_ = {};
   std::size_t looked_at_ = 0;
@@ -96,39 +99,39 @@ class Windows {
 // What the flow could have reached with buffers enough. Ports promise nothing over a WAN, but a
 // buffer that keeps a flow from filling them is too small all the same.
 std::optional<double> Windows::target_of(const Way& way) const {
-  const Expectation expected = desk_.expectations.of(way);
-  if (desk_.scene.is_wan(way) && !desk_.scene.limits().wan_rate_mbps) {
-    const Expectation from = desk_.expectations.of_host(way.from);
-    const Expectation to = desk_.expectations.of_host(way.to);
+  const Expectation expected = context_.expectations.of(way);
+  if (context_.input.is_wan(way) && !context_.input.limits().wan_rate_mbps) {
+    const Expectation from = context_.expectations.of_host(way.from);
+    const Expectation to = context_.expectations.of_host(way.to);
     if (from.basis != Basis::Nothing && to.basis != Basis::Nothing) {
       return std::min(from.mbps, to.mbps);
     }
   }
   // The best of a few may be held back itself.
   if (expected.basis == Basis::Few) {
-    return free_mbps_.at(desk_.scene.is_wan(way) ? 1 : 0);
+    return free_mbps_.at(context_.input.is_wan(way) ? 1 : 0);
   }
   return expected.mbps > 0 ? std::optional(expected.mbps) : std::nullopt;
 }
 
 bool Windows::waits(Figure share) const {
-  return share && *share >= desk_.scene.limits().window_share;
+  return share && *share >= context_.input.limits().window_share;
 }
 
 // What flows reach that wait for no buffer.
 void Windows::learn_free_rates() {
-  for (const Way& way : desk_.scene.ways()) {
+  for (const Way& way : context_.input.ways()) {
     const Figure rate = rate_of(*way.result);
     if (rate && *rate > 0 && !waits(way.result->window_share) &&
         !waits(way.result->send_buffer_share)) {
-      std::optional<double>& most = free_mbps_.at(desk_.scene.is_wan(way) ? 1 : 0);
+      std::optional<double>& most = free_mbps_.at(context_.input.is_wan(way) ? 1 : 0);
       most = std::max<double>(most.value_or(0), *rate);
     }
   }
 }
 
 std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const {
-  const auto& facts = desk_.scene.host(host).facts;
+  const auto& facts = context_.input.host(host).facts;
   if (!facts) {
     return std::nullopt;
   }
@@ -144,21 +147,20 @@ void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure w
   const std::optional<double> buffer = buffer_of(owner, side);
   const double allowed = buffer ? window_of(*buffer, side, *way.result) * 8 / 1e6 / rtt_s : 0;
   // Nobody can say that a local flow which waits is slow, where no other goes without.
-  if (!waits(waited) || (!target && !desk_.scene.is_wan(way))) {
+  if (!waits(waited) || (!target && !context_.input.is_wan(way))) {
     return;
   }
-  if (target && rate >= desk_.scene.limits().link_share * *target) {
+  if (target && rate >= context_.input.limits().link_share * *target) {
     return;
   }
-  // A buffer that allows for more was not drained: that is another matter.
-  if (buffer &&
-      (rate > kAbove * allowed || (target && allowed >= *target) || allowed > kBelow * rate)) {
+  if (buffer && (rate > kMaxRateToAllowed * allowed || (target && allowed >= *target) ||
+                 allowed > kMaxAllowedToRate * rate)) {
     return;
   }
   Held& held = side.receives ? held_[owner].receive : held_[owner].send;
   held.bytes = buffer;
-  const double needed =
-      target ? *target * 1e6 / 8 * rtt_s / side.share : std::max(kAmple, 2 * buffer.value_or(0));
+  const double needed = target ? *target * 1e6 / 8 * rtt_s / side.share
+                               : std::max(kAdvisedBufferBytes, 2 * buffer.value_or(0));
   held.needed = std::max(held.needed, needed);
   held.ways.push_back(index);
 }
@@ -181,30 +183,30 @@ std::string bytes_words(const std::optional<double>& bytes) {
   return bytes ? math::format_bytes(*bytes) : "not known";
 }
 
-void add(const JudgeContext& desk, const Side& side, const Held& held, Finding& finding) {
+void add(const JudgeContext& context, const Side& side, const Held& held, Finding& finding) {
   if (held.ways.empty()) {
     return;
   }
-  const Way& way = desk.scene.ways()[held.ways[0]];
+  const Way& way = context.input.ways()[held.ways[0]];
   checks::Check& check = finding.check;
   const bool first = check.found.empty();
   check.subject += fmt::format("{}{}", first ? " " : ", ", side.sysctl);
   check.found += fmt::format("{}{} at most, {} {}", first ? "" : "; ", bytes_words(held.bytes),
-                             rate_words(*rate_of(*way.result)), words_for(desk.scene, way));
+                             rate_words(*rate_of(*way.result)), words_for(context.input, way));
   check.wanted += fmt::format("{}{}", first ? "" : "; ", math::format_bytes(held.needed));
   check.next_step += (first ? "sysctl -w " : " ") + setting(side, held.needed);
   const Figure waited = side.receives ? way.result->window_share : way.result->send_buffer_share;
   finding.evidence.push_back(
       {fmt::format("time spent waiting for the {} {}", side.receives ? "window" : "send buffer",
-                   words_for(desk.scene, way)),
+                   words_for(context.input, way)),
        100.0 * waited.value_or(0), "%", "probe tcp"});
   finding.evidence.push_back(
-      {"round trip " + words_for(desk.scene, way), *way.pair->rtt_ms, "ms", "probe latency"});
+      {"round trip " + words_for(context.input, way), *way.pair->rtt_ms, "ms", "probe latency"});
   if (held.bytes) {
     finding.evidence.push_back({side.sysctl, *held.bytes, "bytes", "facts"});
   }
   for (const WayIndex index : held.ways) {
-    finding.ways.emplace_back(desk.scene.ways()[index].from, desk.scene.ways()[index].to);
+    finding.ways.emplace_back(context.input.ways()[index].from, context.input.ways()[index].to);
   }
 }
 
@@ -215,20 +217,21 @@ void Windows::report(const HeldHosts& together) {
   finding.hosts = together.hosts;
   finding.check.id = "path.window";
   finding.check.status = Status::Critical;
-  finding.check.subject = names_of(desk_.scene, together.hosts);
-  add(desk_, kReceive, held.receive, finding);
-  add(desk_, kSend, held.send, finding);
+  finding.check.subject = names_of(context_.input, together.hosts);
+  add(context_, kReceive, held.receive, finding);
+  add(context_, kSend, held.send, finding);
   finding.check.why = "a flow carries at most one window a round trip, and this buffer bounds it";
-  finding.check.next_step = on_host(desk_.scene.name(together.hosts[0]), finding.check.next_step);
+  finding.check.next_step =
+      on_host(context_.input.name(together.hosts[0]), finding.check.next_step);
   std::string note = "for good: the same in /etc/sysctl.d";
   if (together.hosts.size() > 1) {
-    note =
-        "the same on " + names_of(desk_.scene, std::span(together.hosts).subspan(1)) + "; " + note;
+    note = "the same on " + names_of(context_.input, std::span(together.hosts).subspan(1)) + "; " +
+           note;
   }
   finding.check.next_step = with_note(finding.check.next_step, note);
-  desk_.explain(held.receive.ways);
-  desk_.explain(held.send.ways);
-  desk_.findings.push_back(std::move(finding));
+  context_.explain(held.receive.ways);
+  context_.explain(held.send.ways);
+  context_.findings.push_back(std::move(finding));
 }
 
 void Windows::report_passed() {
@@ -236,13 +239,13 @@ void Windows::report_passed() {
   finding.check = {.id = "path.window", .status = Status::Pass, .subject = "cluster"};
   finding.check.found =
       fmt::format("no buffer holds back any of {}", counted(looked_at_, "way", "ways"));
-  desk_.findings.push_back(std::move(finding));
+  context_.findings.push_back(std::move(finding));
 }
 
 void Windows::run() {
   learn_free_rates();
-  for (WayIndex index = 0; index < desk_.scene.ways().size(); ++index) {
-    look_at(index, desk_.scene.ways()[index]);
+  for (WayIndex index = 0; index < context_.input.ways().size(); ++index) {
+    look_at(index, context_.input.ways()[index]);
   }
   std::map<Alike, HeldHosts> together;
   for (const auto& [host, held] : held_) {
@@ -261,6 +264,6 @@ void Windows::run() {
 
 }  // namespace
 
-void judge_windows(JudgeContext& desk) { Windows(desk).run(); }
+void judge_windows(JudgeContext& context) { Windows(context).run(); }
 
 }  // namespace chokepoint::preflight

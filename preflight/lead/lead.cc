@@ -1,6 +1,5 @@
 #include "preflight/lead/lead.h"
 
-#include "preflight/lead/course.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/step.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "preflight/lead/hanging.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"

@@ -2,8 +2,16 @@
 // hosts that are there by then, and returns early where the course is over. One thread.
 #pragma once
 
-#include "preflight/lead/course.h"
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "preflight/lead/step.h"
 #include "preflight/plan/schedule.h"
+#include "preflight/result/measured.h"
 
 namespace chokepoint::preflight::lead {
 
@@ -37,5 +45,33 @@ Task task_to(const LeadProgress& course, TaskKind kind, HostIndex peer,
 // A step with its place in the progress; left out where there is no time for it any more.
 bool run_step(LeadProgress& course, const std::string& doing, std::chrono::milliseconds estimate,
               std::vector<struct Job> jobs);
+
+// Ways on which a throughput test would only hang, by what is known so far: large packets vanish
+// there, or tests did not end. Such a test takes its whole time limit and shows nothing new, so
+// after a few of them the rest of that host's tests are skipped.
+class Hanging {
+ public:
+  explicit Hanging(const Measured& measured);
+
+  bool is_way(HostIndex from, HostIndex to) const;
+  // All that it sends, or all that it receives.
+  bool is_host(HostIndex host) const;
+
+ private:
+  void add(HostIndex from, HostIndex to);
+
+  std::set<std::pair<HostIndex, HostIndex>> ways_ = {};
+  std::vector<std::size_t> sends_ = {};
+  std::vector<std::size_t> receives_ = {};
+};
+
+// The address at which other hosts test each host, in the order of `hosts`: where the coordinator
+// reached its agent, unless only the coordinator can use that one (loopback, or another host's that
+// forwards) and a better one is known.
+std::vector<std::string> test_addresses(const std::vector<HostResult>& hosts);
+
+// The address of `to` in the other family, on the interfaces by which the two are tested; nullopt
+// if they share no network of that family there.
+std::optional<std::string> other_family_address(const HostResult& from, const HostResult& to);
 
 }  // namespace chokepoint::preflight::lead

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "preflight/lead/addresses.h"
-#include "preflight/lead/hanging.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"
@@ -90,13 +88,14 @@ Job path_job(LeadProgress& course, PairResult& pair) {
           .keep = [&pair](const Json& document) { return read_path(document, pair); }};
 }
 
-// A peer that refuses has answered: its agent listens to the other family alone.
+// A refused connection is no failure of the family: the peer answered, and its agent listens only
+// to the other one.
 void keep_family(const std::string& address, const Error* error, PairResult& pair) {
   const bool is_ipv6 = address.find(':') != std::string::npos;
   FamilyState& state = is_ipv6 ? pair.ipv6 : pair.ipv4;
   if (error == nullptr) {
     state = FamilyState::Works;
-  } else if (describe(*error).find("refused") == std::string::npos) {
+  } else if (error->kind != ErrorKind::Refused) {
     state = FamilyState::Fails;
   }
 }

@@ -4,17 +4,157 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <map>
 
 #include "base/checks/check.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "preflight/report/heat_map.h"
-#include "preflight/report/sentence.h"
-#include "preflight/report/summary.h"
+#include "base/math/units.h"
+#include "preflight/judge/words.h"
 #include "preflight/report/words.h"
 
 namespace chokepoint::preflight {
 namespace {
+
+constexpr double kNsPerMs = 1e6;
+constexpr double kBitsPerMbit = 1e6;
+constexpr std::size_t kMostMtus = 4;
+
+std::string ms(double value) {
+  constexpr double kLongest = 9e18;  // a document that is read may tell of more
+  const double ns = std::clamp(value * kNsPerMs, -kLongest, kLongest);
+  return math::format_duration(std::chrono::nanoseconds(std::llround(ns)));
+}
+
+std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
+
+// Each way once: visit(from, to, way).
+template <class Visit>
+void each_way(const Measured& measured, Visit visit) {
+  for (const PairResult& pair : measured.pairs) {
+    visit(pair.a, pair.b, pair.there);
+    visit(pair.b, pair.a, pair.back);
+  }
+}
+
+std::string between(const Measured& measured, HostIndex a, HostIndex b, std::string_view word) {
+  return fmt::format("{} {} {}", measured.hosts[a].name, word, measured.hosts[b].name);
+}
+
+std::string round_trips(const Measured& measured) {
+  std::vector<const PairResult*> known;
+  for (const PairResult& pair : measured.pairs) {
+    if (pair.rtt_ms) {
+      known.push_back(&pair);
+    }
+  }
+  if (known.empty()) {
+    return {};
+  }
+  std::ranges::sort(known, {}, [](const PairResult* pair) { return *pair->rtt_ms; });
+  const PairResult& slowest = *known.back();
+  return fmt::format("{} at the median of {}, {} at most ({})",
+                     ms(*known[known.size() / 2]->rtt_ms), counted(known.size(), "pair", "pairs"),
+                     ms(*slowest.rtt_ms), between(measured, slowest.a, slowest.b, "and"));
+}
+
+std::string loss(const Measured& measured) {
+  std::size_t tested = 0;
+  std::size_t lossy = 0;
+  double most = 0;
+  std::string worst;
+  each_way(measured, [&](HostIndex from, HostIndex to, const WayResult& way) {
+    tested += way.packets > 0 ? 1 : 0;
+    lossy += way.lost > 0 ? 1 : 0;
+    const double percent = way.packets == 0 ? 0 : 100.0 * way.lost / way.packets;
+    if (percent > most) {
+      most = percent;
+      worst = between(measured, from, to, "to");
+    }
+  });
+  if (tested == 0) {
+    return {};
+  }
+  return lossy == 0 ? fmt::format("none on {}", counted(tested, "way", "ways"))
+                    : fmt::format("on {} of {}, {:.2g} % at most ({})", lossy,
+                                  counted(tested, "way", "ways"), most, worst);
+}
+
+std::string largest_packets(const Measured& measured) {
+  std::map<float, std::size_t, std::greater<>> ways;
+  each_way(measured, [&](HostIndex, HostIndex, const WayResult& way) {
+    if (way.mtu_bytes) {
+      ++ways[*way.mtu_bytes];
+    }
+  });
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [mtu, count] : ways) {
+    if (told++ < kMostMtus) {
+      text += fmt::format("{}{:.0f} bytes on {}", text.empty() ? "" : ", ", mtu,
+                          counted(count, "way", "ways"));
+    }
+  }
+  return text + (told > kMostMtus ? fmt::format(", and {} sizes more", told - kMostMtus) : "");
+}
+
+std::string clocks(const Measured& measured) {
+  const PairResult* most = nullptr;
+  for (const PairResult& pair : measured.pairs) {
+    if (pair.clock_offset_ms &&
+        (most == nullptr || std::abs(*pair.clock_offset_ms) > std::abs(*most->clock_offset_ms))) {
+      most = &pair;
+    }
+  }
+  return most == nullptr
+             ? std::string()
+             : fmt::format("at most {} apart ({})", ms(std::abs(*most->clock_offset_ms)),
+                           between(measured, most->a, most->b, "and"));
+}
+
+std::string rdma(const Measured& measured) {
+  std::vector<float> known;
+  each_way(measured, [&](HostIndex, HostIndex, const WayResult& way) {
+    if (way.rdma_mbps) {
+      known.push_back(*way.rdma_mbps);
+    }
+  });
+  if (known.empty()) {
+    return {};
+  }
+  std::ranges::sort(known);
+  return fmt::format("{} at the median of {}, {} at least", rate(known[known.size() / 2]),
+                     counted(known.size(), "way", "ways"), rate(known.front()));
+}
+
+std::string cut_in_words(const Measured& measured, const CutResult& cut) {
+  std::string text = fmt::format("{} | {}: {} together", hosts_in_words(measured, cut.left),
+                                 hosts_in_words(measured, cut.right), rate(cut.together_mbps));
+  if (cut.alone_mbps && *cut.alone_mbps > 0) {
+    text += fmt::format(", {} one by one ({:.0f} %)", rate(*cut.alone_mbps),
+                        100 * cut.together_mbps / *cut.alone_mbps);
+  }
+  return text;
+}
+
+std::string collective(const Measured& measured) {
+  if (!measured.collective) {
+    return {};
+  }
+  const CollectiveResult& result = *measured.collective;
+  std::string text =
+      fmt::format("{}, {}", result.backend,
+                  counted(static_cast<std::size_t>(std::max(result.ranks, 0)), "rank", "ranks"));
+  text += result.bytes > 0 ? ", " + math::format_bytes(static_cast<double>(result.bytes)) : "";
+  if (result.error) {
+    return text + ": " + describe(*result.error);
+  }
+  text += result.bus_mbps ? ": " + rate(*result.bus_mbps) : "";
+  return text + (result.time_us ? fmt::format(" in {}", ms(*result.time_us / 1000)) : "");
+}
 
 using checks::Status;
 using cli::Tint;
@@ -107,6 +247,37 @@ void print_summary(const cli::Context& context, const Measured& measured) {
 }
 
 }  // namespace
+
+std::string hosts_in_words(const Measured& measured, const std::vector<HostIndex>& hosts) {
+  std::vector<HostIndex> sorted = hosts;
+  std::ranges::sort(sorted);
+  std::string text;
+  for (std::size_t at = 0; at < sorted.size();) {
+    std::size_t end = at + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) {
+      ++end;
+    }
+    text += (text.empty() ? "" : ", ") + measured.hosts[sorted[at]].name;
+    text +=
+        end - at == 1 ? "" : (end - at == 2 ? ", " : " to ") + measured.hosts[sorted[end - 1]].name;
+    at = end;
+  }
+  return text;
+}
+
+std::vector<SummaryLine> summary_of(const Measured& measured) {
+  std::vector<SummaryLine> lines{{"round trip", round_trips(measured)},
+                                 {"loss", loss(measured)},
+                                 {"packet", largest_packets(measured)},
+                                 {"clocks", clocks(measured)},
+                                 {"RDMA", rdma(measured)}};
+  for (const CutResult& cut : measured.cuts) {
+    lines.emplace_back("cut", cut_in_words(measured, cut));
+  }
+  lines.emplace_back("all-reduce", collective(measured));
+  std::erase_if(lines, [](const SummaryLine& line) { return line.second.empty(); });
+  return lines;
+}
 
 void print_page(const cli::Context& context, const Measured& measured, const Judgement& judgement,
                 bool all) {

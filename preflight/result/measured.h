@@ -10,10 +10,14 @@
 
 #include "base/checks/check.h"
 #include "base/sys/error.h"
-#include "preflight/result/figures.h"
 #include "preflight/result/host_facts.h"
 
 namespace chokepoint::preflight {
+
+using HostIndex = std::uint32_t;  // in the order in which the hosts were given
+
+// Nullopt: not measured. A float, because there are a million of them between a thousand hosts.
+using Figure = std::optional<float>;
 
 // How far a host took part. One that was lost keeps what was measured until then.
 enum class Presence : std::uint8_t {

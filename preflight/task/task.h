@@ -4,8 +4,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/control/message.h"
@@ -50,5 +52,17 @@ Result<Task> task_in(const control::Json& body);
 
 // The longest it may take, whatever happens: the agent ends it then.
 std::chrono::milliseconds longest(const Task& task);
+
+// "probe tcp", as error lines begin; empty for Names, which is no command.
+std::string_view command_name(TaskKind kind);
+
+// Where a key is wanted it is read from standard input.
+std::vector<std::string> command_of(const Task& task, const std::string& program, bool with_key);
+
+inline constexpr std::size_t kLongestHost = 255;
+
+// Whether a host's name or address from elsewhere may be an argument of a command line: no flag, no
+// list, no control characters, no longer than names may be.
+bool is_host_text(std::string_view text);
 
 }  // namespace chokepoint::preflight

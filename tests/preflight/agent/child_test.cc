@@ -1,9 +1,8 @@
-#include "preflight/agent/child.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "preflight/agent/jobs.h"
 #include "tests/preflight/agent/made_program.h"
 
 namespace chokepoint::preflight {
@@ -61,6 +60,12 @@ TEST_F(ChildTest, ItsLastWordsAreTheReason) {
   EXPECT_EQ(error.reason, "b: no route to host");
   EXPECT_EQ(run("usage").error().kind, ErrorKind::Usage);
   EXPECT_EQ(run("usage").error().reason, "--what: no such flag");
+}
+
+TEST_F(ChildTest, ARefusedConnectionIsAKindOfItsOwn) {
+  const Error error = run("refuses").error();
+  EXPECT_EQ(error.kind, ErrorKind::Refused);
+  EXPECT_EQ(error.reason, "b:7411: connection refused; does serve run?");
 }
 
 TEST_F(ChildTest, HoweverMuchItSaysItsLastWordsAreKeptAndTheyMoveNoCursor) {

@@ -1,10 +1,9 @@
-#include "preflight/agent/facts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "preflight/agent/service.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::preflight {

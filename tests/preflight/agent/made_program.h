@@ -26,6 +26,7 @@ case "$3" in
   found) echo '{"schema": "made/1"}'; exit 3 ;;
   told) echo '{"schema": "made/1", "error": "wrong data"}'; exit 1 ;;
   fails) echo earlier >&2; echo 'chokepoint: probe tcp: b: no route to host' >&2; exit 1 ;;
+  refuses) echo 'chokepoint: probe tcp: b:7411: connection refused; does serve run?' >&2; exit 1 ;;
   usage) echo 'chokepoint: --what: no such flag' >&2; exit 2 ;;
   silent) exit 1 ;;
   garbage) echo 'no document' ;;

@@ -1,9 +1,9 @@
-#include "preflight/agent/names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+
+#include "preflight/agent/jobs.h"
 
 namespace chokepoint::preflight {
 namespace {

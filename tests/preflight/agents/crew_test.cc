@@ -61,7 +61,7 @@ TEST(Crew, AKeyThatIsMissingHereIsSaidSo) {
   const auto went = next<Went>(*crew_of(patient(crowd->hosts())));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Refused);
-  EXPECT_THAT(describe(went->error), HasSubstr("the server wants a key"));
+  EXPECT_THAT(describe(went->error), HasSubstr("the server requires a key"));
 }
 
 TEST(Crew, AKeyThatIsMissingThereIsSaidSo) {

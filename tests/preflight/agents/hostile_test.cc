@@ -21,12 +21,12 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  return {{Way::Silent, Presence::Strange, "it took the connection and said nothing"},
+  return {{Way::Silent, Presence::Strange, "it accepted the connection but sent nothing"},
           {Way::Closes, Presence::Strange, "closed it without a word"},
           {Way::Http, Presence::Strange, "does another program listen"},
           {Way::Garbage, Presence::Strange, "does another program listen"},
           {Way::HugeLength, Presence::Strange, "at most 4096"},
-          {Way::HalfFrame, Presence::Strange, "it took the connection and said nothing"},
+          {Way::HalfFrame, Presence::Strange, "it accepted the connection but sent nothing"},
           {Way::WrongFraming, Presence::Strange, "framing 2 is not known"},
           {Way::DeepWelcome, Presence::Strange, "nested too deep"},
           {Way::OtherVersion, Presence::Strange, "the server speaks version 2"},

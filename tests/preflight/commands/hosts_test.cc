@@ -1,7 +1,6 @@
-#include "preflight/commands/hosts.h"
-
 #include <gtest/gtest.h>
 
+#include "preflight/commands/preflight.h"
 #include "tests/fakes/temporary_file.h"
 
 namespace chokepoint::preflight {

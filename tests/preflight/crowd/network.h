@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "preflight/result/figures.h"
+#include "preflight/result/measured.h"
 
 namespace chokepoint::preflight::crowd {
 

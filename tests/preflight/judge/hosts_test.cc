@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Absence{Presence::Unresolved, "leads nowhere", "getent hosts gpu2"},
                     Absence{Presence::Unreachable, "no answer", "ping -c 3 gpu2"},
                     Absence{Presence::NoAgent, "no agent", "ssh gpu2 'chokepoint serve"},
-                    Absence{Presence::Refused, "let nobody in", "same key"},
+                    Absence{Presence::Refused, "refused the connection", "same key"},
                     Absence{Presence::Strange, "no agent of this version", "--version"},
                     Absence{Presence::Lost, "in the midst", "dmesg"}));
 

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "preflight/judge/shell.h"
 #include "preflight/judge/suspects.h"
-#include "preflight/plan/tournament.h"
+#include "preflight/judge/words.h"
+#include "preflight/plan/schedule.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {

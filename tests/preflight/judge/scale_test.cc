@@ -1,7 +1,6 @@
 // Large clusters: who is named does not change with their number. That they are judged at all
 // within a test's time is what keeps anything cubic out.
 
-#include "preflight/judge/groups.h"
 #include "preflight/judge/suspects.h"
 #include "tests/preflight/judge/judged.h"
 

@@ -1,6 +1,5 @@
 // What groups of hosts share, and the tests that tell a shared link from a slow one.
 
-#include "preflight/judge/groups.h"
 #include "preflight/judge/suspects.h"
 #include "tests/preflight/judge/judged.h"
 

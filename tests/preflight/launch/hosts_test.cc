@@ -171,5 +171,70 @@ TEST_F(Hosts, ManyHostsAllStart) {
   }
 }
 
+std::string why(std::initializer_list<std::string_view> lines) {
+  Told told;
+  for (const std::string_view line : lines) {
+    told.add(line);
+  }
+  return describe(told.why("ssh", "gpu1", {.code = 255}));
+}
+
+TEST(Told, TheLastWordsCount) {
+  EXPECT_EQ(why({"welcome to gpu1", "it all went wrong\r", "  \r"}),
+            "ssh: gpu1: it all went wrong");
+}
+
+TEST(Told, KnownWordsCountMoreThanLaterOnesAndHaveANextStep) {
+  EXPECT_EQ(why({"ssh: connect to host gpu1 port 22: Connection refused\r", "goodbye"}),
+            "ssh: gpu1: connect to host gpu1 port 22: Connection refused; does sshd run there?");
+  EXPECT_EQ(why({"chokepoint: serve: no", "Connection to gpu1 closed."}), "ssh: gpu1: serve: no");
+}
+
+TEST(Told, SomeWordsAreTheLast) {
+  Told told;
+  told.add("srun: Job 100 step creation temporarily disabled, retrying");
+  EXPECT_FALSE(told.is_over());
+  told.add("srun: error: Task launch for StepId=100.0 failed on node gpu1: Communication failure");
+  EXPECT_TRUE(told.is_over());
+}
+
+TEST(Told, SilenceLeavesTheExitStatus) {
+  EXPECT_EQ(why({}), "ssh: gpu1: the agent ended, exit status 255");
+}
+
+TEST(Told, OneLineStaysOneLineThatMovesNoCursor) {
+  EXPECT_EQ(why({"red \x1b[31m\xff"}), "ssh: gpu1: red ·[31m·");
+  EXPECT_LT(why({std::string(10000, 'x')}).size(), 400U);
+}
+
+TEST(Names, OfHostsPass) {
+  EXPECT_TRUE(check_names({"gpu1", "root@gpu-2.site", "10.0.0.1", "fe80::1%eth0", "my_alias"}));
+}
+
+TEST(Names, WhatAShellOrAnOptionCouldBeIsRefused) {
+  for (const std::string name : {"-oProxyCommand=x", "a b", "a;b", "$(b)", "`b`", "a'b", "a\nb", "",
+                                 "a,b", "u@", "u@-x", "a/b", "a\\b", "[a]", "a\xff"}) {
+    const Result<> checked = check_names({"fine", name});
+    ASSERT_FALSE(checked) << name;
+    EXPECT_EQ(checked.error().kind, ErrorKind::Usage);
+  }
+  EXPECT_THAT(describe(check_names({"a\x1b[31m"}).error()), HasSubstr("'a·[31m'"));
+  EXPECT_FALSE(check_names({std::string(256, 'a')}));
+}
+
+TEST(Names, ThisHostIsKnownByItsNamesAndAddresses) {
+  host::Addresses own;
+  own.addresses = {{"eth0", net::Address::parse("10.0.0.7").value()}};
+  for (const std::string name :
+       {"gpu7", "gpu7.site", "localhost", "10.0.0.7", "127.0.0.1", "127.0.1.1", "::1"}) {
+    EXPECT_TRUE(is_this_host(name, "gpu7.site", own)) << name;
+  }
+  for (const std::string name : {"gpu", "gpu8", "root@gpu7", "10.0.0.8", ""}) {
+    EXPECT_FALSE(is_this_host(name, "gpu7.site", own)) << name;
+  }
+  EXPECT_FALSE(is_this_host("10.0.0.7", "gpu7", {}));
+}
+
 }  // namespace
+
 }  // namespace chokepoint::preflight

@@ -1,6 +1,6 @@
-#include "preflight/lead/addresses.h"
-
 #include <gtest/gtest.h>
+
+#include "preflight/lead/phases.h"
 
 namespace chokepoint::preflight::lead {
 namespace {

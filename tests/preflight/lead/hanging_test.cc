@@ -1,7 +1,6 @@
-#include "preflight/lead/hanging.h"
-
 #include <gtest/gtest.h>
 
+#include "preflight/lead/phases.h"
 #include "tests/preflight/lead/led.h"
 
 namespace chokepoint::preflight::lead {

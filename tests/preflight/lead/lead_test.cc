@@ -88,8 +88,8 @@ TEST(Lead, the_other_family_is_tried_where_both_have_it) {
   agents.change_facts = add_ipv6;
   agents.answer = [](const Asked& asked) -> std::optional<Result<control::Json>> {
     if (asked.task.peer == "fd00::2") {
-      return fail(ErrorKind::Io, "", "probe latency",
-                  asked.host == 0 ? "no answer" : "connection refused");
+      return fail(asked.host == 0 ? ErrorKind::Io : ErrorKind::Refused, "", "probe latency",
+                  asked.host == 0 ? "what was refused is not the connection" : "nothing listens");
     }
     return std::nullopt;
   };

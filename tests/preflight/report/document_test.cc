@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "preflight/report/sentence.h"
-#include "preflight/report/yardstick.h"
+#include "preflight/report/words.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 

@@ -1,10 +1,9 @@
-#include "preflight/report/drain_list.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "preflight/report/document.h"
 #include "tests/preflight/report/made_cluster.h"
 
 namespace chokepoint::preflight {

@@ -1,11 +1,8 @@
-#include "preflight/report/html.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/page/bundle.h"
+#include "base/page/page.h"
 #include "preflight/report/document.h"
-#include "preflight/report/reading.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 

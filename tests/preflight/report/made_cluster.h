@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "preflight/judge/finding.h"
+#include "preflight/judge/judge.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {

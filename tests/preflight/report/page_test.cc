@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "base/cli/text.h"
-#include "preflight/report/heat_map.h"
-#include "preflight/report/summary.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 

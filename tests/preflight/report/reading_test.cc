@@ -1,5 +1,3 @@
-#include "preflight/report/reading.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

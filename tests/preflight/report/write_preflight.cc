@@ -12,7 +12,6 @@
 
 #include "preflight/judge/judge.h"
 #include "preflight/report/document.h"
-#include "preflight/report/html.h"
 #include "preflight/report/page.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/preflight/report/made_cluster.h"

@@ -1,7 +1,10 @@
 #include "preflight/task/task.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace chokepoint::preflight {
 namespace {
@@ -9,6 +12,7 @@ namespace {
 using control::Json;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::array kAll{TaskKind::Doctor,        TaskKind::Names,       TaskKind::Latency,
                           TaskKind::Loss,          TaskKind::Path,        TaskKind::Tcp,
@@ -113,5 +117,69 @@ TEST(Task, AShortOneThatHangsIsSoonOver) {
             seconds(12));
 }
 
+std::string line_of(const Task& task, bool with_key = false) {
+  return fmt::format("{}", fmt::join(command_of(task, "chokepoint", with_key), " "));
+}
+
+TEST(Command, IsThisProgramsOwn) {
+  EXPECT_EQ(line_of({}), "chokepoint doctor --json --quiet");
+  EXPECT_EQ(line_of({.kind = TaskKind::Latency, .peer = "b", .time = milliseconds(300)}),
+            "chokepoint probe latency b --idle-only --idle=300ms --gap=1ms --json --quiet "
+            "--port=5210");
+  EXPECT_EQ(line_of({.kind = TaskKind::Loss, .peer = "b", .port = 9, .rate_bits_per_s = 2e6}),
+            "chokepoint probe udp b --both --share --rate=2000000 --time=1000ms --json --quiet "
+            "--port=9");
+  EXPECT_EQ(line_of({.kind = TaskKind::Path, .peer = "b", .time = milliseconds(5000)}),
+            "chokepoint probe path b --time=5000ms --json --quiet --port=5210");
+  EXPECT_EQ(line_of({.kind = TaskKind::RdmaLatency, .peer = "b"}),
+            "chokepoint rdma write lat b --time=1000ms --json --quiet --port=5210");
+  EXPECT_EQ(line_of({.kind = TaskKind::Collective, .bytes = 1024, .hosts = {"a", "b:9"}}),
+            "chokepoint probe collective --backend=gloo --hosts=a,b:9 --bytes=1024 --time=1000ms "
+            "--json --quiet --port=5210");
+}
+
+TEST(Command, OneWayTheOtherOrBoth) {
+  Task task{.kind = TaskKind::Tcp, .peer = "b", .streams = 3};
+  EXPECT_EQ(line_of(task),
+            "chokepoint probe tcp b --send --share --streams=3 --time=1000ms --json --quiet "
+            "--port=5210");
+  task.receives = true;
+  EXPECT_THAT(line_of(task), HasSubstr("--both"));
+  task.sends = false;
+  EXPECT_THAT(line_of(task), HasSubstr("--receive"));
+  EXPECT_THAT(line_of({.kind = TaskKind::RdmaBandwidth, .peer = "b", .receives = true}),
+              HasSubstr("rdma write bw b --both"));
+}
+
+TEST(Command, AKeyIsNeverInIt) {
+  EXPECT_THAT(line_of({.kind = TaskKind::Tcp, .peer = "b"}, true),
+              HasSubstr("--key-file=/dev/stdin"));
+  EXPECT_THAT(line_of({.kind = TaskKind::Tcp, .peer = "b"}), Not(HasSubstr("key")));
+  EXPECT_THAT(line_of({}, true), Not(HasSubstr("key")));
+}
+
+TEST(Command, ALongTestHasNoMoreMessagesThanItNeeds) {
+  EXPECT_THAT(line_of({.kind = TaskKind::Latency, .peer = "b", .time = milliseconds(60'000)}),
+              HasSubstr("--gap=10ms"));
+}
+
+TEST(HostText, NamesAndAddresses) {
+  for (const char* text : {"gpu1", "gpu-1.cluster.example", "10.0.0.1", "fe80::1%eth0", "[::1]",
+                           "10.0.0.1:5210", "gpu_1", "r\xC3\xA9seau"}) {
+    EXPECT_TRUE(is_host_text(text)) << text;
+  }
+}
+
+TEST(HostText, NothingThatACommandLineTakesForSomethingElse) {
+  for (const std::string& text :
+       {std::string(), std::string("-x"), std::string("--json"), std::string("a b"),
+        std::string("a,b"), std::string("a\nb"), std::string("a\tb"), std::string("a\x1b[31m"),
+        std::string("a\0b", 3), std::string("a/b"), std::string("$(id)"), std::string("`id`"),
+        std::string("'a'"), std::string("a\x7f"), std::string(256, 'a')}) {
+    EXPECT_FALSE(is_host_text(text)) << text;
+  }
+}
+
 }  // namespace
+
 }  // namespace chokepoint::preflight

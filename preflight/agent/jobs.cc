@@ -1,0 +1,269 @@
+#include "preflight/agent/jobs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/cli/text.h"
+#include "base/control/message.h"
+#include "base/net/address.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/process.h"
+#include "preflight/task/task.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using control::Json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kGrace{1000};
+constexpr std::size_t kMostDocument = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kMostWords = 4096;
+constexpr std::size_t kLongestLine = 400;
+// Exit codes: docs/design.md, "Errors and exit codes".
+constexpr int kUsage = 2;
+constexpr int kFound = 3;
+constexpr int kInterrupted = 130;
+
+Result<sys::Pipe> open_ear() {
+  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
+  if (pipe) {
+    fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
+  }
+  return pipe;
+}
+
+// A key fits into a pipe's buffer whole, so nobody waits for its reader.
+Result<sys::Descriptor> input_of(const std::string& key) {
+  if (key.empty()) {
+    sys::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    // Without one it would read what this process reads.
+    return nothing ? Result<sys::Descriptor>(std::move(nothing))
+                   : fail(from_errno(errno, "start", "test"));
+  }
+  TRY(sys::Pipe pipe, sys::open_pipe("start", "test"));
+  if (write(pipe.write.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+    return fail(from_errno(errno, "hand over", "key"));
+  }
+  return std::move(pipe.read);
+}
+
+// True where something came. What has ended is closed.
+bool read_piece(sys::Descriptor& from, std::string& text) {
+  std::array<char, 16384> piece{};
+  const ssize_t got = from ? read(from.get(), piece.data(), piece.size()) : -1;
+  if (got == 0) {
+    from.reset();
+  }
+  text.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return got > 0;
+}
+
+std::string last_line(std::string text, std::string_view command) {
+  text.erase(text.find_last_not_of('\n') + 1);
+  text.erase(0, text.rfind('\n') + 1);
+  for (const std::string& start :
+       {fmt::format("chokepoint: {}: ", command), std::string("chokepoint: ")}) {
+    if (text.starts_with(start)) {
+      text.erase(0, start.size());
+      break;
+    }
+  }
+  return cli::printable(text.substr(0, kLongestLine));
+}
+
+// A command prints its error as a line of text, from which only this much of the kind can be told:
+// the exit code of wrong usage, and the words of ECONNREFUSED, by which the lead knows that the
+// peer's host answers.
+ErrorKind kind_of(int exit_code, std::string_view line) {
+  if (exit_code == kUsage) {
+    return ErrorKind::Usage;
+  }
+  return line.contains(from_errno(ECONNREFUSED, "", "").reason) ? ErrorKind::Refused
+                                                                : ErrorKind::Io;
+}
+
+using Clock = net::Patience::Clock;
+
+constexpr std::size_t kAtOnce = 16;
+// A resolver asks each of its servers for 5 s before it takes the next.
+constexpr std::chrono::seconds kEach{8};
+constexpr std::size_t kMaxNamedAddresses = 64;
+
+Json body_of(const std::string& name, const Names::Answer& answer) {
+  Json addresses = Json::array();
+  if (answer) {
+    for (std::size_t i = 0; i < std::min(answer->size(), kMaxNamedAddresses); ++i) {
+      addresses.push_back((*answer)[i].text());
+    }
+  }
+  return {{"name", name},
+          {"addresses", std::move(addresses)},
+          {"error", answer ? Json() : control::body_of(answer.error())}};
+}
+
+Names::Answer late(const std::string& name) {
+  return fail(ErrorKind::Timeout, "resolve", name, "the resolver did not answer in time",
+              "are the name servers in /etc/resolv.conf reachable from there?");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> Child::start(const Task& task, const ChildOptions& options,
+                                          const sys::Clock& clock) {
+  Result<sys::Descriptor> in = input_of(options.key);
+  Result<sys::Pipe> out = open_ear();
+  Result<sys::Pipe> err = open_ear();
+  if (!in || !out || !err) {
+    return std::unexpected(!in ? in.error() : !out ? out.error() : err.error());
+  }
+  Result<sys::Process> process =
+      sys::Process::start({.command = command_of(task, options.program, !options.key.empty()),
+                           .environment = {sys::tie_to_this_process()},
+                           .in = in->get(),
+                           .out = out->write.get(),
+                           .err = err->write.get()});
+  if (!process) {
+    return std::unexpected(process.error());
+  }
+  return std::unique_ptr<Job>(new Child(task, options, clock, std::move(*process),
+                                        std::move(out->read), std::move(err->read)));
+}
+
+Child::Child(const Task& task, const ChildOptions& options, const sys::Clock& clock,
+             sys::Process process, sys::Descriptor out, sys::Descriptor err)
+    : task_(task),
+      longest_(options.longest),
+      deadline_(net::Patience::Clock::now() + options.longest),
+      clock_(clock),
+      process_(std::move(process)),
+      out_(std::move(out)),
+      err_(std::move(err)) {}
+
+Child::~Child() {
+  if (!ended_) {
+    sys::end_tree(process_.pid(), kGrace, sys::Root("/"), clock_);
+  }
+}
+
+std::vector<int> Child::watched() const { return {process_.descriptor(), out_.get(), err_.get()}; }
+
+std::unexpected<Error> Child::failed(ErrorKind kind, const std::string& reason) const {
+  return fail(kind, command_name(task_.kind), task_.peer, reason);
+}
+
+void Child::read_streams() {
+  while (document_.size() <= kMostDocument && read_piece(out_, document_)) {
+  }
+  while (read_piece(err_, words_)) {
+    words_.erase(0, words_.size() - std::min(words_.size(), kMostWords));
+  }
+}
+
+Result<std::optional<Json>> Child::look() {
+  // Asked first: what it wrote before its end is then read whole.
+  const Result<std::optional<sys::ExitStatus>> status = process_.poll();
+  read_streams();
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  if (document_.size() > kMostDocument) {
+    return failed(ErrorKind::Malformed, "its document is larger than any");
+  }
+  if (*status) {
+    ended_ = true;
+    Result<Json> document = answer(**status);
+    return document ? Result<std::optional<Json>>(std::move(*document))
+                    : std::unexpected(document.error());
+  }
+  if (net::Patience::Clock::now() < deadline_) {
+    return std::nullopt;
+  }
+  std::string reason = fmt::format("was ended after {} s", longest_.count() / 1000);
+  if (const std::string said = last_line(words_, command_name(task_.kind)); !said.empty()) {
+    reason += "; the last it said: " + said;
+  }
+  return failed(ErrorKind::Timeout, reason);
+}
+
+Result<Json> Child::answer(const sys::ExitStatus& status) const {
+  const std::string said = last_line(words_, command_name(task_.kind));
+  if (status.signal != 0) {
+    return failed(ErrorKind::Io, fmt::format("was ended by signal {}", status.signal));
+  }
+  if (status.code == kInterrupted) {
+    return failed(ErrorKind::Io, "was interrupted on that host");
+  }
+  const bool is_done = status.code == 0 || status.code == kFound;
+  if (!is_done && !said.empty()) {
+    return failed(kind_of(status.code, said), said);
+  }
+  Json document = Json::parse(document_, nullptr, false);
+  const auto schema = document.is_object() ? document.find("schema") : document.end();
+  if (schema == document.end() || !schema->is_string()) {
+    return failed(ErrorKind::Malformed,
+                  fmt::format("exited with {} and without a document", status.code));
+  }
+  return document;
+}
+
+Names::Names(std::vector<std::string> names, std::chrono::milliseconds longest, Resolve resolve,
+             UnderWay under_way)
+    : names_(std::move(names)),
+      deadline_(Clock::now() + longest),
+      resolve_(std::move(resolve)),
+      under_way_(std::move(under_way)),
+      answers_(names_.size()) {}
+
+sys::Late<Names::Answer> Names::ask(const std::string& name) const {
+  ++*under_way_;
+  return sys::Late<Answer>([resolve = resolve_, under_way = under_way_, name] {
+    Answer answer = resolve(name);
+    --*under_way;
+    return answer;
+  });
+}
+
+void Names::ask_some() {
+  while (asked_ < names_.size() && open_.size() < kAtOnce && *under_way_ < kMostUnderWay &&
+         Clock::now() < deadline_) {
+    open_.push_back({.index = asked_,
+                     .deadline = std::min(deadline_, Clock::now() + kEach),
+                     .late = ask(names_[asked_])});
+    ++asked_;
+  }
+}
+
+bool Names::take(Question& question) {
+  const auto now = Clock::now();
+  const std::optional<Answer> answer = question.late.by(now);
+  if (!answer && now < question.deadline) {
+    return false;
+  }
+  const std::string& name = names_[question.index];
+  answers_[question.index] = body_of(name, answer ? *answer : late(name));
+  return true;
+}
+
+Result<std::optional<Json>> Names::look() {
+  ask_some();
+  std::erase_if(open_, [&](Question& question) { return take(question); });
+  const bool is_late = Clock::now() >= deadline_;
+  if (!open_.empty() || (asked_ < names_.size() && !is_late)) {
+    return std::nullopt;
+  }
+  for (; asked_ < names_.size(); ++asked_) {
+    answers_[asked_] = body_of(names_[asked_], late(names_[asked_]));
+  }
+  return Json{{"schema", kNamesSchema}, {"answers", answers_}};
+}
+
+Names::Resolve system_resolver() {
+  return [](const std::string& name) { return net::resolve(name, std::nullopt); };
+}
+
+}  // namespace chokepoint::preflight

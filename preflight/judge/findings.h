@@ -1,0 +1,110 @@
+// One function for each kind of finding, and what all of them work on. judge() calls them in its
+// order: each appends what it found to the context and marks the ways that it explained, so that
+// those after it do not name a second cause for the same trouble. No I/O; one thread.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "preflight/judge/cluster_input.h"
+#include "preflight/judge/expectation.h"
+#include "preflight/judge/judge.h"
+
+namespace chokepoint::preflight {
+
+struct JudgeContext {
+  const ClusterInput& input;
+  const Earlier& earlier;
+  const Expectations& expectations;
+  const Speeds& speeds;
+  // The processors were so busy while rates were measured that a low rate says nothing about the
+  // network.
+  bool is_short_of_processors = false;
+  std::vector<bool> explained = {};  // by way: the reason of its low rate is known
+  std::vector<Finding> findings = {};
+
+  void explain(const std::vector<WayIndex>& ways) {
+    for (const WayIndex way : ways) {
+      explained[way] = true;
+    }
+  }
+  bool has(std::string_view id, checks::Status at_least) const {
+    return std::ranges::any_of(findings, [&](const Finding& one) {
+      return one.check.id == id && one.check.status >= at_least;
+    });
+  }
+};
+
+// host.present: which hosts took part, which did not and why. host.version: their programs.
+void judge_presence(JudgeContext& context);
+void judge_versions(JudgeContext& context);
+
+// host.cpu: hosts whose processor limits the flows that they serve.
+void judge_processors(JudgeContext& context);
+
+// name.loopback, name.unresolved, name.differs, name.elsewhere: the answers of the hosts' resolvers
+// to each other's names.
+void judge_names(JudgeContext& context);
+// Whether the host was asked for its own name: then doctor's answer adds nothing.
+bool was_asked_for_itself(const HostResult& host, HostIndex index);
+
+// port.speed, pci.slot, rdma.rate, collective.rate: ports, slots and adapters, and a collective
+// operation over all hosts.
+void judge_ports(JudgeContext& context);
+void judge_slots(JudgeContext& context);
+void judge_rdma(JudgeContext& context);
+void judge_collective(JudgeContext& context);
+
+// test.failed: tests that failed although both hosts are present. link.families: an address family
+// that does not work between two hosts.
+void judge_troubles(JudgeContext& context);
+void judge_families(JudgeContext& context);
+
+// link.rate, link.oneway: ways that are slower than expected with no other test running.
+void judge_rates(JudgeContext& context);
+
+// link.latency: round trips within a local network that take too long with no other test running.
+void judge_latency(JudgeContext& context);
+
+// link.mtu: interfaces of one network with different MTUs, paths that carry less than both their
+// ends, and black holes.
+void judge_mtus(JudgeContext& context);
+
+// link.loss: packets that the network lost with no other test running.
+void judge_loss(JudgeContext& context);
+
+// path.window: socket buffers smaller than the bandwidth-delay product of the path. The finding
+// names the host whose buffer it is, and the sysctl.
+void judge_windows(JudgeContext& context);
+
+// uplink.oversubscribed: ways between two groups of hosts that are slow only while others are
+// tested.
+void judge_uplinks(JudgeContext& context);
+// link.shared: other ways that are slow only while others are tested. After all checks that know a
+// better reason.
+void judge_sharing(JudgeContext& context);
+
+struct HostClock {
+  double offset_ms = 0;       // from the median of the hosts that offsets connect it with
+  double uncertainty_ms = 0;  // of the way to the host that it was compared with
+  std::size_t joined = 0;     // number of these hosts, with this one
+};
+
+// By host; nullopt if no offset was measured.
+std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& input);
+
+// clock.offset: hosts whose clock differs from the others'.
+void judge_clocks(JudgeContext& context);
+
+// What the hosts' doctors found: what matters to a cluster, once for all hosts that have it,
+// without what the preflight measured itself. After the ports: a blamed port's counters belong to
+// that finding.
+void judge_doctors(JudgeContext& context);
+
+// baseline.worse, baseline.hosts: what fell behind the last time by more than runs vary, and which
+// hosts are new or missing. After all others: it marks their findings that are worse than then.
+void judge_baseline(JudgeContext& context);
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,295 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/math/statistics.h"
+#include "preflight/judge/blame.h"
+#include "preflight/judge/findings.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+std::vector<Tested> tested_for_rate(const JudgeContext& context) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    if (context.speeds.speed[index] != Speed::Unknown && !context.explained[index]) {
+      tested.push_back(
+          {index, way.from, way.to, 1, context.speeds.speed[index] == Speed::Slow ? 1.0 : 0.0});
+    }
+  }
+  return tested;
+}
+
+struct Summary {
+  double slowest = 0;
+  double fastest = 0;
+  double median = 0;
+  WayIndex worst = 0;
+};
+
+Summary summary_of(const JudgeContext& context, const std::vector<WayIndex>& ways) {
+  std::vector<double> rates;
+  Summary summary;
+  for (const WayIndex way : ways) {
+    const double rate = rate_of(*context.input.ways()[way].result).value_or(0);
+    if (rates.empty() || rate < summary.slowest) {
+      summary.slowest = rate;
+      summary.worst = way;
+    }
+    summary.fastest = std::max(summary.fastest, rate);
+    rates.push_back(rate);
+  }
+  summary.median = math::median(rates).value_or(0);
+  return summary;
+}
+
+bool is_one_way(const Blame& blame) {
+  return blame.place == Place::Way ||
+         ((blame.place == Place::Port || blame.place == Place::Uplink) &&
+          blame.sends != blame.receives);
+}
+
+std::string test_again(const JudgeContext& context, WayIndex index) {
+  const Way& way = context.input.ways()[index];
+  return test_by_hand(context.input, way.from, way.to, "probe tcp");
+}
+
+// Before the comment behind the command; where there is no command, the step is the comment.
+std::string and_test_again(const Blame& blame, const std::string& step, const std::string& test) {
+  if (blame.place == Place::Uplink || blame.place == Place::Cluster) {
+    return with_note(test, step);
+  }
+  std::string both = step;
+  return both.insert(std::min(both.rfind(kNote), both.size()), "; " + test);
+}
+
+void add_evidence(const JudgeContext& context, const std::vector<WayIndex>& ways,
+                  Finding& finding) {
+  constexpr std::size_t kShown = 4;
+  for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
+    const Way& way = context.input.ways()[index];
+    const WayResult& result = *way.result;
+    if (result.tcp_mbps) {
+      finding.evidence.push_back({"throughput " + words_for(context.input, way), *result.tcp_mbps,
+                                  "Mb/s", "probe tcp, others of its round at it"});
+    }
+    if (result.alone_mbps) {
+      finding.evidence.push_back({"throughput " + words_for(context.input, way), *result.alone_mbps,
+                                  "Mb/s", "probe tcp, nothing else on"});
+    }
+  }
+}
+
+Status status_of(const JudgeContext& context, double rate, const Expectation& expected) {
+  return rate < context.input.limits().link_critical_share * expected.mbps ? Status::Critical
+                                                                           : Status::Warning;
+}
+
+std::string found_words(const Summary& summary, std::size_t ways) {
+  if (ways == 1) {
+    return rate_words(summary.slowest);
+  }
+  return fmt::format("{} on {} ways, {} to {}", rate_words(summary.median), ways,
+                     rate_words(summary.slowest), rate_words(summary.fastest));
+}
+
+// Nobody tested it again, or the processors were busy everywhere: then only what is far off counts.
+void doubt(const JudgeContext& context, const Blame& blame, const Summary& summary,
+           Finding& finding) {
+  const Limits& limits = context.input.limits();
+  const double expected = context.speeds.expected[summary.worst].mbps;
+  const bool repeated = std::ranges::any_of(blame.ways, [&](WayIndex way) {
+    return context.input.ways()[way].result->alone_mbps.has_value();
+  });
+  const bool few = blame.place == Place::Way || blame.place == Place::Pair;
+  if (!repeated && few && summary.median >= limits.link_few_share * expected) {
+    finding.check.status = Status::Info;
+    finding.check.why += "; slow while others were at it, and not tested again alone";
+  } else if (context.is_short_of_processors &&
+             summary.median >= limits.link_critical_share * expected) {
+    finding.check.status = Status::Info;
+    finding.check.why += "; the hosts' processors were busy throughout: it may be they";
+  }
+}
+
+void report_rate(JudgeContext& context, const Blame& blame) {
+  const Summary summary = summary_of(context, blame.ways);
+  const Expectation& expected = context.speeds.expected[summary.worst];
+  Finding finding =
+      finding_of(context.input, blame, is_one_way(blame) ? "link.oneway" : "link.rate",
+                 status_of(context, summary.median, expected));
+  finding.check.found = found_words(summary, blame.ways.size());
+  finding.check.wanted =
+      fmt::format("{} at least: {} {}", rate_words(context.speeds.least[summary.worst]),
+                  rate_words(expected.mbps), words_for(expected, context.input));
+  finding.check.next_step =
+      and_test_again(blame, finding.check.next_step, test_again(context, summary.worst));
+  add_evidence(context, blame.ways, finding);
+  doubt(context, blame, summary, finding);
+  context.explain(blame.ways);
+  context.findings.push_back(std::move(finding));
+}
+
+void report_rate_passed(JudgeContext& context) {
+  std::size_t known = 0;
+  std::size_t well = 0;
+  for (const Speed speed : context.speeds.speed) {
+    known += speed != Speed::Unknown ? 1 : 0;
+    well += speed == Speed::Well || speed == Speed::Shared ? 1 : 0;
+  }
+  if (well == 0) {
+    return;
+  }
+  Finding finding;
+  finding.check = {.id = "link.rate", .status = Status::Pass, .subject = "cluster"};
+  finding.check.found =
+      fmt::format("{} of {} reach their rate", counted(well, "way", "ways"), known);
+  context.findings.push_back(std::move(finding));
+}
+
+using Failures = std::map<std::uint64_t, std::vector<const Trouble*>>;
+
+// Of pairs whose hosts are both there: one that went is a finding of its own.
+Failures failures_of(const ClusterInput& input) {
+  Failures failures;
+  for (const Trouble& trouble : input.measured().troubles) {
+    if (trouble.a < input.hosts() && trouble.b < input.hosts() && trouble.a != trouble.b &&
+        input.is_present(trouble.a) && input.is_present(trouble.b)) {
+      failures[pair_key(trouble.a, trouble.b)].push_back(&trouble);
+    }
+  }
+  return failures;
+}
+
+// A pair that was tested stands as a way each; what failed need not be among the pairs at all.
+std::vector<Tested> tested_in(const ClusterInput& input, const Failures& failures) {
+  std::vector<Tested> tested;
+  const auto add = [&](HostIndex a, HostIndex b, double lost) {
+    tested.push_back({0, a, b, 1, lost});
+    tested.push_back({0, b, a, 1, lost});
+  };
+  std::set<std::uint64_t> seen;
+  for (std::size_t index = 0; index < input.ways().size(); index += 2) {
+    const Way& way = input.ways()[index];
+    const std::uint64_t key = pair_key(way.from, way.to);
+    seen.insert(key);
+    add(way.from, way.to, failures.contains(key) ? 1.0 : 0.0);
+  }
+  for (const auto& [key, troubles] : failures) {
+    if (!seen.contains(key)) {
+      add(troubles[0]->a, troubles[0]->b, 1);
+    }
+  }
+  for (WayIndex index = 0; index < tested.size(); ++index) {
+    tested[index].way = index;
+  }
+  return tested;
+}
+
+// The tests as users know them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommands{
+    {{"latency", "probe latency"},
+     {"loss", "probe udp"},
+     {"path", "probe path"},
+     {"tcp", "probe tcp"},
+     {"rdma_bandwidth", "rdma write bw"},
+     {"rdma_latency", "rdma write lat"}}};
+
+std::string_view command_for(std::string_view test) {
+  const auto* at =
+      std::ranges::find(kCommands, test, &std::pair<std::string_view, std::string_view>::first);
+  return at == kCommands.end() ? "probe path" : at->second;
+}
+
+std::string tests_of(const Failures& failures, const std::vector<Tested>& tested,
+                     const Blame& blame) {
+  std::set<std::string> tests;
+  for (const WayIndex way : blame.ways) {
+    for (const Trouble* trouble : failures.at(pair_key(tested[way].from, tested[way].to))) {
+      tests.insert(trouble->test);
+    }
+  }
+  std::string text;
+  for (const std::string& test : tests) {
+    text += (text.empty() ? "" : ", ") + std::string(command_for(test));
+  }
+  return text;
+}
+
+void report(JudgeContext& context, const Failures& failures, const std::vector<Tested>& tested,
+            const Blame& blame) {
+  const Tested& first = tested[blame.ways[0]];
+  const Trouble& trouble = *failures.at(pair_key(first.from, first.to))[0];
+  Blame told = blame;
+  told.ways.clear();
+  Finding finding = finding_of(context.input, told, "test.failed", Status::Critical);
+  finding.place = blame.place == Place::Port ? Place::Host : blame.place;
+  finding.check.found = fmt::format("{} failed between {}", tests_of(failures, tested, blame),
+                                    counted((blame.ways.size() + 1) / 2, "pair", "pairs"));
+  finding.check.wanted = "a result";
+  finding.check.why = describe(trouble.error);
+  finding.check.next_step =
+      with_note(test_by_hand(context.input, trouble.a, trouble.b, command_for(trouble.test)),
+                "look for a firewall between them");
+  for (const WayIndex way : blame.ways) {
+    finding.ways.emplace_back(tested[way].from, tested[way].to);
+  }
+  context.findings.push_back(std::move(finding));
+}
+
+void judge_family(JudgeContext& context, std::string_view name, FamilyState PairResult::* state) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+    const Way& way = context.input.ways()[index];
+    const FamilyState found = way.pair->*state;
+    if (found == FamilyState::Works || found == FamilyState::Fails) {
+      tested.push_back({index, way.from, way.to, 1, found == FamilyState::Fails ? 1.0 : 0.0});
+    }
+  }
+  for (const Blame& one : blame(context.input.hosts(), tested)) {
+    const Way& way = context.input.ways()[one.ways[0]];
+    Finding finding = finding_of(context.input, one, "link.families", Status::Warning);
+    finding.check.found = fmt::format("{} does not carry between {}", name,
+                                      counted(one.ways.size() / 2, "pair", "pairs"));
+    finding.check.wanted = "every family that both hosts have an address of";
+    finding.check.why = "programs that try it first lose time, or fail where they do not fall back";
+    finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path") +
+                              "  # look at firewalls and routes of " + std::string(name);
+    context.findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+void judge_rates(JudgeContext& context) {
+  const std::vector<Tested> tested = tested_for_rate(context);
+  for (const Blame& one : blame(context.input.hosts(), tested)) {
+    report_rate(context, one);
+  }
+  report_rate_passed(context);
+}
+
+void judge_troubles(JudgeContext& context) {
+  const Failures failures = failures_of(context.input);
+  if (failures.empty()) {
+    return;
+  }
+  const std::vector<Tested> tested = tested_in(context.input, failures);
+  for (const Blame& one : blame(context.input.hosts(), tested)) {
+    report(context, failures, tested, one);
+  }
+}
+
+void judge_families(JudgeContext& context) {
+  judge_family(context, "IPv4", &PairResult::ipv4);
+  judge_family(context, "IPv6", &PairResult::ipv6);
+}
+
+}  // namespace chokepoint::preflight
