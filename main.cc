@@ -1,27 +1,13 @@
 // Names the commands and calls dispatch; no logic.
-#include "analysis/commands/compare.h"
-#include "analysis/commands/diagnose.h"
-#include "analysis/commands/export.h"
-#include "analysis/commands/predict.h"
-#include "analysis/commands/record_show.h"
-#include "analysis/commands/report.h"
+#include "analysis/commands/commands.h"
 #include "base/cli/dispatch.h"
 #include "base/sys/process.h"
-#include "capture/commands/capture.h"
-#include "capture/commands/mark.h"
-#include "capture/commands/run.h"
+#include "capture/commands/commands.h"
 #include "preflight/agent/service.h"
-#include "preflight/commands/preflight.h"
+#include "preflight/commands/commands.h"
 #include "probe/collective/gloo/gloo.h"
 #include "probe/collective/nccl/nccl.h"
-#include "probe/commands/doctor.h"
-#include "probe/commands/probe_collective.h"
-#include "probe/commands/probe_latency.h"
-#include "probe/commands/probe_path.h"
-#include "probe/commands/probe_pcie.h"
-#include "probe/commands/probe_tcp.h"
-#include "probe/commands/probe_udp.h"
-#include "probe/commands/serve.h"
+#include "probe/commands/commands.h"
 #include "rdma/commands/devices.h"
 #include "rdma/commands/rdma_test.h"
 #include "rdma/session/service.h"
@@ -58,30 +44,30 @@ int main(int argc, char** argv) {
       .purpose = "finds what holds a distributed training job back",
       .commands =
           {
-              cli::command<probe::DoctorCommand>(),
-              cli::command<probe::ServeCommand>(
+              probe::doctor_command(),
+              probe::serve_command(
                   std::vector<probe::ServiceFactory>{rdma_service, preflight_service}),
-              cli::command<probe::ProbeTcpCommand>(),
-              cli::command<probe::ProbeUdpCommand>(),
-              cli::command<probe::ProbeLatencyCommand>(),
-              cli::command<probe::ProbePathCommand>(),
-              cli::command<probe::ProbePcieCommand>(),
-              cli::command<probe::ProbeCollectiveCommand>(collective_backends()),
+              probe::tcp_command(),
+              probe::udp_command(),
+              probe::latency_command(),
+              probe::path_command(),
+              probe::pcie_command(),
+              probe::collective_command(collective_backends()),
               rdma_test(rdma::Verb::Write),
               rdma_test(rdma::Verb::Read),
               rdma_test(rdma::Verb::Send),
               rdma_test(rdma::Verb::Atomic),
               cli::command<rdma::DevicesCommand>(),
-              cli::command<preflight::PreflightCommand>(),
-              cli::command<capture::RunCommand>(),
-              cli::command<capture::CaptureCommand>(),
-              cli::command<capture::MarkCommand>(),
-              cli::command<analysis::DiagnoseCommand>(),
-              cli::command<analysis::ReportCommand>(),
-              cli::command<analysis::ExportCommand>(),
-              cli::command<analysis::PredictCommand>(),
-              cli::command<analysis::CompareCommand>(),
-              cli::command<analysis::RecordShowCommand>(),
+              preflight::preflight_command(),
+              capture::run_command(),
+              capture::capture_command(),
+              capture::mark_command(),
+              analysis::diagnose_command(),
+              analysis::report_command(),
+              analysis::export_command(),
+              analysis::predict_command(),
+              analysis::compare_command(),
+              analysis::record_show_command(),
           },
   };
   return cli::dispatch(program, argc, argv);

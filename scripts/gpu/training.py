@@ -58,7 +58,7 @@ def verdict(session, name, words, rate_mbps, wanted):
     return decide(told.get("class") == wanted,
                   f"{told.get('class')} ({told.get('cause') or 'no cause'}), "
                   f"{told.get('lost_ms_per_step') or 0:.1f} ms of a step of "
-                  f"{steps.get('median_ms') or 0:.1f}, sure {told.get('confidence')}; "
+                  f"{steps.get('median_ms') or 0:.1f}, confidence {told.get('confidence')}; "
                   f"{steps.get('count')} steps from {steps.get('source')}",
                   verdict=told, accounting=accounts, steps=steps)
 

@@ -37,7 +37,7 @@ inline void check_batch(const Batch& batch, const std::vector<Interface>& interf
 }
 
 inline std::size_t read_any_file(std::span<const std::uint8_t> bytes, std::size_t step) {
-  auto source = FileSource::over(std::make_unique<MemoryStream>(bytes, step), "a");
+  auto source = file_source(std::make_unique<MemoryStream>(bytes, step), "a");
   if (!source) {
     return 0;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/host/inventory.h"
-#include "probe/host/examine.h"
+#include "probe/host/checks.h"
 #include "tests/fakes/host_tree.h"
 
 namespace {

@@ -4,10 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "probe/iperf3/datagram.h"
-#include "probe/iperf3/parameters.h"
+#include "probe/iperf3/messages.h"
 #include "probe/iperf3/protocol.h"
-#include "probe/iperf3/results.h"
 
 namespace {
 

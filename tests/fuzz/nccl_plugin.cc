@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "capture/nccl/plugin/calls.h"
 #include "capture/nccl/plugin/process.h"
-#include "capture/nccl/plugin/tables.h"
 
 namespace {
 

@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "probe/nuttcp/parameters.h"
+#include "probe/nuttcp/messages.h"
 #include "probe/nuttcp/protocol.h"
-#include "probe/nuttcp/result_text.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "capture/step/mark.h"
+#include "capture/step/marks.h"
 
 namespace {
 

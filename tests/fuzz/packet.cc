@@ -41,7 +41,7 @@ void decode(Decoder& decoder, LinkType link_type, std::span<const unsigned char>
                     .link_type = link_type};
   Packet packet;
   decoder.decode(frame, packet);
-  if (!is_within(packet, frame) || packet.tcp.sack_blocks > kMostSackBlocks ||
+  if (!is_within(packet, frame) || packet.tcp.sack_blocks > kMaxSackBlocks ||
       packet.tcp.window_scale > 14) {
     std::abort();
   }

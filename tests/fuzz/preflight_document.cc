@@ -7,7 +7,6 @@
 #include "base/sys/clock.h"
 #include "preflight/report/document.h"
 #include "preflight/report/page.h"
-#include "preflight/report/reading.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace chokepoint;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "preflight/agents/talk.h"
+#include "preflight/agents/crew.h"
 
 namespace {
 

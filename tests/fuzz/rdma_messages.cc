@@ -2,10 +2,7 @@
 // two sides that negotiate without a crash.
 #include <cstdlib>
 
-#include "rdma/fabric/changes.h"
-#include "rdma/session/addresses.h"
-#include "rdma/session/cm_door.h"
-#include "rdma/session/half.h"
+#include "rdma/fabric/counters.h"
 #include "rdma/session/negotiate.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/round.h"
@@ -37,14 +34,14 @@ void understand(const Json& body) {
   if (side && !side_in(body_of(*side))) std::abort();
   if (parameters && side) negotiate_all(*parameters, *side);
   for (const int queue_pairs : {1, 2, 100}) {
-    const auto where = whereabouts_in(body, queue_pairs);
-    if (where && !whereabouts_in(body_of(*where), queue_pairs)) std::abort();
+    const auto where = side_addresses_in(body, queue_pairs);
+    if (where && !side_addresses_in(body_of(*where), queue_pairs)) std::abort();
     std::ignore = opening_in(body, 0, {.queue_pairs = queue_pairs});
   }
-  const auto half = half_in(body);
-  if (half && !half_in(body_of(*half))) std::abort();
-  const auto door = door_in(body);
-  if (door && !door_in(body_of(*door))) std::abort();
+  const auto half = side_result_in(body);
+  if (half && !side_result_in(body_of(*half))) std::abort();
+  const auto door = cm_peer_in(body);
+  if (door && !cm_peer_in(body_of(*door))) std::abort();
   std::ignore = chokepoint::rdma::fabric::changes_in(body);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/net/tcp_info.h"
 #include "capture/socket/reading.h"
-#include "capture/socket/sample.h"
 
 namespace {
 

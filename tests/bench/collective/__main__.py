@@ -43,7 +43,7 @@ def apart(lab):
 
 
 def credit_mbps(size_bytes):
-    """Of two ranks, by the model of analysis/predict/gloo_ring.h: two segments are under way, and
+    """Of two ranks, by the model of analysis/predict/exchange_time.h: two segments are under way, and
     the next two wait for a round trip and for one of them to pass."""
     segments = max(math.ceil(size_bytes / MIB), 4)
     segments += segments % 2

@@ -78,7 +78,7 @@ def keys(lab):
 def test_a_wrong_key(lab):
     right, wrong = keys(lab)
     server = Served(lab, ["--key-file", right], ["--key-file", right])
-    for words, reason in ((["--key-file", wrong], "key"), ([], "wants a key")):
+    for words, reason in ((["--key-file", wrong], "key"), ([], "requires a key")):
         refused = server.client.run(
             ["chokepoint", "probe", "tcp", server.address, "--json", *words], status=1)
         same(refused.stdout(), "", "standard output")

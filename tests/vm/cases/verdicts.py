@@ -32,8 +32,8 @@ def near(found, wanted, what, share=0.02, few=3):
 
 
 def rate_kbit(pair):
-    """What a training sends over its whole step: how fast emulated machines are is the host's, and
-    differs tenfold between hosts. A queue of less than that is full whenever the job runs."""
+    """What a training sends over its whole step: how fast emulated machines are depends on
+    the host. A queue of less than that is full whenever the job runs."""
     played = training.play(pair, Training(seconds=4, options=SMALL), pair[0].share / "unlimited")
     same(played.statuses, ENDED, "exit statuses without a limit")
     return STEP_BYTES * 8 / statistics.median(played.steps_ms["a"])

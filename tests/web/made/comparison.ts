@@ -133,6 +133,6 @@ export function comparison(text: Text = (plain) => plain): object {
     })),
     regressions: [1, 4],
     left_out: [{ path: text("runs/broken"), reason: text("no run record") }],
-    remarks: [text("rows of one run each are told apart by their steps alone")],
+    remarks: [text("rows of one run each are compared by their steps alone")],
   };
 }

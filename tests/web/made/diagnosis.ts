@@ -53,10 +53,11 @@ function verdict({ nodes, stepMs, text }: Shape): object {
     disproof: text("'chokepoint probe tcp' between the two carries more than the job"),
     advice: [
       text(
-        `what 10G between ${a} and ${b} would bring: chokepoint predict --from runs/a --link 10G`,
+        `estimate the gain from 10G between ${a} and ${b}: ` +
+          "chokepoint predict --from runs/a --link 10G",
       ),
       text(
-        `see on ${b} what its port has agreed on: ethtool to-${a}; tc -s qdisc show dev to-${a}`,
+        `check on ${b} its port's speed: ethtool to-${a}; tc -s qdisc show dev to-${a}`,
       ),
     ],
     commands: [
@@ -70,21 +71,21 @@ function late({ nodes, stepMs, text }: Shape): object {
   return {
     class: "straggler",
     cause: "late-rank",
-    sentence: text(`rank 0 on ${nodes[0]} comes late, and the others wait for it`),
+    sentence: text(`rank 0 on ${nodes[0]} arrives late, and the others wait for it`),
     where: { from: null, to: null, direction: null, interface: null, node: nodes[0], rank: 0 },
     lost_ms_per_step: stepMs * 0.042,
     share_percent: 4.2,
     confidence: 0.83,
     evidence: [
       {
-        what: "came last to what all exchange, after the one before it by",
+        what: "arrived last at exchanges, later than the rank before it by",
         value: stepMs * 0.042,
         unit: "ms a step",
         from: "collectives of all nodes",
       },
     ],
-    disproof: "with that rank on another host, another rank comes late",
-    advice: [text("see what keeps rank 0: chokepoint doctor --all")],
+    disproof: "with that rank on another host, another rank arrives late",
+    advice: [text("check what delays rank 0: chokepoint doctor --all")],
     commands: ["chokepoint doctor --all"],
   };
 }

@@ -13,7 +13,7 @@ interface Kind {
 const ofNodes: Kind[] = [
   { group: "throughput", name: "sent", unit: "mbps", mean: 910, spread: 260 },
   { group: "throughput", name: "received", unit: "mbps", mean: 880, spread: 240 },
-  { group: "retransmissions", name: "sent again", unit: "packets", mean: 1, spread: 9 },
+  { group: "retransmissions", name: "retransmitted", unit: "packets", mean: 1, spread: 9 },
   { group: "rtt", name: "median over flows", unit: "ms", mean: 4.5, spread: 2 },
   { group: "cpu", name: "busy", unit: "percent", mean: 64, spread: 20 },
   { group: "cpu", name: "fullest core", unit: "percent", mean: 92, spread: 8 },

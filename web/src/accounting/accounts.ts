@@ -23,7 +23,7 @@ const known: readonly Account[] = [
   {
     id: "straggler",
     name: "Late rank",
-    meaning: "one rank comes late and the others wait for it",
+    meaning: "one rank arrives late and the others wait for it",
     colour: "#e69f00",
     pattern: "rising",
   },
@@ -37,7 +37,7 @@ const known: readonly Account[] = [
   {
     id: "loss",
     name: "Loss",
-    meaning: "packets are lost and sent again, and windows shrink",
+    meaning: "packets are lost and retransmitted, and windows shrink",
     colour: "#cc79a7",
     pattern: "cross",
   },
@@ -51,21 +51,21 @@ const known: readonly Account[] = [
   {
     id: "library",
     name: "Library",
-    meaning: "the library hands out less at once than the path can hold",
+    meaning: "the library keeps less in flight than the path can hold",
     colour: "#0072b2",
     pattern: "plain",
   },
   {
     id: "receiver_host",
     name: "Receiving host",
-    meaning: "the receiver cannot take data as fast as they come",
+    meaning: "the receiver cannot read data as fast as they arrive",
     colour: "#009e73",
     pattern: "level",
   },
   {
     id: "sender_host",
     name: "Sending host",
-    meaning: "the sender cannot hand out data as fast as the path takes them",
+    meaning: "the sender cannot send data as fast as the path carries them",
     colour: "#009e73",
     pattern: "upright",
   },

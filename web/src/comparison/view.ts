@@ -40,7 +40,7 @@ function masthead({ document, figures, groups }: Scene): HTMLElement {
       ["Rows", plural(groups.length, "row")],
       ["A row is", document.at("by").texts.join(", ") || "one run"],
       ["Tested", metric?.title ?? "nothing"],
-      ["Sure", shown(document.at("confidence"), "share")],
+      ["Confidence", shown(document.at("confidence"), "share")],
       ["Made", made ? date(made) : "not known"],
     ]),
   );
@@ -66,7 +66,7 @@ function differences({ document, groups }: Scene): HTMLElement {
   return section(
     { id: "differences", title: "What differs" },
     told.length === 0
-      ? note("There is nothing to test: no row has a baseline to be held against.")
+      ? note("There is nothing to test: no row has a baseline to compare with.")
       : h(
           "div",
           worse > 0 ? "verdict" : "verdict well",
@@ -90,7 +90,7 @@ function bars({ document, figures, groups }: Scene): HTMLElement {
     legendOf(cluster),
     charts.length > 0
       ? h("div", "bar-figures", ...charts.map((figure) => barChart(figure, cluster)))
-      : note("There are not two rows of which the same figure is known."),
+      : note("No figure is known for two rows or more."),
   );
 }
 
@@ -101,7 +101,7 @@ function remarks({ document }: Scene): HTMLElement {
     .items.map((each) => [said(each.at("path")), ": ", said(each.at("reason"))]);
   return section(
     { id: "remarks", title: "To know" },
-    items.length > 0 ? list("ul", items, "missing") : note("Nothing beside what stands above."),
+    items.length > 0 ? list("ul", items, "missing") : note("Nothing else."),
     left.length > 0
       ? h("div", "stack", h("h3", {}, "Left out"), list("ul", left, "missing"))
       : null,

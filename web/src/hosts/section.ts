@@ -43,7 +43,7 @@ const order = ["CRITICAL", "WARNING", "UNKNOWN", "INFO", "PASS"];
 function doctorTable(host: Ref): Child {
   const checks = host.at("doctor");
   if (!checks.isKnown) {
-    return note("doctor was not asked on this host before the run.");
+    return note("doctor was not run on this host before the job.");
   }
   const rows = checks.items;
   const weight = (row: Ref) => order.indexOf(row.at("status").text ?? "");
@@ -72,7 +72,7 @@ function doctorTable(host: Ref): Child {
   const summary =
     wrong > 0
       ? `doctor: ${wrong} of ${rows.length} checks found something`
-      : `doctor: ${rows.length} checks, nothing to mend`;
+      : `doctor: ${rows.length} checks, nothing to fix`;
   return folded(summary, table.element);
 }
 

@@ -11,7 +11,7 @@ const states: Record<string, string> = {
   unresolved: "its name leads nowhere",
   unreachable: "not reached",
   "no-agent": "no agent listens",
-  refused: "let nobody in",
+  refused: "refused the connection",
   strange: "speaks another protocol",
   lost: "lost on the way",
   present: "took part",

@@ -67,6 +67,6 @@ export function remarksSection({ document, mesh }: Scene): HTMLElement {
     { id: "remarks", title: "To know" },
     all.length > 0
       ? list("ul", all, "missing")
-      : note("Nothing beside what stands above."),
+      : note("Nothing else."),
   );
 }

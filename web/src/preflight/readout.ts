@@ -18,7 +18,7 @@ const ofWays: readonly Line[] = [
   { title: "all at once", name: "together_mbps", unit: "mbps" },
   { title: "Share of expected", name: "expected_share", unit: "share" },
   { title: "Loss", name: "loss_percent", unit: "percent" },
-  { title: "Sent again", name: "retransmitted_percent", unit: "percent" },
+  { title: "Retransmitted", name: "retransmitted_percent", unit: "percent" },
   { title: "Largest packet", name: "mtu_bytes", unit: "count" },
   { title: "Vanishes from", name: "black_hole_bytes", unit: "bytes" },
   { title: "Hops", name: "hops", unit: "count" },

@@ -90,7 +90,7 @@ function columns(selection: Selection): Column<Flow>[] {
     both("Bytes", "bytes", "bytes", "all bytes each way, headers included"),
     both("Throughput", "throughput_mbps", "mbps", "while it lasted"),
     {
-      ...both("Sent again", "retransmitted_packets", "packets", ""),
+      ...both("Retransmitted", "retransmitted_packets", "packets", ""),
       hint: "packets, and their share of all",
       cell: (flow) => ways((way) => again(flow, way)),
     },
@@ -111,7 +111,7 @@ function columns(selection: Selection): Column<Flow>[] {
     both("In flight", "max_in_flight_bytes", "bytes", "at most"),
     both("Window", "max_window_bytes", "bytes", "of the receiver, at most"),
     {
-      title: "Mostly held by",
+      title: "Mostly limited by",
       name: "held",
       cell: (flow) => ways((way) => limits(flow, way)),
     },

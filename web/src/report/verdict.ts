@@ -106,7 +106,7 @@ export function verdictSection(report: Ref): HTMLElement {
         "div",
         "meters",
         share.number === null ? null : meter("of the step", share, "percent", share.number / 100),
-        confidence.number === null ? null : meter("sure", confidence, "share", confidence.number),
+        confidence.number === null ? null : meter("confidence", confidence, "share", confidence.number),
       ),
     ),
     ...details(verdict),
