@@ -38,7 +38,7 @@ class MetricText {
  private:
   struct Family {
     const char* type = "";
-    std::string_view help = "";
+    std::string_view help = {};
     std::vector<std::pair<std::string, double>> samples = {};  // by labels, as they are written
   };
   void add(const std::string& name, const char* type, std::string_view help,

@@ -252,6 +252,34 @@ void read_fields(Reader& in, const Json& json, T& into, const Bounds& bounds, co
 }
 
 template <class T>
+void read_list(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place) {
+  const std::size_t count = in.items(json, bounds, place);
+  into.reserve(count);
+  for (std::size_t i = 0; i < count && !in.error(); ++i) {
+    read_any(in, item_of(json, i), into.emplace_back(), bounds, Place{&place, {}, i});
+  }
+}
+
+template <class T>
+void read_text_map(Reader& in, const Json& json, T& into, const Bounds& bounds,
+                   const Place& place) {
+  struct Context {
+    Reader& in;
+    T& into;
+    const Bounds& bounds;
+    const Place& place;
+  } context{in, into, bounds, place};
+  if (in.is_object(json, place)) {
+    each_entry(json, &context, [](const void* with, const std::string& key, const Json& value) {
+      const Context& to = *static_cast<const Context*>(with);
+      if (!to.in.error()) {
+        read_any(to.in, value, to.into[key], to.bounds, Place{&to.place, key});
+      }
+    });
+  }
+}
+
+template <class T>
 void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place) {
   using Limits = std::numeric_limits<T>;
   if constexpr (std::is_same_v<T, bool>) {
@@ -286,26 +314,9 @@ void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const
       read_any(in, json, into.emplace(), bounds, place);
     }
   } else if constexpr (kIsList<T>) {
-    const std::size_t count = in.items(json, bounds, place);
-    into.reserve(count);
-    for (std::size_t i = 0; i < count && !in.error(); ++i) {
-      read_any(in, item_of(json, i), into.emplace_back(), bounds, Place{&place, {}, i});
-    }
+    read_list(in, json, into, bounds, place);
   } else if constexpr (kIsTextMap<T>) {
-    struct Context {
-      Reader& in;
-      T& into;
-      const Bounds& bounds;
-      const Place& place;
-    } context{in, into, bounds, place};
-    if (in.is_object(json, place)) {
-      each_entry(json, &context, [](const void* with, const std::string& key, const Json& value) {
-        const Context& to = *static_cast<const Context*>(with);
-        if (!to.in.error()) {
-          read_any(to.in, value, to.into[key], to.bounds, Place{&to.place, key});
-        }
-      });
-    }
+    read_text_map(in, json, into, bounds, place);
   } else {
     static_assert(Described<T>, "neither a value that JSON has nor a struct with Fields");
     read_fields(in, json, into, bounds, place);

@@ -15,8 +15,9 @@ namespace chokepoint::sys {
 template <class T, std::same_as<int>... Base>
 std::optional<T> parse_number(std::string_view text, Base... base) {
   T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base...);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, base...);
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 

@@ -352,10 +352,9 @@ Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root 
 Result<std::unique_ptr<Watcher>> Watcher::make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
                                                book::FlowBook& book) {
-  return make_watcher(
-      options, root, clock, writer, book,
-      {.open = [root](const Network& network) { return open_kernel(root, network); },
-       .cpu_ns = sys::thread_cpu_ns});
+  Means means{.open = [root](const Network& network) { return open_kernel(root, network); },
+              .cpu_ns = sys::thread_cpu_ns};
+  return make_watcher(options, std::move(root), clock, writer, book, std::move(means));
 }
 
 }  // namespace chokepoint::capture::socket

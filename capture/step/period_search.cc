@@ -175,9 +175,13 @@ std::vector<float> box_mean(std::span<const float> series, std::size_t width) {
   return result;
 }
 
+namespace {
+
 std::vector<float> smoothed(std::span<const float> series, std::size_t width) {
   return box_mean(box_mean(box_mean(series, width), width), width);
 }
+
+}  // namespace
 
 std::vector<float> clipped(std::span<const float> series) {
   double sum = 0;
