@@ -84,7 +84,8 @@ def test_loss_is_found_and_counters_agree_with_packets(pair):
     for node in ("a", "b"):
         near(seen_by(node, played, "duplicate_acks", b), counted["b"]["out_of_seq_request"],
              f"NAKs that {node} saw, and gaps that b counted")
-        near(seen_by(node, played, "retransmitted_packets", b), counted["a"]["duplicate_request"],
+        near(seen_by(node, played, "retransmitted_packets", b),
+             counted["a"].get("duplicate_request", 0),  # not there where none came
              f"what b sent again as {node} saw it, and what came twice as a counted it",
              share=0.1, few=10)
     holds(seen_by("a", played, "retransmitted_packets", a) > counted["a"]["completer_retry_err"],
