@@ -8,8 +8,7 @@
 #include "probe/collective/gloo/gloo.h"
 #include "probe/collective/nccl/nccl.h"
 #include "probe/commands/commands.h"
-#include "rdma/commands/devices.h"
-#include "rdma/commands/rdma_test.h"
+#include "rdma/commands/commands.h"
 #include "rdma/session/service.h"
 #include "rdma/verbs/device.h"
 
@@ -26,8 +25,7 @@ std::unique_ptr<control::Service> preflight_service() {
 }
 
 cli::CommandFactory rdma_test(rdma::Verb verb) {
-  return cli::command<rdma::RdmaTestCommand>(verb,
-                                             rdma::session::OpenLibrary(rdma::verbs::live_library));
+  return rdma::rdma_test_command(verb, rdma::verbs::live_library);
 }
 
 std::vector<probe::collective::Backend> collective_backends() {
@@ -57,7 +55,7 @@ int main(int argc, char** argv) {
               rdma_test(rdma::Verb::Read),
               rdma_test(rdma::Verb::Send),
               rdma_test(rdma::Verb::Atomic),
-              cli::command<rdma::DevicesCommand>(),
+              rdma::devices_command(),
               preflight::preflight_command(),
               capture::run_command(),
               capture::capture_command(),

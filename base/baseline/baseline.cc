@@ -69,4 +69,16 @@ Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context&
   return {};
 }
 
+Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
+                             const Finding& finding, bool interrupted,
+                             const std::function<void()>& print_page) {
+  if (context.json) {
+    cli::print(context, finding.document);
+  } else {
+    print_page();
+  }
+  TRY(keep(baseline, finding, context));
+  return interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+}
+
 }  // namespace chokepoint::baseline

@@ -2,9 +2,11 @@
 // diagnosis compares a job with. Opens the record, adds a session, closes it; blocks on the disk.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
@@ -29,5 +31,10 @@ struct Finding {
 
 // Does nothing where no folder was asked for.
 Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context);
+
+// The end of a probe: prints the finding's document, or the page without --json, and keeps it.
+Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
+                             const Finding& finding, bool interrupted,
+                             const std::function<void()>& print_page);
 
 }  // namespace chokepoint::baseline

@@ -9,24 +9,9 @@
 
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/json/codec.h"
 
 namespace chokepoint::checks {
-
-std::string_view name_of(Status status) {
-  switch (status) {
-    case Status::Pass:
-      return "PASS";
-    case Status::Info:
-      return "INFO";
-    case Status::Unknown:
-      return "UNKNOWN";
-    case Status::Warning:
-      return "WARNING";
-    case Status::Critical:
-      return "CRITICAL";
-  }
-  return "UNKNOWN";
-}
 
 Status worst(const Checks& checks) {
   Status verdict = Status::Pass;
@@ -41,10 +26,8 @@ namespace {
 using cli::Json;
 using cli::Tint;
 
-constexpr int kWidestPage = 110;
+constexpr int kMaxPageWidth = 110;
 constexpr int kTextColumn = 18;  // "          found   "
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Tint tint_of(Status status) {
   switch (status) {
@@ -69,7 +52,7 @@ void print_line(const cli::Context& context, std::string_view label, const std::
   if (text.empty()) {
     return;
   }
-  const int width = std::min(context.out_terminal.width, kWidestPage);
+  const int width = std::min(context.out_terminal.width, kMaxPageWidth);
   const std::string lines = cli::wrapped(cli::printable(text), width, kTextColumn);
   fmt::print(context.out, "          {:<8}{}", label, lines.substr(kTextColumn));
 }
@@ -132,23 +115,7 @@ std::string counts(const Checks& checks) {
 
 }  // namespace
 
-Json json_of(const Check& check) {
-  return {{"id", check.id},
-          {"status", name_of(check.status)},
-          {"subject", check.subject},
-          {"found", text_or_null(check.found)},
-          {"wanted", text_or_null(check.wanted)},
-          {"why", check.why},
-          {"next_step", text_or_null(check.next_step)}};
-}
-
-Json json_of(const Checks& checks) {
-  Json list = Json::array();
-  for (const Check& check : checks) {
-    list.push_back(json_of(check));
-  }
-  return list;
-}
+Json json_of(const Checks& checks) { return json::to_json(checks); }
 
 void print_page(const cli::Context& context, const Checks& checks, bool all) {
   Checks findings = checks;
@@ -174,13 +141,13 @@ void print_page(const cli::Context& context, const Checks& checks, bool all) {
 
 namespace {
 
-constexpr std::size_t kMostTold = 3;
-constexpr std::size_t kLongest = 120;
+constexpr std::size_t kMaxShown = 3;
+constexpr std::size_t kMaxBytes = 120;
 
 // Bytes that begin no letter are not cut apart from the one that does.
 std::string shortened(std::string text) {
-  if (text.size() > kLongest) {
-    std::size_t end = kLongest;
+  if (text.size() > kMaxBytes) {
+    std::size_t end = kMaxBytes;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
       --end;
     }
@@ -208,10 +175,10 @@ std::string summary(const Checks& checks, Status least) {
                        [&](const Check& check) { return check.status >= least; });
   std::ranges::stable_sort(bad, std::ranges::greater{}, &Check::status);
   std::string line;
-  for (const Check& check : bad | std::views::take(kMostTold)) {
+  for (const Check& check : bad | std::views::take(kMaxShown)) {
     line += (line.empty() ? "" : "; ") + brief(check);
   }
-  return bad.size() > kMostTold ? fmt::format("{} (and {} more)", line, bad.size() - kMostTold)
+  return bad.size() > kMaxShown ? fmt::format("{} (and {} more)", line, bad.size() - kMaxShown)
                                 : line;
 }
 

@@ -1,22 +1,23 @@
 // One judgement about this host: what was found, what it should be, why that matters and the exact
-// command that fixes it. doctor, preflight and rdma devices
-// print them. Values.
+// command that fixes it. doctor, preflight and rdma devices print them, and their documents have
+// lists of them. Values.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/cli/context.h"
 #include "base/cli/output.h"
+#include "base/json/fields.h"
 
 namespace chokepoint::checks {
 
 // From good to bad: the verdict over many checks is the worst of them. Unknown stands below
 // Warning, because what could not be seen is no finding.
 enum class Status { Pass, Info, Unknown, Warning, Critical };
-
-std::string_view name_of(Status status);  // "PASS" …
 
 struct Check {
   std::string id = {};  // "nic.mtu": stable, documented in docs/doctor.md
@@ -30,11 +31,43 @@ struct Check {
 
 using Checks = std::vector<Check>;
 
+}  // namespace chokepoint::checks
+
+template <>
+struct chokepoint::EnumNames<chokepoint::checks::Status> {
+  using S = checks::Status;
+  static constexpr std::string_view kWhat = "a status: PASS, INFO, UNKNOWN, WARNING or CRITICAL";
+  static constexpr auto kNames = std::to_array<EnumName<S>>({{S::Pass, "PASS"},
+                                                             {S::Info, "INFO"},
+                                                             {S::Unknown, "UNKNOWN"},
+                                                             {S::Warning, "WARNING"},
+                                                             {S::Critical, "CRITICAL"}});
+};
+
+template <>
+struct chokepoint::Fields<chokepoint::checks::Check> {
+  using C = checks::Check;
+  static constexpr std::tuple kList{
+      field("id", &C::id, "which check: docs/doctor.md and docs/preflight-checks.md list them"),
+      field("status", &C::status, "what it comes to"),
+      field("subject", &C::subject, "which interface, device, setting or host it is about"),
+      field("found", &C::found, "what is there; null where nothing could be read").null_if_empty(),
+      field("wanted", &C::wanted, "what it should be; null where nothing is asked for")
+          .null_if_empty(),
+      field("why", &C::why, "why that matters").or_default(),
+      field("next_step", &C::next_step, "the command that fixes it; null where none does")
+          .null_if_empty()};
+  static const char* wrong(const C& check) { return check.id.empty() ? "an id" : nullptr; }
+};
+
+namespace chokepoint::checks {
+
+using chokepoint::name_of;
+
 Status worst(const Checks& checks);
 
 // How checks look, to people and to programs.
 
-cli::Json json_of(const Check& check);
 cli::Json json_of(const Checks& checks);
 
 // What is wrong, the worst first, with the reason and what to do; the rest in a line each. With

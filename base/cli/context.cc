@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include "base/math/units.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::cli {
 namespace {
@@ -17,12 +17,8 @@ constexpr int kNarrowest = 40;
 constexpr int kWidest = 400;
 
 std::optional<int> columns_of(const std::optional<std::string>& text) {
-  int columns = 0;
-  if (!text ||
-      std::from_chars(text->data(), text->data() + text->size(), columns).ec != std::errc()) {
-    return std::nullopt;
-  }
-  return columns >= kNarrowest && columns <= kWidest ? std::optional(columns) : std::nullopt;
+  const std::optional<int> columns = sys::parse_number<int>(text.value_or(""));
+  return columns >= kNarrowest && columns <= kWidest ? columns : std::nullopt;
 }
 
 }  // namespace
@@ -56,6 +52,12 @@ std::string bar(double share) {
 }
 
 }  // namespace
+
+void show_progress(const Context& context, std::string_view what) {
+  if (context.err_terminal.interactive && !context.quiet) {
+    context.err << what << " …\n" << std::flush;
+  }
+}
 
 Progress::Progress(const Context& context, std::string title, std::uint64_t total)
     : context_(context),

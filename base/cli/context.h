@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "base/sys/clock.h"
 #include "base/sys/root.h"
@@ -39,6 +40,9 @@ struct Context {
   bool json = false;
   bool quiet = false;
 };
+
+// What is being done now: a line on standard error, on a terminal only.
+void show_progress(const Context& context, std::string_view what);
 
 // A bar on standard error for work that takes long: only on a terminal, gone when done. Redraws at
 // most ten times a second, so callers may update it as often as they like. One thread.

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <type_traits>
 
 #include <boost/program_options.hpp>
 
 #include "base/cli/text.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::cli {
 namespace {
@@ -26,12 +26,8 @@ std::function<Result<>(const std::string&)> stored(T* target, Parser parser) {
 
 template <class T>
 Result<T> parse_number(const std::string& text, std::string_view what) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return fail(ErrorKind::Usage, "", text, fmt::format("not {}", what));
-  }
-  return value;
+  const std::optional<T> value = sys::parse_number<T>(text);
+  return value ? Result<T>(*value) : fail(ErrorKind::Usage, "", text, fmt::format("not {}", what));
 }
 
 }  // namespace

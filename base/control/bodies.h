@@ -53,12 +53,9 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// Null where nothing was measured.
-inline Json distribution_body(const math::Distribution& values) {
-  if (values.count == 0) {
-    return {};
-  }
-  return json::to_json(values);
+// nullopt, and so null in a document, where nothing was measured.
+inline std::optional<math::Distribution> if_measured(const math::Distribution& values) {
+  return values.count == 0 ? std::nullopt : std::optional(values);
 }
 
 template <class T, class Body>
@@ -68,20 +65,6 @@ Json list_body(const std::vector<T>& list, Body body) {
     json.push_back(body(each));
   }
   return json;
-}
-
-template <class T, class Read>
-Result<std::vector<T>> list_in(const Json& body, const char* name, Read read) {
-  std::vector<T> list;
-  const auto at = body.find(name);
-  if (at == body.end() || !at->is_array()) {
-    return fail(ErrorKind::Malformed, "read message", name, "wanted a list");
-  }
-  for (const Json& each : *at) {
-    TRY(T item, read(each));
-    list.push_back(std::move(item));
-  }
-  return list;
 }
 
 }  // namespace chokepoint::control

@@ -9,15 +9,16 @@
 #include <cerrno>
 #include <mutex>
 
-#include "base/control/fields.h"
+#include "base/control/bodies.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/sys/descriptor.h"
 
 namespace chokepoint::control {
 namespace {
 
-constexpr std::size_t kShortestKey = 16;
-constexpr std::size_t kLongestKey = 4096;
+constexpr std::size_t kMinKeyBytes = 16;
+constexpr std::size_t kMaxKeyBytes = 4096;
 
 static_assert(sizeof(Secret) == crypto_auth_hmacsha256_KEYBYTES);
 static_assert(sizeof(Mac) == crypto_auth_hmacsha256_BYTES);
@@ -50,7 +51,7 @@ bool is_readable_by_all(const struct stat& about, const std::string& path) {
 
 // To its end, or to what is more than any key has: a pipe gives it piece by piece.
 Result<std::string> read_all(int fd, const std::string& path) {
-  std::string content(kLongestKey + 1, '\0');
+  std::string content(kMaxKeyBytes + 1, '\0');
   std::size_t have = 0;
   while (have < content.size()) {
     const ssize_t got = read(fd, content.data() + have, content.size() - have);
@@ -119,7 +120,7 @@ Result<std::string> read_private(const std::string& path) {
 
 Result<std::string> key_text_in(std::string_view content, std::string_view subject) {
   const std::string_view key = trimmed(content);
-  if (key.size() < kShortestKey || key.size() > kLongestKey) {
+  if (key.size() < kMinKeyBytes || key.size() > kMaxKeyBytes) {
     return fail(ErrorKind::Usage, "read key", subject, "a key has 16 to 4096 bytes");
   }
   return std::string(key);
@@ -202,15 +203,110 @@ std::optional<Mac> from_hex(std::string_view text) {
 
 namespace {
 
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kMaxNameBytes = 255;
 constexpr std::size_t kHexSecret = 64;
 constexpr std::size_t kHexId = 32;
 constexpr std::string_view kClientLabel = "chokepoint client 1";
 constexpr std::string_view kServerLabel = "chokepoint server 1";
 constexpr std::string_view kSessionLabel = "chokepoint session 1";
 constexpr std::string_view kAttachLabel = "chokepoint attach 1";
-constexpr std::int64_t kNewestVersion = 1'000'000;
+constexpr std::int64_t kMaxVersion = 1'000'000;
 constexpr std::string_view kSameVersion = "run the same version of chokepoint at both ends";
+
+struct Hello {
+  std::int64_t oldest = kVersion;
+  std::int64_t newest = kVersion;
+  std::string nonce = {};
+  Identity client = {};
+};
+
+struct Welcome {
+  std::int64_t version = kVersion;
+  std::string nonce = {};
+  bool wants_key = false;
+  Identity server = {};
+};
+
+struct Proof {
+  std::optional<Mac> mac = {};
+};
+
+struct Admitted {
+  std::optional<Mac> mac = {};
+  std::string session = {};
+  std::optional<Secret> secret = {};
+  std::string seen_as = {};
+  Limits limits = {};
+};
+
+constexpr auto kProgram =
+    field("program", &Identity::program, "its name and version").up_to_bytes(kMaxNameBytes);
+constexpr auto kHost = field("host", &Identity::host, "its host's name").up_to_bytes(kMaxNameBytes);
+constexpr const char* kNonceText = "random, so that no exchange can be replayed; hexadecimal";
+
+}  // namespace
+}  // namespace chokepoint::control
+
+namespace chokepoint {
+
+template <>
+struct Fields<control::Hello> {
+  using H = control::Hello;
+  static constexpr std::tuple kList{
+      field("oldest", &H::oldest, "the oldest version of the protocol that the client speaks")
+          .between(1, control::kMaxVersion),
+      field("newest", &H::newest, "the newest").between(1, control::kMaxVersion),
+      field("nonce", &H::nonce, control::kNonceText).up_to_bytes(control::kHexSecret),
+      within(&H::client, control::kProgram), within(&H::client, control::kHost)};
+  static const char* wrong(const H& hello) {
+    return hello.newest < hello.oldest ? "'newest' of at least 'oldest'" : nullptr;
+  }
+};
+
+template <>
+struct Fields<control::Welcome> {
+  using W = control::Welcome;
+  static constexpr std::tuple kList{
+      field("version", &W::version, "the version of the protocol that the server speaks")
+          .between(1, control::kMaxVersion),
+      field("nonce", &W::nonce, control::kNonceText).up_to_bytes(control::kHexSecret),
+      field("key", &W::wants_key, "whether the client has to prove that it has the server's key"),
+      within(&W::server, control::kProgram), within(&W::server, control::kHost)};
+};
+
+template <>
+struct Fields<control::Proof> {
+  static constexpr std::tuple kList{
+      field("mac", &control::Proof::mac, "proves that the client has the key; null without one")};
+};
+
+template <>
+struct Fields<control::Admitted> {
+  using A = control::Admitted;
+  static constexpr std::tuple kList{
+      field("mac", &A::mac, "proves that the server has the key; null without one"),
+      field("session", &A::session, "the session's id").up_to_bytes(control::kHexId),
+      field("secret", &A::secret,
+            "proves that a data connection is the session's; null where both derive it from the "
+            "key"),
+      field("seen_as", &A::seen_as, "the client's address as the server sees it")
+          .up_to_bytes(control::kMaxNameBytes),
+      field("limits", &A::limits, "what the server grants")};
+};
+
+template <>
+struct Fields<control::Attachment> {
+  using A = control::Attachment;
+  static constexpr std::tuple kList{
+      field("session", &A::session, "the session's id").up_to_bytes(control::kHexId),
+      field("index", &A::index, "which of the test's data connections it is").between(0, 1'000'000),
+      field("mac", &A::mac, "proves that the connection is the session's")};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::control {
+namespace {
 
 std::string said(const Json& body) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -222,19 +318,14 @@ std::unexpected<Error> unexpected_message(const Message& message, Type wanted) {
       fmt::format("a {} came where a {} was expected", name_of(message.type), name_of(wanted)));
 }
 
-Json mac_or_null(const std::optional<Secret>& key, std::string_view label, const std::string& hello,
-                 const std::string& welcome) {
-  return key ? Json(to_hex(mac_of(*key, {label, hello, welcome}))) : Json();
+std::optional<Mac> mac_by(const std::optional<Secret>& key, std::string_view label,
+                          const std::string& hello, const std::string& welcome) {
+  return key ? std::optional(mac_of(*key, {label, hello, welcome})) : std::nullopt;
 }
 
-bool has_proof(const Json& body, const Secret& key, std::string_view label,
-               const std::string& hello, const std::string& welcome) {
-  const auto at = body.find("mac");
-  if (at == body.end() || !at->is_string()) {
-    return false;
-  }
-  const std::optional<Mac> theirs = from_hex(at->get_ref<const std::string&>());
-  return theirs && same(mac_of(key, {label, hello, welcome}), *theirs);
+// True where no key is used.
+bool has_proof(const std::optional<Mac>& theirs, const std::optional<Mac>& wanted) {
+  return !wanted || (theirs && same(*wanted, *theirs));
 }
 
 std::unexpected<Error> wrong_version(std::int64_t oldest, std::int64_t newest) {
@@ -251,11 +342,7 @@ ClientHandshake::ClientHandshake(Identity own, std::optional<Secret> key)
 
 Message ClientHandshake::hello() {
   const Message message{Type::Hello,
-                        {{"oldest", kVersion},
-                         {"newest", kVersion},
-                         {"nonce", to_hex(random_secret())},
-                         {"program", own_.program},
-                         {"host", own_.host}}};
+                        json::to_json(Hello{.nonce = to_hex(random_secret()), .client = own_})};
   hello_ = said(message.body);
   return message;
 }
@@ -264,51 +351,46 @@ Result<Message> ClientHandshake::proof(const Message& welcome) {
   if (welcome.type != Type::Welcome) {
     return unexpected_message(welcome, Type::Welcome);
   }
-  Fields in(welcome.body, "welcome");
-  const std::int64_t version = in.integer("version", 1, kNewestVersion);
-  in.text("nonce", kHexSecret);
-  const bool wants_key = in.boolean("key");
-  server_ = {.program = in.text("program", kLongestName), .host = in.text("host", kLongestName)};
-  TRY(in.finish(true));
-  if (version != kVersion) {
-    return fail(version > kVersion ? ErrorKind::Newer : ErrorKind::Unsupported, "handshake",
+  TRY(const Welcome heard, json::from_json<Welcome>(welcome.body, "welcome"));
+  server_ = heard.server;
+  if (heard.version != kVersion) {
+    return fail(heard.version > kVersion ? ErrorKind::Newer : ErrorKind::Unsupported, "handshake",
                 server_.host,
-                fmt::format("the server speaks version {} of the protocol, this client {}", version,
-                            kVersion),
+                fmt::format("the server speaks version {} of the protocol, this client {}",
+                            heard.version, kVersion),
                 kSameVersion);
   }
-  if (wants_key != key_.has_value()) {
-    return wants_key ? fail(ErrorKind::Permission, "handshake", server_.host,
-                            "the server requires a key", "give its file with --key-file")
-                     : fail(ErrorKind::Usage, "handshake", server_.host,
-                            "the server has no key, so it cannot prove who it is",
-                            "start it with --key-file, or leave --key-file out here");
+  if (heard.wants_key != key_.has_value()) {
+    return heard.wants_key ? fail(ErrorKind::Permission, "handshake", server_.host,
+                                  "the server requires a key", "give its file with --key-file")
+                           : fail(ErrorKind::Usage, "handshake", server_.host,
+                                  "the server has no key, so it cannot prove who it is",
+                                  "start it with --key-file, or leave --key-file out here");
   }
   welcome_ = said(welcome.body);
-  return Message{Type::Proof, {{"mac", mac_or_null(key_, kClientLabel, hello_, welcome_)}}};
+  return Message{Type::Proof,
+                 json::to_json(Proof{.mac = mac_by(key_, kClientLabel, hello_, welcome_)})};
 }
 
 Result<Admittance> ClientHandshake::admitted(const Message& answer) const {
   if (answer.type != Type::Admitted) {
     return unexpected_message(answer, Type::Admitted);
   }
-  if (key_ && !has_proof(answer.body, *key_, kServerLabel, hello_, welcome_)) {
+  TRY(Admitted heard, json::from_json<Admitted>(answer.body, "admitted"));
+  if (!has_proof(heard.mac, mac_by(key_, kServerLabel, hello_, welcome_))) {
     return fail(ErrorKind::Permission, "handshake", server_.host,
                 "the server does not have the key it asked for",
                 "check that this is the right host");
   }
-  Fields in(answer.body, "admitted");
-  Admittance admittance{.server = server_,
-                        .session = in.text("session", kHexId),
-                        .seen_as = in.text("seen_as", kLongestName)};
-  if (key_) {
-    admittance.secret = mac_of(*key_, {kSessionLabel, hello_, welcome_});
-  } else {
-    admittance.secret = from_hex(in.text("secret", kHexSecret)).value_or(Secret{});
+  if (!key_ && !heard.secret) {
+    return fail(ErrorKind::Malformed, "read message", "admitted 'secret'", "wanted it to be there");
   }
-  TRY(const Limits limits, limits_in(in.object("limits")));
-  admittance.limits = limits;
-  return in.finish(std::move(admittance));
+  return Admittance{
+      .server = server_,
+      .session = std::move(heard.session),
+      .secret = key_ ? mac_of(*key_, {kSessionLabel, hello_, welcome_}) : *heard.secret,
+      .seen_as = std::move(heard.seen_as),
+      .limits = heard.limits};
 }
 
 ServerHandshake::ServerHandshake(Identity own, std::optional<Secret> key)
@@ -318,22 +400,15 @@ Result<Message> ServerHandshake::welcome(const Message& hello) {
   if (hello.type != Type::Hello) {
     return unexpected_message(hello, Type::Hello);
   }
-  Fields in(hello.body, "hello");
-  const std::int64_t oldest = in.integer("oldest", 1, kNewestVersion);
-  const std::int64_t newest = in.integer("newest", oldest, kNewestVersion);
-  in.text("nonce", kHexSecret);
-  client_ = {.program = in.text("program", kLongestName), .host = in.text("host", kLongestName)};
-  TRY(in.finish(true));
-  if (oldest > kVersion || newest < kVersion) {
-    return wrong_version(oldest, newest);
+  TRY(const Hello heard, json::from_json<Hello>(hello.body, "hello"));
+  client_ = heard.client;
+  if (heard.oldest > kVersion || heard.newest < kVersion) {
+    return wrong_version(heard.oldest, heard.newest);
   }
   hello_ = said(hello.body);
-  Message message{Type::Welcome,
-                  {{"version", kVersion},
-                   {"nonce", to_hex(random_secret())},
-                   {"key", key_.has_value()},
-                   {"program", own_.program},
-                   {"host", own_.host}}};
+  Message message{Type::Welcome, json::to_json(Welcome{.nonce = to_hex(random_secret()),
+                                                       .wants_key = key_.has_value(),
+                                                       .server = own_})};
   welcome_ = said(message.body);
   return message;
 }
@@ -342,7 +417,8 @@ Result<> ServerHandshake::check(const Message& proof) const {
   if (proof.type != Type::Proof) {
     return unexpected_message(proof, Type::Proof);
   }
-  if (key_ && !has_proof(proof.body, *key_, kClientLabel, hello_, welcome_)) {
+  TRY(const Proof heard, json::from_json<Proof>(proof.body, "proof"));
+  if (!has_proof(heard.mac, mac_by(key_, kClientLabel, hello_, welcome_))) {
     return fail(ErrorKind::Permission, "handshake", "", "the keys are not the same",
                 "give both ends the same file with --key-file");
   }
@@ -353,27 +429,20 @@ Message ServerHandshake::admit(const std::string& session, const std::string& se
                                const Limits& limits) {
   secret_ = key_ ? mac_of(*key_, {kSessionLabel, hello_, welcome_}) : random_secret();
   return {Type::Admitted,
-          {{"mac", mac_or_null(key_, kServerLabel, hello_, welcome_)},
-           {"session", session},
-           {"secret", key_ ? Json() : Json(to_hex(secret_))},
-           {"seen_as", seen_as},
-           {"limits", body_of(limits)}}};
+          json::to_json(Admitted{.mac = mac_by(key_, kServerLabel, hello_, welcome_),
+                                 .session = session,
+                                 .secret = key_ ? std::nullopt : std::optional(secret_),
+                                 .seen_as = seen_as,
+                                 .limits = limits})};
 }
 
 Message attach(const std::string& session, const Secret& secret, int index) {
   const Mac mac = mac_of(secret, {kAttachLabel, session, std::to_string(index)});
-  return {Type::Attach, {{"session", session}, {"index", index}, {"mac", to_hex(mac)}}};
+  return {Type::Attach, json::to_json(Attachment{.session = session, .index = index, .mac = mac})};
 }
 
 Result<Attachment> read_attach(const Message& message) {
-  Fields in(message.body, "attach");
-  const std::string session = in.text("session", kHexId);
-  const auto index = static_cast<int>(in.integer("index", 0, 1'000'000));
-  const std::optional<Mac> mac = from_hex(in.text("mac", kHexSecret));
-  if (!mac) {
-    return fail(ErrorKind::Malformed, "attach", "", "no proof");
-  }
-  return in.finish(Attachment{.session = session, .index = index, .mac = *mac});
+  return json::from_json<Attachment>(message.body, "attach");
 }
 
 bool proves(const Attachment& attachment, const Secret& secret) {

@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/control/fields.h"
 #include "base/math/units.h"
 
 namespace chokepoint::control {
 namespace {
-
-constexpr double kLongestSeconds = 1e9;
-constexpr double kFastest = 1e15;
 
 Result<> too_much(std::string_view what, const std::string& asked, const std::string& granted) {
   return fail(ErrorKind::Usage, "", fmt::format("{} {}", what, asked),
@@ -17,28 +13,7 @@ Result<> too_much(std::string_view what, const std::string& asked, const std::st
               "ask for less, or raise the limit with the flags of 'chokepoint serve'");
 }
 
-double in_seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
 }  // namespace
-
-Json body_of(const Limits& limits) {
-  return {{"longest_test_s", in_seconds(limits.longest_test)},
-          {"streams", limits.streams},
-          {"rate_bits_per_s", limits.rate_bits_per_s ? Json(*limits.rate_bits_per_s) : Json()},
-          {"buffer_bytes", limits.buffer_bytes}};
-}
-
-Result<Limits> limits_in(const Json& body) {
-  Fields in(body, "limits");
-  const std::chrono::duration<double> longest(in.number("longest_test_s", 0, kLongestSeconds));
-  return in.finish(
-      Limits{.longest_test = std::chrono::duration_cast<std::chrono::nanoseconds>(longest),
-             .streams = in.integer("streams", 1, 1'000'000),
-             .rate_bits_per_s = in.maybe_number("rate_bits_per_s", 0, kFastest),
-             .buffer_bytes = in.integer("buffer_bytes", 0, INT64_MAX)});
-}
 
 Result<> check_time(const Limits& limits, std::chrono::nanoseconds asked) {
   if (asked <= limits.longest_test) {

@@ -20,9 +20,6 @@ struct Limits {
   std::int64_t buffer_bytes = std::int64_t{512} << 20;  // of one socket
 };
 
-Json body_of(const Limits& limits);
-Result<Limits> limits_in(const Json& body);
-
 // Usage errors that name what was asked for and what is granted.
 Result<> check_time(const Limits& limits, std::chrono::nanoseconds asked);
 Result<> check_streams(const Limits& limits, std::int64_t asked);
@@ -36,15 +33,23 @@ enum class Direction { Send, Receive, Both };
 }  // namespace chokepoint::control
 
 template <>
+struct chokepoint::Fields<chokepoint::control::Limits> {
+  using L = control::Limits;
+  static constexpr std::tuple kList{
+      field("longest_test_s", &L::longest_test, "longest time of one test, seconds")
+          .between(0, 1e9)
+          .in_seconds(),
+      field("streams", &L::streams, "most streams of one test").between(1, 1'000'000),
+      field("rate_bits_per_s", &L::rate_bits_per_s,
+            "highest rate of a paced test, bit/s; null: whatever the path carries")
+          .between(0, 1e15),
+      field("buffer_bytes", &L::buffer_bytes, "largest buffer of one socket").at_least(0)};
+};
+
+template <>
 struct chokepoint::EnumNames<chokepoint::control::Direction> {
   using enum control::Direction;
   static constexpr std::string_view kWhat = "send, receive or both";
   static constexpr auto kNames = std::to_array<EnumName<control::Direction>>(
       {{Send, "send"}, {Receive, "receive"}, {Both, "both"}});
 };
-
-namespace chokepoint::control {
-
-using chokepoint::name_of;
-
-}  // namespace chokepoint::control

@@ -37,6 +37,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/fields.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::control {
@@ -65,7 +66,33 @@ enum class Type : std::uint8_t {
   Note = 16,
 };
 
-std::string_view name_of(Type type);
+}  // namespace chokepoint::control
+
+template <>
+struct chokepoint::EnumNames<chokepoint::control::Type> {
+  using enum control::Type;
+  static constexpr std::string_view kWhat = "a message's type";
+  static constexpr auto kNames = std::to_array<EnumName<control::Type>>({{Hello, "hello"},
+                                                                         {Welcome, "welcome"},
+                                                                         {Proof, "proof"},
+                                                                         {Admitted, "admitted"},
+                                                                         {Refused, "refused"},
+                                                                         {Attach, "attach"},
+                                                                         {Request, "request"},
+                                                                         {Queued, "queued"},
+                                                                         {Ready, "ready"},
+                                                                         {Begin, "begin"},
+                                                                         {Report, "report"},
+                                                                         {Stop, "stop"},
+                                                                         {Result, "result"},
+                                                                         {Failed, "failed"},
+                                                                         {Bye, "bye"},
+                                                                         {Note, "note"}});
+};
+
+namespace chokepoint::control {
+
+using chokepoint::name_of;
 
 struct Message {
   Type type = Type::Bye;
@@ -83,8 +110,6 @@ inline constexpr std::size_t kMostFromServer = std::size_t{16} * 1024 * 1024;
 // which the reader is of no more use. No I/O; one thread.
 
 inline constexpr std::size_t kHeaderBytes = 8;
-// Lists and objects in one another. What walks through a body may call itself for each.
-inline constexpr int kDeepestBody = 64;
 
 std::string encode(const Message& message);
 
@@ -114,6 +139,46 @@ class FrameReader {
   std::string body_;        // what has come of it, and room for what is wanted next
 };
 
+}  // namespace chokepoint::control
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<ErrorKind> {
+  using K = ErrorKind;
+  static constexpr std::string_view kWhat = "a kind of error";
+  static constexpr K kOtherwise = K::Io;  // one that a newer version knows
+  static constexpr auto kNames = std::to_array<EnumName<K>>({{K::Usage, "usage"},
+                                                             {K::NotFound, "not_found"},
+                                                             {K::Permission, "permission"},
+                                                             {K::Refused, "refused"},
+                                                             {K::Timeout, "timeout"},
+                                                             {K::Unreachable, "unreachable"},
+                                                             {K::Exhausted, "exhausted"},
+                                                             {K::ReadOnly, "read_only"},
+                                                             {K::Busy, "busy"},
+                                                             {K::Unsupported, "unsupported"},
+                                                             {K::Malformed, "malformed"},
+                                                             {K::Newer, "newer"},
+                                                             {K::Interrupted, "interrupted"},
+                                                             {K::Io, "io"}});
+};
+
+// The errno stays here: another system may number its errors differently.
+template <>
+struct Fields<Error> {
+  static constexpr std::tuple kList{
+      field("kind", &Error::kind, "what kind of failure"),
+      field("operation", &Error::operation, "what was tried").or_default(),
+      field("subject", &Error::subject, "with what").or_default(),
+      field("reason", &Error::reason, "why it failed").or_default(),
+      field("next_step", &Error::next_step, "what to do about it").or_default()};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::control {
+
 // Errors as the body of a Refused or Failed message. What a peer says is bounded and kept apart
 // from this side's own words. Pure functions.
 
@@ -121,6 +186,8 @@ Json body_of(const Error& error);
 inline Message refused(const Error& error) { return {Type::Refused, body_of(error)}; }
 inline Message failed(const Error& error) { return {Type::Failed, body_of(error)}; }
 
+// An error that was read from a peer: only this side's own user can interrupt this side.
+Error of_peer(Error error);
 // `peer` becomes the subject where the peer named none.
 Error error_in(const Json& body, std::string_view peer);
 

@@ -40,9 +40,7 @@ Result<> Cuda::start() {
                 "'nvidia-smi -L' lists this host's GPUs; CUDA_VISIBLE_DEVICES may hide some");
   }
   std::array<char, 128> text{};
-  if (auto done = check(functions().device(&device_, gpu_), "open"); !done) {
-    return done;
-  }
+  TRY(check(functions().device(&device_, gpu_), "open"));
   if (functions().device_name(text.data(), static_cast<int>(text.size()) - 1, device_) == 0) {
     model_ = text.data();
     name_ += fmt::format(" ({})", model_);
@@ -70,11 +68,9 @@ std::optional<int> Cuda::copy_engines() const {
 Result<std::uint64_t> Cuda::free_memory() const {
   std::size_t free = 0;
   std::size_t all = 0;
-  auto done = use();
-  if (done) {
-    done = check(functions().memory_info(&free, &all), "ask for its memory");
-  }
-  return done ? Result<std::uint64_t>(free) : fail(std::move(done.error()));
+  TRY(use());
+  TRY(check(functions().memory_info(&free, &all), "ask for its memory"));
+  return free;
 }
 
 Result<> Cuda::check(Code code, std::string_view operation) const {
@@ -85,11 +81,9 @@ Result<> Cuda::use() const { return check(functions().set_context(context_), "us
 
 Result<Address> Cuda::allocate(std::uint64_t bytes) const {
   Address address = 0;
-  auto done = use();
-  if (done) {
-    done = check(functions().allocate(&address, bytes), "allocate memory");
-  }
-  return done ? Result<Address>(address) : fail(std::move(done.error()));
+  TRY(use());
+  TRY(check(functions().allocate(&address, bytes), "allocate memory"));
+  return address;
 }
 
 void Cuda::release(Address address) const {
@@ -103,12 +97,10 @@ Result<sys::Descriptor> Cuda::export_dmabuf(Address address, std::uint64_t bytes
                 "this driver is too old for it");
   }
   int fd = -1;
-  auto done = use();
-  if (done) {
-    done = check(functions().export_range(&fd, address, bytes, kDmaBufDescriptor, 0),
-                 "share memory by dma-buf");
-  }
-  return done ? Result<sys::Descriptor>(sys::Descriptor(fd)) : fail(std::move(done.error()));
+  TRY(use());
+  TRY(check(functions().export_range(&fd, address, bytes, kDmaBufDescriptor, 0),
+            "share memory by dma-buf"));
+  return sys::Descriptor(fd);
 }
 
 void Cuda::synchronise_copies(Address address) const {
@@ -119,26 +111,24 @@ void Cuda::synchronise_copies(Address address) const {
 }
 
 Result<> Cuda::write(Address to, std::span<const std::byte> bytes) const {
-  auto done = use();
-  return done ? check(functions().to_gpu(to, bytes.data(), bytes.size()), "copy") : done;
+  TRY(use());
+  return check(functions().to_gpu(to, bytes.data(), bytes.size()), "copy");
 }
 
 Result<> Cuda::read(Address from, std::span<std::byte> bytes) const {
-  auto done = use();
-  return done ? check(functions().from_gpu(bytes.data(), from, bytes.size()), "copy") : done;
+  TRY(use());
+  return check(functions().from_gpu(bytes.data(), from, bytes.size()), "copy");
 }
 
 Result<bool> Cuda::can_reach(const Cuda& peer) const {
   int can = 0;
-  auto done = check(functions().can_access_peer(&can, device_, peer.device_),
-                    fmt::format("ask whether it reaches GPU {}", peer.gpu_));
-  return done ? Result<bool>(can != 0) : fail(std::move(done.error()));
+  TRY(check(functions().can_access_peer(&can, device_, peer.device_),
+            fmt::format("ask whether it reaches GPU {}", peer.gpu_)));
+  return can != 0;
 }
 
 Result<> Cuda::reach(const Cuda& peer, bool directly) const {
-  if (auto done = use(); !done) {
-    return done;
-  }
+  TRY(use());
   const Code code = directly ? functions().enable_peer_access(peer.context_, 0)
                              : functions().disable_peer_access(peer.context_);
   return code == (directly ? kAlreadyEnabled : kNotEnabled)
@@ -147,8 +137,8 @@ Result<> Cuda::reach(const Cuda& peer, bool directly) const {
 }
 
 Result<Memory> Memory::allocate(const Cuda& gpu, std::uint64_t bytes) {
-  auto address = gpu.allocate(bytes);
-  return address ? Result<Memory>(Memory(gpu, *address, bytes)) : fail(std::move(address.error()));
+  TRY(const Address address, gpu.allocate(bytes));
+  return Memory(gpu, address, bytes);
 }
 
 Memory::Memory(Memory&& other) noexcept
@@ -161,20 +151,17 @@ Memory::~Memory() {
 }
 
 Result<PinnedMemory> PinnedMemory::pin(const Cuda& gpu, sys::Pages pages) {
-  auto done = gpu.use();
-  if (done) {
-    done = gpu.check(
-        gpu.functions().register_host(pages.bytes().data(), pages.bytes().size(), kForEveryGpu),
-        "pin host memory");
-  }
-  return done ? Result<PinnedMemory>(PinnedMemory(gpu, std::move(pages)))
-              : fail(std::move(done.error()));
+  TRY(gpu.use());
+  TRY(gpu.check(
+      gpu.functions().register_host(pages.bytes().data(), pages.bytes().size(), kForEveryGpu),
+      "pin host memory"));
+  return PinnedMemory(gpu, std::move(pages));
 }
 
 Result<PinnedMemory> PinnedMemory::allocate(const Cuda& gpu, std::uint64_t bytes,
                                             std::optional<int> numa_node) {
-  auto pages = sys::Pages::map(bytes, {.numa_node = numa_node});
-  return pages ? pin(gpu, std::move(*pages)) : fail(std::move(pages.error()));
+  TRY(sys::Pages pages, sys::Pages::map(bytes, {.numa_node = numa_node}));
+  return pin(gpu, std::move(pages));
 }
 
 PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
@@ -192,17 +179,17 @@ namespace {
 // Calls `function` with the GPU's context current.
 template <class Function>
 Result<> call(const Cuda& gpu, std::string_view operation, Function function) {
-  auto done = gpu.use();
-  return done ? gpu.check(function(gpu.functions()), operation) : done;
+  TRY(gpu.use());
+  return gpu.check(function(gpu.functions()), operation);
 }
 
 }  // namespace
 
 Result<Event> Event::make(const Cuda& gpu) {
   EventHandle handle = nullptr;
-  auto done = call(gpu, "make an event",
-                   [&](const Functions& cuda) { return cuda.create_event(&handle, 0); });
-  return done ? Result<Event>(Event(gpu, handle)) : fail(std::move(done.error()));
+  TRY(call(gpu, "make an event",
+           [&](const Functions& cuda) { return cuda.create_event(&handle, 0); }));
+  return Event(gpu, handle);
 }
 
 Event::Event(Event&& other) noexcept
@@ -221,28 +208,27 @@ Result<> Event::finish() const {
 
 Result<double> Event::milliseconds_since(const Event& earlier) const {
   float milliseconds = 0;
-  auto done = call(*gpu_, "measure time", [&](const Functions& cuda) {
+  TRY(call(*gpu_, "measure time", [&](const Functions& cuda) {
     return cuda.elapsed(&milliseconds, earlier.handle_, handle_);
-  });
-  return done ? Result<double>(milliseconds) : fail(std::move(done.error()));
+  }));
+  return milliseconds;
 }
 
 Result<bool> Event::is_over() const {
   bool over = true;
-  auto done = call(*gpu_, "ask an event", [&](const Functions& cuda) {
+  TRY(call(*gpu_, "ask an event", [&](const Functions& cuda) {
     const Code code = cuda.query_event(handle_);
     over = code != kNotReady;
     return over ? code : 0;
-  });
-  return done ? Result<bool>(over) : fail(std::move(done.error()));
+  }));
+  return over;
 }
 
 Result<Stream> Stream::make(const Cuda& gpu) {
   StreamHandle handle = nullptr;
-  auto done = call(gpu, "make a stream", [&](const Functions& cuda) {
-    return cuda.create_stream(&handle, kNonBlocking);
-  });
-  return done ? Result<Stream>(Stream(gpu, handle)) : fail(std::move(done.error()));
+  TRY(call(gpu, "make a stream",
+           [&](const Functions& cuda) { return cuda.create_stream(&handle, kNonBlocking); }));
+  return Stream(gpu, handle);
 }
 
 Stream::Stream(Stream&& other) noexcept

@@ -60,12 +60,8 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
 }
 
 Result<> Driver::start(const std::string& name) {
-  if (auto done = check(functions_.init(0), "start CUDA", name); !done) {
-    return done;
-  }
-  if (auto done = check(functions_.device_count(&gpus_), "list GPUs", name); !done) {
-    return done;
-  }
+  TRY(check(functions_.init(0), "start CUDA", name));
+  TRY(check(functions_.device_count(&gpus_), "list GPUs", name));
   if (functions_.version(&version_) != 0) {
     version_ = 0;
   }

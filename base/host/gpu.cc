@@ -161,7 +161,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPath = "/chokepoint/nvml.json";
 constexpr int kNewest = 7;  // generation
-constexpr int kWidest = 32;
+constexpr int kMaxLanes = 32;
 
 std::optional<std::int64_t> number_in(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -188,8 +188,8 @@ GpuState state_of(const Json& gpu) {
           .name = text_of(gpu, "name"),
           .generation = within(gpu, "pcie_generation", 1, kNewest),
           .max_generation = within(gpu, "pcie_max_generation", 1, kNewest),
-          .width = within(gpu, "pcie_width", 1, kWidest),
-          .max_width = within(gpu, "pcie_max_width", 1, kWidest),
+          .width = within(gpu, "pcie_width", 1, kMaxLanes),
+          .max_width = within(gpu, "pcie_max_width", 1, kMaxLanes),
           .performance_state = within(gpu, "performance_state", 0, 15),
           .utilisation_percent = within(gpu, "utilization_percent", 0, 100),
           .replays = number_in(gpu, "pcie_replays")};

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace chokepoint::host {
 
@@ -20,14 +19,14 @@ std::vector<std::string> words_of(std::string_view text, std::string_view separa
 std::vector<std::string> lines_of(std::string_view text) { return words_of(text, "\r\n"); }
 
 std::vector<int> cpus_of(std::string_view list) {
-  constexpr std::int64_t kMostCpus = 1 << 16;
+  constexpr std::int64_t kMaxCpus = 1 << 16;
   std::vector<int> cpus;
   for (const std::string& range : words_of(list, ", \n")) {
     const std::size_t dash = range.find('-');
     const std::optional<std::int64_t> first = number_of(range.substr(0, dash));
     const std::optional<std::int64_t> last =
         dash == std::string::npos ? first : number_of(range.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last >= kMostCpus) {
+    if (!first || !last || *first < 0 || *last >= kMaxCpus) {
       return {};
     }
     for (std::int64_t cpu = *first; cpu <= *last; ++cpu) {
@@ -51,15 +50,6 @@ std::string list_of_cpus(const std::vector<int>& cpus) {
     first = last + 1;
   }
   return text;
-}
-
-std::optional<std::int64_t> number_of(std::string_view text, int base) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
 }
 
 std::string last_part(std::string_view path) {

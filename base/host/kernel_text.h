@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sys/number.h"
+
 namespace chokepoint::host {
 
 std::vector<std::string> words_of(std::string_view text, std::string_view separators = " \t\r\n");
@@ -19,7 +21,9 @@ std::vector<int> cpus_of(std::string_view list);
 std::string list_of_cpus(const std::vector<int>& cpus);
 
 // The whole of text as a number; nothing where it is anything else.
-std::optional<std::int64_t> number_of(std::string_view text, int base = 10);
+inline std::optional<std::int64_t> number_of(std::string_view text, int base = 10) {
+  return sys::parse_number<std::int64_t>(text, base);
+}
 
 // What stands behind the last slash.
 std::string last_part(std::string_view path);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/host/kernel_text.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::host {
 namespace {
@@ -31,21 +31,14 @@ constexpr std::array kLauncherVariables{
 
 using Ranks = std::array<Rank, kLauncherVariables.size()>;
 
-std::optional<int> small_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
-}
-
 void note(std::string_view name, std::string_view value, Ranks& ranks) {
   for (std::size_t i = 0; i < kLauncherVariables.size(); ++i) {
     if (name == kLauncherVariables[i].rank) {
-      ranks[i].rank = small_number(value);
+      ranks[i].rank = sys::parse_non_negative<int>(value);
     } else if (name == kLauncherVariables[i].local_rank) {
-      ranks[i].local_rank = small_number(value);
+      ranks[i].local_rank = sys::parse_non_negative<int>(value);
     } else if (name == kLauncherVariables[i].world_size) {
-      ranks[i].world_size = small_number(value);
+      ranks[i].world_size = sys::parse_non_negative<int>(value);
     }
   }
 }
@@ -105,8 +98,8 @@ RankFound find_rank(const Variables& variables) {
 
 namespace {
 
-constexpr std::size_t kLongestName = 255;
-constexpr std::size_t kMostDigits = 9;
+constexpr std::size_t kMaxNameBytes = 255;
+constexpr std::size_t kMaxDigits = 9;
 constexpr std::string_view kDigits = "0123456789";
 
 std::unexpected<Error> no_list(std::string_view part, std::string_view why) {
@@ -122,7 +115,7 @@ std::unexpected<Error> too_many(std::string_view part) {
 bool is_foreign(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }
 
 bool is_digits(std::string_view text) {
-  return !text.empty() && text.size() <= kMostDigits &&
+  return !text.empty() && text.size() <= kMaxDigits &&
          text.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
@@ -144,8 +137,8 @@ Result<> append_range(std::string_view range, std::vector<std::string>& values) 
   if (!is_digits(first) || !is_digits(last)) {
     return no_list(range, "neither a number nor a range of numbers");
   }
-  const std::int64_t from = small_number(first).value_or(0);
-  const std::int64_t to = small_number(last).value_or(0);
+  const std::int64_t from = sys::parse_non_negative<int>(first).value_or(0);
+  const std::int64_t to = sys::parse_non_negative<int>(last).value_or(0);
   if (to < from) {
     return no_list(range, "a range counts upwards");
   }
@@ -210,8 +203,8 @@ Result<std::vector<std::string>> names_of(std::string_view item) {
     if (names.size() * values.size() > kMostListedHosts) {
       return too_many(item);
     }
-    if (names.front().size() + values.front().size() > kLongestName) {
-      return no_list(item, fmt::format("a name of more than {} characters", kLongestName));
+    if (names.front().size() + values.front().size() > kMaxNameBytes) {
+      return no_list(item, fmt::format("a name of more than {} characters", kMaxNameBytes));
     }
     names = combined(names, values);
   }

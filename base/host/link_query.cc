@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <net/if.h>
 
-#include <charconv>
-
 #include <nlohmann/json.hpp>
 
 #include "base/net/ethtool.h"
 #include "base/net/rtnetlink.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::host {
 namespace {
@@ -113,9 +112,9 @@ net::DriverInfo driver_of(const Json& json) {
 }
 
 std::optional<std::int64_t> speed(const Json& object, const char* key) {
-  constexpr std::int64_t kFastestMbps = 1'000'000'000;
+  constexpr std::int64_t kMaxMbps = 1'000'000'000;
   const std::optional<std::int64_t> value = number(object, key);
-  return value && *value > 0 && *value <= kFastestMbps ? value : std::nullopt;
+  return value && *value > 0 && *value <= kMaxMbps ? value : std::nullopt;
 }
 
 net::LinkModes modes_of(const Json& json) {
@@ -203,13 +202,9 @@ std::vector<std::string> texts_of(const Json& json) {
 std::optional<net::InterfaceAddress> address_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   const Result<net::Address> address = net::Address::parse(text.substr(0, slash));
-  int prefix = 0;
-  if (!address || slash == std::string::npos ||
-      std::from_chars(text.data() + slash + 1, text.data() + text.size(), prefix).ec !=
-          std::errc()) {
-    return std::nullopt;
-  }
-  return net::InterfaceAddress{*address, prefix};
+  const std::optional<int> prefix =
+      slash == std::string::npos ? std::nullopt : sys::parse_number<int>(text.substr(slash + 1));
+  return address && prefix ? std::optional(net::InterfaceAddress{*address, *prefix}) : std::nullopt;
 }
 
 std::vector<net::InterfaceAddress> addresses_of(const Json& json) {

@@ -36,9 +36,9 @@ std::optional<double> parse_pci_speed(std::string_view text) {
   double speed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
   const std::string_view unit(end, text.data() + text.size());
-  constexpr double kFastest = 1024;
+  constexpr double kMaxSpeedGts = 1024;
   // Which "nan" is not.
-  const bool possible = speed > 0 && speed <= kFastest;
+  const bool possible = speed > 0 && speed <= kMaxSpeedGts;
   if (error != std::errc() || !unit.starts_with(" GT/s") || !possible) {
     return std::nullopt;
   }
@@ -83,7 +83,7 @@ constexpr std::size_t kFirstCapability = 0x40;
 constexpr unsigned kPciExpress = 0x10;
 constexpr std::size_t kDeviceControl = 8;
 // 256 bytes in steps of 4: a longer chain runs in a circle.
-constexpr int kMostCapabilities = 48;
+constexpr int kMaxCapabilities = 48;
 
 std::optional<unsigned> byte_at(std::string_view config, std::size_t offset) {
   if (offset >= config.size()) {
@@ -98,7 +98,7 @@ std::optional<std::size_t> find_capability(std::string_view config, unsigned wan
     return std::nullopt;
   }
   std::optional<unsigned> next = byte_at(config, kCapabilityPointer);
-  for (int i = 0; i < kMostCapabilities && next; ++i) {
+  for (int i = 0; i < kMaxCapabilities && next; ++i) {
     const std::size_t offset = *next & 0xfcU;
     if (offset < kFirstCapability) {
       return std::nullopt;

@@ -1,10 +1,10 @@
 #include "base/host/process.h"
 
-#include <charconv>
 #include <string_view>
 
 #include "base/host/fact.h"
 #include "base/host/kernel_text.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::host {
 namespace {
@@ -41,10 +41,7 @@ std::optional<std::uint64_t> capabilities_of(const std::string& status) {
     if (words.size() != 2 || words[0] != "CapEff:") {
       continue;
     }
-    std::uint64_t bits = 0;
-    const char* end = words[1].data() + words[1].size();
-    const auto result = std::from_chars(words[1].data(), end, bits, 16);
-    return result.ec == std::errc() && result.ptr == end ? std::optional(bits) : std::nullopt;
+    return sys::parse_number<std::uint64_t>(words[1], 16);
   }
   return std::nullopt;
 }

@@ -10,8 +10,6 @@
 namespace chokepoint::json {
 namespace {
 
-constexpr int kDeepest = 64;
-
 std::string path_of(const detail::Place& place) {
   if (place.above == nullptr) {
     return {};
@@ -46,14 +44,16 @@ Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::st
                 fmt::format("{} bytes where at most {} make sense", text.size(), most_bytes));
   }
   bool is_too_deep = false;
-  const auto look = [&](int depth, Json::parse_event_t, Json&) {
-    is_too_deep = is_too_deep || depth > kDeepest;
+  const auto look = [&](int depth, Json::parse_event_t event, Json&) {
+    using enum Json::parse_event_t;
+    is_too_deep =
+        is_too_deep || (depth >= kMaxDepth && (event == object_start || event == array_start));
     return !is_too_deep;
   };
   Json parsed = Json::parse(text, look, false);
   if (is_too_deep) {
     return fail(ErrorKind::Malformed, "read", what,
-                fmt::format("it is nested deeper than {}", kDeepest));
+                fmt::format("it is nested deeper than {}", kMaxDepth));
   }
   if (!parsed.is_object()) {
     return fail(ErrorKind::Malformed, "read", what, "it is no JSON object");
@@ -144,7 +144,9 @@ std::int64_t Reader::whole(const Json& json, const Bounds& bounds, std::int64_t 
   }
   const auto bounded = static_cast<double>(value);
   if (!fits || value < least || value > most || bounded < bounds.least || bounded > bounds.most) {
-    wrong(place, range_text("a whole number", bounds.least, bounds.most));
+    const double top =
+        most < INT64_MAX ? std::min(bounds.most, static_cast<double>(most)) : bounds.most;
+    wrong(place, range_text("a whole number", bounds.least, top));
     return 0;
   }
   return value;

@@ -52,7 +52,10 @@ template <class T>
 Result<T> field_in(const Json& object, const char* name, std::string_view what,
                    const Bounds& bounds = {});
 
-// A text from a peer or a file that must be one JSON object; deeper than 64 levels it is refused.
+// Objects and lists in one another that a text may have: what walks through them may call itself.
+inline constexpr int kMaxDepth = 64;
+
+// A text from a peer or a file that must be one JSON object, of at most kMaxDepth levels.
 Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::string_view what);
 
 // What the templates below stand on.
@@ -254,6 +257,7 @@ void read_fields(Reader& in, const Json& json, T& into, const Bounds& bounds, co
 template <class T>
 void read_list(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place) {
   const std::size_t count = in.items(json, bounds, place);
+  into.clear();  // of what the struct begins with
   into.reserve(count);
   for (std::size_t i = 0; i < count && !in.error(); ++i) {
     read_any(in, item_of(json, i), into.emplace_back(), bounds, Place{&place, {}, i});
@@ -269,6 +273,7 @@ void read_text_map(Reader& in, const Json& json, T& into, const Bounds& bounds,
     const Bounds& bounds;
     const Place& place;
   } context{in, into, bounds, place};
+  into.clear();  // of what the struct begins with
   if (in.is_object(json, place)) {
     each_entry(json, &context, [](const void* with, const std::string& key, const Json& value) {
       const Context& to = *static_cast<const Context*>(with);
@@ -288,6 +293,8 @@ void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const
     const std::string& name = in.text(json, bounds, place);
     if (const auto value = named<T>(name)) {
       into = *value;
+    } else if constexpr (requires { EnumNames<T>::kOtherwise; }) {
+      into = EnumNames<T>::kOtherwise;
     } else {
       in.wrong(place, EnumNames<T>::kWhat);
     }

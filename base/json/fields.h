@@ -34,6 +34,7 @@ struct Fields;
 
 // static constexpr std::string_view kWhat: "direction";
 // static constexpr auto kNames = std::to_array<EnumName<E>>({{E::Send, "send"}, …});
+// static constexpr E kOtherwise: what an unknown name is read as; without it such a name is refused
 template <class E>
 struct EnumNames;
 template <class E>

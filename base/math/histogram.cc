@@ -64,15 +64,15 @@ double Histogram::quantile(double share) const {
   return static_cast<double>(max_);
 }
 
-Distribution Histogram::distribution() const {
+Distribution Histogram::distribution(double unit) const {
   if (count_ == 0) {
     return {};
   }
-  return {.min = static_cast<double>(min_),
-          .median = quantile(0.5),
-          .p99 = quantile(0.99),
-          .max = static_cast<double>(max_),
-          .mean = mean(),
+  return {.min = static_cast<double>(min_) / unit,
+          .median = quantile(0.5) / unit,
+          .p99 = quantile(0.99) / unit,
+          .max = static_cast<double>(max_) / unit,
+          .mean = mean() / unit,
           .count = count_};
 }
 

@@ -24,7 +24,8 @@ class Histogram {
   // The value below which this share (0..1) of all values lies; 0 of an empty histogram. Exact at
   // both ends.
   double quantile(double share) const;
-  Distribution distribution() const;
+  // Every value divided by `unit`: 1e6 turns nanoseconds into milliseconds.
+  Distribution distribution(double unit = 1) const;
 
  private:
   static constexpr int kPrecisionBits = 7;

@@ -6,7 +6,7 @@
 namespace chokepoint::math {
 namespace {
 
-constexpr int kMostTurns = 100;
+constexpr int kMaxTurns = 100;
 constexpr double kCloseEnough = 1e-6;
 
 class Fit {
@@ -16,7 +16,7 @@ class Fit {
 
   void run() {
     fill_empty();
-    for (int turn = 0; turn < kMostTurns; ++turn) {
+    for (int turn = 0; turn < kMaxTurns; ++turn) {
       const double off = scale_columns();
       scale_rows();
       if (off < kCloseEnough) {

@@ -105,7 +105,7 @@ std::vector<double> corrected(std::span<const double> ps) {
 
 namespace {
 
-constexpr std::size_t kMostExact = 60;
+constexpr std::size_t kMaxExact = 60;
 
 // Twice each value's rank, so that ties' mean ranks are whole; the first's values, then the
 // second's.
@@ -187,8 +187,8 @@ std::optional<double> mann_whitney_p(std::span<const double> first,
   const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(first.size());
   const auto sum = static_cast<double>(std::accumulate(ranks.begin(), end, std::size_t{0}));
   const double expected = static_cast<double>(first.size() * (values.size() + 1));
-  return values.size() <= kMostExact ? exact_p(ranks, first.size(), sum, expected)
-                                     : approximate_p(ranks, first.size(), sum, expected);
+  return values.size() <= kMaxExact ? exact_p(ranks, first.size(), sum, expected)
+                                    : approximate_p(ranks, first.size(), sum, expected);
 }
 
 double least_mann_whitney_p(std::size_t first, std::size_t second) {

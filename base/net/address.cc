@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
+
+#include "base/sys/number.h"
 
 namespace chokepoint::net {
 namespace {
@@ -19,22 +20,12 @@ std::unexpected<Error> not_an_address(std::string_view text) {
   return fail(ErrorKind::Usage, "", text, "not an IP address", kExamples);
 }
 
-template <class T>
-bool parse_whole(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 Result<std::uint32_t> parse_scope(std::string_view text) {
-  std::uint32_t number = 0;
-  if (parse_whole(text, number) && number != 0) {
-    return number;
-  }
-  number = if_nametoindex(std::string(text).c_str());
-  if (number == 0) {
-    return fail(ErrorKind::NotFound, "", text, "no such interface", "'ip link' lists them");
-  }
-  return number;
+  std::uint32_t number = sys::parse_number<std::uint32_t>(text).value_or(0);
+  number = number == 0 ? if_nametoindex(std::string(text).c_str()) : number;
+  return number != 0
+             ? Result<std::uint32_t>(number)
+             : fail(ErrorKind::NotFound, "", text, "no such interface", "'ip link' lists them");
 }
 
 in6_addr as_v6(const std::array<std::uint8_t, 16>& bytes) {
@@ -213,8 +204,8 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
   if (rest.empty()) {
     return HostPort{std::string(host), default_port};
   }
-  std::uint16_t port = 0;
-  if (rest[0] != ':' || !parse_whole(rest.substr(1), port) || port == 0) {
+  const std::uint16_t port = sys::parse_number<std::uint16_t>(rest.substr(1)).value_or(0);
+  if (rest[0] != ':' || port == 0) {
     return bad("not a port");
   }
   return HostPort{std::string(host), port};

@@ -335,15 +335,6 @@ std::optional<std::string> congestion_of(int fd) {
   return std::string(name.data(), strnlen(name.data(), length));
 }
 
-std::optional<int> mss_of(int fd) {
-  int mss = 0;
-  socklen_t length = sizeof(mss);
-  if (getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) < 0) {
-    return std::nullopt;
-  }
-  return mss;
-}
-
 namespace {
 
 struct Setting {

@@ -38,7 +38,6 @@ Result<> apply(const SocketOptions& options, int fd, Family family);
 
 // What the kernel uses for this connection: "cubic".
 std::optional<std::string> congestion_of(int fd);
-std::optional<int> mss_of(int fd);
 
 // A TCP listener. An IPv6 one takes IPv6 only, so that both families are asked for by name.
 Result<sys::Descriptor> listen(const Endpoint& local, int backlog, const SocketOptions& options);

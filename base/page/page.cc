@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/cli/text.h"
@@ -92,22 +93,6 @@ void add_html(std::string& html, char byte) {
   }
 }
 
-void add_json(std::string& json, std::string_view rest) {
-  switch (rest.front()) {
-    case '<':
-      json += "\\u003c";
-      break;
-    case '>':
-      json += "\\u003e";
-      break;
-    case '&':
-      json += "\\u0026";
-      break;
-    default:
-      json += rest.front();
-  }
-}
-
 }  // namespace
 
 std::string html_text(std::string_view text) {
@@ -120,18 +105,36 @@ std::string html_text(std::string_view text) {
   return html;
 }
 
+// What could end the script, or the line of a string in it, is written as \uXXXX.
 std::string script_json(const cli::Json& document) {
+  struct Escape {
+    std::string_view plain;
+    std::string_view escaped;
+  };
+  static constexpr std::array<Escape, 5> kEscapes{{{"<", "\\u003c"},
+                                                   {">", "\\u003e"},
+                                                   {"&", "\\u0026"},
+                                                   {"\u2028", "\\u2028"},
+                                                   {"\u2029", "\\u2029"}}};
+  const auto may_begin_one = [](char byte) {
+    return byte == '<' || byte == '>' || byte == '&' || byte == '\xe2';
+  };
   const std::string plain = document.dump(-1, ' ', false, cli::Json::error_handler_t::replace);
   std::string json;
   json.reserve(plain.size() + plain.size() / 16);
-  for (std::size_t at = 0; at < plain.size(); ++at) {
-    const std::string_view rest = std::string_view(plain).substr(at);
-    const bool is_line = rest.starts_with("\u2028");
-    if (is_line || rest.starts_with("\u2029")) {
-      json += is_line ? "\\u2028" : "\\u2029";
-      at += 2;
-    } else {
-      add_json(json, rest);
+  std::string_view rest = plain;
+  while (!rest.empty()) {
+    const auto clean = std::ranges::find_if(rest, may_begin_one) - rest.begin();
+    json += rest.substr(0, static_cast<std::size_t>(clean));
+    rest.remove_prefix(static_cast<std::size_t>(clean));
+    const auto* const found = std::ranges::find_if(
+        kEscapes, [rest](const Escape& each) { return rest.starts_with(each.plain); });
+    if (found != kEscapes.end()) {
+      json += found->escaped;
+      rest.remove_prefix(found->plain.size());
+    } else if (!rest.empty()) {
+      json += rest.front();
+      rest.remove_prefix(1);
     }
   }
   return json;

@@ -98,12 +98,9 @@ Result<bool> Statement::step() {
 }
 
 Result<> Statement::run() {
-  Result<bool> row = step();
-  while (row && *row) {
-    row = step();
-  }
+  Result<> done = each([] {});
   reset();
-  return row ? Result<>() : fail(row.error());
+  return done;
 }
 
 void Statement::reset() { sqlite3_reset(handle_.get()); }
@@ -184,9 +181,5 @@ void Database::rollback() {
     sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   }
 }
-
-std::int64_t Database::changes() const { return sqlite3_changes64(handle_.get()); }
-
-std::int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
 }  // namespace chokepoint::record

@@ -34,6 +34,17 @@ class Statement {
 
   // True while there is a row; then the columns, which count from 0, can be read.
   Result<bool> step();
+  // Calls `take` at each row that is left.
+  template <class F>
+  Result<> each(F&& take) {
+    while (true) {
+      TRY(const bool is_row, step());
+      if (!is_row) {
+        return {};
+      }
+      take();
+    }
+  }
   // Runs to the end and makes ready for the next binding.
   Result<> run();
   void reset();
@@ -74,8 +85,6 @@ class Database {
   Result<std::int64_t> number(const std::string& sql);
   // Undoes the transaction that is open, if one is.
   void rollback();
-  std::int64_t changes() const;
-  std::int64_t last_id() const;
 
  private:
   explicit Database(sqlite3* handle) : handle_(handle) {}

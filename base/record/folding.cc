@@ -6,24 +6,18 @@ namespace chokepoint::record {
 
 Result<TableShape> TableShape::read(Database& database, const std::string& table) {
   TableShape shape;
-  const Result<std::int64_t> first = database.number("SELECT min(rowid) FROM " + table);
-  const Result<std::int64_t> last = database.number("SELECT max(rowid) FROM " + table);
-  Result<Statement> folds =
+  TRY(const std::int64_t first, database.number("SELECT min(rowid) FROM " + table));
+  TRY(shape.last_, database.number("SELECT max(rowid) FROM " + table));
+  shape.first_ = std::max<std::int64_t>(first, 1);
+  TRY(Statement folds,
       database.prepare("SELECT upto,rows FROM fold WHERE level>0 AND upto>0 AND name='" + table +
-                       "' ORDER BY level DESC");
-  if (!first || !last || !folds) {
-    return fail(!first ? first.error() : !last ? last.error() : folds.error());
-  }
-  shape.first_ = std::max<std::int64_t>(*first, 1);
-  shape.last_ = *last;
-  Result<bool> row = folds->step();
-  for (; row && *row; row = folds->step()) {
-    Fold fold;
-    folds->read(0, fold.last);
-    folds->read(1, fold.rows);
-    shape.folds_.push_back(fold);
-  }
-  return row ? Result<TableShape>(std::move(shape)) : fail(row.error());
+                       "' ORDER BY level DESC"));
+  TRY(folds.each([&] {
+    Fold& fold = shape.folds_.emplace_back();
+    folds.read(0, fold.last);
+    folds.read(1, fold.rows);
+  }));
+  return shape;
 }
 
 std::int64_t TableShape::rows_before(std::int64_t rowid) const {

@@ -118,8 +118,8 @@ inline std::int64_t bin_of(std::int64_t end_ns, std::int64_t width_ns) {
   return (end_ns - 1) / width_ns;
 }
 
-constexpr std::size_t kMostKeys = 4;
-using FoldKey = std::array<std::int64_t, kMostKeys + 1>;
+constexpr std::size_t kMaxKeys = 4;
+using FoldKey = std::array<std::int64_t, kMaxKeys + 1>;
 
 template <class Row>
 FoldKey fold_key(const Row& row, std::int64_t width_ns) {
@@ -278,12 +278,9 @@ void cut_at_border(Slice& slice, std::int64_t width_ns) {
 
 template <class Row>
 Result<SampleTable<Row>> SampleTable<Row>::open(Database& database) {
-  Result<Statement> append = database.prepare(insert_sql<Row>(Insert::Append));
-  Result<Statement> put = database.prepare(insert_sql<Row>(Insert::Put));
-  if (!append || !put) {
-    return fail(append ? put.error() : append.error());
-  }
-  SampleTable table(std::move(*append), std::move(*put));
+  TRY(Statement append, database.prepare(insert_sql<Row>(Insert::Append)));
+  TRY(Statement put, database.prepare(insert_sql<Row>(Insert::Put)));
+  SampleTable table(std::move(append), std::move(put));
   TRY(table.load(database));
   return table;
 }
@@ -291,24 +288,20 @@ Result<SampleTable<Row>> SampleTable<Row>::open(Database& database) {
 template <class Row>
 Result<> SampleTable<Row>::load(Database& database) {
   const std::string name = Fields<Row>::kTable;
-  const Result<std::int64_t> last = database.number("SELECT max(rowid) FROM " + name);
-  Result<Statement> levels =
-      database.prepare("SELECT level,upto,rows FROM fold WHERE name='" + name + "'");
-  if (!last || !levels) {
-    return fail(last ? levels.error() : last.error());
-  }
-  Result<bool> row = levels->step();
-  for (; row && *row; row = levels->step()) {
+  TRY(const std::int64_t last, database.number("SELECT max(rowid) FROM " + name));
+  TRY(Statement levels,
+      database.prepare("SELECT level,upto,rows FROM fold WHERE name='" + name + "'"));
+  TRY(levels.each([&] {
     std::int64_t level = 0;
-    levels->read(0, level);
+    levels.read(0, level);
     if (level > 0 && level < static_cast<std::int64_t>(kLevels)) {
-      levels->read(1, state_.upto.at(static_cast<std::size_t>(level)));
-      levels->read(2, state_.rows.at(static_cast<std::size_t>(level)));
+      levels.read(1, state_.upto.at(static_cast<std::size_t>(level)));
+      levels.read(2, state_.rows.at(static_cast<std::size_t>(level)));
     }
-  }
-  state_.last = std::max(*last, state_.upto[1]);
+  }));
+  state_.last = std::max(last, state_.upto[1]);
   commit();
-  return row ? Result<>() : fail(row.error());
+  return {};
 }
 
 template <class Row>
@@ -322,41 +315,35 @@ Result<typename SampleTable<Row>::Slice> SampleTable<Row>::oldest(Database& data
   select.bind(2, level == 0 ? state_.last : state_.upto.at(level));
   select.bind(3, most);
   Slice slice;
-  Result<bool> row = select.step();
-  for (; row && *row; row = select.step()) {
+  TRY(select.each([&] {
     select.read(0, slice.ids.emplace_back());
     read_row(select, slice.rows.emplace_back(), 1);
-  }
-  return row ? Result<Slice>(std::move(slice)) : fail(row.error());
+  }));
+  return slice;
 }
 
 template <class Row>
 Result<std::int64_t> SampleTable<Row>::fold(Database& database, std::size_t level,
                                             std::int64_t most) {
-  Result<Slice> slice = oldest(database, level, most);
-  if (!slice || slice->rows.empty()) {
-    return slice ? Result<std::int64_t>(0) : fail(slice.error());
+  TRY(Slice slice, oldest(database, level, most));
+  if (slice.rows.empty()) {
+    return 0;
   }
   const bool is_last = level + 1 == kLevels;
   is_appending_ = false;
   std::vector<Row> coarser;
   if (!is_last) {
-    cut_at_border(*slice, kLevelWidths.at(level + 1));
-    coarser = folded(std::span<const Row>(slice->rows), kLevelWidths.at(level + 1));
-    state_.upto.at(level + 1) = slice->ids.back();
+    cut_at_border(slice, kLevelWidths.at(level + 1));
+    coarser = folded(std::span<const Row>(slice.rows), kLevelWidths.at(level + 1));
+    state_.upto.at(level + 1) = slice.ids.back();
     state_.rows.at(level + 1) += static_cast<std::int64_t>(coarser.size());
   }
   if (level > 0) {
-    state_.rows.at(level) -= static_cast<std::int64_t>(slice->rows.size());
+    state_.rows.at(level) -= static_cast<std::int64_t>(slice.rows.size());
   }
-  Result<> done = replace(database, *slice, coarser);
-  if (done) {
-    done = keep_state(database);
-  }
-  if (!done) {
-    return fail(done.error());
-  }
-  return is_last ? static_cast<std::int64_t>(slice->rows.size()) : 0;
+  TRY(replace(database, slice, coarser));
+  TRY(keep_state(database));
+  return is_last ? static_cast<std::int64_t>(slice.rows.size()) : 0;
 }
 
 template <class Row>
@@ -366,26 +353,25 @@ Result<> SampleTable<Row>::replace(Database& database, const Slice& slice,
                                          " WHERE rowid BETWEEN ? AND ?"));
   remove.bind(1, slice.ids.front());
   remove.bind(2, slice.ids.back());
-  Result<> done = remove.run();
-  for (std::size_t index = 0; done && index < coarser.size(); ++index) {
-    done = put(slice.ids[index], coarser[index]);
+  TRY(remove.run());
+  for (std::size_t index = 0; index < coarser.size(); ++index) {
+    TRY(put(slice.ids[index], coarser[index]));
   }
-  return done;
+  return {};
 }
 
 template <class Row>
 Result<> SampleTable<Row>::keep_state(Database& database) const {
-  Result<Statement> keep =
-      database.prepare("INSERT OR REPLACE INTO fold(name,level,upto,rows) VALUES(?,?,?,?)");
-  Result<> done = keep ? Result<>() : fail(keep.error());
-  for (std::size_t level = 1; done && level < kLevels; ++level) {
-    keep->bind(1, std::string_view(Fields<Row>::kTable));
-    keep->bind(2, static_cast<std::int64_t>(level));
-    keep->bind(3, state_.upto.at(level));
-    keep->bind(4, state_.rows.at(level));
-    done = keep->run();
+  TRY(Statement keep,
+      database.prepare("INSERT OR REPLACE INTO fold(name,level,upto,rows) VALUES(?,?,?,?)"));
+  for (std::size_t level = 1; level < kLevels; ++level) {
+    keep.bind(1, std::string_view(Fields<Row>::kTable));
+    keep.bind(2, static_cast<std::int64_t>(level));
+    keep.bind(3, state_.upto.at(level));
+    keep.bind(4, state_.rows.at(level));
+    TRY(keep.run());
   }
-  return done;
+  return {};
 }
 
 }  // namespace chokepoint::record

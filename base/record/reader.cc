@@ -12,13 +12,10 @@ namespace chokepoint::record {
 Result<TimeSearch> TimeSearch::prepare(Database& database, const std::string& table,
                                        const std::string& end) {
   const std::string select = "SELECT rowid," + end + " FROM " + table;
-  Result<TableShape> shape = TableShape::read(database, table);
-  Result<Statement> forward = database.prepare(select + " WHERE rowid>=? ORDER BY rowid");
-  Result<Statement> backward = database.prepare(select + " WHERE rowid<=? ORDER BY rowid DESC");
-  if (!shape || !forward || !backward) {
-    return fail(!shape ? shape.error() : !forward ? forward.error() : backward.error());
-  }
-  return TimeSearch(std::move(*forward), std::move(*backward), std::move(*shape));
+  TRY(TableShape shape, TableShape::read(database, table));
+  TRY(Statement forward, database.prepare(select + " WHERE rowid>=? ORDER BY rowid"));
+  TRY(Statement backward, database.prepare(select + " WHERE rowid<=? ORDER BY rowid DESC"));
+  return TimeSearch(std::move(forward), std::move(backward), std::move(shape));
 }
 
 template <class F>
@@ -62,24 +59,18 @@ Result<std::int64_t> TimeSearch::first_from(std::int64_t t_ns) {
 }
 
 Result<TimeSearch::Reach> TimeSearch::reach(Span span) {
-  const Result<std::int64_t> begin = first_from(span.start_ns - kOrderWindowNs);
-  const Result<std::int64_t> end = first_from(span.end_ns + kOrderWindowNs + 1);
-  if (!begin || !end) {
-    return fail(begin ? end.error() : begin.error());
-  }
-  const Result<Row> first = find(forward_, *begin, shape_.last() + 1,
-                                 [&](std::int64_t end_ns) { return end_ns >= span.start_ns; });
-  const Result<Row> last =
-      find(backward_, *end, 0, [&](std::int64_t end_ns) { return end_ns <= span.end_ns; });
-  if (!first || !last) {
-    return fail(first ? last.error() : first.error());
-  }
-  return Reach{first->id, last->id};
+  TRY(const std::int64_t begin, first_from(span.start_ns - kOrderWindowNs));
+  TRY(const std::int64_t end, first_from(span.end_ns + kOrderWindowNs + 1));
+  TRY(const Row first, find(forward_, begin, shape_.last() + 1,
+                            [&](std::int64_t end_ns) { return end_ns >= span.start_ns; }));
+  TRY(const Row last,
+      find(backward_, end, 0, [&](std::int64_t end_ns) { return end_ns <= span.end_ns; }));
+  return Reach{first.id, last.id};
 }
 
 Result<std::int64_t> TimeSearch::rows_before(std::int64_t t_ns) {
-  const Result<std::int64_t> place = first_from(t_ns);
-  return place ? Result<std::int64_t>(shape_.rows_before(*place)) : fail(place.error());
+  TRY(const std::int64_t place, first_from(t_ns));
+  return shape_.rows_before(place);
 }
 
 Result<std::optional<std::int64_t>> TimeSearch::detail_from() {

@@ -213,16 +213,15 @@ Result<> Reader::each(F&& visit) {
   }
   TimeOrder<Row> order;
   Row value;
-  Result<bool> row = statement->step();
-  for (; row && *row; row = statement->step()) {
+  const Result<> done = statement->each([&] {
     read_row(*statement, value, 0);
-    if (damage_ && end_of(value) == 0) {
-      continue;  // the end of a cut page reads as zeros
+    // The end of a cut page reads as zeros.
+    if (!damage_ || end_of(value) != 0) {
+      order.add(value, visit);
     }
-    order.add(value, visit);
-  }
+  });
   order.flush(visit);
-  return row ? Result<>() : failed(row.error());
+  return done ? done : failed(done.error());
 }
 
 template <class Row, class F>
@@ -272,11 +271,8 @@ Result<std::vector<Row>> Reader::all() {
     return failed(statement.error());
   }
   std::vector<Row> rows;
-  Result<bool> row = statement->step();
-  for (; row && *row; row = statement->step()) {
-    read_row(*statement, rows.emplace_back(), 0);
-  }
-  return row ? Result<std::vector<Row>>(std::move(rows)) : failed(row.error());
+  const Result<> done = statement->each([&] { read_row(*statement, rows.emplace_back(), 0); });
+  return done ? Result<std::vector<Row>>(std::move(rows)) : failed(done.error());
 }
 
 template <class Row>

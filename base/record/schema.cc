@@ -109,27 +109,22 @@ Migrations migrations() {
 }
 
 Result<Content> identify(Database& database, std::int64_t newest) {
-  const Result<std::int64_t> application = database.number("PRAGMA application_id");
-  const Result<std::int64_t> version = database.number("PRAGMA user_version");
-  const Result<std::int64_t> tables = database.number("SELECT count(*) FROM sqlite_schema");
-  for (const auto* number : {&application, &version, &tables}) {
-    if (!*number) {
-      return fail(number->error());
-    }
-  }
-  if (*tables == 0 && *application == 0) {
+  TRY(const std::int64_t application, database.number("PRAGMA application_id"));
+  TRY(const std::int64_t version, database.number("PRAGMA user_version"));
+  TRY(const std::int64_t tables, database.number("SELECT count(*) FROM sqlite_schema"));
+  if (tables == 0 && application == 0) {
     return Content::Empty;
   }
-  if (*application != kApplicationId) {
+  if (application != kApplicationId) {
     return fail(ErrorKind::Malformed, "record", "", "an SQLite file, but not of chokepoint",
                 "leave only run records in the folder");
   }
-  if (*version > newest) {
+  if (version > newest) {
     return fail(ErrorKind::Newer, "record", "",
-                fmt::format("schema {}, this version knows up to {}", *version, newest),
+                fmt::format("schema {}, this version knows up to {}", version, newest),
                 "read it with the version of chokepoint that wrote it, or a later one");
   }
-  return *version == newest ? Content::Current : Content::Older;
+  return version == newest ? Content::Current : Content::Older;
 }
 
 Result<> migrate(Database& database, Migrations steps) {

@@ -30,28 +30,17 @@ constexpr const char* kSyncedByItself = "PRAGMA synchronous=FULL;PRAGMA wal_auto
 constexpr const char* kSyncedBySyncer = "PRAGMA synchronous=NORMAL;PRAGMA wal_autocheckpoint=0;";
 
 Result<Database> open_logged(const std::filesystem::path& path, Access access) {
-  Result<Database> database = Database::open(path, access);
-  if (!database) {
-    return database;
+  TRY(Database database, Database::open(path, access));
+  TRY(identify(database));
+  TRY(database.run("PRAGMA page_size=4096;"));
+  if (access == Access::Unlocked) {
+    TRY(database.run("PRAGMA locking_mode=EXCLUSIVE;"));
   }
-  TRY(identify(*database));
-  Result<> ready = database->run("PRAGMA page_size=4096;");
-  if (ready && access == Access::Unlocked) {
-    ready = database->run("PRAGMA locking_mode=EXCLUSIVE;");
-  }
-  if (ready) {
-    ready = database->run("PRAGMA journal_mode=WAL;");
-  }
-  if (ready) {
-    ready = database->run(kSettings);
-  }
-  if (ready) {
-    ready = database->run(access == Access::Unlocked ? kSyncedByItself : kSyncedBySyncer);
-  }
-  if (ready) {
-    ready = migrate(*database);
-  }
-  return ready ? std::move(database) : fail(ready.error());
+  TRY(database.run("PRAGMA journal_mode=WAL;"));
+  TRY(database.run(kSettings));
+  TRY(database.run(access == Access::Unlocked ? kSyncedByItself : kSyncedBySyncer));
+  TRY(migrate(database));
+  return database;
 }
 
 struct Either {
@@ -69,10 +58,8 @@ Result<Either> open_either_way(const std::filesystem::path& path, bool has_locks
       return Either{std::move(*unlocked), false};
     }
   }
-  if (!database) {
-    return fail(database.error());
-  }
-  return Either{std::move(*database), has_locks};
+  TRY(Database opened, std::move(database));
+  return Either{std::move(opened), has_locks};
 }
 
 template <std::size_t... Index>
@@ -149,23 +136,16 @@ Result<Store> Store::open(const std::filesystem::path& path, const Limits& limit
 
 Result<> Store::write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,
                       std::int64_t now_ns, std::int64_t shift_ns) {
-  for (Result<bool> more = true; *more && bytes() > limits_.max_bytes;) {
-    more = fold_heaviest();
-    if (!more) {
-      return fail(more.error());
-    }
+  for (bool more = true; more && bytes() > limits_.max_bytes;) {
+    TRY(more, fold_heaviest());
   }
-  Result<> done = bound_log();
-  if (done) {
-    done = database_.run("BEGIN IMMEDIATE");
-  }
-  if (done) {
-    done = insert(batch, also, shift_ns);
-  }
-  if (done) {
-    done = keep_session(session, now_ns);
-  }
-  return commit(done);
+  const auto write_all = [&]() -> Result<> {
+    TRY(bound_log());
+    TRY(database_.run("BEGIN IMMEDIATE"));
+    TRY(insert(batch, also, shift_ns));
+    return keep_session(session, now_ns);
+  };
+  return commit(write_all());
 }
 
 Result<> Store::commit(Result<> done) {
@@ -197,13 +177,12 @@ Result<> Store::bound_log() {
 }
 
 Result<> Store::insert(const Batch& batch, const std::vector<Entity>& also, std::int64_t shift_ns) {
-  Result<> done;
   for (const std::vector<Entity>* entities : {&batch.entities, &also}) {
     for (const Entity& entity : *entities) {
-      done = done ? insert_entity(entity) : done;
+      TRY(insert_entity(entity));
     }
   }
-  return done ? insert_samples(batch.samples, shift_ns) : done;
+  return insert_samples(batch.samples, shift_ns);
 }
 
 Result<> Store::insert_samples(const Words& words, std::int64_t shift_ns) {
@@ -231,24 +210,21 @@ Result<> Store::insert_entity(const Entity& entity) {
 }
 
 Result<> Store::keep_session(std::int64_t session, std::int64_t now_ns) {
-  Result<> done =
-      database_.run(fmt::format("UPDATE session SET seen_ns={} WHERE id={}", now_ns, session));
-  if (done && entity_bytes_ != saved_entity_bytes_) {
-    done = database_.run(
-        fmt::format("INSERT OR REPLACE INTO fold(name,level,upto,rows) VALUES('entities',0,0,{})",
-                    entity_bytes_));
-  }
-  return done;
+  TRY(database_.run(fmt::format("UPDATE session SET seen_ns={} WHERE id={}", now_ns, session)));
+  return entity_bytes_ == saved_entity_bytes_
+             ? Result<>()
+             : database_.run(fmt::format(
+                   "INSERT OR REPLACE INTO fold(name,level,upto,rows) VALUES('entities',0,0,{})",
+                   entity_bytes_));
 }
 
 Result<> Store::tidy() {
   const std::int64_t wanted = limits_.max_bytes / 10 * 9;
   const auto end = std::chrono::steady_clock::now() + kTidyTime;
-  Result<bool> more = true;
-  while (more && *more && bytes() > wanted && std::chrono::steady_clock::now() < end) {
-    more = fold_heaviest();
+  for (bool more = true; more && bytes() > wanted && std::chrono::steady_clock::now() < end;) {
+    TRY(more, fold_heaviest());
   }
-  return more ? Result<>() : fail(more.error());
+  return {};
 }
 
 Store::Heaviest Store::heaviest() const {
@@ -318,11 +294,8 @@ Result<std::vector<Session>> Store::sessions() {
   TRY(Statement select,
       database_.prepare("SELECT " + column_list<Session>() + " FROM session ORDER BY id"));
   std::vector<Session> sessions;
-  Result<bool> row = select.step();
-  for (; row && *row; row = select.step()) {
-    read_row(select, sessions.emplace_back(), 0);
-  }
-  return row ? Result<std::vector<Session>>(std::move(sessions)) : fail(row.error());
+  TRY(select.each([&] { read_row(select, sessions.emplace_back(), 0); }));
+  return sessions;
 }
 
 }  // namespace chokepoint::record

@@ -27,11 +27,7 @@ Result<std::unique_ptr<Syncer>> Syncer::start(const std::filesystem::path& recor
     return fail(from_errno(errno, "record", log_path));
   }
   TRY(Database database, Database::open(record, Access::Write));
-  if (const Result<> set =
-          database.run("PRAGMA synchronous=FULL;PRAGMA journal_size_limit=16777216;");
-      !set) {
-    return fail(set.error());
-  }
+  TRY(database.run("PRAGMA synchronous=FULL;PRAGMA journal_size_limit=16777216;"));
   std::unique_ptr<Syncer> syncer(new Syncer(std::move(database), std::move(log), record));
   syncer->thread_ = quiet_thread("record sync", [raw = syncer.get()] { raw->work(); });
   if (!syncer->thread_.joinable()) {

@@ -19,9 +19,9 @@
 namespace chokepoint::record {
 namespace {
 
-constexpr std::chrono::milliseconds kShortestPause{5};
-constexpr std::chrono::milliseconds kLongestPause{100};
-constexpr std::size_t kMuch = std::size_t{128} << 10;  // bytes found in one look
+constexpr std::chrono::milliseconds kMinPause{5};
+constexpr std::chrono::milliseconds kMaxPause{100};
+constexpr std::size_t kBusyBytes = std::size_t{128} << 10;  // bytes found in one look
 constexpr std::chrono::minutes kAnchorInterval{1};
 // Rows with text may fill this part of the record.
 constexpr std::int64_t kEntityShare = 4;
@@ -440,11 +440,11 @@ void Writer::Core::publish() {
 // Short while there is much to do, longer and longer while there is little: a look at the queues
 // costs more than the few rows that it would find, and they have room for some seconds of those.
 std::chrono::milliseconds Writer::Core::pause() {
-  if (moved_bytes_ < kMuch) {
-    pause_ = std::min(pause_ * 2, kLongestPause);
+  if (moved_bytes_ < kBusyBytes) {
+    pause_ = std::min(pause_ * 2, kMaxPause);
     return batch_.empty() ? pause_ : std::min(pause_, limits_.commit_interval / 4);
   }
-  pause_ = kShortestPause;
+  pause_ = kMinPause;
   return trouble_ || batch_.samples.size() * sizeof(Word) * 2 <
                          static_cast<std::size_t>(limits_.batch_bytes)
              ? pause_

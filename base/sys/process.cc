@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -19,6 +18,7 @@
 #include <unordered_map>
 
 #include "base/sys/clock.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::sys {
 namespace {
@@ -188,12 +188,6 @@ constexpr auto kPatience = 1000ms;
 
 using Children = std::unordered_map<pid_t, std::vector<pid_t>>;
 
-std::optional<pid_t> number_of(std::string_view text) {
-  pid_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && number > 0 ? std::optional(number) : std::nullopt;
-}
-
 struct Stat {
   pid_t parent = 0;
   char state = 0;
@@ -206,14 +200,14 @@ std::optional<Stat> stat_of(const Root& root, const std::string& pid) {
   if (close == std::string::npos || stat->size() < close + 5) {
     return std::nullopt;
   }
-  const std::optional<pid_t> parent = number_of(std::string_view(*stat).substr(close + 4));
-  return Stat{parent.value_or(0), (*stat)[close + 2]};
+  const std::string_view rest = std::string_view(*stat).substr(close + 4);
+  return Stat{parse_number<pid_t>(rest.substr(0, rest.find(' '))).value_or(0), (*stat)[close + 2]};
 }
 
 Children living_children(const Root& root) {
   Children children;
   for (const std::string& name : root.list("/proc")) {
-    const std::optional<pid_t> pid = number_of(name);
+    const std::optional<pid_t> pid = parse_number<pid_t>(name);
     if (!pid) {
       continue;
     }

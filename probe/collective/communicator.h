@@ -1,6 +1,6 @@
 // One rank's part in a group, whatever library moves the data: what a collective is measured
-// through. A Backend makes a Communicator of a Place and of the Store by which the ranks find each
-// other; the store outlives it.
+// through. A Backend makes a Communicator of a RankPosition and of the Store by which the ranks
+// find each other; the store outlives it.
 //
 //   open ─▶ prepare ─▶ write_input ─▶ run… ─▶ read_output
 //              ▲                                  │
@@ -26,7 +26,7 @@
 namespace chokepoint::probe::collective {
 
 // A rank among all. Ranks of one host have the same `host`.
-struct Place {
+struct RankPosition {
   int rank = 0;
   int ranks = 1;
   int local_rank = 0;
@@ -93,9 +93,9 @@ struct BackendOptions {
 };
 
 // Finds the other ranks through the store, and connects to them. Called once, by the thread that
-// uses the communicator, which keeps neither the place nor the options.
+// uses the communicator, which keeps neither the position nor the options.
 using OpenBackend = std::function<Result<std::unique_ptr<Communicator>>(
-    const Place& place, Store& store, const BackendOptions& options)>;
+    const RankPosition& position, Store& store, const BackendOptions& options)>;
 
 // A library that moves a collective's data.
 struct Backend {

@@ -1,35 +1,12 @@
 #include "probe/collective/operation.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/math/units.h"
 
 namespace chokepoint::probe::collective {
 namespace {
-
-constexpr std::array<std::string_view, 6> kCollectives{"all-reduce", "all-gather", "reduce-scatter",
-                                                       "broadcast",  "all-to-all", "send-receive"};
-
-struct TypeName {
-  std::string_view name;
-  ElementType type;
-};
-
-// The first name of a type is the one that this program writes.
-constexpr std::array kTypes{
-    TypeName{"float32", ElementType::Float32}, TypeName{"fp32", ElementType::Float32},
-    TypeName{"float", ElementType::Float32},   TypeName{"f32", ElementType::Float32},
-    TypeName{"float64", ElementType::Float64}, TypeName{"fp64", ElementType::Float64},
-    TypeName{"double", ElementType::Float64},  TypeName{"f64", ElementType::Float64},
-    TypeName{"float16", ElementType::Float16}, TypeName{"fp16", ElementType::Float16},
-    TypeName{"half", ElementType::Float16},    TypeName{"f16", ElementType::Float16},
-    TypeName{"bf16", ElementType::BFloat16},   TypeName{"bfloat16", ElementType::BFloat16},
-    TypeName{"int32", ElementType::Int32},     TypeName{"int", ElementType::Int32},
-    TypeName{"int64", ElementType::Int64},     TypeName{"uint8", ElementType::Uint8},
-    TypeName{"byte", ElementType::Uint8},
-};
 
 std::uint64_t count_of(int ranks) { return static_cast<std::uint64_t>(std::max(ranks, 1)); }
 
@@ -91,27 +68,6 @@ Result<std::vector<std::uint64_t>> list(std::string_view text) {
 
 }  // namespace
 
-std::string_view name_of(Collective collective) {
-  return kCollectives[static_cast<std::size_t>(collective)];
-}
-
-std::optional<Collective> parse_collective(std::string_view name) {
-  const auto at = std::ranges::find(kCollectives, name);
-  if (at == kCollectives.end()) {
-    return std::nullopt;
-  }
-  return static_cast<Collective>(at - kCollectives.begin());
-}
-
-std::string_view name_of(ElementType type) {
-  return std::ranges::find(kTypes, type, &TypeName::type)->name;
-}
-
-std::optional<ElementType> parse_element_type(std::string_view name) {
-  const auto at = std::ranges::find(kTypes, name, &TypeName::name);
-  return at == kTypes.end() ? std::nullopt : std::optional(at->type);
-}
-
 std::uint64_t bytes_of(ElementType type) {
   switch (type) {
     case ElementType::Float64:
@@ -138,6 +94,11 @@ std::uint64_t output_bytes(const Operation& operation) {
   return operation.collective == Collective::ReduceScatter
              ? operation.bytes / count_of(operation.ranks)
              : operation.bytes;
+}
+
+bool is_in_place(const Operation& operation) {
+  return operation.collective == Collective::AllReduce ||
+         operation.collective == Collective::Broadcast;
 }
 
 std::uint64_t rounded(const Operation& operation) {

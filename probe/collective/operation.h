@@ -8,7 +8,7 @@
 //   reduce-scatter   bytes                bytes/n             (n−1)/n
 //   broadcast        bytes at the root    bytes               1
 //   all-to-all       bytes                bytes               (n−1)/n
-//   send/receive     bytes                bytes               1: round the ring, to the next rank
+//   send/receive     bytes                bytes               1: to the next rank of a ring
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::collective {
@@ -23,12 +24,52 @@ namespace chokepoint::probe::collective {
 enum class Collective { AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll, SendReceive };
 enum class ElementType { Float32, Float64, Float16, BFloat16, Int32, Int64, Uint8 };
 
-// "all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-receive"
-std::string_view name_of(Collective collective);
-std::optional<Collective> parse_collective(std::string_view name);
-// "float32", "bf16"…; other common names are parsed, too: "fp32", "float", "bfloat16", "half"
-std::string_view name_of(ElementType type);
-std::optional<ElementType> parse_element_type(std::string_view name);
+}  // namespace chokepoint::probe::collective
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::collective::Collective> {
+  using enum probe::collective::Collective;
+  static constexpr std::string_view kWhat = "a collective";
+  static constexpr auto kNames =
+      std::to_array<EnumName<probe::collective::Collective>>({{AllReduce, "all-reduce"},
+                                                              {AllGather, "all-gather"},
+                                                              {ReduceScatter, "reduce-scatter"},
+                                                              {Broadcast, "broadcast"},
+                                                              {AllToAll, "all-to-all"},
+                                                              {SendReceive, "send-receive"}});
+};
+
+// The first name of a type is the one that this program writes.
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::collective::ElementType> {
+  using enum probe::collective::ElementType;
+  static constexpr std::string_view kWhat = "an element type";
+  static constexpr auto kNames =
+      std::to_array<EnumName<probe::collective::ElementType>>({{Float32, "float32"},
+                                                               {Float32, "fp32"},
+                                                               {Float32, "float"},
+                                                               {Float32, "f32"},
+                                                               {Float64, "float64"},
+                                                               {Float64, "fp64"},
+                                                               {Float64, "double"},
+                                                               {Float64, "f64"},
+                                                               {Float16, "float16"},
+                                                               {Float16, "fp16"},
+                                                               {Float16, "half"},
+                                                               {Float16, "f16"},
+                                                               {BFloat16, "bf16"},
+                                                               {BFloat16, "bfloat16"},
+                                                               {Int32, "int32"},
+                                                               {Int32, "int"},
+                                                               {Int64, "int64"},
+                                                               {Uint8, "uint8"},
+                                                               {Uint8, "byte"}});
+};
+
+namespace chokepoint::probe::collective {
+
+using chokepoint::name_of;
+
 std::uint64_t bytes_of(ElementType type);
 
 struct Operation {
@@ -44,6 +85,8 @@ struct Operation {
 // Of one rank; of the root where ranks differ.
 std::uint64_t input_bytes(const Operation& operation);
 std::uint64_t output_bytes(const Operation& operation);
+// Whether the libraries write the output over the input.
+bool is_in_place(const Operation& operation);
 // The next size above that the ranks can share: whole elements, and the same for each rank.
 std::uint64_t rounded(const Operation& operation);
 double bus_factor(Collective collective, int ranks);

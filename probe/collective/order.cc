@@ -2,140 +2,109 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "base/control/bodies.h"
-#include "base/control/fields.h"
+#include <nlohmann/json.hpp>
+
+#include "base/json/codec.h"
 #include "probe/collective/operation.h"
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<probe::collective::Task> {
+  using enum probe::collective::Task;
+  static constexpr std::string_view kWhat = "prepare, check, run, tell or end";
+  static constexpr auto kNames = std::to_array<EnumName<probe::collective::Task>>(
+      {{Prepare, "prepare"}, {Check, "check"}, {Run, "run"}, {Tell, "tell"}, {End, "end"}});
+};
+
+template <>
+struct Fields<probe::collective::Operation> {
+  using O = probe::collective::Operation;
+  static constexpr std::tuple kList{
+      field("collective", &O::collective, "what the ranks do"),
+      field("type", &O::type, "of an element"),
+      field("bytes", &O::bytes, "the size, as operation.h counts it")
+          .between(1, 2.0 * probe::collective::kMaxSize),
+      field("ranks", &O::ranks, "all of the job").between(1, probe::collective::kMaxRanks),
+      field("root", &O::root, "the rank whose data a broadcast sends").at_least(0)};
+
+  static const char* wrong(const O& operation) {
+    return operation.root >= operation.ranks       ? "a root that is one of the ranks"
+           : rounded(operation) != operation.bytes ? "a size that the ranks can share"
+                                                   : nullptr;
+  }
+};
+
+template <>
+struct Fields<probe::collective::Wrong> {
+  using W = probe::collective::Wrong;
+  static constexpr std::tuple kList{
+      field("offset_bytes", &W::offset_bytes, "of the first element that is wrong")
+          .at_most(probe::collective::kMaxSize),
+      field("wanted", &W::wanted, "the right value").or_default(),
+      field("found", &W::found, "the value received").or_default()};
+};
+
+template <>
+struct Fields<probe::collective::Way> {
+  using W = probe::collective::Way;
+  static constexpr std::size_t kMaxText = 500;
+  static constexpr int kMaxCount = 1'000'000;
+  // Whatever in a text is no UTF-8 takes three bytes in place of each.
+  static constexpr std::size_t kMaxRead = 3 * kMaxText;
+  static constexpr std::tuple kList{
+      field("library", &W::library, "its name and version").up_to_bytes(kMaxRead).or_default(),
+      field("transport", &W::transport, "tcp, socket, ib …").up_to_bytes(kMaxRead).or_default(),
+      field("interface", &W::interface, "or RDMA device").up_to_bytes(kMaxRead).or_default(),
+      field("family", &W::family, "ipv4 or ipv6").up_to_bytes(kMaxRead).or_default(),
+      field("local_address", &W::local_address, "of the first connection")
+          .up_to_bytes(kMaxRead)
+          .or_default(),
+      field("channels", &W::channels, "of NCCL").between(0, kMaxCount),
+      field("sockets_per_peer", &W::sockets_per_peer, "connections").between(0, kMaxCount),
+      field("link_mbps", &W::link_mbps, "speed of the interface, 10^6 bit/s").between(0, 1e9),
+      field("better", &W::better, "why another way is better, and how to take it")
+          .up_to_bytes(kMaxRead)
+          .or_default()};
+};
+
+template <>
+struct Fields<probe::collective::Answer> {
+  using A = probe::collective::Answer;
+  static constexpr std::tuple kList{
+      field("times_ns", &A::times, "of each iteration").between(0, 1e15),
+      field("wrong", &A::wrong, "the first wrong element; null: none"),
+      field("way", &A::way, "how the data went")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe::collective {
 namespace {
 
-using control::Fields;
-using control::Json;
+using json::Json;
 
-constexpr std::array<std::string_view, 5> kTasks{"prepare", "check", "run", "tell", "end"};
-constexpr std::size_t kMaxNameLength = 32;
-constexpr std::size_t kMaxTextLength = 500;
-constexpr std::int64_t kMaxCount = 1'000'000;
-constexpr double kNsPerUs = 1000;
-constexpr double kMaxNs = 1e15;
+constexpr std::size_t kMaxMessage = std::size_t{1} << 20;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<Json> object_in(const std::string& text, std::string_view what) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) {
-    return fail(ErrorKind::Malformed, "read message", what, "wanted an object");
+// What a library's log says of itself is shortened or left out, never an error.
+Way bounded(Way way) {
+  using Bounds = Fields<Way>;
+  for (std::string* text : {&way.library, &way.transport, &way.interface, &way.family,
+                            &way.local_address, &way.better}) {
+    text->resize(std::min(text->size(), Bounds::kMaxText));
   }
-  return json;
-}
-
-Json times_body(const std::vector<double>& times_us) {
-  Json times = Json::array();
-  for (const double each : times_us) {
-    times.push_back(std::llround(each * kNsPerUs));
+  for (std::optional<int>* count : {&way.channels, &way.sockets_per_peer}) {
+    if (*count < 0 || *count > Bounds::kMaxCount) {
+      count->reset();
+    }
   }
-  return times;
-}
-
-Result<double> time_in(const Json& body) {
-  if (!body.is_number_integer() || body.get<double>() < 0 || body.get<double>() > kMaxNs) {
-    return fail(ErrorKind::Malformed, "read message", "times_ns", "wanted nanoseconds");
-  }
-  return body.get<double>() / kNsPerUs;
-}
-
-// JSON has no NaN and no infinity.
-Json number_or_text(double value) {
-  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
-}
-
-double number_in(const Json& body, const char* name) {
-  const auto at = body.find(name);
-  return at != body.end() && at->is_number() ? at->get<double>() : std::nan("");
-}
-
-Json wrong_body(const std::optional<Wrong>& wrong) {
-  return wrong ? Json{{"offset_bytes", wrong->offset_bytes},
-                      {"wanted", number_or_text(wrong->wanted)},
-                      {"found", number_or_text(wrong->found)}}
-               : Json();
-}
-
-Result<std::optional<Wrong>> wrong_in(const Json& body, int rank) {
-  const auto at = body.find("wrong");
-  if (at == body.end() || !at->is_object()) {
-    return std::nullopt;
-  }
-  Fields in(*at, "wrong");
-  return in.finish(std::optional(Wrong{.rank = rank,
-                                       .offset_bytes = static_cast<std::uint64_t>(in.integer(
-                                           "offset_bytes", 0, static_cast<std::int64_t>(kMaxSize))),
-                                       .wanted = number_in(*at, "wanted"),
-                                       .found = number_in(*at, "found")}));
-}
-
-// Text from a library's log is shortened, never an error.
-std::string shortened(const std::string& text) { return text.substr(0, kMaxTextLength); }
-
-std::optional<int> in_range(const std::optional<int>& count) {
-  return count && *count >= 0 && *count <= kMaxCount ? count : std::nullopt;
-}
-
-Json way_body(const Way& way) {
-  return {{"library", shortened(way.library)},
-          {"transport", shortened(way.transport)},
-          {"interface", shortened(way.interface)},
-          {"family", shortened(way.family)},
-          {"local_address", shortened(way.local_address)},
-          {"channels", control::or_null(in_range(way.channels))},
-          {"sockets_per_peer", control::or_null(in_range(way.sockets_per_peer))},
-          {"link_mbps", control::or_null(way.link_mbps)},
-          {"better", shortened(way.better)}};
-}
-
-std::optional<int> to_int(const std::optional<std::int64_t>& value) {
-  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
-}
-
-Result<Way> way_in(const Json& body) {
-  Fields in(body, "way");
-  // The sender replaced each byte that is no UTF-8 by three.
-  const auto text = [&](const char* name) { return in.text_or(name, 3 * kMaxTextLength, ""); };
-  Way way{.library = text("library"),
-          .transport = text("transport"),
-          .interface = text("interface"),
-          .family = text("family"),
-          .local_address = text("local_address"),
-          .channels = to_int(in.maybe_integer("channels", 0, kMaxCount)),
-          .sockets_per_peer = to_int(in.maybe_integer("sockets_per_peer", 0, kMaxCount)),
-          .link_mbps = in.maybe_number("link_mbps", 0, 1e9),
-          .better = text("better")};
-  return in.finish(std::move(way));
-}
-
-Result<Operation> operation_in(const Json& body) {
-  Fields in(body, "order");
-  const auto collective = parse_collective(in.text("collective", kMaxNameLength));
-  const auto type = parse_element_type(in.text("type", kMaxNameLength));
-  Operation operation{.bytes = static_cast<std::uint64_t>(
-                          in.integer("bytes", 1, static_cast<std::int64_t>(2 * kMaxSize))),
-                      .ranks = static_cast<int>(in.integer("ranks", 1, kMaxRanks)),
-                      .root = static_cast<int>(in.integer("root", 0, kMaxRanks - 1))};
-  if (!collective || !type || operation.root >= operation.ranks) {
-    return fail(ErrorKind::Malformed, "read message", "order", "there is no such operation");
-  }
-  operation.collective = *collective;
-  operation.type = *type;
-  if (rounded(operation) != operation.bytes) {
-    return fail(ErrorKind::Malformed, "read message", "order", "a size that ranks cannot share");
-  }
-  return in.finish(operation);
+  return way;
 }
 
 }  // namespace
@@ -144,13 +113,9 @@ std::string order_key(int rank) { return fmt::format("order/{}", rank); }
 std::string answer_key(int rank) { return fmt::format("answer/{}", rank); }
 
 std::string to_text(const Order& order) {
-  Json body{{"task", kTasks.at(static_cast<std::size_t>(order.task))}};
+  Json body{{"task", chokepoint::name_of(order.task)}};
   if (order.task == Task::Prepare) {
-    body["collective"] = name_of(order.operation.collective);
-    body["type"] = name_of(order.operation.type);
-    body["bytes"] = order.operation.bytes;
-    body["ranks"] = order.operation.ranks;
-    body["root"] = order.operation.root;
+    body.update(json::to_json(order.operation));
   } else if (order.task == Task::Run) {
     body["lead"] = order.lead;
     body["times"] = order.times;
@@ -159,42 +124,45 @@ std::string to_text(const Order& order) {
 }
 
 Result<Order> parse_order(const std::string& text) {
-  TRY(const Json body, object_in(text, "order"));
-  Fields in(body, "order");
-  const std::string name = in.text("task", kMaxNameLength);
-  const auto* task = std::ranges::find(kTasks, name);
-  if (task == kTasks.end()) {
-    return fail(ErrorKind::Malformed, "read message", "order", "there is no such task");
-  }
-  Order order{.task = static_cast<Task>(task - kTasks.begin())};
+  TRY(const Json body, json::parse_object(text, kMaxMessage, "order"));
+  Order order;
+  TRY(order.task, json::field_in<Task>(body, "task", "order"));
   if (order.task == Task::Prepare) {
-    TRY(const Operation operation, operation_in(body));
-    order.operation = operation;
+    TRY(order.operation, json::from_json<Operation>(body, "order"));
   } else if (order.task == Task::Run) {
-    order.lead = static_cast<int>(in.integer("lead", 0, kMaxIterations));
-    order.times = static_cast<int>(in.integer("times", 1, kMaxIterations));
+    TRY(order.lead,
+        json::field_in<int>(body, "lead", "order", {.least = 0, .most = kMaxIterations}));
+    TRY(order.times,
+        json::field_in<int>(body, "times", "order", {.least = 1, .most = kMaxIterations}));
   }
-  return in.finish(order);
+  return order;
 }
 
 std::string to_text(const Answer& answer) {
-  return text_of({{"times_ns", times_body(answer.times_us)},
-                  {"wrong", wrong_body(answer.wrong)},
-                  {"way", way_body(answer.way)}});
+  Answer sent = answer;
+  sent.way = bounded(std::move(sent.way));
+  Json body = json::to_json(sent);
+  // JSON has no NaN and no infinity.
+  for (const char* name : {"wanted", "found"}) {
+    if (answer.wrong && !std::isfinite(body["wrong"][name].get<double>())) {
+      body["wrong"][name] = fmt::format("{}", body["wrong"][name].get<double>());
+    }
+  }
+  return text_of(body);
 }
 
 Result<Answer> parse_answer(const std::string& text, int rank) {
-  TRY(const Json body, object_in(text, "answer"));
-  Fields in(body, "answer");
-  const Json& way_of_rank = in.object("way");
-  TRY(in.finish(true));
-  Result<std::vector<double>> times = control::list_in<double>(body, "times_ns", time_in);
-  Result<std::optional<Wrong>> wrong = wrong_in(body, rank);
-  Result<Way> way = way_in(way_of_rank);
-  if (!times || !wrong || !way) {
-    return std::unexpected(!times ? times.error() : !wrong ? wrong.error() : way.error());
+  TRY(Json body, json::parse_object(text, kMaxMessage, "answer"));
+  for (const char* name : {"wanted", "found"}) {
+    if (Json& wrong = body["wrong"]; wrong.is_object() && !wrong[name].is_number()) {
+      wrong.erase(name);
+    }
   }
-  return Answer{.times_us = std::move(*times), .wrong = *wrong, .way = std::move(*way)};
+  TRY(Answer answer, json::from_json<Answer>(body, "answer"));
+  if (answer.wrong) {
+    answer.wrong->rank = rank;
+  }
+  return answer;
 }
 
 }  // namespace chokepoint::probe::collective

@@ -7,6 +7,7 @@
 // Values.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 
 namespace chokepoint::probe::collective {
 
-enum class Task { Prepare, Check, Run, Tell, End };
+enum class Task { Prepare, Check, Run, Tell, End };  // Tell: how the data went
 
 inline constexpr int kMaxRanks = 4096;
 inline constexpr int kMaxIterations =
@@ -30,7 +31,8 @@ struct Order {
 };
 
 struct Answer {
-  std::vector<double> times_us = {};  // Check: of its one run; Run: of the measured ones
+  // Check: of its one run; Run: of the measured ones.
+  std::vector<std::chrono::nanoseconds> times = {};
   std::optional<Wrong> wrong = {};
   Way way = {};
 };

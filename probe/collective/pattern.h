@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,8 +19,8 @@ namespace chokepoint::probe::collective {
 struct Wrong {
   int rank = 0;
   std::uint64_t offset_bytes = 0;  // of the first element that is wrong
-  double wanted = 0;
-  double found = 0;
+  double wanted = std::numeric_limits<double>::quiet_NaN();
+  double found = std::numeric_limits<double>::quiet_NaN();
 
   bool operator==(const Wrong&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "probe/collective/way.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -84,14 +85,6 @@ std::vector<std::string> interfaces_of(const std::vector<Connection>& connection
   }
   std::ranges::stable_sort(names, std::greater<>(), [&](const auto& name) { return uses[name]; });
   return names;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ",") + name;
-  }
-  return text;
 }
 
 std::optional<double> speed_of(const std::string& interface, const host::Network& network) {
@@ -215,7 +208,7 @@ Way way_of_sockets(const std::vector<Connection>& connections, int ranks, const 
   const std::vector<std::string> interfaces = interfaces_of(connections, host.addresses);
   const Connection& first = connections.front();
   way.transport = "tcp";
-  way.interface = joined(interfaces);
+  way.interface = fmt::format("{}", fmt::join(interfaces, ","));
   way.family = name_of(first.local.address.family());
   way.local_address = first.local.address.text();
   way.sockets_per_peer = std::max(1, static_cast<int>(connections.size()) / std::max(ranks - 1, 1));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 #include "base/math/units.h"
@@ -12,17 +13,25 @@
 namespace chokepoint::probe::collective {
 namespace {
 
+std::vector<std::chrono::nanoseconds> nanoseconds_of(const std::vector<double>& times_us) {
+  std::vector<std::chrono::nanoseconds> times;
+  for (const double each : times_us) {
+    times.emplace_back(std::llround(each * 1000));
+  }
+  return times;
+}
+
 class Worker {
  public:
   Worker(const Job& job, Group& group) : job_(job), group_(group) {}
 
   Result<> run() {
-    TRY(auto opened, job_.open(job_.place, group_, job_.options));
+    TRY(auto opened, job_.open(job_.position, group_, job_.options));
     communicator_ = std::move(opened);
     // The first answer has no order: it reports that this rank is connected.
     TRY(answer({}));
     while (true) {
-      TRY(const std::string text, group_.take(order_key(job_.place.rank)));
+      TRY(const std::string text, group_.take(order_key(job_.position.rank)));
       TRY(const Order order, parse_order(text));
       if (order.task == Task::End) {
         return {};
@@ -34,7 +43,7 @@ class Worker {
 
  private:
   Result<> answer(const Answer& answer) {
-    return group_.set(answer_key(job_.place.rank), to_text(answer));
+    return group_.set(answer_key(job_.position.rank), to_text(answer));
   }
 
   Result<Answer> perform(const Order& order) {
@@ -54,7 +63,7 @@ class Worker {
   }
 
   Result<Answer> prepare(const Operation& operation) {
-    if (operation.ranks != job_.place.ranks) {
+    if (operation.ranks != job_.position.ranks) {
       return fail(ErrorKind::Malformed, "prepare", "order", "is for another number of ranks");
     }
     operation_ = operation;
@@ -91,7 +100,7 @@ class Worker {
 
   Result<> fill() {
     TRY(std::vector<std::byte> input, buffer(input_bytes(operation_)));
-    Pattern(operation_, job_.place.rank).fill_input(input);
+    Pattern(operation_, job_.position.rank).fill_input(input);
     return communicator_->write_input(input);
   }
 
@@ -100,8 +109,8 @@ class Worker {
     TRY(std::vector<double> times, communicator_->run(1));
     TRY(std::vector<std::byte> output, buffer(output_bytes(operation_)));
     TRY(communicator_->read_output(output));
-    return Answer{.times_us = std::move(times),
-                  .wrong = Pattern(operation_, job_.place.rank).check_output(output)};
+    return Answer{.times = nanoseconds_of(times),
+                  .wrong = Pattern(operation_, job_.position.rank).check_output(output)};
   }
 
   Result<Answer> measure(const Order& order) {
@@ -112,7 +121,7 @@ class Worker {
                   fmt::format("{} iterations were wanted, {} made", all, times.size()));
     }
     times.erase(times.begin(), times.begin() + order.lead);
-    return Answer{.times_us = std::move(times)};
+    return Answer{.times = nanoseconds_of(times)};
   }
 
   const Job& job_;

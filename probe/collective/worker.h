@@ -11,7 +11,7 @@
 namespace chokepoint::probe::collective {
 
 struct Job {
-  Place place = {};
+  RankPosition position = {};
   OpenBackend open = {};
   BackendOptions options = {};
   std::uint64_t memory_bytes = 0;  // limit for its buffers; 0: none

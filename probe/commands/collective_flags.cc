@@ -65,7 +65,7 @@ std::uint64_t memory_for(int local_ranks, const cli::Context& context) {
              : 0;
 }
 
-void tell(const cli::Context& context, const collective::SizeResult& size) {
+void print_progress(const cli::Context& context, const collective::SizeResult& size) {
   if (context.err_terminal.interactive && !context.quiet) {
     const auto rate = busbw_mbps(size);
     fmt::print(context.err, "{:>10}  {}\n",
@@ -92,51 +92,53 @@ void define(cli::Flags& flags, CollectiveFlags& given) {
       .choice(
           "collective,c", &given.collective,
           {"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-receive"},
-          "what the ranks do; send-receive: each to the next one, round the ring")
+          "what the ranks do; send-receive: each rank sends to the next one in a ring")
       .option("bytes,b", &given.bytes, "SIZES",
-              "one (64M), some (1K,1M) or a range (8..512M); default 4K..64M")
-      .option("parameters", &given.parameters, "N", "the size of a model instead, like 708M")
-      .option("factor", &given.factor, "X", "from one size of a range to the next")
+              "one size (64M), a list (1K,1M) or a range (8..512M); default 4K..64M")
+      .option("parameters", &given.parameters, "N",
+              "instead of --bytes: the number of a model's parameters, like 708M")
+      .option("factor", &given.factor, "X", "ratio of a range's neighbouring sizes")
       .option("type", &given.type, "TYPE",
-              "of an element: float32, float64, float16, bf16, int32, int64, uint8")
-      .option("root", &given.root, "RANK", "whose data a broadcast spreads", 0,
+              "element type: float32, float64, float16, bf16, int32, int64, uint8")
+      .option("root", &given.root, "RANK", "the rank whose data a broadcast sends", 0,
               collective::kMaxRanks - 1)
-      .option("time,t", &given.time, "TIME", "for each size")
+      .option("time,t", &given.time, "TIME", "how long each size is measured")
       .option("iterations,n", &given.iterations, "N",
-              "for each size, instead of --time; 0: by time", 0, 1'000'000)
+              "iterations of each size, instead of --time; 0: by time", 0, 1'000'000)
       .option("warm-up", &given.warm_up, "N",
               "warm-up iterations, not counted; -1: up to 5 in half a second", -1,
               collective::kMaxIterations)
       .toggle("no-check", &given.no_check, "do not verify the received data")
       .group("Ranks")
-      .option("local", &given.local, "N", "this many ranks on this host, started here", 0,
+      .option("local", &given.local, "N", "start this many ranks on this host", 0,
               collective::kMaxRanksPerHost)
       .option("hosts", &given.hosts, "HOSTS",
-              "ranks on these hosts, started by the 'chokepoint serve' there: HOST,HOST:PORT")
-      .option("ranks-per-host", &given.ranks_per_host, "N", "with --hosts", 1,
+              "start ranks on these hosts by the 'chokepoint serve' there: HOST,HOST:PORT")
+      .option("ranks-per-host", &given.ranks_per_host, "N", "with --hosts: ranks on each", 1,
               collective::kMaxRanksPerHost)
-      .option("port,p", &given.port, "PORT", "with --hosts: their control port", 1, 65535)
+      .option("port,p", &given.port, "PORT", "with --hosts: the servers' control port", 1, 65535)
       .option("key-file", &given.key_file, "FILE",
-              "with --hosts the key that the servers were given, else one that all ranks have")
+              "with --hosts: the servers' key; else a key that all ranks are given")
       .option("timeout", &given.timeout, "TIME", "how long ranks wait for each other")
       .group("Path")
       .option("interface", &given.interface, "IF",
-              "the data's, on every host, or an address; the library's choice where not given")
+              "interface of every host that carries the data, or an address; default: the "
+              "library's choice")
       .option("algorithm", &given.algorithm, "NAME",
-              "as the library calls it; its default if not given")
-      .option("gpu", &given.gpu, "N", "nccl: this one; -1: by the local rank", -1, 1023)
+              "an algorithm by the library's name; default: the library's choice")
+      .option("gpu", &given.gpu, "N", "nccl: index of the GPU; -1: by the local rank", -1, 1023)
       .group("Requirements")
       .option("min-busbw", &given.min_busbw, "MBPS",
               "exit with 3 if no size reaches this bus bandwidth");
 }
 
 Result<Plan> plan_of(const CollectiveFlags& given, int ranks) {
-  const auto type = collective::parse_element_type(given.type);
+  const auto type = named<collective::ElementType>(given.type);
   if (!type) {
     return fail(ErrorKind::Usage, "", fmt::format("--type {}", given.type), "there is no such type",
                 "float32, float64, float16, bf16, int32, int64 or uint8");
   }
-  Plan plan{.collective = collective::parse_collective(given.collective)
+  Plan plan{.collective = named<collective::Collective>(given.collective)
                               .value_or(collective::Collective::AllReduce),
             .type = *type,
             .root = static_cast<int>(given.root),
@@ -165,12 +167,7 @@ Result<collective::RankOptions> rank_options_of(const CollectiveFlags& given) {
   if (given.gpu >= 0) {
     options.gpu = static_cast<int>(given.gpu);
   }
-  // Checked as a server would check it.
-  const auto sound = collective::rank_options_in(body_of(options));
-  if (!sound) {
-    return fail(ErrorKind::Usage, "", "--interface, --algorithm", "a name with odd characters",
-                "give it as the host and the library write it");
-  }
+  TRY(check(options));
   return options;
 }
 
@@ -189,31 +186,31 @@ std::vector<std::string> hosts_of(const CollectiveFlags& given) {
 }
 
 Result<Job> job_of(const CollectiveFlags& given, std::span<const Backend> backends,
-                   const RankPlacement& seat, const cli::Context& context) {
+                   const RankPlacement& placement, const cli::Context& context) {
   TRY(const Backend* const library, backend_of(given, backends));
   TRY(const collective::RankOptions options, rank_options_of(given));
-  return Job{.place = seat.place,
+  return Job{.position = placement.position,
              .open = library->open,
              .options = {.interface = options.interface,
                          .timeout = options.timeout,
                          .gpu = options.gpu,
                          .algorithm = options.algorithm},
-             .memory_bytes = memory_for(seat.local_ranks, context)};
+             .memory_bytes = memory_for(placement.local_ranks, context)};
 }
 
-Result<MemberOptions> member_options(const CollectiveFlags& given, const RankPlacement& seat,
+Result<MemberOptions> member_options(const CollectiveFlags& given, const RankPlacement& placement,
                                      int interrupt, const cli::Context& context) {
-  MemberOptions options{.meeting = seat.meeting,
-                        .ports = seat.ports,
-                        .key = seat.secret,
-                        .who = {.job = seat.job,
-                                .rank = seat.place.rank,
-                                .ranks = seat.place.ranks,
-                                .host = seat.place.host,
+  MemberOptions options{.meeting = placement.meeting,
+                        .ports = placement.ports,
+                        .key = placement.secret,
+                        .who = {.job = placement.job,
+                                .rank = placement.position.rank,
+                                .ranks = placement.position.ranks,
+                                .host = placement.position.host,
                                 .program = identity(context).program},
                         .timeout = std::chrono::ceil<seconds>(given.timeout),
                         .interrupt = interrupt};
-  if (!seat.secret && !given.key_file.empty()) {
+  if (!placement.secret && !given.key_file.empty()) {
     TRY(const control::Secret key, control::read_key(given.key_file));
     options.key = key;
   }
@@ -241,12 +238,13 @@ Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags
 
 LeaderOptions leader_options(const CollectiveFlags& given, int ranks, int interrupt,
                              const cli::Context& context) {
-  return {.job = {},
-          .ranks = ranks,
-          .meeting = {.own = identity(context)},
-          .timeout = std::chrono::ceil<seconds>(given.timeout),
-          .interrupt = interrupt,
-          .on_size = [&context](const collective::SizeResult& size) { tell(context, size); }};
+  return {
+      .job = {},
+      .ranks = ranks,
+      .meeting = {.own = identity(context)},
+      .timeout = std::chrono::ceil<seconds>(given.timeout),
+      .interrupt = interrupt,
+      .on_size = [&context](const collective::SizeResult& size) { print_progress(context, size); }};
 }
 
 }  // namespace chokepoint::probe

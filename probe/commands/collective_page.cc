@@ -33,7 +33,8 @@ Json wrong_body(const Wrong& wrong) {
 Json size_body(const SizeResult& size) {
   Json body{{"bytes", size.operation.bytes},
             {"elements", size.operation.bytes / collective::bytes_of(size.operation.type)},
-            {"time_us", control::distribution_body(math::distribution(size.times_us))},
+            {"time_us",
+             size.times_us.empty() ? Json() : json::to_json(math::distribution(size.times_us))},
             {"algbw_mbps", or_null(algbw_mbps(size))},
             {"busbw_mbps", or_null(busbw_mbps(size))},
             {"checked", size.wrong ? Json(size.wrong->empty()) : Json()}};
@@ -202,7 +203,7 @@ void print_page(const cli::Context& context, const CollectiveMeasured& measured)
     }
   }
   for (const std::string& each : measured.missed) {
-    fmt::print(context.out, "Not enough: {}.\n", each);
+    fmt::print(context.out, "Threshold missed: {}.\n", each);
   }
   if (measured.interrupted) {
     context.out << "Interrupted: these are the results until then.\n";

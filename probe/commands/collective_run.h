@@ -63,9 +63,10 @@ std::vector<std::string> hosts_of(const CollectiveFlags& given);
 // These read key files, and how much memory this host has left.
 Result<collective::Job> job_of(const CollectiveFlags& given,
                                std::span<const collective::Backend> backends,
-                               const collective::RankPlacement& seat, const cli::Context& context);
+                               const collective::RankPlacement& placement,
+                               const cli::Context& context);
 Result<collective::MemberOptions> member_options(const CollectiveFlags& given,
-                                                 const collective::RankPlacement& seat,
+                                                 const collective::RankPlacement& placement,
                                                  int interrupt, const cli::Context& context);
 // One for each host, in their order.
 Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags& given,

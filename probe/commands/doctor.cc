@@ -7,7 +7,6 @@
 #include "base/baseline/baseline.h"
 #include "base/checks/check.h"
 #include "base/cli/command.h"
-#include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/host/inventory.h"
 #include "probe/commands/commands.h"
@@ -18,9 +17,65 @@ namespace {
 
 class DoctorCommand final : public cli::Command {
  public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
+  cli::Summary summary() const override {
+    return {
+        .name = "doctor",
+        .purpose = "checks this host: tuning, NIC, PCIe, RDMA, GPU, address families",
+        .description =
+            "Checks what a distributed training job depends on: every NIC with its PCIe path, "
+            "queues and buffers, TCP's limits for local and long paths, names and address "
+            "families, time, RDMA devices, GPUs, and this program's privileges. Changes nothing. "
+            "Each finding comes with the reason and the "
+            "command that fixes it.\n\n"
+            "A check is PASS, INFO, WARNING, CRITICAL, or UNKNOWN if it could not be checked. "
+            "The exit code is 3 when a check is CRITICAL.",
+        .examples = {
+            {"chokepoint doctor", "what is wrong with this host, and how to fix it"},
+            {"chokepoint doctor --record runs/a", "store the result for the run that follows"},
+            {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"},
+            {"chokepoint doctor --summary", "why a scheduler should not use this host"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to show")
+        .toggle("all,a", &all_, "every check in full, and those that passed")
+        .toggle("summary", &summary_,
+                "one line with what is CRITICAL (--strict: or a WARNING); none if nothing is")
+        .toggle("strict", &strict_, "exit code 3 on warnings, too")
+        .toggle("exit-code", &exit_code_,
+                "exit code 3 when a check is CRITICAL; always the case for doctor")
+        .group("Where to look")
+        .option("root", &root_, "DIR",
+                "read /proc, /sys and /etc below this folder: a copy taken from another host");
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    if (root_ != "/") {
+      context.root = sys::Root(root_);
+      if (!context.root.exists("/")) {
+        return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
+      }
+    }
+    const host::Inventory inventory = host::read_inventory(context.root);
+    const Checks checks = examine(inventory);
+    const Status limit = strict_ ? Status::Warning : Status::Critical;
+    cli::Json document = cli::document(context, "chokepoint.doctor/1");
+    document["verdict"] = name_of(worst(checks));
+    document["checks"] = checks::json_of(checks);
+    TRY(baseline::answer(
+        context, baseline_,
+        {.kind = "doctor", .document = std::move(document), .facts = host::facts_of(inventory)},
+        false, [&] {
+          if (summary_) {
+            const std::string line = checks::summary(checks, limit);
+            fmt::print(context.out, "{}{}", line, line.empty() ? "" : "\n");
+          } else {
+            checks::print_page(context, checks, all_);
+          }
+        }));
+    return worst(checks) >= limit ? cli::ExitCode::Found : cli::ExitCode::Done;
+  }
 
  private:
   std::string root_ = "/";
@@ -30,65 +85,6 @@ class DoctorCommand final : public cli::Command {
   bool strict_ = false;
   bool exit_code_ = false;  // no effect: for scripts that give it to every command
 };
-
-cli::Summary DoctorCommand::summary() const {
-  return {.name = "doctor",
-          .purpose = "checks this host: tuning, NIC, PCIe, RDMA, GPU, address families",
-          .description =
-              "Checks what a distributed training job depends on: every NIC with its PCIe path, "
-              "queues and buffers, TCP's limits for local and long paths, names and address "
-              "families, time, RDMA devices, GPUs, and this program's privileges. Changes nothing. "
-              "Each finding comes with the reason and the "
-              "command that fixes it.\n\n"
-              "A check is PASS, INFO, WARNING, CRITICAL, or UNKNOWN if it could not be checked. "
-              "The exit code is 3 when a check is CRITICAL.",
-          .examples = {
-              {"chokepoint doctor", "what is wrong with this host, and how to fix it"},
-              {"chokepoint doctor --record runs/a", "store the result for the run that follows"},
-              {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"},
-              {"chokepoint doctor --summary", "why a scheduler should not use this host"}}};
-}
-
-void DoctorCommand::define(cli::Flags& flags) {
-  flags.group("What to show")
-      .toggle("all,a", &all_, "every check in full, and those that passed")
-      .toggle("summary", &summary_,
-              "one line with what is CRITICAL (--strict: or a WARNING); none if nothing is")
-      .toggle("strict", &strict_, "exit code 3 on warnings, too")
-      .toggle("exit-code", &exit_code_,
-              "exit code 3 when a check is CRITICAL; always the case for doctor")
-      .group("Where to look")
-      .option("root", &root_, "DIR",
-              "read /proc, /sys and /etc below this folder: a copy taken from another host");
-  baseline::define(flags, baseline_);
-}
-
-Result<cli::ExitCode> DoctorCommand::run(cli::Context& context) {
-  if (root_ != "/") {
-    context.root = sys::Root(root_);
-    if (!context.root.exists("/")) {
-      return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
-    }
-  }
-  const host::Inventory inventory = host::read_inventory(context.root);
-  const Checks checks = examine(inventory);
-  const Status limit = strict_ ? Status::Warning : Status::Critical;
-  cli::Json document = cli::document(context, "chokepoint.doctor/1");
-  document["verdict"] = name_of(worst(checks));
-  document["checks"] = checks::json_of(checks);
-  if (context.json) {
-    cli::print(context, document);
-  } else if (summary_) {
-    const std::string line = checks::summary(checks, limit);
-    fmt::print(context.out, "{}{}", line, line.empty() ? "" : "\n");
-  } else {
-    checks::print_page(context, checks, all_);
-  }
-  const baseline::Finding finding{
-      .kind = "doctor", .document = document, .facts = host::facts_of(inventory)};
-  TRY(keep(baseline_, finding, context));
-  return worst(checks) >= limit ? cli::ExitCode::Found : cli::ExitCode::Done;
-}
 
 }  // namespace
 

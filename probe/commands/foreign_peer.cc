@@ -35,30 +35,6 @@ void use_sender_intervals(tcp::Trial& trial) {
   }
 }
 
-Result<ForeignTrial> against_iperf3(const ForeignHost& host, const tcp::Parameters& parameters,
-                                    const cli::Context& context, int interrupt,
-                                    const tcp::Watcher& watcher) {
-  TRY(iperf3::TcpTest test, iperf3::run_tcp({.peer = host.peer,
-                                             .family = host.family,
-                                             .socket = host.socket,
-                                             .root = context.root,
-                                             .interrupt = interrupt},
-                                            parameters, watcher));
-  return ForeignTrial{std::move(test.test), test.peer, "iperf3"};
-}
-
-Result<ForeignTrial> against_nuttcp(const ForeignHost& host, const tcp::Parameters& parameters,
-                                    const cli::Context& context, int interrupt,
-                                    const tcp::Watcher& watcher) {
-  TRY(nuttcp::TcpTest test, nuttcp::run_tcp({.peer = host.peer,
-                                             .family = host.family,
-                                             .socket = host.socket,
-                                             .root = context.root,
-                                             .interrupt = interrupt},
-                                            parameters, watcher));
-  return ForeignTrial{std::move(test.test), test.peer, "nuttcp " + test.version.text()};
-}
-
 double mbps(double bytes, double duration_s) {
   return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
 }
@@ -123,34 +99,19 @@ ForeignUdpOutcome received_outcome(const iperf3::UdpTest& test, std::size_t size
   return outcome;
 }
 
-iperf3::Way way_of(Direction direction) {
-  switch (direction) {
-    case Direction::Send:
-      return iperf3::Way::Forward;
-    case Direction::Receive:
-      return iperf3::Way::Reverse;
-    case Direction::Both:
-      return iperf3::Way::Both;
-  }
-  return iperf3::Way::Forward;
-}
-
-Result<ForeignUdp> run_iperf3(const ForeignHost& host, const ForeignUdpPlan& plan, int interrupt) {
+Result<ForeignUdp> run_iperf3(const ForeignHost& host, const ForeignUdpPlan& plan) {
   const udp::Parameters& asked = plan.parameters;
   const auto rounded_s = std::chrono::ceil<std::chrono::seconds>(asked.time).count();
   const iperf3::Parameters parameters{
-      .transport = iperf3::Transport::Udp,
-      .way = way_of(asked.direction),
+      .udp = true,
+      .direction = asked.direction,
       .time_s = static_cast<int>(rounded_s),
       .streams = asked.streams,
       .block_bytes = static_cast<int>(plan.packet_bytes),
       .rate_bits_per_s = static_cast<std::uint64_t>(asked.bits_per_s.value_or(0) / asked.streams),
       .traffic_class = plan.dscp ? std::optional(*plan.dscp << 2) : std::nullopt,
       .client_version = "3.12"};
-  TRY(const iperf3::UdpTest test,
-      iperf3::run_udp(
-          {.peer = host.peer, .family = host.family, .socket = host.socket, .interrupt = interrupt},
-          parameters, [](const peer::DatagramInterval&) {}));
+  TRY(const iperf3::UdpTest test, iperf3::run_udp(host, parameters));
   ForeignUdp measured{
       .directions = {}, .peer = test.peer, .software = "iperf3", .interrupted = test.interrupted};
   if (asked.direction != Direction::Receive) {
@@ -162,7 +123,7 @@ Result<ForeignUdp> run_iperf3(const ForeignHost& host, const ForeignUdpPlan& pla
   return measured;
 }
 
-Result<ForeignUdp> run_nuttcp(const ForeignHost& host, const ForeignUdpPlan& plan, int interrupt) {
+Result<ForeignUdp> run_nuttcp(const ForeignHost& host, const ForeignUdpPlan& plan) {
   const udp::Parameters& asked = plan.parameters;
   if (asked.direction == Direction::Both || asked.streams > 1) {
     return fail(ErrorKind::Usage, "", asked.streams > 1 ? "--streams" : "--both",
@@ -176,10 +137,7 @@ Result<ForeignUdp> run_nuttcp(const ForeignHost& host, const ForeignUdpPlan& pla
   if (asked.bits_per_s.value_or(0) > 0) {
     parameters.rate_kbits_per_s = static_cast<std::uint64_t>(std::llround(*asked.bits_per_s / 1e3));
   }
-  TRY(const nuttcp::UdpTest test,
-      nuttcp::run_udp(
-          {.peer = host.peer, .family = host.family, .socket = host.socket, .interrupt = interrupt},
-          parameters, [](const peer::DatagramInterval&) {}));
+  TRY(const nuttcp::UdpTest test, nuttcp::run_udp(host, parameters));
   const std::uint64_t theirs = test.server.datagrams(parameters.block_bytes);
   const std::uint64_t own = test.measure.packets;
   return ForeignUdp{
@@ -239,7 +197,7 @@ Foreign foreign_named(const std::string& program) {
   return program == "nuttcp" ? Foreign::Nuttcp : Foreign::None;
 }
 
-Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer,
+Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer, int interrupt,
                                  const cli::Context& context) {
   if (!peer.key_file.empty()) {
     return fail(ErrorKind::Usage, "", "--key-file", "iperf3 and nuttcp know no key");
@@ -249,7 +207,11 @@ Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer
     flags.port = foreign == Foreign::Iperf3 ? iperf3::kDefaultPort : nuttcp::kControlPort;
   }
   TRY(const control::ClientOptions options, client_options(flags, context));
-  return ForeignHost{.peer = options.peer, .family = options.family, .socket = options.socket};
+  return ForeignHost{.peer = options.peer,
+                     .family = options.family,
+                     .socket = options.socket,
+                     .root = context.root,
+                     .interrupt = interrupt};
 }
 
 cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& peer,
@@ -263,21 +225,22 @@ cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& pee
 }
 
 Result<ForeignTrial> run_foreign(Foreign foreign, const ForeignHost& host,
-                                 const tcp::Parameters& parameters, const cli::Context& context,
-                                 int interrupt, const tcp::Watcher& watcher) {
-  Result<ForeignTrial> done = foreign == Foreign::Iperf3
-                                  ? against_iperf3(host, parameters, context, interrupt, watcher)
-                                  : against_nuttcp(host, parameters, context, interrupt, watcher);
-  if (done) {
-    use_sender_intervals(done->trial);
+                                 const tcp::Parameters& parameters, const tcp::Watcher& watcher) {
+  ForeignTrial done;
+  if (foreign == Foreign::Iperf3) {
+    TRY(iperf3::TcpTest test, iperf3::run_tcp(host, parameters, watcher));
+    done = {std::move(test.test), test.peer, "iperf3"};
+  } else {
+    TRY(nuttcp::TcpTest test, nuttcp::run_tcp(host, parameters, watcher));
+    done = {std::move(test.test), test.peer, "nuttcp " + test.version.text()};
   }
+  use_sender_intervals(done.trial);
   return done;
 }
 
-Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host, const ForeignUdpPlan& plan,
-                               int interrupt) {
-  return foreign == Foreign::Iperf3 ? run_iperf3(host, plan, interrupt)
-                                    : run_nuttcp(host, plan, interrupt);
+Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host,
+                               const ForeignUdpPlan& plan) {
+  return foreign == Foreign::Iperf3 ? run_iperf3(host, plan) : run_nuttcp(host, plan);
 }
 
 void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& measured) {

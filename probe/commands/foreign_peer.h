@@ -11,29 +11,21 @@
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "probe/peer/dial.h"
 #include "probe/tcp/trial.h"
 #include "probe/udp/parameters.h"
 
 namespace chokepoint::probe {
-
-// A direction that goes one way, as the probes' pages name it.
-inline std::string direction_text(control::Direction direction) {
-  return direction == control::Direction::Send ? "to the peer" : "from the peer";
-}
 
 enum class Foreign { None, Iperf3, Nuttcp };
 
 std::vector<std::string> peer_programs();  // values of --peer
 Foreign foreign_named(const std::string& program);
 
-struct ForeignHost {
-  net::HostPort peer;
-  std::optional<net::Family> family = {};
-  net::SocketOptions socket = {};
-};
+using ForeignHost = peer::ClientOptions;
 
 // The default port is the program's. A key is a usage error: neither program knows any.
-Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer,
+Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer, int interrupt,
                                  const cli::Context& context);
 
 // "peer" of the probes' documents.
@@ -48,8 +40,7 @@ struct ForeignTrial {
 
 // If the receiver reports no intervals, the sender's are used.
 Result<ForeignTrial> run_foreign(Foreign foreign, const ForeignHost& host,
-                                 const tcp::Parameters& parameters, const cli::Context& context,
-                                 int interrupt, const tcp::Watcher& watcher);
+                                 const tcp::Parameters& parameters, const tcp::Watcher& watcher);
 
 struct ForeignUdpPlan {
   udp::Parameters parameters = {};
@@ -79,8 +70,8 @@ struct ForeignUdp {
   bool interrupted = false;
 };
 
-Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host, const ForeignUdpPlan& plan,
-                               int interrupt);
+Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host,
+                               const ForeignUdpPlan& plan);
 
 // Into `document`, which has its head already.
 void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& measured);

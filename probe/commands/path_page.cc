@@ -9,6 +9,27 @@
 #include "probe/path/mtu_search.h"
 #include "probe/path/trace_analysis.h"
 
+namespace chokepoint {
+
+template <>
+struct Fields<probe::path::RouterMatch> {
+  using R = probe::path::RouterMatch;
+  static constexpr std::tuple kList{
+      field("ttl", &R::ttl, "its hop on the forward path"),
+      field("forward", &R::forward, "its address in the forward trace"),
+      field("reverse", &R::reverse, "its address in the reverse trace"),
+      field("match", &R::match, "whether both are one router"), field("why", &R::why, "in words")};
+};
+
+template <>
+struct Fields<probe::path::Symmetry> {
+  using S = probe::path::Symmetry;
+  static constexpr std::tuple kList{field("why", &S::why, "the path is symmetric, or not"),
+                                    field("routers", &S::routers, "each, by the forward path")};
+};
+
+}  // namespace chokepoint
+
 namespace chokepoint::probe {
 namespace {
 
@@ -91,33 +112,22 @@ Json way_body(const std::optional<Survey>& survey, const std::string& why_not) {
           {"mtu", mtu_body(survey)}};
 }
 
-Json routers_body(const path::Symmetry& symmetry) {
-  return control::list_body(symmetry.routers, [](const path::RouterMatch& router) {
-    return Json{{"ttl", router.ttl},
-                {"forward", text_or_null(router.forward)},
-                {"reverse", text_or_null(router.reverse)},
-                {"match", name_of(router.match)},
-                {"why", router.why}};
-  });
-}
-
 Json family_body(const FamilyOutcome& outcome) {
   const path::FamilyFacts& facts = outcome.facts;
-  return {
-      {"resolves", facts.resolves()},
-      {"addresses", texts_of(facts.addresses)},
-      {"source", text_or_null(facts.source)},
-      {"connection", name_of(facts.connection)},
-      {"reason", or_null(facts.reason)},
-      {"connect_ms", or_null(facts.connect_ms)},
-      {"udp_passes", outcome.reverse ? Json(outcome.udp_passes) : Json()},
-      {"forward", way_body(outcome.forward, outcome.no_forward)},
-      {"reverse", way_body(outcome.reverse, outcome.no_reverse)},
-      {"symmetric", or_null(outcome.symmetry.symmetric)},
-      {"symmetry", {{"why", outcome.symmetry.why}, {"routers", routers_body(outcome.symmetry)}}},
-      {"path_mtu_bytes", outcome.forward && outcome.forward->mtu
-                             ? or_null(outcome.forward->mtu->path_mtu_bytes)
-                             : Json()}};
+  return {{"resolves", facts.resolves()},
+          {"addresses", texts_of(facts.addresses)},
+          {"source", text_or_null(facts.source)},
+          {"connection", name_of(facts.connection)},
+          {"reason", or_null(facts.reason)},
+          {"connect_ms", or_null(facts.connect_ms)},
+          {"udp_passes", outcome.reverse ? Json(outcome.udp_passes) : Json()},
+          {"forward", way_body(outcome.forward, outcome.no_forward)},
+          {"reverse", way_body(outcome.reverse, outcome.no_reverse)},
+          {"symmetric", or_null(outcome.symmetry.symmetric)},
+          {"symmetry", json::to_json(outcome.symmetry)},
+          {"path_mtu_bytes", outcome.forward && outcome.forward->mtu
+                                 ? or_null(outcome.forward->mtu->path_mtu_bytes)
+                                 : Json()}};
 }
 
 using cli::Cell;

@@ -2,8 +2,8 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
 
-#include "base/checks/check.h"
 #include "base/checks/pci_checks.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
@@ -11,7 +11,42 @@
 #include "base/math/units.h"
 #include "probe/commands/pcie_report.h"
 #include "probe/pcie/findings.h"
-#include "probe/pcie/slots.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::pcie::HostCopies> {
+  using C = probe::pcie::HostCopies;
+  static constexpr std::tuple kList{
+      field("host_to_device_mbps", &C::to_gpu_mbps, "10^6 bit/s"),
+      field("device_to_host_mbps", &C::from_gpu_mbps, "10^6 bit/s"),
+      field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")};
+};
+
+template <>
+struct Fields<probe::pcie::PeerCopies> {
+  using C = probe::pcie::PeerCopies;
+  static constexpr std::tuple kList{
+      field("a_to_b_mbps", &C::there_mbps, "10^6 bit/s"),
+      field("b_to_a_mbps", &C::back_mbps, "10^6 bit/s"),
+      field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")};
+};
+
+template <>
+struct Fields<probe::pcie::PeerOutcome> {
+  using P = probe::pcie::PeerOutcome;
+  static constexpr std::tuple kList{
+      field("a", &P::one, "PCI address of one GPU"),
+      field("b", &P::other, "PCI address of the other"),
+      field("peer_access", &P::reachable, "whether they reach each other's memory"),
+      field("direct", &P::direct, "copies from GPU to GPU"),
+      field("through_host", &P::staged, "copies through host memory"),
+      field("verified_bytes", &P::verified_bytes, "compared with what was sent"),
+      field("data_errors", &P::wrong, "what did not arrive as it was sent"),
+      field("problems", &P::problems, "what could not be measured, and why")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe {
 namespace {
@@ -59,12 +94,6 @@ Json hops_body(const host::PciDevice& pci) {
   return list;
 }
 
-Json copies_body(const pcie::HostCopies& copies) {
-  return {{"host_to_device_mbps", or_null(copies.to_gpu_mbps)},
-          {"device_to_host_mbps", or_null(copies.from_gpu_mbps)},
-          {"both_ways_mbps", or_null(copies.both_mbps)}};
-}
-
 Json counts_body(std::optional<std::int64_t> before, std::optional<std::int64_t> after) {
   return {{"before", or_null(before)}, {"after", or_null(after)}};
 }
@@ -79,9 +108,9 @@ void add_outcome(Json& body, const GpuOutcome& outcome,
   body["bytes"] = outcome.bytes;
   body["host_to_device_percent"] = share_of(outcome.pinned.to_gpu_mbps, ceiling);
   body["device_to_host_percent"] = share_of(outcome.pinned.from_gpu_mbps, ceiling);
-  body["pageable"] = copies_body(outcome.pageable);
+  body["pageable"] = json::to_json(outcome.pageable);
   body["near_memory"] = outcome.near_node ? Json(!outcome.anywhere) : Json();
-  body["numa_far"] = copies_body(outcome.far);
+  body["numa_far"] = json::to_json(outcome.far);
   body["numa_far"]["node"] = or_null(outcome.far_node);
   body["copy_engines"] = or_null(outcome.engines);
   body["two_streams_mbps"] = or_null(outcome.two_streams_mbps);
@@ -113,6 +142,11 @@ Json nearest_body(const PcieShown& shown, std::size_t gpu) {
   return list;
 }
 
+const pcie::HostCopies& pinned_of(const GpuOutcome* outcome) {
+  static const pcie::HostCopies none;
+  return outcome == nullptr ? none : outcome->pinned;
+}
+
 Json device_body(const PcieShown& shown, const Device& device, std::size_t number) {
   const GpuOutcome* outcome =
       shown.measured ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
@@ -128,7 +162,7 @@ Json device_body(const PcieShown& shown, const Device& device, std::size_t numbe
             {"payload_bytes", ceiling ? Json(ceiling->payload_bytes) : Json()},
             {"payload_assumed", ceiling ? Json(!ceiling->payload_is_known) : Json()},
             {"line_rate_mbps", or_null(device.line_rate_mbps)}};
-  body.update(copies_body(outcome == nullptr ? pcie::HostCopies() : outcome->pinned));
+  body.update(json::to_json(pinned_of(outcome)));
   if (device.kind == Kind::Gpu) {
     body["link"]["seen"] = outcome != nullptr && outcome->link.looks > 0 ? "under-load" : "idle";
     body["nics"] = nearest_body(shown, number);
@@ -137,29 +171,6 @@ Json device_body(const PcieShown& shown, const Device& device, std::size_t numbe
     add_outcome(body, *outcome, ceiling);
   }
   return body;
-}
-
-Json peer_copies_body(const pcie::PeerCopies& copies) {
-  return {{"a_to_b_mbps", or_null(copies.there_mbps)},
-          {"b_to_a_mbps", or_null(copies.back_mbps)},
-          {"both_ways_mbps", or_null(copies.both_mbps)}};
-}
-
-Json peers_body(const PcieShown& shown) {
-  Json list = Json::array();
-  if (shown.measured) {
-    for (const pcie::PeerOutcome& peers : shown.measured->peers) {
-      list.push_back({{"a", peers.one},
-                      {"b", peers.other},
-                      {"peer_access", or_null(peers.reachable)},
-                      {"direct", peer_copies_body(peers.direct)},
-                      {"through_host", peer_copies_body(peers.staged)},
-                      {"verified_bytes", peers.verified_bytes},
-                      {"data_errors", peers.wrong},
-                      {"problems", peers.problems}});
-    }
-  }
-  return list;
 }
 
 Json affinity_body(const pcie::Slots& slots) {
@@ -186,25 +197,20 @@ std::string gigabytes(const std::optional<double>& mbps) {
   return mbps ? pcie::format_gigabytes(*mbps) : "-";
 }
 
-const pcie::HostCopies& pinned_of(const GpuOutcome* outcome) {
-  static const pcie::HostCopies none;
-  return outcome == nullptr ? none : outcome->pinned;
-}
-
 // CUDA's number if copies were made, else nvidia-smi's, which numbers by address.
-std::string gpu_name(const PcieShown& shown, const Device& device, std::size_t place) {
+std::string gpu_name(const PcieShown& shown, const Device& device, std::size_t number) {
   const bool copied = shown.measured && !shown.measured->gpus.empty();
   const GpuOutcome* outcome = copied ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
   return outcome != nullptr ? fmt::format("GPU {}", outcome->number)
          : copied           ? "GPU " + device.address
-                            : fmt::format("GPU {}", place);
+                            : fmt::format("GPU {}", number);
 }
 
-std::string title_of(const PcieShown& shown, const Device& device, std::size_t place) {
+std::string title_of(const PcieShown& shown, const Device& device, std::size_t number) {
   if (device.kind != Kind::Gpu) {
     return pcie::label_of(device);
   }
-  return gpu_name(shown, device, place) + (device.names.empty() ? "" : " " + device.names.front());
+  return gpu_name(shown, device, number) + (device.names.empty() ? "" : " " + device.names.front());
 }
 
 // The narrowest link of the path; a GPU's present link if it was not seen under load.
@@ -264,13 +270,13 @@ void print_devices(const cli::Context& context, const PcieShown& shown) {
   columns.insert(columns.end(), {{"line rate", Align::Right}, {"share", Align::Right}});
   cli::Table table(std::move(columns));
   const std::vector<Device> devices = devices_of(shown);
-  for (std::size_t place = 0; place < devices.size(); ++place) {
-    const Device& device = devices[place];
+  for (std::size_t number = 0; number < devices.size(); ++number) {
+    const Device& device = devices[number];
     const GpuOutcome* outcome =
         shown.measured ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
     const auto ceiling = pcie::ceiling_of(device, outcome);
     const pcie::HostCopies& copies = pinned_of(outcome);
-    std::vector<cli::Cell> row{title_of(shown, device, place), device.address, node_text(device),
+    std::vector<cli::Cell> row{title_of(shown, device, number), device.address, node_text(device),
                                link_text(device, outcome, ceiling), carries_text(device, ceiling)};
     if (copied) {
       row.insert(row.end(), {gigabytes(copies.to_gpu_mbps), gigabytes(copies.from_gpu_mbps),
@@ -284,15 +290,11 @@ void print_devices(const cli::Context& context, const PcieShown& shown) {
   context.out << '\n';
 }
 
-bool has_any(const pcie::HostCopies& copies) {
-  return copies.to_gpu_mbps || copies.from_gpu_mbps || copies.both_mbps;
-}
-
-void add_copies(cli::Table& table, const std::string& gpu, const std::string& memory,
-                const pcie::HostCopies& copies) {
-  if (has_any(copies)) {
-    table.add({gpu, memory, gigabytes(copies.to_gpu_mbps), gigabytes(copies.from_gpu_mbps),
-               gigabytes(copies.both_mbps)});
+// No row where nothing was measured.
+void add_rates(cli::Table& table, const std::string& what, const std::string& how,
+               const std::array<std::optional<double>, 3>& mbps) {
+  if (mbps != std::array<std::optional<double>, 3>()) {
+    table.add({what, how, gigabytes(mbps[0]), gigabytes(mbps[1]), gigabytes(mbps[2])});
   }
 }
 
@@ -308,9 +310,12 @@ void print_copies(const cli::Context& context, const PcieShown& shown) {
       return node ? fmt::format(", node {}", *node) : std::string();
     };
     const std::optional<int> near = outcome.anywhere ? std::nullopt : outcome.near_node;
-    add_copies(table, gpu, "pinned" + on(near), outcome.pinned);
-    add_copies(table, gpu, "pinned" + on(outcome.far_node) + ", far", outcome.far);
-    add_copies(table, gpu, "pageable" + on(near), outcome.pageable);
+    const auto add = [&](const std::string& memory, const pcie::HostCopies& copies) {
+      add_rates(table, gpu, memory, {copies.to_gpu_mbps, copies.from_gpu_mbps, copies.both_mbps});
+    };
+    add("pinned" + on(near), outcome.pinned);
+    add("pinned" + on(outcome.far_node) + ", far", outcome.far);
+    add("pageable" + on(near), outcome.pageable);
     if (outcome.two_streams_mbps) {
       table.add({gpu,
                  fmt::format("pinned, two streams; {} copy engines",
@@ -329,14 +334,6 @@ std::string number_of(const PcieShown& shown, const std::string& address) {
   return found == gpus.end() ? address : fmt::format("GPU {}", found->number);
 }
 
-void add_peers(cli::Table& table, const std::string& pair, const std::string& how,
-               const pcie::PeerCopies& copies) {
-  if (copies.there_mbps || copies.back_mbps || copies.both_mbps) {
-    table.add({pair, how, gigabytes(copies.there_mbps), gigabytes(copies.back_mbps),
-               gigabytes(copies.both_mbps)});
-  }
-}
-
 void print_peers(const cli::Context& context, const PcieShown& shown) {
   if (shown.measured->peers.empty()) {
     return;
@@ -348,21 +345,18 @@ void print_peers(const cli::Context& context, const PcieShown& shown) {
                     {"both at once", Align::Right}});
   for (const pcie::PeerOutcome& peers : shown.measured->peers) {
     const std::string pair = number_of(shown, peers.one) + " > " + number_of(shown, peers.other);
-    add_peers(table, pair, "directly", peers.direct);
-    add_peers(table, pair, "through the host", peers.staged);
+    for (const auto& [how, copies] :
+         {std::pair("directly", peers.direct), std::pair("through the host", peers.staged)}) {
+      add_rates(table, pair, how, {copies.there_mbps, copies.back_mbps, copies.both_mbps});
+    }
   }
   table.print(context.out, context.out_terminal);
   context.out << '\n';
 }
 
 std::string nearest_text(const PcieShown& shown, std::size_t gpu) {
-  std::string text;
-  if (const auto nearest = pcie::nearest_to(shown.slots, gpu)) {
-    for (const std::size_t number : nearest->devices) {
-      text += (text.empty() ? "" : ", ") + pcie::label_of(shown.slots.devices[number]);
-    }
-  }
-  return text.empty() ? "-" : text;
+  const auto nearest = pcie::nearest_to(shown.slots, gpu);
+  return nearest ? pcie::labels_of(shown.slots, nearest->devices) : "-";
 }
 
 // For the matrix: a card's first name is enough.
@@ -422,7 +416,7 @@ void add_to(Json& document, const PcieShown& shown) {
     devices.push_back(device_body(shown, all[i], i));
   }
   document["devices"] = std::move(devices);
-  document["peers"] = peers_body(shown);
+  document["peers"] = shown.measured ? json::to_json(shown.measured->peers) : Json::array();
   document["affinity"] = affinity_body(shown.slots);
   document["checks"] = checks::json_of(shown.checks);
 }

@@ -12,9 +12,7 @@
 
 #include "base/baseline/baseline.h"
 #include "base/cli/command.h"
-#include "base/cli/context.h"
 #include "base/cli/output.h"
-#include "base/cli/table.h"
 #include "base/control/bodies.h"
 #include "base/control/client.h"
 #include "base/math/units.h"
@@ -23,7 +21,43 @@
 #include "probe/commands/commands.h"
 #include "probe/latency/load.h"
 #include "probe/latency/outcome.h"
-#include "probe/latency/test.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::latency::Spread> {
+  using S = probe::latency::Spread;
+  using D = math::Distribution;
+  static bool is_unknown(const S& spread) { return spread.values.count == 0; }
+  static constexpr std::tuple kList{
+      within(&S::values, field("min", &D::min, "milliseconds, as all of these")),
+      within(&S::values, field("median", &D::median, "")),
+      field("p90", &S::p90, ""),
+      within(&S::values, field("p99", &D::p99, "")),
+      within(&S::values, field("max", &D::max, "")),
+      within(&S::values, field("mean", &D::mean, "")),
+      within(&S::values, field("count", &D::count, "messages that came back"))};
+};
+
+template <>
+struct Fields<probe::latency::LoadResult> {
+  using L = probe::latency::LoadResult;
+  static constexpr std::tuple kList{
+      field("connections", &L::connections, "that filled the path"),
+      field("stable", &L::stable, "more connections did not increase the throughput"),
+      field("throughput_mbps", &L::throughput_mbps, "of all of them at the end, 10^6 bit/s"),
+      computed<L>(
+          "rtt_p90_ms", [](const L& load) { return math::quantile(load.rtt_ms, 0.9); },
+          "their own round trips, by the sender's kernel"),
+      computed<L>(
+          "error",
+          [](const L& load) {
+            return load.error ? std::optional(describe(*load.error)) : std::nullopt;
+          },
+          "of the first connection that failed")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe {
 namespace {
@@ -49,30 +83,6 @@ struct LatencyMeasured {
   bool interrupted = false;
 };
 
-Json spread_body(const Spread& spread) {
-  const math::Distribution& values = spread.values;
-  if (values.count == 0) {
-    return {};
-  }
-  return {{"min", values.min},    {"median", values.median}, {"p90", spread.p90},
-          {"p99", values.p99},    {"max", values.max},       {"mean", values.mean},
-          {"count", values.count}};
-}
-
-Json lost_body(const Spread& spread) {
-  return spread.sent == 0 ? Json()
-                          : Json(static_cast<double>(spread.lost()) * math::kPercent /
-                                 static_cast<double>(spread.sent));
-}
-
-Json load_body(const Loaded& loaded) {
-  return {{"connections", loaded.load.connections},
-          {"stable", loaded.load.stable},
-          {"throughput_mbps", or_null(loaded.load.throughput_mbps)},
-          {"rtt_p90_ms", or_null(math::quantile(loaded.load.rtt_ms, 0.9))},
-          {"error", loaded.load.error ? Json(describe(*loaded.load.error)) : Json()}};
-}
-
 std::optional<double> worse_rpm(const LatencyMeasured& measured) {
   std::optional<double> rpm;
   for (const auto& each : {measured.send, measured.receive}) {
@@ -85,26 +95,26 @@ std::optional<double> worse_rpm(const LatencyMeasured& measured) {
 
 void add_loaded(Json& document, const std::string& way, const std::optional<Loaded>& loaded,
                 const latency::Idle& idle) {
-  document["loaded_" + way + "_ms"] = loaded ? spread_body(loaded->tcp) : Json();
+  document["loaded_" + way + "_ms"] = loaded ? json::to_json(loaded->tcp) : Json();
   document["bufferbloat_" + way + "_ms"] = loaded ? or_null(loaded->bufferbloat_ms) : Json();
   document["rpm_" + way] = loaded ? or_null(loaded->rpm) : Json();
   document["bloat_" + way] = loaded ? Json(name_of(judge(idle, *loaded))) : Json();
-  document["load_" + way] = loaded ? load_body(*loaded) : Json();
+  document["load_" + way] = loaded ? json::to_json(loaded->load) : Json();
 }
 
 Json udp_body(const LatencyMeasured& measured) {
   if (!measured.udp) {
     return {};
   }
-  const auto loaded = [](const std::optional<Loaded>& each, auto body) {
-    return each ? body(each->udp) : Json();
-  };
-  return {{"idle_ms", spread_body(measured.idle.udp)},
-          {"loaded_send_ms", loaded(measured.send, spread_body)},
-          {"loaded_receive_ms", loaded(measured.receive, spread_body)},
-          {"idle_loss_percent", lost_body(measured.idle.udp)},
-          {"loaded_send_loss_percent", loaded(measured.send, lost_body)},
-          {"loaded_receive_loss_percent", loaded(measured.receive, lost_body)}};
+  // Without a load nothing was sent.
+  const Spread send = measured.send ? measured.send->udp : Spread();
+  const Spread receive = measured.receive ? measured.receive->udp : Spread();
+  return {{"idle_ms", json::to_json(measured.idle.udp)},
+          {"loaded_send_ms", json::to_json(send)},
+          {"loaded_receive_ms", json::to_json(receive)},
+          {"idle_loss_percent", or_null(measured.idle.udp.loss_percent())},
+          {"loaded_send_loss_percent", or_null(send.loss_percent())},
+          {"loaded_receive_loss_percent", or_null(receive.loss_percent())}};
 }
 
 std::vector<std::string> sentences(const LatencyMeasured& measured) {
@@ -127,15 +137,13 @@ std::vector<cli::Cell> row(std::string title, const Spread& spread) {
   if (values.count == 0) {
     return {std::move(title), "-", "-", "-", "-", "-", std::to_string(spread.sent)};
   }
-  const auto lost =
-      static_cast<double>(spread.lost()) * math::kPercent / static_cast<double>(spread.sent);
   return {std::move(title),
           ms(values.min),
           ms(values.median),
           ms(spread.p90),
           ms(values.p99),
           ms(values.max),
-          fmt::format("{:.1f} %", lost)};
+          fmt::format("{:.1f} %", spread.loss_percent().value_or(0))};
 }
 
 void add_rows(cli::Table& table, const std::string& title, const LatencyMeasured& measured,
@@ -150,7 +158,7 @@ void add_rows(cli::Table& table, const std::string& title, const LatencyMeasured
 void add_to(Json& document, const LatencyMeasured& measured) {
   document["gap_ms"] = static_cast<double>(measured.gap.count()) / math::kNsPerMs;
   document["interrupted"] = measured.interrupted;
-  document["idle_ms"] = spread_body(measured.idle.tcp);
+  document["idle_ms"] = json::to_json(measured.idle.tcp);
   add_loaded(document, "send", measured.send, measured.idle);
   add_loaded(document, "receive", measured.receive, measured.idle);
   document["rpm"] = or_null(worse_rpm(measured));
@@ -193,22 +201,142 @@ void print_page(const cli::Context& context, const LatencyMeasured& measured) {
 
 class ProbeLatencyCommand final : public cli::Command {
  public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
+  cli::Summary summary() const override {
+    return {
+        .name = "probe latency",
+        .purpose = "latency of small messages, on the idle path and under load",
+        .description =
+            "Sends small messages to a peer that runs 'chokepoint serve' and measures their "
+            "round trips, over TCP and UDP: first on the idle path, then while TCP connections "
+            "fill it from here, then while they fill it from the peer. The latency added by the "
+            "load is the bufferbloat of the path.\n\n"
+            "The load grows by one connection per second until more connections do not increase "
+            "the throughput, as in responsiveness tests; RPM, round trips a minute, is 60 s over "
+            "the mean of "
+            "two 90th percentiles: that of the load's own connections and that of a connection "
+            "beside them.",
+        .examples = {{"chokepoint probe latency voyager", "idle, and under load each way"},
+                     {"chokepoint probe latency voyager --idle-only --idle 10",
+                      "only the idle path, for ten seconds"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to measure")
+        .option("idle", &idle_, "TIME", "duration of the test on the idle path")
+        .option("time,t", &time_, "TIME", "duration of the test under load, each way")
+        .toggle("idle-only", &idle_only_, "no load")
+        .toggle("no-udp", &no_udp_, "TCP alone")
+        .option("gap", &gap_, "TIME", "interval between messages")
+        .group("The load")
+        .option("connections,n", &connections_, "N", "maximum number of connections, each way", 1,
+                64)
+        .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
+    control::define(flags, peer_);
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(check());
+    TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    cli::Json document = cli::document(context, "chokepoint.probe.latency/1");
+    TRY(control::Client client, connect(peer_, context, signals.descriptor()));
+    TRY(latency::Test test, latency::Test::open(client, {.time = whole_time(), .udp = !no_udp_}, {},
+                                                signals.descriptor(), [&](const std::string& why) {
+                                                  fmt::print(context.err, "waiting: {}\n", why);
+                                                }));
+    TRY(const LatencyMeasured measured, measure(test, signals.descriptor(), context));
+    if (const Result<> closed = test.close(); closed) {
+      client.bye();
+    }
+    return show(measured, client, std::move(document), context);
+  }
 
  private:
-  Result<> check() const;
-  std::chrono::nanoseconds whole_time() const;
+  Result<> check() const {
+    if (idle_ < milliseconds(10) || time_ < milliseconds(10)) {
+      return fail(ErrorKind::Usage, "", idle_ < milliseconds(10) ? "--idle" : "--time",
+                  "must be 10 ms or more");
+    }
+    if (gap_ < std::chrono::microseconds(100)) {
+      return fail(ErrorKind::Usage, "", "--gap", "must be 0.1 ms or more");
+    }
+    return {};
+  }
+
+  nanoseconds whole_time() const {
+    return idle_ + (idle_only_ ? nanoseconds(0) : 2 * (time_ + kLoadMargin)) + kLoadMargin;
+  }
+
   Result<LatencyMeasured> measure(const latency::Test& test, int interrupt,
-                                  const cli::Context& context) const;
+                                  const cli::Context& context) const {
+    LatencyMeasured measured{.gap = gap_, .udp = test.udp() >= 0};
+    if (test.udp_problem()) {
+      measured.udp_problem = describe(*test.udp_problem());
+    }
+    latency::Prober prober({.tcp = test.tcp(), .udp = test.udp(), .test = test.id()}, gap_);
+    TRY(measure_idle(prober, measured, interrupt, context));
+    for (const tcp::Direction direction : {tcp::Direction::Send, tcp::Direction::Receive}) {
+      if (!idle_only_ && !measured.interrupted) {
+        TRY(measure_loaded(prober, measured, direction, interrupt, context));
+      }
+    }
+    return measured;
+  }
+
   Result<> measure_idle(latency::Prober& prober, LatencyMeasured& measured, int interrupt,
-                        const cli::Context& context) const;
+                        const cli::Context& context) const {
+    cli::show_progress(context, "idle");
+    TRY(const auto phase, prober.run(1, idle_, interrupt, [] { return true; }));
+    measured.idle = {.tcp = spread_of(phase->tcp), .udp = spread_of(phase->udp)};
+    measured.interrupted = phase->interrupted;
+    return {};
+  }
+
   Result<> measure_loaded(latency::Prober& prober, LatencyMeasured& measured,
                           tcp::Direction direction, int interrupt,
-                          const cli::Context& context) const;
+                          const cli::Context& context) const {
+    const bool sends = direction == tcp::Direction::Send;
+    cli::show_progress(context, sends ? "under load to the peer" : "under load from the peer");
+    TRY(const std::unique_ptr<latency::Load> load,
+        latency::Load::start([&](int stopped) { return connect(peer_, context, stopped); },
+                             {.direction = direction,
+                              .time = time_ + kLoadMargin,
+                              .max_connections = static_cast<int>(connections_),
+                              .congestion = congestion_},
+                             context.root));
+    // If the load never settles, the second half is measured all the same.
+    const auto latest = net::Patience::Clock::now() + time_ / 2;
+    const auto phase = prober.run(sends ? 2 : 3, time_, interrupt, [&] {
+      if (net::Patience::Clock::now() >= latest) {
+        load->declare_full();
+      }
+      return load->full();
+    });
+    load->stop();
+    if (!phase) {
+      return std::unexpected(phase.error());
+    }
+    latency::LoadResult result = load->result();
+    if (result.error && result.connections == 0) {
+      return std::unexpected(*result.error);
+    }
+    (sends ? measured.send : measured.receive) =
+        latency::loaded(**phase, std::move(result), measured.idle);
+    measured.interrupted = (*phase)->interrupted;
+    return {};
+  }
+
   Result<cli::ExitCode> show(const LatencyMeasured& measured, const control::Client& client,
-                             cli::Json document, const cli::Context& context) const;
+                             cli::Json document, const cli::Context& context) const {
+    document["peer"] = peer_body(peer_, client);
+    add_to(document, measured);
+    return baseline::answer(context, baseline_,
+                            {.kind = "latency",
+                             .peer = client.admittance().server.host,
+                             .direction = idle_only_ ? "" : "both",
+                             .document = std::move(document)},
+                            measured.interrupted, [&] { print_page(context, measured); });
+  }
 
   control::PeerFlags peer_;
   baseline::Flags baseline_;
@@ -220,153 +348,6 @@ class ProbeLatencyCommand final : public cli::Command {
   bool idle_only_ = false;
   bool no_udp_ = false;
 };
-
-void tell(const cli::Context& context, std::string_view what) {
-  if (context.err_terminal.interactive && !context.quiet) {
-    fmt::print(context.err, "{} …\n", what);
-    context.err << std::flush;
-  }
-}
-
-cli::Summary ProbeLatencyCommand::summary() const {
-  return {.name = "probe latency",
-          .purpose = "latency of small messages, on the idle path and under load",
-          .description =
-              "Sends small messages to a peer that runs 'chokepoint serve' and measures their "
-              "round trips, over TCP and UDP: first on the idle path, then while TCP connections "
-              "fill it from here, then while they fill it from the peer. The latency added by the "
-              "load is the bufferbloat of the path.\n\n"
-              "The load grows by one connection per second until more connections do not increase "
-              "the throughput, as in responsiveness tests; RPM, round trips a minute, is 60 s over "
-              "the mean of "
-              "two 90th percentiles: that of the load's own connections and that of a connection "
-              "beside them.",
-          .examples = {{"chokepoint probe latency voyager", "idle, and under load each way"},
-                       {"chokepoint probe latency voyager --idle-only --idle 10",
-                        "only the idle path, for ten seconds"}}};
-}
-
-void ProbeLatencyCommand::define(cli::Flags& flags) {
-  flags.group("What to measure")
-      .option("idle", &idle_, "TIME", "duration of the test on the idle path")
-      .option("time,t", &time_, "TIME", "duration of the test under load, each way")
-      .toggle("idle-only", &idle_only_, "no load")
-      .toggle("no-udp", &no_udp_, "TCP alone")
-      .option("gap", &gap_, "TIME", "interval between messages")
-      .group("The load")
-      .option("connections,n", &connections_, "N", "maximum number of connections, each way", 1, 64)
-      .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
-  control::define(flags, peer_);
-  baseline::define(flags, baseline_);
-}
-
-Result<> ProbeLatencyCommand::check() const {
-  if (idle_ < milliseconds(10) || time_ < milliseconds(10)) {
-    return fail(ErrorKind::Usage, "", idle_ < milliseconds(10) ? "--idle" : "--time",
-                "must be 10 ms or more");
-  }
-  if (gap_ < std::chrono::microseconds(100)) {
-    return fail(ErrorKind::Usage, "", "--gap", "must be 0.1 ms or more");
-  }
-  return {};
-}
-
-nanoseconds ProbeLatencyCommand::whole_time() const {
-  return idle_ + (idle_only_ ? nanoseconds(0) : 2 * (time_ + kLoadMargin)) + kLoadMargin;
-}
-
-Result<cli::ExitCode> ProbeLatencyCommand::run(cli::Context& context) {
-  TRY(check());
-  TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
-  cli::Json document = cli::document(context, "chokepoint.probe.latency/1");
-  TRY(control::Client client, connect(peer_, context, signals.descriptor()));
-  TRY(latency::Test test, latency::Test::open(client, {.time = whole_time(), .udp = !no_udp_}, {},
-                                              signals.descriptor(), [&](const std::string& why) {
-                                                fmt::print(context.err, "waiting: {}\n", why);
-                                              }));
-  TRY(const LatencyMeasured measured, measure(test, signals.descriptor(), context));
-  if (const Result<> closed = test.close(); closed) {
-    client.bye();
-  }
-  return show(measured, client, std::move(document), context);
-}
-
-Result<LatencyMeasured> ProbeLatencyCommand::measure(const latency::Test& test, int interrupt,
-                                                     const cli::Context& context) const {
-  LatencyMeasured measured{.gap = gap_, .udp = test.udp() >= 0};
-  if (test.udp_problem()) {
-    measured.udp_problem = describe(*test.udp_problem());
-  }
-  latency::Prober prober({.tcp = test.tcp(), .udp = test.udp(), .test = test.id()}, gap_);
-  TRY(measure_idle(prober, measured, interrupt, context));
-  for (const tcp::Direction direction : {tcp::Direction::Send, tcp::Direction::Receive}) {
-    if (!idle_only_ && !measured.interrupted) {
-      TRY(measure_loaded(prober, measured, direction, interrupt, context));
-    }
-  }
-  return measured;
-}
-
-Result<> ProbeLatencyCommand::measure_idle(latency::Prober& prober, LatencyMeasured& measured,
-                                           int interrupt, const cli::Context& context) const {
-  tell(context, "idle");
-  TRY(const auto phase, prober.run(1, idle_, interrupt, [] { return true; }));
-  measured.idle = {.tcp = spread_of(phase->tcp), .udp = spread_of(phase->udp)};
-  measured.interrupted = phase->interrupted;
-  return {};
-}
-
-Result<> ProbeLatencyCommand::measure_loaded(latency::Prober& prober, LatencyMeasured& measured,
-                                             tcp::Direction direction, int interrupt,
-                                             const cli::Context& context) const {
-  const bool sends = direction == tcp::Direction::Send;
-  tell(context, sends ? "under load to the peer" : "under load from the peer");
-  TRY(const std::unique_ptr<latency::Load> load,
-      latency::Load::start([&](int stopped) { return connect(peer_, context, stopped); },
-                           {.direction = direction,
-                            .time = time_ + kLoadMargin,
-                            .most_connections = static_cast<int>(connections_),
-                            .congestion = congestion_},
-                           context.root));
-  // If the load never settles, the second half is measured all the same.
-  const auto latest = net::Patience::Clock::now() + time_ / 2;
-  const auto phase = prober.run(sends ? 2 : 3, time_, interrupt, [&] {
-    if (net::Patience::Clock::now() >= latest) {
-      load->declare_full();
-    }
-    return load->full();
-  });
-  load->stop();
-  if (!phase) {
-    return std::unexpected(phase.error());
-  }
-  latency::LoadResult result = load->result();
-  if (result.error && result.connections == 0) {
-    return std::unexpected(*result.error);
-  }
-  (sends ? measured.send : measured.receive) =
-      latency::loaded(**phase, std::move(result), measured.idle);
-  measured.interrupted = (*phase)->interrupted;
-  return {};
-}
-
-Result<cli::ExitCode> ProbeLatencyCommand::show(const LatencyMeasured& measured,
-                                                const control::Client& client, cli::Json document,
-                                                const cli::Context& context) const {
-  document["peer"] = peer_body(peer_, client);
-  add_to(document, measured);
-  if (context.json) {
-    cli::print(context, document);
-  } else {
-    print_page(context, measured);
-  }
-  const baseline::Finding finding{.kind = "latency",
-                                  .peer = client.admittance().server.host,
-                                  .direction = idle_only_ ? "" : "both",
-                                  .document = std::move(document)};
-  TRY(keep(baseline_, finding, context));
-  return measured.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
-}
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 // chokepoint probe pcie: what the slots of GPUs and NICs carry, measured where it can be. The links
 // are watched by threads of their own; all else is one thread.
-#include <fmt/ostream.h>
-
 #include <chrono>
 #include <string>
 #include <vector>
@@ -19,17 +17,118 @@
 namespace chokepoint::probe {
 namespace {
 
+constexpr std::uint64_t kMinCopyBytes = 4096;
+constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{64} << 30;
+
 class ProbePcieCommand final : public cli::Command {
  public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
+  cli::Summary summary() const override {
+    return {
+        .name = "probe pcie",
+        .purpose =
+            "throughput of the PCIe slots of GPUs and NICs, and which devices are close to each "
+            "other",
+        .description =
+            "Copies between host memory and each GPU, each way, both ways at once, from pinned "
+            "and pageable memory and from another NUMA node's, and between the GPUs; verifies "
+            "the copied data; and compares the rates with the capacity of the PCIe link as "
+            "trained under load. NICs and RDMA devices are judged by their "
+            "slots' links against their line rates. A matrix shows how close devices are to each "
+            "other.\n\n"
+            "No other program should use the GPUs during the test. Without a GPU or its driver "
+            "the rest is reported.",
+        .examples = {
+            {"chokepoint probe pcie", "every GPU, every pair of them, every NIC's slot"},
+            {"chokepoint probe pcie --gpu 0 --gpu 1 --time 5", "two GPUs, five seconds a test"},
+            {"chokepoint probe pcie --at-least 85 --exit-code",
+             "for a script: exit code 3 if copies stay below 85 % of the link"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to measure")
+        .option("gpu,g", &gpus_, "N", "this GPU by its number or PCI address; may be repeated")
+        .option("bytes,b", &bytes_, "SIZE", "of a copy")
+        .option("time,t", &time_, "TIME", "duration of each measurement")
+        .toggle("no-peers", &no_peers_, "no copies between GPUs")
+        .toggle("no-copies", &no_copies_, "no copies at all: slots and distances only")
+        .group("What to show")
+        .toggle("all,a", &all_, "every check in full, and those that passed")
+        .option("at-least", &at_least_, "PERCENT",
+                "CRITICAL if copies stay below this share of the link's capacity (without it, a "
+                "WARNING below 75)")
+        .toggle("exit-code", &exit_code_, "exit code 3 when a check is CRITICAL")
+        .group("Where to look")
+        .option("root", &root_, "DIR",
+                "read /proc and /sys below this folder: a copy taken from another host; copies "
+                "nothing");
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(check());
+    if (root_ != "/") {
+      context.root = sys::Root(root_);
+      if (!context.root.exists("/")) {
+        return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
+      }
+    }
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    cli::Json document = cli::document(context, "chokepoint.pcie/1");
+    PcieShown shown{.slots = pcie::read_slots(context.root, host::read_gpu_states(context.root))};
+    TRY(shown.measured, measure(context, signals.descriptor()));
+    pcie::Thresholds thresholds;
+    if (at_least_ > 0) {
+      thresholds.min_percent = at_least_;
+    }
+    shown.checks = judge(shown.slots, host::read_cpu(context.root),
+                         shown.measured ? &*shown.measured : nullptr, thresholds);
+    return show(shown, std::move(document), context);
+  }
 
  private:
-  Result<> check() const;
-  Result<std::optional<pcie::Measured>> measure(const cli::Context& context, int interrupt) const;
+  Result<> check() const {
+    if (bytes_.count < kMinCopyBytes || bytes_.count > kMaxCopyBytes) {
+      return fail(ErrorKind::Usage, "", "--bytes", "must be from 4K to 64G");
+    }
+    if (time_ < std::chrono::milliseconds(1) || time_ > std::chrono::hours(1)) {
+      return fail(ErrorKind::Usage, "", "--time", "must be from 1 ms to 1 h");
+    }
+    const bool is_share = at_least_ >= 0 && at_least_ <= 100;  // false for NaN
+    if (!is_share) {
+      return fail(ErrorKind::Usage, "", "--at-least", "must be from 0 to 100 percent");
+    }
+    if (!gpus_.empty() && (no_copies_ || root_ != "/")) {
+      return fail(ErrorKind::Usage, "", "--gpu",
+                  no_copies_ ? "says what to copy, and --no-copies that nothing is"
+                             : "is of this host, and --root of another");
+    }
+    return {};
+  }
+
+  Result<std::optional<pcie::Measured>> measure(const cli::Context& context, int interrupt) const {
+    if (no_copies_ || !context.root.is_live()) {
+      return std::nullopt;
+    }
+    pcie::Surroundings host;
+    host.root = context.root;
+    host.tell = [&](const std::string& what) { cli::show_progress(context, what); };
+    const pcie::Pace pace{.bytes = bytes_.count, .time = time_, .stopped = [interrupt] {
+                            return sys::is_readable(interrupt);
+                          }};
+    TRY(pcie::Measured measured, survey(host, {.gpus = gpus_, .peers = !no_peers_}, pace));
+    return measured;
+  }
+
   Result<cli::ExitCode> show(const PcieShown& shown, cli::Json document,
-                             const cli::Context& context) const;
+                             const cli::Context& context) const {
+    add_to(document, shown);
+    TRY(const cli::ExitCode code,
+        baseline::answer(context, baseline_, {.kind = "pcie", .document = std::move(document)},
+                         shown.measured && shown.measured->interrupted,
+                         [&] { print_page(context, shown, all_); }));
+    const bool is_found = exit_code_ && worst(shown.checks) >= checks::Status::Critical;
+    return code == cli::ExitCode::Done && is_found ? cli::ExitCode::Found : code;
+  }
 
   std::string root_ = "/";
   baseline::Flags baseline_;
@@ -42,131 +141,6 @@ class ProbePcieCommand final : public cli::Command {
   bool all_ = false;
   bool exit_code_ = false;
 };
-
-constexpr std::uint64_t kMinCopyBytes = 4096;
-constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{64} << 30;
-
-std::function<void(const std::string&)> teller(const cli::Context& context) {
-  return [&context](const std::string& what) {
-    if (context.err_terminal.interactive && !context.quiet) {
-      fmt::print(context.err, "{} …\n", what);
-      context.err << std::flush;
-    }
-  };
-}
-
-cli::Summary ProbePcieCommand::summary() const {
-  return {.name = "probe pcie",
-          .purpose =
-              "throughput of the PCIe slots of GPUs and NICs, and which devices are close to each "
-              "other",
-          .description =
-              "Copies between host memory and each GPU, each way, both ways at once, from pinned "
-              "and pageable memory and from another NUMA node's, and between the GPUs; verifies "
-              "the copied data; and compares the rates with the capacity of the PCIe link as "
-              "trained under load. NICs and RDMA devices are judged by their "
-              "slots' links against their line rates. A matrix shows how close devices are to each "
-              "other.\n\n"
-              "No other program should use the GPUs during the test. Without a GPU or its driver "
-              "the rest is reported.",
-          .examples = {
-              {"chokepoint probe pcie", "every GPU, every pair of them, every NIC's slot"},
-              {"chokepoint probe pcie --gpu 0 --gpu 1 --time 5", "two GPUs, five seconds a test"},
-              {"chokepoint probe pcie --at-least 85 --exit-code",
-               "for a script: exit code 3 if copies stay below 85 % of the link"}}};
-}
-
-void ProbePcieCommand::define(cli::Flags& flags) {
-  flags.group("What to measure")
-      .option("gpu,g", &gpus_, "N", "this GPU by its number or PCI address; may be repeated")
-      .option("bytes,b", &bytes_, "SIZE", "of a copy")
-      .option("time,t", &time_, "TIME", "duration of each measurement")
-      .toggle("no-peers", &no_peers_, "no copies between GPUs")
-      .toggle("no-copies", &no_copies_, "no copies at all: slots and distances only")
-      .group("What to show")
-      .toggle("all,a", &all_, "every check in full, and those that passed")
-      .option("at-least", &at_least_, "PERCENT",
-              "CRITICAL if copies stay below this share of the link's capacity (without it, a "
-              "WARNING below 75)")
-      .toggle("exit-code", &exit_code_, "exit code 3 when a check is CRITICAL")
-      .group("Where to look")
-      .option("root", &root_, "DIR",
-              "read /proc and /sys below this folder: a copy taken from another host; copies "
-              "nothing");
-  baseline::define(flags, baseline_);
-}
-
-Result<> ProbePcieCommand::check() const {
-  if (bytes_.count < kMinCopyBytes || bytes_.count > kMaxCopyBytes) {
-    return fail(ErrorKind::Usage, "", "--bytes", "must be from 4K to 64G");
-  }
-  if (time_ < std::chrono::milliseconds(1) || time_ > std::chrono::hours(1)) {
-    return fail(ErrorKind::Usage, "", "--time", "must be from 1 ms to 1 h");
-  }
-  const bool is_share = at_least_ >= 0 && at_least_ <= 100;  // false for NaN
-  if (!is_share) {
-    return fail(ErrorKind::Usage, "", "--at-least", "must be from 0 to 100 percent");
-  }
-  if (!gpus_.empty() && (no_copies_ || root_ != "/")) {
-    return fail(ErrorKind::Usage, "", "--gpu",
-                no_copies_ ? "says what to copy, and --no-copies that nothing is"
-                           : "is of this host, and --root of another");
-  }
-  return {};
-}
-
-Result<std::optional<pcie::Measured>> ProbePcieCommand::measure(const cli::Context& context,
-                                                                int interrupt) const {
-  if (no_copies_ || !context.root.is_live()) {
-    return std::nullopt;
-  }
-  pcie::Surroundings host;
-  host.root = context.root;
-  host.tell = teller(context);
-  const pcie::Pace pace{.bytes = bytes_.count, .time = time_, .stopped = [interrupt] {
-                          return sys::is_readable(interrupt);
-                        }};
-  TRY(pcie::Measured measured, survey(host, {.gpus = gpus_, .peers = !no_peers_}, pace));
-  return measured;
-}
-
-Result<cli::ExitCode> ProbePcieCommand::run(cli::Context& context) {
-  TRY(check());
-  if (root_ != "/") {
-    context.root = sys::Root(root_);
-    if (!context.root.exists("/")) {
-      return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
-    }
-  }
-  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
-  cli::Json document = cli::document(context, "chokepoint.pcie/1");
-  PcieShown shown{.slots = pcie::read_slots(context.root, host::read_gpu_states(context.root))};
-  TRY(shown.measured, measure(context, signals.descriptor()));
-  pcie::Thresholds thresholds;
-  if (at_least_ > 0) {
-    thresholds.least_percent = at_least_;
-  }
-  shown.checks = judge(shown.slots, host::read_cpu(context.root),
-                       shown.measured ? &*shown.measured : nullptr, thresholds);
-  return show(shown, std::move(document), context);
-}
-
-Result<cli::ExitCode> ProbePcieCommand::show(const PcieShown& shown, cli::Json document,
-                                             const cli::Context& context) const {
-  add_to(document, shown);
-  if (context.json) {
-    cli::print(context, document);
-  } else {
-    print_page(context, shown, all_);
-  }
-  const baseline::Finding finding{.kind = "pcie", .document = std::move(document)};
-  TRY(keep(baseline_, finding, context));
-  if (shown.measured && shown.measured->interrupted) {
-    return cli::ExitCode::Interrupted;
-  }
-  const bool is_found = exit_code_ && worst(shown.checks) >= checks::Status::Critical;
-  return is_found ? cli::ExitCode::Found : cli::ExitCode::Done;
-}
 
 }  // namespace
 

@@ -32,22 +32,222 @@ constexpr std::size_t kForeignPacketBytes = 1448;
 
 class ProbeUdpCommand final : public cli::Command {
  public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
+  cli::Summary summary() const override {
+    return {
+        .name = "probe udp",
+        .purpose = "UDP throughput of a path in each direction, and where packets are lost",
+        .description =
+            "Sends evenly paced UDP packets to a peer that runs 'chokepoint serve', or receives "
+            "them, and reports how many arrived, were lost, reordered or duplicated, how the delay "
+            "varied, and whether the network or the receiving host dropped them. Rates are of "
+            "payload.\n\n"
+            "Without --rate it searches by short trials for the highest rate that arrives with "
+            "less than --loss-limit of loss, then holds that rate for --time.",
+        .examples = {{"chokepoint probe udp voyager", "the highest rate to the peer"},
+                     {"chokepoint probe udp voyager --rate 500M --receive",
+                      "500 Mb/s from the peer to here"},
+                     {"chokepoint probe udp voyager --both --rate 1G --time 30",
+                      "1 Gb/s each way at once, for half a minute"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to measure")
+        .toggle("send,s", &send_, "from here to the peer (the default)")
+        .toggle("receive,r", &receive_, "from the peer to here")
+        .toggle("both,b", &both_, "both ways at once")
+        .option("rate", &rate_, "RATE",
+                "rate of all streams together, each way; default: search for the highest")
+        .toggle("unpaced", &unpaced_, "as fast as the sender can, with any loss")
+        .option("loss-limit", &loss_limit_, "PERCENT", "maximum acceptable loss in the search")
+        .option("streams,n", &streams_, "N", "flows each way, a thread each", 1, 64)
+        .option("time,t", &time_, "TIME", "duration")
+        .option("interval,i", &interval_, "TIME",
+                "interval of the printed lines and of the rows of the result")
+        .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
+        .group("How to send")
+        .option("bytes,l", &bytes_, "SIZE",
+                "payload of a packet; 0: the largest in one Ethernet frame")
+        .option("dscp", &dscp_, "N", "DSCP to mark packets with; -1: none", -1, 63);
+    control::define(flags, peer_);
+    flags.choice("peer", &program_, peer_programs(),
+                 "program at the peer; its usual port is tried");
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(const udp::Parameters wanted, parameters());
+    TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
+    if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
+      return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
+    }
+    TRY(control::Client client, connect(peer_, context, signals.descriptor()));
+    net::SocketOptions options;
+    if (dscp_ >= 0) {
+      options.dscp = static_cast<int>(dscp_);
+    }
+    TRY(udp::Test test,
+        udp::Test::open(client, wanted, options, signals.descriptor(), [&](const std::string& why) {
+          fmt::print(context.err, "waiting: {}\n", why);
+        }));
+    const double most = client.admittance().limits.rate_bits_per_s.value_or(0);
+    TRY(const UdpMeasured measured, measure(test, wanted, most, context));
+    if (const Result<> closed = test.close(); closed) {
+      client.bye();
+    }
+    return show(measured, client, std::move(document), context);
+  }
 
  private:
-  Result<udp::Parameters> parameters() const;
+  Result<udp::Parameters> parameters() const {
+    const auto wrong = [](std::string_view flag, std::string_view why) {
+      return fail(ErrorKind::Usage, "", flag, why);
+    };
+    if (send_ + receive_ + both_ > 1) {
+      return wrong("--send, --receive, --both", "give only one of them");
+    }
+    if (unpaced_ && rate_.bits_per_second > 0) {
+      return wrong("--rate, --unpaced", "give only one of them");
+    }
+    if (time_.count() <= 0) {
+      return wrong("--time", "must be more than 0");
+    }
+    if (interval_ < std::chrono::milliseconds(10)) {
+      return wrong("--interval", "must be 10 ms or more");
+    }
+    if (loss_limit_ < 0 || loss_limit_ >= math::kPercent) {
+      return wrong("--loss-limit", "a share of 0 to 100 percent");
+    }
+    if (bytes_.count != 0 &&
+        (bytes_.count < udp::kHeadBytes || bytes_.count > udp::kMaxPacketBytes)) {
+      return wrong("--bytes",
+                   fmt::format("give {} to {} bytes, or 0", udp::kHeadBytes, udp::kMaxPacketBytes));
+    }
+    udp::Parameters parameters{.direction = receive_ ? Direction::Receive
+                                            : both_  ? Direction::Both
+                                                     : Direction::Send,
+                               .streams = static_cast<int>(streams_),
+                               .time = time_,
+                               .share = share_};
+    if (unpaced_ || rate_.bits_per_second > 0) {
+      parameters.bits_per_s = rate_.bits_per_second;
+    }
+    return parameters;
+  }
+
   Result<UdpMeasured> measure(udp::Test& test, const udp::Parameters& parameters,
-                              double most_bits_per_s, const cli::Context& context) const;
-  Result<> search(udp::Test& test, UdpMeasured& measured, double most_bits_per_s,
-                  const cli::Context& context) const;
+                              double max_bits_per_s, const cli::Context& context) const {
+    const std::optional<udp::ClockOffset> before = test.measure_clock();
+    UdpMeasured measured{
+        .parameters = parameters,
+        .plan = {.run = 1,
+                 .packet_bytes = bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count)
+                                                  : test.usual_packet_bytes(),
+                 .bits_per_s = parameters.bits_per_s.value_or(0),
+                 .time = time_,
+                 .interval = interval_,
+                 .peer_clock = before},
+        .max_loss = loss_limit_ / math::kPercent};
+    if (!parameters.bits_per_s) {
+      TRY(search(test, measured, max_bits_per_s, context));
+    }
+    if (!measured.result.interrupted) {
+      TRY(run_for_the_result(test, measured, context));
+    }
+    measured.clock = udp::combined(before, test.measure_clock());
+    return measured;
+  }
+
+  Result<> search(udp::Test& test, UdpMeasured& measured, double max_bits_per_s,
+                  const cli::Context& context) const {
+    const UdpLive live(context);
+    TRY(udp::Found found, udp::find_highest_rate(test, measured.plan,
+                                                 {.direction = measured.parameters.direction,
+                                                  .max_loss = measured.max_loss,
+                                                  .max_bits_per_s = max_bits_per_s},
+                                                 [&](const udp::Trial& trial, udp::TrialEnd end) {
+                                                   live.show(trial, end);
+                                                 }));
+    measured.searched = true;
+    measured.trials = found.trials;
+    measured.obstacle = found.obstacle;
+    measured.plan.bits_per_s = found.bits_per_s;
+    if (found.interrupted || found.bits_per_s <= 0) {
+      measured.result = std::move(*found.best);
+      measured.result.interrupted = found.interrupted;
+      measured.plan = found.best_plan;
+      measured.only_trials = true;
+    }
+    return {};
+  }
+
   Result<> run_for_the_result(udp::Test& test, UdpMeasured& measured,
-                              const cli::Context& context) const;
+                              const cli::Context& context) const {
+    if (measured.only_trials) {
+      return {};
+    }
+    for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
+      UdpLive live(context);
+      TRY(measured.result, test.run(measured.plan, [&](const udp::Live& state) {
+        live.show(state, measured.parameters.direction, measured.plan.interval);
+      }));
+      const udp::Trial trial = udp::trial_of(
+          udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction),
+          measured.plan.bits_per_s);
+      if (!measured.searched || measured.result.interrupted || attempt == kMaxAttempts ||
+          trial.loss <= measured.max_loss) {
+        return {};
+      }
+      // The rate held for a trial, but not for the whole run.
+      const udp::TrialEnd end = udp::judge(trial, measured.max_loss);
+      live.show(trial, end);
+      ++measured.plan.run;
+      if (end != udp::TrialEnd::Stalled) {
+        measured.obstacle = trial;
+        measured.plan.bits_per_s *= kRateReduction;
+      }
+    }
+    return {};
+  }
+
   Result<cli::ExitCode> run_against(Foreign foreign, const udp::Parameters& wanted, int interrupt,
-                                    cli::Json document, const cli::Context& context) const;
+                                    cli::Json document, const cli::Context& context) const {
+    if (!wanted.bits_per_s) {
+      return fail(ErrorKind::Usage, "", "--rate", "is missing",
+                  "give a rate, or --unpaced: the search for one needs 'chokepoint serve'");
+    }
+    TRY(const ForeignHost host, foreign_host(foreign, peer_, interrupt, context));
+    const ForeignUdpPlan plan{
+        .parameters = wanted,
+        .packet_bytes =
+            bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacketBytes,
+        .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
+    TRY(const ForeignUdp measured, run_foreign(foreign, host, plan));
+    document["peer"] = foreign_body(peer_, measured.peer, measured.software);
+    add_to(document, plan, measured);
+    return baseline::answer(context, baseline_,
+                            {.kind = "udp",
+                             .peer = peer_.host,
+                             .direction = std::string(name_of(wanted.direction)),
+                             .document = std::move(document)},
+                            measured.interrupted, [&] { print_page(context, measured); });
+  }
+
   Result<cli::ExitCode> show(const UdpMeasured& measured, const control::Client& client,
-                             cli::Json document, const cli::Context& context) const;
+                             cli::Json document, const cli::Context& context) const {
+    const std::string& peer = client.admittance().server.host;
+    const std::vector<udp::Outcome> judged =
+        judge_all(measured, sys::host_name(context.root), peer);
+    document["peer"] = peer_body(peer_, client);
+    add_to(document, measured, judged);
+    return baseline::answer(context, baseline_,
+                            {.kind = "udp",
+                             .peer = peer,
+                             .direction = std::string(name_of(measured.parameters.direction)),
+                             .document = std::move(document)},
+                            measured.result.interrupted,
+                            [&] { print_page(context, measured, judged); });
+  }
 
   control::PeerFlags peer_;
   std::string program_ = "chokepoint";
@@ -65,232 +265,6 @@ class ProbeUdpCommand final : public cli::Command {
   std::int64_t dscp_ = -1;
   bool share_ = false;
 };
-
-cli::Summary ProbeUdpCommand::summary() const {
-  return {
-      .name = "probe udp",
-      .purpose = "UDP throughput of a path in each direction, and where packets are lost",
-      .description =
-          "Sends evenly paced UDP packets to a peer that runs 'chokepoint serve', or receives "
-          "them, and reports how many arrived, were lost, reordered or duplicated, how the delay "
-          "varied, and whether the network or the receiving host dropped them. Rates are of "
-          "payload.\n\n"
-          "Without --rate it searches by short trials for the highest rate that arrives with "
-          "less than --loss-limit of loss, then holds that rate for --time.",
-      .examples = {
-          {"chokepoint probe udp voyager", "the highest rate to the peer"},
-          {"chokepoint probe udp voyager --rate 500M --receive", "500 Mb/s from the peer to here"},
-          {"chokepoint probe udp voyager --both --rate 1G --time 30",
-           "1 Gb/s each way at once, for half a minute"}}};
-}
-
-void ProbeUdpCommand::define(cli::Flags& flags) {
-  flags.group("What to measure")
-      .toggle("send,s", &send_, "from here to the peer (the default)")
-      .toggle("receive,r", &receive_, "from the peer to here")
-      .toggle("both,b", &both_, "both ways at once")
-      .option("rate", &rate_, "RATE",
-              "rate of all streams together, each way; default: search for the highest")
-      .toggle("unpaced", &unpaced_, "as fast as the sender can, with any loss")
-      .option("loss-limit", &loss_limit_, "PERCENT", "maximum acceptable loss in the search")
-      .option("streams,n", &streams_, "N", "flows each way, a thread each", 1, 64)
-      .option("time,t", &time_, "TIME", "duration")
-      .option("interval,i", &interval_, "TIME",
-              "interval of the printed lines and of the rows of the result")
-      .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
-      .group("How to send")
-      .option("bytes,l", &bytes_, "SIZE",
-              "payload of a packet; 0: the largest in one Ethernet frame")
-      .option("dscp", &dscp_, "N", "DSCP to mark packets with; -1: none", -1, 63);
-  control::define(flags, peer_);
-  flags.choice("peer", &program_, peer_programs(), "program at the peer; its usual port is tried");
-  baseline::define(flags, baseline_);
-}
-
-Result<udp::Parameters> ProbeUdpCommand::parameters() const {
-  const auto wrong = [](std::string_view flag, std::string_view why) {
-    return fail(ErrorKind::Usage, "", flag, why);
-  };
-  if (send_ + receive_ + both_ > 1) {
-    return wrong("--send, --receive, --both", "give only one of them");
-  }
-  if (unpaced_ && rate_.bits_per_second > 0) {
-    return wrong("--rate, --unpaced", "give only one of them");
-  }
-  if (time_.count() <= 0) {
-    return wrong("--time", "must be more than 0");
-  }
-  if (interval_ < std::chrono::milliseconds(10)) {
-    return wrong("--interval", "must be 10 ms or more");
-  }
-  if (loss_limit_ < 0 || loss_limit_ >= math::kPercent) {
-    return wrong("--loss-limit", "a share of 0 to 100 percent");
-  }
-  if (bytes_.count != 0 &&
-      (bytes_.count < udp::kHeadBytes || bytes_.count > udp::kMostPacketBytes)) {
-    return wrong("--bytes",
-                 fmt::format("give {} to {} bytes, or 0", udp::kHeadBytes, udp::kMostPacketBytes));
-  }
-  udp::Parameters parameters{.direction = receive_ ? Direction::Receive
-                                          : both_  ? Direction::Both
-                                                   : Direction::Send,
-                             .streams = static_cast<int>(streams_),
-                             .time = time_,
-                             .share = share_};
-  if (unpaced_ || rate_.bits_per_second > 0) {
-    parameters.bits_per_s = rate_.bits_per_second;
-  }
-  return parameters;
-}
-
-Result<cli::ExitCode> ProbeUdpCommand::run(cli::Context& context) {
-  TRY(const udp::Parameters wanted, parameters());
-  TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
-  cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
-  if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
-    return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
-  }
-  TRY(control::Client client, connect(peer_, context, signals.descriptor()));
-  net::SocketOptions options;
-  if (dscp_ >= 0) {
-    options.dscp = static_cast<int>(dscp_);
-  }
-  TRY(udp::Test test,
-      udp::Test::open(client, wanted, options, signals.descriptor(), [&](const std::string& why) {
-        fmt::print(context.err, "waiting: {}\n", why);
-      }));
-  const double most = client.admittance().limits.rate_bits_per_s.value_or(0);
-  TRY(const UdpMeasured measured, measure(test, wanted, most, context));
-  if (const Result<> closed = test.close(); closed) {
-    client.bye();
-  }
-  return show(measured, client, std::move(document), context);
-}
-
-Result<cli::ExitCode> ProbeUdpCommand::run_against(Foreign foreign, const udp::Parameters& wanted,
-                                                   int interrupt, cli::Json document,
-                                                   const cli::Context& context) const {
-  if (!wanted.bits_per_s) {
-    return fail(ErrorKind::Usage, "", "--rate", "is missing",
-                "give a rate, or --unpaced: the search for one needs 'chokepoint serve'");
-  }
-  TRY(const ForeignHost host, foreign_host(foreign, peer_, context));
-  const ForeignUdpPlan plan{
-      .parameters = wanted,
-      .packet_bytes =
-          bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacketBytes,
-      .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
-  TRY(const ForeignUdp measured, run_foreign(foreign, host, plan, interrupt));
-  document["peer"] = foreign_body(peer_, measured.peer, measured.software);
-  add_to(document, plan, measured);
-  if (context.json) {
-    cli::print(context, document);
-  } else {
-    print_page(context, measured);
-  }
-  const baseline::Finding finding{.kind = "udp",
-                                  .peer = peer_.host,
-                                  .direction = std::string(name_of(wanted.direction)),
-                                  .document = std::move(document)};
-  TRY(keep(baseline_, finding, context));
-  return measured.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
-}
-
-Result<UdpMeasured> ProbeUdpCommand::measure(udp::Test& test, const udp::Parameters& parameters,
-                                             double most_bits_per_s,
-                                             const cli::Context& context) const {
-  const std::optional<udp::ClockOffset> before = test.measure_clock();
-  UdpMeasured measured{
-      .parameters = parameters,
-      .plan = {.run = 1,
-               .packet_bytes = bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count)
-                                                : test.usual_packet_bytes(),
-               .bits_per_s = parameters.bits_per_s.value_or(0),
-               .time = time_,
-               .interval = interval_,
-               .peer_clock = before},
-      .most_loss = loss_limit_ / math::kPercent};
-  if (!parameters.bits_per_s) {
-    TRY(search(test, measured, most_bits_per_s, context));
-  }
-  if (!measured.result.interrupted) {
-    TRY(run_for_the_result(test, measured, context));
-  }
-  measured.clock = udp::combined(before, test.measure_clock());
-  return measured;
-}
-
-Result<> ProbeUdpCommand::search(udp::Test& test, UdpMeasured& measured, double most_bits_per_s,
-                                 const cli::Context& context) const {
-  const UdpLive live(context);
-  TRY(udp::Found found, udp::find_highest_rate(test, measured.plan,
-                                               {.direction = measured.parameters.direction,
-                                                .most_loss = measured.most_loss,
-                                                .most_bits_per_s = most_bits_per_s},
-                                               [&](const udp::Trial& trial, udp::TrialEnd end) {
-                                                 live.show(trial, end);
-                                               }));
-  measured.searched = true;
-  measured.trials = found.trials;
-  measured.obstacle = found.obstacle;
-  measured.plan.bits_per_s = found.bits_per_s;
-  if (found.interrupted || found.bits_per_s <= 0) {
-    measured.result = std::move(*found.best);
-    measured.result.interrupted = found.interrupted;
-    measured.plan = found.best_plan;
-    measured.only_trials = true;
-  }
-  return {};
-}
-
-Result<> ProbeUdpCommand::run_for_the_result(udp::Test& test, UdpMeasured& measured,
-                                             const cli::Context& context) const {
-  if (measured.only_trials) {
-    return {};
-  }
-  for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
-    UdpLive live(context);
-    TRY(measured.result, test.run(measured.plan, [&](const udp::Live& state) {
-      live.show(state, measured.parameters.direction, measured.plan.interval);
-    }));
-    const udp::Trial trial = udp::trial_of(
-        udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction),
-        measured.plan.bits_per_s);
-    if (!measured.searched || measured.result.interrupted || attempt == kMaxAttempts ||
-        trial.loss <= measured.most_loss) {
-      return {};
-    }
-    // The rate held for a trial, but not for the whole run.
-    const udp::TrialEnd end = udp::judge(trial, measured.most_loss);
-    live.show(trial, end);
-    ++measured.plan.run;
-    if (end != udp::TrialEnd::Stalled) {
-      measured.obstacle = trial;
-      measured.plan.bits_per_s *= kRateReduction;
-    }
-  }
-  return {};
-}
-
-Result<cli::ExitCode> ProbeUdpCommand::show(const UdpMeasured& measured,
-                                            const control::Client& client, cli::Json document,
-                                            const cli::Context& context) const {
-  const std::string& peer = client.admittance().server.host;
-  const std::vector<UdpJudged> judged = judge_all(measured, sys::host_name(context.root), peer);
-  document["peer"] = peer_body(peer_, client);
-  add_to(document, measured, judged);
-  if (context.json) {
-    cli::print(context, document);
-  } else {
-    print_page(context, measured, judged);
-  }
-  const baseline::Finding finding{.kind = "udp",
-                                  .peer = peer,
-                                  .direction = std::string(name_of(measured.parameters.direction)),
-                                  .document = std::move(document)};
-  TRY(keep(baseline_, finding, context));
-  return measured.result.interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
-}
 
 }  // namespace
 

@@ -4,19 +4,135 @@
 #include <array>
 #include <cmath>
 
-#include "base/cli/table.h"
 #include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/commands/foreign_peer.h"
+#include "probe/commands/directions.h"
 #include "probe/commands/udp_report.h"
+
+namespace chokepoint {
+namespace probe {
+namespace {
+
+struct BurstShown {
+  udp::Burst burst;
+  std::size_t packet_bytes = 0;
+
+  double batch_bytes() const { return static_cast<double>(burst.batch_packets * packet_bytes); }
+  double bucket_bytes() const { return burst.bucket_packets * static_cast<double>(packet_bytes); }
+};
+
+}  // namespace
+}  // namespace probe
+
+template <>
+struct Fields<probe::BurstShown> {
+  using S = probe::BurstShown;
+  using B = probe::udp::Burst;
+  static constexpr std::tuple kList{
+      within(&S::burst, field("batch_packets", &B::batch_packets, "most sent back to back")),
+      computed<S>(
+          "batch_bytes", [](const S& s) { return s.burst.batch_packets * s.packet_bytes; },
+          "their payload"),
+      within(&S::burst, field("bucket_packets", &B::bucket_packets,
+                              "size of a token bucket of this rate that lets all pass undelayed")),
+      computed<S>(
+          "bucket_bytes", [](const S& s) { return s.bucket_bytes(); }, "their payload"),
+      computed<S>(
+          "hurried_ms",
+          [](const S& s) { return static_cast<double>(s.burst.hurried_ns) / math::kNsPerMs; },
+          "longest time in which batches followed each other too fast")};
+};
+
+template <>
+struct Fields<probe::udp::Interval> {
+  using I = probe::udp::Interval;
+  static constexpr std::tuple kList{
+      field("start_s", &I::start_s, "since the first arrival"),
+      field("end_s", &I::end_s, "since the first arrival"),
+      field("bytes", &I::bytes, "payload that arrived"),
+      field("packets_received", &I::packets, "each once"),
+      field("lost", &I::lost, "packets missing from gaps that opened in this interval"),
+      field("throughput_mbps", &I::throughput_mbps, "payload that arrived, 10^6 bit/s"),
+      field("jitter_ms", &I::jitter_ms, "RFC 3550, at the end; of the worst stream")};
+};
+
+template <>
+struct Fields<probe::udp::StreamOutcome> {
+  using S = probe::udp::StreamOutcome;
+  using R = probe::udp::ReceivedFlow;
+  using C = probe::udp::SequenceCounts;
+  static constexpr std::tuple kList{
+      field("throughput_mbps", &S::throughput_mbps, "payload that arrived, 10^6 bit/s"),
+      field("offered_mbps", &S::offered_mbps, "payload that was sent, 10^6 bit/s"),
+      within(&S::sent, field("packets_sent", &probe::udp::SentFlow::packets, "by its sender")),
+      within(&S::received,
+             within(&R::counts, field("packets_received", &C::received, "each once"))),
+      within(&S::received, field("lost", &R::lost, "packets sent that did not arrive")),
+      within(&S::received, field("lost_in_receiver_queue", &R::lost_in_queue, "of the lost")),
+      within(&S::received, within(&R::counts, field("out_of_order", &C::out_of_order,
+                                                    "packets after a higher number"))),
+      within(&S::received,
+             within(&R::counts, field("duplicates", &C::duplicates, "further copies of packets"))),
+      within(&S::received,
+             within(&R::counts, field("beyond_window", &C::ancient,
+                                      "packets too late to tell if they are copies"))),
+      within(&S::received, field("ignored", &R::ignored, "of an earlier run or another sender")),
+      within(&S::received, field("jitter_ms", &R::jitter_ms, "interarrival jitter, RFC 3550"))};
+};
+
+template <>
+struct Fields<probe::udp::Outcome> {
+  using O = probe::udp::Outcome;
+  static constexpr std::tuple kList{
+      field("duration_s", &O::duration_s, "of sending"),
+      field("throughput_mbps", &O::throughput_mbps, "payload that arrived, 10^6 bit/s"),
+      field("offered_mbps", &O::offered_mbps, "payload that was sent, 10^6 bit/s"),
+      field("bytes", &O::bytes, "payload that arrived"),
+      field("packets_sent", &O::packets_sent, "by the sender's count"),
+      field("packets_received", &O::packets_received, "each once"),
+      field("lost", &O::lost, "packets sent that did not arrive"),
+      computed<O>(
+          "loss_percent",
+          [](const O& o) {
+            return o.packets_sent == 0 ? std::nullopt : std::optional(o.loss() * math::kPercent);
+          },
+          "of the packets sent"),
+      field("lost_in_receiver_queue", &O::lost_in_queue, "of the lost: by the receiving socket"),
+      field("dropped_by_sender_queue", &O::dropped_by_sender, "of the lost: by the interface"),
+      field("skipped_by_sender", &O::skipped, "packets never sent, after a stall of the sender"),
+      field("sender_blocked_s", &O::blocked_s, "while the sender's interface took no more"),
+      field("out_of_order", &O::out_of_order, "packets after a higher number"),
+      field("duplicates", &O::duplicates, "further copies of packets"),
+      field("jitter_ms", &O::jitter_ms, "interarrival jitter, RFC 3550; mean over the streams"),
+      computed<O>(
+          "one_way_delay_ms", [](const O& o) { return control::if_measured(o.delay_ms); },
+          "null where the clocks' offset is not known well enough"),
+      computed<O>(
+          "burst",
+          [](const O& o) {
+            return o.burst ? std::optional(probe::BurstShown{*o.burst, o.packet_bytes})
+                           : std::nullopt;
+          },
+          "how evenly packets were sent; null without a rate"),
+      field("segmentation_offload", &O::segmented, "the kernel cut messages into packets (GSO)"),
+      computed<O>(
+          "receive_buffer_bytes",
+          [](const O& o) { return o.room_bytes > 0 ? std::optional(o.room_bytes) : std::nullopt; },
+          "of the receiving socket"),
+      computed<O>(
+          "limit", [](const O& o) { return name_of(o.verdict.limit); },
+          "what limited the rate: see docs/udp.md"),
+      within(&O::verdict, field("summary", &probe::udp::Verdict::sentence, "the limit in words")),
+      field("intervals", &O::intervals, "of all streams together"),
+      field("per_stream", &O::streams, "each flow")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe {
 namespace {
 
 using cli::Json;
-using control::distribution_body;
-using control::list_body;
-using control::or_null;
 using udp::Direction;
 
 // Are the measured delays larger than the uncertainty of the clocks' offset?
@@ -25,81 +141,16 @@ bool is_delay_known(const udp::Outcome& outcome, const std::optional<udp::ClockO
          outcome.delay_ms.p99 > static_cast<double>(clock->uncertainty_ns) / math::kNsPerMs;
 }
 
-Json burst_body(const udp::Outcome& outcome) {
-  if (!outcome.burst) {
-    return {};
-  }
-  const auto packet_bytes = static_cast<double>(outcome.packet_bytes);
-  return {{"batch_packets", outcome.burst->batch_packets},
-          {"batch_bytes", outcome.burst->batch_packets * outcome.packet_bytes},
-          {"bucket_packets", outcome.burst->bucket_packets},
-          {"bucket_bytes", outcome.burst->bucket_packets * packet_bytes},
-          {"hurried_ms", static_cast<double>(outcome.burst->hurried_ns) / math::kNsPerMs}};
-}
-
-Json udp_interval_body(const udp::Interval& interval) {
-  return {{"start_s", interval.start_s},
-          {"end_s", interval.end_s},
-          {"bytes", interval.bytes},
-          {"packets_received", interval.packets},
-          {"lost", interval.lost},
-          {"throughput_mbps", interval.throughput_mbps},
-          {"jitter_ms", or_null(interval.jitter_ms)}};
-}
-
-Json udp_stream_body(const udp::StreamOutcome& stream) {
-  return {{"throughput_mbps", stream.throughput_mbps},
-          {"offered_mbps", stream.offered_mbps},
-          {"packets_sent", stream.sent.packets},
-          {"packets_received", stream.received.counts.received},
-          {"lost", stream.received.lost},
-          {"lost_in_receiver_queue", stream.received.lost_in_queue},
-          {"out_of_order", stream.received.counts.out_of_order},
-          {"duplicates", stream.received.counts.duplicates},
-          {"beyond_window", stream.received.counts.ancient},
-          {"ignored", stream.received.ignored},
-          {"jitter_ms", or_null(stream.received.jitter_ms)}};
-}
-
-void add_direction(Json& body, const UdpJudged& judged,
-                   const std::optional<udp::ClockOffset>& clock) {
-  const udp::Outcome& outcome = judged.outcome;
-  body["duration_s"] = outcome.duration_s;
-  body["throughput_mbps"] = outcome.throughput_mbps;
-  body["offered_mbps"] = outcome.offered_mbps;
-  body["bytes"] = outcome.bytes;
-  body["packets_sent"] = outcome.packets_sent;
-  body["packets_received"] = outcome.packets_received;
-  body["lost"] = outcome.lost;
-  body["loss_percent"] = outcome.packets_sent == 0 ? Json() : Json(outcome.loss() * math::kPercent);
-  body["lost_in_receiver_queue"] = outcome.lost_in_queue;
-  body["dropped_by_sender_queue"] = outcome.dropped_by_sender;
-  body["skipped_by_sender"] = outcome.skipped;
-  body["sender_blocked_s"] = outcome.blocked_s;
-  body["out_of_order"] = outcome.out_of_order;
-  body["duplicates"] = outcome.duplicates;
-  body["jitter_ms"] = or_null(outcome.jitter_ms);
-  body["one_way_delay_ms"] =
-      is_delay_known(outcome, clock) ? distribution_body(outcome.delay_ms) : Json();
-  body["burst"] = burst_body(outcome);
-  body["segmentation_offload"] = outcome.segmented;
-  body["receive_buffer_bytes"] = outcome.room_bytes > 0 ? Json(outcome.room_bytes) : Json();
-  body["limit"] = name_of(judged.verdict.limit);
-  body["summary"] = judged.verdict.sentence;
-  body["intervals"] = list_body(outcome.intervals, udp_interval_body);
-  body["per_stream"] = list_body(outcome.streams, udp_stream_body);
-}
-
 Json search_body(const UdpMeasured& measured) {
   if (!measured.searched) {
     return {};
   }
   Json body{{"trials", measured.trials},
-            {"loss_limit_percent", measured.most_loss * math::kPercent},
+            {"loss_limit_percent", measured.max_loss * math::kPercent},
             {"failed_at_mbps", Json()},
             {"failed_loss_percent", Json()}};
   if (measured.obstacle) {
-    body["failed_at_mbps"] = measured.obstacle->bits_per_s / 1e6;
+    body["failed_at_mbps"] = measured.obstacle->bits_per_s / math::kMega;
     body["failed_loss_percent"] = measured.obstacle->loss * math::kPercent;
   }
   return body;
@@ -122,48 +173,41 @@ std::string burst_text(const udp::Outcome& outcome) {
   if (!outcome.burst) {
     return "not paced";
   }
-  const double packet_bytes = static_cast<double>(outcome.packet_bytes);
+  const BurstShown shown{*outcome.burst, outcome.packet_bytes};
   return fmt::format("{} packets ({}) at once; a bucket of {} lets all pass",
-                     outcome.burst->batch_packets,
-                     math::format_bytes(outcome.burst->batch_packets * packet_bytes),
-                     math::format_bytes(outcome.burst->bucket_packets * packet_bytes));
+                     outcome.burst->batch_packets, math::format_bytes(shown.batch_bytes()),
+                     math::format_bytes(shown.bucket_bytes()));
 }
 
 std::string milliseconds_text(double value) {
   return math::format_duration(std::chrono::nanoseconds(std::llround(value * math::kNsPerMs)));
 }
 
-struct UdpRow {
-  std::string_view title;
-  std::string (*value)(const udp::Outcome& outcome);
-};
-
-constexpr std::array kUdpRows{
-    UdpRow{"received", [](const udp::Outcome& each) { return rate_text(each.throughput_mbps); }},
-    UdpRow{"offered", [](const udp::Outcome& each) { return rate_text(each.offered_mbps); }},
-    UdpRow{"packets sent",
-           [](const udp::Outcome& each) { return std::to_string(each.packets_sent); }},
-    UdpRow{"packets received",
-           [](const udp::Outcome& each) { return std::to_string(each.packets_received); }},
-    UdpRow{"lost", lost_text},
-    UdpRow{"out of order",
-           [](const udp::Outcome& each) { return std::to_string(each.out_of_order); }},
-    UdpRow{"duplicates", [](const udp::Outcome& each) { return std::to_string(each.duplicates); }},
-    UdpRow{"jitter",
-           [](const udp::Outcome& each) {
-             return each.jitter_ms ? milliseconds_text(*each.jitter_ms) : "not measured";
-           }},
-    UdpRow{"largest burst", burst_text},
-};
-
 std::string delay_text(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
-  if (!is_delay_known(outcome, clock)) {
+  if (outcome.delay_ms.count == 0) {
     return clock ? "less than the clocks can tell" : "not measured";
   }
   return fmt::format("{} (p99 {}, max {}), known to {}", milliseconds_text(outcome.delay_ms.median),
                      milliseconds_text(outcome.delay_ms.p99),
                      milliseconds_text(outcome.delay_ms.max),
                      math::format_duration(std::chrono::nanoseconds(clock->uncertainty_ns)));
+}
+
+DirectionRows<udp::Outcome> udp_rows(const std::optional<udp::ClockOffset>& clock) {
+  return {
+      {"received", [](const auto& each) { return rate_text(each.throughput_mbps); }},
+      {"offered", [](const auto& each) { return rate_text(each.offered_mbps); }},
+      {"packets sent", [](const auto& each) { return std::to_string(each.packets_sent); }},
+      {"packets received", [](const auto& each) { return std::to_string(each.packets_received); }},
+      {"lost", lost_text},
+      {"out of order", [](const auto& each) { return std::to_string(each.out_of_order); }},
+      {"duplicates", [](const auto& each) { return std::to_string(each.duplicates); }},
+      {"jitter",
+       [](const auto& each) {
+         return each.jitter_ms ? milliseconds_text(*each.jitter_ms) : "not measured";
+       }},
+      {"largest burst", burst_text},
+      {"one-way delay", [clock](const auto& each) { return delay_text(each, clock); }}};
 }
 
 std::string_view words_of(udp::TrialEnd end) {
@@ -178,72 +222,56 @@ std::string_view words_of(udp::TrialEnd end) {
 
 }  // namespace
 
-std::vector<UdpJudged> judge_all(const UdpMeasured& measured, const std::string& own,
-                                 const std::string& peer) {
-  std::vector<UdpJudged> judged;
-  for (udp::Outcome& outcome :
-       udp::outcomes_of(measured.result, measured.plan, measured.parameters.direction)) {
+std::vector<udp::Outcome> judge_all(const UdpMeasured& measured, const std::string& own,
+                                    const std::string& peer) {
+  std::vector<udp::Outcome> outcomes =
+      outcomes_of(measured.result, measured.plan, measured.parameters.direction);
+  for (udp::Outcome& outcome : outcomes) {
     const bool sends = outcome.direction == Direction::Send;
-    UdpJudged one{.outcome = std::move(outcome)};
-    one.verdict = udp::judge(one.outcome, {.asked_bits_per_s = measured.plan.bits_per_s,
-                                           .searched = measured.searched && !measured.only_trials,
-                                           .obstacle = measured.obstacle,
-                                           .most_loss = measured.most_loss,
-                                           .sender = sends ? own : peer,
-                                           .receiver = sends ? peer : own});
-    judged.push_back(std::move(one));
+    outcome.verdict = judge(outcome, {.asked_bits_per_s = measured.plan.bits_per_s,
+                                      .searched = measured.searched && !measured.only_trials,
+                                      .obstacle = measured.obstacle,
+                                      .max_loss = measured.max_loss,
+                                      .sender = sends ? own : peer,
+                                      .receiver = sends ? peer : own});
+    if (!is_delay_known(outcome, measured.clock)) {
+      outcome.delay_ms = {};
+    }
   }
-  return judged;
+  return outcomes;
 }
 
-void add_to(Json& document, const UdpMeasured& measured, const std::vector<UdpJudged>& directions) {
+void add_to(Json& document, const UdpMeasured& measured,
+            const std::vector<udp::Outcome>& directions) {
   document["direction"] = name_of(measured.parameters.direction);
   document["streams"] = measured.parameters.streams;
   document["packet_bytes"] = measured.plan.packet_bytes;
   document["asked_mbps"] =
-      measured.plan.bits_per_s > 0 ? Json(measured.plan.bits_per_s / 1e6) : Json();
+      measured.plan.bits_per_s > 0 ? Json(measured.plan.bits_per_s / math::kMega) : Json();
   document["interrupted"] = measured.result.interrupted;
   document["search"] = search_body(measured);
-  const auto& clock = measured.clock;
-  document["clock_offset_ms"] =
-      clock ? Json(static_cast<double>(clock->offset_ns) / math::kNsPerMs) : Json();
-  document["clock_uncertainty_ms"] =
-      clock ? Json(static_cast<double>(clock->uncertainty_ns) / math::kNsPerMs) : Json();
-  document["rtt_min_ms"] =
-      clock ? Json(static_cast<double>(clock->round_trip_ns) / math::kNsPerMs) : Json();
+  const auto clock_ms = [&](std::int64_t udp::ClockOffset::* part) {
+    return measured.clock ? Json(static_cast<double>((*measured.clock).*part) / math::kNsPerMs)
+                          : Json();
+  };
+  document["clock_offset_ms"] = clock_ms(&udp::ClockOffset::offset_ns);
+  document["clock_uncertainty_ms"] = clock_ms(&udp::ClockOffset::uncertainty_ns);
+  document["rtt_min_ms"] = clock_ms(&udp::ClockOffset::round_trip_ns);
   if (directions.size() == 1) {
-    add_direction(document, directions.front(), clock);
+    document.update(json::to_json(directions.front()));
     return;
   }
-  for (const UdpJudged& judged : directions) {
-    add_direction(document[name_of(judged.outcome.direction)], judged, clock);
+  for (const udp::Outcome& outcome : directions) {
+    document[name_of(outcome.direction)] = json::to_json(outcome);
   }
 }
 
 void print_page(const cli::Context& context, const UdpMeasured& measured,
-                const std::vector<UdpJudged>& directions) {
-  std::vector<cli::Column> columns{{""}};
-  for (const UdpJudged& judged : directions) {
-    columns.push_back({direction_text(judged.outcome.direction)});
-  }
-  cli::Table table(columns);
-  for (const UdpRow& row : kUdpRows) {
-    std::vector<cli::Cell> cells{{std::string(row.title)}};
-    for (const UdpJudged& judged : directions) {
-      cells.emplace_back(row.value(judged.outcome));
-    }
-    table.add(std::move(cells));
-  }
-  std::vector<cli::Cell> delays{{"one-way delay"}};
-  for (const UdpJudged& judged : directions) {
-    delays.emplace_back(delay_text(judged.outcome, measured.clock));
-  }
-  table.add(std::move(delays));
-  table.print(context.out, context.out_terminal);
-  context.out << '\n';
-  for (const UdpJudged& judged : directions) {
-    fmt::print(context.out, "{}: {}.\n", direction_text(judged.outcome.direction),
-               judged.verdict.sentence);
+                const std::vector<udp::Outcome>& directions) {
+  print_directions(context, directions, udp_rows(measured.clock));
+  for (const udp::Outcome& outcome : directions) {
+    fmt::print(context.out, "{}: {}.\n", direction_text(outcome.direction),
+               outcome.verdict.sentence);
   }
   if (measured.only_trials && !measured.result.interrupted) {
     context.out << "No rate arrived whole: this is one of the trials.\n";

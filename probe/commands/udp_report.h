@@ -17,7 +17,7 @@ struct UdpMeasured {
   udp::Parameters parameters = {};
   udp::RunPlan plan = {};
   udp::RunResult result = {};
-  double most_loss = 0.001;  // a share of 1; more ends a trial of the search
+  double max_loss = 0.001;  // a share of 1; more ends a trial of the search
   bool searched = false;
   bool only_trials = false;  // the search found no rate, or was interrupted
   int trials = 0;
@@ -25,21 +25,16 @@ struct UdpMeasured {
   std::optional<udp::ClockOffset> clock = {};  // the peer's less this host's
 };
 
-// One direction and what limited it.
-struct UdpJudged {
-  udp::Outcome outcome = {};
-  udp::Verdict verdict = {};
-};
-
-std::vector<UdpJudged> judge_all(const UdpMeasured& measured, const std::string& own,
-                                 const std::string& peer);
+// Each direction with its verdict, and without delays that the clocks are too far apart to show.
+std::vector<udp::Outcome> judge_all(const UdpMeasured& measured, const std::string& own,
+                                    const std::string& peer);
 
 // Into `document`, which has its head already.
 void add_to(cli::Json& document, const UdpMeasured& measured,
-            const std::vector<UdpJudged>& directions);
+            const std::vector<udp::Outcome>& directions);
 
 void print_page(const cli::Context& context, const UdpMeasured& measured,
-                const std::vector<UdpJudged>& directions);
+                const std::vector<udp::Outcome>& directions);
 
 // Lines on standard error, on a terminal only: one per trial, one per interval.
 class UdpLive {

@@ -197,7 +197,7 @@ void judge_bound(const host::OwnName& own, const Addresses& addresses, Check& ch
         "no other host reaches it";
   } else if (bound->is_loopback()) {
     check.status = Status::Critical;
-    check.why = fmt::format("Gloo binds {} and tells it to its peers: no other host reaches it",
+    check.why = fmt::format("Gloo binds {} and sends it to its peers: no other host reaches it",
                             bound->text());
   } else if (bound->is_link_local()) {
     check.status = Status::Warning;

@@ -216,7 +216,7 @@ void check_kernel(const host::Kernel& kernel, Checks& checks) {
               .subject = "host",
               .found = kernel.release.value_or(""),
               .wanted = "4.19 or newer",
-              .why = "the kernel's TCP counters tell what limited a flow; older ones lack some"};
+              .why = "the kernel's TCP counters show what limited a flow; older kernels lack some"};
   const std::optional<int> number = release_number(kernel);
   if (!number) {
     check.status = Status::Unknown;

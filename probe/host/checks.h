@@ -4,7 +4,6 @@
 // stand in base/checks, because rdma devices shows them, too.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

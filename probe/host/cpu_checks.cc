@@ -20,8 +20,8 @@ struct Judgement {
   std::string next_step;
 };
 
-// Under these drivers "powersave" is a balance that the processor itself strikes; the preference
-// shows which way it leans.
+// Under these drivers "powersave" lets the processor choose between speed and power; the preference
+// says which it favours.
 bool balances_itself(const host::FrequencyPolicy& policy) {
   return policy.driver == "intel_pstate" || policy.driver == "amd-pstate-epp";
 }
@@ -29,14 +29,14 @@ bool balances_itself(const host::FrequencyPolicy& policy) {
 Judgement judge_preference(const std::optional<std::string>& preference) {
   if (preference == "performance" || preference == "balance_performance") {
     return {Status::Info,
-            "the processor sets its own frequency and leans to speed; single flows gain a few "
+            "the processor sets its own frequency and favours speed; single flows gain a few "
             "percent from the governor performance",
             kSetGovernor};
   }
   if (!preference) {
     return {Status::Info, "the driver raises the frequency with load, a moment late", kSetGovernor};
   }
-  return {Status::Warning, "the processor leans to saving power: interrupts and copies are late",
+  return {Status::Warning, "the processor favours saving power: interrupts and copies are late",
           kSetPreference};
 }
 
@@ -180,7 +180,7 @@ void check_numa(const host::Memory& memory, const host::Sysctls& sysctls, Checks
               .why = "a rank should run, keep its buffers and have its NIC and GPU on one node"};
   if (memory.nodes.empty()) {
     check.status = Status::Info;
-    check.why = "the kernel tells of no NUMA nodes; one is assumed";
+    check.why = "the kernel reports no NUMA nodes; one is assumed";
   } else if (std::ranges::any_of(memory.nodes, has_no_memory)) {
     check.status = Status::Warning;
     check.wanted = "memory on every node";

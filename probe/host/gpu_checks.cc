@@ -59,7 +59,8 @@ void judge_slow(const Gpu& gpu, Check& check) {
       break;
   }
   check.status = Status::Unknown;
-  check.why = "whether the GPU idles is not known without its driver's word: idle ones lower it";
+  check.why =
+      "without its driver it is not known whether the GPU is idle: idle ones lower the speed";
 }
 
 void check_gpu_speed(const Gpu& gpu, Checks& checks) {
@@ -112,7 +113,7 @@ void check_replays(const Gpu& gpu, Checks& checks) {
        .subject = gpu.address,
        .found = std::to_string(*gpu.replays),
        .wanted = "0",
-       .why = "packets that the link had to send again since the driver was loaded: "
+       .why = "packets that the link retransmitted since the driver was loaded: "
               "a few are nothing, a growing number is a bad seat or riser",
        .next_step = fmt::format("nvidia-smi -i {} -q | grep -i replay, twice, a minute apart",
                                 gpu.address)});
@@ -122,7 +123,7 @@ void check_driver(const Gpus& gpus, Checks& checks) {
   Check check{.id = "gpu.driver",
               .subject = "host",
               .found = gpus.driver_version.value_or(""),
-              .why = "the driver tells how busy a GPU is and how its link is trained"};
+              .why = "the driver reports how busy a GPU is and how its link is trained"};
   const bool foreign = std::ranges::any_of(
       gpus.gpus, [](const Gpu& gpu) { return gpu.driver && *gpu.driver != "nvidia"; });
   if (gpus.problem && !gpus.driver_version && foreign) {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <vector>
 
-#include "base/checks/pci_checks.h"
 #include "probe/host/checks.h"
 
 namespace chokepoint::probe {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <vector>
 
 #include "probe/host/checks.h"
 
@@ -204,7 +203,7 @@ void check_speed(const host::Network& network, const host::Nic& nic, Checks& che
       nic.settings.modes ? nic.settings.modes->fastest_mbps.value_or(0) : 0;
   if (!rate) {
     check.status = Status::Unknown;
-    check.why = "the driver tells no speed";
+    check.why = "the driver reports no speed";
     check.next_step = fmt::format("ethtool {}", nic.name);
   } else {
     check.found = format_mbps(static_cast<double>(*rate));

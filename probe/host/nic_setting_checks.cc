@@ -56,11 +56,11 @@ std::string or_question(std::optional<std::int64_t> value) {
 }
 
 bool is_shaper(const std::string& kind) {
-  return kind == "netem" || kind == "tbf" || kind == "htb" || kind == "hfsc" || kind == "cake";
+  return kind == "netem" || kind == "tbf" || kind == "htb" || kind == "hfsc";
 }
 
 bool is_fair(const std::string& kind) {
-  return kind == "fq" || kind == "fq_codel" || kind == "fq_pie" || kind == "cake";
+  return kind == "fq" || kind == "fq_codel" || kind == "fq_pie";
 }
 
 struct QueueCount {
@@ -103,8 +103,8 @@ struct State {
 State state_of(const host::Nic& nic, std::string_view prefix) {
   State state;
   for (const net::Feature& feature : nic.settings.features) {
-    // "rx-gro" must not take "rx-gro-hw" and "rx-gro-list" for itself; the checksums come in
-    // several flavours: tx-checksum-ipv4, tx-checksum-ip-generic.
+    // "rx-gro" must not match "rx-gro-hw" and "rx-gro-list"; checksum features have several names:
+    // tx-checksum-ipv4, tx-checksum-ip-generic.
     const bool same =
         prefix == "tx-checksum-ip" ? feature.name.starts_with(prefix) : feature.name == prefix;
     if (same) {
@@ -247,6 +247,11 @@ void check_qdisc(const host::Nic& nic, Checks& checks) {
     check.why = "a shaper or emulator holds this port below its speed";
     check.wanted = "fq or fq_codel";
     check.next_step = fmt::format("tc -s qdisc show dev {}", nic.name);
+  } else if (std::ranges::find(qdiscs, "cake") != qdiscs.end()) {
+    // It shapes only if a bandwidth is set, which the name does not show; it is fair always.
+    check.status = Status::Info;
+    check.why = "cake holds this port below its speed if a bandwidth is set for it";
+    check.next_step = fmt::format("tc -s qdisc show dev {}", nic.name);
   } else if (speed >= kFastMbps && std::ranges::none_of(qdiscs, is_fair)) {
     check.status = speed >= kVeryFastMbps ? Status::Warning : Status::Info;
     check.wanted = "fq or fq_codel";
@@ -287,10 +292,10 @@ void check_offloads(const host::Nic& nic, Checks& checks) {
   const Missing missing = missing_offloads(nic);
   check.found = missing.names.empty() ? "on" : missing.names;
   if (!missing.names.empty()) {
-    const bool mendable = !missing.command.empty();
-    check.status = mendable && speed_or_zero(nic) >= kFastMbps ? Status::Warning : Status::Info;
+    const bool can_be_fixed = !missing.command.empty();
+    check.status = can_be_fixed && speed_or_zero(nic) >= kFastMbps ? Status::Warning : Status::Info;
     check.wanted = "gro gso tso and checksums on, lro off";
-    check.next_step = mendable ? fmt::format("ethtool -K {}{}", nic.name, missing.command) : "";
+    check.next_step = can_be_fixed ? fmt::format("ethtool -K {}{}", nic.name, missing.command) : "";
   }
   checks.push_back(std::move(check));
 }
@@ -304,7 +309,7 @@ void check_irq(const host::Network& network, const host::Nic& nic, Checks& check
   const std::set<int> cpus = serving_cpus(nic);
   if (queues == 0) {
     check.status = Status::Unknown;
-    check.why = "/proc/irq does not tell which CPUs serve the queues";
+    check.why = "/proc/irq does not show which CPUs serve the queues";
   } else {
     check.found =
         fmt::format("{} queues on CPUs {}", queues, host::list_of_cpus({cpus.begin(), cpus.end()}));

@@ -76,9 +76,8 @@ void check_switch(const Switch& one, const host::Sysctls& sysctls, Checks& check
 
 // Sources disagree on which is best, but agree that these serve long fast paths.
 bool suits_long_paths(std::string_view congestion_control) {
-  constexpr std::array<std::string_view, 4> kSuited = {"cubic", "htcp", "bbr", "bbr2"};
-  return congestion_control == "bbr3" ||
-         std::ranges::find(kSuited, congestion_control) != kSuited.end();
+  constexpr std::array<std::string_view, 5> kSuited = {"cubic", "htcp", "bbr", "bbr2", "bbr3"};
+  return std::ranges::find(kSuited, congestion_control) != kSuited.end();
 }
 
 void check_congestion(const host::Sysctls& sysctls, Checks& checks) {
@@ -135,8 +134,8 @@ void check_mtu_probing(const host::Sysctls& sysctls, const host::Links& links, C
   const std::optional<std::int64_t> value = sysctls.number(kName);
   const std::int64_t mtu = links.largest_mtu_bytes.value_or(0);
   const char* why =
-      "a path with a smaller MTU that sends no ICMP swallows large packets: the "
-      "connection opens and then stands still";
+      "a path with a smaller MTU that sends no ICMP drops large packets: the connection "
+      "opens and then stalls";
   if (!value) {
     checks.push_back(unknown("tcp.mtu-probing", kName, why));
     return;
@@ -226,7 +225,7 @@ Status status_of(double buffer, double window, double link, const Recommended& r
 
 std::string why_text(const Side& side, std::optional<double> fastest, double window) {
   if (!fastest) {
-    return fmt::format("the window is {}; no link tells its speed, so nothing is asked for",
+    return fmt::format("the window is {}; no link reports its speed, so no size is recommended",
                        side.rule.text);
   }
   const double reach_ms = window * 8 / (*fastest * 1e6) * 1e3;

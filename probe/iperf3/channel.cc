@@ -56,32 +56,25 @@ Result<std::string> Channel::receive_json(std::size_t most, const Patience& pati
 }
 
 Error Channel::error_for(State state, const Patience& patience) {
+  const auto error = [&](ErrorKind kind, std::string reason, std::string next_step = {}) {
+    return Error{kind, "", peer_, 0, std::move(reason), std::move(next_step)};
+  };
   switch (state) {
     case State::AccessDenied:
-      return {.kind = ErrorKind::Busy,
-              .operation = "",
-              .subject = peer_,
-              .reason = "it is busy with another test",
-              .next_step = "iperf3 serves one client at a time: try again later"};
+      return error(ErrorKind::Busy, "it is busy with another test",
+                   "iperf3 serves one client at a time: try again later");
     case State::ServerError: {
       std::array<std::byte, 8> raw{};
       const Result<> got = net::receive_all(fd_.get(), raw, patience, peer_);
-      return {.kind = ErrorKind::Refused,
-              .operation = "",
-              .subject = peer_,
-              .reason = got ? describe(decode_server_error(raw)) : "it reports an error"};
+      return error(ErrorKind::Refused,
+                   got ? describe(decode_server_error(raw)) : "it reports an error");
     }
     case State::ServerTerminate:
     case State::ClientTerminate:
-      return {.kind = ErrorKind::Refused,
-              .operation = "",
-              .subject = peer_,
-              .reason = "it ended the test"};
+      return error(ErrorKind::Refused, "it ended the test");
     default:
-      return {.kind = ErrorKind::Malformed,
-              .operation = "",
-              .subject = peer_,
-              .reason = fmt::format("it says {} out of turn", name_of(state))};
+      return error(ErrorKind::Malformed,
+                   fmt::format("it sent {} where another state was expected", name_of(state)));
   }
 }
 

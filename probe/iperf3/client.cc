@@ -39,40 +39,6 @@ constexpr milliseconds kServerReads{60};
 // Greetings get lost like any datagram.
 constexpr milliseconds kGreetAgain{1000};
 
-// The client's side of an iperf3 test, step by step as drawn in protocol.h, whatever its data is.
-// Owns the control connection.
-class ClientSession {
- public:
-  // Connects and sends the cookie.
-  static Result<ClientSession> begin(const ClientOptions& options);
-
-  const net::Endpoint& peer() const { return peer_; }
-  const Cookie& cookie() const { return cookie_; }
-
-  // Until the server wants the streams.
-  Result<> ask(const Parameters& parameters);
-  // Until the server lets the data flow.
-  Result<> start();
-  // The data, until the test is over by time, by amount or by the user, and everything that was
-  // sent has arrived as far as can be known. True if the user ended it.
-  Result<bool> flow(const Parameters& parameters, Traffic& traffic);
-  Result<EndResults> finish(Traffic& traffic);
-
- private:
-  ClientSession(Channel channel, net::Endpoint peer, const Cookie& cookie, int interrupt)
-      : channel_(std::move(channel)), peer_(peer), cookie_(cookie), interrupt_(interrupt) {}
-
-  // Waits a tick. An error if the server sends a state meanwhile.
-  Result<> tick(Traffic& traffic);
-  bool over(const Parameters& parameters, const Traffic& traffic,
-            net::Patience::Clock::time_point until) const;
-
-  Channel channel_;
-  net::Endpoint peer_;
-  Cookie cookie_;
-  int interrupt_;
-};
-
 Result<Cookie> new_cookie() {
   std::array<std::uint8_t, kCookieBytes - 1> random{};
   if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
@@ -91,135 +57,147 @@ Error not_iperf3(Error error) {
   return error;
 }
 
-Result<ClientSession> ClientSession::begin(const ClientOptions& options) {
-  const Patience patience = Patience::of(kConnect, options.interrupt);
-  TRY(const Cookie cookie, new_cookie());
-  net::SocketOptions socket = options.socket;
-  socket.no_delay = true;
-  TRY(peer::Dialled dialled,
-      peer::dial(options.peer, options.family, socket, "iperf3 -s", patience));
-  Channel channel(
-      std::move(dialled.fd),
-      fmt::format("iperf3 on {} port {}", dialled.peer.address.text(), dialled.peer.port));
-  TRY(channel.send(std::as_bytes(std::span(cookie)), patience));
-  return ClientSession(std::move(channel), dialled.peer, cookie, options.interrupt);
-}
-
-Result<> ClientSession::ask(const Parameters& parameters) {
-  const Patience patience = Patience::of(kAnswer, interrupt_);
-  Result<> done = channel_.expect(State::ParamExchange, Patience::of(kFirstState, interrupt_));
-  if (done) {
-    // A server that refuses at once closes, too: its error is worth more than that of sending.
-    static_cast<void>(channel_.send_json(encode(parameters), patience));
+// The client's side of an iperf3 test, step by step as drawn in protocol.h, whatever its data is.
+// Owns the control connection.
+class ClientSession {
+ public:
+  // Connects and sends the cookie.
+  static Result<ClientSession> begin(const ClientOptions& options) {
+    const Patience patience = Patience::of(kConnect, options.interrupt);
+    TRY(const Cookie cookie, new_cookie());
+    net::SocketOptions socket = options.socket;
+    socket.no_delay = true;
+    TRY(peer::Dialled dialled,
+        peer::dial(options.peer, options.family, socket, "iperf3 -s", patience));
+    Channel channel(
+        std::move(dialled.fd),
+        fmt::format("iperf3 on {} port {}", dialled.peer.address.text(), dialled.peer.port));
+    TRY(channel.send(std::as_bytes(std::span(cookie)), patience));
+    return ClientSession(std::move(channel), dialled.peer, cookie, options.interrupt);
   }
-  done = done ? channel_.expect(State::CreateStreams, patience) : done;
-  return done ? done : fail(not_iperf3(done.error()));
-}
 
-Result<> ClientSession::start() {
-  const Patience patience = Patience::of(kAnswer, interrupt_);
-  TRY(channel_.expect(State::TestStart, patience));
-  return channel_.expect(State::TestRunning, patience);
-}
+  const net::Endpoint& peer() const { return peer_; }
+  const Cookie& cookie() const { return cookie_; }
 
-Result<> ClientSession::tick(Traffic& traffic) {
-  const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN,
-                                       Patience::of(kTick, interrupt_), "test", channel_.peer());
-  traffic.tick();
-  if (!heard) {
-    return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
-  }
-  // While the data flows the server sends a state only if it gives up.
-  const Result<State> state = channel_.receive(Patience::of(kAnswer));
-  return fail(state ? channel_.error_for(*state, Patience::of(kAnswer)) : state.error());
-}
-
-bool ClientSession::over(const Parameters& parameters, const Traffic& traffic,
-                         Clock::time_point until) const {
-  const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
-  if (parameters.way == Way::Forward) {
-    return traffic.sent();
-  }
-  const std::uint64_t most =
-      parameters.bytes > 0 ? parameters.bytes
-                           : parameters.blocks * static_cast<std::uint64_t>(parameters.block_bytes);
-  const bool received =
-      amount ? traffic.received_bytes() >= most || traffic.closed() : Clock::now() >= until;
-  return received && (parameters.way == Way::Reverse || traffic.sent());
-}
-
-Result<bool> ClientSession::flow(const Parameters& parameters, Traffic& traffic) {
-  TRY(traffic.begin());
-  const auto until = Clock::now() + seconds(parameters.time_s + parameters.omit_s);
-  const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
-  const auto give_up = amount ? Clock::time_point::max() : until + kDrain;
-  bool interrupted = false;
-  std::uint64_t moved = 0;
-  auto moved_at = Clock::now();
-  while (!over(parameters, traffic, until) && Clock::now() < give_up) {
-    if (const std::uint64_t now = traffic.received_bytes(); now != moved) {
-      moved = now;
-      moved_at = Clock::now();
+  // Until the server wants the streams.
+  Result<> ask(const Parameters& parameters) {
+    const Patience patience = Patience::of(kAnswer, interrupt_);
+    Result<> done = channel_.expect(State::ParamExchange, Patience::of(kFirstState, interrupt_));
+    if (done) {
+      // A server that refuses at once closes, too: its error is worth more than that of sending.
+      static_cast<void>(channel_.send_json(encode(parameters), patience));
     }
-    // What is lost of an amount never arrives.
-    if (parameters.way == Way::Reverse && Clock::now() > moved_at + kSilence) {
-      break;
-    }
-    const Result<> ticked = tick(traffic);
-    if (!ticked && ticked.error().kind != ErrorKind::Interrupted) {
-      return std::unexpected(ticked.error());
-    }
-    if (!ticked) {
-      interrupted = true;
-      interrupt_ = -1;
-      traffic.stop_sending();
-      break;
-    }
+    done = done ? channel_.expect(State::CreateStreams, patience) : done;
+    return done ? done : fail(not_iperf3(done.error()));
   }
-  const auto rest = Clock::now() + kServerReads;
-  while (parameters.way != Way::Reverse && Clock::now() < rest) {
-    TRY(tick(traffic));
-  }
-  return interrupted;
-}
 
-Result<EndResults> ClientSession::finish(Traffic& traffic) {
-  const Patience patience = Patience::of(kAnswer);
-  TRY(channel_.send(State::TestEnd, patience));
-  // The server has closed its streams before that; what it had sent may still arrive.
-  TRY(channel_.expect(State::ExchangeResults, patience));
-  const Patience arriving = Patience::of(kLateData);
-  std::uint64_t before = ~std::uint64_t{0};
-  int still = 0;
-  while (!traffic.closed() && still < 5 && !arriving.over()) {
-    poll(nullptr, 0, static_cast<int>(kTick.count()));
+  // Until the server lets the data flow.
+  Result<> start() {
+    const Patience patience = Patience::of(kAnswer, interrupt_);
+    TRY(channel_.expect(State::TestStart, patience));
+    return channel_.expect(State::TestRunning, patience);
+  }
+
+  // The data, until the test is over by time, by amount or by the user, and everything that was
+  // sent has arrived as far as can be known. True if the user ended it.
+  Result<bool> flow(const Parameters& parameters, Traffic& traffic) {
+    TRY(traffic.begin());
+    const auto until = Clock::now() + seconds(parameters.time_s + parameters.omit_s);
+    const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
+    const auto give_up = amount ? Clock::time_point::max() : until + kDrain;
+    bool interrupted = false;
+    std::uint64_t moved = 0;
+    auto moved_at = Clock::now();
+    while (!over(parameters, traffic, until) && Clock::now() < give_up) {
+      if (const std::uint64_t now = traffic.received_bytes(); now != moved) {
+        moved = now;
+        moved_at = Clock::now();
+      }
+      // What is lost of an amount never arrives.
+      if (parameters.direction == Direction::Receive && Clock::now() > moved_at + kSilence) {
+        break;
+      }
+      const Result<> ticked = tick(traffic);
+      if (!ticked && ticked.error().kind != ErrorKind::Interrupted) {
+        return std::unexpected(ticked.error());
+      }
+      if (!ticked) {
+        interrupted = true;
+        interrupt_ = -1;
+        traffic.stop_sending();
+        break;
+      }
+    }
+    const auto rest = Clock::now() + kServerReads;
+    while (parameters.direction != Direction::Receive && Clock::now() < rest) {
+      TRY(tick(traffic));
+    }
+    return interrupted;
+  }
+
+  Result<EndResults> finish(Traffic& traffic) {
+    const Patience patience = Patience::of(kAnswer);
+    TRY(channel_.send(State::TestEnd, patience));
+    // The server has closed its streams before that; what it had sent may still arrive.
+    TRY(channel_.expect(State::ExchangeResults, patience));
+    const Patience arriving = Patience::of(kLateData);
+    std::uint64_t before = ~std::uint64_t{0};
+    int still = 0;
+    while (!traffic.closed() && still < 5 && !arriving.over()) {
+      poll(nullptr, 0, static_cast<int>(kTick.count()));
+      traffic.tick();
+      const std::uint64_t now = traffic.received_bytes();
+      still = now == before ? still + 1 : 0;
+      before = now;
+    }
+    traffic.end();
+    TRY(channel_.send_json(encode(traffic.results()), patience));
+    TRY(const std::string json, channel_.receive_json(kMaxResultBytes, patience));
+    Result<EndResults> results = decode_results(json);
+    // The results are here: an error from now on does not matter.
+    if (channel_.expect(State::DisplayResults, patience)) {
+      static_cast<void>(channel_.send(State::IperfDone, patience));
+    }
+    return results;
+  }
+
+ private:
+  ClientSession(Channel channel, net::Endpoint peer, const Cookie& cookie, int interrupt)
+      : channel_(std::move(channel)), peer_(peer), cookie_(cookie), interrupt_(interrupt) {}
+
+  // Waits a tick. An error if the server sends a state meanwhile.
+  Result<> tick(Traffic& traffic) {
+    const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN,
+                                         Patience::of(kTick, interrupt_), "test", channel_.peer());
     traffic.tick();
-    const std::uint64_t now = traffic.received_bytes();
-    still = now == before ? still + 1 : 0;
-    before = now;
+    if (!heard) {
+      return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
+    }
+    // While the data flows the server sends a state only if it gives up.
+    const Result<State> state = channel_.receive(Patience::of(kAnswer));
+    return fail(state ? channel_.error_for(*state, Patience::of(kAnswer)) : state.error());
   }
-  traffic.end();
-  TRY(channel_.send_json(encode(traffic.results()), patience));
-  TRY(const std::string json, channel_.receive_json(kMostResultBytes, patience));
-  Result<EndResults> results = decode_results(json);
-  // The results are here: an error from now on does not matter.
-  if (channel_.expect(State::DisplayResults, patience)) {
-    static_cast<void>(channel_.send(State::IperfDone, patience));
-  }
-  return results;
-}
 
-Way way_of(tcp::Direction direction) {
-  switch (direction) {
-    case tcp::Direction::Send:
-      return Way::Forward;
-    case tcp::Direction::Receive:
-      return Way::Reverse;
-    case tcp::Direction::Both:
-      return Way::Both;
+  bool over(const Parameters& parameters, const Traffic& traffic,
+            net::Patience::Clock::time_point until) const {
+    const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
+    if (parameters.direction == Direction::Send) {
+      return traffic.sent();
+    }
+    const std::uint64_t most =
+        parameters.bytes > 0
+            ? parameters.bytes
+            : parameters.blocks * static_cast<std::uint64_t>(parameters.block_bytes);
+    const bool received =
+        amount ? traffic.received_bytes() >= most || traffic.closed() : Clock::now() >= until;
+    return received && (parameters.direction == Direction::Receive || traffic.sent());
   }
-  return Way::Forward;
-}
+
+  Channel channel_;
+  net::Endpoint peer_;
+  Cookie cookie_;
+  int interrupt_;
+};
 
 int whole_seconds(std::chrono::nanoseconds time) {
   return static_cast<int>(std::chrono::ceil<seconds>(time).count());
@@ -227,7 +205,7 @@ int whole_seconds(std::chrono::nanoseconds time) {
 
 // In whole seconds: iperf3 knows no others.
 Parameters parameters_of(const tcp::Parameters& asked) {
-  Parameters parameters{.way = way_of(asked.direction),
+  Parameters parameters{.direction = asked.direction,
                         .omit_s = whole_seconds(asked.omit),
                         .time_s = asked.bytes ? 0 : whole_seconds(asked.time),
                         .bytes = asked.bytes.value_or(0),
@@ -278,7 +256,9 @@ tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure
          .bytes = known.bytes,
          .start_s = known.start_s,
          .end_s = known.end_s,
-         .retransmits = role == tcp::Role::Send ? known.retransmits : std::nullopt,
+         .retransmits = role == tcp::Role::Send && known.retransmits >= 0
+                            ? std::optional(static_cast<std::uint64_t>(known.retransmits))
+                            : std::nullopt,
          .congestion = server.congestion});
   }
   return half;
@@ -368,19 +348,17 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
                           .interrupted = interrupted}};
 }
 
-Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
-                        const peer::DatagramMeter::OnInterval& on_interval) {
+Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters) {
   TRY(ClientSession session, ClientSession::begin(options));
   TRY(session.ask(parameters));
   TRY(std::vector<peer::DatagramSocket> opened, open_udp(session, options, parameters));
-  UdpTraffic traffic(std::move(opened), parameters, false, on_interval);
+  UdpTraffic traffic(std::move(opened), parameters, false);
   EndResults server;
   TRY(const bool interrupted, conduct(session, parameters, traffic, server));
   return UdpTest{.peer = session.peer(),
                  .interrupted = interrupted,
                  .server = std::move(server),
-                 .measures = traffic.meter().measures(),
-                 .intervals = traffic.meter().intervals()};
+                 .measures = traffic.meter().measures()};
 }
 
 }  // namespace chokepoint::probe::iperf3

@@ -2,27 +2,18 @@
 // All but the streams runs on the caller's thread.
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
+#include <vector>
 
 #include "base/net/address.h"
-#include "base/net/socket.h"
 #include "base/sys/error.h"
-#include "base/sys/root.h"
 #include "probe/iperf3/messages.h"
 #include "probe/peer/datagram_meter.h"
+#include "probe/peer/dial.h"
 #include "probe/tcp/trial.h"
 
 namespace chokepoint::probe::iperf3 {
 
-struct ClientOptions {
-  net::HostPort peer;
-  std::optional<net::Family> family = {};
-  net::SocketOptions socket = {};  // source address and interface of every connection
-  sys::Root root = sys::Root("/");
-  int interrupt = -1;  // readable once the user wants to stop
-};
+using peer::ClientOptions;
 
 struct TcpTest {
   net::Endpoint peer;
@@ -38,10 +29,8 @@ struct UdpTest {
   bool interrupted = false;
   EndResults server;
   std::vector<peer::DatagramMeasure> measures = {};  // this end's
-  std::vector<peer::DatagramInterval> intervals = {};
 };
 
-Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
-                        const peer::DatagramMeter::OnInterval& on_interval);
+Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters);
 
 }  // namespace chokepoint::probe::iperf3

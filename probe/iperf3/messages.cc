@@ -3,326 +3,192 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include "base/sys/error.h"
+#include "base/json/codec.h"
 #include "probe/iperf3/protocol.h"
 
-namespace chokepoint::probe::iperf3 {
-namespace {
+namespace chokepoint {
 
-constexpr std::string_view kWhat = "iperf3 results";
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;  // of bytes, blocks, packets
-constexpr std::int64_t kMaxBitsPerS = 10'000'000'000'000;
-constexpr std::int64_t kMaxTcpBlockBytes = 1 << 20;
-constexpr std::int64_t kMinDatagramBytes = 16;
-constexpr std::int64_t kMaxDatagramBytes = 65507;
-constexpr double kMaxSeconds = 1e6;
-constexpr double kMaxPercent = 1e6;
-constexpr std::size_t kMaxResultStreams = std::size_t{2} * kMostStreams;  // both ways
-
-// Reads the fields of a peer's JSON object with their types and bounds; what iperf3 may leave out
-// is optional. Keeps the first error, after which the values that were read must not be used.
-class Fields {
- public:
-  Fields(const nlohmann::json& object, std::string_view what) : object_(object), what_(what) {}
-
-  bool flag(const char* name);
-  std::optional<std::int64_t> integer(const char* name, std::int64_t least, std::int64_t most);
-  std::optional<double> number(const char* name, double least, double most);
-  std::optional<std::string> text(const char* name, std::size_t longest);
-  // An error if the field is missing.
-  std::int64_t required_integer(const char* name, std::int64_t least, std::int64_t most);
-  double required_number(const char* name, double least, double most);
-
-  void wrong(const char* name, std::string_view wanted);
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  const nlohmann::json* find(const char* name);
-
-  const nlohmann::json& object_;
-  std::string_view what_;
-  std::optional<Error> error_;
+template <>
+struct Fields<probe::iperf3::Parameters> {
+  using P = probe::iperf3::Parameters;
+  static constexpr double kMaxAmount = 0x1p60;
+  static constexpr double kMaxBitsPerS = 1e13;
+  static constexpr std::tuple kList{
+      field("udp", &P::udp, "over UDP").or_default(),
+      computed<P>(
+          "tcp", [](const P& p) { return !p.udp; }, "over TCP"),
+      computed<P>(
+          "reverse", [](const P& p) { return p.direction == control::Direction::Receive; },
+          "the server sends"),
+      computed<P>(
+          "bidirectional", [](const P& p) { return p.direction == control::Direction::Both; },
+          "both send"),
+      field("omit", &P::omit_s, "seconds at the start that do not count")
+          .between(0, 600)
+          .or_default(),
+      field("time", &P::time_s, "seconds; 0 if an amount ends the test")
+          .between(0, 86400)
+          .or_default(),
+      field("num", &P::bytes, "bytes that end the test; 0 for none")
+          .at_most(kMaxAmount)
+          .or_default(),
+      field("blockcount", &P::blocks, "blocks that end the test; 0 for none")
+          .at_most(kMaxAmount)
+          .or_default(),
+      field("parallel", &P::streams, "streams each way")
+          .between(1, probe::iperf3::kMaxStreams)
+          .or_default(),
+      field("len", &P::block_bytes, "bytes of a write, or of a datagram's payload")
+          .between(1, 1 << 20)
+          .or_default(),
+      field("bandwidth", &P::rate_bits_per_s, "of one stream; 0 for as fast as it goes")
+          .at_most(kMaxBitsPerS)
+          .or_default(),
+      field("fqrate", &P::socket_pacing_bits_per_s, "what the kernel paces a socket to, bit/s")
+          .at_most(kMaxBitsPerS),
+      field("MSS", &P::mss, "TCP's maximum segment size in bytes").between(0, 32767),
+      field("window", &P::window_bytes, "socket buffers in bytes").between(0, 512 << 20),
+      field("TOS", &P::traffic_class, "the IP header's traffic class").between(0, 255),
+      field("congestion", &P::congestion, "TCP's congestion control")
+          .up_to_bytes(15)
+          .null_if_empty(),
+      field("nodelay", &P::no_delay, "without Nagle's algorithm").or_default(),
+      field("udp_counters_64bit", &P::wide_counters, "64-bit sequence numbers in datagrams")
+          .or_default(),
+      computed<P>(
+          "pacing_timer", [](const P&) { return 1000; }, "microseconds; the default"),
+      field("client_version", &P::client_version, "of iperf3").up_to_bytes(64).or_default()};
 };
 
-// cJSON keeps every number as a double and prints -1 as 2^64-1 in some versions.
-std::optional<double> as_number(const nlohmann::json& value) {
-  if (!value.is_number()) {
-    return std::nullopt;
-  }
-  const double number = value.get<double>();
-  return number >= 18446744073709551615.0 ? -1.0 : number;
-}
+template <>
+struct Fields<probe::iperf3::StreamResult> {
+  using S = probe::iperf3::StreamResult;
+  static constexpr double kMaxCount = 0x1p60;
+  static constexpr double kMaxSeconds = 1e6;
+  static constexpr std::tuple kList{
+      field("id", &S::id, "see stream_id()").between(1, 1 << 20),
+      field("bytes", &S::bytes, "sent or received").at_most(kMaxCount),
+      field("retransmits", &S::retransmits, "segments; -1 where not counted")
+          .between(-1, kMaxCount),
+      field("jitter", &S::jitter_s, "seconds, as RFC 1889 smooths it").between(0, kMaxSeconds),
+      field("errors", &S::lost, "datagrams; a duplicate makes it smaller")
+          .between(-kMaxCount, kMaxCount),
+      field("packets", &S::packets, "datagrams sent, or the highest sequence number received")
+          .between(0, kMaxCount),
+      field("start_time", &S::start_s, "seconds since the test began")
+          .between(0, kMaxSeconds)
+          .or_default(),
+      field("end_time", &S::end_s, "seconds since the test began")
+          .between(0, kMaxSeconds)
+          .or_default()};
+};
 
-// An object of at most `most` bytes that is JSON and nothing else.
-Result<nlohmann::json> parse_object(std::string_view text, std::size_t most,
-                                    std::string_view what) {
-  if (text.size() > most) {
-    return fail(ErrorKind::Malformed, "read", what,
-                fmt::format("{} bytes where at most {} make sense", text.size(), most));
-  }
-  nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
-  if (!parsed.is_object()) {
-    return fail(ErrorKind::Malformed, "read", what, "it is no JSON object");
-  }
-  return parsed;
-}
+template <>
+struct Fields<probe::iperf3::EndResults> {
+  using E = probe::iperf3::EndResults;
+  static constexpr double kMaxPercent = 1e6;
+  static constexpr std::tuple kList{
+      field("cpu_util_total", &E::cpu_percent, "percent of one CPU").between(0, kMaxPercent),
+      field("cpu_util_user", &E::cpu_user_percent, "percent of one CPU").between(0, kMaxPercent),
+      field("cpu_util_system", &E::cpu_system_percent, "percent of one CPU")
+          .between(0, kMaxPercent),
+      field("sender_has_retransmits", &E::counts_retransmits, "1: yes; 0: no; -1: did not send")
+          .between(-1, 1),
+      field("congestion_used", &E::congestion, "TCP's congestion control")
+          .up_to_bytes(64)
+          .null_if_empty(),
+      field("streams", &E::streams, "each, both ways")
+          .up_to_items(std::size_t{2} * probe::iperf3::kMaxStreams)};
+};
 
-const nlohmann::json* Fields::find(const char* name) {
-  const auto found = object_.find(name);
-  return error_ || found == object_.end() || found->is_null() ? nullptr : &*found;
-}
+namespace probe::iperf3 {
+namespace {
 
-void Fields::wrong(const char* name, std::string_view wanted) {
-  if (!error_) {
-    error_ = Error{.kind = ErrorKind::Malformed,
-                   .operation = "read",
-                   .subject = std::string(what_),
-                   .reason = fmt::format("'{}' should be {}", name, wanted)};
-  }
-}
+// What decides over the rest of the parameters.
+struct Switches {
+  bool reverse = false;
+  bool bidirectional = false;
+  bool sctp = false;
+  bool mptcp = false;
+};
 
-bool Fields::flag(const char* name) {
-  const nlohmann::json* value = find(name);
-  if (value != nullptr && !value->is_boolean() && !value->is_number()) {
-    wrong(name, "true or false");
-    return false;
-  }
-  return value != nullptr && (value->is_boolean() ? value->get<bool>() : value->get<double>() != 0);
-}
+}  // namespace
+}  // namespace probe::iperf3
 
-std::optional<double> Fields::number(const char* name, double least, double most) {
-  const nlohmann::json* value = find(name);
-  if (value == nullptr) {
-    return std::nullopt;
-  }
-  const std::optional<double> number = as_number(*value);
-  if (!number || !std::isfinite(*number) || *number < least || *number > most) {
-    wrong(name, fmt::format("a number from {} to {}", least, most));
-    return std::nullopt;
-  }
-  return number;
-}
+template <>
+struct Fields<probe::iperf3::Switches> {
+  using S = probe::iperf3::Switches;
+  static constexpr std::tuple kList{
+      field("reverse", &S::reverse, "the server sends").or_default(),
+      field("bidirectional", &S::bidirectional, "both send").or_default(),
+      field("sctp", &S::sctp, "over SCTP").or_default(),
+      field("mptcp", &S::mptcp, "over MPTCP").or_default()};
+};
 
-std::optional<std::int64_t> Fields::integer(const char* name, std::int64_t least,
-                                            std::int64_t most) {
-  const std::optional<double> value =
-      number(name, static_cast<double>(least), static_cast<double>(most));
-  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
-}
+namespace probe::iperf3 {
+namespace {
 
-std::optional<std::string> Fields::text(const char* name, std::size_t longest) {
-  const nlohmann::json* value = find(name);
-  if (value == nullptr) {
-    return std::nullopt;
-  }
-  if (!value->is_string() || value->get_ref<const std::string&>().size() > longest) {
-    wrong(name, fmt::format("a text of at most {} bytes", longest));
-    return std::nullopt;
-  }
-  return value->get<std::string>();
-}
+constexpr std::string_view kWhat = "iperf3 parameters";
+constexpr int kDefaultDatagramBytes = 1460;
+constexpr int kMinDatagramBytes = 16;
+constexpr int kMaxDatagramBytes = 65507;
 
-std::int64_t Fields::required_integer(const char* name, std::int64_t least, std::int64_t most) {
-  const std::optional<std::int64_t> value = integer(name, least, most);
-  if (!value) {
-    wrong(name, "there");
-  }
-  return value.value_or(0);
-}
-
-double Fields::required_number(const char* name, double least, double most) {
-  const std::optional<double> value = number(name, least, most);
-  if (!value) {
-    wrong(name, "there");
-  }
-  return value.value_or(0);
-}
-
-// 0 if it is missing.
-std::uint64_t amount(Fields& in, const char* name, std::int64_t most) {
-  return static_cast<std::uint64_t>(in.integer(name, 0, most).value_or(0));
-}
-
-template <class T>
-void set_if(nlohmann::json& object, const char* name, const std::optional<T>& value) {
-  if (value) {
-    object[name] = *value;
-  }
-}
-
-std::optional<int> as_int(std::optional<std::int64_t> value) {
-  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
-}
-
-// iperf3 sends 0 for a value that it leaves to the kernel.
-std::optional<int> unless_zero(std::optional<std::int64_t> value) {
-  return value.value_or(0) == 0 ? std::nullopt : as_int(value);
-}
-
-Way way_of(Fields& in) {
-  if (in.flag("bidirectional")) {
-    return Way::Both;
-  }
-  return in.flag("reverse") ? Way::Reverse : Way::Forward;
-}
-
-int block_of(Fields& in, Transport transport) {
-  const bool udp = transport == Transport::Udp;
-  const std::optional<std::int64_t> length =
-      in.integer("len", udp ? kMinDatagramBytes : 1, udp ? kMaxDatagramBytes : kMaxTcpBlockBytes);
-  return static_cast<int>(length.value_or(udp ? 1460 : 128 * 1024));
-}
-
-void read_socket(Fields& in, Parameters& parameters) {
-  parameters.mss = unless_zero(in.integer("MSS", 0, 32767));
-  parameters.window_bytes = unless_zero(in.integer("window", 0, std::int64_t{512} << 20));
-  parameters.traffic_class = unless_zero(in.integer("TOS", 0, 255));
-  parameters.congestion = in.text("congestion", 15).value_or("");
-  parameters.no_delay = in.flag("nodelay");
-  if (const std::optional<std::int64_t> pacing = in.integer("fqrate", 0, kMaxBitsPerS);
-      pacing > 0) {
-    parameters.socket_pacing_bits_per_s = static_cast<std::uint64_t>(*pacing);
-  }
-}
-
-void read_extent(Fields& in, Parameters& parameters) {
-  parameters.omit_s = static_cast<int>(in.integer("omit", 0, 600).value_or(0));
-  parameters.time_s = static_cast<int>(in.integer("time", 0, 86400).value_or(10));
-  parameters.bytes = amount(in, "num", kMaxCount);
-  parameters.blocks = amount(in, "blockcount", kMaxCount);
-  parameters.streams = static_cast<int>(in.integer("parallel", 1, kMostStreams).value_or(1));
-  parameters.rate_bits_per_s = amount(in, "bandwidth", kMaxBitsPerS);
-}
-
-Result<> check_protocol(Fields& in) {
-  for (const char* unspoken : {"sctp", "mptcp"}) {
-    if (in.flag(unspoken)) {
-      return fail(ErrorKind::Unsupported, "read", "iperf3 parameters",
-                  std::string("the client asks for ") + unspoken);
-    }
-  }
-  return {};
-}
-
-void write_way(nlohmann::json& out, Way way) {
-  if (way == Way::Reverse) {
-    out["reverse"] = true;
-  } else if (way == Way::Both) {
-    out["bidirectional"] = true;
-  }
-}
-
-nlohmann::json to_json(const StreamResult& stream) {
-  nlohmann::json out = {{"id", stream.id},
-                        {"bytes", stream.bytes},
-                        {"retransmits", -1},
-                        {"jitter", stream.jitter_s},
-                        {"errors", stream.lost},
-                        {"packets", stream.packets},
-                        {"start_time", stream.start_s},
-                        {"end_time", stream.end_s}};
-  if (stream.retransmits) {
-    out["retransmits"] = *stream.retransmits;
-  }
-  return out;
-}
-
-Result<StreamResult> stream_of(const nlohmann::json& object) {
-  if (!object.is_object()) {
-    return fail(ErrorKind::Malformed, "read", kWhat, "a stream is no JSON object");
-  }
-  Fields in(object, kWhat);
-  StreamResult stream{
-      .id = static_cast<int>(in.required_integer("id", 1, 1 << 20)),
-      .bytes = static_cast<std::uint64_t>(in.required_integer("bytes", 0, kMaxCount))};
-  if (const std::int64_t count = in.required_integer("retransmits", -1, kMaxCount); count >= 0) {
-    stream.retransmits = static_cast<std::uint64_t>(count);
-  }
-  stream.jitter_s = in.required_number("jitter", 0, kMaxSeconds);
-  stream.lost = in.required_integer("errors", -kMaxCount, kMaxCount);
-  stream.packets = in.required_integer("packets", 0, kMaxCount);
-  stream.start_s = in.number("start_time", 0, kMaxSeconds).value_or(0);
-  stream.end_s = in.number("end_time", 0, kMaxSeconds).value_or(0);
-  if (in.error()) {
-    return std::unexpected(*in.error());
-  }
-  return stream;
-}
-
-Result<std::vector<StreamResult>> streams_of(const nlohmann::json& object) {
-  const auto list = object.find("streams");
-  if (list == object.end() || !list->is_array() || list->size() > kMaxResultStreams) {
-    return fail(ErrorKind::Malformed, "read", kWhat, "'streams' should be a list of streams");
-  }
-  std::vector<StreamResult> streams;
-  streams.reserve(list->size());
-  for (const nlohmann::json& entry : *list) {
-    TRY(StreamResult stream, stream_of(entry));
-    streams.push_back(stream);
-  }
-  return streams;
+// As cJSON's users write it: what is unknown or false is left out.
+std::string text_of(const json::Json& message) {
+  nlohmann::json sorted(message);
+  std::erase_if(sorted.get_ref<nlohmann::json::object_t&>(), [](const auto& each) {
+    return each.second.is_null() || each.second == nlohmann::json(false);
+  });
+  return sorted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
 
 int connections(const Parameters& parameters) {
-  return parameters.way == Way::Both ? 2 * parameters.streams : parameters.streams;
+  return parameters.direction == Direction::Both ? 2 * parameters.streams : parameters.streams;
 }
 
 bool client_sends(const Parameters& parameters, int index) {
-  return parameters.way == Way::Forward ||
-         (parameters.way == Way::Both && index < parameters.streams);
+  return parameters.direction != Direction::Receive && index < parameters.streams;
 }
 
 std::string encode(const Parameters& parameters) {
-  nlohmann::json out = {{parameters.transport == Transport::Udp ? "udp" : "tcp", true},
-                        {"omit", parameters.omit_s},
-                        {"time", parameters.time_s},
-                        {"num", parameters.bytes},
-                        {"blockcount", parameters.blocks},
-                        {"parallel", parameters.streams},
-                        {"len", parameters.block_bytes},
-                        {"bandwidth", parameters.rate_bits_per_s},
-                        {"pacing_timer", 1000},
-                        {"client_version", parameters.client_version}};
-  write_way(out, parameters.way);
-  set_if(out, "MSS", parameters.mss);
-  set_if(out, "window", parameters.window_bytes);
-  set_if(out, "TOS", parameters.traffic_class);
-  set_if(out, "fqrate", parameters.socket_pacing_bits_per_s);
-  if (!parameters.congestion.empty()) {
-    out["congestion"] = parameters.congestion;
-  }
-  if (parameters.no_delay) {
-    out["nodelay"] = true;
-  }
+  json::Json out = json::to_json(parameters);
   if (parameters.wide_counters) {
     out["udp_counters_64bit"] = 1;
   }
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return text_of(out);
 }
 
-Result<Parameters> decode_parameters(std::string_view json) {
-  TRY(const nlohmann::json object, parse_object(json, kMostParameterBytes, "iperf3 parameters"));
-  Fields in(object, "iperf3 parameters");
-  TRY(check_protocol(in));
-  Parameters parameters{.transport = in.flag("udp") ? Transport::Udp : Transport::Tcp,
-                        .way = way_of(in)};
-  read_extent(in, parameters);
-  read_socket(in, parameters);
-  parameters.block_bytes = block_of(in, parameters.transport);
-  parameters.wide_counters = in.flag("udp_counters_64bit");
-  parameters.client_version = in.text("client_version", 64).value_or("");
-  if (in.error()) {
-    return std::unexpected(*in.error());
+Result<Parameters> decode_parameters(std::string_view text) {
+  TRY(const json::Json object, json::parse_object(text, kMaxParameterBytes, kWhat));
+  TRY(const auto switches, json::from_json<Switches>(object, kWhat, json::Dialect::CJson));
+  if (switches.sctp || switches.mptcp) {
+    return fail(ErrorKind::Unsupported, "read", kWhat,
+                switches.sctp ? "the client asks for sctp" : "the client asks for mptcp");
+  }
+  TRY(auto parameters, json::from_json<Parameters>(object, kWhat, json::Dialect::CJson));
+  parameters.direction = switches.bidirectional ? Direction::Both
+                         : switches.reverse     ? Direction::Receive
+                                                : Direction::Send;
+  // iperf3 sends 0 for a value that it leaves to the kernel.
+  for (auto* value : {&parameters.mss, &parameters.window_bytes, &parameters.traffic_class}) {
+    *value = value->value_or(0) == 0 ? std::nullopt : *value;
+  }
+  if (parameters.socket_pacing_bits_per_s == 0) {
+    parameters.socket_pacing_bits_per_s.reset();
+  }
+  if (parameters.udp && !object.contains("len")) {
+    parameters.block_bytes = kDefaultDatagramBytes;
+  }
+  if (parameters.udp &&
+      (parameters.block_bytes < kMinDatagramBytes || parameters.block_bytes > kMaxDatagramBytes)) {
+    return fail(ErrorKind::Malformed, "read message", fmt::format("{} 'len'", kWhat),
+                fmt::format("wanted a datagram's payload of {} to {} bytes", kMinDatagramBytes,
+                            kMaxDatagramBytes));
   }
   return parameters;
 }
@@ -332,38 +198,13 @@ const StreamResult* EndResults::find(int id) const {
   return found == streams.end() ? nullptr : &*found;
 }
 
-std::string encode(const EndResults& results) {
-  const int retransmits = results.sends ? static_cast<int>(results.counts_retransmits) : -1;
-  nlohmann::json out = {{"cpu_util_total", results.cpu_percent},
-                        {"cpu_util_user", results.cpu_user_percent},
-                        {"cpu_util_system", results.cpu_system_percent},
-                        {"sender_has_retransmits", retransmits}};
-  if (!results.congestion.empty()) {
-    out["congestion_used"] = results.congestion;
-  }
-  nlohmann::json& streams = out["streams"] = nlohmann::json::array();
-  for (const StreamResult& stream : results.streams) {
-    streams.push_back(to_json(stream));
-  }
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string encode(const EndResults& results) { return text_of(json::to_json(results)); }
+
+Result<EndResults> decode_results(std::string_view text) {
+  constexpr std::string_view kResults = "iperf3 results";
+  TRY(const json::Json object, json::parse_object(text, kMaxResultBytes, kResults));
+  return json::from_json<EndResults>(object, kResults, json::Dialect::CJson);
 }
 
-Result<EndResults> decode_results(std::string_view json) {
-  TRY(const nlohmann::json object, parse_object(json, kMostResultBytes, kWhat));
-  TRY(std::vector<StreamResult> streams, streams_of(object));
-  Fields in(object, kWhat);
-  EndResults results{.cpu_percent = in.required_number("cpu_util_total", 0, kMaxPercent),
-                     .cpu_user_percent = in.required_number("cpu_util_user", 0, kMaxPercent),
-                     .cpu_system_percent = in.required_number("cpu_util_system", 0, kMaxPercent),
-                     .streams = std::move(streams)};
-  const std::int64_t counts = in.required_integer("sender_has_retransmits", -1, 1);
-  results.sends = counts >= 0;
-  results.counts_retransmits = counts == 1;
-  results.congestion = in.text("congestion_used", 64).value_or("");
-  if (in.error()) {
-    return std::unexpected(*in.error());
-  }
-  return results;
-}
-
-}  // namespace chokepoint::probe::iperf3
+}  // namespace probe::iperf3
+}  // namespace chokepoint

@@ -8,16 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/control/limits.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::iperf3 {
 
-enum class Transport { Tcp, Udp };
-enum class Way { Forward, Reverse, Both };  // forward: the client sends
+using control::Direction;
 
 struct Parameters {
-  Transport transport = Transport::Tcp;
-  Way way = Way::Forward;
+  bool udp = false;
+  Direction direction = Direction::Send;  // the client's
   int omit_s = 0;
   int time_s = 10;  // 0 if an amount ends the test
   std::uint64_t bytes = 0;
@@ -48,7 +48,7 @@ Result<Parameters> decode_parameters(std::string_view json);
 struct StreamResult {
   int id = 1;
   std::uint64_t bytes = 0;
-  std::optional<std::uint64_t> retransmits = {};  // nullopt: did not send, or could not count
+  std::int64_t retransmits = -1;  // -1: did not send, or could not count
   double jitter_s = 0;
   std::int64_t lost = 0;     // "errors"; a duplicate makes it smaller
   std::int64_t packets = 0;  // sent; at a receiver, the highest sequence number; 0 for TCP
@@ -62,8 +62,7 @@ struct EndResults {
   double cpu_percent = 0;
   double cpu_user_percent = 0;
   double cpu_system_percent = 0;
-  bool counts_retransmits = false;
-  bool sends = false;
+  int counts_retransmits = -1;  // 1: yes; 0: this system cannot; -1: this end did not send
   std::string congestion = {};
   std::vector<StreamResult> streams = {};
 

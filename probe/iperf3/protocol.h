@@ -39,9 +39,9 @@ namespace chokepoint::probe::iperf3 {
 
 inline constexpr std::uint16_t kDefaultPort = 5201;
 inline constexpr std::size_t kCookieBytes = 37;  // the last is a NUL
-inline constexpr std::size_t kMostParameterBytes = 8192;
-inline constexpr std::size_t kMostResultBytes = std::size_t{256} * 1024;
-inline constexpr int kMostStreams = 128;
+inline constexpr std::size_t kMaxParameterBytes = 8192;
+inline constexpr std::size_t kMaxResultBytes = std::size_t{256} * 1024;
+inline constexpr int kMaxStreams = 128;
 
 enum class State : std::int8_t {
   TestStart = 1,
@@ -79,13 +79,10 @@ int stream_id(int index);
 
 // The values of i_errno that this program sends; others it only reports.
 enum class Refusal : std::int32_t {
-  TooManyStreams = 6,
   TooLong = 5,
-  BlockSize = 7,
   BadParameters = 114,
   Protocol = 131,
   Congestion = 134,
-  Streams = 203,
 };
 
 // What follows SERVER_ERROR.

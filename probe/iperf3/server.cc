@@ -36,18 +36,47 @@ constexpr seconds kArriving{3};
 constexpr int kQuietTicks = 3;
 constexpr std::chrono::hours kUntilNextClient{24 * 365};
 
+// A peer that accepts no byte has closed the connection.
+void deny(const peer::Visitor& visitor) {
+  const State state = State::AccessDenied;
+  static_cast<void>(send(visitor.fd.get(), &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
 // The connections that wait for the test's thread: the next client, and the streams of the client
 // that is served, which send its cookie. All others are refused as iperf3 does when it is busy.
 // arrive() is called by the door's thread, the rest by the test's.
 class Lobby {
  public:
-  static Result<std::unique_ptr<Lobby>> make();
+  static Result<std::unique_ptr<Lobby>> make() {
+    TRY(Room clients, peer::WaitingRoom::make(1));
+    TRY(Room streams, peer::WaitingRoom::make(std::size_t{2} * kMaxStreams));
+    return std::unique_ptr<Lobby>(new Lobby(std::move(clients), std::move(streams)));
+  }
 
-  void arrive(peer::Visitor visitor);
+  void arrive(peer::Visitor visitor) {
+    const std::lock_guard lock(mutex_);
+    const bool first = !cookie_;
+    if (first) {
+      cookie_ = visitor.said;
+    }
+    if (visitor.said != *cookie_ || !(first ? clients_ : streams_)->enter(visitor)) {
+      deny(visitor);
+    }
+  }
 
-  Result<peer::Visitor> next_client(const net::Patience& patience);
-  Result<peer::Visitor> next_stream(const net::Patience& patience);
-  void free();
+  Result<peer::Visitor> next_client(const net::Patience& patience) {
+    return clients_->next(patience);
+  }
+
+  Result<peer::Visitor> next_stream(const net::Patience& patience) {
+    return streams_->next(patience);
+  }
+
+  void free() {
+    const std::lock_guard lock(mutex_);
+    cookie_.reset();
+    streams_->clear();
+  }
 
  private:
   using Room = std::unique_ptr<peer::WaitingRoom>;
@@ -57,76 +86,6 @@ class Lobby {
   Room streams_;
   std::mutex mutex_;
   std::optional<std::string> cookie_;  // of the client that is served
-};
-
-// A peer that accepts no byte has closed the connection.
-void deny(const peer::Visitor& visitor) {
-  const State state = State::AccessDenied;
-  static_cast<void>(send(visitor.fd.get(), &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT));
-}
-
-Result<std::unique_ptr<Lobby>> Lobby::make() {
-  TRY(Room clients, peer::WaitingRoom::make(1));
-  TRY(Room streams, peer::WaitingRoom::make(std::size_t{2} * kMostStreams));
-  return std::unique_ptr<Lobby>(new Lobby(std::move(clients), std::move(streams)));
-}
-
-void Lobby::arrive(peer::Visitor visitor) {
-  const std::lock_guard lock(mutex_);
-  const bool first = !cookie_;
-  if (first) {
-    cookie_ = visitor.said;
-  }
-  if (visitor.said != *cookie_ || !(first ? clients_ : streams_)->enter(visitor)) {
-    deny(visitor);
-  }
-}
-
-Result<peer::Visitor> Lobby::next_client(const net::Patience& patience) {
-  return clients_->next(patience);
-}
-
-Result<peer::Visitor> Lobby::next_stream(const net::Patience& patience) {
-  return streams_->next(patience);
-}
-
-void Lobby::free() {
-  const std::lock_guard lock(mutex_);
-  cookie_.reset();
-  streams_->clear();
-}
-
-// The server's side of one iperf3 test, step by step as drawn in protocol.h. Every step has a
-// deadline, so a client that is dead, slow or silent holds the server for some seconds at most.
-// Belongs to the test's thread.
-class ServerSession {
- public:
-  ServerSession(peer::Visitor client, Lobby& lobby, const ServerOptions& options, int stop);
-
-  // The whole test. Returns a summary for the log.
-  Result<std::string> run();
-  // Admits the next client. Does nothing after the first call.
-  void leave();
-
- private:
-  Result<Parameters> receive_parameters();
-  Result<> refuse(const Error& error);
-  Result<std::unique_ptr<Traffic>> collect(const Parameters& parameters);
-  Result<std::unique_ptr<Traffic>> collect_tcp(const Parameters& parameters);
-  Result<std::unique_ptr<Traffic>> collect_udp(const Parameters& parameters);
-  Result<sys::Descriptor> open_udp(const Parameters& parameters) const;
-  Result<sys::Descriptor> await_greeting(sys::Descriptor& waiting, const Parameters& parameters,
-                                         bool last, const net::Patience& patience) const;
-  // Until the client ends the test.
-  Result<> flow(const Parameters& parameters, Traffic& traffic);
-  Result<EndResults> exchange(const Parameters& parameters, Traffic& traffic);
-
-  Channel channel_;
-  net::Endpoint from_;
-  Lobby& lobby_;
-  const ServerOptions& options_;
-  int stop_;
-  bool left_ = false;
 };
 
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
@@ -157,186 +116,200 @@ std::uint64_t bytes_of(const EndResults& results) {
   return sum;
 }
 
-ServerSession::ServerSession(peer::Visitor client, Lobby& lobby, const ServerOptions& options,
-                             int stop)
-    : channel_(std::move(client.fd), client.from.text()),
-      from_(client.from),
-      lobby_(lobby),
-      options_(options),
-      stop_(stop) {}
+// The server's side of one iperf3 test, step by step as drawn in protocol.h. Every step has a
+// deadline, so a client that is dead, slow or silent holds the server for some seconds at most.
+// Belongs to the test's thread.
+class ServerSession {
+ public:
+  ServerSession(peer::Visitor client, Lobby& lobby, const ServerOptions& options, int stop)
+      : channel_(std::move(client.fd), client.from.text()),
+        from_(client.from),
+        lobby_(lobby),
+        options_(options),
+        stop_(stop) {}
 
-void ServerSession::leave() {
-  if (!left_) {
-    left_ = true;
-    lobby_.free();
-  }
-}
-
-Result<std::string> ServerSession::run() {
-  TRY(const Parameters parameters, receive_parameters());
-  const Result<std::unique_ptr<Traffic>> traffic = collect(parameters);
-  if (!traffic) {
-    static_cast<void>(refuse(traffic.error()));
-    return std::unexpected(traffic.error());
-  }
-  TRY(channel_.send(State::TestStart, Patience::of(kStep, stop_)));
-  TRY(channel_.send(State::TestRunning, Patience::of(kStep, stop_)));
-  TRY(flow(parameters, **traffic));
-  TRY(const EndResults own, exchange(parameters, **traffic));
-  return fmt::format(
-      "iperf3 {}: {} {}, {} stream(s), {} bytes here", from_.text(), parameters.client_version,
-      parameters.transport == Transport::Udp ? "UDP" : "TCP", own.streams.size(), bytes_of(own));
-}
-
-Result<Parameters> ServerSession::receive_parameters() {
-  const Patience patience = Patience::of(kStep, stop_);
-  TRY(channel_.send(State::ParamExchange, patience));
-  TRY(const std::string json, channel_.receive_json(kMostParameterBytes, patience));
-  Result<Parameters> parameters = decode_parameters(json);
-  const Result<> granted =
-      parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
-  if (!granted) {
-    static_cast<void>(refuse(granted.error()));
-    return std::unexpected(granted.error());
-  }
-  if (parameters->rate_bits_per_s == 0 && options_.limits.rate_bits_per_s) {
-    parameters->rate_bits_per_s =
-        static_cast<std::uint64_t>(*options_.limits.rate_bits_per_s / connections(*parameters));
-  }
-  return parameters;
-}
-
-Result<> ServerSession::refuse(const Error& error) {
-  return channel_.send(
-      ServerError{.code = static_cast<std::int32_t>(refusal_for(error)), .system_code = error.code},
-      Patience::of(kStep, stop_));
-}
-
-Result<std::unique_ptr<Traffic>> ServerSession::collect(const Parameters& parameters) {
-  return parameters.transport == Transport::Udp ? collect_udp(parameters) : collect_tcp(parameters);
-}
-
-Result<std::unique_ptr<Traffic>> ServerSession::collect_tcp(const Parameters& parameters) {
-  const Patience patience = Patience::of(kStep, stop_);
-  const tcp::Parameters engine = engine_parameters(parameters, true);
-  TRY(channel_.send(State::CreateStreams, patience));
-  std::vector<tcp::Connection> streams;
-  for (int i = 0; i < connections(parameters); ++i) {
-    TRY(peer::Visitor stream, lobby_.next_stream(patience));
-    TRY(net::apply(tcp::socket_options(engine), stream.fd.get(), stream.from.address.family()));
-    streams.push_back(
-        {std::move(stream.fd), client_sends(parameters, i) ? tcp::Role::Receive : tcp::Role::Send});
-  }
-  return TcpTraffic::make(std::move(streams), engine, options_.root,
-                          [](const tcp::IntervalMeasure&) {});
-}
-
-Result<sys::Descriptor> ServerSession::open_udp(const Parameters& parameters) const {
-  TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
-  net::SocketOptions socket{.reuse_address = true};
-  if (parameters.traffic_class) {
-    socket.dscp = *parameters.traffic_class >> 2;
-  }
-  return net::bind_udp(local, socket);
-}
-
-// Waits for the client's greeting. The socket that it came to is connected to the sender and
-// becomes the stream's; `waiting` gets a new one for the next stream, unless this is the last.
-Result<sys::Descriptor> ServerSession::await_greeting(sys::Descriptor& waiting,
-                                                      const Parameters& parameters, bool last,
-                                                      const Patience& patience) const {
-  while (true) {
-    TRY(net::wait_for(waiting.get(), POLLIN, patience, "greet", from_.text()));
-    std::array<std::byte, kGreetingBytes + 1> packet{};
-    sockaddr_storage source{};
-    socklen_t length = sizeof(source);
-    const ssize_t got = recvfrom(waiting.get(), packet.data(), packet.size(), MSG_DONTWAIT,
-                                 reinterpret_cast<sockaddr*>(&source), &length);
-    const Result<net::Endpoint> from = net::Endpoint::from_socket(source);
-    if (got <= 0 || !from || from->address != from_.address) {
-      continue;  // another sender's
+  // The whole test. Returns a summary for the log.
+  Result<std::string> run() {
+    TRY(const Parameters parameters, receive_parameters());
+    const Result<std::unique_ptr<Traffic>> traffic = collect(parameters);
+    if (!traffic) {
+      static_cast<void>(refuse(traffic.error()));
+      return std::unexpected(traffic.error());
     }
-    const auto answer = answer_to(std::span(packet).first(static_cast<std::size_t>(got)));
-    if (!answer) {
-      continue;
-    }
-    sys::Descriptor stream = std::move(waiting);
-    TRY(net::connect_udp(stream.get(), *from));
-    if (!last) {
-      TRY(waiting, open_udp(parameters));
-    }
-    TRY(net::send_all(stream.get(), *answer, patience, from_.text()));
-    return stream;
+    TRY(channel_.send(State::TestStart, Patience::of(kStep, stop_)));
+    TRY(channel_.send(State::TestRunning, Patience::of(kStep, stop_)));
+    TRY(flow(parameters, **traffic));
+    TRY(const EndResults own, exchange(parameters, **traffic));
+    return fmt::format("iperf3 {}: {} {}, {} stream(s), {} bytes here", from_.text(),
+                       parameters.client_version, parameters.udp ? "UDP" : "TCP",
+                       own.streams.size(), bytes_of(own));
   }
-}
 
-Result<std::unique_ptr<Traffic>> ServerSession::collect_udp(const Parameters& parameters) {
-  const Patience patience = Patience::of(kStep, stop_);
-  TRY(sys::Descriptor waiting, open_udp(parameters));
-  TRY(channel_.send(State::CreateStreams, patience));
-  std::vector<peer::DatagramSocket> streams;
-  const int count = connections(parameters);
-  for (int i = 0; i < count; ++i) {
-    TRY(sys::Descriptor fd, await_greeting(waiting, parameters, i + 1 == count, patience));
-    streams.push_back(
-        {std::move(fd), client_sends(parameters, i) ? peer::Role::Receive : peer::Role::Send});
-  }
-  return std::make_unique<UdpTraffic>(std::move(streams), parameters, true,
-                                      [](const peer::DatagramInterval&) {});
-}
-
-Result<> ServerSession::flow(const Parameters& parameters, Traffic& traffic) {
-  TRY(traffic.begin());
-  const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
-  const auto longest = amount ? Clock::duration(options_.limits.longest_test)
-                              : seconds(parameters.time_s + parameters.omit_s);
-  const Patience patience = Patience::of(longest + kServerWaits, stop_);
-  while (true) {
-    const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kTick),
-                                         "serve", channel_.peer());
-    traffic.tick();
-    if (heard) {
-      return channel_.expect(State::TestEnd, Patience::of(kStep, stop_));
-    }
-    if (heard.error().kind != ErrorKind::Timeout || patience.over()) {
-      static_cast<void>(channel_.send(State::ServerTerminate, Patience::of(kStep)));
-      return heard;
+  // Admits the next client. Does nothing after the first call.
+  void leave() {
+    if (!left_) {
+      left_ = true;
+      lobby_.free();
     }
   }
-}
 
-Result<EndResults> ServerSession::exchange(const Parameters& parameters, Traffic& traffic) {
-  const Patience patience = Patience::of(kStep, stop_);
-  traffic.stop_sending();
-  TRY(channel_.send(State::ExchangeResults, patience));
-  TRY(const std::string json, channel_.receive_json(kMostResultBytes, patience));
-  TRY(const EndResults client, decode_results(json));
-  // The client has stopped sending: waits for as much as it reports to have sent, or until no more
-  // arrives. With a warm-up (omit) that amount is not known.
-  const std::uint64_t expected = parameters.omit_s == 0 && parameters.way == Way::Forward
-                                     ? bytes_of(client)
-                                     : ~std::uint64_t{0};
-  const Patience arriving = Patience::of(kArriving, stop_);
-  std::uint64_t before = 0;
-  for (int quiet = 0; quiet < kQuietTicks && !arriving.over();) {
-    const std::uint64_t now = traffic.received_bytes();
-    quiet = now == before ? quiet + 1 : 0;
-    before = now;
-    if (now >= expected) {
-      break;
+ private:
+  Result<Parameters> receive_parameters() {
+    const Patience patience = Patience::of(kStep, stop_);
+    TRY(channel_.send(State::ParamExchange, patience));
+    TRY(const std::string json, channel_.receive_json(kMaxParameterBytes, patience));
+    Result<Parameters> parameters = decode_parameters(json);
+    const Result<> granted =
+        parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
+    if (!granted) {
+      static_cast<void>(refuse(granted.error()));
+      return std::unexpected(granted.error());
     }
-    poll(nullptr, 0, static_cast<int>(kTick.count()));
-    traffic.tick();
+    if (parameters->rate_bits_per_s == 0 && options_.limits.rate_bits_per_s) {
+      parameters->rate_bits_per_s =
+          static_cast<std::uint64_t>(*options_.limits.rate_bits_per_s / connections(*parameters));
+    }
+    return parameters;
   }
-  traffic.end();
-  EndResults own = traffic.results();
-  TRY(channel_.send_json(encode(own), patience));
-  TRY(channel_.send(State::DisplayResults, patience));
-  // For the client the test is over: it may start the next one while IPERF_DONE is on its way.
-  leave();
-  TRY(channel_.expect(State::IperfDone, patience));
-  return own;
-}
+
+  Result<> refuse(const Error& error) {
+    return channel_.send(ServerError{.code = static_cast<std::int32_t>(refusal_for(error)),
+                                     .system_code = error.code},
+                         Patience::of(kStep, stop_));
+  }
+
+  Result<std::unique_ptr<Traffic>> collect(const Parameters& parameters) {
+    return parameters.udp ? collect_udp(parameters) : collect_tcp(parameters);
+  }
+
+  Result<std::unique_ptr<Traffic>> collect_tcp(const Parameters& parameters) {
+    const Patience patience = Patience::of(kStep, stop_);
+    const tcp::Parameters engine = engine_parameters(parameters, true);
+    TRY(channel_.send(State::CreateStreams, patience));
+    std::vector<tcp::Connection> streams;
+    for (int i = 0; i < connections(parameters); ++i) {
+      TRY(peer::Visitor stream, lobby_.next_stream(patience));
+      TRY(net::apply(tcp::socket_options(engine), stream.fd.get(), stream.from.address.family()));
+      streams.push_back({std::move(stream.fd),
+                         client_sends(parameters, i) ? tcp::Role::Receive : tcp::Role::Send});
+    }
+    return TcpTraffic::make(std::move(streams), engine, options_.root,
+                            [](const tcp::IntervalMeasure&) {});
+  }
+
+  Result<std::unique_ptr<Traffic>> collect_udp(const Parameters& parameters) {
+    const Patience patience = Patience::of(kStep, stop_);
+    TRY(sys::Descriptor waiting, open_udp(parameters));
+    TRY(channel_.send(State::CreateStreams, patience));
+    std::vector<peer::DatagramSocket> streams;
+    const int count = connections(parameters);
+    for (int i = 0; i < count; ++i) {
+      TRY(sys::Descriptor fd, await_greeting(waiting, parameters, i + 1 == count, patience));
+      streams.push_back(
+          {std::move(fd), client_sends(parameters, i) ? peer::Role::Receive : peer::Role::Send});
+    }
+    return std::make_unique<UdpTraffic>(std::move(streams), parameters, true);
+  }
+
+  Result<sys::Descriptor> open_udp(const Parameters& parameters) const {
+    TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
+    net::SocketOptions socket{.reuse_address = true};
+    if (parameters.traffic_class) {
+      socket.dscp = *parameters.traffic_class >> 2;
+    }
+    return net::bind_udp(local, socket);
+  }
+
+  // Waits for the client's greeting. The socket that it came to is connected to the sender and
+  // becomes the stream's; `waiting` gets a new one for the next stream, unless this is the last.
+  Result<sys::Descriptor> await_greeting(sys::Descriptor& waiting, const Parameters& parameters,
+                                         bool last, const net::Patience& patience) const {
+    while (true) {
+      TRY(net::wait_for(waiting.get(), POLLIN, patience, "greet", from_.text()));
+      std::array<std::byte, kGreetingBytes + 1> packet{};
+      sockaddr_storage source{};
+      socklen_t length = sizeof(source);
+      const ssize_t got = recvfrom(waiting.get(), packet.data(), packet.size(), MSG_DONTWAIT,
+                                   reinterpret_cast<sockaddr*>(&source), &length);
+      const Result<net::Endpoint> from = net::Endpoint::from_socket(source);
+      if (got <= 0 || !from || from->address != from_.address) {
+        continue;  // another sender's
+      }
+      const auto answer = answer_to(std::span(packet).first(static_cast<std::size_t>(got)));
+      if (!answer) {
+        continue;
+      }
+      sys::Descriptor stream = std::move(waiting);
+      TRY(net::connect_udp(stream.get(), *from));
+      if (!last) {
+        TRY(waiting, open_udp(parameters));
+      }
+      TRY(net::send_all(stream.get(), *answer, patience, from_.text()));
+      return stream;
+    }
+  }
+
+  // Until the client ends the test.
+  Result<> flow(const Parameters& parameters, Traffic& traffic) {
+    TRY(traffic.begin());
+    const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
+    const auto longest = amount ? Clock::duration(options_.limits.longest_test)
+                                : seconds(parameters.time_s + parameters.omit_s);
+    const Patience patience = Patience::of(longest + kServerWaits, stop_);
+    while (true) {
+      const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kTick),
+                                           "serve", channel_.peer());
+      traffic.tick();
+      if (heard) {
+        return channel_.expect(State::TestEnd, Patience::of(kStep, stop_));
+      }
+      if (heard.error().kind != ErrorKind::Timeout || patience.over()) {
+        static_cast<void>(channel_.send(State::ServerTerminate, Patience::of(kStep)));
+        return heard;
+      }
+    }
+  }
+
+  Result<EndResults> exchange(const Parameters& parameters, Traffic& traffic) {
+    const Patience patience = Patience::of(kStep, stop_);
+    traffic.stop_sending();
+    TRY(channel_.send(State::ExchangeResults, patience));
+    TRY(const std::string json, channel_.receive_json(kMaxResultBytes, patience));
+    TRY(const EndResults client, decode_results(json));
+    // The client has stopped sending: waits for as much as it reports to have sent, or until no
+    // more arrives. With a warm-up (omit) that amount is not known.
+    const std::uint64_t expected = parameters.omit_s == 0 && parameters.direction == Direction::Send
+                                       ? bytes_of(client)
+                                       : ~std::uint64_t{0};
+    const Patience arriving = Patience::of(kArriving, stop_);
+    std::uint64_t before = 0;
+    for (int quiet = 0; quiet < kQuietTicks && !arriving.over();) {
+      const std::uint64_t now = traffic.received_bytes();
+      quiet = now == before ? quiet + 1 : 0;
+      before = now;
+      if (now >= expected) {
+        break;
+      }
+      poll(nullptr, 0, static_cast<int>(kTick.count()));
+      traffic.tick();
+    }
+    traffic.end();
+    EndResults own = traffic.results();
+    TRY(channel_.send_json(encode(own), patience));
+    TRY(channel_.send(State::DisplayResults, patience));
+    // For the client the test is over: it may start the next one while IPERF_DONE is on its way.
+    leave();
+    TRY(channel_.expect(State::IperfDone, patience));
+    return own;
+  }
+
+  Channel channel_;
+  net::Endpoint from_;
+  Lobby& lobby_;
+  const ServerOptions& options_;
+  int stop_;
+  bool left_ = false;
+};
 
 // How many more bytes of the cookie are missing.
 std::size_t wants(const std::string& said) {

@@ -47,18 +47,6 @@ struct DatagramFormat {
   bool ends(std::span<const std::byte>) const { return false; }
 };
 
-tcp::Direction direction_of(Way way) {
-  switch (way) {
-    case Way::Forward:
-      return tcp::Direction::Send;
-    case Way::Reverse:
-      return tcp::Direction::Receive;
-    case Way::Both:
-      return tcp::Direction::Both;
-  }
-  return tcp::Direction::Send;
-}
-
 std::optional<std::uint64_t> amount_of(const Parameters& parameters) {
   if (parameters.bytes > 0) {
     return parameters.bytes;
@@ -76,7 +64,9 @@ bool in_flight(int fd) {
 StreamResult result_of(const tcp::StreamMeasure& measure) {
   return {.id = stream_id(measure.index),
           .bytes = measure.bytes,
-          .retransmits = measure.role == tcp::Role::Send ? measure.retransmits : std::nullopt,
+          .retransmits = measure.role == tcp::Role::Send && measure.retransmits
+                             ? static_cast<std::int64_t>(*measure.retransmits)
+                             : -1,
           .start_s = 0,
           .end_s = std::max(measure.end_s - measure.start_s, 0.0)};
 }
@@ -122,7 +112,7 @@ StreamResult result_of(const peer::DatagramMeasure& measure) {
 }  // namespace
 
 tcp::Parameters engine_parameters(const Parameters& parameters, bool at_server) {
-  tcp::Parameters engine{.direction = direction_of(parameters.way),
+  tcp::Parameters engine{.direction = parameters.direction,
                          .streams = parameters.streams,
                          .time = seconds(parameters.time_s),
                          .bytes = amount_of(parameters),
@@ -220,10 +210,11 @@ void TcpTraffic::end() {
 EndResults TcpTraffic::results() const {
   const tcp::Half half = endpoint_->half();
   EndResults results{.cpu_percent = half.host.cpu_percent,
-                     .cpu_system_percent = half.host.cpu_percent,
-                     .counts_retransmits = true};
+                     .cpu_system_percent = half.host.cpu_percent};
   for (const tcp::StreamMeasure& stream : half.streams) {
-    results.sends = results.sends || stream.role == tcp::Role::Send;
+    if (stream.role == tcp::Role::Send) {
+      results.counts_retransmits = 1;
+    }
     results.congestion = stream.congestion;
     results.streams.push_back(result_of(stream));
   }
@@ -231,8 +222,8 @@ EndResults TcpTraffic::results() const {
 }
 
 UdpTraffic::UdpTraffic(std::vector<peer::DatagramSocket> sockets, const Parameters& parameters,
-                       bool at_server, peer::DatagramMeter::OnInterval on_interval)
-    : meter_(parameters.omit_s * kSecond, std::move(on_interval)) {
+                       bool at_server)
+    : meter_(parameters.omit_s * kSecond) {
   const DatagramFormat format{.wide = parameters.wide_counters};
   for (peer::DatagramSocket& socket : sockets) {
     const bool sends = socket.role == peer::Role::Send;
@@ -244,7 +235,9 @@ UdpTraffic::UdpTraffic(std::vector<peer::DatagramSocket> sockets, const Paramete
 EndResults UdpTraffic::results() const {
   EndResults results;
   for (const peer::DatagramMeasure& measure : meter_.measures()) {
-    results.sends = results.sends || measure.role == peer::Role::Send;
+    if (measure.role == peer::Role::Send) {
+      results.counts_retransmits = 0;
+    }
     results.streams.push_back(result_of(measure));
   }
   return results;

@@ -85,7 +85,7 @@ class UdpTraffic final : public Traffic {
  public:
   // The sockets in the order of their ids, connected to their peers.
   UdpTraffic(std::vector<peer::DatagramSocket> sockets, const Parameters& parameters,
-             bool at_server, peer::DatagramMeter::OnInterval on_interval);
+             bool at_server);
 
   Result<> begin() override { return meter_.begin(); }
   void tick() override { meter_.tick(); }

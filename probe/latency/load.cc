@@ -94,7 +94,7 @@ void Load::grow() {
     result_.throughput_mbps = rate;
     result_.stable = stability_.reached();
     const bool enough = result_.stable || result_.error ||
-                        std::cmp_greater_equal(connections_.size(), plan_.most_connections);
+                        std::cmp_greater_equal(connections_.size(), plan_.max_connections);
     lock.unlock();
     if (enough) {
       full_ = true;

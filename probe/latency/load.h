@@ -46,7 +46,7 @@ using Connect = std::function<Result<control::Client>(int interrupt)>;
 struct LoadPlan {
   tcp::Direction direction = tcp::Direction::Send;
   std::chrono::nanoseconds time = {};  // of each connection: longer than the load is needed
-  int most_connections = 16;
+  int max_connections = 16;
   std::string congestion = {};
 };
 

@@ -9,7 +9,6 @@
 namespace chokepoint::probe::latency {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
 constexpr double kMsPerMinute = 60'000;
 constexpr double kP90 = 0.9;
 // A queueing delay that slows a collective of many rounds.
@@ -21,7 +20,7 @@ constexpr double kTimesIdle = 1.5;
 
 std::string ms(double value) {
   return math::format_duration(
-      std::chrono::nanoseconds(static_cast<std::int64_t>(value * kNsPerMs)));
+      std::chrono::nanoseconds(static_cast<std::int64_t>(value * math::kNsPerMs)));
 }
 
 std::optional<double> rpm_of(const Loaded& loaded) {
@@ -35,15 +34,15 @@ std::optional<double> rpm_of(const Loaded& loaded) {
 
 }  // namespace
 
+std::optional<double> Spread::loss_percent() const {
+  return sent == 0 ? std::nullopt
+                   : std::optional(static_cast<double>(lost()) * math::kPercent /
+                                   static_cast<double>(sent));
+}
+
 Spread spread_of(const RoundTrips& trips) {
-  const math::Distribution ns = trips.histogram.distribution();
-  return {.values = {.min = ns.min / kNsPerMs,
-                     .median = ns.median / kNsPerMs,
-                     .p99 = ns.p99 / kNsPerMs,
-                     .max = ns.max / kNsPerMs,
-                     .mean = ns.mean / kNsPerMs,
-                     .count = ns.count},
-          .p90 = trips.histogram.quantile(kP90) / kNsPerMs,
+  return {.values = trips.histogram.distribution(math::kNsPerMs),
+          .p90 = trips.histogram.quantile(kP90) / math::kNsPerMs,
           .sent = trips.sent};
 }
 

@@ -18,6 +18,8 @@ struct Spread {
   double p90 = 0;
   std::uint64_t sent = 0;
   std::uint64_t lost() const { return sent > values.count ? sent - values.count : 0; }
+  // nullopt where nothing was sent.
+  std::optional<double> loss_percent() const;
 };
 
 Spread spread_of(const RoundTrips& trips);

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 
 #include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "base/sys/clock.h"
 #include "probe/udp/exchange.h"
 #include "probe/udp/packet.h"
-#include "probe/udp/rendezvous.h"
 
 template <>
 struct chokepoint::Fields<chokepoint::probe::latency::Parameters> {

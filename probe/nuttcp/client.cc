@@ -32,30 +32,6 @@ constexpr seconds kResults{10};
 constexpr int kServerOpensMs = 50;
 constexpr std::chrono::hours kUntilAmountSent{24};
 
-// The client's side of the control connection, as drawn in protocol.h.
-class ClientSession {
- public:
-  // Connects and greets.
-  static Result<ClientSession> begin(const ClientOptions& options);
-
-  const net::Endpoint& peer() const { return peer_; }
-  const Version& version() const { return version_; }
-  const LineChannel& channel() const { return channel_; }
-
-  // Until the server has agreed.
-  Result<> ask(const Parameters& parameters);
-  Result<ResultText> results();
-
- private:
-  ClientSession(LineChannel channel, net::Endpoint peer, const Version& version, int interrupt)
-      : channel_(std::move(channel)), peer_(peer), version_(version), interrupt_(interrupt) {}
-
-  LineChannel channel_;
-  net::Endpoint peer_;
-  Version version_;
-  int interrupt_;
-};
-
 Error not_nuttcp(Error error, const std::string& peer) {
   error.subject = peer;
   if (error.kind == ErrorKind::Timeout) {
@@ -72,48 +48,68 @@ std::string without_newlines(std::string text) {
   return text;
 }
 
-Result<ClientSession> ClientSession::begin(const ClientOptions& options) {
-  const Patience patience = Patience::of(kConnect, options.interrupt);
-  TRY(peer::Dialled dialled,
-      peer::dial(options.peer, options.family, options.socket, "nuttcp -S", patience));
-  LineChannel channel(
-      std::move(dialled.fd),
-      fmt::format("nuttcp on {} port {}", dialled.peer.address.text(), dialled.peer.port));
-  const Patience answer = Patience::of(kAnswer, options.interrupt);
-  const Result<> greeted = channel.send(hello_line(), answer);
-  const Result<std::string> hello =
-      greeted ? channel.line(answer) : std::unexpected(greeted.error());
-  const Result<Version> version = hello ? read_hello(*hello) : std::unexpected(hello.error());
-  if (!version) {
-    return fail(not_nuttcp(version.error(), channel.peer()));
+// The client's side of the control connection, as drawn in protocol.h.
+class ClientSession {
+ public:
+  // Connects and greets.
+  static Result<ClientSession> begin(const ClientOptions& options) {
+    const Patience patience = Patience::of(kConnect, options.interrupt);
+    TRY(peer::Dialled dialled,
+        peer::dial(options.peer, options.family, options.socket, "nuttcp -S", patience));
+    LineChannel channel(
+        std::move(dialled.fd),
+        fmt::format("nuttcp on {} port {}", dialled.peer.address.text(), dialled.peer.port));
+    const Patience answer = Patience::of(kAnswer, options.interrupt);
+    const Result<> greeted = channel.send(hello_line(), answer);
+    const Result<std::string> hello =
+        greeted ? channel.line(answer) : std::unexpected(greeted.error());
+    const Result<Version> version = hello ? read_hello(*hello) : std::unexpected(hello.error());
+    if (!version) {
+      return fail(not_nuttcp(version.error(), channel.peer()));
+    }
+    return ClientSession(std::move(channel), dialled.peer, *version, options.interrupt);
   }
-  return ClientSession(std::move(channel), dialled.peer, *version, options.interrupt);
-}
 
-Result<> ClientSession::ask(const Parameters& parameters) {
-  const Patience patience = Patience::of(kAnswer, interrupt_);
-  const Result<> asked = channel_.send(encode(parameters), patience);
-  const Result<std::string> line = asked ? channel_.line(patience) : std::unexpected(asked.error());
-  const Result<Answer> answer = line ? read_answer(*line) : std::unexpected(line.error());
-  if (!answer) {
-    return fail(not_nuttcp(answer.error(), channel_.peer()));
-  }
-  if (*answer == Answer::Ok) {
-    return {};
-  }
-  const Result<std::string> why = channel_.line(patience);
-  return fail(ErrorKind::Refused, "", channel_.peer(),
-              why ? without_newlines(*why) : "it refuses without a reason");
-}
+  const net::Endpoint& peer() const { return peer_; }
+  const Version& version() const { return version_; }
+  const LineChannel& channel() const { return channel_; }
 
-Result<ResultText> ClientSession::results() {
-  const Result<std::string> text = channel_.rest(kMaxResultText, Patience::of(kResults));
-  Result<ResultText> results = text ? read_results(*text) : std::unexpected(text.error());
-  if (!results) {
-    return fail(not_nuttcp(results.error(), channel_.peer()));
+  // Until the server has agreed.
+  Result<> ask(const Parameters& parameters) {
+    const Patience patience = Patience::of(kAnswer, interrupt_);
+    const Result<> asked = channel_.send(encode(parameters), patience);
+    const Result<std::string> line =
+        asked ? channel_.line(patience) : std::unexpected(asked.error());
+    const Result<Answer> answer = line ? read_answer(*line) : std::unexpected(line.error());
+    if (!answer) {
+      return fail(not_nuttcp(answer.error(), channel_.peer()));
+    }
+    if (*answer == Answer::Ok) {
+      return {};
+    }
+    const Result<std::string> why = channel_.line(patience);
+    return fail(ErrorKind::Refused, "", channel_.peer(),
+                why ? without_newlines(*why) : "it refuses without a reason");
   }
-  return results;
-}
+
+  Result<ResultText> results() {
+    const Result<std::string> text = channel_.rest(kMaxResultText, Patience::of(kResults));
+    Result<ResultText> results = text ? read_results(*text) : std::unexpected(text.error());
+    if (!results) {
+      return fail(not_nuttcp(results.error(), channel_.peer()));
+    }
+    return results;
+  }
+
+ private:
+  ClientSession(LineChannel channel, net::Endpoint peer, const Version& version, int interrupt)
+      : channel_(std::move(channel)), peer_(peer), version_(version), interrupt_(interrupt) {}
+
+  LineChannel channel_;
+  net::Endpoint peer_;
+  Version version_;
+  int interrupt_;
+};
 
 Result<> check(const tcp::Parameters& asked) {
   if (asked.direction == tcp::Direction::Both) {
@@ -126,14 +122,13 @@ Result<> check(const tcp::Parameters& asked) {
   return {};
 }
 
-Parameters parameters_of(const tcp::Parameters& asked, const ClientOptions& options) {
+Parameters parameters_of(const tcp::Parameters& asked) {
   const bool sends = asked.direction == tcp::Direction::Send;
   Parameters parameters{
       .sender = sends ? Sender::Client : Sender::Server,
       .flipped = !sends,
       .time_s = asked.bytes ? 0 : std::chrono::duration<double>(asked.time).count(),
       .streams = asked.streams,
-      .data_port = options.data_port,
       .window_bytes = asked.window,
       .mss = asked.mss,
       .traffic_class = asked.dscp.value_or(0) << 2,
@@ -158,14 +153,12 @@ Result<std::vector<tcp::Connection>> open_streams(const ClientSession& session,
   const bool sends = asked.direction == tcp::Direction::Send;
   std::vector<tcp::Connection> opened;
   for (int i = 0; i < asked.streams; ++i) {
-    const net::Endpoint data{session.peer().address,
-                             static_cast<std::uint16_t>(options.data_port + i)};
+    const net::Endpoint data{session.peer().address, static_cast<std::uint16_t>(kDataPort + i)};
     Result<sys::Descriptor> fd = peer::dial_soon(data, socket, patience);
     if (!fd) {
       Error error = fd.error();
       error.subject = fmt::format("nuttcp's data port {}", data.text());
-      error.next_step =
-          fmt::format("does a firewall let TCP ports {} and up pass?", options.data_port);
+      error.next_step = fmt::format("does a firewall let TCP ports {} and up pass?", kDataPort);
       return fail(std::move(error));
     }
     opened.push_back({std::move(*fd), sends ? tcp::Role::Send : tcp::Role::Receive});
@@ -241,7 +234,7 @@ Result<> await_data(int fd, const ClientSession& session, const ClientOptions& o
       await_begin_mark(fd, session.peer().address, Patience::of(kFirstData, options.interrupt));
   if (!came && came.error().kind == ErrorKind::Timeout) {
     came.error().next_step =
-        fmt::format("does a firewall let UDP port {} of this host pass?", options.data_port);
+        fmt::format("does a firewall let UDP port {} of this host pass?", kDataPort);
   }
   return came;
 }
@@ -283,7 +276,7 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
                         const tcp::Watcher& watcher) {
   TRY(check(asked));
   TRY(ClientSession session, ClientSession::begin(options));
-  TRY(session.ask(parameters_of(asked, options)));
+  TRY(session.ask(parameters_of(asked)));
   TRY(std::vector<tcp::Connection> opened, open_streams(session, options, asked));
   TRY(const std::unique_ptr<tcp::Endpoint> endpoint,
       tcp::Endpoint::make(std::move(opened), asked, options.root));
@@ -303,12 +296,10 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
                           .interrupted = interrupted}};
 }
 
-Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& asked,
-                        const peer::DatagramMeter::OnInterval& on_interval) {
+Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& asked) {
   Parameters parameters = asked;
   parameters.udp = true;
   parameters.machine_readable = true;
-  parameters.data_port = options.data_port;
   TRY(ClientSession session, ClientSession::begin(options));
   TRY(sys::Descriptor fd, open_udp(session, options, parameters));
   TRY(session.ask(parameters));
@@ -320,7 +311,7 @@ Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& asked,
   } else {
     TRY(await_data(socket, session, options));
   }
-  peer::DatagramMeter meter(0, on_interval);
+  peer::DatagramMeter meter(0);
   meter.add({std::move(fd), sends ? peer::Role::Send : peer::Role::Receive}, loop_of(parameters));
   TRY(meter.begin());
   const bool interrupted = flow_udp(meter, parameters, options.interrupt);
@@ -333,8 +324,7 @@ Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& asked,
                  .version = session.version(),
                  .interrupted = interrupted,
                  .server = server,
-                 .measure = meter.measures().front(),
-                 .intervals = meter.intervals()};
+                 .measure = meter.measures().front()};
 }
 
 }  // namespace chokepoint::probe::nuttcp

@@ -3,27 +3,16 @@
 // the streams runs on the caller's thread.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "base/net/address.h"
-#include "base/net/socket.h"
 #include "base/sys/error.h"
-#include "base/sys/root.h"
 #include "probe/nuttcp/messages.h"
 #include "probe/peer/datagram_meter.h"
+#include "probe/peer/dial.h"
 #include "probe/tcp/trial.h"
 
 namespace chokepoint::probe::nuttcp {
 
-struct ClientOptions {
-  net::HostPort peer;
-  std::optional<net::Family> family = {};
-  std::uint16_t data_port = kDataPort;
-  net::SocketOptions socket = {};  // source address and interface of every connection
-  sys::Root root = sys::Root("/");
-  int interrupt = -1;  // readable once the user wants to stop
-};
+using peer::ClientOptions;
 
 struct TcpTest {
   net::Endpoint peer;
@@ -42,12 +31,10 @@ struct UdpTest {
   bool interrupted = false;
   ResultText server;
   peer::DatagramMeasure measure;  // this end's
-  std::vector<peer::DatagramInterval> intervals = {};
 };
 
 // One stream, whatever the parameters say: nuttcp has no more. What the server sends comes to
-// `data_port` of this host.
-Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters,
-                        const peer::DatagramMeter::OnInterval& on_interval);
+// kDataPort of this host.
+Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters);
 
 }  // namespace chokepoint::probe::nuttcp

@@ -119,7 +119,7 @@ void read_transport(Line& line, Parameters& parameters) {
   if (parameters.block_bytes == 0) {
     line.wrong("buflen");
   }
-  parameters.streams = line.number("nstream", 1, kMostStreams, 1);
+  parameters.streams = line.number("nstream", 1, kMaxStreams, 1);
   parameters.data_port = line.number<std::uint16_t>("port", 1024, 65000, kDataPort);
   parameters.window_bytes = unless_zero(line.number("win", 0, 1 << 30, 0));
   parameters.mss = unless_zero(line.number("datamss", 0, 65535, 0));
@@ -143,7 +143,6 @@ Result<> check_spoken(Line& line) {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr double kMaxValue = 1e12;
-constexpr std::size_t kMaxIntervals = 10'000;
 
 // The number behind "key=" in a line; nullopt if there is none, or one out of bounds.
 std::optional<double> value_of(std::string_view line, std::string_view key) {
@@ -168,15 +167,6 @@ std::optional<std::uint64_t> count_of(std::string_view line, std::string_view ke
   return value ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
 }
 
-void read_interval(std::string_view line, ResultText& results) {
-  const std::optional<double> amount = value_of(line, "megabytes");
-  const std::optional<double> duration_s = value_of(line, "real_sec");
-  if (amount && duration_s && results.intervals.size() < kMaxIntervals) {
-    results.intervals.push_back(
-        {.mebibytes = *amount, .seconds = *duration_s, .retransmits = count_of(line, "retrans")});
-  }
-}
-
 template <class T>
 void keep(std::optional<T>& kept, const std::optional<T>& seen) {
   kept = seen ? seen : kept;
@@ -184,9 +174,7 @@ void keep(std::optional<T>& kept, const std::optional<T>& seen) {
 
 // True if the line holds the amount and the duration.
 bool read_line(std::string_view line, ResultText& results) {
-  results.transmitter = line.starts_with("nuttcp-t:");
   keep(results.retransmits, count_of(line, "retrans"));
-  keep(results.rtt_ms, value_of(line, "rtt_ms"));
   keep(results.cpu_percent, value_of(line, "cpu"));
   const std::optional<double> amount = value_of(line, "megabytes");
   const std::optional<double> duration_s = value_of(line, "real_seconds");
@@ -244,40 +232,20 @@ std::string retransmits_line(const Parameters& parameters, const Tally& tally) {
                      parameters.machine_readable ? "=" : " = ", *tally.retransmits);
 }
 
-std::string closing_keys(const Parameters& parameters, const Tally& tally) {
-  const std::string_view name = name_of(parameters);
-  const double amount = static_cast<double>(tally.bytes) / kMebibyte;
-  const double calls = static_cast<double>(tally.calls);
-  return fmt::format(
-      "{0}: megabytes={1:.4f} real_seconds={2:.2f} rate_KBps={3:.2f} rate_Mbps={4:.4f}\n"
-      "{0}: megabytes={1:.4f} cpu_seconds={5:.2f} KB_per_cpu_second={6:.2f}\n"
-      "{7}"
-      "{0}: io_calls={8} msec_per_call={9:.2f} calls_per_sec={10:.2f}\n"
-      "{0}: stats=cpu user=0.0 system={5:.1f} elapsed={11}:{12:02} cpu={13}% "
-      "memory=0i+0d-0maxrss io=0+0pf swaps=0+0csw\n",
-      name, amount, tally.seconds, per(amount * 1024, tally.seconds),
-      per(amount * kMebibyte * 8 / 1e6, tally.seconds), tally.cpu_seconds,
-      per(amount * 1024, tally.cpu_seconds), retransmits_line(parameters, tally), tally.calls,
-      per(tally.seconds * 1000, calls), per(calls, tally.seconds),
-      static_cast<int>(tally.seconds) / 60, static_cast<int>(tally.seconds) % 60, percent(tally));
-}
-
-std::string closing_words(const Parameters& parameters, const Tally& tally) {
-  const std::string_view name = name_of(parameters);
-  const double amount = static_cast<double>(tally.bytes) / kMebibyte;
-  const double calls = static_cast<double>(tally.calls);
-  return fmt::format(
-      "{0}: {1:.4f} MB in {2:.2f} real seconds = {3:.2f} KB/sec = {4:.4f} Mbps\n"
-      "{0}: {1:.4f} MB in {5:.2f} CPU seconds = {6:.2f} KB/cpu sec\n"
-      "{7}"
-      "{0}: {8} I/O calls, msec/call = {9:.2f}, calls/sec = {10:.2f}\n"
-      "{0}: 0.0user {5:.1f}sys {11}:{12:02}real {13}% 0i+0d 0maxrss 0+0pf 0+0csw\n",
-      name, amount, tally.seconds, per(amount * 1024, tally.seconds),
-      per(amount * kMebibyte * 8 / 1e6, tally.seconds), tally.cpu_seconds,
-      per(amount * 1024, tally.cpu_seconds), retransmits_line(parameters, tally), tally.calls,
-      per(tally.seconds * 1000, calls), per(calls, tally.seconds),
-      static_cast<int>(tally.seconds) / 60, static_cast<int>(tally.seconds) % 60, percent(tally));
-}
+// The same figures for programs and for people.
+constexpr std::string_view kClosingKeys =
+    "{0}: megabytes={1:.4f} real_seconds={2:.2f} rate_KBps={3:.2f} rate_Mbps={4:.4f}\n"
+    "{0}: megabytes={1:.4f} cpu_seconds={5:.2f} KB_per_cpu_second={6:.2f}\n"
+    "{7}"
+    "{0}: io_calls={8} msec_per_call={9:.2f} calls_per_sec={10:.2f}\n"
+    "{0}: stats=cpu user=0.0 system={5:.1f} elapsed={11}:{12:02} cpu={13}% "
+    "memory=0i+0d-0maxrss io=0+0pf swaps=0+0csw\n";
+constexpr std::string_view kClosingWords =
+    "{0}: {1:.4f} MB in {2:.2f} real seconds = {3:.2f} KB/sec = {4:.4f} Mbps\n"
+    "{0}: {1:.4f} MB in {5:.2f} CPU seconds = {6:.2f} KB/cpu sec\n"
+    "{7}"
+    "{0}: {8} I/O calls, msec/call = {9:.2f}, calls/sec = {10:.2f}\n"
+    "{0}: 0.0user {5:.1f}sys {11}:{12:02}real {13}% 0i+0d 0maxrss 0+0pf 0+0csw\n";
 
 }  // namespace
 
@@ -335,11 +303,7 @@ Result<ResultText> read_results(std::string_view text) {
     const std::size_t length = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, length);
     text.remove_prefix(std::min(length + 1, text.size()));
-    if (line.starts_with("nuttcp-")) {
-      complete = read_line(line, results) || complete;
-    } else {
-      read_interval(line, results);
-    }
+    complete = (line.starts_with("nuttcp-") && read_line(line, results)) || complete;
   }
   if (!complete) {
     return fail(ErrorKind::Malformed, "read", "nuttcp's results",
@@ -369,8 +333,15 @@ std::string interval_line(const Parameters& parameters, std::uint64_t bytes, dou
 }
 
 std::string closing_text(const Parameters& parameters, const Tally& tally) {
-  return parameters.machine_readable ? closing_keys(parameters, tally)
-                                     : closing_words(parameters, tally);
+  const double amount = static_cast<double>(tally.bytes) / kMebibyte;
+  const double calls = static_cast<double>(tally.calls);
+  return fmt::format(fmt::runtime(parameters.machine_readable ? kClosingKeys : kClosingWords),
+                     name_of(parameters), amount, tally.seconds, per(amount * 1024, tally.seconds),
+                     per(amount * kMebibyte * 8 / 1e6, tally.seconds), tally.cpu_seconds,
+                     per(amount * 1024, tally.cpu_seconds), retransmits_line(parameters, tally),
+                     tally.calls, per(tally.seconds * 1000, calls), per(calls, tally.seconds),
+                     static_cast<int>(tally.seconds) / 60, static_cast<int>(tally.seconds) % 60,
+                     percent(tally));
 }
 
 }  // namespace chokepoint::probe::nuttcp

@@ -21,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/sys/error.h"
 #include "probe/nuttcp/protocol.h"
@@ -57,27 +56,18 @@ Result<Parameters> decode_parameters(std::string_view line);
 
 inline constexpr std::size_t kMaxResultText = std::size_t{1024} * 1024;
 
-struct IntervalText {
-  double mebibytes = 0;
-  double seconds = 0;
-  std::optional<std::uint64_t> retransmits = {};
-};
-
 struct ResultText {
-  bool transmitter = false;
   double mebibytes = 0;
   double seconds = 0;
   std::optional<double> cpu_percent = {};
   std::optional<std::uint64_t> retransmits = {};
-  std::optional<double> rtt_ms = {};
-  std::vector<IntervalText> intervals = {};
 
   std::uint64_t bytes() const;
   // The number of datagrams of this size.
   std::uint64_t datagrams(int bytes) const;
 };
 
-// Parses key=value, which this program always asks for.
+// Parses key=value, which this program always asks for. Interval lines are skipped.
 Result<ResultText> read_results(std::string_view text);
 
 // What a server counted.

@@ -63,104 +63,6 @@ Result<> check(const Parameters& parameters, const control::Limits& limits) {
                              static_cast<double>(parameters.rate_kbits_per_s.value_or(0)) * 1e3);
 }
 
-// The server's side of one nuttcp test, as drawn in protocol.h. Every step has a deadline. Belongs
-// to the test's thread.
-class ServerSession {
- public:
-  ServerSession(peer::Visitor client, const ServerOptions& options, int stop);
-
-  // The whole test. Returns a summary for the log.
-  Result<std::string> run();
-
- private:
-  Result<Parameters> receive_parameters();
-  Result<> refuse(const Error& error);
-
-  Result<Tally> serve_tcp(const Parameters& parameters);
-  Result<std::vector<sys::Descriptor>> listen(const Parameters& parameters) const;
-  Result<std::vector<tcp::Connection>> accept_streams(const Parameters& parameters,
-                                                      std::vector<sys::Descriptor> listeners) const;
-  Result<std::vector<tcp::Connection>> connect_streams(const Parameters& parameters) const;
-  Result<Tally> flow(const Parameters& parameters, tcp::Endpoint& endpoint);
-
-  Result<Tally> serve_udp(const Parameters& parameters);
-  Result<sys::Descriptor> open_udp(const Parameters& parameters) const;
-  Result<> begin_data(int socket, const Parameters& parameters);
-  Result<> flow(const Parameters& parameters, peer::DatagramMeter& meter) const;
-
-  Result<> send(const std::string& text);
-  // With the line that ends the interval lines, if there were any.
-  Result<> send_closing(const Parameters& parameters, const Tally& tally);
-
-  LineChannel channel_;
-  net::Endpoint from_;
-  const ServerOptions& options_;
-  int stop_;
-};
-
-ServerSession::ServerSession(peer::Visitor client, const ServerOptions& options, int stop)
-    : channel_(std::move(client.fd), client.from.text(),
-               client.said.substr(client.said.find('\n') + 1)),
-      from_(client.from),
-      options_(options),
-      stop_(stop) {}
-
-Result<> ServerSession::send(const std::string& text) {
-  return channel_.send(text, Patience::of(kStep, stop_));
-}
-
-Result<std::string> ServerSession::run() {
-  TRY(const Parameters parameters, receive_parameters());
-  const Result<Tally> tally = parameters.udp ? serve_udp(parameters) : serve_tcp(parameters);
-  TRY(tally ? send_closing(parameters, *tally) : std::unexpected(tally.error()));
-  return fmt::format("{} {}, {} stream(s), {} bytes here", parameters.version.text(),
-                     parameters.udp ? "UDP" : "TCP", parameters.streams, tally->bytes);
-}
-
-Result<Parameters> ServerSession::receive_parameters() {
-  const Patience patience = Patience::of(kStep, stop_);
-  TRY(channel_.send(hello_line(), patience));
-  TRY(const std::string line, channel_.line(patience));
-  Result<Parameters> parameters = decode_parameters(line);
-  const Result<> granted =
-      parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
-  if (!granted) {
-    static_cast<void>(refuse(granted.error()));
-    return std::unexpected(granted.error());
-  }
-  if (!parameters->rate_kbits_per_s && options_.limits.rate_bits_per_s) {
-    parameters->rate_kbits_per_s =
-        static_cast<std::uint64_t>(*options_.limits.rate_bits_per_s / 1e3);
-  }
-  return parameters;
-}
-
-Result<> ServerSession::refuse(const Error& error) {
-  return send(refusal(error.subject + ": " + error.reason));
-}
-
-Result<> ServerSession::send_closing(const Parameters& parameters, const Tally& tally) {
-  return send((reports(parameters) ? "DONE\n" : "") + closing_text(parameters, tally));
-}
-
-// How many more bytes of a greeting, one short line, there may be.
-std::size_t wants(const std::string& said) {
-  const bool complete = said.find('\n') != std::string::npos || said.size() >= kMaxHelloBytes;
-  return complete ? 0 : kMaxHelloBytes - said.size();
-}
-
-void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) {
-  while (true) {
-    Result<peer::Visitor> client = room.next(Patience::of(kUntilNextClient, stop));
-    if (!client) {
-      return;
-    }
-    const std::string name = client->from.text();
-    const Result<std::string> done = ServerSession(std::move(*client), options, stop).run();
-    options.log("nuttcp " + name + ": " + (done ? *done : describe(done.error())));
-  }
-}
-
 tcp::Role role_of(const Parameters& parameters) {
   return server_sends(parameters) ? tcp::Role::Send : tcp::Role::Receive;
 }
@@ -224,162 +126,235 @@ peer::DatagramStream::Loop loop_of(const Parameters& parameters, const control::
                        format);
 }
 
-Result<Tally> ServerSession::serve_tcp(const Parameters& parameters) {
-  Result<std::vector<sys::Descriptor>> listeners = listen(parameters);
-  if (!listeners) {
-    static_cast<void>(refuse(listeners.error()));
-    return std::unexpected(listeners.error());
-  }
-  TRY(send(ok_line()));
-  TRY(std::vector<tcp::Connection> streams,
-      connects(parameters) ? connect_streams(parameters)
-                           : accept_streams(parameters, std::move(*listeners)));
-  Tally opening;
-  if (connects(parameters)) {
-    const Result<net::TcpInfo> info = net::read_tcp_info(streams.front().fd.get());
-    opening.rtt_ms = info ? info->rtt_ms : std::nullopt;
-    opening.mss = info ? std::optional(static_cast<int>(info->mss_bytes)) : std::nullopt;
-  }
-  TRY(send(opening_text(parameters, opening, from_.address.text())));
-  TRY(const std::unique_ptr<tcp::Endpoint> endpoint,
-      tcp::Endpoint::make(std::move(streams), engine_parameters(parameters, options_.limits),
-                          options_.root));
-  return flow(parameters, *endpoint);
-}
+// The server's side of one nuttcp test, as drawn in protocol.h. Every step has a deadline. Belongs
+// to the test's thread.
+class ServerSession {
+ public:
+  ServerSession(peer::Visitor client, const ServerOptions& options, int stop)
+      : channel_(std::move(client.fd), client.from.text(),
+                 client.said.substr(client.said.find('\n') + 1)),
+        from_(client.from),
+        options_(options),
+        stop_(stop) {}
 
-// Listens on every data port, on the address that the client has reached.
-Result<std::vector<sys::Descriptor>> ServerSession::listen(const Parameters& parameters) const {
-  std::vector<sys::Descriptor> listeners;
-  TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
-  const tcp::Parameters engine = engine_parameters(parameters, options_.limits);
-  for (int i = 0; i < parameters.streams && !connects(parameters); ++i) {
-    const auto port = static_cast<std::uint16_t>(parameters.data_port + i);
-    TRY(sys::Descriptor listener,
-        net::listen({local.address, port}, 1, tcp::socket_options(engine)));
-    listeners.push_back(std::move(listener));
+  // The whole test. Returns a summary for the log.
+  Result<std::string> run() {
+    TRY(const Parameters parameters, receive_parameters());
+    const Result<Tally> tally = parameters.udp ? serve_udp(parameters) : serve_tcp(parameters);
+    TRY(tally ? send_closing(parameters, *tally) : std::unexpected(tally.error()));
+    return fmt::format("{} {}, {} stream(s), {} bytes here", parameters.version.text(),
+                       parameters.udp ? "UDP" : "TCP", parameters.streams, tally->bytes);
   }
-  return listeners;
-}
 
-Result<std::vector<tcp::Connection>> ServerSession::accept_streams(
-    const Parameters& parameters, std::vector<sys::Descriptor> listeners) const {
-  const Patience patience = Patience::of(kStep, stop_);
-  const tcp::Role role = role_of(parameters);
-  std::vector<tcp::Connection> streams;
-  while (streams.size() < listeners.size()) {
-    const int listener = listeners[streams.size()].get();
-    TRY(net::wait_for(listener, POLLIN, patience, "accept", from_.text()));
-    TRY(std::optional<sys::Descriptor> fd, net::accept(listener));
-    const Result<net::Endpoint> from =
-        fd ? net::peer_endpoint(fd->get()) : fail(ErrorKind::Io, "", "", "");
-    if (from && from->address == from_.address) {
-      streams.push_back({std::move(*fd), role});
+ private:
+  Result<Parameters> receive_parameters() {
+    const Patience patience = Patience::of(kStep, stop_);
+    TRY(channel_.send(hello_line(), patience));
+    TRY(const std::string line, channel_.line(patience));
+    Result<Parameters> parameters = decode_parameters(line);
+    const Result<> granted =
+        parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
+    if (!granted) {
+      static_cast<void>(refuse(granted.error()));
+      return std::unexpected(granted.error());
     }
-  }
-  return streams;
-}
-
-Result<std::vector<tcp::Connection>> ServerSession::connect_streams(
-    const Parameters& parameters) const {
-  const Patience patience = Patience::of(kStep, stop_);
-  const tcp::Role role = role_of(parameters);
-  net::SocketOptions socket = tcp::socket_options(engine_parameters(parameters, options_.limits));
-  const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
-  if (local) {
-    socket.source = local->address;
-  }
-  static_cast<void>(
-      net::wait_for(-1, 0, patience.at_most(kClientListens), "connect", from_.text()));
-  std::vector<tcp::Connection> streams;
-  for (int i = 0; i < parameters.streams; ++i) {
-    const auto port = static_cast<std::uint16_t>(parameters.data_port + i);
-    TRY(sys::Descriptor fd, peer::dial_soon({from_.address, port}, socket, patience));
-    streams.push_back({std::move(fd), role});
-  }
-  return streams;
-}
-
-Result<Tally> ServerSession::flow(const Parameters& parameters, tcp::Endpoint& endpoint) {
-  const Patience patience =
-      Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
-  Result<> reported;
-  const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
-    if (reports(parameters) && reported && interval.role == tcp::Role::Receive) {
-      reported = send(interval_line(parameters, interval.bytes, interval.end_s - interval.start_s));
+    if (!parameters->rate_kbits_per_s && options_.limits.rate_bits_per_s) {
+      parameters->rate_kbits_per_s =
+          static_cast<std::uint64_t>(*options_.limits.rate_bits_per_s / 1e3);
     }
-  };
-  endpoint.begin();
-  while (!endpoint.done()) {
-    const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
-    endpoint.tick(on_interval);
-    if (ticked.error().kind == ErrorKind::Interrupted || patience.over() || !reported) {
-      return std::unexpected(reported ? ticked.error() : reported.error());
+    return parameters;
+  }
+
+  Result<> refuse(const Error& error) { return send(refusal(error.subject + ": " + error.reason)); }
+
+  Result<Tally> serve_tcp(const Parameters& parameters) {
+    Result<std::vector<sys::Descriptor>> listeners = listen(parameters);
+    if (!listeners) {
+      static_cast<void>(refuse(listeners.error()));
+      return std::unexpected(listeners.error());
     }
-  }
-  return tally_of(endpoint.half());
-}
-
-Result<sys::Descriptor> ServerSession::open_udp(const Parameters& parameters) const {
-  TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
-  net::SocketOptions socket;
-  if (parameters.traffic_class > 0) {
-    socket.dscp = parameters.traffic_class >> 2;
-  }
-  const std::uint16_t port = server_sends(parameters) ? std::uint16_t{0} : parameters.data_port;
-  return net::bind_udp({local.address, port}, socket);
-}
-
-// Until both sides know that the data begins.
-Result<> ServerSession::begin_data(int socket, const Parameters& parameters) {
-  TRY(send(ok_line()));
-  if (!server_sends(parameters)) {
-    return await_begin_mark(socket, from_.address, Patience::of(kStep, stop_));
-  }
-  static_cast<void>(
-      net::wait_for(-1, 0, Patience::of(kClientListens, stop_), "serve", from_.text()));
-  TRY(net::connect_udp(socket, {from_.address, parameters.data_port}));
-  return send_begin_marks(socket, stop_);
-}
-
-Result<> ServerSession::flow(const Parameters& parameters, peer::DatagramMeter& meter) const {
-  const bool sends = server_sends(parameters);
-  const Patience patience =
-      Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
-  while (!(sends ? meter.sent() : meter.ended())) {
-    const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
-    meter.tick();
-    if (ticked.error().kind == ErrorKind::Interrupted || patience.over()) {
-      return ticked;
+    TRY(send(ok_line()));
+    TRY(std::vector<tcp::Connection> streams,
+        connects(parameters) ? connect_streams(parameters)
+                             : accept_streams(parameters, std::move(*listeners)));
+    Tally opening;
+    if (connects(parameters)) {
+      const Result<net::TcpInfo> info = net::read_tcp_info(streams.front().fd.get());
+      opening.rtt_ms = info ? info->rtt_ms : std::nullopt;
+      opening.mss = info ? std::optional(static_cast<int>(info->mss_bytes)) : std::nullopt;
     }
+    TRY(send(opening_text(parameters, opening, from_.address.text())));
+    TRY(const std::unique_ptr<tcp::Endpoint> endpoint,
+        tcp::Endpoint::make(std::move(streams), engine_parameters(parameters, options_.limits),
+                            options_.root));
+    return flow(parameters, *endpoint);
   }
-  return {};
+
+  // Listens on every data port, on the address that the client has reached.
+  Result<std::vector<sys::Descriptor>> listen(const Parameters& parameters) const {
+    std::vector<sys::Descriptor> listeners;
+    TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
+    const tcp::Parameters engine = engine_parameters(parameters, options_.limits);
+    for (int i = 0; i < parameters.streams && !connects(parameters); ++i) {
+      const auto port = static_cast<std::uint16_t>(parameters.data_port + i);
+      TRY(sys::Descriptor listener,
+          net::listen({local.address, port}, 1, tcp::socket_options(engine)));
+      listeners.push_back(std::move(listener));
+    }
+    return listeners;
+  }
+
+  Result<std::vector<tcp::Connection>> accept_streams(
+      const Parameters& parameters, std::vector<sys::Descriptor> listeners) const {
+    const Patience patience = Patience::of(kStep, stop_);
+    const tcp::Role role = role_of(parameters);
+    std::vector<tcp::Connection> streams;
+    while (streams.size() < listeners.size()) {
+      const int listener = listeners[streams.size()].get();
+      TRY(net::wait_for(listener, POLLIN, patience, "accept", from_.text()));
+      TRY(std::optional<sys::Descriptor> fd, net::accept(listener));
+      const Result<net::Endpoint> from =
+          fd ? net::peer_endpoint(fd->get()) : fail(ErrorKind::Io, "", "", "");
+      if (from && from->address == from_.address) {
+        streams.push_back({std::move(*fd), role});
+      }
+    }
+    return streams;
+  }
+
+  Result<std::vector<tcp::Connection>> connect_streams(const Parameters& parameters) const {
+    const Patience patience = Patience::of(kStep, stop_);
+    const tcp::Role role = role_of(parameters);
+    net::SocketOptions socket = tcp::socket_options(engine_parameters(parameters, options_.limits));
+    const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
+    if (local) {
+      socket.source = local->address;
+    }
+    static_cast<void>(
+        net::wait_for(-1, 0, patience.at_most(kClientListens), "connect", from_.text()));
+    std::vector<tcp::Connection> streams;
+    for (int i = 0; i < parameters.streams; ++i) {
+      const auto port = static_cast<std::uint16_t>(parameters.data_port + i);
+      TRY(sys::Descriptor fd, peer::dial_soon({from_.address, port}, socket, patience));
+      streams.push_back({std::move(fd), role});
+    }
+    return streams;
+  }
+
+  Result<Tally> flow(const Parameters& parameters, tcp::Endpoint& endpoint) {
+    const Patience patience =
+        Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
+    Result<> reported;
+    const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
+      if (reports(parameters) && reported && interval.role == tcp::Role::Receive) {
+        reported =
+            send(interval_line(parameters, interval.bytes, interval.end_s - interval.start_s));
+      }
+    };
+    endpoint.begin();
+    while (!endpoint.done()) {
+      const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
+      endpoint.tick(on_interval);
+      if (ticked.error().kind == ErrorKind::Interrupted || patience.over() || !reported) {
+        return std::unexpected(reported ? ticked.error() : reported.error());
+      }
+    }
+    return tally_of(endpoint.half());
+  }
+
+  Result<Tally> serve_udp(const Parameters& parameters) {
+    Result<sys::Descriptor> fd = open_udp(parameters);
+    if (!fd) {
+      static_cast<void>(refuse(fd.error()));
+      return std::unexpected(fd.error());
+    }
+    const bool sends = server_sends(parameters);
+    const int socket = fd->get();
+    TRY(begin_data(socket, parameters));
+    TRY(send(opening_text(parameters, {}, from_.address.text())));
+    Result<> reported;
+    peer::DatagramMeter meter(0, [&](const peer::DatagramInterval& interval) {
+      if (reports(parameters) && reported) {
+        reported =
+            send(interval_line(parameters, interval.bytes, interval.end_s - interval.start_s));
+      }
+    });
+    meter.add({std::move(*fd), sends ? peer::Role::Send : peer::Role::Receive},
+              loop_of(parameters, options_.limits));
+    Result<> moved = meter.begin();
+    moved = moved ? flow(parameters, meter) : moved;
+    moved = moved && sends ? send_end_marks(socket, stop_) : moved;
+    meter.end();
+    TRY(moved);
+    TRY(reported);
+    return tally_of(meter.measures().front());
+  }
+
+  Result<sys::Descriptor> open_udp(const Parameters& parameters) const {
+    TRY(const net::Endpoint local, net::local_endpoint(channel_.descriptor()));
+    net::SocketOptions socket;
+    if (parameters.traffic_class > 0) {
+      socket.dscp = parameters.traffic_class >> 2;
+    }
+    const std::uint16_t port = server_sends(parameters) ? std::uint16_t{0} : parameters.data_port;
+    return net::bind_udp({local.address, port}, socket);
+  }
+
+  // Until both sides know that the data begins.
+  Result<> begin_data(int socket, const Parameters& parameters) {
+    TRY(send(ok_line()));
+    if (!server_sends(parameters)) {
+      return await_begin_mark(socket, from_.address, Patience::of(kStep, stop_));
+    }
+    static_cast<void>(
+        net::wait_for(-1, 0, Patience::of(kClientListens, stop_), "serve", from_.text()));
+    TRY(net::connect_udp(socket, {from_.address, parameters.data_port}));
+    return send_begin_marks(socket, stop_);
+  }
+
+  Result<> flow(const Parameters& parameters, peer::DatagramMeter& meter) const {
+    const bool sends = server_sends(parameters);
+    const Patience patience =
+        Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
+    while (!(sends ? meter.sent() : meter.ended())) {
+      const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
+      meter.tick();
+      if (ticked.error().kind == ErrorKind::Interrupted || patience.over()) {
+        return ticked;
+      }
+    }
+    return {};
+  }
+
+  Result<> send(const std::string& text) { return channel_.send(text, Patience::of(kStep, stop_)); }
+
+  // With the line that ends the interval lines, if there were any.
+  Result<> send_closing(const Parameters& parameters, const Tally& tally) {
+    return send((reports(parameters) ? "DONE\n" : "") + closing_text(parameters, tally));
+  }
+
+  LineChannel channel_;
+  net::Endpoint from_;
+  const ServerOptions& options_;
+  int stop_;
+};
+
+// How many more bytes of a greeting, one short line, there may be.
+std::size_t wants(const std::string& said) {
+  const bool complete = said.find('\n') != std::string::npos || said.size() >= kMaxHelloBytes;
+  return complete ? 0 : kMaxHelloBytes - said.size();
 }
 
-Result<Tally> ServerSession::serve_udp(const Parameters& parameters) {
-  Result<sys::Descriptor> fd = open_udp(parameters);
-  if (!fd) {
-    static_cast<void>(refuse(fd.error()));
-    return std::unexpected(fd.error());
-  }
-  const bool sends = server_sends(parameters);
-  const int socket = fd->get();
-  TRY(begin_data(socket, parameters));
-  TRY(send(opening_text(parameters, {}, from_.address.text())));
-  Result<> reported;
-  peer::DatagramMeter meter(0, [&](const peer::DatagramInterval& interval) {
-    if (reports(parameters) && reported) {
-      reported = send(interval_line(parameters, interval.bytes, interval.end_s - interval.start_s));
+void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) {
+  while (true) {
+    Result<peer::Visitor> client = room.next(Patience::of(kUntilNextClient, stop));
+    if (!client) {
+      return;
     }
-  });
-  meter.add({std::move(*fd), sends ? peer::Role::Send : peer::Role::Receive},
-            loop_of(parameters, options_.limits));
-  Result<> moved = meter.begin();
-  moved = moved ? flow(parameters, meter) : moved;
-  moved = moved && sends ? send_end_marks(socket, stop_) : moved;
-  meter.end();
-  TRY(moved);
-  TRY(reported);
-  return tally_of(meter.measures().front());
+    const std::string name = client->from.text();
+    const Result<std::string> done = ServerSession(std::move(*client), options, stop).run();
+    options.log("nuttcp " + name + ": " + (done ? *done : describe(done.error())));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 
@@ -41,11 +42,8 @@ Connection connection_of(const Error& error) {
 // The address from which this host would send to the target; an error without a route. Sends
 // nothing.
 Result<net::Address> source_towards(const net::Endpoint& target, const Origin& origin) {
-  const net::Endpoint local{.address =
-                                origin.source.value_or(target.address.family() == net::Family::Ipv4
-                                                           ? net::Address::v4({})
-                                                           : net::Address::v6({}, 0))};
-  TRY(const sys::Descriptor socket, net::bind_udp(local, {.interface = origin.interface}));
+  TRY(const sys::Descriptor socket,
+      net::bind_udp(origin.local(target.address.family()), {.interface = origin.interface}));
   TRY(net::connect_udp(socket.get(), target));
   TRY(const net::Endpoint source, net::local_endpoint(socket.get()));
   return source.address;
@@ -172,24 +170,6 @@ std::optional<std::string> unlike_paths(const HostFacts& host) {
 }
 
 }  // namespace
-
-std::string_view name_of(Connection connection) {
-  switch (connection) {
-    case Connection::Untried:
-      return "untried";
-    case Connection::Connected:
-      return "connected";
-    case Connection::Refused:
-      return "refused";
-    case Connection::Unreachable:
-      return "unreachable";
-    case Connection::Silent:
-      return "silent";
-    case Connection::Failed:
-      break;
-  }
-  return "failed";
-}
 
 bool FamilyFacts::answers() const {
   return reached || connects() || connection == Connection::Refused;

@@ -3,11 +3,13 @@
 // facts. examine() blocks up to its patience; one thread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "base/net/address.h"
 #include "base/net/patience.h"
 #include "base/sys/error.h"
@@ -24,7 +26,23 @@ enum class Connection {
   Failed,       // for a local reason
 };
 
-std::string_view name_of(Connection connection);  // "connected"
+}  // namespace chokepoint::probe::path
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::path::Connection> {
+  using E = probe::path::Connection;
+  static constexpr std::string_view kWhat = "what became of a connection";
+  static constexpr auto kNames = std::to_array<EnumName<E>>({{E::Untried, "untried"},
+                                                             {E::Connected, "connected"},
+                                                             {E::Refused, "refused"},
+                                                             {E::Unreachable, "unreachable"},
+                                                             {E::Silent, "silent"},
+                                                             {E::Failed, "failed"}});
+};
+
+namespace chokepoint::probe::path {
+
+using chokepoint::name_of;
 
 struct FamilyFacts {
   net::Family family = net::Family::Ipv4;

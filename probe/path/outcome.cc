@@ -81,8 +81,7 @@ Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
       return std::unexpected(waited.error());
     }
   }
-  return fail(ErrorKind::Timeout, "wait for", client.channel().peer(),
-              "it did not tell in time what it found");
+  return fail(ErrorKind::Timeout, "wait for", client.channel().peer(), "it did not report in time");
 }
 
 // After an interrupt: asks the server for what it has found so far.

@@ -86,25 +86,6 @@ struct Confirmation {
   }
 };
 
-class UdpMtuProbe final : public MtuProbe {
- public:
-  // Borrows the prober.
-  UdpMtuProbe(UdpProber& prober, const Confirmation& confirmation, const sys::Clock& clock)
-      : prober_(prober), confirmation_(confirmation), clock_(clock) {}
-
-  Result<MtuAnswer> try_size(int packet_bytes) override;
-
- private:
-  // `first`: the sequence number of the first try of this size; any of them may be answered.
-  Result<MtuAnswer> try_once(std::uint32_t first, std::chrono::milliseconds wait);
-  Result<> pause();
-
-  UdpProber& prober_;
-  Confirmation confirmation_;
-  const sys::Clock& clock_;
-  std::uint32_t sequence_ = 0;
-};
-
 constexpr int kTtl = 64;
 
 std::int64_t nanoseconds(std::chrono::milliseconds time) {
@@ -129,46 +110,60 @@ std::optional<MtuAnswer> answer_of(const Reply& reply, std::uint32_t first) {
   return answer;
 }
 
-Result<MtuAnswer> UdpMtuProbe::try_once(std::uint32_t first, std::chrono::milliseconds wait) {
-  TRY(prober_.send({.sequence = sequence_++, .ttl = kTtl}));
-  const std::int64_t until_ns = clock_.monotonic_ns() + nanoseconds(wait);
-  for (std::int64_t now_ns = clock_.monotonic_ns(); now_ns < until_ns;
-       now_ns = clock_.monotonic_ns()) {
-    TRY(const auto replies, prober_.collect(std::chrono::nanoseconds(until_ns - now_ns)));
-    for (const Reply& reply : replies) {
-      if (const std::optional<MtuAnswer> answer = answer_of(reply, first)) {
-        return *answer;
+class UdpMtuProbe final : public MtuProbe {
+ public:
+  // Borrows the prober.
+  UdpMtuProbe(UdpProber& prober, const Confirmation& confirmation, const sys::Clock& clock)
+      : prober_(prober), confirmation_(confirmation), clock_(clock) {}
+
+  Result<MtuAnswer> try_size(int packet_bytes) override {
+    prober_.set_packet_bytes(packet_bytes);
+    const std::uint32_t first = sequence_;
+    for (int i = 0; i < confirmation_.tries; ++i) {
+      if (i > 0) {
+        TRY(pause());
+      }
+      const bool last = i + 1 == confirmation_.tries;
+      TRY(const auto answer, try_once(first, last ? confirmation_.last_wait : confirmation_.wait));
+      if (answer.passage != Passage::Lost) {
+        return answer;
       }
     }
+    return MtuAnswer{};
   }
-  return MtuAnswer{};
-}
 
-// Reads late answers meanwhile, so that they are not taken for answers to the next probe.
-Result<> UdpMtuProbe::pause() {
-  const std::int64_t until_ns = clock_.monotonic_ns() + nanoseconds(confirmation_.pause);
-  while (clock_.monotonic_ns() < until_ns) {
-    const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock_.monotonic_ns(), 0);
-    TRY(prober_.collect(std::chrono::nanoseconds(left_ns)));
+ private:
+  // `first`: the sequence number of the first try of this size; any of them may be answered.
+  Result<MtuAnswer> try_once(std::uint32_t first, std::chrono::milliseconds wait) {
+    TRY(prober_.send({.sequence = sequence_++, .ttl = kTtl}));
+    const std::int64_t until_ns = clock_.monotonic_ns() + nanoseconds(wait);
+    for (std::int64_t now_ns = clock_.monotonic_ns(); now_ns < until_ns;
+         now_ns = clock_.monotonic_ns()) {
+      TRY(const auto replies, prober_.collect(std::chrono::nanoseconds(until_ns - now_ns)));
+      for (const Reply& reply : replies) {
+        if (const std::optional<MtuAnswer> answer = answer_of(reply, first)) {
+          return *answer;
+        }
+      }
+    }
+    return MtuAnswer{};
   }
-  return {};
-}
 
-Result<MtuAnswer> UdpMtuProbe::try_size(int packet_bytes) {
-  prober_.set_packet_bytes(packet_bytes);
-  const std::uint32_t first = sequence_;
-  for (int i = 0; i < confirmation_.tries; ++i) {
-    if (i > 0) {
-      TRY(pause());
+  // Reads late answers meanwhile, so that they are not taken for answers to the next probe.
+  Result<> pause() {
+    const std::int64_t until_ns = clock_.monotonic_ns() + nanoseconds(confirmation_.pause);
+    while (clock_.monotonic_ns() < until_ns) {
+      const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock_.monotonic_ns(), 0);
+      TRY(prober_.collect(std::chrono::nanoseconds(left_ns)));
     }
-    const bool last = i + 1 == confirmation_.tries;
-    TRY(const auto answer, try_once(first, last ? confirmation_.last_wait : confirmation_.wait));
-    if (answer.passage != Passage::Lost) {
-      return answer;
-    }
+    return {};
   }
-  return MtuAnswer{};
-}
+
+  UdpProber& prober_;
+  Confirmation confirmation_;
+  const sys::Clock& clock_;
+  std::uint32_t sequence_ = 0;
+};
 
 struct Leg {
   UdpProber& flow;

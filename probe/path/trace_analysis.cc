@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -192,36 +193,11 @@ void conclude(Symmetry& found) {
 
 }  // namespace
 
-std::string_view name_of(Silence silence) {
-  switch (silence) {
-    case Silence::None:
-      return "none";
-    case Silence::Silent:
-      return "silent";
-    case Silence::RateLimited:
-      return "rate_limited";
-    case Silence::PathLoss:
-      return "path_loss";
-    case Silence::Unknown:
-      break;
-  }
-  return "unknown";
-}
-
 std::string_view words_of(Silence silence) {
-  switch (silence) {
-    case Silence::None:
-      return "";
-    case Silence::Silent:
-      return "forwards, does not answer";
-    case Silence::RateLimited:
-      return "rate limited, not lost";
-    case Silence::PathLoss:
-      return "lost here or before";
-    case Silence::Unknown:
-      break;
-  }
-  return "no answer";
+  constexpr std::array<std::string_view, 5> kWords{"", "forwards, does not answer",
+                                                   "rate limited, not lost", "lost here or before",
+                                                   "no answer"};
+  return kWords.at(static_cast<std::size_t>(silence));
 }
 
 std::vector<Silence> judge_loss(const std::vector<Hop>& hops) {
@@ -258,20 +234,6 @@ std::optional<BlackHole> locate(const std::vector<Hop>& small, const std::vector
     }
   }
   return std::nullopt;
-}
-
-std::string_view name_of(Match match) {
-  switch (match) {
-    case Match::Same:
-      return "same";
-    case Match::Likely:
-      return "likely";
-    case Match::Differs:
-      return "differs";
-    case Match::Unknown:
-      break;
-  }
-  return "unknown";
 }
 
 Symmetry compare(const Trace& forward, const Trace& reverse, const Placements& placements) {

@@ -21,6 +21,7 @@
 // which outcome.cc measures); where that contradicts the addresses, the match is unknown.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,7 +40,21 @@ enum class Silence {
   Unknown,   // no answer, and none from behind it
 };
 
-std::string_view name_of(Silence silence);   // "rate_limited"
+}  // namespace chokepoint::probe::path
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::path::Silence> {
+  using E = probe::path::Silence;
+  static constexpr std::string_view kWhat = "why probes were not answered";
+  static constexpr auto kNames = std::to_array<EnumName<E>>({{E::None, "none"},
+                                                             {E::Silent, "silent"},
+                                                             {E::RateLimited, "rate_limited"},
+                                                             {E::PathLoss, "path_loss"},
+                                                             {E::Unknown, "unknown"}});
+};
+
+namespace chokepoint::probe::path {
+
 std::string_view words_of(Silence silence);  // "rate limited, not lost"; empty for None
 
 // One for each hop.
@@ -69,7 +84,17 @@ enum class Match {
   Unknown,  // one of them does not answer
 };
 
-std::string_view name_of(Match match);  // "same"
+}  // namespace chokepoint::probe::path
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::path::Match> {
+  using E = probe::path::Match;
+  static constexpr std::string_view kWhat = "whether two routers are one";
+  static constexpr auto kNames = std::to_array<EnumName<E>>(
+      {{E::Same, "same"}, {E::Likely, "likely"}, {E::Differs, "differs"}, {E::Unknown, "unknown"}});
+};
+
+namespace chokepoint::probe::path {
 
 struct RouterMatch {
   int ttl = 0;  // in the forward trace

@@ -138,10 +138,6 @@ constexpr int kUdpHeaderBytes = 8;
 constexpr int kIpv4HeaderBytes = 20;
 constexpr int kIpv6HeaderBytes = 40;
 
-net::Address any_address(net::Family family) {
-  return family == net::Family::Ipv4 ? net::Address::v4({}) : net::Address::v6({}, 0);
-}
-
 std::uint32_t random_nonce() {
   std::uint32_t nonce = 0;
   static_cast<void>(getrandom(&nonce, sizeof(nonce), 0));
@@ -251,6 +247,11 @@ std::int64_t monotonic_of(std::optional<std::int64_t> wall_ns, const sys::Clock&
   return age_ns < 0 || age_ns > kMaxAgeNs ? now_ns : now_ns - age_ns;
 }
 
+net::Endpoint Origin::local(net::Family family) const {
+  return {.address = source.value_or(family == net::Family::Ipv4 ? net::Address::v4({})
+                                                                 : net::Address::v6({}, 0))};
+}
+
 int udp_overhead_bytes(net::Family family) {
   return kUdpHeaderBytes + (family == net::Family::Ipv4 ? kIpv4HeaderBytes : kIpv6HeaderBytes);
 }
@@ -266,9 +267,8 @@ UdpProber::UdpProber(sys::Descriptor socket, const net::Endpoint& target,
 
 Result<UdpProber> UdpProber::open(const net::Endpoint& target, const Origin& origin,
                                   int packet_bytes, const sys::Clock& clock) {
-  const net::Endpoint local{.address =
-                                origin.source.value_or(any_address(target.address.family()))};
-  TRY(sys::Descriptor socket, net::bind_udp(local, {.interface = origin.interface}));
+  TRY(sys::Descriptor socket,
+      net::bind_udp(origin.local(target.address.family()), {.interface = origin.interface}));
   TRY(net::connect_udp(socket.get(), target));
   TRY(UdpProber prober, adopt(std::move(socket), origin.interrupt, clock));
   prober.set_packet_bytes(packet_bytes);

@@ -91,6 +91,9 @@ struct Origin {
   std::optional<net::Address> source = {};  // of this host; the kernel's choice where it is not set
   std::string interface = {};
   int interrupt = -1;  // a descriptor, readable once waiting shall end; not owned
+
+  // What to bind a socket of this family to: any port of the source.
+  net::Endpoint local(net::Family family) const;
 };
 
 // The size of a probe where size does not matter.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "base/math/statistics.h"
 #include "base/math/units.h"

@@ -7,7 +7,6 @@
 
 #include "base/checks/pci_checks.h"
 #include "probe/host/checks.h"
-#include "probe/pcie/slots.h"
 
 namespace chokepoint::probe::pcie {
 namespace {
@@ -42,14 +41,6 @@ void judge_network(const Slots& slots, Checks& checks) {
   }
 }
 
-std::string labels(const Slots& slots, const std::vector<std::size_t>& numbers) {
-  std::string text;
-  for (const std::size_t number : numbers) {
-    text += (text.empty() ? "" : ", ") + label_of(slots.devices[number]);
-  }
-  return text;
-}
-
 // Only endpoints on the root complex: a hypervisor, which does not show what is above them.
 bool hides_bridges(const Slots& slots) {
   return std::ranges::all_of(slots.devices,
@@ -61,11 +52,11 @@ void judge_nearness(const Slots& slots, std::size_t gpu, const host::Cpu& cpu, C
   if (!nearest) {
     return;
   }
-  Check check{
-      .id = "pcie.nearest-nic",
-      .subject = slots.devices[gpu].address,
-      .found = fmt::format("{} ({})", labels(slots, nearest->devices), name_of(nearest->nearness)),
-      .why = std::string(meaning_of(nearest->nearness))};
+  Check check{.id = "pcie.nearest-nic",
+              .subject = slots.devices[gpu].address,
+              .found = fmt::format("{} ({})", labels_of(slots, nearest->devices),
+                                   name_of(nearest->nearness)),
+              .why = std::string(meaning_of(nearest->nearness))};
   if (cpu.virtualised.value_or(false) && hides_bridges(slots)) {
     check.status = Status::Info;
     check.why =

@@ -15,7 +15,7 @@
 namespace chokepoint::probe::pcie {
 
 struct Thresholds {
-  std::optional<double> least_percent = {};  // of the ceiling; nullopt: the default
+  std::optional<double> min_percent = {};  // of the ceiling; nullopt: the default
 };
 
 // Both ways at once, over the faster single way: nearly 2 if nothing slows them down. Below the

@@ -68,14 +68,14 @@ class Judge {
       return;
     }
     const double share = slower->second * math::kPercent / ceiling->mbps;
-    const double least = thresholds.least_percent.value_or(kUsualPercent);
+    const double least = thresholds.min_percent.value_or(kUsualPercent);
     check.found += fmt::format(", {:.0f} %", share);
     check.wanted = fmt::format("{:.0f} % of {}: {} at {}, payload {} bytes{}", least,
                                format_gigabytes(ceiling->mbps), describe(ceiling->hop.current),
                                ceiling->hop.address, ceiling->payload_bytes,
                                ceiling->payload_is_known ? "" : " assumed");
     if (share < least && !is_too_small_to_judge(outcome_.bytes, check)) {
-      const bool grave = thresholds.least_percent || share < kCriticalPercent;
+      const bool grave = thresholds.min_percent || share < kCriticalPercent;
       check.status = grave ? Status::Critical : Status::Warning;
       check.why =
           "copies stay far below the link: an IOMMU that translates, memory of another "
@@ -152,7 +152,7 @@ class Judge {
   }
 
   void counters() {
-    risen("pcie.replays", "packets that the link had to send again while copies ran",
+    risen("pcie.replays", "packets that the link retransmitted while copies ran",
           outcome_.link.replays_before, outcome_.link.replays_after);
     risen("pcie.errors-under-load", "PCIe errors on the way to the GPU while copies ran",
           outcome_.link.errors_before, outcome_.link.errors_after);

@@ -6,14 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
-#include <thread>
 #include <utility>
 
-#include "base/gpu/cuda.h"
 #include "base/host/kernel_text.h"
-#include "base/host/memory.h"
 #include "base/sys/signals.h"
-#include "probe/pcie/bench.h"
 
 namespace chokepoint::probe::pcie {
 namespace {

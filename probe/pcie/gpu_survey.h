@@ -60,7 +60,7 @@ class OnCpus {
 
 struct Surroundings {
   std::string driver = "libcuda.so.1";
-  std::string nvml = "libnvidia-ml.so.1";
+  std::string nvml = host::nvml::kLibrary;
   sys::Root root = {};
   TakePages take_pages = pcie::take_pages;
   // Called before each measurement: "GPU 0: pinned memory".

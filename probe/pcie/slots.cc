@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/checks/pci_checks.h"
 
@@ -134,18 +135,6 @@ std::optional<Nearest> nearest_among(const Slots& slots, std::size_t gpu, bool o
 
 }  // namespace
 
-std::string_view name_of(Kind kind) {
-  switch (kind) {
-    case Kind::Gpu:
-      return "gpu";
-    case Kind::Nic:
-      return "nic";
-    case Kind::Rdma:
-      break;
-  }
-  return "rdma";
-}
-
 Slots read_slots(const sys::Root& root, const Result<host::GpuStates>& states) {
   Slots slots{.gpus = host::read_gpus(root, states),
               .network = host::read_network(root),
@@ -174,40 +163,22 @@ std::string label_of(const Device& device) {
   return device.names.empty() ? device.address : fmt::format("{}", fmt::join(device.names, ", "));
 }
 
-std::string_view name_of(Nearness nearness) {
-  switch (nearness) {
-    case Nearness::Same:
-      return "X";
-    case Nearness::Pix:
-      return "PIX";
-    case Nearness::Pxb:
-      return "PXB";
-    case Nearness::Phb:
-      return "PHB";
-    case Nearness::Node:
-      return "NODE";
-    case Nearness::Sys:
-      break;
+std::string labels_of(const Slots& slots, const std::vector<std::size_t>& numbers) {
+  std::vector<std::string> labels;
+  for (const std::size_t number : numbers) {
+    labels.push_back(label_of(slots.devices[number]));
   }
-  return "SYS";
+  return fmt::format("{}", fmt::join(labels, ", "));
 }
 
 std::string_view meaning_of(Nearness nearness) {
-  switch (nearness) {
-    case Nearness::Same:
-      return "one card";
-    case Nearness::Pix:
-      return "through one bridge or switch";
-    case Nearness::Pxb:
-      return "through several bridges, not the processor";
-    case Nearness::Phb:
-      return "through the processor's host bridge";
-    case Nearness::Node:
-      return "between host bridges of one NUMA node";
-    case Nearness::Sys:
-      break;
-  }
-  return "between NUMA nodes";
+  constexpr std::array<std::string_view, 6> kMeanings{"one card",
+                                                      "through one bridge or switch",
+                                                      "through several bridges, not the processor",
+                                                      "through the processor's host bridge",
+                                                      "between host bridges of one NUMA node",
+                                                      "between NUMA nodes"};
+  return kMeanings.at(static_cast<std::size_t>(nearness));
 }
 
 std::optional<Nearness> nearness_of(const Device& one, const Device& other, int numa_nodes) {

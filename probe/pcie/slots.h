@@ -3,6 +3,7 @@
 // pass, in the terms of nvidia-smi's topology matrix. Values, read below the given root only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,12 +14,25 @@
 #include "base/host/network.h"
 #include "base/host/pci.h"
 #include "base/host/rdma.h"
+#include "base/json/fields.h"
 
 namespace chokepoint::probe::pcie {
 
 enum class Kind { Gpu, Nic, Rdma };
 
-std::string_view name_of(Kind kind);  // "gpu"
+}  // namespace chokepoint::probe::pcie
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::pcie::Kind> {
+  using E = probe::pcie::Kind;
+  static constexpr std::string_view kWhat = "a kind of device";
+  static constexpr auto kNames =
+      std::to_array<EnumName<E>>({{E::Gpu, "gpu"}, {E::Nic, "nic"}, {E::Rdma, "rdma"}});
+};
+
+namespace chokepoint::probe::pcie {
+
+using chokepoint::name_of;
 
 struct Device {
   Kind kind = Kind::Nic;
@@ -44,6 +58,8 @@ Slots read_slots(const sys::Root& root, const Result<host::GpuStates>& states);
 
 // The names, or the address if there are none.
 std::string label_of(const Device& device);
+// Of the devices with these numbers, commas between them.
+std::string labels_of(const Slots& slots, const std::vector<std::size_t>& numbers);
 
 // From near to far.
 enum class Nearness {
@@ -55,7 +71,22 @@ enum class Nearness {
   Sys    // between NUMA nodes
 };
 
-std::string_view name_of(Nearness nearness);     // "PIX"
+}  // namespace chokepoint::probe::pcie
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::pcie::Nearness> {
+  using E = probe::pcie::Nearness;
+  static constexpr std::string_view kWhat = "how near two devices are, as nvidia-smi writes it";
+  static constexpr auto kNames = std::to_array<EnumName<E>>({{E::Same, "X"},
+                                                             {E::Pix, "PIX"},
+                                                             {E::Pxb, "PXB"},
+                                                             {E::Phb, "PHB"},
+                                                             {E::Node, "NODE"},
+                                                             {E::Sys, "SYS"}});
+};
+
+namespace chokepoint::probe::pcie {
+
 std::string_view meaning_of(Nearness nearness);  // "one bridge or switch"
 
 // nullopt if it is not known: between host bridges whose nodes the platform does not name.

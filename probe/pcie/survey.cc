@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <vector>
 
 #include "base/gpu/cuda.h"
 #include "base/host/gpu.h"

@@ -107,14 +107,16 @@ void DatagramMeter::end_interval(std::int64_t now_ns) {
     if (sum.packets == 0) {
       continue;
     }
-    intervals_.push_back({.role = role,
-                          .start_s = seconds(interval_began_ns_ - begun_ns_),
-                          .end_s = seconds(now_ns - begun_ns_),
-                          .bytes = less(sum.bytes, reported_bytes_[place]),
-                          .packets = less(sum.packets, reported_packets_[place])});
+    const DatagramInterval interval{.role = role,
+                                    .start_s = seconds(interval_began_ns_ - begun_ns_),
+                                    .end_s = seconds(now_ns - begun_ns_),
+                                    .bytes = less(sum.bytes, reported_bytes_[place]),
+                                    .packets = less(sum.packets, reported_packets_[place])};
     reported_bytes_[place] = sum.bytes;
     reported_packets_[place] = sum.packets;
-    on_interval_(intervals_.back());
+    if (on_interval_) {
+      on_interval_(interval);
+    }
   }
   interval_began_ns_ = now_ns;
 }

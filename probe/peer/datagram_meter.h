@@ -91,7 +91,7 @@ class DatagramMeter {
  public:
   using OnInterval = std::function<void(const DatagramInterval& interval)>;
 
-  DatagramMeter(std::int64_t omit_ns, OnInterval on_interval)
+  explicit DatagramMeter(std::int64_t omit_ns, OnInterval on_interval = {})
       : omit_ns_(omit_ns), on_interval_(std::move(on_interval)) {}
 
   void add(DatagramSocket socket, DatagramStream::Loop loop);
@@ -108,7 +108,6 @@ class DatagramMeter {
   void end();
 
   std::vector<DatagramMeasure> measures() const;
-  const std::vector<DatagramInterval>& intervals() const { return intervals_; }
 
  private:
   bool all_done(Role role) const;
@@ -119,7 +118,6 @@ class DatagramMeter {
   OnInterval on_interval_;
   std::vector<std::unique_ptr<DatagramStream>> streams_;
   std::vector<DatagramMeasure> omitted_;  // what each had moved when measuring began
-  std::vector<DatagramInterval> intervals_;
   std::int64_t begun_ns_ = 0;
   std::int64_t measured_from_ns_ = 0;
   std::int64_t interval_began_ns_ = 0;

@@ -11,8 +11,17 @@
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
+#include "base/sys/root.h"
 
 namespace chokepoint::probe::peer {
+
+struct ClientOptions {
+  net::HostPort peer;
+  std::optional<net::Family> family = {};
+  net::SocketOptions socket = {};  // source address and interface of every connection
+  sys::Root root = sys::Root("/");
+  int interrupt = -1;  // readable once the user wants to stop
+};
 
 struct Dialled {
   sys::Descriptor fd;

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/control/fields.h"
 #include "base/control/message.h"
 #include "base/control/session.h"
+#include "base/json/codec.h"
 #include "base/net/socket.h"
 
 namespace chokepoint::probe::serve {
@@ -27,27 +27,45 @@ constexpr seconds kBetweenRequests{60};
 constexpr seconds kAnswer{10};
 constexpr seconds kMaxQueueTime{3600};
 constexpr milliseconds kRetryTurn{50};
-constexpr std::size_t kMaxKindBytes = 64;
 constexpr seconds kAdmission{5};
 
-struct Asked {
-  std::string kind;
-  const Json& parameters;
+struct Sharing {
   bool share = false;
 };
 
-Result<Asked> read_request(const Message& message) {
+struct Request {
+  std::string kind = {};
+  Sharing parameters = {};
+};
+
+}  // namespace
+}  // namespace chokepoint::probe::serve
+
+template <>
+struct chokepoint::Fields<chokepoint::probe::serve::Sharing> {
+  static constexpr std::tuple kList{
+      field("share", &probe::serve::Sharing::share, "may run beside other tests that share")
+          .or_default()};
+};
+
+// The service of that kind reads the other parameters.
+template <>
+struct chokepoint::Fields<chokepoint::probe::serve::Request> {
+  using R = probe::serve::Request;
+  static constexpr std::tuple kList{
+      field("kind", &R::kind, "the kind of test").up_to_bytes(64),
+      field("parameters", &R::parameters, "what the test is asked for")};
+};
+
+namespace chokepoint::probe::serve {
+namespace {
+
+Result<Request> read_request(const Message& message) {
   if (message.type != Type::Request) {
     return fail(ErrorKind::Malformed, "read message", "",
                 fmt::format("a {} came where a request was expected", name_of(message.type)));
   }
-  control::Fields in(message.body, "request");
-  const std::string kind = in.text("kind", kMaxKindBytes);
-  const Json& parameters = in.object("parameters");
-  const auto share = parameters.find("share");
-  return in.finish(Asked{.kind = kind,
-                         .parameters = parameters,
-                         .share = share != parameters.end() && *share == true});
+  return json::from_json<Request>(message.body, "request");
 }
 
 Result<Service*> service_for(const Services& services, const std::string& kind) {
@@ -90,31 +108,32 @@ Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& 
 }
 
 Result<Json> perform(Session& session, const Services& services, Turnstile& turnstile,
-                     const Asked& asked) {
-  TRY(Service * service, service_for(services, asked.kind));
-  TRY(const control::Weight weight, service->check(asked.parameters, session.limits()));
+                     const Request& request, const Json& parameters) {
+  TRY(Service * service, service_for(services, request.kind));
+  TRY(const control::Weight weight, service->check(parameters, session.limits()));
   if (weight == control::Weight::None) {
-    return service->serve(session, asked.parameters);
+    return service->serve(session, parameters);
   }
   Turnstile::Turn turn(turnstile,
                        {.weight = weight,
-                        .share = asked.share,
-                        .who = fmt::format("{} by {}", asked.kind, session.peer().address.text()),
+                        .share = request.parameters.share,
+                        .who = fmt::format("{} by {}", request.kind, session.peer().address.text()),
                         .owner = session.client().host});
   TRY(wait_for_turn(session, turnstile, turn));
-  return service->serve(session, asked.parameters);
+  return service->serve(session, parameters);
 }
 
 // False once the conversation is over.
 bool answer(Session& session, const Services& services, Turnstile& turnstile, const Log& log,
             const Message& message) {
-  const Result<Asked> asked = read_request(message);
+  const Result<Request> request = read_request(message);
   const Result<Json> result =
-      asked ? perform(session, services, turnstile, *asked) : std::unexpected(asked.error());
-  log(fmt::format("{}: {}: {}", session.peer().address.text(), asked ? asked->kind : "request",
+      request ? perform(session, services, turnstile, *request, message.body["parameters"])
+              : std::unexpected(request.error());
+  log(fmt::format("{}: {}: {}", session.peer().address.text(), request ? request->kind : "request",
                   result ? "done" : describe(result.error())));
   const Message said = result ? Message{Type::Result, *result} : control::failed(result.error());
-  return session.channel().send(said, session.patience(kAnswer)).has_value() && asked;
+  return session.channel().send(said, session.patience(kAnswer)).has_value() && request;
 }
 
 // The requests of an admitted client, one after the other, until it leaves, falls silent or the

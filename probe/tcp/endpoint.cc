@@ -9,68 +9,12 @@
 
 #include "base/host/kernel_text.h"
 #include "base/math/histogram.h"
+#include "base/math/units.h"
 #include "base/net/rtnetlink.h"
 #include "base/net/socket.h"
-#include "base/net/tcp_info.h"
 
 namespace chokepoint::probe::tcp {
-// Watches one stream from outside its thread: what it has moved, and what the kernel reports of its
-// connection.
-class StreamWatch {
- public:
-  // `begun_ns`: when the test began at this end.
-  StreamWatch(const Stream& stream, std::int64_t begun_ns, std::int64_t omit_ns);
-
-  void tick(std::int64_t now_ns);
-  bool done() const { return stream_.counters().done; }
-  const Stream& stream() const { return stream_; }
-
-  // Since the last call of this function.
-  struct Change {
-    std::uint64_t bytes = 0;
-    std::optional<std::uint64_t> retransmits = {};
-    std::optional<std::uint64_t> cwnd_bytes = {};
-    std::optional<double> rtt_ms = {};
-  };
-  Change change();
-
-  StreamMeasure measure() const;
-
- private:
-  bool sends() const { return stream_.plan().role == Role::Send; }
-  void begin_measuring(std::int64_t now_ns);
-  void note(const net::TcpInfo& info, std::int64_t now_ns);
-  bool starved_by_buffer(const net::TcpInfo& info) const;
-  double seconds(std::int64_t at_ns) const;
-
-  const Stream& stream_;
-  std::int64_t begun_ns_;
-  std::int64_t omit_until_ns_;
-  // When measuring began; nullopt while data is still omitted.
-  std::optional<std::int64_t> start_ns_;
-  std::uint64_t bytes_before_ = 0;
-  std::optional<net::TcpInfo> info_before_;
-  std::optional<net::TcpInfo> info_;  // the last sample while data moved
-  std::int64_t info_ns_ = 0;
-  std::uint64_t samples_ = 0;
-  std::uint64_t starved_samples_ = 0;
-  std::uint64_t bytes_reported_ = 0;
-  std::uint64_t retransmits_reported_ = 0;
-  std::uint64_t max_cwnd_bytes_ = 0;
-  std::uint64_t max_send_window_bytes_ = 0;
-  std::unique_ptr<math::Histogram> rtt_ns_ = std::make_unique<math::Histogram>();
-};
-
 namespace {
-
-constexpr double kNanosecondsPerMillisecond = 1e6;
-
-math::Distribution in_milliseconds(math::Distribution ns) {
-  for (double* value : {&ns.min, &ns.median, &ns.p99, &ns.max, &ns.mean}) {
-    *value /= kNanosecondsPerMillisecond;
-  }
-  return ns;
-}
 
 net::TcpChrono difference(const net::TcpChrono& after, const net::TcpChrono& before) {
   return {.busy_us = after.busy_us - before.busy_us,
@@ -121,131 +65,167 @@ StreamPlan plan_of(const Parameters& parameters, Role role, int index,
   if (parameters.bytes) {
     // The first streams take the remainder.
     const auto streams = static_cast<std::uint64_t>(parameters.streams);
-    const std::uint64_t place = static_cast<std::uint64_t>(index) % streams;
-    plan.bytes = *parameters.bytes / streams + (place < *parameters.bytes % streams ? 1 : 0);
+    const std::uint64_t number = static_cast<std::uint64_t>(index) % streams;
+    plan.bytes = *parameters.bytes / streams + (number < *parameters.bytes % streams ? 1 : 0);
   }
   return plan;
+}
+
+std::optional<host::CoreTimes> read_cores(const sys::Root& root) {
+  Result<host::CoreTimes> cores = host::read_core_times(root);
+  return cores ? std::optional(*std::move(cores)) : std::nullopt;
 }
 
 // Bounds the memory of a very long test. The totals include what is not kept.
 constexpr std::size_t kMaxIntervalsKept = 80'000;
 
-double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / math::kNsPerSecond; }
 
 }  // namespace
 
-StreamWatch::StreamWatch(const Stream& stream, std::int64_t begun_ns, std::int64_t omit_ns)
-    : stream_(stream), begun_ns_(begun_ns), omit_until_ns_(begun_ns + omit_ns) {
-  if (omit_ns == 0) {
-    begin_measuring(begun_ns);
-  }
-}
-
-void StreamWatch::begin_measuring(std::int64_t now_ns) {
-  start_ns_ = now_ns;
-  bytes_before_ = stream_.counters().bytes;
-  info_before_ = net::read_tcp_info(stream_.descriptor()).value_or(net::TcpInfo{});
-  // Retransmissions until now belong to the omitted start.
-  retransmits_reported_ = info_before_->retransmits;
-  note(*info_before_, now_ns);
-}
-
-void StreamWatch::note(const net::TcpInfo& info, std::int64_t now_ns) {
-  info_ = info;
-  info_ns_ = now_ns;
-  max_cwnd_bytes_ = std::max(max_cwnd_bytes_, info.congestion_window_bytes());
-  max_send_window_bytes_ =
-      std::max(max_send_window_bytes_, std::uint64_t{info.send_window_bytes.value_or(0)});
-  if (info.rtt_ms) {
-    rtt_ns_->add(static_cast<std::uint64_t>(*info.rtt_ms * kNanosecondsPerMillisecond));
-  }
-}
-
-void StreamWatch::tick(std::int64_t now_ns) {
-  if (!start_ns_ && now_ns >= omit_until_ns_) {
-    begin_measuring(now_ns);
-  }
-  if (!start_ns_ || stream_.counters().data_done_ns != 0) {
-    return;
-  }
-  if (const Result<net::TcpInfo> info = net::read_tcp_info(stream_.descriptor())) {
-    note(*info, now_ns);
-    ++samples_;
-    starved_samples_ += sends() && starved_by_buffer(*info) ? 1 : 0;
-  }
-}
-
-// Everything is in flight, the congestion and the receive window have room, and the buffer is as
-// full as the kernel lets it get: it wakes a writer once a third is free.
-bool StreamWatch::starved_by_buffer(const net::TcpInfo& info) const {
-  constexpr double kRoom = 0.9;
-  constexpr double kFull = 0.6;
-  const Result<net::SendMemory> memory = net::read_send_memory(stream_.descriptor());
-  const double in_flight = info.in_flight_segments;
-  return memory && info.unsent_bytes.value_or(~0U) < info.mss_bytes &&
-         in_flight < kRoom * info.congestion_window_segments &&
-         in_flight * info.mss_bytes < kRoom * info.send_window_bytes.value_or(0) &&
-         memory->queued_bytes > kFull * memory->limit_bytes;
-}
-
-StreamWatch::Change StreamWatch::change() {
-  const std::uint64_t bytes = stream_.counters().bytes;
-  Change change{.bytes = bytes - std::exchange(bytes_reported_, bytes)};
-  if (info_) {
-    change.rtt_ms = info_->rtt_ms;
-  }
-  if (info_ && sends()) {
-    change.retransmits =
-        info_->retransmits - std::exchange(retransmits_reported_, info_->retransmits);
-    change.cwnd_bytes = info_->congestion_window_bytes();
-  }
-  return change;
-}
-
-double StreamWatch::seconds(std::int64_t at_ns) const {
-  return static_cast<double>(std::max(at_ns - begun_ns_, std::int64_t{0})) / 1e9;
-}
-
-StreamMeasure StreamWatch::measure() const {
-  const StreamCounters& counters = stream_.counters();
-  StreamMeasure measure{.role = stream_.plan().role, .index = stream_.plan().index};
-  measure.total_bytes = counters.bytes;
-  measure.bytes = start_ns_ ? measure.total_bytes - bytes_before_ : 0;
-  const std::int64_t start = std::max(start_ns_.value_or(begun_ns_), counters.first_ns.load());
-  const std::int64_t end = std::max(counters.last_ns.load(), start);
-  measure.start_s = seconds(start);
-  measure.end_s = seconds(end);
-  measure.rtt_ms = in_milliseconds(rtt_ns_->distribution());
-  measure.congestion = net::congestion_of(stream_.descriptor()).value_or("");
-  if (info_) {
-    measure.min_rtt_ms = info_->min_rtt_ms;
-    measure.mss_bytes = info_->mss_bytes;
-  }
-  if (info_ && info_before_ && sends()) {
-    // What was retransmitted while the rest drained counts as well.
-    const net::TcpInfo last = net::read_tcp_info(stream_.descriptor()).value_or(*info_);
-    measure.retransmits =
-        std::max(last.retransmits, info_->retransmits) - info_before_->retransmits;
-    measure.max_cwnd_bytes = max_cwnd_bytes_;
-    measure.send_window_bytes = max_send_window_bytes_;
-    measure.starved_share =
-        samples_ == 0 ? 0 : static_cast<double>(starved_samples_) / static_cast<double>(samples_);
-    // The stream ended before its second sample: the counters at the end replace it.
-    const bool too_short = info_ns_ <= *start_ns_;
-    const auto& chrono = too_short ? last.chrono : info_->chrono;
-    if (chrono && info_before_->chrono) {
-      measure.chrono = difference(*chrono, *info_before_->chrono);
-      measure.chrono_us = ((too_short ? end : info_ns_) - *start_ns_) / 1000;
+// Watches one stream from outside its thread: what it has moved, and what the kernel reports of its
+// connection.
+class StreamWatch {
+ public:
+  // `begun_ns`: when the test began at this end.
+  StreamWatch(const Stream& stream, std::int64_t begun_ns, std::int64_t omit_ns)
+      : stream_(stream), begun_ns_(begun_ns), omit_until_ns_(begun_ns + omit_ns) {
+    if (omit_ns == 0) {
+      begin_measuring(begun_ns);
     }
   }
-  const std::int64_t until = counters.data_done_ns != 0 ? counters.data_done_ns.load() : end;
-  measure.cpu_percent = until > begun_ns_ ? 100.0 * static_cast<double>(counters.cpu_ns) /
-                                                static_cast<double>(until - begun_ns_)
-                                          : 0;
-  const int code = counters.error;
-  measure.error = code == 0 ? "" : std::generic_category().message(code);
-  return measure;
-}
+
+  void tick(std::int64_t now_ns) {
+    if (!start_ns_ && now_ns >= omit_until_ns_) {
+      begin_measuring(now_ns);
+    }
+    if (!start_ns_ || stream_.counters().data_done_ns != 0) {
+      return;
+    }
+    if (const Result<net::TcpInfo> info = net::read_tcp_info(stream_.descriptor())) {
+      note(*info, now_ns);
+      ++samples_;
+      starved_samples_ += sends() && starved_by_buffer(*info) ? 1 : 0;
+    }
+  }
+
+  bool done() const { return stream_.counters().done; }
+  const Stream& stream() const { return stream_; }
+
+  // Since the last call of this function.
+  struct Change {
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> retransmits = {};
+    std::optional<std::uint64_t> cwnd_bytes = {};
+    std::optional<double> rtt_ms = {};
+  };
+  Change change() {
+    const std::uint64_t bytes = stream_.counters().bytes;
+    Change change{.bytes = bytes - std::exchange(bytes_reported_, bytes)};
+    if (info_) {
+      change.rtt_ms = info_->rtt_ms;
+    }
+    if (info_ && sends()) {
+      change.retransmits =
+          info_->retransmits - std::exchange(retransmits_reported_, info_->retransmits);
+      change.cwnd_bytes = info_->congestion_window_bytes();
+    }
+    return change;
+  }
+
+  StreamMeasure measure() const {
+    const StreamCounters& counters = stream_.counters();
+    StreamMeasure measure{.role = stream_.plan().role, .index = stream_.plan().index};
+    measure.total_bytes = counters.bytes;
+    measure.bytes = start_ns_ ? measure.total_bytes - bytes_before_ : 0;
+    const std::int64_t start = std::max(start_ns_.value_or(begun_ns_), counters.first_ns.load());
+    const std::int64_t end = std::max(counters.last_ns.load(), start);
+    measure.start_s = in_seconds(std::max(start - begun_ns_, std::int64_t{0}));
+    measure.end_s = in_seconds(std::max(end - begun_ns_, std::int64_t{0}));
+    measure.rtt_ms = rtt_ns_->distribution(math::kNsPerMs);
+    measure.congestion = net::congestion_of(stream_.descriptor()).value_or("");
+    if (info_) {
+      measure.min_rtt_ms = info_->min_rtt_ms;
+      measure.mss_bytes = info_->mss_bytes;
+    }
+    if (info_ && info_before_ && sends()) {
+      // What was retransmitted while the rest drained counts as well.
+      const net::TcpInfo last = net::read_tcp_info(stream_.descriptor()).value_or(*info_);
+      measure.retransmits =
+          std::max(last.retransmits, info_->retransmits) - info_before_->retransmits;
+      measure.max_cwnd_bytes = max_cwnd_bytes_;
+      measure.send_window_bytes = max_send_window_bytes_;
+      measure.starved_share =
+          samples_ == 0 ? 0 : static_cast<double>(starved_samples_) / static_cast<double>(samples_);
+      // The stream ended before its second sample: the counters at the end replace it.
+      const bool too_short = info_ns_ <= *start_ns_;
+      const auto& chrono = too_short ? last.chrono : info_->chrono;
+      if (chrono && info_before_->chrono) {
+        measure.chrono = difference(*chrono, *info_before_->chrono);
+        measure.chrono_us = ((too_short ? end : info_ns_) - *start_ns_) / 1000;
+      }
+    }
+    const std::int64_t until = counters.data_done_ns != 0 ? counters.data_done_ns.load() : end;
+    measure.cpu_percent = until > begun_ns_ ? 100.0 * static_cast<double>(counters.cpu_ns) /
+                                                  static_cast<double>(until - begun_ns_)
+                                            : 0;
+    const int code = counters.error;
+    measure.error = code == 0 ? "" : std::generic_category().message(code);
+    return measure;
+  }
+
+ private:
+  bool sends() const { return stream_.plan().role == Role::Send; }
+  void begin_measuring(std::int64_t now_ns) {
+    start_ns_ = now_ns;
+    bytes_before_ = stream_.counters().bytes;
+    info_before_ = net::read_tcp_info(stream_.descriptor()).value_or(net::TcpInfo{});
+    // Retransmissions until now belong to the omitted start.
+    retransmits_reported_ = info_before_->retransmits;
+    note(*info_before_, now_ns);
+  }
+
+  void note(const net::TcpInfo& info, std::int64_t now_ns) {
+    info_ = info;
+    info_ns_ = now_ns;
+    max_cwnd_bytes_ = std::max(max_cwnd_bytes_, info.congestion_window_bytes());
+    max_send_window_bytes_ =
+        std::max(max_send_window_bytes_, std::uint64_t{info.send_window_bytes.value_or(0)});
+    if (info.rtt_ms) {
+      rtt_ns_->add(static_cast<std::uint64_t>(*info.rtt_ms * math::kNsPerMs));
+    }
+  }
+
+  // Everything is in flight, the congestion and the receive window have room, and the buffer is as
+  // full as the kernel lets it get: it wakes a writer once a third is free.
+  bool starved_by_buffer(const net::TcpInfo& info) const {
+    constexpr double kRoom = 0.9;
+    constexpr double kFull = 0.6;
+    const Result<net::SendMemory> memory = net::read_send_memory(stream_.descriptor());
+    const double in_flight = info.in_flight_segments;
+    return memory && info.unsent_bytes.value_or(~0U) < info.mss_bytes &&
+           in_flight < kRoom * info.congestion_window_segments &&
+           in_flight * info.mss_bytes < kRoom * info.send_window_bytes.value_or(0) &&
+           memory->queued_bytes > kFull * memory->limit_bytes;
+  }
+
+  const Stream& stream_;
+  std::int64_t begun_ns_;
+  std::int64_t omit_until_ns_;
+  // When measuring began; nullopt while data is still omitted.
+  std::optional<std::int64_t> start_ns_;
+  std::uint64_t bytes_before_ = 0;
+  std::optional<net::TcpInfo> info_before_;
+  std::optional<net::TcpInfo> info_;  // the last sample while data moved
+  std::int64_t info_ns_ = 0;
+  std::uint64_t samples_ = 0;
+  std::uint64_t starved_samples_ = 0;
+  std::uint64_t bytes_reported_ = 0;
+  std::uint64_t retransmits_reported_ = 0;
+  std::uint64_t max_cwnd_bytes_ = 0;
+  std::uint64_t max_send_window_bytes_ = 0;
+  std::unique_ptr<math::Histogram> rtt_ns_ = std::make_unique<math::Histogram>();
+};
 
 std::vector<int> cpus_near_interface(const std::string& interface, const sys::Root& root) {
   const auto node = root.number(fmt::format("/sys/class/net/{}/device/numa_node", interface));
@@ -277,9 +257,7 @@ Endpoint::Endpoint(const Parameters& parameters, Payload payload, sys::Root root
 Endpoint::~Endpoint() { abort(); }
 
 void Endpoint::begin() {
-  if (Result<host::CoreTimes> cores = host::read_core_times(root_)) {
-    cores_before_ = std::move(*cores);
-  }
+  cores_before_ = read_cores(root_);
   begun_ns_ = monotonic_ns();
   interval_began_ns_ = begun_ns_;
   next_interval_ns_ = begun_ns_ + parameters_.interval.count();
@@ -296,9 +274,7 @@ void Endpoint::tick(const OnInterval& on_interval) {
   }
   const bool last = done();
   if (last && !cores_after_) {
-    if (Result<host::CoreTimes> cores = host::read_core_times(root_)) {
-      cores_after_ = std::move(*cores);
-    }
+    cores_after_ = read_cores(root_);
   }
   if (now >= next_interval_ns_ || last) {
     end_interval(now, on_interval);
@@ -371,16 +347,12 @@ void Endpoint::abort() {
 }
 
 HostMeasure Endpoint::host() const {
-  HostMeasure host;
-  if (!cores_before_ || !cores_after_) {
-    return host;
-  }
-  if (const auto cores = host::busiest(*cores_before_, *cores_after_)) {
-    host.softirq_core = cores->softirq_core;
-    host.softirq_percent = cores->softirq_percent;
-    host.busiest_core_percent = cores->busy_percent;
-  }
-  return host;
+  const auto cores =
+      cores_before_ && cores_after_ ? host::busiest(*cores_before_, *cores_after_) : std::nullopt;
+  return cores ? HostMeasure{.softirq_percent = cores->softirq_percent,
+                             .softirq_core = cores->softirq_core,
+                             .busiest_core_percent = cores->busy_percent}
+               : HostMeasure{};
 }
 
 Half Endpoint::half() const {

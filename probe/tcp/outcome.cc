@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "base/math/units.h"
 
@@ -73,27 +72,17 @@ class Merged {
   math::Distribution sum_;
 };
 
-struct Window {
-  double start_s = 0;
-  double end_s = 0;
-};
-
-Window window_of(const std::vector<StreamOutcome>& streams) {
-  Window window{.start_s = streams.empty() ? 0 : streams.front().receiver.start_s};
-  for (const StreamOutcome& stream : streams) {
-    window.start_s = std::min(window.start_s, stream.receiver.start_s);
-    window.end_s = std::max(window.end_s, stream.receiver.end_s);
-  }
-  return window;
-}
-
-// Where everything arrived at once, the time since the test began: the test was too short for the
-// receiver's two timestamps.
+// From the first arrival of any stream to the last. Where everything arrived at once, the time
+// since the test began: the test was too short for the receiver's two timestamps.
 double duration_of(const std::vector<StreamOutcome>& streams) {
-  const Window window = window_of(streams);
-  const double seen = window.end_s - window.start_s;
   constexpr double kTooShort = 1e-4;
-  return seen > kTooShort ? seen : window.end_s;
+  double start_s = streams.empty() ? 0 : streams.front().receiver.start_s;
+  double end_s = 0;
+  for (const StreamOutcome& stream : streams) {
+    start_s = std::min(start_s, stream.receiver.start_s);
+    end_s = std::max(end_s, stream.receiver.end_s);
+  }
+  return end_s - start_s > kTooShort ? end_s - start_s : end_s;
 }
 
 std::optional<Shares> shares_of(const std::vector<StreamOutcome>& streams) {

@@ -39,6 +39,27 @@ struct StreamOutcome {
   double throughput_mbps = 0;
 };
 
+enum class Limit {
+  Nothing,  // too little was measured to tell
+  Asked,    // the pace that the user asked for
+  SenderCpu,
+  ReceiverCpu,
+  Application,  // the sender had nothing to send
+  SendBuffer,
+  ReceiveWindow,
+  Loss,
+  Queue,      // the path is full: what is sent beyond its capacity waits in its queue
+  Path,       // the path is full; its queue is short, or a policer limits it
+  SlowStart,  // the test ended before the connection reached its speed
+};
+
+std::string_view name_of(Limit limit);
+
+struct Verdict {
+  Limit limit = Limit::Nothing;
+  std::string sentence = {};
+};
+
 struct Outcome {
   Direction direction = Direction::Send;
   double duration_s = 0;
@@ -60,31 +81,11 @@ struct Outcome {
   HostMeasure receiver_host = {};
   std::vector<Interval> intervals = {};
   std::vector<StreamOutcome> streams = {};
+  Verdict verdict = {};  // set by who called judge()
 };
 
 // Send or Receive; for a test of both, each in turn.
 Outcome outcome_of(const Trial& trial, Direction direction);
-
-enum class Limit {
-  Nothing,  // too little was measured to tell
-  Asked,    // the pace that the user asked for
-  SenderCpu,
-  ReceiverCpu,
-  Application,  // the sender had nothing to send
-  SendBuffer,
-  ReceiveWindow,
-  Loss,
-  Queue,      // the path is full: what is sent beyond its capacity waits in its queue
-  Path,       // the path is full; its queue is short, or a policer limits it
-  SlowStart,  // the test ended before the connection reached its speed
-};
-
-std::string_view name_of(Limit limit);
-
-struct Verdict {
-  Limit limit = Limit::Nothing;
-  std::string sentence = {};
-};
 
 // How the sentence names the two hosts.
 struct Ends {

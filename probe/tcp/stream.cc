@@ -13,23 +13,17 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <random>
 
 #include "base/net/socket.h"
+#include "base/sys/clock.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
 
 // Small enough to stay in a core's cache, large enough that one call moves a lot.
 constexpr std::size_t kPayloadBytes = std::size_t{1} << 20;
-
-std::int64_t nanoseconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 void fill(std::byte* begin) {
   std::mt19937_64 random(0x63686f6b65);
@@ -65,15 +59,63 @@ std::optional<Pipe> make_pipe(std::size_t size) {
 class Outlet {
  public:
   // Falls back to copying where pipes cannot be had. `payload` outlives it.
-  Outlet(int socket, const Payload& payload, bool zero_copy);
+  Outlet(int socket, const Payload& payload, bool zero_copy)
+      : socket_(socket), payload_(payload), largest_(payload.bytes().size()) {
+    zero_copy_ = zero_copy && fill_pipe();
+  }
 
   // As send(2): how much went into the socket, at most `most`; -1 with errno.
-  ssize_t send_some(std::size_t most);
+  ssize_t send_some(std::size_t most) {
+    const std::size_t size = std::min(most, largest_);
+    if (!zero_copy_) {
+      return send(socket_, payload_.bytes().data(), size, MSG_NOSIGNAL);
+    }
+    const ssize_t sent = splice_some(size);
+    if (sent < 0 && errno == EINVAL) {
+      zero_copy_ = false;
+      return send(socket_, payload_.bytes().data(), size, MSG_NOSIGNAL);
+    }
+    return sent;
+  }
+
   std::size_t largest() const { return largest_; }
 
  private:
-  bool fill_pipe();
-  ssize_t splice_some(std::size_t most);
+  bool fill_pipe() {
+    std::optional<Pipe> full = make_pipe(payload_.bytes().size());
+    std::optional<Pipe> second = make_pipe(payload_.bytes().size());
+    if (!full || !second) {
+      return false;
+    }
+    const auto fits = static_cast<std::size_t>(std::max(
+        std::min(fcntl(full->in.get(), F_GETPIPE_SZ), fcntl(second->in.get(), F_GETPIPE_SZ)), 0));
+    const std::size_t size = std::min(fits, payload_.bytes().size()) / kPage * kPage;
+    iovec pages{const_cast<std::byte*>(payload_.bytes().data()), size};
+    const ssize_t filled = vmsplice(full->in.get(), &pages, 1, SPLICE_F_NONBLOCK);
+    if (filled < static_cast<ssize_t>(kPage)) {
+      return false;
+    }
+    largest_ = static_cast<std::size_t>(filled);
+    full_out_ = std::move(full->out);
+    full_in_ = std::move(full->in);
+    out_ = std::move(second->out);
+    in_ = std::move(second->in);
+    return true;
+  }
+
+  ssize_t splice_some(std::size_t most) {
+    if (waiting_ == 0) {
+      const ssize_t copied = tee(full_out_.get(), in_.get(), most, SPLICE_F_NONBLOCK);
+      if (copied < 0) {
+        return copied;
+      }
+      waiting_ = static_cast<std::size_t>(copied);
+    }
+    const ssize_t sent =
+        splice(out_.get(), nullptr, socket_, nullptr, std::min(waiting_, most), SPLICE_F_MOVE);
+    waiting_ -= sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    return sent;
+  }
 
   int socket_;
   const Payload& payload_;
@@ -83,60 +125,6 @@ class Outlet {
   sys::Descriptor in_, out_;
   std::size_t waiting_ = 0;  // bytes in the second pipe
 };
-
-Outlet::Outlet(int socket, const Payload& payload, bool zero_copy)
-    : socket_(socket), payload_(payload), largest_(payload.bytes().size()) {
-  zero_copy_ = zero_copy && fill_pipe();
-}
-
-bool Outlet::fill_pipe() {
-  std::optional<Pipe> full = make_pipe(payload_.bytes().size());
-  std::optional<Pipe> second = make_pipe(payload_.bytes().size());
-  if (!full || !second) {
-    return false;
-  }
-  const auto fits = static_cast<std::size_t>(std::max(
-      std::min(fcntl(full->in.get(), F_GETPIPE_SZ), fcntl(second->in.get(), F_GETPIPE_SZ)), 0));
-  const std::size_t size = std::min(fits, payload_.bytes().size()) / kPage * kPage;
-  iovec pages{const_cast<std::byte*>(payload_.bytes().data()), size};
-  const ssize_t filled = vmsplice(full->in.get(), &pages, 1, SPLICE_F_NONBLOCK);
-  if (filled < static_cast<ssize_t>(kPage)) {
-    return false;
-  }
-  largest_ = static_cast<std::size_t>(filled);
-  full_out_ = std::move(full->out);
-  full_in_ = std::move(full->in);
-  out_ = std::move(second->out);
-  in_ = std::move(second->in);
-  return true;
-}
-
-ssize_t Outlet::splice_some(std::size_t most) {
-  if (waiting_ == 0) {
-    const ssize_t copied = tee(full_out_.get(), in_.get(), most, SPLICE_F_NONBLOCK);
-    if (copied < 0) {
-      return copied;
-    }
-    waiting_ = static_cast<std::size_t>(copied);
-  }
-  const ssize_t sent =
-      splice(out_.get(), nullptr, socket_, nullptr, std::min(waiting_, most), SPLICE_F_MOVE);
-  waiting_ -= sent > 0 ? static_cast<std::size_t>(sent) : 0;
-  return sent;
-}
-
-ssize_t Outlet::send_some(std::size_t most) {
-  const std::size_t size = std::min(most, largest_);
-  if (!zero_copy_) {
-    return send(socket_, payload_.bytes().data(), size, MSG_NOSIGNAL);
-  }
-  const ssize_t sent = splice_some(size);
-  if (sent < 0 && errno == EINVAL) {
-    zero_copy_ = false;
-    return send(socket_, payload_.bytes().data(), size, MSG_NOSIGNAL);
-  }
-  return sent;
-}
 
 // The two loops that move the data run on the stream's thread, on a blocking socket whose timeout
 // lets them notice that they shall stop.
@@ -171,7 +159,7 @@ class Chunk {
 };
 
 void finish_data(StreamCounters& counters, std::int64_t now) {
-  counters.cpu_ns = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+  counters.cpu_ns = sys::thread_cpu_ns();
   counters.data_done_ns = now;
 }
 
@@ -264,8 +252,6 @@ void block_broken_pipe() {
 }
 
 }  // namespace
-
-std::int64_t monotonic_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
 
 Result<Payload> Payload::make() {
   void* memory =

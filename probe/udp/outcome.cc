@@ -152,7 +152,7 @@ Verdict found(const Outcome& outcome, const Circumstances& how) {
     return {Limit::Asked, fmt::format("{} arrived whole, as fast as the server grants", carried)};
   }
   const Trial& trial = *how.obstacle;
-  switch (judge(trial, how.most_loss)) {
+  switch (judge(trial, how.max_loss)) {
     case TrialEnd::ReceiverQueue:
       return {Limit::ReceiverQueue,
               fmt::format("{} arrived whole; at {} {}'s socket queue dropped {:.2f} %: that host "
@@ -189,8 +189,8 @@ constexpr double kBeyondStalls = 0.2;
 constexpr double kKeepsUp = 0.985;
 constexpr double kOfferedInTrial = 0.99;
 
-TrialEnd judge_steady(const Trial& trial, double most_loss) {
-  if (trial.loss > most_loss) {
+TrialEnd judge_steady(const Trial& trial, double max_loss) {
+  if (trial.loss > max_loss) {
     return trial.loss_in_queue > trial.loss / 2 ? TrialEnd::ReceiverQueue : TrialEnd::Loss;
   }
   if (trial.offered_bits_per_s < kOfferedInTrial * trial.bits_per_s) {
@@ -265,7 +265,7 @@ Verdict judge(const Outcome& outcome, const Circumstances& how) {
                                 ? "nothing was sent, so nothing can be said"
                                 : "nothing arrived: does a firewall let large UDP packets pass?"};
   }
-  if (outcome.loss() > how.most_loss) {
+  if (outcome.loss() > how.max_loss) {
     return lossy(outcome, how);
   }
   if (outcome.offered_mbps * kMega < kOfferedAsAsked * how.asked_bits_per_s) {
@@ -281,8 +281,8 @@ Verdict judge(const Outcome& outcome, const Circumstances& how) {
              : Verdict{Limit::Sender, all + fmt::format(": {} sends no faster", how.sender)};
 }
 
-TrialEnd judge(const Trial& trial, double most_loss) {
-  const TrialEnd end = judge_steady(trial, most_loss);
+TrialEnd judge(const Trial& trial, double max_loss) {
+  const TrialEnd end = judge_steady(trial, max_loss);
   const bool forgiven = trial.stalled && trial.loss < kBeyondStalls;
   return forgiven && end != TrialEnd::Passed ? TrialEnd::Stalled : end;
 }

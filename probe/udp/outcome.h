@@ -32,6 +32,22 @@ struct StreamOutcome {
   double throughput_mbps = 0;
 };
 
+enum class Limit {
+  Nothing,        // too little was measured to tell
+  Asked,          // everything that was asked for arrived
+  Sender,         // the sending host could not send it
+  SenderQueue,    // the sending host's interface was full, or dropped packets
+  ReceiverQueue,  // the receiving socket's queue overflowed
+  Path,           // the network lost packets, or a queue in it filled up
+};
+
+std::string_view name_of(Limit limit);
+
+struct Verdict {
+  Limit limit = Limit::Nothing;
+  std::string sentence = {};
+};
+
 struct Outcome {
   Direction direction = Direction::Send;
   std::size_t packet_bytes = 0;
@@ -56,6 +72,7 @@ struct Outcome {
   std::string error = {};
   std::vector<Interval> intervals = {};
   std::vector<StreamOutcome> streams = {};
+  Verdict verdict = {};  // set by who called judge()
 
   // For so much of the time that it limited the sender.
   bool interface_full() const {
@@ -87,33 +104,17 @@ struct Trial {
   bool stalled = false;         // see Outcome::stalled
 };
 
-TrialEnd judge(const Trial& trial, double most_loss);
+TrialEnd judge(const Trial& trial, double max_loss);
 
 // From the outcome of each direction.
 Trial trial_of(const std::vector<Outcome>& outcomes, double bits_per_s);
-
-enum class Limit {
-  Nothing,        // too little was measured to tell
-  Asked,          // everything that was asked for arrived
-  Sender,         // the sending host could not send it
-  SenderQueue,    // the sending host's interface was full, or dropped packets
-  ReceiverQueue,  // the receiving socket's queue overflowed
-  Path,           // the network lost packets, or a queue in it filled up
-};
-
-std::string_view name_of(Limit limit);
-
-struct Verdict {
-  Limit limit = Limit::Nothing;
-  std::string sentence = {};
-};
 
 // What the run was for, and the names of its ends.
 struct Circumstances {
   double asked_bits_per_s = 0;  // 0: as fast as it goes
   bool searched = false;        // then `obstacle` is what ended the search
   std::optional<Trial> obstacle = {};
-  double most_loss = 0.001;
+  double max_loss = 0.001;
   std::string sender = {};
   std::string receiver = {};
 };

@@ -35,7 +35,7 @@ struct Fields<probe::udp::RunPlan> {
   static constexpr std::tuple kList{
       field("run", &P::run).between(1, UINT16_MAX),
       field("packet_bytes", &P::packet_bytes)
-          .between(probe::udp::kHeadBytes, probe::udp::kMostPacketBytes),
+          .between(probe::udp::kHeadBytes, probe::udp::kMaxPacketBytes),
       field("rate_bits_per_s", &P::bits_per_s, "0: unpaced").between(0, Whole::kMaxRate),
       field("time_ns", &P::time).between(1, Whole::kMaxNs),
       field("interval_ns", &P::interval).between(10e6, Whole::kMaxNs),

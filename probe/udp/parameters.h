@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "base/control/limits.h"
 #include "base/control/message.h"

@@ -15,22 +15,22 @@ namespace probe::udp {
 namespace {
 
 // What the server's Ready says: one flow, and the test with all of them.
-struct ServerPlace {
+struct OfferedFlow {
   std::uint16_t port = 0;
   Secret secret = {};
 };
 
 struct ServerReady {
   std::uint64_t test = 0;
-  std::vector<ServerPlace> flows = {};
+  std::vector<OfferedFlow> flows = {};
 };
 
 }  // namespace
 }  // namespace probe::udp
 
 template <>
-struct Fields<probe::udp::ServerPlace> {
-  using P = probe::udp::ServerPlace;
+struct Fields<probe::udp::OfferedFlow> {
+  using P = probe::udp::OfferedFlow;
   static constexpr std::tuple kList{field("port", &P::port).at_least(1),
                                     field("secret", &P::secret)};
 };
@@ -64,7 +64,7 @@ constexpr milliseconds kLookForMessage{50};
 constexpr int kMaxWelcomes = 100;
 
 // One flow that waits for its client.
-struct Place {
+struct WaitingFlow {
   sys::Descriptor fd;
   std::uint16_t port = 0;
   Secret secret = control::random_secret();
@@ -81,12 +81,12 @@ std::uint64_t random_test() {
   return test & INT64_MAX;
 }
 
-Result<Place> open_place(const control::Session& session, std::int64_t& room_bytes) {
-  Place place;
-  TRY(place.fd, open_flow(session.local().address, {}, room_bytes));
-  TRY(const net::Endpoint local, net::local_endpoint(place.fd.get()));
-  place.port = local.port;
-  return place;
+Result<WaitingFlow> open_waiting(const control::Session& session, std::int64_t& room_bytes) {
+  WaitingFlow flow;
+  TRY(flow.fd, open_flow(session.local().address, {}, room_bytes));
+  TRY(const net::Endpoint local, net::local_endpoint(flow.fd.get()));
+  flow.port = local.port;
+  return flow;
 }
 
 class Meeting {
@@ -104,17 +104,17 @@ class Meeting {
 
  private:
   Result<> open() {
-    for (int flow = 0; flow < flows_of(parameters_); ++flow) {
-      TRY(Place place, open_place(session_, room_bytes_));
-      places_.push_back(std::move(place));
+    for (int i = 0; i < flows_of(parameters_); ++i) {
+      TRY(WaitingFlow flow, open_waiting(session_, room_bytes_));
+      waiting_.push_back(std::move(flow));
     }
     return {};
   }
 
   Json ready() const {
     ServerReady ready{.test = test_};
-    for (const Place& place : places_) {
-      ready.flows.push_back({.port = place.port, .secret = place.secret});
+    for (const WaitingFlow& flow : waiting_) {
+      ready.flows.push_back({.port = flow.port, .secret = flow.secret});
     }
     return json::to_json(ready);
   }
@@ -132,34 +132,34 @@ class Meeting {
   }
 
   void greet_all() {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      while (const std::optional<Exchanged> hello = receive_exchange(places_[i].fd.get())) {
-        greet(places_[i], static_cast<std::uint8_t>(i), *hello);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      while (const std::optional<Exchanged> hello = receive_exchange(waiting_[i].fd.get())) {
+        greet(waiting_[i], static_cast<std::uint8_t>(i), *hello);
       }
     }
   }
 
-  void greet(Place& place, std::uint8_t stream, const Exchanged& hello) const {
+  void greet(WaitingFlow& flow, std::uint8_t stream, const Exchanged& hello) const {
     const PacketHead& head = hello.head;
     if (head.kind != PacketKind::Hello || head.test != test_ || head.stream != stream ||
         hello.from.address.unmapped() != session_.peer().address.unmapped() ||
-        !control::same(*secret_of(hello.packet), place.secret) || ++place.welcomes > kMaxWelcomes) {
+        !control::same(*secret_of(hello.packet), flow.secret) || ++flow.welcomes > kMaxWelcomes) {
       return;
     }
-    if (!place.met && !bind_flow_to(place.fd.get(), hello.from)) {
+    if (!flow.met && !bind_flow_to(flow.fd.get(), hello.from)) {
       return;
     }
-    place.met = true;
+    flow.met = true;
     PacketHead welcome = head;
     welcome.kind = PacketKind::Welcome;
-    send_exchange(place.fd.get(), secret_packet(welcome, place.proof));
+    send_exchange(flow.fd.get(), secret_packet(welcome, flow.proof));
   }
 
   Result<> wait() const {
     std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
                                 {session_.surroundings().stop, POLLIN, 0}};
-    for (const Place& place : places_) {
-      watched.push_back({place.fd.get(), POLLIN, 0});
+    for (const WaitingFlow& flow : waiting_) {
+      watched.push_back({flow.fd.get(), POLLIN, 0});
     }
     poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
     if (watched[1].revents != 0) {
@@ -173,17 +173,13 @@ class Meeting {
   }
 
   Result<> check_proofs(const Message& message) const {
-    const auto proofs = message.body.find("proofs");
-    if (message.type != Type::Note || proofs == message.body.end() || !proofs->is_array() ||
-        proofs->size() != places_.size()) {
+    const auto proofs = json::field_in<std::vector<Secret>>(message.body, "proofs", "udp proofs");
+    if (message.type != Type::Note || !proofs || proofs->size() != waiting_.size()) {
       return fail(ErrorKind::Malformed, "udp", session_.channel().peer(),
                   "it did not prove itself");
     }
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      const Json& text = (*proofs)[i];
-      const auto proof =
-          text.is_string() ? control::from_hex(text.get<std::string>()) : std::nullopt;
-      if (!places_[i].met || !proof || !control::same(*proof, places_[i].proof)) {
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      if (!waiting_[i].met || !control::same((*proofs)[i], waiting_[i].proof)) {
         return fail(ErrorKind::Refused, "udp", session_.channel().peer(),
                     "a wrong proof of its UDP address");
       }
@@ -193,8 +189,8 @@ class Meeting {
 
   Flows flows() {
     Flows flows{.test = test_, .room_bytes = room_bytes_};
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      flows.flows.push_back({.fd = std::move(places_[i].fd),
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      flows.flows.push_back({.fd = std::move(waiting_[i].fd),
                              .stream = static_cast<std::uint8_t>(i),
                              .sends = !is_upstream(parameters_, static_cast<int>(i))});
     }
@@ -206,17 +202,17 @@ class Meeting {
   net::Patience patience_;
   std::uint64_t test_ = random_test();
   std::int64_t room_bytes_ = 0;
-  std::vector<Place> places_;
+  std::vector<WaitingFlow> waiting_;
 };
 
 constexpr seconds kClientMeeting{4};
 constexpr milliseconds kRepeatHello{200};
 
 // Repeats the Hello until its Welcome arrives. Returns the proof in it.
-Result<Secret> await_welcome(int fd, const PacketHead& hello, const ServerPlace& place,
+Result<Secret> await_welcome(int fd, const PacketHead& hello, const OfferedFlow& flow,
                              const net::Endpoint& peer, const net::Patience& patience) {
   while (!patience.over()) {
-    send_exchange(fd, secret_packet(hello, place.secret));
+    send_exchange(fd, secret_packet(hello, flow.secret));
     const net::Patience once = patience.at_most(kRepeatHello);
     while (true) {
       const Result<> heard = net::wait_for(fd, POLLIN, once, "udp", peer.text());
@@ -275,20 +271,20 @@ Result<Flows> meet_server(control::Client& client, const Parameters& parameters,
                           const net::SocketOptions& options, const net::Patience& patience) {
   const net::Patience meeting = patience.at_most(kClientMeeting);
   TRY(const ServerReady server, json::from_json<ServerReady>(ready, "udp ready"));
-  const std::vector<ServerPlace>& places = server.flows;
-  if (places.size() != static_cast<std::size_t>(flows_of(parameters))) {
+  const std::vector<OfferedFlow>& offered = server.flows;
+  if (offered.size() != static_cast<std::size_t>(flows_of(parameters))) {
     return fail(ErrorKind::Malformed, "read message", "udp ready 'flows'", "wanted one a flow");
   }
   TRY(const net::Endpoint own, net::local_endpoint(client.channel().descriptor()));
   Flows flows{.test = server.test};
   Json proofs = Json::array();
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const net::Endpoint peer{.address = client.peer().address, .port = places[i].port};
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    const net::Endpoint peer{.address = client.peer().address, .port = offered[i].port};
     TRY(Flow flow, open_one(own, peer, options, flows.room_bytes));
     flow.stream = static_cast<std::uint8_t>(i);
     flow.sends = is_upstream(parameters, static_cast<int>(i));
     const PacketHead hello{.kind = PacketKind::Hello, .stream = flow.stream, .test = flows.test};
-    TRY(const Secret proof, await_welcome(flow.fd.get(), hello, places[i], peer, meeting));
+    TRY(const Secret proof, await_welcome(flow.fd.get(), hello, offered[i], peer, meeting));
     proofs.push_back(control::to_hex(proof));
     flows.flows.push_back(std::move(flow));
   }

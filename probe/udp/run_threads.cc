@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/control/bodies.h"
+#include "base/math/units.h"
 
 namespace chokepoint {
 
@@ -98,20 +99,6 @@ ReceivedFlow received_flow(const FlowMeter& meter, std::uint64_t sent) {
 
 std::size_t senders_of(const Flows& flows) {
   return static_cast<std::size_t>(std::ranges::count(flows.flows, true, &Flow::sends));
-}
-
-math::Distribution in_milliseconds(const math::Histogram& delays, std::int64_t bias_ns) {
-  if (delays.count() == 0) {
-    return {};
-  }
-  const auto ms = [&](double ns) { return (ns - static_cast<double>(bias_ns)) / 1e6; };
-  const math::Distribution raw = delays.distribution();
-  return {.min = ms(raw.min),
-          .median = ms(raw.median),
-          .p99 = ms(raw.p99),
-          .max = ms(raw.max),
-          .mean = ms(raw.mean),
-          .count = raw.count};
 }
 
 }  // namespace
@@ -239,7 +226,14 @@ math::Distribution RunThreads::delays() const {
   for (const auto& each : receiving_) {
     all->merge(each->meter.delays());
   }
-  return in_milliseconds(*all, receiving_.front()->meter.delay_bias_ns());
+  const auto bias_ns = static_cast<double>(receiving_.front()->meter.delay_bias_ns());
+  math::Distribution delays = all->distribution();
+  if (delays.count > 0) {
+    for (double* each : {&delays.min, &delays.median, &delays.p99, &delays.max, &delays.mean}) {
+      *each = (*each - bias_ns) / math::kNsPerMs;
+    }
+  }
+  return delays;
 }
 
 SideReport RunThreads::report() {

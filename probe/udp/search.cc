@@ -33,8 +33,8 @@ nanoseconds trial_time(double bits_per_s, std::size_t packet_bytes) {
 
 }  // namespace
 
-RateSearch::RateSearch(double most_loss, double most_bits_per_s)
-    : most_loss_(most_loss), most_(most_bits_per_s > 0 ? most_bits_per_s : HUGE_VAL) {
+RateSearch::RateSearch(double max_loss, double max_bits_per_s)
+    : max_loss_(max_loss), most_(max_bits_per_s > 0 ? max_bits_per_s : HUGE_VAL) {
   trying_ = propose();
 }
 
@@ -75,7 +75,7 @@ bool RateSearch::has_failed(TrialEnd end) {
 
 void RateSearch::add(const Trial& trial) {
   ++trials_;
-  const TrialEnd end = judge(trial, most_loss_);
+  const TrialEnd end = judge(trial, max_loss_);
   if (end == TrialEnd::Passed) {
     passed_ = std::max(passed_, trying_);
   } else if (has_failed(end)) {
@@ -90,7 +90,7 @@ void RateSearch::add(const Trial& trial) {
 
 Result<Found> find_highest_rate(Test& test, RunPlan& plan, const SearchPlan& search,
                                 const TrialWatch& watch) {
-  RateSearch rates(search.most_loss, search.most_bits_per_s);
+  RateSearch rates(search.max_loss, search.max_bits_per_s);
   Found found;
   while (const std::optional<double> rate = rates.next()) {
     RunPlan trial_plan = plan;
@@ -100,7 +100,7 @@ Result<Found> find_highest_rate(Test& test, RunPlan& plan, const SearchPlan& sea
     ++plan.run;
     ++found.trials;
     const Trial trial = trial_of(outcomes_of(result, trial_plan, search.direction), *rate);
-    const TrialEnd end = judge(trial, search.most_loss);
+    const TrialEnd end = judge(trial, search.max_loss);
     found.interrupted = result.interrupted;
     if (!found.best || (end == TrialEnd::Passed && *rate > found.best_plan.bits_per_s)) {
       found.best = std::move(result);

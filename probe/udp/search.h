@@ -20,8 +20,8 @@ namespace chokepoint::probe::udp {
 
 class RateSearch {
  public:
-  // `most_loss`: the maximum acceptable loss. `most_bits_per_s`: the server's limit; 0: none.
-  RateSearch(double most_loss, double most_bits_per_s);
+  // `max_loss`: the maximum acceptable loss. `max_bits_per_s`: the server's limit; 0: none.
+  RateSearch(double max_loss, double max_bits_per_s);
 
   // nullopt once the search is over.
   std::optional<double> next() const;
@@ -37,7 +37,7 @@ class RateSearch {
   bool has_failed(TrialEnd end);
   bool close_enough() const;
 
-  double most_loss_;
+  double max_loss_;
   double most_;
   double passed_ = 0;
   double failed_ = 0;  // 0: none yet
@@ -50,8 +50,8 @@ class RateSearch {
 
 struct SearchPlan {
   Direction direction = Direction::Send;
-  double most_loss = 0.001;
-  double most_bits_per_s = 0;  // 0: no limit
+  double max_loss = 0.001;
+  double max_bits_per_s = 0;  // 0: no limit
 };
 
 struct Found {

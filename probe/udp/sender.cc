@@ -44,46 +44,6 @@ constexpr std::uint32_t kMaxUnsegmented = 64;
 // Linux before 6.9 takes no more segments in a message.
 constexpr std::uint32_t kMaxSegments = 64;
 
-// Sends batches of packets into a connected socket: they are built once, restamped for each batch,
-// and handed over in one system call. Where the kernel can (UDP_SEGMENT), a message holds many
-// packets, at most 64 KiB and kMaxSegments of them, and passes through the stack as one; otherwise
-// a message is one packet.
-class Outbox {
- public:
-  Outbox(int fd, const PacketHead& first, std::size_t packet_bytes);
-
-  // How many packets one system call takes.
-  std::uint32_t most() const { return most_; }
-  bool segmented() const { return segmented_; }
-
-  // `packets` of them, numbered from `sequence`. Returns how many the kernel took: fewer or none
-  // where its queue is full. Those that it took and dropped at once are in dropped().
-  Result<std::uint32_t> send(std::uint64_t sequence, std::uint32_t packets, std::int64_t now_ns);
-  std::uint64_t dropped() const { return dropped_; }
-  // How long the local interface's queue was full.
-  std::int64_t blocked_ns() const { return blocked_ns_; }
-
- private:
-  std::byte* packet(std::uint32_t index) { return buffer_.data() + index * packet_bytes_; }
-  std::size_t lay_out(std::uint32_t packets);
-  std::uint32_t packets_in(std::size_t messages, std::uint32_t packets) const;
-  Result<std::uint32_t> refused(int code, std::uint64_t sequence, std::uint32_t packets,
-                                std::int64_t now_ns);
-  void await_space();
-  void stop_segmenting();
-
-  int fd_;
-  std::size_t packet_bytes_;
-  std::uint32_t per_message_ = 1;
-  std::uint32_t most_;
-  bool segmented_;
-  std::uint64_t dropped_ = 0;
-  std::int64_t blocked_ns_ = 0;
-  std::vector<std::byte> buffer_;
-  std::vector<iovec> pieces_;
-  std::vector<mmsghdr> messages_;
-};
-
 // So that no device on the path can compress the packets.
 void fill_with_noise(std::vector<std::byte>& buffer) {
   std::uint32_t state = 0x9e3779b9;
@@ -99,87 +59,114 @@ std::uint32_t fitting(std::size_t room, std::size_t packet_bytes, std::uint32_t 
   return std::clamp(static_cast<std::uint32_t>(room / packet_bytes), 1U, most);
 }
 
-Outbox::Outbox(int fd, const PacketHead& first, std::size_t packet_bytes)
-    : fd_(fd), packet_bytes_(std::clamp(packet_bytes, kHeadBytes, kMostPacketBytes)) {
-  segmented_ = cut_into(fd, packet_bytes_);
-  per_message_ = segmented_ ? fitting(kMostPacketBytes, packet_bytes_, kMaxSegments) : 1;
-  most_ = fitting(kMaxBatchBytes, packet_bytes_, segmented_ ? kMaxBatchPackets : kMaxUnsegmented);
-  buffer_.resize(most_ * packet_bytes_);
-  fill_with_noise(buffer_);
-  for (std::uint32_t i = 0; i < most_; ++i) {
-    write_head(first, {packet(i), packet_bytes_});
+// Sends batches of packets into a connected socket: they are built once, restamped for each batch,
+// and handed over in one system call. Where the kernel can (UDP_SEGMENT), a message holds many
+// packets, at most 64 KiB and kMaxSegments of them, and passes through the stack as one; otherwise
+// a message is one packet.
+class Outbox {
+ public:
+  Outbox(int fd, const PacketHead& first, std::size_t packet_bytes)
+      : fd_(fd), packet_bytes_(std::clamp(packet_bytes, kHeadBytes, kMaxPacketBytes)) {
+    segmented_ = cut_into(fd, packet_bytes_);
+    per_message_ = segmented_ ? fitting(kMaxPacketBytes, packet_bytes_, kMaxSegments) : 1;
+    most_ = fitting(kMaxBatchBytes, packet_bytes_, segmented_ ? kMaxBatchPackets : kMaxUnsegmented);
+    buffer_.resize(most_ * packet_bytes_);
+    fill_with_noise(buffer_);
+    for (std::uint32_t i = 0; i < most_; ++i) {
+      write_head(first, {packet(i), packet_bytes_});
+    }
+    pieces_.resize(most_);
+    messages_.resize(most_);
   }
-  pieces_.resize(most_);
-  messages_.resize(most_);
-}
 
-void Outbox::await_space() {
-  constexpr int kMaxWaitMs = 20;
-  const sys::SystemClock clock;
-  const std::int64_t began = clock.monotonic_ns();
-  pollfd room{fd_, POLLOUT, 0};
-  poll(&room, 1, kMaxWaitMs);
-  blocked_ns_ += clock.monotonic_ns() - began;
-}
+  // How many packets one system call takes.
+  std::uint32_t most() const { return most_; }
+  bool segmented() const { return segmented_; }
 
-void Outbox::stop_segmenting() {
-  cut_into(fd_, 0);
-  segmented_ = false;
-  per_message_ = 1;
-}
-
-std::size_t Outbox::lay_out(std::uint32_t packets) {
-  std::size_t messages = 0;
-  for (std::uint32_t first = 0; first < packets; first += per_message_) {
-    const std::uint32_t count = std::min(per_message_, packets - first);
-    pieces_[messages] = {.iov_base = packet(first), .iov_len = count * packet_bytes_};
-    messages_[messages] = {};
-    messages_[messages].msg_hdr.msg_iov = &pieces_[messages];
-    messages_[messages].msg_hdr.msg_iovlen = 1;
-    ++messages;
+  // `packets` of them, numbered from `sequence`. Returns how many the kernel took: fewer or none
+  // where its queue is full. Those that it took and dropped at once are in dropped().
+  Result<std::uint32_t> send(std::uint64_t sequence, std::uint32_t packets, std::int64_t now_ns) {
+    packets = std::min(packets, most_);
+    for (std::uint32_t i = 0; i < packets; ++i) {
+      restamp(packet(i), sequence + i, now_ns);
+    }
+    const std::size_t messages = lay_out(packets);
+    const int taken = sendmmsg(fd_, messages_.data(), static_cast<unsigned>(messages),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (taken >= 0) {
+      return packets_in(static_cast<std::size_t>(taken), packets);
+    }
+    return refused(errno, sequence, packets, now_ns);
   }
-  return messages;
-}
 
-std::uint32_t Outbox::packets_in(std::size_t messages, std::uint32_t packets) const {
-  return std::min(static_cast<std::uint32_t>(messages) * per_message_, packets);
-}
+  std::uint64_t dropped() const { return dropped_; }
+  // How long the local interface's queue was full.
+  std::int64_t blocked_ns() const { return blocked_ns_; }
 
-Result<std::uint32_t> Outbox::send(std::uint64_t sequence, std::uint32_t packets,
-                                   std::int64_t now_ns) {
-  packets = std::min(packets, most_);
-  for (std::uint32_t i = 0; i < packets; ++i) {
-    restamp(packet(i), sequence + i, now_ns);
+ private:
+  std::byte* packet(std::uint32_t index) { return buffer_.data() + index * packet_bytes_; }
+  std::size_t lay_out(std::uint32_t packets) {
+    std::size_t messages = 0;
+    for (std::uint32_t first = 0; first < packets; first += per_message_) {
+      const std::uint32_t count = std::min(per_message_, packets - first);
+      pieces_[messages] = {.iov_base = packet(first), .iov_len = count * packet_bytes_};
+      messages_[messages] = {};
+      messages_[messages].msg_hdr.msg_iov = &pieces_[messages];
+      messages_[messages].msg_hdr.msg_iovlen = 1;
+      ++messages;
+    }
+    return messages;
   }
-  const std::size_t messages = lay_out(packets);
-  const int taken =
-      sendmmsg(fd_, messages_.data(), static_cast<unsigned>(messages), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (taken >= 0) {
-    return packets_in(static_cast<std::size_t>(taken), packets);
-  }
-  return refused(errno, sequence, packets, now_ns);
-}
 
-Result<std::uint32_t> Outbox::refused(int code, std::uint64_t sequence, std::uint32_t packets,
-                                      std::int64_t now_ns) {
-  if (code == EAGAIN || code == EINTR) {
-    await_space();
-    return 0;
+  std::uint32_t packets_in(std::size_t messages, std::uint32_t packets) const {
+    return std::min(static_cast<std::uint32_t>(messages) * per_message_, packets);
   }
-  if (code == ENOBUFS) {
-    const std::uint32_t gone = packets_in(1, packets);
-    dropped_ += gone;
-    return gone;
-  }
-  // A device without checksum offload, or a packet larger than its MTU: no segmentation.
-  if (segmented_ && (code == EIO || code == EINVAL || code == EMSGSIZE)) {
-    stop_segmenting();
-    return send(sequence, packets, now_ns);
-  }
-  return fail(from_errno(code, "send UDP", "packet"));
-}
 
-constexpr double kBitsPerByte = 8;
+  Result<std::uint32_t> refused(int code, std::uint64_t sequence, std::uint32_t packets,
+                                std::int64_t now_ns) {
+    if (code == EAGAIN || code == EINTR) {
+      await_space();
+      return 0;
+    }
+    if (code == ENOBUFS) {
+      const std::uint32_t gone = packets_in(1, packets);
+      dropped_ += gone;
+      return gone;
+    }
+    // A device without checksum offload, or a packet larger than its MTU: no segmentation.
+    if (segmented_ && (code == EIO || code == EINVAL || code == EMSGSIZE)) {
+      stop_segmenting();
+      return send(sequence, packets, now_ns);
+    }
+    return fail(from_errno(code, "send UDP", "packet"));
+  }
+
+  void await_space() {
+    constexpr int kMaxWaitMs = 20;
+    const sys::SystemClock clock;
+    const std::int64_t began = clock.monotonic_ns();
+    pollfd room{fd_, POLLOUT, 0};
+    poll(&room, 1, kMaxWaitMs);
+    blocked_ns_ += clock.monotonic_ns() - began;
+  }
+
+  void stop_segmenting() {
+    cut_into(fd_, 0);
+    segmented_ = false;
+    per_message_ = 1;
+  }
+
+  int fd_;
+  std::size_t packet_bytes_;
+  std::uint32_t per_message_ = 1;
+  std::uint32_t most_;
+  bool segmented_;
+  std::uint64_t dropped_ = 0;
+  std::int64_t blocked_ns_ = 0;
+  std::vector<std::byte> buffer_;
+  std::vector<iovec> pieces_;
+  std::vector<mmsghdr> messages_;
+};
 
 PacketHead first_head(const SendPlan& plan) {
   return {.kind = PacketKind::Data,
@@ -231,7 +218,7 @@ class StreamSender {
 
  private:
   double packets_per_second() const {
-    return plan_.bits_per_second / kBitsPerByte / static_cast<double>(plan_.packet_bytes);
+    return plan_.bits_per_second / math::kBits / static_cast<double>(plan_.packet_bytes);
   }
 
   bool over(const std::atomic<bool>& stop, std::int64_t now, std::int64_t end) const {
@@ -311,7 +298,7 @@ double Pacer::backlog(std::int64_t now_ns) const {
 
 void Pacer::sent(std::uint32_t packets, std::int64_t now_ns) {
   sent_ += packets;
-  const double most = std::max(static_cast<double>(kMostBacklog.count()) / gap_ns_, 1.0);
+  const double most = std::max(static_cast<double>(kMaxBacklog.count()) / gap_ns_, 1.0);
   if (const double excess = std::floor(backlog(now_ns) - most); excess > 0) {
     sent_ += excess;
     skipped_ += static_cast<std::uint64_t>(excess);

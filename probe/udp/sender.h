@@ -89,12 +89,12 @@ std::uint32_t batch_for(double packets_per_second, std::uint32_t most);
 //
 // A sender that was kept from sending (descheduled, a full queue) catches up without a burst: until
 // the backlog is gone, batches follow each other at kCatchUp times the rate at most. Packets of a
-// backlog beyond kMostBacklog are skipped and counted, since a sender that cannot keep up would
+// backlog beyond kMaxBacklog are skipped and counted, since a sender that cannot keep up would
 // never get rid of it.
 class Pacer {
  public:
   static constexpr double kCatchUp = 1.25;
-  static constexpr std::chrono::nanoseconds kMostBacklog = std::chrono::milliseconds(100);
+  static constexpr std::chrono::nanoseconds kMaxBacklog = std::chrono::milliseconds(100);
 
   Pacer(double packets_per_second, std::uint32_t batch, std::int64_t start_ns);
 

@@ -58,6 +58,8 @@ constexpr seconds kAnswer{10};
 // Beyond the run's own time: for the last packets and the messages about them.
 constexpr seconds kWindUp{15};
 
+constexpr std::chrono::milliseconds kStep{10};
+
 // What the two ends say to each other during a run; the same code at both ends. Drives the run's
 // threads from the thread that has the channel. Borrows both.
 class Dialogue {
@@ -67,100 +69,90 @@ class Dialogue {
 
   // Listens to the peer for up to kStep, and sends it what there is to report. Fails with
   // Interrupted once the patience's descriptor is readable; the run goes on until it is stopped.
-  Result<> step(const net::Patience& patience);
+  Result<> step(const net::Patience& patience) {
+    const Result<> waited = net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kStep),
+                                          "udp", channel_.peer());
+    if (!waited && waited.error().kind != ErrorKind::Timeout) {
+      return waited;
+    }
+    while (true) {
+      TRY(const std::optional<Message> message, channel_.poll());
+      if (!message) {
+        return report_sent(patience);
+      }
+      TRY(receive(*message));
+    }
+  }
+
   // Both ends shall stop sending.
-  void stop();
+  void stop() {
+    stopping_ = true;
+    threads_.stop_sending();
+  }
 
   // All flows of this end have ended, and both ends know how much was sent.
-  bool complete() const { return told_ && heard_ && threads_.received_all(); }
+  bool complete() const { return reported_ && peer_reported_ && threads_.received_all(); }
 
   // The server's last Report, and its final report.
   const LiveCounts& peer_so_far() const { return peer_so_far_; }
   const std::optional<SideReport>& peer_report() const { return peer_report_; }
 
  private:
-  Result<> tell(const net::Patience& patience);
-  Result<> hear(const control::Message& message);
-  Result<> hear_stop(const control::Message& message);
-  Result<> hear_report(const control::Message& message);
+  Result<> report_sent(const net::Patience& patience) {
+    if (reported_ || !threads_.sent_all()) {
+      return {};
+    }
+    reported_ = true;
+    const Sent sent{.run = plan_.run, .sent = threads_.sent(), .now = stopping_};
+    return channel_.send({Type::Stop, json::to_json(sent)}, patience);
+  }
+
+  Result<> receive(const Message& message) {
+    switch (message.type) {
+      case Type::Stop:
+        return receive_stop(message);
+      case Type::Report:
+      case Type::Note:
+        return receive_report(message);
+      case Type::Failed:
+        return fail(control::error_in(message.body, channel_.peer()));
+      default:
+        return fail(ErrorKind::Malformed, "udp", channel_.peer(),
+                    std::string(control::name_of(message.type)) + " came in the middle of a run");
+    }
+  }
+
+  Result<> receive_stop(const Message& message) {
+    TRY(const Sent stop, json::from_json<Sent>(message.body, "udp stop"));
+    if (peer_reported_ || !threads_.expect(stop.sent)) {
+      return fail(ErrorKind::Malformed, "udp", channel_.peer(),
+                  "it reported other flows than requested");
+    }
+    peer_reported_ = true;
+    if (stop.now) {
+      threads_.stop_sending();
+    }
+    return {};
+  }
+
+  Result<> receive_report(const Message& message) {
+    if (message.type == Type::Note) {
+      TRY(peer_report_, side_report_in(message.body));
+      return {};
+    }
+    TRY(peer_so_far_, json::from_json<LiveCounts>(message.body, "udp report"));
+    return {};
+  }
 
   control::Channel& channel_;
   RunThreads& threads_;
   const RunPlan& plan_;
   bool stopping_ = false;
-  bool told_ = false;   // how much this end sent
-  bool heard_ = false;  // how much the other end sent
+  bool reported_ = false;       // how much this end sent
+  bool peer_reported_ = false;  // how much the other end sent
   LiveCounts peer_so_far_ = {};
   std::optional<SideReport> peer_report_ = {};
 };
-
-constexpr std::chrono::milliseconds kStep{10};
-
-Result<> Dialogue::step(const net::Patience& patience) {
-  const Result<> waited =
-      net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kStep), "udp", channel_.peer());
-  if (!waited && waited.error().kind != ErrorKind::Timeout) {
-    return waited;
-  }
-  while (true) {
-    TRY(const std::optional<Message> said, channel_.poll());
-    if (!said) {
-      return tell(patience);
-    }
-    TRY(hear(*said));
-  }
-}
-
-void Dialogue::stop() {
-  stopping_ = true;
-  threads_.stop_sending();
-}
-
-Result<> Dialogue::tell(const net::Patience& patience) {
-  if (told_ || !threads_.sent_all()) {
-    return {};
-  }
-  told_ = true;
-  const Sent sent{.run = plan_.run, .sent = threads_.sent(), .now = stopping_};
-  return channel_.send({Type::Stop, json::to_json(sent)}, patience);
-}
-
-Result<> Dialogue::hear(const Message& message) {
-  switch (message.type) {
-    case Type::Stop:
-      return hear_stop(message);
-    case Type::Report:
-    case Type::Note:
-      return hear_report(message);
-    case Type::Failed:
-      return fail(control::error_in(message.body, channel_.peer()));
-    default:
-      return fail(ErrorKind::Malformed, "udp", channel_.peer(),
-                  std::string(control::name_of(message.type)) + " came in the middle of a run");
-  }
-}
-
-Result<> Dialogue::hear_stop(const Message& message) {
-  TRY(const Sent stop, json::from_json<Sent>(message.body, "udp stop"));
-  if (heard_ || !threads_.expect(stop.sent)) {
-    return fail(ErrorKind::Malformed, "udp", channel_.peer(),
-                "it reported other flows than requested");
-  }
-  heard_ = true;
-  if (stop.now) {
-    threads_.stop_sending();
-  }
-  return {};
-}
-
-Result<> Dialogue::hear_report(const Message& message) {
-  if (message.type == Type::Note) {
-    TRY(peer_report_, side_report_in(message.body));
-    return {};
-  }
-  TRY(peer_so_far_, json::from_json<LiveCounts>(message.body, "udp report"));
-  return {};
-}
 
 constexpr seconds kMaxQueueTime{3600};
 
@@ -243,9 +235,9 @@ class ServerTest {
       if (watched[1].revents != 0) {
         answer_pings(flows_.flows.front().fd.get(), flows_.test);
       }
-      TRY(std::optional<Message> said, session_.channel().poll());
-      if (said) {
-        return std::move(*said);
+      TRY(std::optional<Message> message, session_.channel().poll());
+      if (message) {
+        return std::move(*message);
       }
     }
     return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),

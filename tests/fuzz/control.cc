@@ -5,6 +5,7 @@
 
 #include "base/control/handshake.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/task.h"
 #include "probe/path/exchange.h"
@@ -19,13 +20,14 @@ using namespace chokepoint::probe;
 // What a coordinator and an agent of a preflight say: no word of a task becomes a flag.
 void understand_preflight(const control::Json& body) {
   if (const auto task = preflight::task_in(body)) {
-    const auto again = preflight::task_in(preflight::body_of(*task));
+    const auto again = preflight::task_in(json::to_json(*task));
     if (!again || *again != *task || task->peer.starts_with('-')) std::abort();
     std::ignore = preflight::command_of(*task, "chokepoint", true);
     if (preflight::longest(*task) <= task->time / 2) std::abort();
   }
-  if (const auto facts = preflight::host_facts_in(body)) {
-    if (preflight::host_facts_in(preflight::json_of(*facts)) != *facts) std::abort();
+  if (const auto facts = json::from_json<preflight::HostFacts>(body, "facts")) {
+    if (json::from_json<preflight::HostFacts>(json::to_json(*facts), "facts") != *facts)
+      std::abort();
   }
 }
 

@@ -17,9 +17,9 @@ void parameters(const std::string& text) {
     if (got.error().reason.empty()) std::abort();
     return;
   }
-  if (got->streams < 1 || got->streams > kMostStreams || got->block_bytes < 1) std::abort();
+  if (got->streams < 1 || got->streams > kMaxStreams || got->block_bytes < 1) std::abort();
   const auto again = decode_parameters(encode(*got));
-  if (!again || again->streams != got->streams || again->way != got->way) std::abort();
+  if (!again || again->streams != got->streams || again->direction != got->direction) std::abort();
 }
 
 void results(const std::string& text) {
@@ -29,8 +29,8 @@ void results(const std::string& text) {
 
 void frames(std::span<const std::byte> raw) {
   if (raw.size() >= 8) {
-    const auto length = decode_length(raw.first<4>(), kMostParameterBytes);
-    if (length && (*length == 0 || *length > kMostParameterBytes)) std::abort();
+    const auto length = decode_length(raw.first<4>(), kMaxParameterBytes);
+    if (length && (*length == 0 || *length > kMaxParameterBytes)) std::abort();
     describe(decode_server_error(raw.first<8>()));
   }
   is_cookie(raw);

@@ -32,7 +32,7 @@ void parameters(const std::string& text) {
     if (got.error().reason.empty()) std::abort();
     return;
   }
-  if (got->streams < 1 || got->streams > kMostStreams || got->block_bytes < 1) std::abort();
+  if (got->streams < 1 || got->streams > kMaxStreams || got->block_bytes < 1) std::abort();
   if (!got->blocks && !(got->time_s > 0)) std::abort();
   if (!decode_parameters(encode(*got)) && got->time_s >= 1e-6) std::abort();
   opening_text(*got, {}, "peer");

@@ -36,59 +36,40 @@ class StoreAdapter {
   explicit StoreAdapter(Store& store) : store_(store) {}
 
   // Valid as long as this object lives and is not moved.
-  gloo_module::StoreCalls calls();
+  gloo_module::StoreCalls calls() { return {.store = this, .set = set, .get = get}; }
+
   const std::optional<Error>& problem() const { return problem_; }
 
  private:
-  static int set(void* self, const char* key, const char* data, std::size_t size);
+  static int set(void* self, const char* key, const char* data, std::size_t size) {
+    auto& adapter = *static_cast<StoreAdapter*>(self);
+    const Result<> done = adapter.store_.set(key, to_hex({data, size}));
+    if (!done) {
+      adapter.problem_ = done.error();
+    }
+    return done ? 0 : 1;
+  }
+
   static int get(void* self, const char* key, void* into,
-                 void (*take)(void* into, const char* data, std::size_t size));
+                 void (*take)(void* into, const char* data, std::size_t size)) {
+    auto& adapter = *static_cast<StoreAdapter*>(self);
+    const Result<std::string> found = adapter.store_.get(key);
+    if (!found) {
+      adapter.problem_ = found.error();
+      return 1;
+    }
+    const std::optional<std::string> bytes = from_hex(*found);
+    if (!bytes) {
+      adapter.problem_ = Error{ErrorKind::Malformed, std::string(kGlooOperation), key, 0,
+                               "another rank left what is no address of Gloo's"};
+      return 1;
+    }
+    take(into, bytes->data(), bytes->size());
+    return 0;
+  }
 
   Store& store_;
   std::optional<Error> problem_;
-};
-
-gloo_module::StoreCalls StoreAdapter::calls() { return {.store = this, .set = set, .get = get}; }
-
-int StoreAdapter::set(void* self, const char* key, const char* data, std::size_t size) {
-  auto& adapter = *static_cast<StoreAdapter*>(self);
-  const Result<> done = adapter.store_.set(key, to_hex({data, size}));
-  if (!done) {
-    adapter.problem_ = done.error();
-  }
-  return done ? 0 : 1;
-}
-
-int StoreAdapter::get(void* self, const char* key, void* into,
-                      void (*take)(void* into, const char* data, std::size_t size)) {
-  auto& adapter = *static_cast<StoreAdapter*>(self);
-  const Result<std::string> found = adapter.store_.get(key);
-  if (!found) {
-    adapter.problem_ = found.error();
-    return 1;
-  }
-  const std::optional<std::string> bytes = from_hex(*found);
-  if (!bytes) {
-    adapter.problem_ = Error{ErrorKind::Malformed, std::string(kGlooOperation), key, 0,
-                             "another rank left what is no address of Gloo's"};
-    return 1;
-  }
-  take(into, bytes->data(), bytes->size());
-  return 0;
-}
-
-// The shared object that links libgloo, opened: its functions are valid as long as this is held.
-class GlooLibrary {
- public:
-  static Result<std::shared_ptr<const GlooLibrary>> open(const std::filesystem::path& module);
-
-  const gloo_module::Functions& functions() const { return *functions_; }
-
- private:
-  GlooLibrary(sys::Library library, const gloo_module::Functions* functions);
-
-  sys::Library library_;
-  const gloo_module::Functions* functions_;
 };
 
 constexpr std::string_view kInstall = "'apt install libgloo0' brings it";
@@ -102,22 +83,32 @@ Error unusable(const std::filesystem::path& module, const Error& error) {
   return {error.kind, std::string(kGlooOperation), module.string(), 0, error.reason};
 }
 
-GlooLibrary::GlooLibrary(sys::Library library, const gloo_module::Functions* functions)
-    : library_(std::move(library)), functions_(functions) {}
+// The shared object that links libgloo, opened: its functions are valid as long as this is held.
+class GlooLibrary {
+ public:
+  static Result<std::shared_ptr<const GlooLibrary>> open(const std::filesystem::path& module) {
+    Result<sys::Library> library = sys::Library::open(module.string());
+    if (!library) {
+      return fail(unusable(module, library.error()));
+    }
+    auto* entry = library->function<gloo_module::Entry>(gloo_module::kEntryName);
+    if (entry == nullptr || entry()->layout != gloo_module::kLayout) {
+      return fail(ErrorKind::Unsupported, kGlooOperation, module.string(),
+                  "belongs to another version of chokepoint", "install both from one package");
+    }
+    const gloo_module::Functions* functions = entry();
+    return std::shared_ptr<const GlooLibrary>(new GlooLibrary(std::move(*library), functions));
+  }
 
-Result<std::shared_ptr<const GlooLibrary>> GlooLibrary::open(const std::filesystem::path& module) {
-  Result<sys::Library> library = sys::Library::open(module.string());
-  if (!library) {
-    return fail(unusable(module, library.error()));
-  }
-  auto* entry = library->function<gloo_module::Entry>(gloo_module::kEntryName);
-  if (entry == nullptr || entry()->layout != gloo_module::kLayout) {
-    return fail(ErrorKind::Unsupported, kGlooOperation, module.string(),
-                "belongs to another version of chokepoint", "install both from one package");
-  }
-  const gloo_module::Functions* functions = entry();
-  return std::shared_ptr<const GlooLibrary>(new GlooLibrary(std::move(*library), functions));
-}
+  const gloo_module::Functions& functions() const { return *functions_; }
+
+ private:
+  GlooLibrary(sys::Library library, const gloo_module::Functions* functions)
+      : library_(std::move(library)), functions_(functions) {}
+
+  sys::Library library_;
+  const gloo_module::Functions* functions_;
+};
 
 // Where it is installed; an error where this build has none.
 Result<std::filesystem::path> gloo_module_path() {
@@ -184,41 +175,6 @@ GlooDevices by_name(const net::Address& own, const NameLookup& lookup) {
   return chosen;
 }
 
-// A group of ranks connected by libgloo. Owns the memory that collectives work on.
-class GlooCommunicator final : public Communicator {
- public:
-  static Result<std::unique_ptr<Communicator>> open(std::shared_ptr<const GlooLibrary> library,
-                                                    const Place& place, Store& store,
-                                                    const BackendOptions& options);
-  GlooCommunicator(const GlooCommunicator&) = delete;
-  GlooCommunicator& operator=(const GlooCommunicator&) = delete;
-  ~GlooCommunicator() override;
-
-  Result<> prepare(const Operation& operation) override;
-  Result<> write_input(std::span<const std::byte> bytes) override;
-  Result<std::vector<double>> run(int times) override;
-  Result<> read_output(std::span<std::byte> bytes) const override;
-  Way way() const override;
-
- private:
-  GlooCommunicator(std::shared_ptr<const GlooLibrary> library, const Place& place,
-                   std::string algorithm, std::string remark);
-  Result<> connect(const std::vector<GlooDevice>& devices, Store& store,
-                   std::chrono::seconds timeout);
-  Error failed(std::string_view what, const gloo_module::Text& problem) const;
-  bool is_in_place() const;
-
-  std::shared_ptr<const GlooLibrary> library_;
-  Place place_;
-  std::string algorithm_;
-  std::string remark_;
-  ConnectionsSince connections_;
-  gloo_module::Group* group_ = nullptr;
-  Operation operation_;
-  std::vector<std::byte> input_;
-  std::vector<std::byte> output_;
-};
-
 struct AlgorithmName {
   std::string_view name;
   Collective collective;
@@ -262,127 +218,139 @@ std::vector<gloo_module::DeviceChoice> choices_of(const std::vector<GlooDevice>&
   return choices;
 }
 
-GlooCommunicator::GlooCommunicator(std::shared_ptr<const GlooLibrary> library, const Place& place,
-                                   std::string algorithm, std::string remark)
-    : library_(std::move(library)),
-      place_(place),
-      algorithm_(std::move(algorithm)),
-      remark_(std::move(remark)) {}
-
-GlooCommunicator::~GlooCommunicator() {
-  if (group_ != nullptr) {
-    library_->functions().close(group_);
+// A group of ranks connected by libgloo. Owns the memory that collectives work on.
+class GlooCommunicator final : public Communicator {
+ public:
+  static Result<std::unique_ptr<Communicator>> open(std::shared_ptr<const GlooLibrary> library,
+                                                    const RankPosition& position, Store& store,
+                                                    const BackendOptions& options) {
+    TRY(GlooDevices chosen, choose_gloo_devices(options.interface, own_name_lookup()));
+    std::unique_ptr<GlooCommunicator> made(new GlooCommunicator(
+        std::move(library), position, options.algorithm, std::move(chosen.remark)));
+    TRY(made->connect(chosen.devices, store, options.timeout));
+    return made;
   }
-}
 
-Result<std::unique_ptr<Communicator>> GlooCommunicator::open(
-    std::shared_ptr<const GlooLibrary> library, const Place& place, Store& store,
-    const BackendOptions& options) {
-  TRY(GlooDevices chosen, choose_gloo_devices(options.interface, own_name_lookup()));
-  std::unique_ptr<GlooCommunicator> made(
-      new GlooCommunicator(std::move(library), place, options.algorithm, std::move(chosen.remark)));
-  TRY(made->connect(chosen.devices, store, options.timeout));
-  return made;
-}
+  GlooCommunicator(const GlooCommunicator&) = delete;
+  GlooCommunicator& operator=(const GlooCommunicator&) = delete;
+  ~GlooCommunicator() override {
+    if (group_ != nullptr) {
+      library_->functions().close(group_);
+    }
+  }
 
-Result<> GlooCommunicator::connect(const std::vector<GlooDevice>& devices, Store& store,
-                                   std::chrono::seconds timeout) {
-  const std::vector<gloo_module::DeviceChoice> choices = choices_of(devices);
-  const gloo_module::Meeting meeting{.rank = place_.rank,
-                                     .ranks = place_.ranks,
-                                     .timeout_ms = std::chrono::milliseconds(timeout).count(),
-                                     .devices = choices.data(),
-                                     .device_count = choices.size()};
-  StoreAdapter adapter(store);
-  const gloo_module::StoreCalls calls = adapter.calls();
-  gloo_module::Text problem{};
-  if (library_->functions().open(&meeting, &calls, &group_, &problem) == 0) {
+  Result<> prepare(const Operation& operation) override {
+    TRY(const gloo_module::Algorithm algorithm, algorithm_of(algorithm_, operation.collective));
+    operation_ = operation;
+    try {
+      input_ = std::vector<std::byte>(is_in_place(operation) ? 0 : input_bytes(operation));
+      output_ = std::vector<std::byte>(output_bytes(operation));
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorKind::Exhausted, kGlooOperation, "memory of this size",
+                  "there is not enough", "choose smaller sizes");
+    }
+    const gloo_module::Work work{.collective = static_cast<int>(operation.collective),
+                                 .type = static_cast<int>(operation.type),
+                                 .algorithm = algorithm,
+                                 .root = operation.root,
+                                 .input = is_in_place(operation) ? output_.data() : input_.data(),
+                                 .input_bytes = input_bytes(operation),
+                                 .output = output_.data(),
+                                 .output_bytes = output_bytes(operation)};
+    gloo_module::Text problem{};
+    if (library_->functions().prepare(group_, &work, &problem) != 0) {
+      return fail(failed("preparing " + std::string(name_of(operation.collective)), problem));
+    }
     return {};
   }
-  Error error = adapter.problem().value_or(failed("connecting the ranks", problem));
-  if (!adapter.problem() && !remark_.empty()) {
-    error.next_step = remark_;
-  }
-  return fail(std::move(error));
-}
 
-Error GlooCommunicator::failed(std::string_view what, const gloo_module::Text& problem) const {
-  const std::string_view words = without_source(problem.words);
-  if (words.find("nable to find address") != std::string_view::npos) {
-    return {ErrorKind::NotFound, std::string(kGlooOperation),
-            std::string(what),   0,
-            std::string(words),  "give that interface an address, or name another one"};
+  Result<> write_input(std::span<const std::byte> bytes) override {
+    std::vector<std::byte>& to = is_in_place(operation_) ? output_ : input_;
+    if (bytes.size() != to.size()) {
+      return fail(ErrorKind::Usage, kGlooOperation, "input", "not of the size that was prepared");
+    }
+    std::ranges::copy(bytes, to.begin());
+    return {};
   }
-  const bool timed_out = words.find("imed out") != std::string_view::npos;
-  return {timed_out ? ErrorKind::Timeout : ErrorKind::Io,
-          std::string(kGlooOperation),
-          std::string(what),
-          0,
-          std::string(words),
-          "a rank that is gone or cannot be reached shows like this; see what the others say"};
-}
 
-bool GlooCommunicator::is_in_place() const {
-  return operation_.collective == Collective::AllReduce ||
-         operation_.collective == Collective::Broadcast;
-}
-
-Result<> GlooCommunicator::prepare(const Operation& operation) {
-  TRY(const gloo_module::Algorithm algorithm, algorithm_of(algorithm_, operation.collective));
-  operation_ = operation;
-  try {
-    input_ = std::vector<std::byte>(is_in_place() ? 0 : input_bytes(operation));
-    output_ = std::vector<std::byte>(output_bytes(operation));
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorKind::Exhausted, kGlooOperation, "memory of this size", "there is not enough",
-                "choose smaller sizes");
+  Result<std::vector<double>> run(int times) override {
+    std::vector<double> taken(static_cast<std::size_t>(std::max(times, 0)));
+    gloo_module::Text problem{};
+    if (library_->functions().run(group_, times, taken.data(), &problem) != 0) {
+      return fail(failed(name_of(operation_.collective), problem));
+    }
+    return taken;
   }
-  const gloo_module::Work work{.collective = static_cast<int>(operation.collective),
-                               .type = static_cast<int>(operation.type),
-                               .algorithm = algorithm,
-                               .root = operation.root,
-                               .input = is_in_place() ? output_.data() : input_.data(),
-                               .input_bytes = input_bytes(operation),
-                               .output = output_.data(),
-                               .output_bytes = output_bytes(operation)};
-  gloo_module::Text problem{};
-  if (library_->functions().prepare(group_, &work, &problem) != 0) {
-    return fail(failed("preparing " + std::string(name_of(operation.collective)), problem));
-  }
-  return {};
-}
 
-Result<> GlooCommunicator::write_input(std::span<const std::byte> bytes) {
-  std::vector<std::byte>& to = is_in_place() ? output_ : input_;
-  if (bytes.size() != to.size()) {
-    return fail(ErrorKind::Usage, kGlooOperation, "input", "not of the size that was prepared");
+  Result<> read_output(std::span<std::byte> bytes) const override {
+    if (bytes.size() != output_.size()) {
+      return fail(ErrorKind::Usage, kGlooOperation, "output", "not of the size that was prepared");
+    }
+    std::ranges::copy(output_, bytes.begin());
+    return {};
   }
-  std::ranges::copy(bytes, to.begin());
-  return {};
-}
 
-Result<std::vector<double>> GlooCommunicator::run(int times) {
-  std::vector<double> taken(static_cast<std::size_t>(std::max(times, 0)));
-  gloo_module::Text problem{};
-  if (library_->functions().run(group_, times, taken.data(), &problem) != 0) {
-    return fail(failed(name_of(operation_.collective), problem));
+  Way way() const override {
+    Way way = way_of_sockets(connections_.now(), position_.ranks, live_host(), gloo_hints());
+    way.library = "libgloo";
+    return way;
   }
-  return taken;
-}
 
-Result<> GlooCommunicator::read_output(std::span<std::byte> bytes) const {
-  if (bytes.size() != output_.size()) {
-    return fail(ErrorKind::Usage, kGlooOperation, "output", "not of the size that was prepared");
+ private:
+  GlooCommunicator(std::shared_ptr<const GlooLibrary> library, const RankPosition& position,
+                   std::string algorithm, std::string remark)
+      : library_(std::move(library)),
+        position_(position),
+        algorithm_(std::move(algorithm)),
+        remark_(std::move(remark)) {}
+
+  Result<> connect(const std::vector<GlooDevice>& devices, Store& store,
+                   std::chrono::seconds timeout) {
+    const std::vector<gloo_module::DeviceChoice> choices = choices_of(devices);
+    const gloo_module::Meeting meeting{.rank = position_.rank,
+                                       .ranks = position_.ranks,
+                                       .timeout_ms = std::chrono::milliseconds(timeout).count(),
+                                       .devices = choices.data(),
+                                       .device_count = choices.size()};
+    StoreAdapter adapter(store);
+    const gloo_module::StoreCalls calls = adapter.calls();
+    gloo_module::Text problem{};
+    if (library_->functions().open(&meeting, &calls, &group_, &problem) == 0) {
+      return {};
+    }
+    Error error = adapter.problem().value_or(failed("connecting the ranks", problem));
+    if (!adapter.problem() && !remark_.empty()) {
+      error.next_step = remark_;
+    }
+    return fail(std::move(error));
   }
-  std::ranges::copy(output_, bytes.begin());
-  return {};
-}
 
-Way GlooCommunicator::way() const {
-  Way way = way_of_sockets(connections_.now(), place_.ranks, live_host(), gloo_hints());
-  way.library = "libgloo";
-  return way;
-}
+  Error failed(std::string_view what, const gloo_module::Text& problem) const {
+    const std::string_view words = without_source(problem.words);
+    if (words.find("nable to find address") != std::string_view::npos) {
+      return {ErrorKind::NotFound, std::string(kGlooOperation),
+              std::string(what),   0,
+              std::string(words),  "give that interface an address, or name another one"};
+    }
+    const bool timed_out = words.find("imed out") != std::string_view::npos;
+    return {timed_out ? ErrorKind::Timeout : ErrorKind::Io,
+            std::string(kGlooOperation),
+            std::string(what),
+            0,
+            std::string(words),
+            "a rank that is gone or cannot be reached shows like this; see what the others say"};
+  }
+
+  std::shared_ptr<const GlooLibrary> library_;
+  RankPosition position_;
+  std::string algorithm_;
+  std::string remark_;
+  ConnectionsSince connections_;
+  gloo_module::Group* group_ = nullptr;
+  Operation operation_;
+  std::vector<std::byte> input_;
+  std::vector<std::byte> output_;
+};
 
 std::string environment_interface() {
   const char* names = std::getenv("GLOO_SOCKET_IFNAME");
@@ -390,10 +358,10 @@ std::string environment_interface() {
 }
 
 Result<std::unique_ptr<Communicator>> open_gloo(const std::filesystem::path& module,
-                                                const Place& place, Store& store,
+                                                const RankPosition& position, Store& store,
                                                 const BackendOptions& options) {
   TRY(std::shared_ptr<const GlooLibrary> library, GlooLibrary::open(module));
-  return GlooCommunicator::open(std::move(library), place, store, options);
+  return GlooCommunicator::open(std::move(library), position, store, options);
 }
 
 }  // namespace
@@ -424,21 +392,22 @@ NameLookup own_name_lookup() {
 
 Backend gloo_backend() {
   return {.name = "gloo",
-          .open = [](const Place& place, Store& store,
+          .open = [](const RankPosition& position, Store& store,
                      const BackendOptions& options) -> Result<std::unique_ptr<Communicator>> {
             TRY(const std::filesystem::path module, gloo_module_path());
             BackendOptions chosen = options;
             chosen.interface =
                 options.interface.empty() ? environment_interface() : options.interface;
-            return open_gloo(module, place, store, chosen);
+            return open_gloo(module, position, store, chosen);
           }};
 }
 
 Backend gloo_backend(const std::filesystem::path& module) {
-  return {.name = "gloo",
-          .open = [module](const Place& place, Store& store, const BackendOptions& options) {
-            return open_gloo(module, place, store, options);
-          }};
+  return {
+      .name = "gloo",
+      .open = [module](const RankPosition& position, Store& store, const BackendOptions& options) {
+        return open_gloo(module, position, store, options);
+      }};
 }
 
 }  // namespace chokepoint::probe::collective

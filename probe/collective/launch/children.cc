@@ -45,13 +45,13 @@ Error error_of(const ChildEnd& end) {
   if (!end.words.empty()) {
     reason += ": " + end.words;
   }
-  return {.kind = ErrorKind::Io, .operation = "", .subject = "", .reason = std::move(reason)};
+  return {ErrorKind::Io, "", "", 0, std::move(reason)};
 }
 
 void report(const ChildEnd& end, Hub& hub) {
   const bool died = end.status.signal != 0;
   if (died || (end.status.code != 0 && !hub.has(end.rank))) {
-    hub.fail({.rank = end.rank, .error = error_of(end), .how = Learnt::Seen});
+    hub.fail({.rank = end.rank, .error = error_of(end), .source = FailureSource::ProcessEnded});
   }
 }
 
@@ -68,7 +68,7 @@ Result<> Children::start(const std::vector<std::string>& command, const RankPlac
     spawn.out = spawn.err = words.write.get();
   }
   TRY(sys::Process process, sys::Process::start(spawn));
-  children_.push_back({.rank = placement.place.rank,
+  children_.push_back({.rank = placement.position.rank,
                        .process = std::move(process),
                        .words = std::move(words.read)});
   return {};
@@ -101,6 +101,14 @@ Result<std::vector<ChildEnd>> Children::ended() {
     child = children_.erase(child);
   }
   return ends;
+}
+
+Result<> Children::report_failed(Hub& hub) {
+  TRY(const std::vector<ChildEnd> ends, ended());
+  for (const ChildEnd& end : ends) {
+    report(end, hub);
+  }
+  return {};
 }
 
 // All children together have kGrace to end by themselves.

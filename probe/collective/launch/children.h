@@ -1,5 +1,4 @@
-// Ranks as child processes of this one. The destructor ends those that still run, with all
-// processes that they started. One thread.
+// Ranks that a process has started, and those of them that are its child processes. One thread.
 #pragma once
 
 #include <optional>
@@ -25,18 +24,28 @@ Error error_of(const ChildEnd& end);
 // reports why itself, or its connection is missed there.
 void report(const ChildEnd& end, Hub& hub);
 
-class Children {
+// The destructor ends them.
+class StartedRanks {
+ public:
+  virtual ~StartedRanks() = default;
+  // Reports those that ended with a failure to the hub.
+  virtual Result<> report_failed(Hub& hub) = 0;
+};
+
+// Ends those that still run with all processes that they started.
+class Children final : public StartedRanks {
  public:
   // `keep_words`: read their standard error; else they inherit this process's.
   Children(const sys::Clock& clock, bool keep_words) : clock_(clock), keep_words_(keep_words) {}
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
-  ~Children();
+  ~Children() override;
 
   Result<> start(const std::vector<std::string>& command, const RankPlacement& placement,
                  int local_ranks);
   // Those that have ended since the last call.
   Result<std::vector<ChildEnd>> ended();
+  Result<> report_failed(Hub& hub) override;
 
  private:
   struct Child {

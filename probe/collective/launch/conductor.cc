@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math/units.h"
+
 namespace chokepoint::probe::collective {
 namespace {
 
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-constexpr double kBitsPerByte = 8;  // a bit a microsecond is a megabit a second
 
 // The weighted sums of the normal equations; x is bytes, y is time, the weight is 1/y².
 struct Sums {
@@ -40,7 +40,7 @@ Sums sums_of(std::span<const Timed> sizes) {
 }
 
 std::optional<double> rate_of(double us_per_byte) {
-  return us_per_byte > 0 ? std::optional(kBitsPerByte / us_per_byte) : std::nullopt;
+  return us_per_byte > 0 ? std::optional(math::kBits / us_per_byte) : std::nullopt;
 }
 
 // The aimed duration of an order, so that an interrupt takes effect soon.
@@ -57,17 +57,167 @@ constexpr double kShortUs = 5e4;
 constexpr microseconds kPerByte{1};
 constexpr double kSlowdown = 20;
 
-double slowest(const std::vector<Answer>& answers, std::size_t iteration) {
-  double longest = 0;
+// Of one iteration, in microseconds.
+double slowest_us(const std::vector<Answer>& answers, std::size_t iteration) {
+  nanoseconds longest{0};
   for (const Answer& answer : answers) {
-    longest = std::max(longest, answer.times_us.at(iteration));
+    if (iteration < answer.times.size()) {
+      longest = std::max(longest, answer.times[iteration]);
+    }
   }
-  return longest;
+  return static_cast<double>(longest.count()) / 1000;
 }
 
 nanoseconds ns_of(double us) {
   return nanoseconds(static_cast<std::int64_t>(std::min(us, 1e12) * 1000));
 }
+
+class Conductor {
+ public:
+  Conductor(Hub& hub, const Plan& plan, const ConductorOptions& options)
+      : hub_(hub), plan_(plan), options_(options) {}
+
+  Result<> run(Outcome& outcome) const {
+    outcome.members = hub_.members();
+    // Each rank answers once it is connected.
+    TRY(answers({}));
+    for (const std::uint64_t bytes : plan_.bytes) {
+      TRY(measure(bytes, outcome));
+      if (outcome.ways.empty()) {
+        TRY(ask_ways(outcome));
+      }
+      if (options_.on_size) {
+        options_.on_size(outcome.sizes.back());
+      }
+    }
+    const std::string end = to_text({.task = Task::End});
+    for (int rank = 0; rank < hub_.ranks(); ++rank) {
+      std::ignore = hub_.set(order_key(rank), end);
+    }
+    return hub_.await_gone(Hub::Clock::now() + options_.timeout, options_.wanted);
+  }
+
+ private:
+  using Answers = std::vector<Answer>;
+
+  Result<Answers> answers(nanoseconds expected) const {
+    const auto deadline = Hub::Clock::now() + options_.timeout + expected;
+    Answers all;
+    std::vector<int> silent;
+    for (int rank = 0; rank < hub_.ranks(); ++rank) {
+      const Result<std::string> text = hub_.take(answer_key(rank), deadline, options_.wanted);
+      Result<Answer> answer = text ? parse_answer(*text, rank) : std::unexpected(text.error());
+      if (!answer && answer.error().kind == ErrorKind::Timeout && !hub_.failure()) {
+        silent.push_back(rank);
+      } else if (!answer) {
+        return std::unexpected(answer.error());
+      } else {
+        all.push_back(std::move(*answer));
+      }
+    }
+    if (!silent.empty()) {
+      const auto waited = std::chrono::ceil<seconds>(options_.timeout + expected).count();
+      return fail(ErrorKind::Timeout, "", fmt::format("{} of {}", list_of(silent), hub_.ranks()),
+                  fmt::format("did not answer for {} s", waited),
+                  "is one of them stopped? --timeout waits longer");
+    }
+    return all;
+  }
+
+  Result<Answers> all_do(const Order& order, nanoseconds expected) const {
+    const std::string text = to_text(order);
+    for (int rank = 0; rank < hub_.ranks(); ++rank) {
+      TRY(hub_.set(order_key(rank), text));
+    }
+    Result<Answers> all = answers(expected);
+    const auto times = static_cast<std::size_t>(order.times);
+    for (std::size_t rank = 0; all && order.task == Task::Run && rank < all->size(); ++rank) {
+      if ((*all)[rank].times.size() != times) {
+        return fail(ErrorKind::Malformed, "", fmt::format("rank {}", rank),
+                    "it reported a different number of iterations than requested");
+      }
+    }
+    return all;
+  }
+
+  // How long one iteration takes: a first estimate.
+  Result<double> first_us(SizeResult& size) const {
+    const nanoseconds patience = static_cast<std::int64_t>(size.operation.bytes) * kPerByte;
+    const Order order =
+        plan_.check ? Order{.task = Task::Check} : Order{.task = Task::Run, .lead = 0, .times = 1};
+    TRY(const Answers all, all_do(order, patience));
+    for (const Answer& answer : all) {
+      if (plan_.check && !size.wrong) {
+        size.wrong.emplace();
+      }
+      if (answer.wrong) {
+        size.wrong->push_back(*answer.wrong);
+      }
+    }
+    return std::max(slowest_us(all, 0), 1.0);
+  }
+
+  int next_batch(const SizeResult& size, double spent_us, double estimate_us) const {
+    const int done = static_cast<int>(size.times_us.size());
+    // One iteration's time is a poor estimate.
+    const double most = done == 0 ? kMaxFirstOrder : kMaxIterations;
+    const double in_an_order = std::clamp(kOrderUs / estimate_us, 1.0, most);
+    double left = plan_.iterations.value_or(0) - done;
+    if (!plan_.iterations) {
+      const double us = static_cast<double>(plan_.time.count()) / 1000 - spent_us;
+      left = std::max({std::ceil(us / estimate_us), double(kMinIterations - done), 0.0});
+    }
+    return static_cast<int>(std::min(left, in_an_order));
+  }
+
+  Result<> iterate(SizeResult& size, double estimate_us) const {
+    int lead = plan_.warm_up.value_or(
+        std::clamp(static_cast<int>(kWarmUpUs / estimate_us), 1, kMaxWarmUp));
+    double spent_us = 0;
+    while (const int times = next_batch(size, spent_us, estimate_us)) {
+      const Order order{.task = Task::Run, .lead = std::min(lead, kMaxIterations), .times = times};
+      TRY(const Answers all,
+          all_do(order, ns_of(kSlowdown * estimate_us * (order.lead + order.times))));
+      for (std::size_t i = 0; i < static_cast<std::size_t>(times); ++i) {
+        size.times_us.push_back(slowest_us(all, i));
+        spent_us += size.times_us.back();
+      }
+      estimate_us = std::max(spent_us / static_cast<double>(size.times_us.size()), 0.1);
+      lead = estimate_us < kShortUs ? 1 : 0;
+    }
+    return {};
+  }
+
+  Result<> measure(std::uint64_t bytes, Outcome& outcome) const {
+    Operation operation{.collective = plan_.collective,
+                        .type = plan_.type,
+                        .bytes = bytes,
+                        .ranks = hub_.ranks(),
+                        .root = plan_.root};
+    operation.bytes = rounded(operation);
+    if (!outcome.sizes.empty() && outcome.sizes.back().operation == operation) {
+      return {};
+    }
+    const nanoseconds patience = static_cast<std::int64_t>(operation.bytes) * kPerByte;
+    TRY(all_do({.task = Task::Prepare, .operation = operation}, patience));
+    SizeResult& size = outcome.sizes.emplace_back();
+    size.operation = operation;
+    TRY(const double estimate_us, first_us(size));
+    return iterate(size, estimate_us);
+  }
+
+  Result<> ask_ways(Outcome& outcome) const {
+    TRY(const Answers all, all_do({.task = Task::Tell}, {}));
+    for (const Answer& answer : all) {
+      outcome.ways.push_back(answer.way);
+    }
+    return {};
+  }
+
+  Hub& hub_;
+  const Plan& plan_;
+  const ConductorOptions& options_;
+};
 
 }  // namespace
 
@@ -90,7 +240,7 @@ std::optional<double> algbw_mbps(const SizeResult& size) {
   if (!time_us || *time_us <= 0) {
     return std::nullopt;
   }
-  return static_cast<double>(size.operation.bytes) * kBitsPerByte / *time_us;
+  return static_cast<double>(size.operation.bytes) * math::kBits / *time_us;
 }
 
 std::optional<double> busbw_mbps(const SizeResult& size) {
@@ -125,148 +275,12 @@ bool is_wrong(const Outcome& outcome) {
   return std::ranges::any_of(outcome.sizes, &SizeResult::is_wrong);
 }
 
-Result<Conductor::Answers> Conductor::answers(nanoseconds expected) const {
-  const auto deadline = Hub::Clock::now() + options_.timeout + expected;
-  Answers all;
-  std::vector<int> silent;
-  for (int rank = 0; rank < hub_.ranks(); ++rank) {
-    const Result<std::string> text = hub_.take(answer_key(rank), deadline, options_.wanted);
-    Result<Answer> answer = text ? parse_answer(*text, rank) : std::unexpected(text.error());
-    if (!answer && answer.error().kind == ErrorKind::Timeout && !hub_.failure()) {
-      silent.push_back(rank);
-    } else if (!answer) {
-      return std::unexpected(answer.error());
-    } else {
-      all.push_back(std::move(*answer));
-    }
-  }
-  if (!silent.empty()) {
-    const auto waited = std::chrono::ceil<seconds>(options_.timeout + expected).count();
-    return fail(ErrorKind::Timeout, "", fmt::format("{} of {}", list_of(silent), hub_.ranks()),
-                fmt::format("did not answer for {} s", waited),
-                "is one of them stopped? --timeout waits longer");
-  }
-  return all;
-}
-
-Result<Conductor::Answers> Conductor::all_do(const Order& order, nanoseconds expected) const {
-  const std::string text = to_text(order);
-  for (int rank = 0; rank < hub_.ranks(); ++rank) {
-    TRY(hub_.set(order_key(rank), text));
-  }
-  Result<Answers> all = answers(expected);
-  const auto times = static_cast<std::size_t>(order.times);
-  for (std::size_t rank = 0; all && order.task == Task::Run && rank < all->size(); ++rank) {
-    if ((*all)[rank].times_us.size() != times) {
-      return fail(ErrorKind::Malformed, "", fmt::format("rank {}", rank),
-                  "it reported a different number of iterations than requested");
-    }
-  }
-  return all;
-}
-
-// How long one iteration takes: a first estimate.
-Result<double> Conductor::first_us(SizeResult& size) const {
-  const nanoseconds patience = static_cast<std::int64_t>(size.operation.bytes) * kPerByte;
-  const Order order =
-      plan_.check ? Order{.task = Task::Check} : Order{.task = Task::Run, .lead = 0, .times = 1};
-  TRY(const Answers all, all_do(order, patience));
-  double longest = 0;
-  for (const Answer& answer : all) {
-    longest = std::max(longest, answer.times_us.empty() ? 0 : answer.times_us.front());
-    if (plan_.check && !size.wrong) {
-      size.wrong.emplace();
-    }
-    if (answer.wrong) {
-      size.wrong->push_back(*answer.wrong);
-    }
-  }
-  return std::max(longest, 1.0);
-}
-
-int Conductor::next_batch(const SizeResult& size, double spent_us, double estimate_us) const {
-  const int done = static_cast<int>(size.times_us.size());
-  // One iteration's time is a poor estimate.
-  const double most = done == 0 ? kMaxFirstOrder : kMaxIterations;
-  const double in_an_order = std::clamp(kOrderUs / estimate_us, 1.0, most);
-  double left = plan_.iterations.value_or(0) - done;
-  if (!plan_.iterations) {
-    const double us = static_cast<double>(plan_.time.count()) / 1000 - spent_us;
-    left = std::max({std::ceil(us / estimate_us), double(kMinIterations - done), 0.0});
-  }
-  return static_cast<int>(std::min(left, in_an_order));
-}
-
-Result<> Conductor::iterate(SizeResult& size, double estimate_us) const {
-  int lead =
-      plan_.warm_up.value_or(std::clamp(static_cast<int>(kWarmUpUs / estimate_us), 1, kMaxWarmUp));
-  double spent_us = 0;
-  while (const int times = next_batch(size, spent_us, estimate_us)) {
-    const Order order{.task = Task::Run, .lead = std::min(lead, kMaxIterations), .times = times};
-    TRY(const Answers all,
-        all_do(order, ns_of(kSlowdown * estimate_us * (order.lead + order.times))));
-    for (std::size_t i = 0; i < static_cast<std::size_t>(times); ++i) {
-      size.times_us.push_back(slowest(all, i));
-      spent_us += size.times_us.back();
-    }
-    estimate_us = std::max(spent_us / static_cast<double>(size.times_us.size()), 0.1);
-    lead = estimate_us < kShortUs ? 1 : 0;
-  }
-  return {};
-}
-
-Result<> Conductor::measure(std::uint64_t bytes, Outcome& outcome) const {
-  Operation operation{.collective = plan_.collective,
-                      .type = plan_.type,
-                      .bytes = bytes,
-                      .ranks = hub_.ranks(),
-                      .root = plan_.root};
-  operation.bytes = rounded(operation);
-  if (!outcome.sizes.empty() && outcome.sizes.back().operation == operation) {
-    return {};
-  }
-  const nanoseconds patience = static_cast<std::int64_t>(operation.bytes) * kPerByte;
-  TRY(all_do({.task = Task::Prepare, .operation = operation}, patience));
-  SizeResult& size = outcome.sizes.emplace_back();
-  size.operation = operation;
-  TRY(const double estimate_us, first_us(size));
-  return iterate(size, estimate_us);
-}
-
-Result<> Conductor::ask_ways(Outcome& outcome) const {
-  TRY(const Answers all, all_do({.task = Task::Tell}, {}));
-  for (const Answer& answer : all) {
-    outcome.ways.push_back(answer.way);
-  }
-  return {};
-}
-
-Result<> Conductor::run(Outcome& outcome) {
-  const Result<> led = lead(outcome);
+Result<> conduct(Hub& hub, const Plan& plan, const ConductorOptions& options, Outcome& outcome) {
+  const Result<> done = Conductor(hub, plan, options).run(outcome);
   // Drops sizes without a result.
   std::erase_if(outcome.sizes,
                 [](const SizeResult& size) { return size.times_us.empty() && !size.is_wrong(); });
-  return led;
-}
-
-Result<> Conductor::lead(Outcome& outcome) const {
-  outcome.members = hub_.members();
-  // Each rank answers once it is connected.
-  TRY(answers({}));
-  for (const std::uint64_t bytes : plan_.bytes) {
-    TRY(measure(bytes, outcome));
-    if (outcome.ways.empty()) {
-      TRY(ask_ways(outcome));
-    }
-    if (options_.on_size) {
-      options_.on_size(outcome.sizes.back());
-    }
-  }
-  const std::string end = to_text({.task = Task::End});
-  for (int rank = 0; rank < hub_.ranks(); ++rank) {
-    std::ignore = hub_.set(order_key(rank), end);
-  }
-  return hub_.await_gone(Hub::Clock::now() + options_.timeout, options_.wanted);
+  return done;
 }
 
 }  // namespace chokepoint::probe::collective

@@ -2,7 +2,7 @@
 // and keeps what they measured. The number of iterations of a size is decided while it is measured,
 // for all ranks alike.
 //
-// A Conductor belongs to one thread; the hub outlives it. The rest are values and pure functions.
+// Values and pure functions, but for conduct().
 #pragma once
 
 #include <chrono>
@@ -78,29 +78,8 @@ struct ConductorOptions {
   std::function<void(const SizeResult&)> on_size = {};
 };
 
-class Conductor {
- public:
-  Conductor(Hub& hub, Plan plan, ConductorOptions options)
-      : hub_(hub), plan_(std::move(plan)), options_(std::move(options)) {}
-
-  // Once all ranks are there. What was measured is in `outcome` even if this fails.
-  Result<> run(Outcome& outcome);
-
- private:
-  using Answers = std::vector<Answer>;
-
-  Result<> lead(Outcome& outcome) const;
-  Result<Answers> answers(std::chrono::nanoseconds expected) const;
-  Result<Answers> all_do(const Order& order, std::chrono::nanoseconds expected) const;
-  Result<> ask_ways(Outcome& outcome) const;
-  Result<> measure(std::uint64_t bytes, Outcome& outcome) const;
-  Result<double> first_us(SizeResult& size) const;
-  Result<> iterate(SizeResult& size, double estimate_us) const;
-  int next_batch(const SizeResult& size, double spent_us, double estimate_us) const;
-
-  Hub& hub_;
-  Plan plan_;
-  ConductorOptions options_;
-};
+// Once all ranks are there. What was measured is in `outcome` even if this fails. The caller's
+// thread.
+Result<> conduct(Hub& hub, const Plan& plan, const ConductorOptions& options, Outcome& outcome);
 
 }  // namespace chokepoint::probe::collective

@@ -1,13 +1,12 @@
 #include "probe/collective/launch/leader.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <map>
 #include <thread>
 
-#include "base/control/fields.h"
 #include "base/control/message.h"
+#include "base/sys/descriptor.h"
 #include "probe/collective/launch/children.h"
 
 namespace chokepoint::probe::collective {
@@ -26,45 +25,12 @@ using std::chrono::seconds;
 constexpr milliseconds kSettle{400};
 constexpr milliseconds kCheckWhileSettling{50};
 
-bool is_readable(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return fd >= 0 && ::poll(&watched, 1, 0) > 0;
-}
-
-class LocalRanks final : public Started {
- public:
-  explicit LocalRanks(const sys::Clock& clock) : children_(clock, false) {}
-
-  Children& children() { return children_; }
-
-  Result<> look(Hub& hub) override {
-    TRY(const std::vector<ChildEnd> ends, children_.ended());
-    for (const ChildEnd& end : ends) {
-      report(end, hub);
-    }
-    return {};
-  }
-
- private:
-  Children children_;
-};
-
 constexpr seconds kConnect{10};
 constexpr hours kMaxQueueing{1};
 constexpr seconds kGoodbye{5};
-// Of a last line; the sender replaced each byte that is no UTF-8 by three.
-constexpr std::size_t kMaxWordsLength = 1500;
 
-Result<ChildEnd> end_in(const Json& body) {
-  control::Fields in(body, "rank's end");
-  ChildEnd end{.rank = static_cast<int>(in.integer("rank", 0, INT32_MAX)),
-               .status = {.code = static_cast<int>(in.integer("code", 0, 1024)),
-                          .signal = static_cast<int>(in.integer("signal", 0, 1024))},
-               .words = in.text("words", kMaxWordsLength)};
-  return in.finish(std::move(end));
-}
-
-class RemoteRanks final : public Started {
+// Ranks on other hosts: one connection to the server of each.
+class RemoteRanks final : public StartedRanks {
  public:
   ~RemoteRanks() override {
     // All get the message before the first answer is awaited: they end at the same time.
@@ -79,7 +45,7 @@ class RemoteRanks final : public Started {
 
   void add(Client host) { hosts_.push_back(std::move(host)); }
 
-  Result<> look(Hub& hub) override {
+  Result<> report_failed(Hub& hub) override {
     for (Client& host : hosts_) {
       while (true) {
         TRY(const std::optional<Message> message, host.channel().poll());
@@ -100,7 +66,7 @@ class RemoteRanks final : public Started {
     if (message.type != Type::Report) {
       return {};
     }
-    TRY(const ChildEnd end, end_in(message.body));
+    TRY(const ChildEnd end, child_end_in(message.body));
     report(end, hub);
     return {};
   }
@@ -116,9 +82,9 @@ Result<SortedHosts> connect_to(const std::vector<control::ClientOptions>& hosts,
   SortedHosts sorted;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     TRY(Client client, Client::connect(hosts[i], Patience::of(kConnect, interrupt)));
-    std::pair place(client.admittance().server.host, client.peer());
+    std::pair name(client.admittance().server.host, client.peer());
     const auto [at, is_new] =
-        sorted.try_emplace(std::move(place), static_cast<int>(i), std::move(client));
+        sorted.try_emplace(std::move(name), static_cast<int>(i), std::move(client));
     if (!is_new) {
       // It would wait for itself.
       return fail(ErrorKind::Usage, "", "--hosts",
@@ -144,30 +110,30 @@ Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, const sys::C
 }
 
 Result<> Leader::still_wanted() {
-  if (is_readable(options_.interrupt)) {
+  if (sys::is_readable(options_.interrupt)) {
     return fail(ErrorKind::Interrupted, "", "", "interrupted");
   }
-  return started_ ? started_->look(hub_) : Result<>{};
+  return started_ ? started_->report_failed(hub_) : Result<>{};
 }
 
 Error Leader::cause_of(const Error& error) {
   for (milliseconds waited{0}; hub_.failure() && waited < kSettle; waited += kCheckWhileSettling) {
     std::this_thread::sleep_for(kCheckWhileSettling);
     if (started_) {
-      std::ignore = started_->look(hub_);
+      std::ignore = started_->report_failed(hub_);
     }
   }
   return hub_.failure().value_or(error);
 }
 
-Led Leader::lead(const Plan& plan) {
+LeadResult Leader::lead(const Plan& plan) {
   const Hub::StillWanted wanted = [this] { return still_wanted(); };
-  Led led;
+  LeadResult led;
   Result<> done = hub_.await_all(Hub::Clock::now() + options_.timeout, wanted);
   if (done) {
-    Conductor conductor(
-        hub_, plan, {.timeout = options_.timeout, .wanted = wanted, .on_size = options_.on_size});
-    done = conductor.run(led.outcome);
+    done = conduct(hub_, plan,
+                   {.timeout = options_.timeout, .wanted = wanted, .on_size = options_.on_size},
+                   led.outcome);
   }
   led.interrupted = !done && done.error().kind == ErrorKind::Interrupted;
   if (!done && !led.interrupted) {
@@ -182,28 +148,28 @@ Led Leader::lead(const Plan& plan) {
   return led;
 }
 
-Result<std::unique_ptr<Started>> start_here(const RanksWanted& wanted, const sys::Clock& clock,
-                                            const std::string& program) {
-  auto here = std::make_unique<LocalRanks>(clock);
-  const std::vector<std::string> command = command_of(program, wanted.options);
+Result<std::unique_ptr<StartedRanks>> start_local_ranks(const RanksWanted& wanted,
+                                                        const sys::Clock& clock) {
+  auto here = std::make_unique<Children>(clock, false);
+  const std::vector<std::string> command = command_of(kOwnProgram, wanted.options);
   for (int rank = 0; rank < wanted.ranks; ++rank) {
     const RankPlacement placement{
-        .place = {.rank = rank, .ranks = wanted.ranks, .local_rank = rank},
+        .position = {.rank = rank, .ranks = wanted.ranks, .local_rank = rank},
         .launcher = "chokepoint",
         .job = wanted.job,
         .meeting = {"127.0.0.1", wanted.port},
         .secret = wanted.secret};
-    TRY(here->children().start(command, placement, wanted.ranks));
+    TRY(here->start(command, placement, wanted.ranks));
   }
   return here;
 }
 
-Result<std::unique_ptr<Started>> start_there(const RanksWanted& wanted,
-                                             const std::vector<control::ClientOptions>& hosts,
-                                             int interrupt, const control::Waiting& waiting) {
+Result<std::unique_ptr<StartedRanks>> start_remote_ranks(
+    const RanksWanted& wanted, const std::vector<control::ClientOptions>& hosts, int interrupt,
+    const control::Waiting& waiting) {
   auto there = std::make_unique<RemoteRanks>();
   TRY(SortedHosts connected, connect_to(hosts, interrupt));
-  for (auto& [place, host] : connected) {
+  for (auto& [name, host] : connected) {
     RanksWanted here = wanted;
     here.first = host.first * wanted.count;
     TRY(host.second.request(std::string(kCollectiveKind), body_of(here),

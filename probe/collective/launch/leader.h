@@ -1,6 +1,6 @@
 // The process that leads a job: opens the meeting of the ranks, leads them through the measurement
-// by a Conductor, and meanwhile supervises those that it started itself, here or on other hosts.
-// One thread.
+// by conduct() (conductor.h), and meanwhile supervises those that it started itself, here or on
+// other hosts. One thread.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "base/control/client.h"
 #include "base/sys/clock.h"
+#include "probe/collective/launch/children.h"
 #include "probe/collective/launch/conductor.h"
 #include "probe/collective/launch/rank_service.h"
 #include "probe/collective/rendezvous/hub.h"
@@ -18,24 +19,16 @@
 
 namespace chokepoint::probe::collective {
 
-// Ranks that this process has started. The destructor ends them.
-class Started {
- public:
-  virtual ~Started() = default;
-  // Reports ranks that ended with a failure to the hub.
-  virtual Result<> look(Hub& hub) = 0;
-};
-
-// All of them on this host, as child processes.
-Result<std::unique_ptr<Started>> start_here(const RanksWanted& wanted, const sys::Clock& clock,
-                                            const std::string& program = "/proc/self/exe");
+// All ranks on this host, as child processes.
+Result<std::unique_ptr<StartedRanks>> start_local_ranks(const RanksWanted& wanted,
+                                                        const sys::Clock& clock);
 
 // `wanted.count` of them on each host, by the `chokepoint serve` there, numbered in the order of
 // the hosts. The servers are asked in an order that is the same for all clients, so that two
 // clients never wait for each other.
-Result<std::unique_ptr<Started>> start_there(const RanksWanted& wanted,
-                                             const std::vector<control::ClientOptions>& hosts,
-                                             int interrupt, const control::Waiting& waiting);
+Result<std::unique_ptr<StartedRanks>> start_remote_ranks(
+    const RanksWanted& wanted, const std::vector<control::ClientOptions>& hosts, int interrupt,
+    const control::Waiting& waiting);
 
 struct LeaderOptions {
   std::string job = {};
@@ -46,7 +39,7 @@ struct LeaderOptions {
   std::function<void(const SizeResult&)> on_size = {};
 };
 
-struct Led {
+struct LeadResult {
   Outcome outcome = {};  // what was measured, however it ended
   bool interrupted = false;
   std::optional<Error> failure = {};
@@ -58,11 +51,11 @@ class Leader {
 
   std::uint16_t port() const { return meeting_->port(); }
   // Keeps the ranks, and checks on them while it leads.
-  void look_after(std::unique_ptr<Started> started) { started_ = std::move(started); }
+  void supervise(std::unique_ptr<StartedRanks> started) { started_ = std::move(started); }
 
   // Until all is measured, a rank fails or the user wants it to end. Only once: it ends the
   // meeting.
-  Led lead(const Plan& plan);
+  LeadResult lead(const Plan& plan);
 
  private:
   explicit Leader(LeaderOptions options);
@@ -72,7 +65,7 @@ class Leader {
   LeaderOptions options_;
   Hub hub_;
   std::unique_ptr<Meeting> meeting_;
-  std::unique_ptr<Started> started_;
+  std::unique_ptr<StartedRanks> started_;
 };
 
 }  // namespace chokepoint::probe::collective

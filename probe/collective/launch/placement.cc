@@ -54,7 +54,7 @@ Result<std::string> master(const Variables& variables, const RankPlacement& plac
   if (std::string address = value_of(variables, "MASTER_ADDR"); !address.empty()) {
     return address;
   }
-  if (placement.local_ranks == placement.place.ranks) {
+  if (placement.local_ranks == placement.position.ranks) {
     return "127.0.0.1";
   }
   if (const std::optional<std::string> node = first_of_slurm(variables)) {
@@ -111,23 +111,23 @@ Result<RankPlacement> placement_of(const Variables& variables, const host::RankF
     return fail(ErrorKind::Usage, "", fmt::format("rank {} of {}", *found.rank.rank, ranks),
                 "there is no such rank", "RANK counts from 0, and WORLD_SIZE is 4096 at most");
   }
-  placement.place.rank = *found.rank.rank;
-  placement.place.ranks = ranks;
-  placement.place.local_rank = found.rank.local_rank.value_or(0);
-  placement.place.host = host;
+  placement.position.rank = *found.rank.rank;
+  placement.position.ranks = ranks;
+  placement.position.local_rank = found.rank.local_rank.value_or(0);
+  placement.position.host = host;
   placement.local_ranks = ranks == 1 ? 1 : local_ranks(variables, found.launcher).value_or(1);
   return placement;
 }
 
 Result<> meet_starter(const Variables& variables, const std::string& meeting,
                       RankPlacement& placement) {
-  const Result<net::HostPort> place = net::parse_host_port(meeting, 0);
-  if (!place || place->port == 0) {
+  const Result<net::HostPort> address = net::parse_host_port(meeting, 0);
+  if (!address || address->port == 0) {
     return fail(ErrorKind::Usage, "", "CHOKEPOINT_MEETING", "wanted HOST:PORT",
                 "'chokepoint probe collective' sets it for the ranks that it starts");
   }
   placement.launcher = "chokepoint";
-  placement.meeting = *place;
+  placement.meeting = *address;
   placement.job = value_of(variables, "CHOKEPOINT_JOB");
   placement.secret = control::from_hex(value_of(variables, "CHOKEPOINT_SECRET"));
   return {};
@@ -175,9 +175,9 @@ Result<std::optional<RankPlacement>> find_placement(const Variables& variables,
 std::vector<Setting> variables_of(const RankPlacement& placement) {
   const std::string& host = placement.meeting.host;
   const bool v6 = host.find(':') != std::string::npos;
-  return {{"RANK", std::to_string(placement.place.rank)},
-          {"WORLD_SIZE", std::to_string(placement.place.ranks)},
-          {"LOCAL_RANK", std::to_string(placement.place.local_rank)},
+  return {{"RANK", std::to_string(placement.position.rank)},
+          {"WORLD_SIZE", std::to_string(placement.position.ranks)},
+          {"LOCAL_RANK", std::to_string(placement.position.local_rank)},
           {"CHOKEPOINT_MEETING", v6 ? fmt::format("[{}]:{}", host, placement.meeting.port)
                                     : fmt::format("{}:{}", host, placement.meeting.port)},
           {"CHOKEPOINT_JOB", placement.job},

@@ -21,7 +21,7 @@
 namespace chokepoint::probe::collective {
 
 struct RankPlacement {
-  Place place = {};
+  RankPosition position = {};
   int local_ranks = 1;        // on this host, with this one; 1: unknown
   std::string launcher = {};  // "torchrun", "mpirun", "srun", "chokepoint"
   std::string job = {};       // the same for all ranks of the job; may be empty
@@ -30,7 +30,7 @@ struct RankPlacement {
   std::optional<control::Secret> secret = {};
 
   // Rank 0 leads, unless the chokepoint that started the ranks does.
-  bool leads() const { return place.rank == 0 && launcher != "chokepoint"; }
+  bool leads() const { return position.rank == 0 && launcher != "chokepoint"; }
 };
 
 // nullopt: no launcher has set anything. `host` is this host's name.

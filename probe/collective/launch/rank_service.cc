@@ -6,11 +6,62 @@
 #include <cstdlib>
 
 #include "base/control/bodies.h"
-#include "base/control/fields.h"
 #include "base/host/network.h"
 #include "probe/collective/launch/children.h"
 #include "probe/collective/order.h"
 #include "probe/collective/way.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::collective::RankOptions> {
+  using O = probe::collective::RankOptions;
+  static constexpr std::size_t kMaxName = 64;
+  static constexpr std::tuple kList{
+      field("backend", &O::backend, "gloo or nccl").up_to_bytes(kMaxName),
+      field("interface", &O::interface, "or an address of it; empty: the library's choice")
+          .up_to_bytes(kMaxName),
+      field("algorithm", &O::algorithm, "as the library calls it; empty: its default")
+          .up_to_bytes(kMaxName),
+      field("gpu", &O::gpu, "NCCL: this device; null: by the local rank").between(0, 1024),
+      field("timeout_s", &O::timeout, "for the ranks to wait for each other").between(1, 3600)};
+
+  static const char* wrong(const O& options) {
+    return check(options) ? nullptr : "names without odd characters";
+  }
+};
+
+template <>
+struct Fields<probe::collective::RanksWanted> {
+  using W = probe::collective::RanksWanted;
+  static constexpr std::tuple kList{
+      field("job", &W::job, "the same for all ranks").up_to_bytes(255),
+      field("secret", &W::secret, "known to the ranks of this job alone"),
+      field("port", &W::port, "of the client, where the ranks meet").at_least(1),
+      field("ranks", &W::ranks, "of the whole job").between(1, probe::collective::kMaxRanks),
+      field("first", &W::first, "the first rank on this host").at_least(0),
+      field("count", &W::count, "ranks on this host")
+          .between(1, probe::collective::kMaxRanksPerHost)};
+
+  static const char* wrong(const W& wanted) {
+    return wanted.first > wanted.ranks - wanted.count ? "no more of them than the job has"
+                                                      : nullptr;
+  }
+};
+
+template <>
+struct Fields<probe::collective::ChildEnd> {
+  using E = probe::collective::ChildEnd;
+  static constexpr std::tuple kList{
+      field("rank", &E::rank, "counts from 0").at_least(0),
+      within(&E::status, field("code", &sys::ExitStatus::code, "exit code").between(0, 1024)),
+      within(&E::status,
+             field("signal", &sys::ExitStatus::signal, "that ended it; 0: none").between(0, 1024)),
+      // Of at most 400 bytes; each that is no UTF-8 was replaced by three.
+      field("words", &E::words, "the last line of its standard error").up_to_bytes(1500)};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -22,27 +73,28 @@ using control::Type;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kMaxNameLength = 64;
-constexpr int kMaxGpus = 1024;
-constexpr int kMaxTimeout = 3600;
-
 // An interface, an address or an algorithm, and nothing that could be taken for a flag.
 bool is_plain(const std::string& text) {
   const auto plain = [](unsigned char each) {
     return std::isalnum(each) != 0 ||
            std::string_view("_.:-%@,=^").contains(static_cast<char>(each));
   };
-  return !text.starts_with('-') && std::ranges::all_of(text, plain);
+  return text.size() <= Fields<RankOptions>::kMaxName && !text.starts_with('-') &&
+         std::ranges::all_of(text, plain);
+}
+
+Result<RanksWanted> ranks_wanted_in(const Json& body) {
+  TRY(auto wanted, json::from_json<RanksWanted>(body, "ranks"));
+  TRY(wanted.options, json::from_json<RankOptions>(body, "ranks"));
+  return wanted;
 }
 
 constexpr milliseconds kReportEvery{50};
 constexpr seconds kAnswer{10};
-constexpr std::size_t kMaxJobLength = 255;
-constexpr std::size_t kHexSecret = 64;
 
 RankPlacement placement_of(const RanksWanted& wanted, int index, const Session& session) {
   const net::Address peer = session.peer().address.unmapped();
-  return {.place = {.rank = wanted.first + index, .ranks = wanted.ranks, .local_rank = index},
+  return {.position = {.rank = wanted.first + index, .ranks = wanted.ranks, .local_rank = index},
           .launcher = "chokepoint",
           .job = wanted.job,
           .meeting = {peer.text(), wanted.port},
@@ -69,20 +121,13 @@ RankOptions with_interface(RankOptions options, const Session& session) {
   return options;
 }
 
-Json body_of(const ChildEnd& end) {
-  return {{"rank", end.rank},
-          {"code", end.status.code},
-          {"signal", end.status.signal},
-          {"words", end.words}};
-}
-
 Result<> report_ends(Session& session, Children& children) {
   TRY(const std::vector<ChildEnd> ends, children.ended());
   for (const ChildEnd& end : ends) {
     if (end.status == sys::ExitStatus{}) {
       continue;
     }
-    TRY(session.channel().send({Type::Report, body_of(end)}, session.patience(kAnswer)));
+    TRY(session.channel().send({Type::Report, json::to_json(end)}, session.patience(kAnswer)));
   }
   return {};
 }
@@ -135,58 +180,22 @@ std::vector<std::string> command_of(const std::string& program, const RankOption
   return command;
 }
 
-control::Json body_of(const RankOptions& options) {
-  return {{"backend", options.backend},
-          {"interface", options.interface},
-          {"algorithm", options.algorithm},
-          {"gpu", control::or_null(options.gpu)},
-          {"timeout_s", options.timeout.count()}};
-}
-
-Result<RankOptions> rank_options_in(const control::Json& body) {
-  control::Fields in(body, "ranks");
-  RankOptions options{.backend = in.text("backend", kMaxNameLength),
-                      .interface = in.text("interface", kMaxNameLength),
-                      .algorithm = in.text("algorithm", kMaxNameLength)};
-  if (const auto gpu = in.maybe_integer("gpu", 0, kMaxGpus)) {
-    options.gpu = static_cast<int>(*gpu);
+Result<> check(const RankOptions& options) {
+  if (is_plain(options.backend) && is_plain(options.interface) && is_plain(options.algorithm)) {
+    return {};
   }
-  options.timeout = std::chrono::seconds(in.integer("timeout_s", 1, kMaxTimeout));
-  for (const std::string& text : {options.backend, options.interface, options.algorithm}) {
-    if (!is_plain(text)) {
-      return fail(ErrorKind::Malformed, "read message", "ranks", "a name with odd characters");
-    }
-  }
-  return in.finish(std::move(options));
+  return fail(ErrorKind::Usage, "", "--interface, --algorithm", "a name with odd characters",
+              "give it as the host and the library write it");
 }
 
 Json body_of(const RanksWanted& wanted) {
-  Json body = body_of(wanted.options);
-  body["job"] = wanted.job;
-  body["secret"] = control::to_hex(wanted.secret);
-  body["port"] = wanted.port;
-  body["ranks"] = wanted.ranks;
-  body["first"] = wanted.first;
-  body["count"] = wanted.count;
+  Json body = json::to_json(wanted.options);
+  body.update(json::to_json(wanted));
   return body;
 }
 
-Result<RanksWanted> ranks_wanted_in(const Json& body) {
-  TRY(const RankOptions options, rank_options_in(body));
-  control::Fields in(body, "ranks");
-  const std::optional<control::Secret> secret = control::from_hex(in.text("secret", kHexSecret));
-  RanksWanted wanted{.options = options,
-                     .job = in.text("job", kMaxJobLength),
-                     .secret = secret.value_or(control::Secret{}),
-                     .port = static_cast<std::uint16_t>(in.integer("port", 1, UINT16_MAX)),
-                     .ranks = static_cast<int>(in.integer("ranks", 1, kMaxRanks)),
-                     .first = static_cast<int>(in.integer("first", 0, kMaxRanks - 1)),
-                     .count = static_cast<int>(in.integer("count", 1, kMaxRanksPerHost))};
-  if (!secret || wanted.first + wanted.count > wanted.ranks) {
-    return fail(ErrorKind::Malformed, "read message", "ranks",
-                secret ? "more of them than the job has" : "no secret");
-  }
-  return in.finish(std::move(wanted));
+Result<ChildEnd> child_end_in(const Json& body) {
+  return json::from_json<ChildEnd>(body, "rank's end");
 }
 
 Result<control::Weight> RankService::check(const Json& parameters,

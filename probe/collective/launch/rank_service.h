@@ -21,6 +21,7 @@
 #include "base/control/message.h"
 #include "base/control/session.h"
 #include "base/sys/error.h"
+#include "probe/collective/launch/children.h"
 #include "probe/collective/launch/placement.h"
 
 namespace chokepoint::probe::collective {
@@ -38,8 +39,8 @@ struct RankOptions {
 
 std::vector<std::string> command_of(const std::string& program, const RankOptions& options);
 
-control::Json body_of(const RankOptions& options);
-Result<RankOptions> rank_options_in(const control::Json& body);
+// Interface, algorithm and backend have the characters of names only: they become a command line.
+Result<> check(const RankOptions& options);
 
 inline constexpr std::string_view kCollectiveKind = "collective";
 inline constexpr int kMaxRanksPerHost = 64;
@@ -55,12 +56,15 @@ struct RanksWanted {
 };
 
 control::Json body_of(const RanksWanted& wanted);
-Result<RanksWanted> ranks_wanted_in(const control::Json& body);
+// In a Report of a server.
+Result<ChildEnd> child_end_in(const control::Json& body);
+
+inline constexpr const char* kOwnProgram = "/proc/self/exe";
 
 class RankService final : public control::Service {
  public:
   // `program`: the one that is started; tests have another one.
-  explicit RankService(std::string program = "/proc/self/exe") : program_(std::move(program)) {}
+  explicit RankService(std::string program = kOwnProgram) : program_(std::move(program)) {}
 
   std::string_view kind() const override { return kCollectiveKind; }
   Result<control::Weight> check(const control::Json& parameters,

@@ -21,11 +21,8 @@ bool is_closed(int fd, int wait_ms) {
 }  // namespace
 
 Error leader_vanished() {
-  return {.kind = ErrorKind::Io,
-          .operation = "",
-          .subject = "",
-          .reason = "who led the ranks ended without a word",
-          .next_step = "what became of rank 0?"};
+  return {ErrorKind::Io,           "", "", 0, "the process that led the ranks ended without a word",
+          "what became of rank 0?"};
 }
 
 struct RankThread::State {
@@ -33,11 +30,9 @@ struct RankThread::State {
       : job(std::move(the_job)), options(std::move(the_options)) {}
 
   void run() {
-    Result<std::unique_ptr<Member>> joined = Member::join(options);
-    std::optional<Error> failed;
-    bool reported = false;
-    if (!joined) {
-      failed = joined.error();
+    RankEnd reached;
+    if (Result<std::unique_ptr<Member>> joined = Member::join(options); !joined) {
+      reached.error = joined.error();
     } else {
       {
         const std::lock_guard lock(mutex);
@@ -48,17 +43,15 @@ struct RankThread::State {
         if (!over) {
           member->fail(own);
         }
-        reported = over && member->last_words();
-        failed = over && !reported ? leader_vanished() : own;
+        reached.is_reported = over && member->last_words();
+        reached.error = over && !reached.is_reported ? leader_vanished() : own;
       });
       if (worked) {
         member->bye();
       }
     }
     const std::lock_guard lock(mutex);
-    error = std::move(failed);
-    is_known = reported;
-    done = true;
+    end = std::move(reached);
     changed.notify_all();
   }
 
@@ -69,9 +62,7 @@ struct RankThread::State {
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   std::unique_ptr<Member> member;
-  std::optional<Error> error;
-  bool is_known = false;
-  bool done = false;
+  std::optional<RankEnd> end;
 };
 
 RankThread::RankThread(Job job, MemberOptions options)
@@ -87,9 +78,10 @@ RankThread::~RankThread() {
   }
 }
 
-bool RankThread::wait_for(std::chrono::nanoseconds wait) const {
+std::optional<RankEnd> RankThread::wait_for(std::chrono::nanoseconds wait) const {
   std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, wait, [&] { return state_->done; });
+  state_->changed.wait_for(lock, wait, [&] { return state_->end.has_value(); });
+  return state_->end;
 }
 
 bool RankThread::is_over() const {
@@ -102,19 +94,9 @@ bool RankThread::has_met() const {
   return state_->member != nullptr;
 }
 
-std::optional<Error> RankThread::error() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->error;
-}
-
 bool RankThread::has_heard_why() const {
   const std::lock_guard lock(state_->mutex);
   return state_->member && state_->member->last_words();
-}
-
-bool RankThread::is_known() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->is_known;
 }
 
 }  // namespace chokepoint::probe::collective

@@ -15,27 +15,28 @@ namespace chokepoint::probe::collective {
 // Of a meeting that ended without a reported reason.
 Error leader_vanished();
 
+struct RankEnd {
+  std::optional<Error> error = {};  // nullopt: all orders were carried out
+  bool is_reported = false;         // by the group itself
+};
+
 class RankThread {
  public:
   // Joins the meeting, works, and reports a failure to the group.
   RankThread(Job job, MemberOptions options);
   RankThread(const RankThread&) = delete;
   RankThread& operator=(const RankThread&) = delete;
-  // Waits for the thread if it is done.
+  // Joins the thread if it is done.
   ~RankThread();
 
-  // Whether it is done by then.
-  bool wait_for(std::chrono::nanoseconds wait) const;
+  // nullopt: it is not done by then.
+  std::optional<RankEnd> wait_for(std::chrono::nanoseconds wait) const;
   // Whether the meeting is over for this rank: another one has failed, or the leader has gone.
   bool is_over() const;
 
   // Whether it has joined the meeting.
   bool has_met() const;
 
-  // Once it is done; nullopt: all orders were carried out.
-  std::optional<Error> error() const;
-  // Whether the group has reported that error itself.
-  bool is_known() const;
   // Once the meeting is over: whether its reason was reported.
   bool has_heard_why() const;
 

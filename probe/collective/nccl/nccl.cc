@@ -113,20 +113,6 @@ Code start(const Operation& operation, const Run& run) {
 // NCCL is configured by environment variables. They are set before its first call and before other
 // threads start, and never where the user has set them.
 
-// NCCL's log in a memory file, so that a killed process leaves nothing behind, unless the user
-// keeps a log: that one goes to standard error if no file is named, since standard output is for
-// results. The descriptor stays open: NCCL may open the file by its number at any time.
-class LogFile {
- public:
-  static Result<LogFile> start();
-
-  // Empty if the user keeps the log.
-  std::string text() const;
-
- private:
-  std::optional<int> descriptor_ = {};
-};
-
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0';
@@ -138,36 +124,46 @@ void set_unless_set(const char* name, const std::string& value) {
   }
 }
 
-Result<LogFile> LogFile::start() {
-  LogFile log;
-  if (is_set("NCCL_DEBUG") || is_set("NCCL_DEBUG_FILE")) {
-    set_unless_set("NCCL_DEBUG_FILE", "/dev/stderr");
+// NCCL's log in a memory file, so that a killed process leaves nothing behind, unless the user
+// keeps a log: that one goes to standard error if no file is named, since standard output is for
+// results. The descriptor stays open: NCCL may open the file by its number at any time.
+class LogFile {
+ public:
+  static Result<LogFile> start() {
+    LogFile log;
+    if (is_set("NCCL_DEBUG") || is_set("NCCL_DEBUG_FILE")) {
+      set_unless_set("NCCL_DEBUG_FILE", "/dev/stderr");
+      return log;
+    }
+    const int memory = memfd_create("nccl-log", MFD_CLOEXEC);
+    if (memory < 0) {
+      return fail(from_errno(errno, "backend nccl", "NCCL's log"));
+    }
+    log.descriptor_ = memory;
+    set_unless_set("NCCL_DEBUG_SUBSYS", "INIT,NET");
+    setenv("NCCL_DEBUG", "INFO", 1);
+    setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", memory).c_str(), 1);
     return log;
   }
-  const int memory = memfd_create("nccl-log", MFD_CLOEXEC);
-  if (memory < 0) {
-    return fail(from_errno(errno, "backend nccl", "NCCL's log"));
-  }
-  log.descriptor_ = memory;
-  set_unless_set("NCCL_DEBUG_SUBSYS", "INIT,NET");
-  setenv("NCCL_DEBUG", "INFO", 1);
-  setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", memory).c_str(), 1);
-  return log;
-}
 
-std::string LogFile::text() const {
-  std::string text;
-  std::array<char, 4096> piece{};
-  while (descriptor_) {
-    const ssize_t got =
-        pread(*descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
-    if (got <= 0) {
-      break;
+  // Empty if the user keeps the log.
+  std::string text() const {
+    std::string text;
+    std::array<char, 4096> piece{};
+    while (descriptor_) {
+      const ssize_t got =
+          pread(*descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
+      if (got <= 0) {
+        break;
+      }
+      text.append(piece.data(), static_cast<std::size_t>(got));
     }
-    text.append(piece.data(), static_cast<std::size_t>(got));
+    return text;
   }
-  return text;
-}
+
+ private:
+  std::optional<int> descriptor_ = {};
+};
 
 // `named`: exact names, with commas between; or "^…" and "=…" as NCCL takes them.
 void use_interface(const std::string& named) {
@@ -189,47 +185,9 @@ struct Members {
   std::shared_ptr<const Library> library;
   std::shared_ptr<const gpu::Cuda> cuda;
   Comm comm;
-  Place place;
+  RankPosition position;
   std::chrono::seconds timeout;
   bool shares_gpu;
-};
-
-// Ranks connected by NCCL, each with memory and a stream of its GPU. If a rank is gone, NCCL's
-// kernels never end: while this waits it asks NCCL for errors, and aborts.
-class Group final : public Communicator {
- public:
-  // Takes ownership of `members.comm`, also if this fails.
-  static Result<std::unique_ptr<Communicator>> make(Members members, LogFile log,
-                                                    ConnectionsSince connections);
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
-  ~Group() override;
-
-  Result<> prepare(const Operation& operation) override;
-  Result<> write_input(std::span<const std::byte> bytes) override;
-  Result<std::vector<double>> run(int times) override;
-  Result<> read_output(std::span<std::byte> bytes) const override;
-  Way way() const override;
-
- private:
-  Group(Members members, LogFile log, ConnectionsSince connections);
-  Result<> run_some(int times, std::vector<double>& times_us);
-  Result<std::vector<gpu::Event>> events(int count) const;
-  Result<> enqueue(int times, const std::vector<gpu::Event>& events);
-  // Until the event is over, NCCL has failed, or it takes too long.
-  Result<> wait_for(const gpu::Event& event);
-  Error give_up(Error error);
-  bool is_in_place() const;
-  gpu::Address input() const;
-
-  Members members_;
-  LogFile log_;
-  ConnectionsSince connections_;
-  Operation operation_;
-  // Declared after the members that they need.
-  std::optional<gpu::Stream> stream_;
-  std::optional<gpu::Memory> input_;
-  std::optional<gpu::Memory> output_;
 };
 
 // The driver's queue holds 1024 kernels: beyond that, enqueueing itself would wait.
@@ -242,146 +200,162 @@ Result<std::optional<gpu::Memory>> allocate(const gpu::Cuda& cuda, std::uint64_t
   return std::optional(std::move(memory));
 }
 
-Group::Group(Members members, LogFile log, ConnectionsSince connections)
-    : members_(std::move(members)), log_(log), connections_(std::move(connections)) {}
-
-Result<std::unique_ptr<Communicator>> Group::make(Members members, LogFile log,
-                                                  ConnectionsSince connections) {
-  std::unique_ptr<Group> group(new Group(std::move(members), log, std::move(connections)));
-  TRY(gpu::Stream stream, gpu::Stream::make(*group->members_.cuda));
-  group->stream_.emplace(std::move(stream));
-  return group;
-}
-
-Group::~Group() {
-  if (members_.comm != nullptr && members_.cuda->use()) {
-    members_.library->functions().destroy(members_.comm);
+// Ranks connected by NCCL, each with memory and a stream of its GPU. If a rank is gone, NCCL's
+// kernels never end: while this waits it asks NCCL for errors, and aborts.
+class Group final : public Communicator {
+ public:
+  // Takes ownership of `members.comm`, also if this fails.
+  static Result<std::unique_ptr<Communicator>> make(Members members, LogFile log,
+                                                    ConnectionsSince connections) {
+    std::unique_ptr<Group> group(new Group(std::move(members), log, std::move(connections)));
+    TRY(gpu::Stream stream, gpu::Stream::make(*group->members_.cuda));
+    group->stream_.emplace(std::move(stream));
+    return group;
   }
-}
 
-bool Group::is_in_place() const {
-  return operation_.collective == Collective::AllReduce ||
-         operation_.collective == Collective::Broadcast;
-}
-
-gpu::Address Group::input() const { return is_in_place() ? output_->address() : input_->address(); }
-
-Result<> Group::prepare(const Operation& operation) {
-  operation_ = operation;
-  input_.reset();
-  output_.reset();
-  TRY(auto input, allocate(*members_.cuda, is_in_place() ? 0 : input_bytes(operation)));
-  TRY(auto output, allocate(*members_.cuda, output_bytes(operation)));
-  input_.emplace(std::move(*input));
-  output_.emplace(std::move(*output));
-  return {};
-}
-
-Result<> Group::write_input(std::span<const std::byte> bytes) {
-  if (!output_ || bytes.size() != input_bytes(operation_)) {
-    return fail(ErrorKind::Usage, kOperation, "input", "not of the size that was prepared");
-  }
-  return members_.cuda->write(input(), bytes);
-}
-
-Result<> Group::read_output(std::span<std::byte> bytes) const {
-  if (!output_ || bytes.size() != output_bytes(operation_)) {
-    return fail(ErrorKind::Usage, kOperation, "output", "not of the size that was prepared");
-  }
-  return members_.cuda->read(output_->address(), bytes);
-}
-
-Result<std::vector<double>> Group::run(int times) {
-  std::vector<double> times_us;
-  times_us.reserve(static_cast<std::size_t>(std::max(times, 0)));
-  for (int left = times; left > 0; left -= kMaxEnqueued) {
-    TRY(run_some(std::min(left, kMaxEnqueued), times_us));
-  }
-  return times_us;
-}
-
-Result<> Group::run_some(int times, std::vector<double>& times_us) {
-  if (members_.comm == nullptr || !output_) {
-    return fail(ErrorKind::Usage, kOperation, name_of(operation_.collective),
-                "nothing is prepared, or NCCL has failed before");
-  }
-  TRY(const std::vector<gpu::Event> marks, events(times + 1));
-  TRY(members_.cuda->use());
-  if (Result<> given = enqueue(times, marks); !given) {
-    return fail(give_up(std::move(given.error())));
-  }
-  if (Result<> waited = wait_for(marks.back()); !waited) {
-    return fail(give_up(std::move(waited.error())));
-  }
-  for (std::size_t at = 1; at < marks.size(); ++at) {
-    TRY(const double took, marks[at].milliseconds_since(marks[at - 1]));
-    times_us.push_back(took * 1000);
-  }
-  return {};
-}
-
-Result<std::vector<gpu::Event>> Group::events(int count) const {
-  std::vector<gpu::Event> made;
-  for (int number = 0; number < count; ++number) {
-    TRY(gpu::Event event, gpu::Event::make(*members_.cuda));
-    made.push_back(std::move(event));
-  }
-  return made;
-}
-
-Result<> Group::enqueue(int times, const std::vector<gpu::Event>& events) {
-  const Run run{.functions = members_.library->functions(),
-                .comm = members_.comm,
-                .stream = stream_->native(),
-                .rank = members_.place.rank,
-                .input = input(),
-                .output = output_->address()};
-  Result<> done = stream_->record(events.front());
-  for (int number = 1; done && number <= times; ++number) {
-    done = members_.library->check(start(operation_, run), name_of(operation_.collective));
-    if (done) {
-      done = stream_->record(events[static_cast<std::size_t>(number)]);
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() override {
+    if (members_.comm != nullptr && members_.cuda->use()) {
+      members_.library->functions().destroy(members_.comm);
     }
   }
-  return done;
-}
 
-Result<> Group::wait_for(const gpu::Event& event) {
-  const auto until = std::chrono::steady_clock::now() + members_.timeout;
-  for (auto pause = kMinSleep;; pause = std::min(2 * pause, kMaxSleep)) {
-    const Result<bool> over = event.is_over();
-    if (!over || *over) {
-      return over ? Result<>() : fail(over.error());
-    }
-    Code code = kSuccess;
-    members_.library->functions().async_error(members_.comm, &code);
-    if (code != kSuccess && code != kInProgress) {
-      return members_.library->check(code, name_of(operation_.collective));
-    }
-    if (std::chrono::steady_clock::now() > until) {
-      return fail(ErrorKind::Timeout, kOperation, name_of(operation_.collective),
-                  fmt::format("not over within {} s", members_.timeout.count()),
-                  "a rank may be gone or stuck; see what the others say");
-    }
-    std::this_thread::sleep_for(pause);
+  Result<> prepare(const Operation& operation) override {
+    operation_ = operation;
+    input_.reset();
+    output_.reset();
+    TRY(auto input, allocate(*members_.cuda, is_in_place(operation) ? 0 : input_bytes(operation)));
+    TRY(auto output, allocate(*members_.cuda, output_bytes(operation)));
+    input_.emplace(std::move(*input));
+    output_.emplace(std::move(*output));
+    return {};
   }
-}
 
-Error Group::give_up(Error error) {
-  members_.library->functions().abort(std::exchange(members_.comm, nullptr));
-  return error;
-}
+  Result<> write_input(std::span<const std::byte> bytes) override {
+    if (!output_ || bytes.size() != input_bytes(operation_)) {
+      return fail(ErrorKind::Usage, kOperation, "input", "not of the size that was prepared");
+    }
+    return members_.cuda->write(input(), bytes);
+  }
 
-Way Group::way() const {
-  Way way = way_of({.log = read_log(log_.text()),
-                    .connections = connections_.now(),
-                    .ranks = members_.place.ranks,
-                    .host = live_host(),
-                    .rdma = host::read_rdma(sys::Root()),
-                    .shares_gpu = members_.shares_gpu});
-  way.library = members_.library->version();
-  return way;
-}
+  Result<std::vector<double>> run(int times) override {
+    std::vector<double> times_us;
+    times_us.reserve(static_cast<std::size_t>(std::max(times, 0)));
+    for (int left = times; left > 0; left -= kMaxEnqueued) {
+      TRY(run_some(std::min(left, kMaxEnqueued), times_us));
+    }
+    return times_us;
+  }
+
+  Result<> read_output(std::span<std::byte> bytes) const override {
+    if (!output_ || bytes.size() != output_bytes(operation_)) {
+      return fail(ErrorKind::Usage, kOperation, "output", "not of the size that was prepared");
+    }
+    return members_.cuda->read(output_->address(), bytes);
+  }
+
+  Way way() const override {
+    Way way = way_of({.log = read_log(log_.text()),
+                      .connections = connections_.now(),
+                      .ranks = members_.position.ranks,
+                      .host = live_host(),
+                      .rdma = host::read_rdma(sys::Root()),
+                      .shares_gpu = members_.shares_gpu});
+    way.library = members_.library->version();
+    return way;
+  }
+
+ private:
+  Group(Members members, LogFile log, ConnectionsSince connections)
+      : members_(std::move(members)), log_(log), connections_(std::move(connections)) {}
+
+  Result<> run_some(int times, std::vector<double>& times_us) {
+    if (members_.comm == nullptr || !output_) {
+      return fail(ErrorKind::Usage, kOperation, name_of(operation_.collective),
+                  "nothing is prepared, or NCCL has failed before");
+    }
+    TRY(const std::vector<gpu::Event> marks, events(times + 1));
+    TRY(members_.cuda->use());
+    if (Result<> given = enqueue(times, marks); !given) {
+      return fail(give_up(std::move(given.error())));
+    }
+    if (Result<> waited = wait_for(marks.back()); !waited) {
+      return fail(give_up(std::move(waited.error())));
+    }
+    for (std::size_t at = 1; at < marks.size(); ++at) {
+      TRY(const double took, marks[at].milliseconds_since(marks[at - 1]));
+      times_us.push_back(took * 1000);
+    }
+    return {};
+  }
+
+  Result<std::vector<gpu::Event>> events(int count) const {
+    std::vector<gpu::Event> made;
+    for (int number = 0; number < count; ++number) {
+      TRY(gpu::Event event, gpu::Event::make(*members_.cuda));
+      made.push_back(std::move(event));
+    }
+    return made;
+  }
+
+  Result<> enqueue(int times, const std::vector<gpu::Event>& events) {
+    const Run run{.functions = members_.library->functions(),
+                  .comm = members_.comm,
+                  .stream = stream_->native(),
+                  .rank = members_.position.rank,
+                  .input = input(),
+                  .output = output_->address()};
+    Result<> done = stream_->record(events.front());
+    for (int number = 1; done && number <= times; ++number) {
+      done = members_.library->check(start(operation_, run), name_of(operation_.collective));
+      if (done) {
+        done = stream_->record(events[static_cast<std::size_t>(number)]);
+      }
+    }
+    return done;
+  }
+
+  // Until the event is over, NCCL has failed, or it takes too long.
+  Result<> wait_for(const gpu::Event& event) {
+    const auto until = std::chrono::steady_clock::now() + members_.timeout;
+    for (auto pause = kMinSleep;; pause = std::min(2 * pause, kMaxSleep)) {
+      const Result<bool> over = event.is_over();
+      if (!over || *over) {
+        return over ? Result<>() : fail(over.error());
+      }
+      Code code = kSuccess;
+      members_.library->functions().async_error(members_.comm, &code);
+      if (code != kSuccess && code != kInProgress) {
+        return members_.library->check(code, name_of(operation_.collective));
+      }
+      if (std::chrono::steady_clock::now() > until) {
+        return fail(ErrorKind::Timeout, kOperation, name_of(operation_.collective),
+                    fmt::format("not over within {} s", members_.timeout.count()),
+                    "a rank may be gone or stuck; see what the others say");
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  Error give_up(Error error) {
+    members_.library->functions().abort(std::exchange(members_.comm, nullptr));
+    return error;
+  }
+
+  gpu::Address input() const {
+    return is_in_place(operation_) ? output_->address() : input_->address();
+  }
+
+  Members members_;
+  LogFile log_;
+  ConnectionsSince connections_;
+  Operation operation_;
+  // Declared after the members that they need.
+  std::optional<gpu::Stream> stream_;
+  std::optional<gpu::Memory> input_;
+  std::optional<gpu::Memory> output_;
+};
 
 // Names the NCCL that was found, since only the GPU is missing.
 Error without_gpu(const Library& library, const Error& error) {
@@ -394,29 +368,31 @@ Error without_gpu(const Library& library, const Error& error) {
 }
 
 Result<std::unique_ptr<gpu::Cuda>> open_gpu(const Library& library, const std::string& name,
-                                            const Place& place, const BackendOptions& options) {
+                                            const RankPosition& position,
+                                            const BackendOptions& options) {
   const auto driver = gpu::Driver::open(name);
   if (!driver) {
     return fail(without_gpu(library, driver.error()));
   }
-  auto cuda = gpu::Cuda::open(*driver, options.gpu.value_or(place.local_rank % (*driver)->gpus()));
+  auto cuda =
+      gpu::Cuda::open(*driver, options.gpu.value_or(position.local_rank % (*driver)->gpus()));
   return cuda ? std::move(cuda) : fail(without_gpu(library, cuda.error()));
 }
 
 // Identifies a GPU among hosts: by the boot id, since hosts may share a name, and the containers of
 // one host may have several.
-std::string gpu_identity(const Place& place, const gpu::Cuda& cuda) {
-  return sys::Root().text("/proc/sys/kernel/random/boot_id").value_or(place.host) + " " +
+std::string gpu_identity(const RankPosition& position, const gpu::Cuda& cuda) {
+  return sys::Root().text("/proc/sys/kernel/random/boot_id").value_or(position.host) + " " +
          cuda.pci_address().value_or(std::to_string(cuda.number()));
 }
 
 std::string key_of(int rank) { return fmt::format("nccl/gpu/{}", rank); }
 
 // Whether any GPU has several ranks. All ranks must know it, since all must use the same network.
-Result<bool> shares_gpu(const Place& place, const gpu::Cuda& cuda, Store& store) {
-  TRY(store.set(key_of(place.rank), to_hex(gpu_identity(place, cuda))));
+Result<bool> shares_gpu(const RankPosition& position, const gpu::Cuda& cuda, Store& store) {
+  TRY(store.set(key_of(position.rank), to_hex(gpu_identity(position, cuda))));
   std::vector<std::string> gpus;
-  for (int rank = 0; rank < place.ranks; ++rank) {
+  for (int rank = 0; rank < position.ranks; ++rank) {
     TRY(std::string gpu, store.get(key_of(rank)));
     gpus.push_back(std::move(gpu));
   }
@@ -424,9 +400,9 @@ Result<bool> shares_gpu(const Place& place, const gpu::Cuda& cuda, Store& store)
   return std::ranges::adjacent_find(gpus) != gpus.end();
 }
 
-Result<UniqueId> exchange_id(const Library& library, const Place& place, Store& store) {
+Result<UniqueId> exchange_id(const Library& library, const RankPosition& position, Store& store) {
   UniqueId id{};
-  if (place.rank == 0) {
+  if (position.rank == 0) {
     TRY(library.check(library.functions().unique_id(&id), "unique id"));
     TRY(store.set("nccl/id", to_hex({id.bytes.data(), id.bytes.size()})));
     return id;
@@ -445,9 +421,9 @@ using Joined = std::pair<Code, Comm>;
 
 // On a thread of its own, which stays behind if NCCL waits for a rank that never comes.
 Result<Comm> join(const std::shared_ptr<const Library>& library,
-                  const std::shared_ptr<const gpu::Cuda>& cuda, const Place& place,
+                  const std::shared_ptr<const gpu::Cuda>& cuda, const RankPosition& position,
                   const UniqueId& id, std::chrono::seconds timeout) {
-  sys::Late<Joined> joining([library, cuda, id, rank = place.rank, ranks = place.ranks] {
+  sys::Late<Joined> joining([library, cuda, id, rank = position.rank, ranks = position.ranks] {
     Comm comm = nullptr;
     if (!cuda->use()) {
       return Joined{kSystemError, nullptr};
@@ -464,7 +440,7 @@ Result<Comm> join(const std::shared_ptr<const Library>& library,
   return joined->second;
 }
 
-Result<std::unique_ptr<Communicator>> open(const NcclLibraries& names, const Place& place,
+Result<std::unique_ptr<Communicator>> open(const NcclLibraries& names, const RankPosition& position,
                                            Store& store, const BackendOptions& options) {
   if (!options.algorithm.empty()) {
     return fail(ErrorKind::Usage, kOperation, options.algorithm, "NCCL chooses by itself",
@@ -473,19 +449,19 @@ Result<std::unique_ptr<Communicator>> open(const NcclLibraries& names, const Pla
   TRY(LogFile log, LogFile::start());
   use_interface(options.interface);
   TRY(const auto library, Library::open(names.nccl));
-  TRY(auto opened, open_gpu(*library, names.cuda, place, options));
+  TRY(auto opened, open_gpu(*library, names.cuda, position, options));
   const std::shared_ptr<const gpu::Cuda> cuda = std::move(opened);
-  TRY(const bool shared, shares_gpu(place, *cuda, store));
+  TRY(const bool shared, shares_gpu(position, *cuda, store));
   if (shared) {
-    share_gpus(place.host, place.rank);
+    share_gpus(position.host, position.rank);
   }
   ConnectionsSince connections;
-  TRY(const UniqueId id, exchange_id(*library, place, store));
-  TRY(const Comm comm, join(library, cuda, place, id, options.timeout));
+  TRY(const UniqueId id, exchange_id(*library, position, store));
+  TRY(const Comm comm, join(library, cuda, position, id, options.timeout));
   return Group::make({.library = library,
                       .cuda = cuda,
                       .comm = comm,
-                      .place = place,
+                      .position = position,
                       .timeout = options.timeout,
                       .shares_gpu = shared},
                      log, std::move(connections));
@@ -498,8 +474,9 @@ namespace chokepoint::probe::collective {
 
 Backend nccl_backend(const NcclLibraries& libraries) {
   return {.name = "nccl",
-          .open = [libraries](const Place& place, Store& store, const BackendOptions& options) {
-            return nccl::open(libraries, place, store, options);
+          .open = [libraries](const RankPosition& position, Store& store,
+                              const BackendOptions& options) {
+            return nccl::open(libraries, position, store, options);
           }};
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -108,11 +109,7 @@ std::string transports_of(const std::vector<std::string>& routes) {
       names.push_back(name);
     }
   }
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ",") + name;
-  }
-  return text;
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 bool uses(const LogFacts& log, std::string_view route) {

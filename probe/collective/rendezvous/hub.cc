@@ -93,11 +93,8 @@ void Hub::leave(int rank, bool done) {
     return;
   }
   fail({.rank = rank,
-        .error = {.kind = ErrorKind::Io,
-                  .operation = "",
-                  .subject = "",
-                  .reason = "ended without a word"},
-        .how = Learnt::Vanished});
+        .error = {ErrorKind::Io, "", "", 0, "ended without a word"},
+        .source = FailureSource::ConnectionLost});
 }
 
 void Hub::fail(Failure failure) {
@@ -105,7 +102,7 @@ void Hub::fail(Failure failure) {
   // After finish() ranks may leave; and a rank that reported its failure closes its connection
   // next.
   const bool known = std::ranges::any_of(failures_, [&](const Failure& each) {
-    return each.rank && each.rank == failure.rank && each.how == Learnt::Said;
+    return each.rank && each.rank == failure.rank && each.source == FailureSource::Reported;
   });
   if (!finished_ && !known) {
     failures_.push_back(std::move(failure));
@@ -123,7 +120,7 @@ std::optional<Error> Hub::cause() const {
   if (failures_.empty()) {
     return std::nullopt;
   }
-  return with_rank(*std::ranges::max_element(failures_, {}, &Failure::how), members_);
+  return with_rank(*std::ranges::max_element(failures_, {}, &Failure::source), members_);
 }
 
 std::optional<Error> Hub::failure() const {

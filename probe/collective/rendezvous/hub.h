@@ -40,15 +40,14 @@ std::string list_of(const std::vector<int>& ranks);
 // "rank 2 on hubble"
 std::string name_of(const Newcomer& member);
 
-// How a failure became known: the rank reported it, closed its connection, or its process was seen
-// to end. Of several failures the last kind is the cause: what ranks report may only be its
-// effects.
-enum class Learnt { Said, Vanished, Seen };
+// How a failure became known. Of several failures that of the last kind is the cause: what ranks
+// report may only be its effects.
+enum class FailureSource { Reported, ConnectionLost, ProcessEnded };
 
 struct Failure {
   std::optional<int> rank = {};  // nullopt: not of a rank
   Error error = {};
-  Learnt how = Learnt::Said;
+  FailureSource source = FailureSource::Reported;
 };
 
 class Hub {

@@ -3,11 +3,23 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "base/control/fields.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/order.h"
+
+template <>
+struct chokepoint::Fields<chokepoint::probe::collective::Newcomer> {
+  using N = probe::collective::Newcomer;
+  static constexpr std::size_t kMaxName = 255;
+  static constexpr std::tuple kList{
+      field("job", &N::job, "the same for all ranks of the job").up_to_bytes(kMaxName),
+      field("rank", &N::rank, "counts from 0").between(0, probe::collective::kMaxRanks - 1),
+      field("ranks", &N::ranks, "of the job").between(1, probe::collective::kMaxRanks),
+      field("host", &N::host, "its name").up_to_bytes(kMaxName),
+      field("program", &N::program, "its name and version").up_to_bytes(kMaxName)};
+};
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -24,7 +36,6 @@ using std::chrono::seconds;
 constexpr hours kMaxService{24};
 constexpr seconds kAnswer{10};
 constexpr seconds kLastWord{1};
-constexpr std::size_t kMaxNameLength = 255;
 // A value's digits and the JSON around them.
 constexpr std::size_t kMaxBody = 2 * Hub::kMaxValueLength + 1024;
 
@@ -89,23 +100,17 @@ class RankSession {
   }
 
   Result<> set(const Json& body) {
-    control::Fields in(body, "value");
-    const std::string key = in.text("key", Hub::kMaxKeyLength);
-    const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kMaxValueLength));
-    TRY(const bool is_hex, in.finish(value.has_value()));
-    if (!is_hex) {
-      return fail(ErrorKind::Malformed, "read message", key, "no hexadecimal digits");
-    }
-    return hub_.set(key, *value);
+    TRY(const std::string key, key_in(body));
+    TRY(const std::string value, value_in(body));
+    return hub_.set(key, value);
   }
 
   Result<> get(const Json& body) {
-    control::Fields in(body, "request");
-    const std::string key = in.text("key", Hub::kMaxKeyLength);
-    const bool takes = in.boolean("take");
-    const milliseconds wait(
-        in.integer("wait_ms", 0, std::chrono::duration_cast<milliseconds>(kMaxService).count()));
-    TRY(in.finish(true));
+    TRY(const std::string key, key_in(body));
+    TRY(const bool takes, json::field_in<bool>(body, "take", "request"));
+    TRY(const milliseconds wait,
+        json::field_in<milliseconds>(body, "wait_ms", "request",
+                                     {.least = 0, .most = milliseconds(kMaxService).count()}));
     const auto deadline = Hub::Clock::now() + wait;
     const Hub::StillWanted wanted = [&] { return still_there(); };
     const Result<std::string> value =
@@ -133,9 +138,36 @@ class RankSession {
     return std::unexpected(error);
   }
 
+  static Result<std::string> key_in(const Json& body) {
+    return json::field_in<std::string>(body, "key", "request", {.longest = Hub::kMaxKeyLength});
+  }
+
   Session& session_;
   Hub& hub_;
   int rank_;
+};
+
+// One object for all sessions; serve() runs on a session's thread. The hub outlives it.
+class MemberService final : public control::Service {
+ public:
+  explicit MemberService(Hub& hub) : hub_(hub) {}
+
+  std::string_view kind() const override { return kRankKind; }
+
+  Result<control::Weight> check(const Json& parameters,
+                                const control::Limits& /*limits*/) const override {
+    TRY(json::from_json<Newcomer>(parameters, "rank"));
+    return control::Weight::Light;
+  }
+
+  Result<Json> serve(Session& session, const Json& parameters) override {
+    TRY(const auto newcomer, json::from_json<Newcomer>(parameters, "rank"));
+    TRY(hub_.enter(newcomer));
+    return RankSession(session, hub_, newcomer.rank).run();
+  }
+
+ private:
+  Hub& hub_;
 };
 
 constexpr int kBacklog = 1024;
@@ -194,34 +226,16 @@ control::Services rank_service(Hub& hub) {
 
 }  // namespace
 
-Json body_of(const Newcomer& newcomer) {
-  return {{"job", newcomer.job},
-          {"rank", newcomer.rank},
-          {"ranks", newcomer.ranks},
-          {"host", newcomer.host},
-          {"program", newcomer.program}};
-}
+Json body_of(const Newcomer& newcomer) { return json::to_json(newcomer); }
 
-Result<Newcomer> newcomer_in(const Json& body) {
-  control::Fields in(body, "rank");
-  Newcomer newcomer{.job = in.text("job", kMaxNameLength),
-                    .rank = static_cast<int>(in.integer("rank", 0, kMaxRanks - 1)),
-                    .ranks = static_cast<int>(in.integer("ranks", 1, kMaxRanks)),
-                    .host = in.text("host", kMaxNameLength),
-                    .program = in.text("program", kMaxNameLength)};
-  return in.finish(std::move(newcomer));
-}
-
-Result<control::Weight> MemberService::check(const Json& parameters,
-                                             const control::Limits& /*limits*/) const {
-  TRY(newcomer_in(parameters));
-  return control::Weight::Light;
-}
-
-Result<Json> MemberService::serve(Session& session, const Json& parameters) {
-  TRY(const Newcomer newcomer, newcomer_in(parameters));
-  TRY(hub_.enter(newcomer));
-  return RankSession(session, hub_, newcomer.rank).run();
+Result<std::string> value_in(const Json& body) {
+  TRY(const auto digits,
+      json::field_in<std::string>(body, "value", "message", {.longest = 2 * Hub::kMaxValueLength}));
+  std::optional<std::string> value = from_hex(digits);
+  if (!value) {
+    return fail(ErrorKind::Malformed, "read message", "value", "no hexadecimal digits");
+  }
+  return *std::move(value);
 }
 
 Meeting::Meeting(const MeetingOptions& options, Hub& hub, const sys::Clock& clock)

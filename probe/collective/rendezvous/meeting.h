@@ -2,7 +2,7 @@
 // listens on the first free port of a few, since a launcher may itself hold the one that it gave to
 // the ranks. Meeting owns the server's thread; the hub outlives it.
 //
-//   rank (Member)                                       hub (MemberService)
+//   rank (Member)                                       hub (RankSession)
 //     Request {kind rank, job, rank, ranks, host} ──────►
 //     ◄──────────── Ready {}  once all have joined, or Failed
 //     Report {key, value} ──────────────────────────────►  set
@@ -62,21 +62,7 @@ class Meeting {
 inline constexpr std::string_view kRankKind = "rank";
 
 control::Json body_of(const Newcomer& newcomer);
-Result<Newcomer> newcomer_in(const control::Json& body);
-
-// One object for all sessions; serve() runs on a session's thread.
-class MemberService final : public control::Service {
- public:
-  // The hub outlives it.
-  explicit MemberService(Hub& hub) : hub_(hub) {}
-
-  std::string_view kind() const override { return kRankKind; }
-  Result<control::Weight> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-
- private:
-  Hub& hub_;
-};
+// The bytes of a Report's or a Note's "value".
+Result<std::string> value_in(const control::Json& body);
 
 }  // namespace chokepoint::probe::collective

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/control/fields.h"
 #include "base/control/message.h"
 #include "base/net/socket.h"
 #include "probe/collective/communicator.h"
@@ -148,13 +147,7 @@ Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::
     return chokepoint::fail(ErrorKind::Malformed, "receive", client_.channel().peer(),
                             "another message came than a value");
   }
-  control::Fields in(answer.body, "value");
-  const std::optional<std::string> value = from_hex(in.text("value", 2 * Hub::kMaxValueLength));
-  const Result<bool> whole = in.finish(value.has_value());
-  if (!whole || !*whole) {
-    return chokepoint::fail(ErrorKind::Malformed, "read message", key, "no hexadecimal digits");
-  }
-  return *value;
+  return value_in(answer.body);
 }
 
 Result<std::string> Member::get(const std::string& key) {

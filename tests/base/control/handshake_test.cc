@@ -9,6 +9,7 @@
 #include <array>
 #include <thread>
 
+#include "base/json/codec.h"
 #include "base/sys/descriptor.h"
 #include "tests/fakes/temporary_file.h"
 
@@ -242,6 +243,89 @@ TEST(Handshake, AServerFromTheFutureIsSaidToBeOne) {
   ASSERT_FALSE(met.admittance);
   EXPECT_EQ(met.admittance.error().kind, ErrorKind::Newer);
   EXPECT_THAT(met.admittance.error().reason, HasSubstr("the server speaks version 2"));
+}
+
+struct Lie {
+  Type type;
+  const char* name;
+  Json value;  // discarded: the field is left out
+};
+
+TEST(Handshake, WhatMakesNoSenseIsMalformedAndNamed) {
+  const std::string long_name(256, 'x');
+  for (const Lie& lie :
+       {Lie{Type::Hello, "oldest", 0}, Lie{Type::Hello, "oldest", "1"},
+        Lie{Type::Hello, "newest", 0}, Lie{Type::Hello, "newest", 1.5},
+        Lie{Type::Hello, "nonce", std::string(65, '0')}, Lie{Type::Hello, "host", long_name},
+        Lie{Type::Hello, "program", nullptr}, Lie{Type::Welcome, "version", 1'000'001},
+        Lie{Type::Welcome, "key", "no"}, Lie{Type::Welcome, "host", 7},
+        Lie{Type::Welcome, "nonce", Json::value_t::discarded}, Lie{Type::Proof, "mac", "00"},
+        Lie{Type::Admitted, "session", std::string(33, '0')}, Lie{Type::Admitted, "secret", "00"},
+        Lie{Type::Admitted, "secret", nullptr}, Lie{Type::Admitted, "seen_as", long_name},
+        Lie{Type::Admitted, "limits", Json::array()},
+        Lie{Type::Admitted, "limits", Json::value_t::discarded}}) {
+    ClientHandshake client(voyager, std::nullopt);
+    ServerHandshake server(hubble, std::nullopt);
+    const Met met = meet(client, server, [&](Message message) {
+      if (message.type == lie.type && lie.value.is_discarded()) {
+        message.body.erase(lie.name);
+      } else if (message.type == lie.type) {
+        message.body[lie.name] = lie.value;
+      }
+      return message;
+    });
+    const Error* error = !met.let_in       ? &met.let_in.error()
+                         : !met.admittance ? &met.admittance.error()
+                                           : nullptr;
+    ASSERT_NE(error, nullptr) << lie.name;
+    EXPECT_EQ(error->kind, ErrorKind::Malformed) << describe(*error);
+    EXPECT_THAT(error->subject, HasSubstr(lie.name));
+  }
+}
+
+TEST(Handshake, AClientThatSpeaksFromANewerVersionToAnOlderOneIsMalformed) {
+  Message hello = ClientHandshake(voyager, std::nullopt).hello();
+  hello.body["oldest"] = 3;
+  hello.body["newest"] = 2;
+  const Result<Message> welcome = ServerHandshake(hubble, std::nullopt).welcome(hello);
+  ASSERT_FALSE(welcome);
+  EXPECT_EQ(welcome.error().kind, ErrorKind::Malformed);
+}
+
+TEST(Handshake, LimitsKeepTheirBounds) {
+  const Limits limits{.longest_test = std::chrono::milliseconds(1500),
+                      .streams = 3,
+                      .rate_bits_per_s = 1e9,
+                      .buffer_bytes = 4096};
+  const Json said = json::to_json(limits);
+  EXPECT_EQ(said.dump(), R"({"longest_test_s":1.5,"streams":3,"rate_bits_per_s":1000000000.0,)"
+                         R"("buffer_bytes":4096})");
+  const auto heard = json::from_json<Limits>(said, "limits");
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->longest_test, limits.longest_test);
+  EXPECT_EQ(heard->rate_bits_per_s, limits.rate_bits_per_s);
+  for (const auto& [name, value] : {std::pair<const char*, Json>{"longest_test_s", -1},
+                                    {"longest_test_s", 1e10},
+                                    {"streams", 0},
+                                    {"rate_bits_per_s", "x"},
+                                    {"buffer_bytes", -1},
+                                    {"buffer_bytes", nullptr}}) {
+    Json wrong = said;
+    wrong[name] = value;
+    EXPECT_FALSE(json::from_json<Limits>(wrong, "limits")) << name << value;
+  }
+}
+
+TEST(Handshake, AnAttachmentThatMakesNoSenseIsMalformed) {
+  for (const auto& [name, value] : {std::pair<const char*, Json>{"session", std::string(33, '0')},
+                                    {"index", -1},
+                                    {"index", 1'000'001},
+                                    {"mac", "00"},
+                                    {"mac", nullptr}}) {
+    Message message = attach("s", key(1), 3);
+    message.body[name] = value;
+    EXPECT_FALSE(read_attach(message)) << name << value;
+  }
 }
 
 TEST(Handshake, AnAttachmentProvesItsSessionAndItsNumber) {

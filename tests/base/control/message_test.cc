@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "base/json/codec.h"
+
 namespace chokepoint::control {
 namespace {
 
@@ -121,11 +123,11 @@ TEST(Frame, ABodyNestedTooDeepIsMalformed) {
     return R"({"a\"[":)" + std::string(static_cast<std::size_t>(depth - 1), '[') + R"("[[[[")" +
            std::string(static_cast<std::size_t>(depth - 1), ']') + "}";
   };
-  for (const int depth : {kDeepestBody, kDeepestBody + 1}) {
+  for (const int depth : {json::kMaxDepth, json::kMaxDepth + 1}) {
     FrameReader reader(kMostFromStranger);
     const std::string body = nested(depth);
     const auto message = feed(reader, header(1, static_cast<std::uint32_t>(body.size())) + body);
-    EXPECT_EQ(message.has_value(), depth == kDeepestBody);
+    EXPECT_EQ(message.has_value(), depth == json::kMaxDepth);
   }
 }
 

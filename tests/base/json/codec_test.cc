@@ -42,6 +42,17 @@ struct Distance {
   int count = 0;
 };
 
+struct Stops {
+  std::vector<int> at = {7};
+};
+
+enum class Reason : std::uint8_t { Other, Busy };
+
+struct Verdict {
+  Reason reason = Reason::Busy;
+  std::map<std::string, int> counts = {{"default", 1}};
+};
+
 struct Route {
   std::chrono::nanoseconds time = std::chrono::milliseconds(1500);
   Initial from = {};
@@ -50,6 +61,25 @@ struct Route {
 };
 
 }  // namespace
+
+template <>
+struct Fields<Stops> {
+  static constexpr std::tuple kList{field("at", &Stops::at)};
+};
+
+template <>
+struct EnumNames<Reason> {
+  static constexpr std::string_view kWhat = "a reason";
+  static constexpr Reason kOtherwise = Reason::Other;
+  static constexpr std::array kNames{std::pair<Reason, std::string_view>{Reason::Other, "other"},
+                                     std::pair<Reason, std::string_view>{Reason::Busy, "busy"}};
+};
+
+template <>
+struct Fields<Verdict> {
+  static constexpr std::tuple kList{field("reason", &Verdict::reason),
+                                    field("counts", &Verdict::counts).or_default()};
+};
 
 template <>
 struct EnumNames<Shape> {
@@ -168,6 +198,26 @@ TEST(Codec, NamesThePlaceOfWhatIsWrong) {
             "read message: request 'streams': wanted a whole number from 1 to 128");
   EXPECT_EQ(reason(changed("/labels/b", "text")),
             "read message: request 'labels.b': wanted a whole number");
+}
+
+TEST(Codec, AListReplacesTheOneThatTheStructBeginsWith) {
+  const Result<Stops> stops = json::from_json<Stops>(Json{{"at", {1, 2}}}, "stops");
+  ASSERT_TRUE(stops);
+  EXPECT_EQ(stops->at, (std::vector<int>{1, 2}));
+}
+
+TEST(Codec, AMapReplacesTheOneThatTheStructBeginsWith) {
+  const Result<Verdict> answer =
+      json::from_json<Verdict>(Json{{"reason", "busy"}, {"counts", {{"a", 2}}}}, "answer");
+  ASSERT_TRUE(answer) << describe(answer.error());
+  EXPECT_EQ(answer->counts, (std::map<std::string, int>{{"a", 2}}));
+}
+
+TEST(Codec, AnUnknownNameIsReadAsTheOtherwiseOfItsEnum) {
+  const Result<Verdict> newer = json::from_json<Verdict>(Json{{"reason", "tomorrow's"}}, "answer");
+  ASSERT_TRUE(newer) << describe(newer.error());
+  EXPECT_EQ(newer->reason, Reason::Other);
+  EXPECT_FALSE(json::from_json<Verdict>(Json{{"reason", 3}}, "answer"));
 }
 
 TEST(Codec, RefusesOtherTypes) {

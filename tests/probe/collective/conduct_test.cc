@@ -43,7 +43,7 @@ class Conduct : public testing::Test {
       ASSERT_TRUE(hub_.enter({.job = "j", .rank = rank, .ranks = kRanks, .host = "hubble"}));
       workers_.push_back(std::async(std::launch::async, [this, rank, trouble, memory] {
         Near near(hub_);
-        const Job job{.place = {.rank = rank, .ranks = kRanks},
+        const Job job{.position = {.rank = rank, .ranks = kRanks},
                       .open = fakes::store_backend().open,
                       .options = {.algorithm = trouble},
                       .memory_bytes = memory};
@@ -58,11 +58,11 @@ class Conduct : public testing::Test {
   }
 
   Result<> conduct(const Plan& plan, Hub::StillWanted wanted = {}) {
-    Conductor conductor(hub_, plan,
-                        {.timeout = seconds(20),
-                         .wanted = std::move(wanted),
-                         .on_size = [this](const SizeResult&) { ++told_; }});
-    const Result<> done = conductor.run(outcome_);
+    const Result<> done = collective::conduct(hub_, plan,
+                                              {.timeout = seconds(20),
+                                               .wanted = std::move(wanted),
+                                               .on_size = [this](const SizeResult&) { ++told_; }},
+                                              outcome_);
     hub_.finish();
     for (std::future<void>& worker : workers_) {
       worker.get();
@@ -164,7 +164,7 @@ TEST(Work, AFailureIsToldBeforeTheLibraryIsClosed) {
   const Operation operation{.bytes = 4};
   ASSERT_TRUE(hub.set(order_key(0), to_text({.task = Task::Prepare, .operation = operation})));
   std::vector<std::string> events;
-  const Job job{.open = [&](const Place&, Store&,
+  const Job job{.open = [&](const RankPosition&, Store&,
                             const BackendOptions&) -> Result<std::unique_ptr<Communicator>> {
     return std::make_unique<Unprepared>(events);
   }};

@@ -96,7 +96,8 @@ TEST(Hub, WhoIsGoneIsTheCauseOfWhatOthersSay) {
   hub.fail({.rank = 0, .error = error_of("connection reset")});
   hub.leave(1, false);
   EXPECT_THAT(describe(*hub.failure()), HasSubstr("rank 1: ended without a word"));
-  hub.fail({.rank = 1, .error = error_of("ended by signal 9"), .how = Learnt::Seen});
+  hub.fail(
+      {.rank = 1, .error = error_of("ended by signal 9"), .source = FailureSource::ProcessEnded});
   EXPECT_THAT(describe(*hub.failure()), HasSubstr("signal 9"));
 }
 

@@ -10,17 +10,17 @@ TEST(Operation, EveryNameIsReadAsWhatItNames) {
   for (const Collective collective :
        {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter,
         Collective::Broadcast, Collective::AllToAll, Collective::SendReceive}) {
-    EXPECT_EQ(parse_collective(name_of(collective)), collective);
+    EXPECT_EQ(named<Collective>(name_of(collective)), collective);
   }
   for (const ElementType type :
        {ElementType::Float32, ElementType::Float64, ElementType::Float16, ElementType::BFloat16,
         ElementType::Int32, ElementType::Int64, ElementType::Uint8}) {
-    EXPECT_EQ(parse_element_type(name_of(type)), type);
+    EXPECT_EQ(named<ElementType>(name_of(type)), type);
   }
-  EXPECT_EQ(parse_collective("allreduce"), std::nullopt);
-  EXPECT_EQ(parse_element_type("fp32"), ElementType::Float32);
-  EXPECT_EQ(parse_element_type("half"), ElementType::Float16);
-  EXPECT_EQ(parse_element_type(""), std::nullopt);
+  EXPECT_EQ(named<Collective>("allreduce"), std::nullopt);
+  EXPECT_EQ(named<ElementType>("fp32"), ElementType::Float32);
+  EXPECT_EQ(named<ElementType>("half"), ElementType::Float16);
+  EXPECT_EQ(named<ElementType>(""), std::nullopt);
 }
 
 TEST(Operation, InputAndOutputShareTheSizeAsTheCollectiveDoes) {

@@ -24,6 +24,20 @@ TEST(Order, IsReadAsItWasWritten) {
   EXPECT_EQ(parse_order(to_text({.task = Task::End}))->task, Task::End);
 }
 
+TEST(Order, HasTheFieldsOfItsTask) {
+  EXPECT_EQ(to_text({.task = Task::Prepare,
+                     .operation = {.collective = Collective::Broadcast,
+                                   .type = ElementType::BFloat16,
+                                   .bytes = 64,
+                                   .ranks = 8,
+                                   .root = 3}}),
+            R"({"task":"prepare","collective":"broadcast","type":"bf16","bytes":64,"ranks":8,)"
+            R"("root":3})");
+  EXPECT_EQ(to_text({.task = Task::Run, .lead = 2, .times = 7}),
+            R"({"task":"run","lead":2,"times":7})");
+  EXPECT_EQ(to_text({.task = Task::Tell}), R"({"task":"tell"})");
+}
+
 TEST(Order, NoFigureIsBelievedUnchecked) {
   for (
       const std::string text :
@@ -41,7 +55,7 @@ TEST(Order, NoFigureIsBelievedUnchecked) {
 }
 
 TEST(Answer, IsReadAsItWasWritten) {
-  const Answer answer{.times_us = {1.5, 2000},
+  const Answer answer{.times = {std::chrono::nanoseconds(1500), std::chrono::milliseconds(2)},
                       .wrong = Wrong{.rank = 4, .offset_bytes = 12, .wanted = 1, .found = 2},
                       .way = {.library = "NCCL 2.28.9",
                               .transport = "socket",
@@ -51,7 +65,7 @@ TEST(Answer, IsReadAsItWasWritten) {
                               .better = "use eth1"}};
   const auto read = parse_answer(to_text(answer), 4);
   ASSERT_TRUE(read) << describe(read.error());
-  EXPECT_EQ(read->times_us, answer.times_us);
+  EXPECT_EQ(read->times, answer.times);
   EXPECT_EQ(read->wrong, answer.wrong);
   EXPECT_EQ(read->way.library, "NCCL 2.28.9");
   EXPECT_EQ(read->way.channels, 2);
@@ -62,8 +76,13 @@ TEST(Answer, IsReadAsItWasWritten) {
 TEST(Answer, WhatIsNoNumberStaysNone) {
   const Answer answer{
       .wrong = Wrong{.rank = 0, .wanted = 1, .found = std::numeric_limits<double>::infinity()}};
+  EXPECT_EQ(to_text(answer),
+            R"({"times_ns":[],"wrong":{"offset_bytes":0,"wanted":1.0,"found":"inf"},"way":{)"
+            R"("library":"","transport":"","interface":"","family":"","local_address":"",)"
+            R"("channels":null,"sockets_per_peer":null,"link_mbps":null,"better":""}})");
   const auto read = parse_answer(to_text(answer), 0);
   ASSERT_TRUE(read && read->wrong);
+  EXPECT_EQ(read->wrong->wanted, 1);
   EXPECT_TRUE(std::isnan(read->wrong->found));
 }
 
@@ -82,7 +101,8 @@ TEST(Answer, WhatALibraryCallsItselfIsNoFailure) {
 TEST(Answer, NonsenseIsRefused) {
   for (const std::string text :
        {"", "{}", R"({"times_ns":{},"way":{}})", R"({"times_ns":[-1],"way":{}})",
-        R"({"times_ns":["1"],"way":{}})", R"({"times_ns":[1],"way":3})",
+        R"({"times_ns":["1"],"way":{}})", R"({"times_ns":[],"wrong":1,"way":{}})",
+        R"({"times_ns":[],"wrong":{"offset_bytes":-1},"way":{}})", R"({"times_ns":[1],"way":3})",
         R"({"times_ns":[],"way":{"channels":-1}})", R"({"times_ns":[],"way":{"library":5}})"}) {
     EXPECT_FALSE(parse_answer(text, 0)) << text;
   }

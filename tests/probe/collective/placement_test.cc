@@ -20,7 +20,7 @@ Result<std::optional<RankPlacement>> find(const Variables& set) {
       "hubble");
 }
 
-RankPlacement seat(const Variables& set) {
+RankPlacement placement_in(const Variables& set) {
   const auto found = find(set);
   EXPECT_TRUE(found && *found) << (found ? "none" : describe(found.error()));
   return found && *found ? **found : RankPlacement{};
@@ -43,41 +43,45 @@ Variables with(Variables set, const Variables& more) {
 }
 
 TEST(RankPlacement, IsWhereTorchrunSays) {
-  const RankPlacement found = seat(torchrun());
-  EXPECT_EQ(found.place.rank, 3);
-  EXPECT_EQ(found.place.ranks, 4);
-  EXPECT_EQ(found.place.local_rank, 1);
-  EXPECT_EQ(found.place.host, "hubble");
+  const RankPlacement found = placement_in(torchrun());
+  EXPECT_EQ(found.position.rank, 3);
+  EXPECT_EQ(found.position.ranks, 4);
+  EXPECT_EQ(found.position.local_rank, 1);
+  EXPECT_EQ(found.position.host, "hubble");
   EXPECT_EQ(found.meeting.host, "voyager");
   EXPECT_EQ(found.meeting.port, 29400);
   EXPECT_EQ(found.launcher, "torchrun");
   EXPECT_FALSE(found.leads());
-  EXPECT_TRUE(seat(with(torchrun(), {{"RANK", "0"}})).leads());
+  EXPECT_TRUE(placement_in(with(torchrun(), {{"RANK", "0"}})).leads());
 }
 
 TEST(RankPlacement, ThePortThatTorchrunsAgentHoldsIsLeftToIt) {
-  EXPECT_EQ(seat(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).meeting.port, 29401);
-  EXPECT_EQ(seat(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).meeting.port,
-            29400);
+  EXPECT_EQ(placement_in(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).meeting.port,
+            29401);
+  EXPECT_EQ(
+      placement_in(with(torchrun(), {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).meeting.port,
+      29400);
 }
 
 TEST(RankPlacement, RanksOfOneJobHaveSomethingInCommon) {
-  EXPECT_EQ(seat(torchrun()).job, seat(with(torchrun(), {{"RANK", "0"}})).job);
-  EXPECT_NE(seat(torchrun()).job, seat(with(torchrun(), {{"TORCHELASTIC_RUN_ID", "b"}})).job);
-  EXPECT_NE(seat(torchrun()).job, seat(with(torchrun(), {{"MASTER_PORT", "29405"}})).job);
+  EXPECT_EQ(placement_in(torchrun()).job, placement_in(with(torchrun(), {{"RANK", "0"}})).job);
+  EXPECT_NE(placement_in(torchrun()).job,
+            placement_in(with(torchrun(), {{"TORCHELASTIC_RUN_ID", "b"}})).job);
+  EXPECT_NE(placement_in(torchrun()).job,
+            placement_in(with(torchrun(), {{"MASTER_PORT", "29405"}})).job);
   const Variables slurm{{"SLURM_PROCID", "0"},
                         {"SLURM_NTASKS", "2"},
                         {"SLURM_JOB_ID", "17"},
                         {"SLURM_STEP_ID", "0"},
                         {"MASTER_ADDR", "a"}};
-  EXPECT_NE(seat(slurm).job, seat(with(slurm, {{"SLURM_STEP_ID", "1"}})).job);
+  EXPECT_NE(placement_in(slurm).job, placement_in(with(slurm, {{"SLURM_STEP_ID", "1"}})).job);
 }
 
 TEST(RankPlacement, SlurmsFirstNodeIsWhereTheyMeet) {
-  const RankPlacement found = seat({{"SLURM_PROCID", "1"},
-                                    {"SLURM_NTASKS", "2"},
-                                    {"SLURM_LOCALID", "0"},
-                                    {"SLURM_STEP_NODELIST", "gpu[007-009,12]"}});
+  const RankPlacement found = placement_in({{"SLURM_PROCID", "1"},
+                                            {"SLURM_NTASKS", "2"},
+                                            {"SLURM_LOCALID", "0"},
+                                            {"SLURM_STEP_NODELIST", "gpu[007-009,12]"}});
   EXPECT_EQ(found.meeting.host, "gpu007");
   EXPECT_EQ(found.launcher, "srun");
 }
@@ -86,30 +90,32 @@ TEST(RankPlacement, RanksOfMpirunOnOneHostMeetThere) {
   const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "1"},
                            {"OMPI_COMM_WORLD_SIZE", "2"},
                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
-  EXPECT_EQ(seat(open_mpi).meeting.host, "127.0.0.1");
+  EXPECT_EQ(placement_in(open_mpi).meeting.host, "127.0.0.1");
   const auto elsewhere = find(with(open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}}));
   ASSERT_FALSE(elsewhere);
   EXPECT_EQ(elsewhere.error().kind, ErrorKind::Usage);
   EXPECT_THAT(describe(elsewhere.error()), HasSubstr("mpirun -x MASTER_ADDR="));
-  EXPECT_EQ(seat({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}}).meeting.host,
-            "127.0.0.1");
+  EXPECT_EQ(
+      placement_in({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}}).meeting.host,
+      "127.0.0.1");
 }
 
 TEST(RankPlacement, RanksOfOneHostAreCountedWhateverStartedThem) {
-  EXPECT_EQ(seat(torchrun()).local_ranks, 1) << "nobody says";
-  EXPECT_EQ(seat(with(torchrun(), {{"LOCAL_WORLD_SIZE", "2"}})).local_ranks, 2);
+  EXPECT_EQ(placement_in(torchrun()).local_ranks, 1) << "nobody says";
+  EXPECT_EQ(placement_in(with(torchrun(), {{"LOCAL_WORLD_SIZE", "2"}})).local_ranks, 2);
   const Variables here{{"MASTER_ADDR", "a"}};
-  EXPECT_EQ(seat(with(here, {{"OMPI_COMM_WORLD_RANK", "1"},
-                             {"OMPI_COMM_WORLD_SIZE", "16"},
-                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}}))
+  EXPECT_EQ(placement_in(with(here, {{"OMPI_COMM_WORLD_RANK", "1"},
+                                     {"OMPI_COMM_WORLD_SIZE", "16"},
+                                     {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}}))
                 .local_ranks,
             8);
-  EXPECT_EQ(seat(with(here, {{"PMI_RANK", "0"}, {"PMI_SIZE", "8"}, {"MPI_LOCALNRANKS", "4"}}))
-                .local_ranks,
-            4);
-  EXPECT_EQ(seat(with(here, {{"SLURM_PROCID", "0"},
-                             {"SLURM_NTASKS", "11"},
-                             {"SLURM_STEP_TASKS_PER_NODE", "2(x3),5"}}))
+  EXPECT_EQ(
+      placement_in(with(here, {{"PMI_RANK", "0"}, {"PMI_SIZE", "8"}, {"MPI_LOCALNRANKS", "4"}}))
+          .local_ranks,
+      4);
+  EXPECT_EQ(placement_in(with(here, {{"SLURM_PROCID", "0"},
+                                     {"SLURM_NTASKS", "11"},
+                                     {"SLURM_STEP_TASKS_PER_NODE", "2(x3),5"}}))
                 .local_ranks,
             5);
 }
@@ -134,7 +140,7 @@ TEST(RankPlacement, MistakesAreTold) {
 TEST(RankPlacement, WhatAChokepointSetsItFindsAgain) {
   const control::Secret secret = control::random_secret();
   for (const std::string host : {"10.0.0.1", "fe80::1"}) {
-    const RankPlacement given{.place = {.rank = 2, .ranks = 4, .local_rank = 0},
+    const RankPlacement given{.position = {.rank = 2, .ranks = 4, .local_rank = 0},
                               .launcher = "chokepoint",
                               .job = "0123456789abcdef",
                               .meeting = {host, 4711},
@@ -143,8 +149,8 @@ TEST(RankPlacement, WhatAChokepointSetsItFindsAgain) {
     for (const auto& [name, value] : variables_of(given)) {
       set[name] = value;
     }
-    const RankPlacement found = seat(set);
-    EXPECT_EQ(found.place.rank, 2);
+    const RankPlacement found = placement_in(set);
+    EXPECT_EQ(found.position.rank, 2);
     EXPECT_EQ(found.meeting.host, host);
     EXPECT_EQ(found.meeting.port, 4711);
     EXPECT_EQ(found.ports, 1);

@@ -264,6 +264,28 @@ TEST(RankService, StartsNothingButRanks) {
     EXPECT_FALSE(service.check(bad, {})) << bad;
   }
   EXPECT_FALSE(service.check(body_of(good), {.streams = 1}));
+  EXPECT_EQ(body_of(good).dump(),
+            R"({"backend":"gloo","interface":"","algorithm":"","gpu":null,"timeout_s":60,)"
+            R"("job":"j","secret":")" +
+                std::string(64, '0') + R"(","port":4711,"ranks":2,"first":0,"count":2})");
+}
+
+TEST(RankService, TheEndOfARankIsChecked) {
+  const control::Json good{{"rank", 3}, {"code", 137}, {"signal", 9}, {"words", "no memory"}};
+  const auto end = child_end_in(good);
+  ASSERT_TRUE(end) << describe(end.error());
+  EXPECT_EQ(end->rank, 3);
+  EXPECT_EQ(end->status, (sys::ExitStatus{.code = 137, .signal = 9}));
+  EXPECT_EQ(end->words, "no memory");
+  for (const auto& [name, value] : {std::pair<const char*, control::Json>{"rank", -1},
+                                    {"code", "0"},
+                                    {"signal", 1025},
+                                    {"words", std::string(1501, 'x')},
+                                    {"words", nullptr}}) {
+    control::Json bad = good;
+    bad[name] = value;
+    EXPECT_FALSE(child_end_in(bad)) << bad;
+  }
 }
 
 }  // namespace

@@ -99,6 +99,9 @@ TEST(NicSettingChecks, QdiscsAreJudgedBySpeedAndShapersAlways) {
   EXPECT_EQ(judged(1'000, {"pfifo_fast"}), Status::Pass);
   EXPECT_EQ(judged(1'000, {"netem"}), Status::Warning);
   EXPECT_EQ(judged(1'000, {"tbf", "fq"}), Status::Warning);
+  // It shapes only where a bandwidth is set, which is not known.
+  EXPECT_EQ(judged(100'000, {"cake"}), Status::Info);
+  EXPECT_EQ(judged(1'000, {"htb", "cake"}), Status::Warning);
 }
 
 TEST(NicSettingChecks, QueuesAreJudgedBySpeedAndCpus) {

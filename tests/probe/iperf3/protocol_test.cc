@@ -46,11 +46,11 @@ TEST(Iperf3Protocol, WhatIsNoCookieIsTold) {
 }
 
 TEST(Iperf3Protocol, LengthsAreBoundedAndBigEndian) {
-  EXPECT_EQ(decode_length(raw(0, 0, 0, 143), kMostParameterBytes), 143U);
+  EXPECT_EQ(decode_length(raw(0, 0, 0, 143), kMaxParameterBytes), 143U);
   EXPECT_EQ(encode_length(451), raw(0, 0, 1, 0xc3));
-  EXPECT_FALSE(decode_length(raw(0, 0, 0x20, 1), kMostParameterBytes));
-  EXPECT_FALSE(decode_length(raw(0xff, 0xff, 0xff, 0xff), kMostResultBytes));
-  EXPECT_FALSE(decode_length(raw(0, 0, 0, 0), kMostParameterBytes));
+  EXPECT_FALSE(decode_length(raw(0, 0, 0x20, 1), kMaxParameterBytes));
+  EXPECT_FALSE(decode_length(raw(0xff, 0xff, 0xff, 0xff), kMaxResultBytes));
+  EXPECT_FALSE(decode_length(raw(0, 0, 0, 0), kMaxParameterBytes));
 }
 
 TEST(Iperf3Protocol, StreamIdsSkipTwo) {

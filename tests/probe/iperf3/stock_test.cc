@@ -17,8 +17,8 @@ using std::chrono::seconds;
 // One place of the matrix, with its name.
 struct Kind {
   const char* name;
-  Transport transport;
-  Way way;
+  bool udp;
+  Direction direction;
   int streams;
   bool by_amount = true;  // or by time: a second, the shortest that iperf3 knows
 };
@@ -42,7 +42,7 @@ constexpr std::uint64_t kBytes = 6'000'000;
 constexpr std::uint64_t kDatagrams = 80;
 
 std::vector<std::string> client_command(const Kind& kind) {
-  const bool udp = kind.transport == Transport::Udp;
+  const bool udp = kind.udp;
   std::vector<std::string> command{
       "iperf3",           "-c", "127.0.0.1", "-J", "-P", std::to_string(kind.streams), "-b",
       udp ? "2M" : "400M"};
@@ -56,8 +56,8 @@ std::vector<std::string> client_command(const Kind& kind) {
   } else {
     command.insert(command.end(), {"-n", std::to_string(kBytes)});
   }
-  if (kind.way != Way::Forward) {
-    command.push_back(kind.way == Way::Reverse ? "-R" : "--bidir");
+  if (kind.direction != Direction::Send) {
+    command.push_back(kind.direction == Direction::Receive ? "-R" : "--bidir");
   }
   return command;
 }
@@ -67,8 +67,8 @@ std::uint64_t sum_of(const nlohmann::json& end, const char* name) {
 }
 
 // A client that goes both ways is done when either is.
-std::uint64_t least(std::uint64_t amount, Way way) {
-  return way == Way::Both ? amount / 2 : amount;
+std::uint64_t least(std::uint64_t amount, Direction direction) {
+  return direction == Direction::Both ? amount / 2 : amount;
 }
 
 TEST_P(StockIperf3, ClientIsServed) {
@@ -79,38 +79,29 @@ TEST_P(StockIperf3, ClientIsServed) {
   ASSERT_TRUE(told.is_object()) << told;
   ASSERT_FALSE(told.contains("error")) << told["error"] << server.log();
   const nlohmann::json& end = told.at("end");
-  if (GetParam().transport == Transport::Udp) {
+  if (GetParam().udp) {
     const nlohmann::json& sum = end.at("sum");
-    EXPECT_GE(sum.at("packets").get<std::uint64_t>(), least(kDatagrams, GetParam().way)) << sum;
+    EXPECT_GE(sum.at("packets").get<std::uint64_t>(), least(kDatagrams, GetParam().direction))
+        << sum;
     // A server sends on until it hears that it is enough, which may be more than a queue holds.
-    if (GetParam().way == Way::Forward) {
+    if (GetParam().direction == Direction::Send) {
       EXPECT_EQ(sum.at("lost_packets").get<std::int64_t>(), 0) << sum;
     }
     return;
   }
-  EXPECT_GE(sum_of(end, "sum_received"), least(kBytes, GetParam().way));
-  if (GetParam().way == Way::Forward) {
+  EXPECT_GE(sum_of(end, "sum_received"), least(kBytes, GetParam().direction));
+  if (GetParam().direction == Direction::Send) {
     EXPECT_EQ(sum_of(end, "sum_sent"), sum_of(end, "sum_received"));
   }
   EXPECT_EQ(end.at("streams").size(),
-            static_cast<std::size_t>(GetParam().streams * (GetParam().way == Way::Both ? 2 : 1)));
-}
-
-tcp::Direction direction_of(Way way) {
-  switch (way) {
-    case Way::Forward:
-      return tcp::Direction::Send;
-    case Way::Reverse:
-      return tcp::Direction::Receive;
-    default:
-      return tcp::Direction::Both;
-  }
+            static_cast<std::size_t>(GetParam().streams *
+                                     (GetParam().direction == Direction::Both ? 2 : 1)));
 }
 
 ClientOptions to_stock() { return {.peer = {"127.0.0.1", kDefaultPort}}; }
 
 void expect_tcp(const Kind& kind) {
-  const tcp::Parameters asked{.direction = direction_of(kind.way),
+  const tcp::Parameters asked{.direction = kind.direction,
                               .streams = kind.streams,
                               .time = seconds(1),
                               .bytes = kind.by_amount ? std::optional(kBytes) : std::nullopt,
@@ -130,14 +121,14 @@ void expect_tcp(const Kind& kind) {
 }
 
 void expect_udp(const Kind& kind) {
-  const Parameters asked{.transport = Transport::Udp,
-                         .way = kind.way,
+  const Parameters asked{.udp = true,
+                         .direction = kind.direction,
                          .time_s = kind.by_amount ? 0 : 1,
                          .blocks = kind.by_amount ? kDatagrams : 0,
                          .streams = kind.streams,
                          .block_bytes = 1400,
                          .rate_bits_per_s = 2'000'000};
-  const Result<UdpTest> got = run_udp(to_stock(), asked, [](const peer::DatagramInterval&) {});
+  const Result<UdpTest> got = run_udp(to_stock(), asked);
   ASSERT_TRUE(got) << describe(got.error());
   ASSERT_EQ(got->measures.size(), got->server.streams.size());
   for (const peer::DatagramMeasure& own : got->measures) {
@@ -153,20 +144,20 @@ void expect_udp(const Kind& kind) {
 TEST_P(StockIperf3, ServerIsDriven) {
   const StockProgram server({"iperf3", "-s", "-1"});
   peers::await_listener(kDefaultPort);
-  GetParam().transport == Transport::Udp ? expect_udp(GetParam()) : expect_tcp(GetParam());
+  GetParam().udp ? expect_udp(GetParam()) : expect_tcp(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Matrix, StockIperf3,
-                         testing::Values(Kind{"TcpForward", Transport::Tcp, Way::Forward, 1, false},
-                                         Kind{"TcpForwardThree", Transport::Tcp, Way::Forward, 3},
-                                         Kind{"TcpReverse", Transport::Tcp, Way::Reverse, 1},
-                                         Kind{"TcpReverseThree", Transport::Tcp, Way::Reverse, 3},
-                                         Kind{"TcpBoth", Transport::Tcp, Way::Both, 1},
-                                         Kind{"UdpForward", Transport::Udp, Way::Forward, 1},
-                                         Kind{"UdpForwardThree", Transport::Udp, Way::Forward, 3},
-                                         Kind{"UdpReverse", Transport::Udp, Way::Reverse, 1, false},
-                                         Kind{"UdpReverseThree", Transport::Udp, Way::Reverse, 3},
-                                         Kind{"UdpBoth", Transport::Udp, Way::Both, 1}),
+                         testing::Values(Kind{"TcpForward", false, Direction::Send, 1, false},
+                                         Kind{"TcpForwardThree", false, Direction::Send, 3},
+                                         Kind{"TcpReverse", false, Direction::Receive, 1},
+                                         Kind{"TcpReverseThree", false, Direction::Receive, 3},
+                                         Kind{"TcpBoth", false, Direction::Both, 1},
+                                         Kind{"UdpForward", true, Direction::Send, 1},
+                                         Kind{"UdpForwardThree", true, Direction::Send, 3},
+                                         Kind{"UdpReverse", true, Direction::Receive, 1, false},
+                                         Kind{"UdpReverseThree", true, Direction::Receive, 3},
+                                         Kind{"UdpBoth", true, Direction::Both, 1}),
                          name_of_kind);
 
 }  // namespace

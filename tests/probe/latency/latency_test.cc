@@ -104,7 +104,7 @@ TEST(Load, FillsThePathAndEndsWhenToldTo) {
   for (const tcp::Direction direction : {tcp::Direction::Send, tcp::Direction::Receive}) {
     const auto load =
         Load::start([&](int) { return server.client(); },
-                    {.direction = direction, .time = 60s, .most_connections = 1}, sys::Root("/"));
+                    {.direction = direction, .time = 60s, .max_connections = 1}, sys::Root("/"));
     ASSERT_TRUE(load);
     for (int i = 0; i < 1000 && (*load)->result().throughput_mbps.value_or(0) <= 0; ++i) {
       std::this_thread::sleep_for(10ms);

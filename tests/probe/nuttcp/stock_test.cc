@@ -120,7 +120,7 @@ void expect_udp(const Kind& kind) {
                          .blocks = kDatagrams,
                          .time_s = 0,
                          .rate_kbits_per_s = 2'000};
-  const Result<UdpTest> got = run_udp(to_stock(), asked, [](const peer::DatagramInterval&) {});
+  const Result<UdpTest> got = run_udp(to_stock(), asked);
   ASSERT_TRUE(got) << describe(got.error());
   EXPECT_EQ(got->measure.packets, kDatagrams);
   EXPECT_EQ(got->server.datagrams(kDatagram), kDatagrams);

@@ -134,8 +134,8 @@ TEST_F(GpuFindings, SmallCopiesAreNoMeasureOfALink) {
 }
 
 TEST_F(GpuFindings, AThresholdThatWasAskedForDecides) {
-  EXPECT_EQ(check("pcie.copies", {.least_percent = 97}).status, Status::Critical);
-  EXPECT_EQ(check("pcie.copies", {.least_percent = 90}).status, Status::Pass);
+  EXPECT_EQ(check("pcie.copies", {.min_percent = 97}).status, Status::Critical);
+  EXPECT_EQ(check("pcie.copies", {.min_percent = 90}).status, Status::Pass);
 }
 
 TEST_F(GpuFindings, CopiesWithoutAKnownLinkAreNotJudged) {

@@ -8,7 +8,7 @@
 namespace chokepoint::probe::udp {
 namespace {
 
-constexpr double kMostLoss = 0.001;
+constexpr double kMaxLoss = 0.001;
 
 // A line of a capacity: what is more is lost, or held up in its queue.
 struct Line {
@@ -34,7 +34,7 @@ struct Searched {
 
 template <class TryOut>
 Searched search(TryOut try_out, double most = 0) {
-  RateSearch rates(kMostLoss, most);
+  RateSearch rates(kMaxLoss, most);
   Searched searched;
   while (const auto rate = rates.next()) {
     rates.add(try_out(*rate));
@@ -47,17 +47,17 @@ Searched search(TryOut try_out, double most = 0) {
 
 TEST(Judge, WhatAFailedTrialFailedOf) {
   const Trial good{.bits_per_s = 100, .offered_bits_per_s = 100, .delivered_bits_per_s = 99.9};
-  EXPECT_EQ(judge(good, kMostLoss), TrialEnd::Passed);
+  EXPECT_EQ(judge(good, kMaxLoss), TrialEnd::Passed);
   Trial bad = good;
   bad.loss = 0.01;
-  EXPECT_EQ(judge(bad, kMostLoss), TrialEnd::Loss);
+  EXPECT_EQ(judge(bad, kMaxLoss), TrialEnd::Loss);
   bad.loss_in_queue = 0.009;
-  EXPECT_EQ(judge(bad, kMostLoss), TrialEnd::ReceiverQueue);
+  EXPECT_EQ(judge(bad, kMaxLoss), TrialEnd::ReceiverQueue);
   bad = good;
   bad.delivered_bits_per_s = 90;
-  EXPECT_EQ(judge(bad, kMostLoss), TrialEnd::FillsQueue);
+  EXPECT_EQ(judge(bad, kMaxLoss), TrialEnd::FillsQueue);
   bad.offered_bits_per_s = 90;
-  EXPECT_EQ(judge(bad, kMostLoss), TrialEnd::Sender);
+  EXPECT_EQ(judge(bad, kMaxLoss), TrialEnd::Sender);
 }
 
 TEST(RateSearch, FindsTheCapacityOfLinesOfEveryKind) {
@@ -78,7 +78,7 @@ TEST(RateSearch, StopsAtWhatTheSenderCan) {
   const Line line{.capacity = 1e12, .sender = 3e9};
   const Searched found = search([&](double rate) { return line.try_out(rate); });
   EXPECT_NEAR(found.best, 3e9, 3e9 * 0.04);
-  EXPECT_EQ(judge(*found.obstacle, kMostLoss), TrialEnd::Sender);
+  EXPECT_EQ(judge(*found.obstacle, kMaxLoss), TrialEnd::Sender);
 }
 
 TEST(RateSearch, StopsAtWhatTheServerGrants) {

@@ -90,7 +90,7 @@ TEST(Stream, AsFastAsItGoesEveryPacketIsAccountedFor) {
 
 TEST(Stream, PacketsOfEverySizeInBatchesAndAlone) {
   for (const std::size_t bytes :
-       {kHeadBytes, std::size_t{33}, std::size_t{9000}, kMostPacketBytes}) {
+       {kHeadBytes, std::size_t{33}, std::size_t{9000}, kMaxPacketBytes}) {
     // A receiver that was too slow leaves packets behind, which would come to the next.
     const Pair pair = connected("127.0.0.1");
     const Ran ran = run(pair, {kSentFlow, bytes, 2e9, 50ms});

@@ -44,45 +44,35 @@ using Collectively = std::function<void(const std::shared_ptr<::gloo::Context>&,
 class CallbackStore final : public ::gloo::rendezvous::Store {
  public:
   // The prefix keeps the keys of one context apart from another's.
-  CallbackStore(const StoreCalls& calls, std::string prefix);
+  CallbackStore(const StoreCalls& calls, std::string prefix)
+      : calls_(calls), prefix_(std::move(prefix)) {}
 
-  void set(const std::string& key, const std::vector<char>& data) override;
-  std::vector<char> get(const std::string& key) override;
+  void set(const std::string& key, const std::vector<char>& data) override {
+    if (calls_.set(calls_.store, (prefix_ + key).c_str(), data.data(), data.size()) != 0) {
+      throw ::gloo::IoException("the store failed");
+    }
+  }
+
+  std::vector<char> get(const std::string& key) override {
+    const auto assign = [](void* into, const char* data, std::size_t size) {
+      static_cast<std::vector<char>*>(into)->assign(data, data + size);
+    };
+    std::vector<char> found;
+    if (calls_.get(calls_.store, (prefix_ + key).c_str(), &found, assign) != 0) {
+      throw ::gloo::IoException("the store failed");
+    }
+    return found;
+  }
+
   // Nothing: get() itself waits, within the store's own limit.
-  void wait(const std::vector<std::string>& keys) override;
-  void wait(const std::vector<std::string>& keys,
-            const std::chrono::milliseconds& timeout) override;
+  void wait(const std::vector<std::string>& /*keys*/) override {}
+  void wait(const std::vector<std::string>& /*keys*/,
+            const std::chrono::milliseconds& /*timeout*/) override {}
 
  private:
   StoreCalls calls_;
   std::string prefix_;
 };
-
-void append(void* into, const char* data, std::size_t size) {
-  static_cast<std::vector<char>*>(into)->assign(data, data + size);
-}
-
-CallbackStore::CallbackStore(const StoreCalls& calls, std::string prefix)
-    : calls_(calls), prefix_(std::move(prefix)) {}
-
-void CallbackStore::set(const std::string& key, const std::vector<char>& data) {
-  if (calls_.set(calls_.store, (prefix_ + key).c_str(), data.data(), data.size()) != 0) {
-    throw ::gloo::IoException("the store failed");
-  }
-}
-
-std::vector<char> CallbackStore::get(const std::string& key) {
-  std::vector<char> found;
-  if (calls_.get(calls_.store, (prefix_ + key).c_str(), &found, append) != 0) {
-    throw ::gloo::IoException("the store failed");
-  }
-  return found;
-}
-
-void CallbackStore::wait(const std::vector<std::string>& /*keys*/) {}
-
-void CallbackStore::wait(const std::vector<std::string>& /*keys*/,
-                         const std::chrono::milliseconds& /*timeout*/) {}
 
 // libgloo has no bf16 of its own.
 struct BFloat16 {

@@ -15,8 +15,10 @@ using namespace probe::collective;
 
 class ByStore final : public Communicator {
  public:
-  ByStore(const Place& place, Store& store, std::string trouble)
-      : place_(place), store_(store), trouble_(place.rank == 1 ? std::move(trouble) : "") {}
+  ByStore(const RankPosition& position, Store& store, std::string trouble)
+      : position_(position),
+        store_(store),
+        trouble_(position.rank == 1 ? std::move(trouble) : "") {}
 
   Result<> prepare(const Operation& operation) override {
     operation_ = operation;
@@ -66,11 +68,11 @@ class ByStore final : public Communicator {
       std::this_thread::sleep_for(std::chrono::seconds(1));
     }
     ++round_;
-    if (const Result<> set = store_.set(key(place_.rank), input_); !set) {
+    if (const Result<> set = store_.set(key(position_.rank), input_); !set) {
       return set;
     }
     std::vector<std::string> all;
-    for (int rank = 0; rank < place_.ranks; ++rank) {
+    for (int rank = 0; rank < position_.ranks; ++rank) {
       Result<std::string> value = store_.get(key(rank));
       if (!value) {
         return std::unexpected(value.error());
@@ -100,7 +102,7 @@ class ByStore final : public Communicator {
   }
 
   std::string result(const std::vector<std::string>& all) const {
-    const auto mine = static_cast<std::size_t>(place_.rank);
+    const auto mine = static_cast<std::size_t>(position_.rank);
     const std::size_t part = operation_.bytes / static_cast<std::size_t>(operation_.ranks);
     std::string joined;
     switch (operation_.collective) {
@@ -126,7 +128,7 @@ class ByStore final : public Communicator {
     return joined;
   }
 
-  Place place_;
+  RankPosition position_;
   Store& store_;
   std::string trouble_;
   Operation operation_;
@@ -139,9 +141,9 @@ class ByStore final : public Communicator {
 
 Backend store_backend(const std::string& name) {
   return {.name = name,
-          .open = [](const Place& place, Store& store,
+          .open = [](const RankPosition& position, Store& store,
                      const BackendOptions& options) -> Result<std::unique_ptr<Communicator>> {
-            return std::make_unique<ByStore>(place, store, options.algorithm);
+            return std::make_unique<ByStore>(position, store, options.algorithm);
           }};
 }
 

@@ -24,10 +24,11 @@ struct Ended {
 Result<std::vector<int>> take_part(const Operation& operation, const std::string& algorithm,
                                    int rank, const std::filesystem::path& folder) {
   FolderStore store(folder, seconds(30));
-  const Place place{.rank = rank, .ranks = operation.ranks, .local_rank = rank, .host = "here"};
+  const RankPosition position{
+      .rank = rank, .ranks = operation.ranks, .local_rank = rank, .host = "here"};
   auto group =
       gloo_backend(CHOKEPOINT_GLOO_MODULE)
-          .open(place, store,
+          .open(position, store,
                 {.interface = "127.0.0.1", .timeout = seconds(30), .algorithm = algorithm});
   if (!group) return fail(group.error());
   if (auto done = (*group)->prepare(operation); !done) return fail(done.error());

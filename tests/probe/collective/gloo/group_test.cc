@@ -20,8 +20,8 @@ using std::chrono::seconds;
 Result<std::unique_ptr<Communicator>> open(int rank, int ranks, Store& store,
                                            const BackendOptions& options = {
                                                .interface = "127.0.0.1", .timeout = seconds(20)}) {
-  const Place place{.rank = rank, .ranks = ranks, .local_rank = rank, .host = "here"};
-  return gloo_backend(CHOKEPOINT_GLOO_MODULE).open(place, store, options);
+  const RankPosition position{.rank = rank, .ranks = ranks, .local_rank = rank, .host = "here"};
+  return gloo_backend(CHOKEPOINT_GLOO_MODULE).open(position, store, options);
 }
 
 const Operation large{.collective = Collective::AllReduce,

@@ -40,9 +40,9 @@ class Nccl : public testing::Test {
 
   Result<std::unique_ptr<Communicator>> open(int rank, int ranks,
                                              const BackendOptions& options = {}) {
-    const Place place{.rank = rank, .ranks = ranks, .local_rank = rank, .host = host_};
+    const RankPosition position{.rank = rank, .ranks = ranks, .local_rank = rank, .host = host_};
     return nccl_backend({.nccl = CHOKEPOINT_FAKE_NCCL, .cuda = CHOKEPOINT_FAKE_CUDA})
-        .open(place, store_, options);
+        .open(position, store_, options);
   }
 
   // What a rank did not do; empty where all went well.
@@ -197,9 +197,9 @@ TEST_F(Nccl, OfThePythonEnvironmentIsTakenWhereTheLoaderKnowsNone) {
   std::filesystem::create_symlink(CHOKEPOINT_FAKE_NCCL, lies / "libnccl.so.2");
   setenv("VIRTUAL_ENV", folder_.path().c_str(), 1);
   setenv("FAKE_NCCL_FAILS", "init", 1);
-  const Place place{.rank = 0, .ranks = 1, .local_rank = 0, .host = "here"};
+  const RankPosition position{.rank = 0, .ranks = 1, .local_rank = 0, .host = "here"};
   const auto group = nccl_backend({.nccl = "libnccl-of-nowhere.so.2", .cuda = CHOKEPOINT_FAKE_CUDA})
-                         .open(place, store_, {});
+                         .open(position, store_, {});
   unsetenv("VIRTUAL_ENV");
   ASSERT_FALSE(group);
   EXPECT_THAT(group.error().reason, HasSubstr("connection closed"));

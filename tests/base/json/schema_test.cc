@@ -1,0 +1,166 @@
+#include "base/json/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace chokepoint {
+namespace {
+
+using json::Json;
+using json::schema_of;
+
+enum class Colour : std::uint8_t { Red, Blue };
+
+struct Moment {
+  double at_s = 0;
+  std::optional<std::uint64_t> retransmits = {};
+};
+
+struct Letter {
+  char letter = 'a';
+};
+
+struct Spread {
+  double low = 0;
+  std::int64_t count = 0;
+};
+
+struct Answer {
+  bool is_fast = false;
+  std::uint16_t port = 0;
+  std::int64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds time{0};
+  std::chrono::nanoseconds pause{0};
+  std::string name = {};
+  std::string error = {};
+  Colour colour = Colour::Red;
+  std::optional<Colour> other = {};
+  Letter letter = {};
+  std::vector<Moment> moments = {};
+  std::map<std::string, double> labels = {};
+  Spread spread = {};
+  Moment moment = {};
+};
+
+}  // namespace
+
+template <>
+struct EnumNames<Colour> {
+  static constexpr std::string_view kWhat = "a colour";
+  static constexpr auto kNames =
+      std::to_array<EnumName<Colour>>({{Colour::Red, "red"}, {Colour::Blue, "blue"}});
+};
+
+template <>
+struct TextForm<Letter> {
+  static constexpr std::string_view kWhat = "one letter";
+  static std::string text(const Letter& letter) { return {letter.letter}; }
+  static std::optional<Letter> parsed(std::string_view text) { return Letter{text[0]}; }
+};
+
+template <>
+struct Fields<Moment> {
+  static constexpr std::tuple kList{
+      field("at_s", &Moment::at_s, "seconds since the test began").at_least(0),
+      field("retransmits", &Moment::retransmits).at_most(kMaxCount)};
+};
+
+template <>
+struct Fields<Spread> {
+  static constexpr std::tuple kList{field("low", &Spread::low), field("count", &Spread::count)};
+  static bool is_unknown(const Spread& spread) { return spread.count == 0; }
+};
+
+template <>
+struct Fields<Answer> {
+  static constexpr std::tuple kList{
+      field("is_fast", &Answer::is_fast, "whether it is"),
+      field("port", &Answer::port),
+      field("offset", &Answer::offset).between(-5, 5),
+      field("bytes", &Answer::bytes),
+      field("time_ns", &Answer::time).at_least(1),
+      field("pause_s", &Answer::pause).between(0, 0.5).in_seconds().or_default(),
+      field("name", &Answer::name).up_to_bytes(8),
+      field("error", &Answer::error).null_if_empty(),
+      field("colour", &Answer::colour),
+      field("other", &Answer::other, "the other colour"),
+      field("letter", &Answer::letter),
+      field("moments", &Answer::moments).up_to_items(3),
+      field("labels", &Answer::labels).at_most(9),
+      field("spread", &Answer::spread).between(0, 10),
+      within(&Answer::moment, field("moment_s", &Moment::at_s, "of the moment").at_least(2)),
+      computed<Answer>(
+          "megabytes", [](const Answer&) -> std::optional<double> { return 1.5; }, "10^6 bytes"),
+      computed<Answer>("names", [](const Answer&) { return std::vector<std::string_view>{"a"}; }),
+  };
+};
+
+namespace {
+
+Json property(const char* name) { return schema_of<Answer>()["properties"][name]; }
+
+Json parsed(const char* text) { return Json::parse(text); }
+
+TEST(Schema, OfAStruct) {
+  EXPECT_EQ(schema_of<Moment>().dump(), parsed(R"({
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "type": "object",
+      "properties": {
+        "at_s": {"description": "seconds since the test began", "type": "number", "minimum": 0.0},
+        "retransmits": {"type": ["integer", "null"], "minimum": 0, "maximum": 9223372036854774784}},
+      "required": ["at_s", "retransmits"]})")
+                                            .dump());
+}
+
+TEST(Schema, NumbersHaveTheBoundsOfFieldAndType) {
+  EXPECT_EQ(property("port"), parsed(R"({"type": "integer", "minimum": 0, "maximum": 65535})"));
+  EXPECT_EQ(property("offset"), parsed(R"({"type": "integer", "minimum": -5, "maximum": 5})"));
+  EXPECT_EQ(property("bytes"), parsed(R"({"type": "integer", "minimum": 0})"));
+  EXPECT_EQ(property("time_ns"), parsed(R"({"type": "integer", "minimum": 1})"));
+  EXPECT_EQ(property("pause_s"), parsed(R"({"type": "number", "minimum": 0, "maximum": 0.5})"));
+}
+
+TEST(Schema, TextsAndNames) {
+  EXPECT_EQ(property("name"), parsed(R"({"type": "string", "maxLength": 8})"));
+  EXPECT_EQ(property("error"), parsed(R"({"type": ["string", "null"]})"));
+  EXPECT_EQ(property("colour"), parsed(R"({"type": "string", "enum": ["red", "blue"]})"));
+  EXPECT_EQ(property("other"), parsed(R"({"description": "the other colour",
+      "type": ["string", "null"], "enum": ["red", "blue", null]})"));
+  EXPECT_EQ(property("letter"), parsed(R"({"description": "one letter", "type": "string"})"));
+}
+
+TEST(Schema, ListsMapsAndStructs) {
+  const Json moments = property("moments");
+  EXPECT_EQ(moments["type"], "array");
+  EXPECT_EQ(moments["maxItems"], 3);
+  EXPECT_EQ(moments["items"]["required"], parsed(R"(["at_s", "retransmits"])"));
+  EXPECT_FALSE(moments["items"].contains("$schema"));
+  EXPECT_EQ(property("labels"), parsed(R"({"type": "object",
+      "additionalProperties": {"type": "number", "maximum": 9}})"));
+  EXPECT_EQ(property("moment_s"),
+            parsed(R"({"description": "of the moment", "type": "number", "minimum": 2})"));
+}
+
+TEST(Schema, AStructThatMayBeUnknownMayBeNullAndItsRangeIsThatOfItsRealNumbers) {
+  EXPECT_EQ(property("spread"), parsed(R"({"type": ["object", "null"], "properties": {
+      "low": {"type": "number", "minimum": 0, "maximum": 10}, "count": {"type": "integer"}},
+      "required": ["low", "count"]})"));
+}
+
+TEST(Schema, AComputedFieldIsWhatItsFunctionReturns) {
+  EXPECT_EQ(property("megabytes"),
+            parsed(R"({"description": "10^6 bytes", "type": ["number", "null"]})"));
+  EXPECT_EQ(property("names"), parsed(R"({"type": "array", "items": {"type": "string"}})"));
+}
+
+TEST(Schema, OnlyWhatADocumentMayLackIsNotRequired) {
+  const Json required = schema_of<Answer>()["required"];
+  EXPECT_EQ(required.size(), kFieldCount<Answer> - 1);
+  EXPECT_EQ(std::ranges::count(required, Json("pause_s")), 0);
+  EXPECT_EQ(std::ranges::count(required, Json("error")), 1);
+}
+
+}  // namespace
+}  // namespace chokepoint
