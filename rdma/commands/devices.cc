@@ -1,5 +1,3 @@
-#include "rdma/commands/devices.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,8 @@
 
 #include "base/checks/pci_checks.h"
 #include "base/checks/rdma_checks.h"
+#include "rdma/commands/commands.h"
+#include "rdma/commands/device_listing.h"
 
 namespace chokepoint::rdma {
 namespace {
@@ -67,6 +67,21 @@ std::optional<net::PriorityFlowControl> flow_control_of(const DeviceListing& lis
   return nic == listing.network.nics.end() ? std::nullopt : nic->settings.pfc;
 }
 
+namespace {
+
+class DevicesCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  std::string device_;
+  std::string root_ = "/";
+  bool all_ = false;
+  bool exit_code_ = false;
+};
+
 cli::Summary DevicesCommand::summary() const {
   return {.name = "rdma devices",
           .purpose = "this host's RDMA devices, and what is wrong with them",
@@ -112,5 +127,9 @@ Result<cli::ExitCode> DevicesCommand::run(cli::Context& context) {
   const bool is_broken = worst(listing.checks) >= checks::Status::Critical;
   return exit_code_ && is_broken ? cli::ExitCode::Found : cli::ExitCode::Done;
 }
+
+}  // namespace
+
+cli::CommandFactory devices_command() { return cli::command<DevicesCommand>(); }
 
 }  // namespace chokepoint::rdma

@@ -9,7 +9,7 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/control/bodies.h"
-#include "rdma/commands/devices.h"
+#include "rdma/commands/device_listing.h"
 
 namespace chokepoint::rdma {
 namespace {
@@ -136,7 +136,7 @@ std::string device_text(const host::RdmaDevice& device) {
 // The rate that a software device reports is not the one that it reaches.
 std::string rate_text(const host::RdmaDevice& device, const host::RdmaPort& port) {
   const std::string rate = port.rate.value_or("rate unknown");
-  return device.pci_address ? rate : rate + " in name";
+  return device.pci_address ? rate : rate + " nominal";
 }
 
 std::string mtu_text(const host::RdmaPort& port) {

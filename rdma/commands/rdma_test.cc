@@ -8,7 +8,9 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/baseline/baseline.h"
 #include "base/cli/text.h"
+#include "base/control/client.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "rdma/commands/rdma_test_report.h"
@@ -48,12 +50,10 @@ verbs::Operation operation_of(const TestFlags& test, Verb verb) {
 }
 
 Result<Metric> metric_of(const std::string& text) {
-  const Result<Metric> metric = session::metric_named(text);
-  if (!metric) {
-    return fail(ErrorKind::Usage, "", fmt::format("METRIC '{}'", text), "there is no such metric",
-                "bw (bandwidth) or lat (latency)");
-  }
-  return metric;
+  const std::optional<Metric> metric = named<Metric>(text);
+  return metric ? Result<Metric>(*metric)
+                : fail(ErrorKind::Usage, "", fmt::format("METRIC '{}'", text),
+                       "there is no such metric", "bw (bandwidth) or lat (latency)");
 }
 
 // Long enough for the processor's clock and the fabric's congestion control to settle.
@@ -197,7 +197,8 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
       .option("iterations,n", &test.iterations, "N", "of each queue pair, instead of a time", 0,
               1'000'000'000'000)
       .toggle("both,b", &test.both, "both ways at once (bw)")
-      .option("queue-pairs,q", &test.queue_pairs, "N", "connections, all on one thread", 1, 2048)
+      .option("queue-pairs,q", &test.queue_pairs, "N", "connections, all on one thread", 1,
+              session::kMaxQueuePairs)
       .choice("transport", &test.transport, {"rc", "uc", "ud"}, "how queue pairs are connected");
   if (verb == Verb::Write) {
     flags.toggle("immediate", &test.immediate, "writes with immediate data, which notify the peer");
@@ -255,7 +256,7 @@ Result<Parameters> parameters_of(const TestFlags& test, Verb verb) {
   TRY(parameters.server_memory, session::memory_named(test.peer_memory));
   std::string transport = test.transport;
   std::ranges::transform(transport, transport.begin(), ::toupper);
-  parameters.transport = verbs::transport_named(transport).value_or(verbs::Transport::Rc);
+  parameters.transport = named<verbs::Transport>(transport).value_or(verbs::Transport::Rc);
   parameters.server_port.gid_index = unless(test.peer_gid_index, -1);
   set_shape(test, parameters);
   set_length(test, parameters);
@@ -274,6 +275,32 @@ Result<PortWish> own_wish(const TestFlags& test) {
   }
   return wish;
 }
+
+namespace {
+
+class RdmaTestCommand final : public cli::Command {
+ public:
+  RdmaTestCommand(Verb verb, session::OpenLibrary open) : verb_(verb), open_(std::move(open)) {}
+
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<session::Trial> measure(control::Client& client, const session::Parameters& wanted,
+                                 const session::PortWish& wish, int interrupt,
+                                 const cli::Context& context) const;
+  Result<cli::ExitCode> show(const session::Trial& trial, const std::string& peer,
+                             cli::Json document, const cli::Context& context) const;
+  // Which thresholds were missed, as sentences.
+  std::vector<std::string> missed(const session::Trial& trial) const;
+
+  Verb verb_;
+  session::OpenLibrary open_;
+  TestFlags test_;
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
+};
 
 cli::Summary RdmaTestCommand::summary() const {
   const std::string name = fmt::format("rdma {}", name_of(verb_));
@@ -361,29 +388,31 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
   const std::vector<std::string> short_of = missed(trial);
   add_to(document, trial, fabric);
   document["missed"] = short_of;
-  if (context.json) {
-    cli::print(context, document);
-  } else {
-    print_page(context, trial, fabric, peer);
-    for (const std::string& each : short_of) {
-      fmt::print(context.out, "Not enough: {}.\n", each);
-    }
-  }
   const baseline::Finding finding{
       .kind = "rdma",
       .peer = peer,
       .direction = trial.parameters.both_ways                             ? "both"
                    : trial.parameters.operation == verbs::Operation::Read ? "receive"
                                                                           : "send",
-      .document = document};
-  TRY(baseline::keep(baseline_, finding, context));
+      .document = std::move(document)};
+  TRY(const cli::ExitCode code,
+      baseline::answer(context, baseline_, finding, trial.interrupted, [&] {
+        print_page(context, trial, fabric, peer);
+        for (const std::string& each : short_of) {
+          fmt::print(context.out, "Threshold missed: {}.\n", each);
+        }
+      }));
   if (trial.failure) {
     return fail(*trial.failure);
   }
-  if (trial.interrupted) {
-    return cli::ExitCode::Interrupted;
-  }
-  return short_of.empty() && !damaged(trial) ? cli::ExitCode::Done : cli::ExitCode::Found;
+  const bool is_found = !short_of.empty() || damaged(trial);
+  return code == cli::ExitCode::Done && is_found ? cli::ExitCode::Found : code;
+}
+
+}  // namespace
+
+cli::CommandFactory rdma_test_command(Verb verb, session::OpenLibrary open) {
+  return cli::command<RdmaTestCommand>(verb, std::move(open));
 }
 
 }  // namespace chokepoint::rdma

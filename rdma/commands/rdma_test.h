@@ -1,26 +1,18 @@
-// chokepoint rdma write, read, send, atomic: bandwidth and latency between two RDMA ports. One
-// class, four commands; rdma_test.cc has flags and run, rdma_test_report.cc the JSON document,
-// rdma_test_page.cc the page. One thread.
+// The flags of chokepoint rdma write, read, send and atomic, and what they ask for. rdma_test.cc
+// has the command, rdma_test_report.cc the JSON document, rdma_test_page.cc the page. One thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
-#include "base/baseline/baseline.h"
-#include "base/cli/command.h"
 #include "base/cli/flags.h"
-#include "base/control/client.h"
 #include "base/math/units.h"
 #include "base/sys/error.h"
+#include "rdma/commands/commands.h"
 #include "rdma/session/parameters.h"
-#include "rdma/session/service.h"
-#include "rdma/session/trial.h"
 
 namespace chokepoint::rdma {
-
-// Which of the four commands it is.
-enum class Verb { Write, Read, Send, Atomic };
 
 std::string_view name_of(Verb verb);
 
@@ -73,29 +65,5 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb);
 // What the flags ask of the test, and of this host's port. Errors are of kind Usage.
 Result<session::Parameters> parameters_of(const TestFlags& test, Verb verb);
 Result<session::PortWish> own_wish(const TestFlags& test);
-
-class RdmaTestCommand final : public cli::Command {
- public:
-  RdmaTestCommand(Verb verb, session::OpenLibrary open) : verb_(verb), open_(std::move(open)) {}
-
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  Result<session::Trial> measure(control::Client& client, const session::Parameters& wanted,
-                                 const session::PortWish& wish, int interrupt,
-                                 const cli::Context& context) const;
-  Result<cli::ExitCode> show(const session::Trial& trial, const std::string& peer,
-                             cli::Json document, const cli::Context& context) const;
-  // Which thresholds were missed, as sentences.
-  std::vector<std::string> missed(const session::Trial& trial) const;
-
-  Verb verb_;
-  session::OpenLibrary open_;
-  TestFlags test_;
-  control::PeerFlags peer_;
-  baseline::Flags baseline_;
-};
 
 }  // namespace chokepoint::rdma

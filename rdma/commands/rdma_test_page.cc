@@ -52,7 +52,7 @@ std::string port_text(const SideFacts& side) {
 
 std::string gid_text(const SideFacts& side) {
   return fmt::format("{}: {}, {}", side.gid_index, session::text_of(side.gid),
-                     session::name_of(side.gid_type));
+                     name_of(side.gid_type));
 }
 
 std::string mtu_text(const Trial& trial, const SideFacts& side) {
@@ -81,11 +81,11 @@ void print_sides(const cli::Context& context, const Trial& trial, const std::str
 
 std::string operation_text(const Trial& trial) {
   constexpr std::string_view kSpace = " ";
-  std::string text(session::name_of(trial.parameters.operation));
+  std::string text(name_of(trial.parameters.operation));
   for (std::size_t at = text.find('_'); at != std::string::npos; at = text.find('_')) {
     text.replace(at, 1, kSpace);
   }
-  return fmt::format("{} over {}", text, verbs::name_of(trial.parameters.transport));
+  return fmt::format("{} over {}", text, name_of(trial.parameters.transport));
 }
 
 std::string shape_text(const Trial& trial) {
@@ -227,11 +227,12 @@ void print_check(const cli::Context& context, const Trial& trial) {
   if (!trial.parameters.check) {
     return;
   }
-  fmt::print(context.out, "{}\n",
-             !compared ? "What arrived was not checked: this operation leaves nothing to compare."
-             : wrong == 0
-                 ? fmt::format("What was looked at of {} messages is as it was sent.", messages)
-                 : fmt::format("{} messages are not as they were sent.", wrong));
+  fmt::print(
+      context.out, "{}\n",
+      !compared ? "What arrived was not checked: this operation leaves nothing to compare."
+      : wrong == 0
+          ? fmt::format("Of {} messages all that were compared are as they were sent.", messages)
+          : fmt::format("{} messages differ from what was sent.", wrong));
 }
 
 void print_figures(const cli::Context& context, const Trial& trial) {
@@ -254,7 +255,7 @@ void print_page(const cli::Context& context, const Trial& trial, const fabric::J
   print_counters(context, trial, peer);
   context.out << '\n';
   for (const std::string& lowered : trial.agreement.lowered) {
-    fmt::print(context.out, "Less than usual: {}.\n", cli::printable(lowered));
+    fmt::print(context.out, "Below the default: {}.\n", cli::printable(lowered));
   }
   print_check(context, trial);
   fmt::print(context.out, "{}\n", fabric.sentence);
@@ -262,7 +263,7 @@ void print_page(const cli::Context& context, const Trial& trial, const fabric::J
     fmt::print(context.out, "{}\n", fabric.next_step);
   }
   if (trial.failure) {
-    context.out << "The rest failed: these are the results until then.\n";
+    context.out << "The test failed: these are the results until then.\n";
   }
   if (trial.interrupted) {
     context.out << "Interrupted: these are the results until then.\n";

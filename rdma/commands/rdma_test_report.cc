@@ -86,33 +86,24 @@ Json side_result_body(const SideResult& result, bool is_counted) {
           {"cpu_percent", result.cpu_percent}};
 }
 
-void add_round(Json& body, const Trial& trial, const Round& round) {
+Json round_body(const Trial& trial, const Round& round) {
   const Figures figures = figures_of(round);
   const std::optional<double> ceiling = ceiling_mbps(trial, round.plan.message_bytes);
-  body["message_bytes"] = round.plan.message_bytes;
-  body["iterations"] = figures.messages;
-  body["duration_s"] = figures.duration_s;
-  body["average_mbps"] = or_null(figures.average_mbps);
-  body["peak_mbps"] = or_null(figures.peak_mbps);
-  body["message_rate_per_s"] = or_null(figures.messages_per_s);
-  body["ceiling_mbps"] = or_null(ceiling);
-  body["ceiling_percent"] = share_of(figures.average_mbps, ceiling);
-  body["latency_us"] = latency_body(round.client.latency_ns);
-  body["lost"] = or_null(figures.lost);
-  body["mismatches"] = or_null(figures.mismatches);
-  body["moderation"] = round.plan.moderation;
-  body["inline_bytes"] = round.plan.inline_bytes;
-  body["here"] = side_result_body(round.client, true);
-  body["there"] = side_result_body(round.server, server_counts(round.plan));
-}
-
-// A sweep has figures for each size, and none of its own.
-void add_no_round(Json& body) {
-  for (const char* name : {"message_bytes", "iterations", "duration_s", "average_mbps", "peak_mbps",
-                           "message_rate_per_s", "ceiling_mbps", "ceiling_percent", "latency_us",
-                           "lost", "mismatches", "moderation", "inline_bytes", "here", "there"}) {
-    body[name] = nullptr;
-  }
+  return {{"message_bytes", round.plan.message_bytes},
+          {"iterations", figures.messages},
+          {"duration_s", figures.duration_s},
+          {"average_mbps", or_null(figures.average_mbps)},
+          {"peak_mbps", or_null(figures.peak_mbps)},
+          {"message_rate_per_s", or_null(figures.messages_per_s)},
+          {"ceiling_mbps", or_null(ceiling)},
+          {"ceiling_percent", share_of(figures.average_mbps, ceiling)},
+          {"latency_us", latency_body(round.client.latency_ns)},
+          {"lost", or_null(figures.lost)},
+          {"mismatches", or_null(figures.mismatches)},
+          {"moderation", round.plan.moderation},
+          {"inline_bytes", round.plan.inline_bytes},
+          {"here", side_result_body(round.client, true)},
+          {"there", side_result_body(round.server, server_counts(round.plan))}};
 }
 
 Json side_body(const SideFacts& side, const fabric::Changes& counters) {
@@ -123,7 +114,7 @@ Json side_body(const SideFacts& side, const fabric::Changes& counters) {
           {"link_layer", side.ethernet ? "Ethernet" : "InfiniBand"},
           {"gid_index", side.gid_index},
           {"gid", session::text_of(side.gid)},
-          {"gid_type", session::name_of(side.gid_type)},
+          {"gid_type", name_of(side.gid_type)},
           {"lid", side.lid == 0 ? Json() : Json(side.lid)},
           {"active_mtu_bytes", side.active_mtu_bytes},
           {"counters", fabric::body_of(counters)}};
@@ -132,9 +123,9 @@ Json side_body(const SideFacts& side, const fabric::Changes& counters) {
 void add_shape(Json& document, const Trial& trial) {
   const session::Parameters& asked = trial.parameters;
   const perf::Plan& plan = trial.agreement.rounds.front();
-  document["operation"] = session::name_of(asked.operation);
-  document["metric"] = session::name_of(asked.metric);
-  document["transport"] = verbs::name_of(asked.transport);
+  document["operation"] = name_of(asked.operation);
+  document["metric"] = name_of(asked.metric);
+  document["transport"] = name_of(asked.transport);
   document["device"] = trial.client.device;
   document["gid_index"] = trial.client.gid_index;
   document["mtu_bytes"] = trial.agreement.mtu_bytes;
@@ -151,7 +142,7 @@ void add_shape(Json& document, const Trial& trial) {
 }
 
 Json fabric_body(const fabric::Judgement& fabric) {
-  return {{"status", fabric::name_of(fabric.status)},
+  return {{"status", name_of(fabric.status)},
           {"summary", fabric.sentence},
           {"next_step", fabric.next_step.empty() ? Json() : Json(fabric.next_step)}};
 }
@@ -191,11 +182,11 @@ std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t me
 
 void add_to(Json& document, const Trial& trial, const fabric::Judgement& fabric) {
   add_shape(document, trial);
-  const bool one = trial.agreement.rounds.size() == 1;
-  if (one && !trial.rounds.empty()) {
-    add_round(document, trial, trial.rounds.front());
-  } else {
-    add_no_round(document);
+  // A sweep has figures for each size, and none of its own.
+  const bool is_one = trial.agreement.rounds.size() == 1 && !trial.rounds.empty();
+  const Json figures = round_body(trial, is_one ? trial.rounds.front() : Round{});
+  for (const auto& [name, value] : figures.items()) {
+    document[name] = is_one ? value : Json();
   }
   document["counters"] = Json::object();
   for (const auto& [name, value] : trial.client_counters.grown) {
@@ -209,9 +200,7 @@ void add_to(Json& document, const Trial& trial, const fabric::Judgement& fabric)
   document["failure"] = trial.failure ? Json(describe(*trial.failure)) : Json();
   document["sizes"] = Json::array();
   for (const Round& round : trial.rounds) {
-    Json body = Json::object();
-    add_round(body, trial, round);
-    document["sizes"].push_back(std::move(body));
+    document["sizes"].push_back(round_body(trial, round));
   }
 }
 

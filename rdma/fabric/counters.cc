@@ -4,19 +4,47 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
-#include "base/control/fields.h"
 #include "base/host/nic_statistics.h"
 #include "base/host/rdma.h"
 #include "base/host/rdma_counters.h"
+#include "base/json/codec.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<rdma::fabric::Changes> {
+  using C = rdma::fabric::Changes;
+  static constexpr std::size_t kMaxName = 64;  // bytes, of printable ASCII
+  static constexpr std::size_t kMaxCounters = 512;
+  static constexpr std::tuple kList{
+      field("subject", &C::subject, "device and port").up_to_bytes(kMaxName),
+      field("netdev", &C::netdev, "the port's interface; empty: none is known")
+          .up_to_bytes(kMaxName),
+      field("grown", &C::grown, "counters that grew, and by how much"),
+      field("still", &C::still, "counters that did not change").up_to_items(kMaxCounters),
+      field("lost", &C::lost, "counters that restarted from 0, or could not be read at the end")
+          .up_to_items(kMaxCounters)};
+
+  static bool is_name(std::string_view text) {
+    return !text.empty() && text.size() <= kMaxName &&
+           std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  }
+  static const char* wrong(const C& changes) {
+    const bool are_names = std::ranges::all_of(changes.still, is_name) &&
+                           std::ranges::all_of(changes.lost, is_name) &&
+                           std::ranges::all_of(std::views::keys(changes.grown), is_name);
+    return are_names && changes.grown.size() <= kMaxCounters
+               ? nullptr
+               : "names of 1 to 64 printable ASCII characters, of at most 512 counters";
+  }
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::rdma::fabric {
 namespace {
-
-using control::Json;
-
-constexpr std::size_t kMaxCounterName = 64;
-constexpr std::size_t kMaxCounters = 512;
 
 // A counter of the device takes precedence over the same one of its interface.
 void add(PortCounters& port, Counted counted) {
@@ -40,43 +68,6 @@ void add_statistics(const host::LinkQuery& links, PortCounters& port) {
   }
 }
 
-Result<> wrong(const char* name, const char* wanted) {
-  return fail(ErrorKind::Malformed, "read message", name, wanted);
-}
-
-bool is_name(const std::string& text) {
-  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
-  return !text.empty() && text.size() <= kMaxCounterName && std::ranges::all_of(text, is_plain);
-}
-
-Result<> read_grown(const Json& body, Changes& changes) {
-  const auto at = body.find("grown");
-  if (at == body.end() || !at->is_object() || at->size() > kMaxCounters) {
-    return wrong("grown", "wanted counters by name");
-  }
-  for (const auto& [name, value] : at->items()) {
-    if (!is_name(name) || !value.is_number_unsigned()) {
-      return wrong("grown", "wanted a name and a number of each counter");
-    }
-    changes.grown[name] = value.get<std::uint64_t>();
-  }
-  return {};
-}
-
-Result<> read_names(const Json& body, const char* key, std::set<std::string>& names) {
-  const auto at = body.find(key);
-  if (at == body.end() || !at->is_array() || at->size() > kMaxCounters) {
-    return wrong(key, "wanted a list of counters' names");
-  }
-  for (const Json& each : *at) {
-    if (!each.is_string() || !is_name(each.get<std::string>())) {
-      return wrong(key, "wanted counters' names");
-    }
-    names.insert(each.get<std::string>());
-  }
-  return {};
-}
-
 }  // namespace
 
 PortCounters read_counters(const sys::Root& root, const std::string& device, int port,
@@ -96,7 +87,8 @@ std::optional<std::uint64_t> Changes::of(std::string_view name) const {
   if (at != grown.end()) {
     return at->second;
   }
-  return still.contains(std::string(name)) ? std::optional<std::uint64_t>(0) : std::nullopt;
+  return std::ranges::find(still, name) == still.end() ? std::nullopt
+                                                       : std::optional<std::uint64_t>(0);
 }
 
 Changes changes(const PortCounters& before, const PortCounters& after) {
@@ -106,42 +98,22 @@ Changes changes(const PortCounters& before, const PortCounters& after) {
     const std::optional<std::uint64_t> growth =
         is == after.counters.end() ? std::nullopt : host::growth_of(was.raw, is->raw);
     if (!growth) {
-      changes.lost.insert(was.name);
+      changes.lost.push_back(was.name);
     } else if (*growth == 0) {
-      changes.still.insert(was.name);
+      changes.still.push_back(was.name);
     } else {
       changes.grown[was.name] = *growth * was.unit;
     }
   }
+  std::ranges::sort(changes.lost);
+  std::ranges::sort(changes.still);
   return changes;
 }
 
-Json body_of(const Changes& changes) {
-  Json grown = Json::object();
-  for (const auto& [name, value] : changes.grown) {
-    grown[name] = value;
-  }
-  return {{"subject", changes.subject},
-          {"netdev", changes.netdev},
-          {"grown", std::move(grown)},
-          {"still", changes.still},
-          {"lost", changes.lost}};
-}
+control::Json body_of(const Changes& changes) { return json::to_json(changes); }
 
-Result<Changes> changes_in(const Json& body) {
-  control::Fields in(body, "counters");
-  Changes changes{.subject = in.text("subject", kMaxCounterName),
-                  .netdev = in.text("netdev", kMaxCounterName)};
-  if (const Result<Changes> plain = in.finish(changes); !plain) {
-    return plain;
-  }
-  for (const Result<>& read : {read_grown(body, changes), read_names(body, "still", changes.still),
-                               read_names(body, "lost", changes.lost)}) {
-    if (!read) {
-      return std::unexpected(read.error());
-    }
-  }
-  return changes;
+Result<Changes> changes_in(const control::Json& body) {
+  return json::from_json<Changes>(body, "counters");
 }
 
 }  // namespace chokepoint::rdma::fabric

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +42,8 @@ struct Changes {
   std::string subject = {};                         // "mlx5_0/1"
   std::string netdev = {};                          // empty: none is known
   std::map<std::string, std::uint64_t> grown = {};  // only what changed
-  std::set<std::string> still = {};                 // counted, and unchanged
-  std::set<std::string> lost = {};  // restarted from 0, or not readable after the test
+  std::vector<std::string> still = {};              // counted, and unchanged; sorted
+  std::vector<std::string> lost = {};  // restarted from 0, or not readable after the test; sorted
 
   // nullopt if it is not counted or was lost; 0 if it did not change.
   std::optional<std::uint64_t> of(std::string_view name) const;

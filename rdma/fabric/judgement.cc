@@ -120,8 +120,9 @@ bool is_lost(const Sums& sums) {
 }
 
 bool has_lost(std::span<const Sign> signs, const Changes& changes) {
-  return std::ranges::any_of(
-      signs, [&](const Sign& sign) { return changes.lost.contains(std::string(sign.counter)); });
+  return std::ranges::any_of(signs, [&](const Sign& sign) {
+    return std::ranges::find(changes.lost, sign.counter) != changes.lost.end();
+  });
 }
 
 // A counter that decides restarted during the test.
@@ -217,7 +218,7 @@ std::string sentence_of(Status status, const Sums& sums, const Changes& own, con
   }
   return fmt::format("whether the fabric was clean is not known: {}",
                      has_lost(own) || has_lost(peer)
-                         ? "counters began anew meanwhile"
+                         ? "counters restarted during the test"
                          : "neither end counts retransmissions or packets out of sequence");
 }
 
@@ -237,11 +238,12 @@ std::string next_step_of(Status status, const Changes& own) {
       return "mpstat -P ALL 1 on both hosts: a busy core answers late; else look for a path that "
              "loses one way alone";
     case Status::NotReady:
-      return "give the receiver more posted receives, or a less busy core: the network is well";
+      return "give the receiver more posted receives, or a less busy core: the network is not the "
+             "cause";
     case Status::Congested:
       return fmt::format(
           "ethtool -S {} | grep -E 'pause|xoff' on both hosts: received pauses come from a full "
-          "network, sent ones from a host that cannot drain; look who else sends to that port",
+          "network, sent ones from a host that cannot drain; look for other senders to that port",
           interface_of(own));
     case Status::Reordered:
       return "nothing, as long as the cards take packets in any order; else one path for each "
@@ -256,26 +258,6 @@ std::string next_step_of(Status status, const Changes& own) {
 }
 
 }  // namespace
-
-std::string_view name_of(Status status) {
-  switch (status) {
-    case Status::Clean:
-      return "clean";
-    case Status::Reordered:
-      return "reordered";
-    case Status::Congested:
-      return "congested";
-    case Status::NotReady:
-      return "not-ready";
-    case Status::Late:
-      return "late";
-    case Status::Lost:
-      return "lost";
-    case Status::Unknown:
-      break;
-  }
-  return "unknown";
-}
 
 Judgement judge(const Changes& own, const Changes& peer) {
   const Sums sums = sums_of(own, peer);

@@ -16,13 +16,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/json/fields.h"
 #include "rdma/fabric/counters.h"
 
 namespace chokepoint::rdma::fabric {
 
 enum class Status { Clean, Reordered, Congested, NotReady, Late, Lost, Unknown };
-
-std::string_view name_of(Status status);  // "clean", "not-ready"
 
 struct Judgement {
   Status status = Status::Unknown;
@@ -32,4 +31,20 @@ struct Judgement {
 
 Judgement judge(const Changes& own, const Changes& peer);
 
+using chokepoint::name_of;
+
 }  // namespace chokepoint::rdma::fabric
+
+template <>
+struct chokepoint::EnumNames<chokepoint::rdma::fabric::Status> {
+  using enum rdma::fabric::Status;
+  static constexpr std::string_view kWhat = "how clean the fabric was";
+  static constexpr auto kNames =
+      std::to_array<EnumName<rdma::fabric::Status>>({{Clean, "clean"},
+                                                     {Reordered, "reordered"},
+                                                     {Congested, "congested"},
+                                                     {NotReady, "not-ready"},
+                                                     {Late, "late"},
+                                                     {Lost, "lost"},
+                                                     {Unknown, "unknown"}});
+};

@@ -1,5 +1,4 @@
-// The loops of a bandwidth test, one for each side. Templates over the endpoint: the real one is
-// called without a virtual call. They block the one thread that they run on.
+// The loops of a bandwidth test, one for each side. They block the one thread that they run on.
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -11,17 +10,16 @@
 #include "rdma/perf/test.h"
 #include "rdma/perf/verifier.h"
 #include "rdma/verbs/endpoint.h"
-#include "rdma/verbs/live_endpoint.h"
 
 namespace chokepoint::rdma::perf {
 namespace {
 
 // What a side receives: counted, compared with the pattern if the test checks (--check), and its
 // receives posted again, many at a time.
-template <class Endpoint>
 class Receiver {
  public:
-  Receiver(Endpoint& endpoint, const Layout& layout, std::string_view peer, Verifier* verifier)
+  Receiver(verbs::Endpoint& endpoint, const Layout& layout, std::string_view peer,
+           Verifier* verifier)
       : endpoint_(endpoint),
         layout_(layout),
         peer_(peer),
@@ -82,7 +80,7 @@ class Receiver {
     }
   }
 
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   const Layout& layout_;
   std::string_view peer_;
   Verifier* verifier_;
@@ -95,15 +93,13 @@ class Receiver {
 
 // The passive side of a test that sends: receives until all messages came, or until the active side
 // has said that it is done.
-template <class Endpoint>
 class BandwidthReceiver {
  public:
-  BandwidthReceiver(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
-                    Verifier* verifier)
-      : endpoint_(endpoint),
+  BandwidthReceiver(const Side& side, const Plan& plan, const Layout& layout, Verifier* verifier)
+      : endpoint_(side.endpoint),
         plan_(plan),
         layout_(layout),
-        receiver_(endpoint, layout, side.peer, verifier),
+        receiver_(side.endpoint, layout, side.peer, verifier),
         stop_(side.attention),
         warm_(plan.warm_up * static_cast<std::uint64_t>(layout.queues)),
         all_(plan.iterations ? warm_ + *plan.iterations * static_cast<std::uint64_t>(layout.queues)
@@ -163,10 +159,10 @@ class BandwidthReceiver {
     return outcome;
   }
 
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   const Plan& plan_;
   const Layout& layout_;
-  Receiver<Endpoint> receiver_;
+  Receiver receiver_;
   StopPoller stop_;
   Meter meter_;
   ClockThrottle clock_;
@@ -182,11 +178,10 @@ class BandwidthReceiver {
 //
 // A request costs no virtual call, no allocation and no read of the clock. An error is kept until
 // the loop asks for it.
-template <class Endpoint>
 class Sender {
  public:
   // `verifier`: null without check.
-  Sender(Endpoint& endpoint, const Layout& layout, std::string_view peer, Verifier* verifier)
+  Sender(verbs::Endpoint& endpoint, const Layout& layout, std::string_view peer, Verifier* verifier)
       : endpoint_(endpoint),
         layout_(layout),
         peer_(peer),
@@ -316,7 +311,7 @@ class Sender {
     }
   }
 
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   const Layout& layout_;
   std::string_view peer_;
   Verifier* verifier_;
@@ -336,20 +331,18 @@ void doze(std::int64_t nanoseconds) {
 
 // The active side: posts, polls and, in a test both ways, receives, until its share is done or it
 // has to stop.
-template <class Endpoint>
 class Stream {
  public:
-  Stream(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
-         Verifier* verifier)
-      : endpoint_(endpoint),
+  Stream(const Side& side, const Plan& plan, const Layout& layout, Verifier* verifier)
+      : endpoint_(side.endpoint),
         plan_(plan),
         layout_(layout),
-        sender_(endpoint, layout, side.peer, verifier),
+        sender_(side.endpoint, layout, side.peer, verifier),
         stop_(side.attention),
         pace_(plan.rate_bits_per_s, layout.message_bytes, layout.queues),
         meter_(layout.group * static_cast<std::uint64_t>(layout.queues)) {
     if (plan.both_ways && layout.receive_ring > 0) {
-      receiver_.emplace(endpoint, layout, side.peer, verifier);
+      receiver_.emplace(side.endpoint, layout, side.peer, verifier);
     }
   }
 
@@ -482,11 +475,11 @@ class Stream {
     return outcome;
   }
 
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   const Plan& plan_;
   const Layout& layout_;
-  Sender<Endpoint> sender_;
-  std::optional<Receiver<Endpoint>> receiver_;
+  Sender sender_;
+  std::optional<Receiver> receiver_;
   StopPoller stop_;
   Pace pace_;
   Meter meter_;
@@ -499,16 +492,12 @@ class Stream {
 
 Result<Outcome> stream(const Side& side, const Plan& plan, const Layout& layout,
                        Verifier* verifier) {
-  return verbs::visit_endpoint(side.endpoint, [&](auto& endpoint) {
-    return Stream(endpoint, side, plan, layout, verifier).run();
-  });
+  return Stream(side, plan, layout, verifier).run();
 }
 
 Result<Outcome> receive_all(const Side& side, const Plan& plan, const Layout& layout,
                             Verifier* verifier) {
-  return verbs::visit_endpoint(side.endpoint, [&](auto& endpoint) {
-    return BandwidthReceiver(endpoint, side, plan, layout, verifier).run();
-  });
+  return BandwidthReceiver(side, plan, layout, verifier).run();
 }
 
 }  // namespace chokepoint::rdma::perf

@@ -1,5 +1,4 @@
-// The loops of a latency test, one for each side. Templates over the endpoint: the real one is
-// called without a virtual call. They block the one thread that they run on.
+// The loops of a latency test, one for each side. They block the one thread that they run on.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,7 +9,6 @@
 #include "rdma/perf/plan.h"
 #include "rdma/perf/test.h"
 #include "rdma/verbs/endpoint.h"
-#include "rdma/verbs/live_endpoint.h"
 
 namespace chokepoint::rdma::perf {
 namespace {
@@ -36,11 +34,10 @@ class WriteDetector {
 };
 
 // … or by a completion.
-template <class Endpoint>
 class CompletionDetector {
  public:
-  CompletionDetector(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout)
-      : endpoint_(endpoint), peer_(side.peer), events_(plan.events), layout_(layout) {
+  CompletionDetector(const Side& side, const Plan& plan, const Layout& layout)
+      : endpoint_(side.endpoint), peer_(side.peer), events_(plan.events), layout_(layout) {
     const bool may_repeat = plan.transport != verbs::Transport::Rc;
     immediate_ = may_repeat && plan.operation == verbs::Operation::WriteImmediate;
     if (may_repeat && !immediate_ && side.buffer.host() != nullptr && layout.message_bytes > 0) {
@@ -91,7 +88,7 @@ class CompletionDetector {
     return true;
   }
 
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   std::string_view peer_;
   bool events_;
   const Layout& layout_;
@@ -104,11 +101,10 @@ class CompletionDetector {
 
 // Posts messages, one at a time. Waits for completions only while the queue is full: the answer
 // shows that the message arrived.
-template <class Endpoint>
 class PingSender {
  public:
-  PingSender(Endpoint& endpoint, const Side& side, const Layout& layout)
-      : endpoint_(endpoint),
+  PingSender(const Side& side, const Layout& layout)
+      : endpoint_(side.endpoint),
         peer_(side.peer),
         depth_(std::min<std::size_t>(layout.depth, 32)),
         group_(std::max<std::size_t>(depth_ / 2, 1)),
@@ -152,7 +148,7 @@ class PingSender {
   }
 
  private:
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   std::string_view peer_;
   std::size_t depth_;
   std::size_t group_;
@@ -200,13 +196,12 @@ Result<Outcome> sample(const Plan& plan, Exchange exchange, Keep keep, Warm warm
 // Messages by turns: the active side sends one and waits for its answer, the passive side answers.
 // Over UC and UD a message may be lost: each side retransmits its last one after a while, and the
 // other ignores a message that it has already.
-template <class Endpoint, class Detector>
+template <class Detector>
 class PingPong {
  public:
-  PingPong(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout,
-           Detector detector)
+  PingPong(const Side& side, const Plan& plan, const Layout& layout, Detector detector)
       : plan_(plan),
-        sender_(endpoint, side, layout),
+        sender_(side, layout),
         detector_(std::move(detector)),
         stop_(side.attention),
         may_lose_(plan.transport != verbs::Transport::Rc) {}
@@ -327,7 +322,7 @@ class PingPong {
   }
 
   const Plan& plan_;
-  PingSender<Endpoint> sender_;
+  PingSender sender_;
   Detector detector_;
   StopPoller stop_;
   bool may_lose_;
@@ -335,11 +330,10 @@ class PingPong {
 };
 
 // Reads and atomics: one side asks, the other's device answers. A sample is the whole round trip.
-template <class Endpoint>
 class RoundTrip {
  public:
-  RoundTrip(Endpoint& endpoint, const Side& side, const Plan& plan, const Layout& layout)
-      : endpoint_(endpoint),
+  RoundTrip(const Side& side, const Plan& plan, const Layout& layout)
+      : endpoint_(side.endpoint),
         plan_(plan),
         layout_(layout),
         peer_(side.peer),
@@ -396,7 +390,7 @@ class RoundTrip {
     return count;
   }
 
-  Endpoint& endpoint_;
+  verbs::Endpoint& endpoint_;
   const Plan& plan_;
   const Layout& layout_;
   std::string_view peer_;
@@ -404,19 +398,11 @@ class RoundTrip {
   verbs::Completion completion_ = {};
 };
 
-template <class Endpoint, class Detector>
-Result<Outcome> ping_pong(Endpoint& endpoint, const Side& side, const Plan& plan,
-                          const Layout& layout, Detector detector) {
-  PingPong<Endpoint, Detector> exchange(endpoint, side, plan, layout, std::move(detector));
+template <class Detector>
+Result<Outcome> ping_pong(const Side& side, const Plan& plan, const Layout& layout,
+                          Detector detector) {
+  PingPong exchange(side, plan, layout, std::move(detector));
   return side.role == Role::Active ? exchange.ping() : exchange.pong();
-}
-
-Result<Outcome> round_trips(const Side& side, const Plan& plan, const Layout& layout) {
-  if (side.role == Role::Passive) {
-    return wait_for_end(side.attention);
-  }
-  return verbs::visit_endpoint(
-      side.endpoint, [&](auto& endpoint) { return RoundTrip(endpoint, side, plan, layout).run(); });
 }
 
 }  // namespace
@@ -436,15 +422,13 @@ Result<> check_latency(const Side& side, const Plan& plan) {
 Result<Outcome> run_latency(const Side& side, const Plan& plan) {
   const Layout layout = layout_of(plan);
   if (plan.operation == Operation::Read || is_atomic(plan.operation)) {
-    return round_trips(side, plan, layout);
+    return side.role == Role::Passive ? wait_for_end(side.attention)
+                                      : RoundTrip(side, plan, layout).run();
   }
-  return verbs::visit_endpoint(side.endpoint, [&]<class Endpoint>(Endpoint& endpoint) {
-    if (plan.operation == Operation::Write) {
-      return ping_pong(endpoint, side, plan, layout, WriteDetector(side, layout));
-    }
-    return ping_pong(endpoint, side, plan, layout,
-                     CompletionDetector<Endpoint>(endpoint, side, plan, layout));
-  });
+  if (plan.operation == Operation::Write) {
+    return ping_pong(side, plan, layout, WriteDetector(side, layout));
+  }
+  return ping_pong(side, plan, layout, CompletionDetector(side, plan, layout));
 }
 
 }  // namespace chokepoint::rdma::perf

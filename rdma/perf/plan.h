@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/json/fields.h"
 #include "rdma/verbs/types.h"
 
 namespace chokepoint::rdma::perf {
@@ -73,4 +74,14 @@ Layout layout_of(const Plan& plan);
 // Whether the peer has to post a receive for it.
 bool takes_receive(verbs::Operation operation);
 
+using chokepoint::name_of;
+
 }  // namespace chokepoint::rdma::perf
+
+template <>
+struct chokepoint::EnumNames<chokepoint::rdma::perf::Metric> {
+  using enum rdma::perf::Metric;
+  static constexpr std::string_view kWhat = "bw or lat";
+  static constexpr auto kNames =
+      std::to_array<EnumName<rdma::perf::Metric>>({{Bandwidth, "bw"}, {Latency, "lat"}});
+};

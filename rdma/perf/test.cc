@@ -91,7 +91,7 @@ bool receives(const Side& side, const Plan& plan) {
 
 Result<> check_plan(const Side& side, const Plan& plan, const Layout& layout) {
   if (!verbs::carries(plan.transport, plan.operation)) {
-    return fail(ErrorKind::Usage, kOperation, verbs::name_of(plan.transport),
+    return fail(ErrorKind::Usage, kOperation, name_of(plan.transport),
                 "this transport cannot do that", "use RC");
   }
   if (plan.iterations.has_value() == plan.time.has_value()) {

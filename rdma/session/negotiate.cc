@@ -4,13 +4,36 @@
 
 #include <algorithm>
 
-#include "base/control/bodies.h"
+#include "base/json/codec.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<rdma::perf::Plan> {
+  using P = rdma::perf::Plan;
+  static constexpr std::tuple kList{
+      field("operation", &P::operation, "what each request does"),
+      field("metric", &P::metric, "bandwidth or latency"),
+      field("transport", &P::transport, "how queue pairs are connected"),
+      field("message_bytes", &P::message_bytes, "of each message"),
+      field("queue_pairs", &P::queue_pairs, "connections"),
+      field("depth", &P::depth, "requests under way on a queue pair"),
+      field("moderation", &P::moderation, "requests per signaled completion"),
+      field("post_list", &P::post_list, "requests of one post"),
+      field("receive_depth", &P::receive_depth, "receives posted on a queue pair"),
+      field("both_ways", &P::both_ways, "both directions at once"),
+      field("events", &P::events, "sleep for completions instead of polling"),
+      field("check", &P::check, "compare what arrives with what was sent"),
+      field("iterations", &P::iterations, "of each queue pair; null: the time ends the round"),
+      field("time_ns", &P::time, "of the round; null: the iterations end it"),
+      field("warm_up", &P::warm_up, "iterations that are not measured")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::rdma::session {
 namespace {
 
-using control::Json;
-using control::or_null;
 using perf::Metric;
 using perf::Plan;
 
@@ -130,9 +153,10 @@ class Negotiation {
                     fmt::format("a depth of {} cannot hold a post", depth_), "ask for fewer");
     }
     if (parameters_.moderation.value_or(1) > depth_) {
-      return refuse(ErrorKind::Usage, fmt::format("--moderation {}", *parameters_.moderation),
-                    fmt::format("a depth of {} would fill up in silence", depth_),
-                    "ask for less, or give a larger --depth");
+      return refuse(
+          ErrorKind::Usage, fmt::format("--moderation {}", *parameters_.moderation),
+          fmt::format("a queue of depth {} fills up before a completion is signaled", depth_),
+          "ask for less, or give a larger --depth");
     }
     return {};
   }
@@ -259,22 +283,6 @@ verbs::PathOptions path_of(const Parameters& parameters, const Agreement& agreem
           .reads_as_source = reads(own.limits.reads_as_source, peer.limits.reads_as_target)};
 }
 
-Json body_of(const Plan& plan) {
-  return {{"operation", name_of(plan.operation)},
-          {"metric", name_of(plan.metric)},
-          {"transport", verbs::name_of(plan.transport)},
-          {"message_bytes", plan.message_bytes},
-          {"queue_pairs", plan.queue_pairs},
-          {"depth", plan.depth},
-          {"moderation", plan.moderation},
-          {"post_list", plan.post_list},
-          {"receive_depth", plan.receive_depth},
-          {"both_ways", plan.both_ways},
-          {"events", plan.events},
-          {"check", plan.check},
-          {"iterations", or_null(plan.iterations)},
-          {"time_ns", plan.time ? Json(plan.time->count()) : Json()},
-          {"warm_up", plan.warm_up}};
-}
+control::Json body_of(const Plan& plan) { return json::to_json(plan); }
 
 }  // namespace chokepoint::rdma::session

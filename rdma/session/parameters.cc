@@ -3,138 +3,123 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
-#include <utility>
 
-#include "base/control/bodies.h"
-#include "base/control/fields.h"
+#include "base/json/codec.h"
+
+namespace chokepoint {
+
+template <>
+struct TextForm<rdma::session::Memory> {
+  static constexpr std::string_view kWhat = "host, huge or gpu:N";
+  static std::string text(const rdma::session::Memory& memory) { return text_of(memory); }
+  static std::optional<rdma::session::Memory> parsed(std::string_view text) {
+    const Result<rdma::session::Memory> memory = rdma::session::memory_named(text);
+    return memory ? std::optional(*memory) : std::nullopt;
+  }
+};
+
+template <>
+struct TextForm<rdma::session::Choice<net::Family>> {
+  using Choice = rdma::session::Choice<net::Family>;
+  static constexpr std::string_view kWhat = "ipv4 or ipv6";
+  static std::string text(const Choice& choice) {
+    return choice ? std::string(net::name_of(*choice)) : std::string();
+  }
+  static std::optional<Choice> parsed(std::string_view text) {
+    for (const net::Family family : {net::Family::Ipv4, net::Family::Ipv6}) {
+      if (net::name_of(family) == text) {
+        return Choice{family};
+      }
+    }
+    return text.empty() ? std::optional(Choice{}) : std::nullopt;
+  }
+};
+
+template <Named E>
+struct TextForm<rdma::session::Choice<E>> {
+  static constexpr std::string_view kWhat = EnumNames<E>::kWhat;
+  static std::string text(const rdma::session::Choice<E>& choice) {
+    return choice ? std::string(name_of(*choice)) : std::string();
+  }
+  static std::optional<rdma::session::Choice<E>> parsed(std::string_view text) {
+    const rdma::session::Choice<E> choice = named<E>(text);
+    return choice || text.empty() ? std::optional(choice) : std::nullopt;
+  }
+};
+
+template <>
+struct Fields<rdma::session::PortWish> {
+  using W = rdma::session::PortWish;
+  static constexpr std::tuple kList{
+      field("device", &W::device, "empty: chosen").up_to_bytes(rdma::session::kMaxNameLength),
+      field("port", &W::port, "of the device; null: chosen").between(1, 255),
+      field("gid_index", &W::gid_index, "of the port; null: chosen").between(0, 65535),
+      field("family", &W::family, "of the GID; empty: either"),
+      field("gid_type", &W::type, "of the GID; empty: any")};
+};
+
+template <>
+struct Fields<rdma::session::Parameters> {
+  using P = rdma::session::Parameters;
+  static constexpr int kMaxDepth = 65536;
+  static constexpr double kMaxIterations = 1e12;
+  static constexpr double kMaxTime = 86'400e9 * 30;  // ns: 30 days
+  static constexpr std::tuple kList{
+      field("operation", &P::operation, "what each request does"),
+      field("metric", &P::metric, "bandwidth or latency"),
+      field("transport", &P::transport, "how queue pairs are connected"),
+      field("sizes", &P::sizes, "bytes of a message; one round each")
+          .between(rdma::session::kSmallestMessage, rdma::session::kLargestMessage)
+          .up_to_items(64),
+      field("queue_pairs", &P::queue_pairs, "connections")
+          .between(1, rdma::session::kMaxQueuePairs),
+      field("depth", &P::depth, "requests under way on a queue pair; null: chosen")
+          .between(1, kMaxDepth),
+      field("receive_depth", &P::receive_depth, "receives posted on a queue pair; null: chosen")
+          .between(1, kMaxDepth),
+      field("moderation", &P::moderation, "requests per signaled completion; null: chosen")
+          .between(1, kMaxDepth),
+      field("post_list", &P::post_list, "requests of one post").between(1, kMaxDepth),
+      field("inline_bytes", &P::inline_bytes, "largest message sent inline; null: chosen")
+          .between(0, 4096),
+      field("mtu_bytes", &P::mtu_bytes, "of a packet; null: the lower of both ports")
+          .between(256, 4096),
+      field("both_ways", &P::both_ways, "both directions at once"),
+      field("events", &P::events, "sleep for completions instead of polling"),
+      field("check", &P::check, "compare what arrives with what was sent"),
+      field("iterations", &P::iterations, "of each queue pair; null: the time ends the test")
+          .between(1, kMaxIterations),
+      field("time_ns", &P::time, "of each round; null: the iterations end the test")
+          .between(1, kMaxTime),
+      field("warm_up", &P::warm_up, "iterations that are not measured").at_most(kMaxIterations),
+      field("rate_bits_per_s", &P::rate_bits_per_s, "of all queue pairs together; null: no limit")
+          .between(1000, 1e15),
+      field("traffic_class", &P::traffic_class, "DSCP and ECN bits of each packet").between(0, 255),
+      field("service_level", &P::service_level, "priority of each packet").between(0, 15),
+      field("timeout", &P::timeout, "of an acknowledgement: 4.096 µs × 2^timeout").between(1, 31),
+      field("retries", &P::retries, "retransmissions before a request fails").between(0, 7),
+      field("relaxed_ordering", &P::relaxed_ordering, "of writes over PCIe"),
+      field("by_cm", &P::by_cm, "rdma_cm makes the connections"),
+      field("client_memory", &P::client_memory, "where the client's buffer lies"),
+      field("server_memory", &P::server_memory, "where the server's buffer lies"),
+      field("server_port", &P::server_port, "which port the server should use")};
+
+  static const char* wrong(const P& parameters) {
+    return parameters.sizes.empty() ? "at least one size" : nullptr;
+  }
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::rdma::session {
 namespace {
 
-using control::Fields;
-using control::Json;
-using control::or_null;
 using perf::Metric;
-using std::chrono::nanoseconds;
-using verbs::GidType;
-using verbs::Operation;
-
-template <class Value, std::size_t N>
-using Names = std::array<std::pair<Value, std::string_view>, N>;
-
-constexpr Names<Operation, 6> kOperations{{{Operation::Write, "write"},
-                                           {Operation::WriteImmediate, "write_immediate"},
-                                           {Operation::Read, "read"},
-                                           {Operation::Send, "send"},
-                                           {Operation::FetchAndAdd, "fetch_and_add"},
-                                           {Operation::CompareAndSwap, "compare_and_swap"}}};
-constexpr Names<Metric, 2> kMetrics{{{Metric::Bandwidth, "bw"}, {Metric::Latency, "lat"}}};
-constexpr Names<GidType, 3> kGidTypes{{{GidType::InfiniBand, "InfiniBand"},
-                                       {GidType::RoceV1, "RoCE v1"},
-                                       {GidType::RoceV2, "RoCE v2"}}};
 
 constexpr int kMaxGpus = 64;
-
-template <class Value, std::size_t N>
-std::string_view name_in(const Names<Value, N>& names, Value value) {
-  const auto at = std::ranges::find(names, value, &std::pair<Value, std::string_view>::first);
-  return at == names.end() ? std::string_view() : at->second;
-}
-
-template <class Value, std::size_t N>
-Result<Value> value_in(const Names<Value, N>& names, std::string_view name, std::string_view what) {
-  const auto at = std::ranges::find(names, name, &std::pair<Value, std::string_view>::second);
-  if (at == names.end()) {
-    return fail(ErrorKind::Malformed, "read message", what, "no name that is known");
-  }
-  return at->first;
-}
-
-constexpr std::size_t kMaxWordLength = 31;
-constexpr std::size_t kMaxSizes = 64;
 constexpr int kMaxSweepPower = 23;
-constexpr int kMaxQueuePairs = 2048;  // whose addresses fit into a message
-constexpr int kMaxDepth = 65536;
-constexpr int kMaxInline = 4096;
-constexpr std::int64_t kMaxIterations = 1'000'000'000'000;
-constexpr std::int64_t kMaxTime = std::int64_t{86'400'000'000'000} * 30;  // ns: 30 days
-
-std::optional<int> maybe_int(Fields& in, const char* name, int least, int most) {
-  const std::optional<std::int64_t> value = in.maybe_integer(name, least, most);
-  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
-}
-
-int integer(Fields& in, const char* name, int least, int most) {
-  return static_cast<int>(in.integer(name, least, most));
-}
-
-Result<std::uint32_t> size_in(const Json& each) {
-  if (!each.is_number_unsigned() || each.get<std::uint64_t>() < kSmallestMessage ||
-      each.get<std::uint64_t>() > kLargestMessage) {
-    return fail(ErrorKind::Malformed, "read message", "rdma request 'sizes'",
-                fmt::format("wanted sizes from {} to {}", kSmallestMessage, kLargestMessage));
-  }
-  return each.get<std::uint32_t>();
-}
-
-Result<> read_names(Fields& in, Parameters& into) {
-  const Result<verbs::Operation> operation = operation_named(in.text("operation", kMaxWordLength));
-  const Result<perf::Metric> metric = metric_named(in.text("metric", kMaxWordLength));
-  const Result<verbs::Transport> transport =
-      verbs::transport_named(in.text("transport", kMaxWordLength));
-  const Result<Memory> client = memory_named(in.text("client_memory", kMaxWordLength));
-  const Result<Memory> server = memory_named(in.text("server_memory", kMaxWordLength));
-  if (!operation || !metric) {
-    return std::unexpected(operation ? metric.error() : operation.error());
-  }
-  if (!transport || !client || !server) {
-    return std::unexpected(!transport ? transport.error()
-                           : !client  ? client.error()
-                                      : server.error());
-  }
-  into.operation = *operation;
-  into.metric = *metric;
-  into.transport = *transport;
-  into.client_memory = *client;
-  into.server_memory = *server;
-  return {};
-}
-
-void read_shape(Fields& in, Parameters& into) {
-  into.queue_pairs = integer(in, "queue_pairs", 1, kMaxQueuePairs);
-  into.depth = maybe_int(in, "depth", 1, kMaxDepth);
-  into.receive_depth = maybe_int(in, "receive_depth", 1, kMaxDepth);
-  into.moderation = maybe_int(in, "moderation", 1, kMaxDepth);
-  into.post_list = integer(in, "post_list", 1, kMaxDepth);
-  into.inline_bytes = maybe_int(in, "inline_bytes", 0, kMaxInline);
-  into.mtu_bytes = maybe_int(in, "mtu_bytes", 256, 4096);
-  into.both_ways = in.boolean("both_ways");
-  into.events = in.boolean("events");
-  into.check = in.boolean("check");
-  into.relaxed_ordering = in.boolean("relaxed_ordering");
-  into.by_cm = in.boolean("by_cm");
-}
-
-void read_length(Fields& in, Parameters& into) {
-  if (const auto iterations = in.maybe_integer("iterations", 1, kMaxIterations)) {
-    into.iterations = static_cast<std::uint64_t>(*iterations);
-  }
-  if (const auto time = in.maybe_integer("time_ns", 1, kMaxTime)) {
-    into.time = nanoseconds(*time);
-  }
-  into.warm_up = static_cast<std::uint64_t>(in.integer("warm_up", 0, kMaxIterations));
-  into.rate_bits_per_s = in.maybe_number("rate_bits_per_s", 1000, 1e15);
-}
-
-void read_path(Fields& in, Parameters& into) {
-  into.traffic_class = integer(in, "traffic_class", 0, 255);
-  into.service_level = integer(in, "service_level", 0, 15);
-  into.timeout = integer(in, "timeout", 1, 31);
-  into.retries = integer(in, "retries", 0, 7);
-}
 
 std::unexpected<Error> mistake(std::string_view subject, const std::string& reason,
                                const std::string& next_step) {
@@ -143,14 +128,14 @@ std::unexpected<Error> mistake(std::string_view subject, const std::string& reas
 
 Result<> check_operation(const Parameters& parameters) {
   if (!verbs::carries(parameters.transport, parameters.operation)) {
-    return mistake(fmt::format("{} over {}", name_of(parameters.operation),
-                               verbs::name_of(parameters.transport)),
-                   "this transport does not carry it",
-                   parameters.transport == verbs::Transport::Ud ? "UD carries send alone; try RC"
-                                                                : "RC carries every operation");
+    return mistake(
+        fmt::format("{} over {}", name_of(parameters.operation), name_of(parameters.transport)),
+        "this transport does not carry it",
+        parameters.transport == verbs::Transport::Ud ? "UD carries send alone; try RC"
+                                                     : "RC carries every operation");
   }
   if (parameters.by_cm && parameters.transport != verbs::Transport::Rc) {
-    return mistake(fmt::format("--cm over {}", verbs::name_of(parameters.transport)),
+    return mistake(fmt::format("--cm over {}", name_of(parameters.transport)),
                    "rdma_cm connects queue pairs of RC alone", "leave --cm out, or choose RC");
   }
   if (is_atomic(parameters.operation) &&
@@ -171,22 +156,6 @@ Result<> check_operation(const Parameters& parameters) {
 }
 
 }  // namespace
-
-std::string_view name_of(Operation operation) { return name_in(kOperations, operation); }
-
-Result<Operation> operation_named(std::string_view name) {
-  return value_in(kOperations, name, "'operation'");
-}
-
-std::string_view name_of(Metric metric) { return name_in(kMetrics, metric); }
-
-Result<Metric> metric_named(std::string_view name) { return value_in(kMetrics, name, "'metric'"); }
-
-std::string_view name_of(GidType type) { return name_in(kGidTypes, type); }
-
-Result<GidType> gid_type_named(std::string_view name) {
-  return value_in(kGidTypes, name, "'gid_type'");
-}
 
 std::string text_of(const Memory& memory) {
   switch (memory.kind) {
@@ -226,56 +195,10 @@ std::vector<std::uint32_t> sweep_sizes() {
   return sizes;
 }
 
-Json body_of(const Parameters& parameters) {
-  return {{"operation", name_of(parameters.operation)},
-          {"metric", name_of(parameters.metric)},
-          {"transport", verbs::name_of(parameters.transport)},
-          {"sizes", parameters.sizes},
-          {"queue_pairs", parameters.queue_pairs},
-          {"depth", or_null(parameters.depth)},
-          {"receive_depth", or_null(parameters.receive_depth)},
-          {"moderation", or_null(parameters.moderation)},
-          {"post_list", parameters.post_list},
-          {"inline_bytes", or_null(parameters.inline_bytes)},
-          {"mtu_bytes", or_null(parameters.mtu_bytes)},
-          {"both_ways", parameters.both_ways},
-          {"events", parameters.events},
-          {"check", parameters.check},
-          {"iterations", or_null(parameters.iterations)},
-          {"time_ns", parameters.time ? Json(parameters.time->count()) : Json()},
-          {"warm_up", parameters.warm_up},
-          {"rate_bits_per_s", or_null(parameters.rate_bits_per_s)},
-          {"traffic_class", parameters.traffic_class},
-          {"service_level", parameters.service_level},
-          {"timeout", parameters.timeout},
-          {"retries", parameters.retries},
-          {"relaxed_ordering", parameters.relaxed_ordering},
-          {"by_cm", parameters.by_cm},
-          {"client_memory", text_of(parameters.client_memory)},
-          {"server_memory", text_of(parameters.server_memory)},
-          {"server_port", body_of(parameters.server_port)}};
-}
+control::Json body_of(const Parameters& parameters) { return json::to_json(parameters); }
 
-Result<Parameters> parameters_in(const Json& body) {
-  Fields in(body, "rdma request");
-  Parameters parameters;
-  TRY(read_names(in, parameters));
-  read_shape(in, parameters);
-  read_length(in, parameters);
-  read_path(in, parameters);
-  const Result<std::vector<std::uint32_t>> sizes =
-      control::list_in<std::uint32_t>(body, "sizes", size_in);
-  const Result<PortWish> port = port_wish_in(in.object("server_port"));
-  if (!sizes || !port) {
-    return std::unexpected(sizes ? port.error() : sizes.error());
-  }
-  if (sizes->empty() || sizes->size() > kMaxSizes) {
-    return fail(ErrorKind::Malformed, "read message", "rdma request 'sizes'",
-                fmt::format("wanted 1 to {} of them", kMaxSizes));
-  }
-  parameters.sizes = *sizes;
-  parameters.server_port = *port;
-  return in.finish(std::move(parameters));
+Result<Parameters> parameters_in(const control::Json& body) {
+  return json::from_json<Parameters>(body, "rdma request");
 }
 
 Result<> check(const Parameters& parameters) {
@@ -295,7 +218,7 @@ Result<> check(const Parameters& parameters) {
     return mistake(fmt::format("--mtu {}", mtu), "RDMA has no such MTU",
                    "256, 512, 1024, 2048 or 4096");
   }
-  const int depth = parameters.depth.value_or(kMaxDepth);
+  const int depth = parameters.depth.value_or(Fields<Parameters>::kMaxDepth);
   if (parameters.post_list > depth) {
     return mistake(
         "--post-list",
@@ -303,11 +226,10 @@ Result<> check(const Parameters& parameters) {
         "give a larger --depth");
   }
   if (parameters.moderation.value_or(1) > depth) {
-    return mistake("--moderation",
-                   fmt::format("with every {}th request aloud a depth of {} would fill up in "
-                               "silence",
-                               *parameters.moderation, depth),
-                   "give a larger --depth");
+    return mistake(
+        fmt::format("--moderation {}", *parameters.moderation),
+        fmt::format("a queue of depth {} fills up before a completion is signaled", depth),
+        "give a larger --depth");
   }
   return {};
 }

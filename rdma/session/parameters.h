@@ -1,6 +1,6 @@
-// What a user asks of an RDMA test, from the client's flags or in the client's request; and the
-// names that flags, messages and documents use for it. What the user left open is nullopt here and
-// decided once both devices are known (negotiate.h). Values and pure functions.
+// What a user asks of an RDMA test, from the client's flags or in the client's request. What the
+// user left open is nullopt here and decided once both devices are known (negotiate.h). Values and
+// pure functions.
 #pragma once
 
 #include <chrono>
@@ -22,15 +22,7 @@ namespace chokepoint::rdma::session {
 
 // Of a device, an interface or a GID in a message.
 inline constexpr std::size_t kMaxNameLength = 63;
-
-std::string_view name_of(verbs::Operation operation);  // "write_immediate"
-Result<verbs::Operation> operation_named(std::string_view name);
-
-std::string_view name_of(perf::Metric metric);  // "bw", "lat"
-Result<perf::Metric> metric_named(std::string_view name);
-
-std::string_view name_of(verbs::GidType type);  // "RoCE v2", as the kernel calls it
-Result<verbs::GidType> gid_type_named(std::string_view name);
+inline constexpr int kMaxQueuePairs = 2048;  // whose addresses fit into a message
 
 // Where the memory of one side of a test lies.
 struct Memory {

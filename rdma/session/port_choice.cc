@@ -7,28 +7,18 @@
 #include <string>
 #include <tuple>
 
-#include "base/control/bodies.h"
-#include "base/control/fields.h"
 #include "base/host/rdma.h"
 #include "base/net/address.h"
 #include "base/sys/error.h"
-#include "rdma/session/parameters.h"
 
 namespace chokepoint::rdma::session {
 namespace {
 
-using control::Json;
 using host::RdmaDevice;
 using host::RdmaGid;
 using host::RdmaPort;
 
-constexpr int kMaxPorts = 255;
-constexpr int kMaxGids = 65535;
 constexpr std::size_t kMaxListedGids = 12;
-
-std::optional<int> as_int(std::optional<std::int64_t> value) {
-  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
-}
 
 verbs::GidType type_of(const RdmaPort& port, const RdmaGid& gid) {
   if (!host::is_ethernet(port)) {
@@ -213,31 +203,6 @@ Result<Candidate> choose(const Candidates& candidates, const ControlEnd& control
 }
 
 }  // namespace
-
-Json body_of(const PortWish& wish) {
-  return {{"device", wish.device},
-          {"port", control::or_null(wish.port)},
-          {"gid_index", control::or_null(wish.gid_index)},
-          {"family", wish.family ? net::name_of(*wish.family) : std::string_view()},
-          {"gid_type", wish.type ? name_of(*wish.type) : std::string_view()}};
-}
-
-Result<PortWish> port_wish_in(const Json& body) {
-  control::Fields in(body, "rdma port");
-  PortWish wish{.device = in.text("device", kMaxNameLength),
-                .port = as_int(in.maybe_integer("port", 1, kMaxPorts)),
-                .gid_index = as_int(in.maybe_integer("gid_index", 0, kMaxGids))};
-  const std::string family = in.text("family", kMaxNameLength);
-  const std::string type = in.text("gid_type", kMaxNameLength);
-  if (family == "ipv4" || family == "ipv6") {
-    wish.family = family == "ipv4" ? net::Family::Ipv4 : net::Family::Ipv6;
-  }
-  if (!type.empty()) {
-    TRY(const verbs::GidType known, gid_type_named(type));
-    wish.type = known;
-  }
-  return in.finish(std::move(wish));
-}
 
 Result<PortChoice> choose_port(const std::vector<RdmaDevice>& devices, const PortWish& wish,
                                const ControlEnd& control) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/control/message.h"
 #include "base/host/rdma.h"
 #include "base/net/address.h"
 #include "base/sys/error.h"
@@ -16,17 +15,22 @@
 
 namespace chokepoint::rdma::session {
 
+// An optional that a message carries as the value's name, or as an empty text (not null) if it is
+// left open.
+template <class E>
+struct Choice : std::optional<E> {
+  using std::optional<E>::optional;
+  Choice(const std::optional<E>& value) : std::optional<E>(value) {}
+};
+
 // nullopt and empty: chosen.
 struct PortWish {
   std::string device = {};
   std::optional<int> port = {};
   std::optional<int> gid_index = {};
-  std::optional<net::Family> family = {};
-  std::optional<verbs::GidType> type = {};
+  Choice<net::Family> family = {};
+  Choice<verbs::GidType> type = {};
 };
-
-control::Json body_of(const PortWish& wish);
-Result<PortWish> port_wish_in(const control::Json& body);
 
 // This host's end of the control connection.
 struct ControlEnd {

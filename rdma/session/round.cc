@@ -4,19 +4,40 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <ctime>
 
-#include "base/control/bodies.h"
-#include "base/control/fields.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/math/units.h"
+#include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<rdma::session::SideResult> {
+  using R = rdma::session::SideResult;
+  static constexpr double kMaxFigure = 1e18;
+  static constexpr std::tuple kList{
+      field("messages", &R::messages, "that this side sent or received").at_most(kMaxCount),
+      field("bytes", &R::bytes, "of the messages").at_most(kMaxCount),
+      field("duration_s", &R::duration_s, "from the first message to the last")
+          .between(0, kMaxFigure),
+      field("average_mbps", &R::average_mbps, "10^6 bit/s of messages").between(0, kMaxFigure),
+      field("peak_mbps", &R::peak_mbps, "the fastest interval, 10^6 bit/s").between(0, kMaxFigure),
+      field("messages_per_s", &R::messages_per_s, "on average").between(0, kMaxFigure),
+      field("mismatches", &R::mismatches, "messages that differ from what was sent; null: no check")
+          .at_most(kMaxCount),
+      field("cpu_percent", &R::cpu_percent, "of one processor, by the test's thread")
+          .between(0, kMaxFigure)};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::rdma::session {
 namespace {
 
 using control::Json;
 using control::Message;
-using control::or_null;
 using control::Type;
 using net::Patience;
 using perf::Role;
@@ -24,11 +45,6 @@ using std::chrono::milliseconds;
 
 // How long the peer may take to send the reason of its failure.
 constexpr milliseconds kExplanation{500};
-
-bool readable(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return fd >= 0 && poll(&watched, 1, 0) > 0;
-}
 
 bool is_early(const Json& stop) {
   const auto at = stop.find("early");
@@ -38,11 +54,10 @@ bool is_early(const Json& stop) {
 Error gone(Error error) {
   error.operation.clear();
   error.reason = "the peer has gone: " + error.reason;
-  error.next_step = "its own words, or its system's log, say why";
+  error.next_step = "see the error there, or the log of its system";
   return error;
 }
 
-constexpr std::int64_t kMaxRounds = 1024;
 // Of one request, in the rings of this program, libibverbs and the device: an estimate.
 constexpr std::uint64_t kRequestBytes = 256;
 constexpr std::uint64_t kMinQueueBytes = std::uint64_t{64} << 20;  // always granted
@@ -53,25 +68,13 @@ std::uint64_t queue_bytes(const perf::Plan& plan) {
   return static_cast<std::uint64_t>(plan.queue_pairs) * requests * kRequestBytes;
 }
 
-Result<> too_large(std::string_view flags, std::string_view what, std::uint64_t bytes,
-                   std::uint64_t granted) {
+std::unexpected<Error> too_large(std::string_view flags, std::string_view what, std::uint64_t bytes,
+                                 std::uint64_t granted) {
   return fail(ErrorKind::Usage, "", flags,
               fmt::format("the test needs {} of {}, the server grants at most {}", what,
                           math::format_bytes(static_cast<double>(bytes)),
                           math::format_bytes(static_cast<double>(granted))),
               "ask for less, or raise it with --max-window of 'chokepoint serve'");
-}
-
-constexpr double kMaxFigure = 1e18;
-
-std::int64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-std::uint64_t count_in(control::Fields& in, const char* name) {
-  return static_cast<std::uint64_t>(in.integer(name, 0, INT64_MAX));
 }
 
 SideResult side_result_of(const perf::Outcome& outcome) {
@@ -101,7 +104,8 @@ Result<> Watch::handle(Message message) {
       explained_ = true;
       return fail(control::error_in(message.body, channel_.peer()));
     case Type::Bye:
-      return fail(ErrorKind::Refused, "", channel_.peer(), "the peer has gone: it said goodbye");
+      return fail(ErrorKind::Refused, "", channel_.peer(),
+                  "the peer has gone: it ended the session");
     default:
       return fail(ErrorKind::Malformed, "receive", channel_.peer(),
                   fmt::format("a {} came in the middle of a test", name_of(message.type)));
@@ -123,7 +127,7 @@ Result<> Watch::read_messages() {
 
 Result<bool> Watch::go_on() {
   TRY(read_messages());
-  interrupted_ = interrupted_ || readable(interrupt_);
+  interrupted_ = interrupted_ || sys::is_readable(interrupt_);
   if (interrupted_ || peer_done_) {
     return false;
   }
@@ -173,14 +177,14 @@ Result<std::uint64_t> memory_for(const Agreement& agreement, const control::Limi
     queues = std::max(queues, queue_bytes(plan));
   }
   const auto granted = static_cast<std::uint64_t>(limits.buffer_bytes);
-  Result<> fits;
   if (bytes > granted) {
-    fits = too_large("--bytes, --queue-pairs", "a buffer", bytes, granted);
-  } else if (queues > std::max(granted, kMinQueueBytes)) {
-    fits = too_large("--queue-pairs, --depth, --receive-depth", "queues", queues,
+    return too_large("--bytes, --queue-pairs", "a buffer", bytes, granted);
+  }
+  if (queues > std::max(granted, kMinQueueBytes)) {
+    return too_large("--queue-pairs, --depth, --receive-depth", "queues", queues,
                      std::max(granted, kMinQueueBytes));
   }
-  return fits ? Result<std::uint64_t>(bytes) : std::unexpected(fits.error());
+  return bytes;
 }
 
 Json opening_body(std::size_t round, const perf::Plan& plan, const SideAddresses& client) {
@@ -188,52 +192,28 @@ Json opening_body(std::size_t round, const perf::Plan& plan, const SideAddresses
 }
 
 Result<SideAddresses> opening_in(const Json& body, std::size_t round, const perf::Plan& plan) {
-  control::Fields in(body, "rdma round");
-  const auto number = static_cast<std::size_t>(in.integer("round", 0, kMaxRounds));
-  const Json& theirs = in.object("plan");
-  const Json& client = in.object("client");
-  TRY(in.finish(true));
-  if (number != round || theirs != body_of(plan)) {
+  TRY(const auto number, json::field_in<std::size_t>(body, "round", "rdma round"));
+  if (number != round || object_in(body, "plan") != body_of(plan)) {
     return fail(ErrorKind::Malformed, "", "rdma round",
                 "both sides understand the test differently",
                 "run the same version of chokepoint at both ends");
   }
-  return side_addresses_in(client, plan.queue_pairs);
+  return side_addresses_in(object_in(body, "client"), plan.queue_pairs);
 }
 
 Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch) {
   return perf::prepare(station.side(role, watch, watch.peer()), plan);
 }
 
-Json body_of(const SideResult& result) {
-  return {{"messages", result.messages},
-          {"bytes", result.bytes},
-          {"duration_s", result.duration_s},
-          {"average_mbps", or_null(result.average_mbps)},
-          {"peak_mbps", or_null(result.peak_mbps)},
-          {"messages_per_s", or_null(result.messages_per_s)},
-          {"mismatches", or_null(result.mismatches)},
-          {"cpu_percent", result.cpu_percent}};
-}
+Json body_of(const SideResult& result) { return json::to_json(result); }
 
 Result<SideResult> side_result_in(const Json& body) {
-  control::Fields in(body, "rdma half");
-  SideResult result{.messages = count_in(in, "messages"),
-                    .bytes = count_in(in, "bytes"),
-                    .duration_s = in.number("duration_s", 0, kMaxFigure),
-                    .average_mbps = in.maybe_number("average_mbps", 0, kMaxFigure),
-                    .peak_mbps = in.maybe_number("peak_mbps", 0, kMaxFigure),
-                    .messages_per_s = in.maybe_number("messages_per_s", 0, kMaxFigure),
-                    .cpu_percent = in.number("cpu_percent", 0, kMaxFigure)};
-  if (const auto mismatches = in.maybe_integer("mismatches", 0, INT64_MAX)) {
-    result.mismatches = static_cast<std::uint64_t>(*mismatches);
-  }
-  return in.finish(result);
+  return json::from_json<SideResult>(body, "rdma result of a side");
 }
 
 Result<SideResult> run_side(const Station& station, const perf::Plan& plan, Role role, Watch& watch,
                             const sys::Clock& clock) {
-  const std::int64_t cpu = thread_cpu_ns();
+  const std::int64_t cpu = sys::thread_cpu_ns();
   const std::int64_t begun = clock.monotonic_ns();
   const Result<perf::Outcome> outcome = perf::run(station.side(role, watch, watch.peer()), plan);
   if (!outcome) {
@@ -241,9 +221,9 @@ Result<SideResult> run_side(const Station& station, const perf::Plan& plan, Role
   }
   SideResult result = side_result_of(*outcome);
   const std::int64_t passed = clock.monotonic_ns() - begun;
-  result.cpu_percent =
-      passed > 0 ? 100.0 * static_cast<double>(thread_cpu_ns() - cpu) / static_cast<double>(passed)
-                 : 0;
+  result.cpu_percent = passed > 0 ? 100.0 * static_cast<double>(sys::thread_cpu_ns() - cpu) /
+                                        static_cast<double>(passed)
+                                  : 0;
   return result;
 }
 

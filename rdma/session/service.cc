@@ -1,6 +1,6 @@
 #include "rdma/session/service.h"
 
-#include "base/control/fields.h"
+#include "base/json/codec.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/round.h"
 #include "rdma/session/side.h"
@@ -23,10 +23,7 @@ struct Request {
 
 Result<Request> request_in(const Json& body) {
   TRY(Parameters parameters, parameters_in(body));
-  control::Fields in(body, "rdma request");
-  const Json& client = in.object("side");
-  TRY(in.finish(true));
-  TRY(SideFacts side, side_in(client));
+  TRY(SideFacts side, side_in(object_in(body, "side")));
   return Request{.parameters = std::move(parameters), .client = std::move(side)};
 }
 
@@ -72,12 +69,9 @@ class ServerTest {
 
   // The client gets this side's facts even if the two do not fit, so that it can report why itself.
   Result<> set_up() {
-    if (const Result<> sent = send(Type::Ready, {{"side", body_of(station_->facts())}}); !sent) {
-      return sent;
-    }
-    TRY(Agreement agreement, negotiate(request_.parameters, request_.client, station_->facts(),
-                                       {.client = session_.client().host, .server = "this host"}));
-    agreement_ = std::move(agreement);
+    TRY(send(Type::Ready, {{"side", body_of(station_->facts())}}));
+    TRY(agreement_, negotiate(request_.parameters, request_.client, station_->facts(),
+                              {.client = session_.client().host, .server = "this host"}));
     TRY(const std::uint64_t bytes, memory_for(agreement_, session_.limits()));
     return station_->provide_memory(bytes, request_.parameters.server_memory,
                                     request_.parameters.operation,
@@ -100,17 +94,13 @@ class ServerTest {
   }
 
   Result<> set_up_round(Plan& plan, const SideAddresses& client, Watch& watch) {
-    Result<> met = station_->open_queues(plan, request_.parameters.inline_bytes.has_value());
+    TRY(station_->open_queues(plan, request_.parameters.inline_bytes.has_value()));
     station_->set_remote(client.memory);
-    met = met && request_.parameters.by_cm ? accept() : met;
-    met = met && !request_.parameters.by_cm ? station_->connect(client, path()) : met;
-    met = met ? get_ready(*station_, plan, role_, watch) : met;
-    met = met ? send(Type::Begin, {{"server", body_of(station_->addresses())}}) : met;
-    if (!met) {
-      return met;
-    }
-    const Result<Message> go = session_.channel().expect(Type::Note, session_.patience(kAnswer));
-    return go ? Result<>{} : std::unexpected(go.error());
+    TRY(request_.parameters.by_cm ? accept() : station_->connect(client, path()));
+    TRY(get_ready(*station_, plan, role_, watch));
+    TRY(send(Type::Begin, {{"server", body_of(station_->addresses())}}));
+    TRY(session_.channel().expect(Type::Note, session_.patience(kAnswer)));
+    return {};
   }
 
   // All rounds together may not last longer than one test.
@@ -127,10 +117,9 @@ class ServerTest {
   Result<> accept() {
     const net::Address address = cm_address(station_->facts(), session_.local().address);
     TRY(const std::unique_ptr<verbs::CmListener> listener, verbs::listen_by_cm({address, 0}));
-    const verbs::CmPeer cm_peer{.address = {address, (listener)->port()},
-                                .token = (listener)->token()};
-    const Result<> sent = send(Type::Note, {{"cm", body_of(cm_peer)}});
-    return sent ? station_->accept(*listener, path(), session_.patience(kSetUp)) : sent;
+    const verbs::CmPeer cm_peer{.address = {address, listener->port()}, .token = listener->token()};
+    TRY(send(Type::Note, {{"cm", body_of(cm_peer)}}));
+    return station_->accept(*listener, path(), session_.patience(kSetUp));
   }
 
   Result<SideResult> measure(const Plan& plan, Watch& watch) {
@@ -143,11 +132,10 @@ class ServerTest {
       return fail(being_stopped());
     }
     TRY(const Json stop, watch.peer_stopped(session_.patience(round_limit_of(plan))));
-    control::Fields in(stop, "rdma stop");
-    TRY(const std::int64_t messages, in.finish(in.integer("messages", 0, INT64_MAX)));
-    const Result<> checked =
-        check_memory(*station_, plan, role_, static_cast<std::uint64_t>(messages), watch, *own);
-    return checked ? std::move(own) : std::unexpected(checked.error());
+    TRY(const auto messages,
+        json::field_in<std::uint64_t>(stop, "messages", "rdma stop", {.most = kMaxCount}));
+    TRY(check_memory(*station_, plan, role_, messages, watch, *own));
+    return own;
   }
 
   Session& session_;
@@ -163,9 +151,9 @@ class ServerTest {
 
 Result<control::Weight> RdmaService::check(const Json& body, const control::Limits& limits) const {
   TRY(const Request request, request_in(body));
-  Result<> fits = session::check(request.parameters);
-  fits = fits ? session::check(request.parameters, limits) : fits;
-  return fits ? Result<control::Weight>(control::Weight::Heavy) : std::unexpected(fits.error());
+  TRY(session::check(request.parameters));
+  TRY(session::check(request.parameters, limits));
+  return control::Weight::Heavy;
 }
 
 Result<Json> RdmaService::serve(Session& session, const Json& body) {

@@ -32,6 +32,9 @@ struct SideFacts {
   verbs::DeviceLimits limits = {};
 };
 
+// The object of this name in a message, for its own reader; null where there is none.
+const control::Json& object_in(const control::Json& message, const char* name);
+
 control::Json body_of(const SideFacts& side);
 Result<SideFacts> side_in(const control::Json& body);
 

@@ -53,11 +53,8 @@ Result<std::unique_ptr<Station>> Station::open(std::unique_ptr<verbs::Library> l
   TRY(std::unique_ptr<verbs::Device> device, library->open(choice.device));
   std::unique_ptr<Station> station(new Station(std::move(library), std::move(device), choice));
   TRY(station->read_port());
-  const Result<std::unique_ptr<verbs::Endpoint>> tried = station->device_->open_endpoint(
-      {.transport = transport, .port = choice.port, .gid_index = choice.gid_index});
-  if (!tried) {
-    return std::unexpected(tried.error());
-  }
+  TRY(station->device_->open_endpoint(
+      {.transport = transport, .port = choice.port, .gid_index = choice.gid_index}));
   return station;
 }
 
@@ -88,11 +85,9 @@ Result<> Station::read_port() {
 
 Result<> Station::provide_memory(std::uint64_t bytes, const Memory& memory,
                                  verbs::Operation operation, bool relaxed_ordering) {
-  TRY(std::unique_ptr<memory::Buffer> buffer, make_buffer(bytes, memory, choice_.numa_node));
-  TRY(std::unique_ptr<verbs::Region> region,
-      device_->register_memory(buffer->view(), verbs::needed_for(operation), relaxed_ordering));
-  buffer_ = std::move(buffer);
-  region_ = std::move(region);
+  TRY(buffer_, make_buffer(bytes, memory, choice_.numa_node));
+  TRY(region_,
+      device_->register_memory(buffer_->view(), verbs::needed_for(operation), relaxed_ordering));
   return {};
 }
 
@@ -109,10 +104,7 @@ Result<> Station::open_queues(perf::Plan& plan, bool inline_asked) {
     plan.inline_bytes = 0;
     endpoint = device_->open_endpoint(options_of(plan, choice_));
   }
-  if (!endpoint) {
-    return std::unexpected(endpoint.error());
-  }
-  endpoint_ = std::move(*endpoint);
+  TRY(endpoint_, std::move(endpoint));
   return {};
 }
 
@@ -125,22 +117,16 @@ Result<> Station::connect(const SideAddresses& peer, const verbs::PathOptions& p
   return endpoint_->connect(peer.endpoint, path);
 }
 
-Result<> Station::keep(Result<std::unique_ptr<verbs::CmConnections>> connections) {
-  if (!connections) {
-    return std::unexpected(connections.error());
-  }
-  connections_ = std::move(*connections);
-  return {};
-}
-
 Result<> Station::accept(verbs::CmListener& listener, const verbs::PathOptions& path,
                          const net::Patience& patience) {
-  return keep(listener.accept(*endpoint_, path, patience));
+  TRY(connections_, listener.accept(*endpoint_, path, patience));
+  return {};
 }
 
 Result<> Station::connect_by_cm(const verbs::CmPeer& cm_peer, const verbs::PathOptions& path,
                                 const net::Patience& patience) {
-  return keep(verbs::connect_by_cm(*endpoint_, cm_peer, path, patience));
+  TRY(connections_, verbs::connect_by_cm(*endpoint_, cm_peer, path, patience));
+  return {};
 }
 
 perf::Side Station::side(perf::Role role, perf::Attention& attention, std::string peer) const {

@@ -57,7 +57,6 @@ class Station {
       : library_(std::move(library)), device_(std::move(device)), choice_(std::move(choice)) {}
 
   Result<> read_port();
-  Result<> keep(Result<std::unique_ptr<verbs::CmConnections>> connections);
 
   std::unique_ptr<verbs::Library> library_;
   std::unique_ptr<verbs::Device> device_;

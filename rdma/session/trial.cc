@@ -1,6 +1,5 @@
 #include "rdma/session/trial.h"
 
-#include "base/control/fields.h"
 #include "base/net/socket.h"
 #include "rdma/session/round.h"
 #include "rdma/session/side.h"
@@ -39,10 +38,8 @@ class ClientTest {
         return keep_measured(done.error());
       }
     }
-    if (const Result<> ended = end(); !ended) {
-      return keep_measured(ended.error());
-    }
-    return std::move(trial_);
+    const Result<> ended = end();
+    return ended ? std::move(trial_) : keep_measured(ended.error());
   }
 
  private:
@@ -78,26 +75,20 @@ class ClientTest {
     request["side"] = body_of(trial_.client);
     TRY(const Json ready,
         client_.request("rdma", std::move(request), patience(kMaxQueueing), listener_.waiting));
-    control::Fields in(ready, "rdma ready");
-    TRY(SideFacts server, side_in(in.object("side")));
-    trial_.server = std::move(server);
-    TRY(Agreement agreement,
+    TRY(trial_.server, side_in(object_in(ready, "side")));
+    TRY(trial_.agreement,
         negotiate(trial_.parameters, trial_.client, trial_.server,
                   {.client = here_.host, .server = client_.admittance().server.host}));
-    trial_.agreement = std::move(agreement);
     listener_.agreed(trial_);
     return provide_memory();
   }
 
   Result<> provide_memory() {
     TRY(const std::uint64_t bytes, memory_for(trial_.agreement, client_.admittance().limits));
-    const Result<> provided =
-        station_->provide_memory(bytes, trial_.parameters.client_memory,
-                                 trial_.parameters.operation, trial_.parameters.relaxed_ordering);
-    if (provided) {
-      trial_.memory = station_->memory_text();
-    }
-    return provided;
+    TRY(station_->provide_memory(bytes, trial_.parameters.client_memory,
+                                 trial_.parameters.operation, trial_.parameters.relaxed_ordering));
+    trial_.memory = station_->memory_text();
+    return {};
   }
 
   Result<> round(std::size_t index) {
@@ -122,25 +113,20 @@ class ClientTest {
 
   Result<> set_up_round(std::size_t index, Plan& plan, Watch& watch) {
     const Plan agreed = plan;
-    if (const Result<> opened =
-            station_->open_queues(plan, trial_.parameters.inline_bytes.has_value());
-        !opened) {
-      return opened;
-    }
-    if (const Result<> sent = send(Type::Begin, opening_body(index, agreed, station_->addresses()));
-        !sent) {
-      return sent;
-    }
+    TRY(station_->open_queues(plan, trial_.parameters.inline_bytes.has_value()));
+    TRY(send(Type::Begin, opening_body(index, agreed, station_->addresses())));
     if (const Result<> joined = trial_.parameters.by_cm ? connect_by_cm() : Result<>{}; !joined) {
       return fail(watch.reason(joined.error()));
     }
     TRY(const Message begin, expect(Type::Begin, patience(kAnswer)));
-    control::Fields in(begin.body, "rdma begin");
-    TRY(const SideAddresses server, side_addresses_in(in.object("server"), plan.queue_pairs));
+    TRY(const SideAddresses server,
+        side_addresses_in(object_in(begin.body, "server"), plan.queue_pairs));
     station_->set_remote(server.memory);
-    Result<> met = trial_.parameters.by_cm ? Result<>{} : station_->connect(server, path());
-    met = met ? get_ready(*station_, plan, Role::Active, watch) : met;
-    return met ? send(Type::Note, Json::object()) : met;
+    if (!trial_.parameters.by_cm) {
+      TRY(station_->connect(server, path()));
+    }
+    TRY(get_ready(*station_, plan, Role::Active, watch));
+    return send(Type::Note, Json::object());
   }
 
   // The server knows how much of this is left, and enforces it.
@@ -155,8 +141,7 @@ class ClientTest {
   // By rdma_cm: the server listens, and says where.
   Result<> connect_by_cm() {
     TRY(const Message note, expect(Type::Note, patience(kAnswer)));
-    control::Fields in(note.body, "rdma note");
-    TRY(verbs::CmPeer cm_peer, cm_peer_in(in.object("cm")));
+    TRY(verbs::CmPeer cm_peer, cm_peer_in(object_in(note.body, "cm")));
     const net::Address own = address_of(trial_.client.gid);
     if (trial_.client.ethernet && !own.is_link_local()) {
       cm_peer.source = own;
@@ -166,32 +151,23 @@ class ClientTest {
 
   // An interrupted test still collects what both ends measured.
   Result<SideResult> collect(const Plan& plan, SideResult& own, Watch& watch) {
-    if (const Result<> sent =
-            send(Type::Stop, {{"messages", own.messages}, {"early", trial_.interrupted}});
-        !sent) {
-      return std::unexpected(sent.error());
-    }
+    TRY(send(Type::Stop, {{"messages", own.messages}, {"early", trial_.interrupted}}));
     const std::chrono::nanoseconds wait = trial_.interrupted ? std::chrono::nanoseconds(kSetUp)
                                           : plan.both_ways
                                               ? round_limit_of(plan)
                                               : std::chrono::nanoseconds(kBetweenRounds);
     TRY(const Message report,
         expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait)));
-    Result<SideResult> server = side_result_in(report.body);
-    if (!server) {
-      return server;
-    }
-    const std::uint64_t filled = plan.both_ways ? server->messages : own.messages;
-    const Result<> checked = check_memory(*station_, plan, Role::Active, filled, watch, own);
-    return checked ? std::move(server) : std::unexpected(checked.error());
+    TRY(SideResult server, side_result_in(report.body));
+    const std::uint64_t filled = plan.both_ways ? server.messages : own.messages;
+    TRY(check_memory(*station_, plan, Role::Active, filled, watch, own));
+    return server;
   }
 
   Result<> end() {
     TRY(send(Type::Stop, Json::object()));
     TRY(const Message result, expect(Type::Result, Patience::of(kAnswer)));
-    control::Fields in(result.body, "rdma result");
-    TRY(fabric::Changes counters, fabric::changes_in(in.object("counters")));
-    trial_.server_counters = std::move(counters);
+    TRY(trial_.server_counters, fabric::changes_in(object_in(result.body, "counters")));
     trial_.client_counters = fabric_.changes();
     return {};
   }

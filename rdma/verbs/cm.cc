@@ -18,7 +18,6 @@
 
 #include "base/net/patience.h"
 #include "rdma/verbs/api.h"
-#include "rdma/verbs/live_endpoint.h"
 #include "rdma/verbs/queues.h"
 #include "rdma/verbs/refusal.h"
 
@@ -127,16 +126,13 @@ Error no_channel(int reason) {
 }
 
 Result<std::shared_ptr<CmChannel>> CmChannel::open() {
-  const Result<std::shared_ptr<const CmApi>>& api = host_cm_api();
-  if (!api) {
-    return fail(api.error());
-  }
+  TRY(const auto api, host_cm_api());
   errno = 0;
-  rdma_event_channel* raw = (*api)->create_event_channel();
+  rdma_event_channel* raw = api->create_event_channel();
   if (raw == nullptr) {
     return fail(no_channel(errno));
   }
-  auto channel = std::make_shared<CmChannel>(*api, raw);
+  auto channel = std::make_shared<CmChannel>(api, raw);
   const int flags = fcntl(raw->fd, F_GETFL);
   if (flags < 0 || fcntl(raw->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
     return fail(no_channel(errno));
@@ -201,13 +197,13 @@ Error explain(const CmEvent& event, std::string_view subject) {
 }
 
 // The private data of a request: the listener's token, and the number of the queue pair.
-using CmCard = std::array<std::uint8_t, std::tuple_size_v<CmToken> + 2>;
+using CmCard = std::array<std::uint8_t, sizeof(CmToken::bytes) + 2>;
 
-std::uint8_t reads_as_target(const LiveEndpoint& endpoint, const PathOptions& path) {
+std::uint8_t reads_as_target(const Endpoint& endpoint, const PathOptions& path) {
   return byte_of(std::min(path.reads_as_target, endpoint.parts().limits.reads_as_target));
 }
 
-std::uint8_t reads_as_source(const LiveEndpoint& endpoint, const PathOptions& path) {
+std::uint8_t reads_as_source(const Endpoint& endpoint, const PathOptions& path) {
   return byte_of(std::min(path.reads_as_source, endpoint.parts().limits.reads_as_source));
 }
 
@@ -217,7 +213,7 @@ struct Transition {
 };
 
 // The attributes of this transition as rdma_cm found them.
-Result<Transition> transition_to(ibv_qp_state state, const CmId& id, const LiveEndpoint& endpoint) {
+Result<Transition> transition_to(ibv_qp_state state, const CmId& id, const Endpoint& endpoint) {
   Transition transition;
   transition.attributes.qp_state = state;
   if (id.api().init_qp_attr(id.get(), &transition.attributes, &transition.mask) != 0) {
@@ -226,7 +222,7 @@ Result<Transition> transition_to(ibv_qp_state state, const CmId& id, const LiveE
   return transition;
 }
 
-Result<> ready_to_receive(QueuePair& queue, const CmId& id, const LiveEndpoint& endpoint,
+Result<> ready_to_receive(QueuePair& queue, const CmId& id, const Endpoint& endpoint,
                           const PathOptions& path) {
   TRY(Transition transition, transition_to(IBV_QPS_RTR, id, endpoint));
   ibv_qp_attr& attributes = transition.attributes;
@@ -239,7 +235,7 @@ Result<> ready_to_receive(QueuePair& queue, const CmId& id, const LiveEndpoint& 
   return queue.modify(attributes, static_cast<unsigned>(transition.mask), "connect queue pair");
 }
 
-Result<> ready_to_send(QueuePair& queue, const CmId& id, const LiveEndpoint& endpoint,
+Result<> ready_to_send(QueuePair& queue, const CmId& id, const Endpoint& endpoint,
                        const PathOptions& path) {
   TRY(Transition transition, transition_to(IBV_QPS_RTS, id, endpoint));
   ibv_qp_attr& attributes = transition.attributes;
@@ -267,9 +263,9 @@ class KeptConnections final : public CmConnections {
 
 CmCard card_of(const CmToken& token, std::size_t queue) {
   CmCard card{};
-  std::ranges::copy(token, card.begin());
-  card[token.size()] = static_cast<std::uint8_t>(queue >> 8U);
-  card[token.size() + 1] = static_cast<std::uint8_t>(queue);
+  std::ranges::copy(token.bytes, card.begin());
+  card[token.bytes.size()] = static_cast<std::uint8_t>(queue >> 8U);
+  card[token.bytes.size() + 1] = static_cast<std::uint8_t>(queue);
   return card;
 }
 
@@ -278,18 +274,15 @@ bool shows(std::span<const std::uint8_t> data, const CmCard& card) {
   return data.size() >= card.size() && std::ranges::equal(data.first(card.size()), card);
 }
 
-// The endpoint as the type that rdma_cm can connect.
-Result<LiveEndpoint*> connectable(Endpoint& endpoint) {
-  auto* live = dynamic_cast<LiveEndpoint*>(&endpoint);
-  if (live == nullptr || live->options().transport != Transport::Rc) {
-    return fail(ErrorKind::Usage, "rdma_cm", "", "only RC queue pairs are connected by rdma_cm",
-                "choose RC, or leave out --cm");
-  }
-  return live;
+Result<> check_transport(const Endpoint& endpoint) {
+  return endpoint.options().transport == Transport::Rc
+             ? Result<>()
+             : fail(ErrorKind::Usage, "rdma_cm", "", "only RC queue pairs are connected by rdma_cm",
+                    "choose RC, or leave out --cm");
 }
 
 // Whether rdma_cm found the endpoint's own device and port.
-Result<> same_device(const rdma_cm_id& id, const LiveEndpoint& endpoint, std::string_view subject) {
+Result<> same_device(const rdma_cm_id& id, const Endpoint& endpoint, std::string_view subject) {
   const std::string_view found = id.verbs == nullptr ? "no device" : id.verbs->device->name;
   if (found == endpoint.parts().device && id.port_num == endpoint.options().port) {
     return {};
@@ -301,7 +294,7 @@ Result<> same_device(const rdma_cm_id& id, const LiveEndpoint& endpoint, std::st
       "name that device, or an address of this one's network");
 }
 
-rdma_conn_param parameters_of(const QueuePair& queue, const LiveEndpoint& endpoint,
+rdma_conn_param parameters_of(const QueuePair& queue, const Endpoint& endpoint,
                               const PathOptions& path) {
   rdma_conn_param parameters{};
   parameters.responder_resources = reads_as_target(endpoint, path);
@@ -313,7 +306,7 @@ rdma_conn_param parameters_of(const QueuePair& queue, const LiveEndpoint& endpoi
   return parameters;
 }
 
-Result<> take_path(QueuePair& queue, const CmId& id, const LiveEndpoint& endpoint,
+Result<> take_path(QueuePair& queue, const CmId& id, const Endpoint& endpoint,
                    const PathOptions& path) {
   TRY(ready_to_receive(queue, id, endpoint, path));
   return ready_to_send(queue, id, endpoint, path);
@@ -327,7 +320,7 @@ int milliseconds_left(const net::Patience& patience) {
 
 class Connecting {
  public:
-  Connecting(LiveEndpoint& endpoint, const CmPeer& peer, const PathOptions& path,
+  Connecting(Endpoint& endpoint, const CmPeer& peer, const PathOptions& path,
              const net::Patience& patience)
       : endpoint_(endpoint),
         peer_(peer),
@@ -343,7 +336,7 @@ class Connecting {
   Result<> until(rdma_cm_event_type wanted, const CmId& id);
   std::unexpected<Error> failed() const;
 
-  LiveEndpoint& endpoint_;
+  Endpoint& endpoint_;
   const CmPeer& peer_;
   const PathOptions& path_;
   const net::Patience& patience_;
@@ -410,9 +403,9 @@ Result<CmId> Connecting::connect(std::size_t queue) {
 constexpr int kBacklog = 64;
 
 CmToken any_token() {
-  CmToken token{};
+  CmToken token;
   std::random_device random;
-  std::ranges::generate(token, [&] { return static_cast<std::uint8_t>(random()); });
+  std::ranges::generate(token.bytes, [&] { return static_cast<std::uint8_t>(random()); });
   return token;
 }
 
@@ -428,8 +421,7 @@ class LiveListener final : public CmListener {
 
  private:
   Result<CmId> asked_for(std::size_t queue, const net::Patience& patience);
-  Result<> answer(const CmId& id, QueuePair& queue, LiveEndpoint& endpoint,
-                  const PathOptions& path);
+  Result<> answer(const CmId& id, QueuePair& queue, Endpoint& endpoint, const PathOptions& path);
   Result<> until_established(const CmId& id, const net::Patience& patience);
   Result<CmEvent> next(const net::Patience& patience) {
     return id_.channel().next(patience, subject_);
@@ -461,7 +453,7 @@ Result<CmId> LiveListener::asked_for(std::size_t queue, const net::Patience& pat
   }
 }
 
-Result<> LiveListener::answer(const CmId& id, QueuePair& queue, LiveEndpoint& endpoint,
+Result<> LiveListener::answer(const CmId& id, QueuePair& queue, Endpoint& endpoint,
                               const PathOptions& path) {
   auto ready = same_device(*id.get(), endpoint, subject_);
   if (ready) {
@@ -492,11 +484,11 @@ Result<> LiveListener::until_established(const CmId& id, const net::Patience& pa
 Result<std::unique_ptr<CmConnections>> LiveListener::accept(Endpoint& endpoint,
                                                             const PathOptions& path,
                                                             const net::Patience& patience) {
-  TRY(LiveEndpoint * live, connectable(endpoint));
+  TRY(check_transport(endpoint));
   std::vector<CmId> ids;
-  for (std::size_t queue = 0; queue < live->queues().size(); ++queue) {
+  for (std::size_t queue = 0; queue < endpoint.queues().size(); ++queue) {
     TRY(CmId id, asked_for(queue, patience));
-    TRY(answer(id, *live->queues()[queue], *live, path));
+    TRY(answer(id, *endpoint.queues()[queue], endpoint, path));
     TRY(until_established(id, patience));
     ids.push_back(std::move(id));
   }
@@ -508,10 +500,10 @@ Result<std::unique_ptr<CmConnections>> LiveListener::accept(Endpoint& endpoint,
 Result<std::unique_ptr<CmConnections>> connect_by_cm(Endpoint& endpoint, const CmPeer& peer,
                                                      const PathOptions& path,
                                                      const net::Patience& patience) {
-  TRY(LiveEndpoint * live, connectable(endpoint));
-  Connecting connecting(*live, peer, path, patience);
+  TRY(check_transport(endpoint));
+  Connecting connecting(endpoint, peer, path, patience);
   std::vector<CmId> ids;
-  for (std::size_t queue = 0; queue < live->queues().size(); ++queue) {
+  for (std::size_t queue = 0; queue < endpoint.queues().size(); ++queue) {
     TRY(CmId id, connecting.connect(queue));
     ids.push_back(std::move(id));
   }

@@ -24,7 +24,12 @@
 
 namespace chokepoint::rdma::verbs {
 
-using CmToken = std::array<std::uint8_t, 16>;
+// 16 random bytes of the listener: a request for a connection that carries them is from this test's
+// peer.
+struct CmToken {
+  std::array<std::uint8_t, 16> bytes = {};
+  bool operator==(const CmToken&) const = default;
+};
 
 // Disconnects from the peer when it is destroyed, which must be before the endpoint is.
 class CmConnections {

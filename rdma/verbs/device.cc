@@ -7,39 +7,10 @@
 #include <cerrno>
 
 #include "rdma/verbs/api.h"
-#include "rdma/verbs/live_endpoint.h"
 #include "rdma/verbs/refusal.h"
 
 namespace chokepoint::rdma::verbs {
 namespace {
-
-// A device as libibverbs opens it: its context, and one protection domain for all that is made with
-// it. Owns both.
-class LiveDevice final : public Device {
- public:
-  static Result<std::unique_ptr<Device>> open(std::shared_ptr<const Api> api, ibv_device& device);
-
-  const std::string& name() const override { return name_; }
-  const DeviceLimits& limits() const override { return limits_; }
-  Result<Port> port(int number) const override;
-  Result<std::unique_ptr<Region>> register_memory(const MemoryView& memory, const Rights& peers,
-                                                  bool relaxed_ordering) override;
-  Result<std::unique_ptr<Endpoint>> open_endpoint(const EndpointOptions& options) override;
-
- private:
-  LiveDevice(std::shared_ptr<const Api> api, std::string name, Owned<ibv_context> context,
-             Owned<ibv_pd> domain, const ibv_device_attr& attributes);
-
-  Result<ibv_port_attr> query_port(int number) const;
-  Result<std::vector<ibv_gid_entry>> query_gids() const;
-
-  std::shared_ptr<const Api> api_;
-  std::string name_;
-  Owned<ibv_context> context_;
-  Owned<ibv_pd> domain_;
-  DeviceLimits limits_;
-  int ports_ = 0;
-};
 
 DeviceLimits limits_of(const ibv_device_attr& attributes) {
   return {.queue_pairs = attributes.max_qp,
@@ -80,100 +51,37 @@ GidEntry entry_of(const ibv_gid_entry& raw) {
   GidEntry entry{.index = static_cast<int>(raw.gid_index),
                  .type = type_of(raw.gid_type),
                  .interface_index = raw.ndev_ifindex};
-  std::ranges::copy(raw.gid.raw, entry.gid.begin());
+  std::ranges::copy(raw.gid.raw, entry.gid.bytes.begin());
   return entry;
 }
 
-LiveDevice::LiveDevice(std::shared_ptr<const Api> api, std::string name, Owned<ibv_context> context,
-                       Owned<ibv_pd> domain, const ibv_device_attr& attributes)
-    : api_(std::move(api)),
-      name_(std::move(name)),
-      context_(std::move(context)),
-      domain_(std::move(domain)),
-      limits_(limits_of(attributes)),
-      ports_(attributes.phys_port_cnt) {}
-
-Result<std::unique_ptr<Device>> LiveDevice::open(std::shared_ptr<const Api> api,
-                                                 ibv_device& device) {
-  const std::string name = device.name;
-  errno = 0;
-  Owned<ibv_context> context(api->open_device(&device), api->close_device);
-  if (!context) {
-    const std::string file = device.dev_name;
-    return fail(refused_to_open(code_for_file("/dev/infiniband/" + file, errno), name, file));
-  }
-  ibv_device_attr attributes{};
-  if (const int code = api->query_device(context.get(), &attributes); code != 0) {
-    return fail(from_errno(code, "query device", name));
-  }
-  Owned<ibv_pd> domain(api->alloc_pd(context.get()), api->dealloc_pd);
-  if (!domain) {
-    return fail(refused_resource(errno, "allocate protection domain", name, memory_lock_limit()));
-  }
-  return std::unique_ptr<Device>(
-      new LiveDevice(std::move(api), name, std::move(context), std::move(domain), attributes));
-}
-
-Result<ibv_port_attr> LiveDevice::query_port(int number) const {
-  if (number < 1 || number > ports_) {
-    return fail(ErrorKind::NotFound, "query port", fmt::format("{} port {}", name_, number),
-                "the device has no such port", fmt::format("it has 1 to {}", ports_));
-  }
+Result<ibv_port_attr> query_port(const Api& api, ibv_context* context, int number,
+                                 std::string_view device) {
   ibv_port_attr attributes{};
   // The symbol fills only the first fields of the structure, those of its oldest version.
-  const int code = api_->query_port(context_.get(), static_cast<std::uint8_t>(number),
-                                    reinterpret_cast<_compat_ibv_port_attr*>(&attributes));
+  const int code = api.query_port(context, static_cast<std::uint8_t>(number),
+                                  reinterpret_cast<_compat_ibv_port_attr*>(&attributes));
   if (code != 0) {
-    return fail(from_errno(code, "query port", fmt::format("{} port {}", name_, number)));
+    return fail(from_errno(code, "query port", fmt::format("{} port {}", device, number)));
   }
   return attributes;
 }
 
-Result<std::vector<ibv_gid_entry>> LiveDevice::query_gids() const {
+Result<std::vector<ibv_gid_entry>> query_gids(const Api& api, ibv_context* context, int ports,
+                                              std::string_view device) {
   std::size_t most = 0;
-  for (int number = 1; number <= ports_; ++number) {
-    TRY(const ibv_port_attr attributes, query_port(number));
+  for (int number = 1; number <= ports; ++number) {
+    TRY(const ibv_port_attr attributes, query_port(api, context, number, device));
     most += static_cast<std::size_t>(attributes.gid_tbl_len);
   }
   std::vector<ibv_gid_entry> entries(most);
   const ssize_t found =
-      api_->query_gid_table(context_.get(), entries.data(), most, 0, sizeof(ibv_gid_entry));
+      api.query_gid_table(context, entries.data(), most, 0, sizeof(ibv_gid_entry));
   if (found < 0) {
-    return fail(from_errno(static_cast<int>(-found), "query GID table", name_));
+    return fail(from_errno(static_cast<int>(-found), "query GID table", device));
   }
   entries.resize(static_cast<std::size_t>(found));
   return entries;
-}
-
-Result<Port> LiveDevice::port(int number) const {
-  TRY(const ibv_port_attr attributes, query_port(number));
-  TRY(const std::vector<ibv_gid_entry> entries, query_gids());
-  Port port{.number = number,
-            .state = state_of(attributes.state),
-            .ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET,
-            .active_mtu_bytes = bytes_of(attributes.active_mtu),
-            .max_mtu_bytes = bytes_of(attributes.max_mtu),
-            .lid = attributes.lid};
-  for (const ibv_gid_entry& entry : entries) {
-    if (entry.port_num == static_cast<std::uint32_t>(number)) {
-      port.gids.push_back(entry_of(entry));
-    }
-  }
-  return port;
-}
-
-Result<std::unique_ptr<Endpoint>> LiveDevice::open_endpoint(const EndpointOptions& options) {
-  TRY(within_limits(options, limits_, name_));
-  TRY(const Port there, port(options.port));
-  TRY(const GidEntry gid, usable_gid(there, options.gid_index, name_));
-  return LiveEndpoint::open({.api = api_,
-                             .device = name_,
-                             .context = context_.get(),
-                             .domain = domain_.get(),
-                             .limits = limits_,
-                             .port = there,
-                             .gid = gid.gid},
-                            options);
 }
 
 unsigned access_of(const Rights& peers) {
@@ -184,21 +92,6 @@ unsigned access_of(const Rights& peers) {
   return access;
 }
 
-class LiveRegion final : public Region {
- public:
-  LiveRegion(Owned<ibv_mr> region, const MemoryView& memory)
-      : region_(std::move(region)), memory_(memory) {}
-
-  std::uint32_t local_key() const override { return region_->lkey; }
-  RemoteMemory remote() const override {
-    return {.address = memory_.address, .bytes = memory_.bytes, .key = region_->rkey};
-  }
-
- private:
-  Owned<ibv_mr> region_;
-  MemoryView memory_;
-};
-
 ibv_mr* register_host(const Api& api, ibv_pd* domain, const MemoryView& memory, unsigned access,
                       bool relaxed_ordering) {
   // Addresses are kept as numbers, since they may also be of GPU memory.
@@ -208,31 +101,6 @@ ibv_mr* register_host(const Api& api, ibv_pd* domain, const MemoryView& memory, 
                             access | IBV_ACCESS_RELAXED_ORDERING);
   }
   return api.reg_mr(domain, address, memory.bytes, static_cast<int>(access));
-}
-
-Result<std::unique_ptr<Region>> LiveDevice::register_memory(const MemoryView& memory,
-                                                            const Rights& peers,
-                                                            bool relaxed_ordering) {
-  const unsigned access = access_of(peers);
-  errno = 0;
-  Owned<ibv_mr> region(nullptr, api_->dereg_mr);
-  if (!memory.dmabuf) {
-    region.reset(register_host(*api_, domain_.get(), memory, access, relaxed_ordering));
-  } else if (api_->reg_dmabuf_mr != nullptr) {
-    const unsigned ordering = relaxed_ordering ? unsigned{IBV_ACCESS_RELAXED_ORDERING} : 0U;
-    region.reset(api_->reg_dmabuf_mr(domain_.get(), memory.dmabuf_offset, memory.bytes,
-                                     memory.address, *memory.dmabuf,
-                                     static_cast<int>(access | ordering)));
-  } else {
-    return fail(ErrorKind::Unsupported, "register dma-buf", name_,
-                "libibverbs is too old to know of dma-buf", "rdma-core 34 or newer is needed");
-  }
-  if (!region) {
-    const bool host = !memory.dmabuf;
-    return fail(refused_resource(errno, host ? "register memory" : "register dma-buf", name_,
-                                 memory_lock_limit()));
-  }
-  return std::make_unique<LiveRegion>(std::move(region), memory);
 }
 
 // The devices that libibverbs has a provider for; devices opened of it outlive the list.
@@ -290,11 +158,8 @@ class LiveLibrary final : public Library {
 };
 
 Result<std::vector<std::string>> LiveLibrary::devices() {
-  const Result<std::shared_ptr<const Api>>& api = host_api();
-  if (!api) {
-    return fail(api.error());
-  }
-  const DeviceList list(**api);
+  TRY(const auto api, host_api());
+  const DeviceList list(*api);
   if (list.code() != 0) {
     return fail(from_errno(list.code(), "list devices", "libibverbs"));
   }
@@ -306,20 +171,113 @@ Result<std::vector<std::string>> LiveLibrary::devices() {
 }
 
 Result<std::unique_ptr<Device>> LiveLibrary::open(const std::string& name) {
-  const Result<std::shared_ptr<const Api>>& api = host_api();
-  if (!api) {
-    return fail(api.error());
-  }
-  const DeviceList list(**api);
+  TRY(const auto api, host_api());
+  const DeviceList list(*api);
   for (int index = 0; index < list.count(); ++index) {
     if (name == list.at(index).name) {
-      return LiveDevice::open(*api, list.at(index));
+      return Device::open(api, list.at(index));
     }
   }
   return fail(no_such_device(name, list));
 }
 
 }  // namespace
+
+Device::Device(std::shared_ptr<const Api> api, std::string name, Owned<ibv_context> context,
+               Owned<ibv_pd> domain)
+    : api_(std::move(api)),
+      name_(std::move(name)),
+      context_(std::move(context)),
+      domain_(std::move(domain)) {}
+
+Result<std::unique_ptr<Device>> Device::open(std::shared_ptr<const Api> api, ibv_device& device) {
+  const std::string name = device.name;
+  errno = 0;
+  Owned<ibv_context> context(api->open_device(&device), api->close_device);
+  if (!context) {
+    const std::string file = device.dev_name;
+    return fail(refused_to_open(code_for_file("/dev/infiniband/" + file, errno), name, file));
+  }
+  ibv_device_attr attributes{};
+  if (const int code = api->query_device(context.get(), &attributes); code != 0) {
+    return fail(from_errno(code, "query device", name));
+  }
+  Owned<ibv_pd> domain(api->alloc_pd(context.get()), api->dealloc_pd);
+  if (!domain) {
+    return fail(refused_resource(errno, "allocate protection domain", name, memory_lock_limit()));
+  }
+  std::unique_ptr<Device> opened(
+      new Device(std::move(api), name, std::move(context), std::move(domain)));
+  opened->limits_ = limits_of(attributes);
+  opened->ports_ = attributes.phys_port_cnt;
+  return opened;
+}
+
+Result<Port> Device::port(int number) const {
+  if (number < 1 || number > ports_) {
+    return fail(ErrorKind::NotFound, "query port", fmt::format("{} port {}", name_, number),
+                "the device has no such port", fmt::format("it has 1 to {}", ports_));
+  }
+  TRY(const auto attributes, query_port(*api_, context_.get(), number, name_));
+  TRY(const auto entries, query_gids(*api_, context_.get(), ports_, name_));
+  Port port{.number = number,
+            .state = state_of(attributes.state),
+            .ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET,
+            .active_mtu_bytes = bytes_of(attributes.active_mtu),
+            .max_mtu_bytes = bytes_of(attributes.max_mtu),
+            .lid = attributes.lid};
+  for (const ibv_gid_entry& entry : entries) {
+    if (entry.port_num == static_cast<std::uint32_t>(number)) {
+      port.gids.push_back(entry_of(entry));
+    }
+  }
+  return port;
+}
+
+Result<std::unique_ptr<Endpoint>> Device::open_endpoint(const EndpointOptions& options) {
+  TRY(within_limits(options, limits_, name_));
+  TRY(const Port there, port(options.port));
+  TRY(const GidEntry gid, usable_gid(there, options.gid_index, name_));
+  return Endpoint::open({.api = api_,
+                         .device = name_,
+                         .context = context_.get(),
+                         .domain = domain_.get(),
+                         .limits = limits_,
+                         .port = there,
+                         .gid = gid.gid},
+                        options);
+}
+
+std::uint32_t Region::local_key() const { return region_->lkey; }
+
+RemoteMemory Region::remote() const {
+  return {.address = memory_.address, .bytes = memory_.bytes, .key = region_->rkey};
+}
+
+Result<std::unique_ptr<Region>> Device::register_memory(const MemoryView& memory,
+                                                        const Rights& peers,
+                                                        bool relaxed_ordering) {
+  const unsigned access = access_of(peers);
+  errno = 0;
+  Owned<ibv_mr> region(nullptr, api_->dereg_mr);
+  if (!memory.dmabuf) {
+    region.reset(register_host(*api_, domain_.get(), memory, access, relaxed_ordering));
+  } else if (api_->reg_dmabuf_mr != nullptr) {
+    const unsigned ordering = relaxed_ordering ? unsigned{IBV_ACCESS_RELAXED_ORDERING} : 0U;
+    region.reset(api_->reg_dmabuf_mr(domain_.get(), memory.dmabuf_offset, memory.bytes,
+                                     memory.address, *memory.dmabuf,
+                                     static_cast<int>(access | ordering)));
+  } else {
+    return fail(ErrorKind::Unsupported, "register dma-buf", name_,
+                "libibverbs is too old to know of dma-buf", "rdma-core 34 or newer is needed");
+  }
+  if (!region) {
+    const bool host = !memory.dmabuf;
+    return fail(refused_resource(errno, host ? "register memory" : "register dma-buf", name_,
+                                 memory_lock_limit()));
+  }
+  return std::make_unique<Region>(std::move(region), memory);
+}
 
 std::unique_ptr<Library> live_library() { return std::make_unique<LiveLibrary>(); }
 

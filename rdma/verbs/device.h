@@ -1,6 +1,7 @@
-// RDMA devices of this host, behind an interface: the real one is opened at run time (a host
-// without libibverbs is a host without devices), tests have one of their own. Whether a device can
-// be used is known once a queue pair was made; opening it proves nothing.
+// RDMA devices of this host. libibverbs is opened at run time: a host without it is a host without
+// devices. Tests bring functions of their own (Api), so that all that stands on them runs without a
+// card. Whether a device can be used is known once a queue pair was made; opening it proves
+// nothing.
 //
 //   Library ── open ──► Device ── register_memory ──► Region
 //                              └─ open_endpoint ────► Endpoint
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/sys/error.h"
@@ -31,24 +33,43 @@ struct MemoryView {
 // Memory that the device may reach, as long as this object lives.
 class Region {
  public:
-  virtual ~Region() = default;
-  virtual std::uint32_t local_key() const = 0;
-  virtual RemoteMemory remote() const = 0;
+  Region(Owned<ibv_mr> region, const MemoryView& memory)
+      : region_(std::move(region)), memory_(memory) {}
+
+  std::uint32_t local_key() const;
+  RemoteMemory remote() const;
+
+ private:
+  Owned<ibv_mr> region_;
+  MemoryView memory_;
 };
 
+// A device as libibverbs opens it: its context, and one protection domain for all that is made with
+// it. Owns both.
 class Device {
  public:
-  virtual ~Device() = default;
+  static Result<std::unique_ptr<Device>> open(std::shared_ptr<const Api> api, ibv_device& device);
 
-  virtual const std::string& name() const = 0;
-  virtual const DeviceLimits& limits() const = 0;
-  virtual Result<Port> port(int number) const = 0;
-  virtual Result<std::unique_ptr<Region>> register_memory(const MemoryView& memory,
-                                                          const Rights& peers,
-                                                          bool relaxed_ordering) = 0;
-  virtual Result<std::unique_ptr<Endpoint>> open_endpoint(const EndpointOptions& options) = 0;
+  const std::string& name() const { return name_; }
+  const DeviceLimits& limits() const { return limits_; }
+  Result<Port> port(int number) const;
+  Result<std::unique_ptr<Region>> register_memory(const MemoryView& memory, const Rights& peers,
+                                                  bool relaxed_ordering);
+  Result<std::unique_ptr<Endpoint>> open_endpoint(const EndpointOptions& options);
+
+ private:
+  Device(std::shared_ptr<const Api> api, std::string name, Owned<ibv_context> context,
+         Owned<ibv_pd> domain);
+
+  std::shared_ptr<const Api> api_;
+  std::string name_;
+  Owned<ibv_context> context_;
+  Owned<ibv_pd> domain_;
+  DeviceLimits limits_;
+  int ports_ = 0;
 };
 
+// The devices of a host: libibverbs' own, or those of a test.
 class Library {
  public:
   virtual ~Library() = default;

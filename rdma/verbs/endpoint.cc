@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "rdma/verbs/queues.h"
+
 namespace chokepoint::rdma::verbs {
 namespace {
 
@@ -77,6 +79,11 @@ std::string with_vendor(std::string_view reason, std::uint32_t vendor_error) {
                            : fmt::format("{} (vendor error 0x{:x})", reason, vendor_error);
 }
 
+Result<std::unique_ptr<CompletionQueue>> queue_for(const EndpointParts& parts,
+                                                   const EndpointOptions& options, int depth) {
+  return CompletionQueue::open(parts, std::max(1, options.queues * depth), options.events);
+}
+
 }  // namespace
 
 Error explain(const Completion& completion, std::string_view peer) {
@@ -99,6 +106,70 @@ Error explain(const Completion& completion, std::string_view peer) {
           0,
           with_vendor(found->reason, completion.vendor_error),
           std::string(found->next_step)};
+}
+
+Endpoint::Endpoint(EndpointParts parts, const EndpointOptions& options)
+    : parts_(std::move(parts)),
+      options_(options),
+      address_{.lid = parts_.port.lid, .gid = parts_.gid} {}
+
+Endpoint::~Endpoint() = default;
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open(EndpointParts parts,
+                                                 const EndpointOptions& options) {
+  std::unique_ptr<Endpoint> endpoint(new Endpoint(std::move(parts), options));
+  TRY(endpoint->make_queues());
+  return endpoint;
+}
+
+Result<> Endpoint::make_queues() {
+  TRY(sends_, queue_for(parts_, options_, options_.send_depth));
+  TRY(receives_, queue_for(parts_, options_, options_.receive_depth));
+  for (int index = 0; index < options_.queues; ++index) {
+    TRY(auto queue, QueuePair::open(parts_, options_, index,
+                                    {.sends = sends_->raw(), .receives = receives_->raw()}));
+    address_.queues.push_back(queue->address());
+    queues_.push_back(std::move(queue));
+  }
+  return {};
+}
+
+Result<> Endpoint::connect(const EndpointAddress& peer, const PathOptions& path) {
+  if (peer.queues.size() != queues_.size()) {
+    return fail(ErrorKind::Malformed, "connect", parts_.device,
+                fmt::format("the peer has {} queue pairs, this side {}", peer.queues.size(),
+                            queues_.size()));
+  }
+  for (std::size_t index = 0; index < queues_.size(); ++index) {
+    TRY(queues_[index]->connect(peer, peer.queues[index], path));
+  }
+  return {};
+}
+
+Result<> Endpoint::lay_out_sends(int queue, std::span<const SendRequest> ring) {
+  return queues_.at(static_cast<std::size_t>(queue))->lay_out_sends(ring);
+}
+
+Result<> Endpoint::lay_out_receives(int queue, std::span<const LocalMemory> ring) {
+  return queues_.at(static_cast<std::size_t>(queue))->lay_out_receives(ring);
+}
+
+int Endpoint::post_sends(int queue, std::size_t first, std::size_t count, bool signal) {
+  return queues_[static_cast<std::size_t>(queue)]->post_sends(first, count, signal);
+}
+
+int Endpoint::post_receives(int queue, std::size_t first, std::size_t count) {
+  return queues_[static_cast<std::size_t>(queue)]->post_receives(first, count);
+}
+
+int Endpoint::poll_sends(std::span<Completion> into) { return sends_->poll(into); }
+
+int Endpoint::poll_receives(std::span<Completion> into) { return receives_->poll(into); }
+
+Result<> Endpoint::wait_sends(const net::Patience& patience) { return sends_->wait(patience); }
+
+Result<> Endpoint::wait_receives(const net::Patience& patience) {
+  return receives_->wait(patience);
 }
 
 }  // namespace chokepoint::rdma::verbs

@@ -5,18 +5,28 @@
 //   open (Device) ─► addresses ⇄ peer ─► connect ─► lay_out ─► post, poll, post, poll … ─►
 //   destroyed
 //
-// Owns queue pairs and completion queues. One thread. Loops that are measured are templates over
-// this interface: LiveEndpoint is final, so that they call it directly (visit_endpoint).
+// Owns its queue pairs and both completion queues; the device it was opened on outlives it. One
+// thread. This header includes none of infiniband's, so that rdma/perf does not need them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/net/patience.h"
 #include "base/sys/error.h"
 #include "rdma/verbs/types.h"
+
+// NOLINTBEGIN(readability-identifier-naming): libibverbs names them.
+struct ibv_context;
+struct ibv_device;
+struct ibv_mr;
+struct ibv_pd;
+// NOLINTEND(readability-identifier-naming)
 
 namespace chokepoint::rdma::verbs {
 
@@ -76,30 +86,70 @@ struct Completion {
   std::uint32_t vendor_error = 0;  // the device's own code of a failure; 0: none
 };
 
+struct Api;
+class CompletionQueue;
+class QueuePair;
+
+// What libibverbs made; freed by libibverbs' own function.
+template <class Thing>
+using Owned = std::unique_ptr<Thing, int (*)(Thing*)>;
+
+// What an endpoint needs of the device that it is opened on, and that outlives it.
+struct EndpointParts {
+  std::shared_ptr<const Api> api;
+  std::string device;
+  ibv_context* context = nullptr;
+  ibv_pd* domain = nullptr;
+  DeviceLimits limits = {};
+  Port port = {};
+  Gid gid = {};
+};
+
 class Endpoint {
  public:
-  virtual ~Endpoint() = default;
+  static Result<std::unique_ptr<Endpoint>> open(EndpointParts parts,
+                                                const EndpointOptions& options);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  ~Endpoint();
 
-  virtual const EndpointAddress& address() const = 0;
-  virtual Result<> connect(const EndpointAddress& peer, const PathOptions& path) = 0;
+  const EndpointAddress& address() const { return address_; }
+  Result<> connect(const EndpointAddress& peer, const PathOptions& path);
 
   // After connect(): datagrams carry their destination.
-  virtual Result<> lay_out_sends(int queue, std::span<const SendRequest> ring) = 0;
-  virtual Result<> lay_out_receives(int queue, std::span<const LocalMemory> ring) = 0;
+  Result<> lay_out_sends(int queue, std::span<const SendRequest> ring);
+  Result<> lay_out_receives(int queue, std::span<const LocalMemory> ring);
 
   // Posts `count` requests from place `first` on, without wrapping around; `signal`: the last one
   // is signaled. 0 or an errno: no Error is made in a loop that is measured.
-  virtual int post_sends(int queue, std::size_t first, std::size_t count, bool signal) = 0;
-  virtual int post_receives(int queue, std::size_t first, std::size_t count) = 0;
+  int post_sends(int queue, std::size_t first, std::size_t count, bool signal);
+  int post_receives(int queue, std::size_t first, std::size_t count);
   // The number of completions, or minus an errno.
-  virtual int poll_sends(std::span<Completion> into) = 0;
-  virtual int poll_receives(std::span<Completion> into) = 0;
+  int poll_sends(std::span<Completion> into);
+  int poll_receives(std::span<Completion> into);
 
   // Both sleep until something completes if the endpoint has events, and return at once otherwise.
   // Only after an empty poll; afterwards poll until nothing is left, which may be at once. An error
   // of kind Timeout if nothing completed.
-  virtual Result<> wait_sends(const net::Patience& patience) = 0;
-  virtual Result<> wait_receives(const net::Patience& patience) = 0;
+  Result<> wait_sends(const net::Patience& patience);
+  Result<> wait_receives(const net::Patience& patience);
+
+  // For connecting by rdma_cm (cm.cc).
+  const EndpointParts& parts() const { return parts_; }
+  const EndpointOptions& options() const { return options_; }
+  std::vector<std::unique_ptr<QueuePair>>& queues() { return queues_; }
+
+ private:
+  Endpoint(EndpointParts parts, const EndpointOptions& options);
+
+  Result<> make_queues();
+
+  EndpointParts parts_;
+  EndpointOptions options_;
+  EndpointAddress address_;
+  std::unique_ptr<CompletionQueue> sends_;
+  std::unique_ptr<CompletionQueue> receives_;
+  std::vector<std::unique_ptr<QueuePair>> queues_;
 };
 
 // The error that a failed completion stands for.

@@ -52,7 +52,7 @@ Result<> arm(ibv_cq* queue, const std::string& device) {
   return {};
 }
 
-Result<Owned<ibv_comp_channel>> open_channel(const LiveParts& parts) {
+Result<Owned<ibv_comp_channel>> open_channel(const EndpointParts& parts) {
   Owned<ibv_comp_channel> channel(parts.api->create_comp_channel(parts.context),
                                   parts.api->destroy_comp_channel);
   if (!channel) {
@@ -83,7 +83,7 @@ ibv_qp_type type_of(Transport transport) {
   return IBV_QPT_RC;
 }
 
-ibv_qp* create(const LiveParts& parts, const EndpointOptions& options,
+ibv_qp* create(const EndpointParts& parts, const EndpointOptions& options,
                const QueuePair::Completions& completions, int inline_bytes) {
   ibv_qp_init_attr wanted{};
   wanted.send_cq = completions.sends;
@@ -99,7 +99,7 @@ ibv_qp* create(const LiveParts& parts, const EndpointOptions& options,
 }
 
 // Devices do not report how much they take inline: found by trying (bisection).
-int largest_inline(const LiveParts& parts, const EndpointOptions& options,
+int largest_inline(const EndpointParts& parts, const EndpointOptions& options,
                    const QueuePair::Completions& completions) {
   int taken = 0;
   int refused = options.inline_bytes;
@@ -111,7 +111,7 @@ int largest_inline(const LiveParts& parts, const EndpointOptions& options,
   return taken;
 }
 
-Error refused_pair(int code, const LiveParts& parts, const EndpointOptions& options,
+Error refused_pair(int code, const EndpointParts& parts, const EndpointOptions& options,
                    const QueuePair::Completions& completions) {
   constexpr std::string_view kOperation = "create queue pair";
   if (code == EOPNOTSUPP || code == ENOSYS) {
@@ -141,7 +141,8 @@ std::uint32_t any_packet_number() { return std::random_device()() & k24Bits; }
 
 // InfiniBand within a subnet goes by LID alone; everything else by GID.
 bool leaves_subnet(const Port& port, const Gid& mine, const Gid& peer) {
-  return port.ethernet || !std::equal(mine.begin(), mine.begin() + 8, peer.begin());
+  return port.ethernet ||
+         !std::equal(mine.bytes.begin(), mine.bytes.begin() + 8, peer.bytes.begin());
 }
 
 ibv_wr_opcode opcode_of(Operation operation) {
@@ -182,15 +183,15 @@ int segments_in(const LocalMemory& memory) { return memory.bytes == 0 ? 0 : 1; }
 
 }  // namespace
 
-CompletionQueue::CompletionQueue(const LiveParts& parts, Owned<ibv_comp_channel> channel,
+CompletionQueue::CompletionQueue(const EndpointParts& parts, Owned<ibv_comp_channel> channel,
                                  Owned<ibv_cq> queue)
     : api_(parts.api),
       device_(parts.device),
       channel_(std::move(channel)),
       queue_(std::move(queue)) {}
 
-Result<std::unique_ptr<CompletionQueue>> CompletionQueue::open(const LiveParts& parts, int depth,
-                                                               bool events) {
+Result<std::unique_ptr<CompletionQueue>> CompletionQueue::open(const EndpointParts& parts,
+                                                               int depth, bool events) {
   Owned<ibv_comp_channel> channel(nullptr, parts.api->destroy_comp_channel);
   if (events) {
     TRY(Owned<ibv_comp_channel> opened, open_channel(parts));
@@ -245,7 +246,7 @@ Result<> CompletionQueue::take_event() {
   return arm(queue, device_);
 }
 
-QueuePair::QueuePair(const LiveParts& parts, const EndpointOptions& options, int index,
+QueuePair::QueuePair(const EndpointParts& parts, const EndpointOptions& options, int index,
                      Owned<ibv_qp> pair)
     : parts_(parts),
       options_(options),
@@ -254,7 +255,7 @@ QueuePair::QueuePair(const LiveParts& parts, const EndpointOptions& options, int
       handle_(nullptr, parts.api->destroy_ah),
       address_{.number = pair_->qp_num, .first_packet = any_packet_number()} {}
 
-Result<std::unique_ptr<QueuePair>> QueuePair::open(const LiveParts& parts,
+Result<std::unique_ptr<QueuePair>> QueuePair::open(const EndpointParts& parts,
                                                    const EndpointOptions& options, int index,
                                                    const Completions& completions) {
   Owned<ibv_qp> pair(create(parts, options, completions, options.inline_bytes),
@@ -302,7 +303,7 @@ ibv_ah_attr QueuePair::route_to(const EndpointAddress& peer, const PathOptions& 
   route.port_num = byte_of(options_.port);
   if (leaves_subnet(parts_.port, parts_.gid, peer.gid)) {
     route.is_global = 1;
-    std::ranges::copy(peer.gid, route.grh.dgid.raw);
+    std::ranges::copy(peer.gid.bytes, route.grh.dgid.raw);
     route.grh.sgid_index = byte_of(options_.gid_index);
     route.grh.hop_limit = byte_of(path.hop_limit);
     route.grh.traffic_class = byte_of(path.traffic_class);

@@ -11,7 +11,6 @@
 #include "base/net/patience.h"
 #include "rdma/verbs/api.h"
 #include "rdma/verbs/endpoint.h"
-#include "rdma/verbs/live_endpoint.h"
 
 namespace chokepoint::rdma::verbs {
 
@@ -20,7 +19,7 @@ namespace chokepoint::rdma::verbs {
 // event, so that no wake is missed. A wake may find nothing.
 class CompletionQueue {
  public:
-  static Result<std::unique_ptr<CompletionQueue>> open(const LiveParts& parts, int depth,
+  static Result<std::unique_ptr<CompletionQueue>> open(const EndpointParts& parts, int depth,
                                                        bool events);
 
   ibv_cq* raw() const { return queue_.get(); }
@@ -28,7 +27,7 @@ class CompletionQueue {
   Result<> wait(const net::Patience& patience);
 
  private:
-  CompletionQueue(const LiveParts& parts, Owned<ibv_comp_channel> channel, Owned<ibv_cq> queue);
+  CompletionQueue(const EndpointParts& parts, Owned<ibv_comp_channel> channel, Owned<ibv_cq> queue);
 
   Result<> take_event();
 
@@ -49,7 +48,7 @@ class QueuePair {
   };
 
   // In state INIT.
-  static Result<std::unique_ptr<QueuePair>> open(const LiveParts& parts,
+  static Result<std::unique_ptr<QueuePair>> open(const EndpointParts& parts,
                                                  const EndpointOptions& options, int index,
                                                  const Completions& completions);
 
@@ -65,7 +64,8 @@ class QueuePair {
   int post_receives(std::size_t first, std::size_t count);
 
  private:
-  QueuePair(const LiveParts& parts, const EndpointOptions& options, int index, Owned<ibv_qp> pair);
+  QueuePair(const EndpointParts& parts, const EndpointOptions& options, int index,
+            Owned<ibv_qp> pair);
 
   Result<> initialise();
   Result<> make_handle(const EndpointAddress& peer, const PathOptions& path);
@@ -76,7 +76,7 @@ class QueuePair {
   Result<> can_carry(const SendRequest& request) const;
   ibv_send_wr raw_request(const SendRequest& request, std::size_t place);
 
-  const LiveParts& parts_;  // the endpoint's
+  const EndpointParts& parts_;  // the endpoint's
   const EndpointOptions& options_;
   int index_;
   Owned<ibv_qp> pair_;

@@ -6,27 +6,6 @@ bool is_atomic(Operation operation) {
   return operation == Operation::FetchAndAdd || operation == Operation::CompareAndSwap;
 }
 
-std::string_view name_of(Transport transport) {
-  switch (transport) {
-    case Transport::Rc:
-      return "RC";
-    case Transport::Uc:
-      return "UC";
-    case Transport::Ud:
-      return "UD";
-  }
-  return "?";
-}
-
-Result<Transport> transport_named(std::string_view name) {
-  for (const Transport each : {Transport::Rc, Transport::Uc, Transport::Ud}) {
-    if (name_of(each) == name) {
-      return each;
-    }
-  }
-  return fail(ErrorKind::Usage, "", name, "no such transport", "RC, UC or UD");
-}
-
 bool carries(Transport transport, Operation operation) {
   switch (operation) {
     case Operation::Send:

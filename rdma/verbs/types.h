@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/sys/error.h"
+#include "base/json/fields.h"
 
 namespace chokepoint::rdma::verbs {
 
@@ -16,8 +16,6 @@ enum class Transport { Rc, Uc, Ud };
 enum class Operation { Write, WriteImmediate, Read, Send, FetchAndAdd, CompareAndSwap };
 
 bool is_atomic(Operation operation);
-std::string_view name_of(Transport transport);  // "RC"
-Result<Transport> transport_named(std::string_view name);
 // Whether the transport supports the operation, by the InfiniBand specification.
 bool carries(Transport transport, Operation operation);
 
@@ -30,7 +28,12 @@ struct Rights {
 Rights needed_for(Operation operation);
 
 enum class GidType { InfiniBand, RoceV1, RoceV2 };
-using Gid = std::array<std::uint8_t, 16>;
+
+// In the order of an IPv6 address, which it is on Ethernet.
+struct Gid {
+  std::array<std::uint8_t, 16> bytes = {};
+  bool operator==(const Gid&) const = default;
+};
 
 struct GidEntry {
   int index = 0;
@@ -78,4 +81,40 @@ struct RemoteMemory {
   std::uint32_t key = 0;
 };
 
+using chokepoint::name_of;
+
 }  // namespace chokepoint::rdma::verbs
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<rdma::verbs::Transport> {
+  using enum rdma::verbs::Transport;
+  static constexpr std::string_view kWhat = "RC, UC or UD";
+  static constexpr auto kNames =
+      std::to_array<EnumName<rdma::verbs::Transport>>({{Rc, "RC"}, {Uc, "UC"}, {Ud, "UD"}});
+};
+
+template <>
+struct EnumNames<rdma::verbs::Operation> {
+  using enum rdma::verbs::Operation;
+  static constexpr std::string_view kWhat = "an RDMA operation";
+  static constexpr auto kNames =
+      std::to_array<EnumName<rdma::verbs::Operation>>({{Write, "write"},
+                                                       {WriteImmediate, "write_immediate"},
+                                                       {Read, "read"},
+                                                       {Send, "send"},
+                                                       {FetchAndAdd, "fetch_and_add"},
+                                                       {CompareAndSwap, "compare_and_swap"}});
+};
+
+// As the kernel calls them.
+template <>
+struct EnumNames<rdma::verbs::GidType> {
+  using enum rdma::verbs::GidType;
+  static constexpr std::string_view kWhat = "InfiniBand, RoCE v1 or RoCE v2";
+  static constexpr auto kNames = std::to_array<EnumName<rdma::verbs::GidType>>(
+      {{InfiniBand, "InfiniBand"}, {RoceV1, "RoCE v1"}, {RoceV2, "RoCE v2"}});
+};
+
+}  // namespace chokepoint

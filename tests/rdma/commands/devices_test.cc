@@ -1,10 +1,10 @@
-#include "rdma/commands/devices.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "base/cli/output.h"
+#include "rdma/commands/commands.h"
+#include "rdma/commands/device_listing.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fakes/host_tree.h"
 #include "tests/rdma/fakes/fabric.h"
@@ -20,10 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 CliRun devices(const fakes::HostTree& host, std::vector<std::string> flags = {}) {
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "",
-                             .commands = {cli::command<DevicesCommand>()}};
+  const cli::Program program{
+      .name = "chokepoint", .version = "0", .purpose = "", .commands = {devices_command()}};
   flags.insert(flags.begin(), {"rdma", "devices", "--root", host.root().folder().string()});
   return fakes::run_cli(program, flags);
 }

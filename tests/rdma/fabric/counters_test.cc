@@ -9,6 +9,7 @@
 namespace chokepoint::rdma::fabric {
 namespace {
 
+using testing::Contains;
 using testing::Optional;
 
 PortCounters read(const fakes::HostTree& host, const std::string& device) {
@@ -38,7 +39,8 @@ TEST(ReadCounters, WhatGrewInBetween) {
   EXPECT_THAT(grown.of("out_of_sequence"), Optional(10)) << "past its 32 bits";
   EXPECT_THAT(grown.of("sent_bytes"), Optional(100));
   EXPECT_EQ(grown.of("cnp_sent"), std::nullopt) << "began anew";
-  EXPECT_TRUE(grown.lost.contains("packet_seq_err"));
+  EXPECT_THAT(grown.lost, Contains("packet_seq_err"));
+  EXPECT_TRUE(std::ranges::is_sorted(grown.still));
 }
 
 TEST(ReadCounters, OfADeviceThatIsNotThere) {
@@ -82,6 +84,12 @@ TEST(Changes, OfAHostilePeerAreRefused) {
   EXPECT_TRUE(refused("still", Json::array({std::string(65, 'x')})));
   EXPECT_TRUE(refused("lost", Json::array({"line\nend"})));
   EXPECT_TRUE(refused("lost", nullptr));
+  EXPECT_TRUE(refused("lost", std::vector<std::string>(513, "a")));
+  Json many;
+  for (int i = 0; i < 513; ++i) {
+    many[std::to_string(i)] = 1;
+  }
+  EXPECT_TRUE(refused("grown", many));
   EXPECT_FALSE(changes_in(Json::array()));
 }
 

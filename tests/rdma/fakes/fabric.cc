@@ -1,6 +1,7 @@
 #include "tests/rdma/fakes/fabric.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "tests/rdma/fakes/fabric_state.h"
 
@@ -18,15 +19,10 @@ class FakeLibrary final : public verbs::Library {
   Result<std::vector<std::string>> devices() override { return names_; }
 
   Result<std::unique_ptr<verbs::Device>> open(const std::string& name) override {
-    const std::lock_guard hold(state_->lock);
     if (std::find(names_.begin(), names_.end(), name) == names_.end()) {
       return fail(ErrorKind::NotFound, "open", name, "no such RDMA device");
     }
-    FabricDevice& device = state_->devices.at(name);
-    if (device.faults.open) {
-      return fail(*device.faults.open);
-    }
-    return open_fake_device(state_, device);
+    return verbs::Device::open(fake_api(), state_->devices.at(name));
   }
 
  private:
@@ -48,11 +44,11 @@ void carry(FakeFabric::State& state) {
 }
 
 verbs::Gid link_local(std::uint8_t last) {
-  return {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last};
+  return {{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last}};
 }
 
 verbs::Gid mapped(std::array<std::uint8_t, 4> ipv4) {
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ipv4[0], ipv4[1], ipv4[2], ipv4[3]};
+  return {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ipv4[0], ipv4[1], ipv4[2], ipv4[3]}};
 }
 
 }  // namespace
@@ -81,8 +77,10 @@ FakeDevice fake_device(std::string name, std::array<std::uint8_t, 4> ipv4) {
 
 FakeFabric::FakeFabric(std::vector<FakeDevice> devices) : state_(std::make_shared<State>()) {
   for (FakeDevice& device : devices) {
-    const std::string name = device.name;
-    state_->devices[name].what = std::move(device);
+    FabricDevice& made = state_->devices[device.name];
+    made.state = state_.get();
+    std::snprintf(made.ibv_device::name, sizeof made.ibv_device::name, "%s", device.name.c_str());
+    made.what = std::move(device);
   }
   state_->wire = std::thread([state = state_.get()] { carry(*state); });
 }

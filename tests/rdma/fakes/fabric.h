@@ -1,12 +1,14 @@
-// A fabric inside the process: devices whose queue pairs reach one another, so that what stands on
-// verbs can be tested without a card. A message is delivered while it is posted, if it can be;
-// what has to wait (for a receive, for a peer, for a delay that a test asked for) is delivered by a
+// A fabric inside the process, behind functions that take the place of libibverbs
+// (fabric_verbs.cc): devices whose queue pairs reach one another, so that rdma/verbs and all that
+// stands on it run without a card. A message is delivered while it is posted, if it can be; what
+// has to wait (for a receive, for a peer, for a delay that a test asked for) is delivered by a
 // thread of the fabric.
 //
 // It is as strict as a card: a post beyond the depth fails with ENOMEM, memory that was not
 // registered or a wrong key breaks the queue pair, completions come in order and only aloud where
 // asked for, a slot of the send queue is free only when a later completion was polled. A queue pair
-// that failed flushes the rest.
+// that failed flushes the rest; of a failed request only wr_id, status and vendor_err are filled
+// in. A completion queue wakes its channel once for each time that it was armed.
 //
 // Safe on any thread. The fabric outlives its libraries, devices and endpoints.
 #pragma once
@@ -22,7 +24,6 @@
 #include <string>
 #include <vector>
 
-#include "base/sys/error.h"
 #include "rdma/verbs/device.h"
 #include "rdma/verbs/endpoint.h"
 #include "rdma/verbs/types.h"
@@ -51,14 +52,19 @@ FakeDevice fake_device(std::string name, std::array<std::uint8_t, 4> ipv4 = {192
 // What goes wrong with a device, or with what it sends. Messages are counted from 0, all that the
 // device has sent.
 struct FakeFaults {
-  std::optional<Error> open = {};
-  std::optional<Error> register_memory = {};
-  std::optional<Error> open_endpoint = {};
-  std::optional<Error> connect = {};
-  std::optional<int> post_errno = {};
+  // The errno with which each is refused.
+  int open = 0;
+  int register_memory = 0;
+  int create_queue_pair = 0;
+  int connect = 0;
+  int post = 0;
+  int poll = 0;  // only while a completion waits
   // This message completes with this status.
   std::optional<std::uint64_t> failing_message = {};
   int failing_status = kRetriesExceeded;
+  std::uint32_t vendor_error = 0;
+  // A poll returns no more completions than that.
+  int most_per_poll = INT32_MAX;
   // Every how many messages one is lost; those of UC and UD only, as RC sends it again.
   std::uint64_t lose_every = 0;
   // Changes what travels; atomics and empty messages are left alone.
@@ -79,10 +85,11 @@ struct FakeTraffic {
   std::uint64_t receive_posts = 0;
   std::uint64_t waits_for_receive = 0;  // messages for which no receive was posted
   std::uint64_t largest_outstanding = 0;
-  int endpoints = 0;  // alive
+  int queue_pairs = 0;  // alive
   int regions = 0;
-  std::vector<rdma::verbs::EndpointOptions> opened = {};
-  std::vector<rdma::verbs::PathOptions> connected = {};
+  int opened = 0;     // queue pairs ever made
+  int connected = 0;  // of these, how many were let send
+  std::uint64_t wakes = 0;
 };
 
 class FakeFabric {

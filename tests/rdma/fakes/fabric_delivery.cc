@@ -1,3 +1,5 @@
+#include <arpa/inet.h>
+
 #include <cstring>
 
 #include "tests/rdma/fakes/fabric_state.h"
@@ -5,7 +7,6 @@
 namespace chokepoint::fakes {
 namespace {
 
-using rdma::verbs::Completion;
 using rdma::verbs::LocalMemory;
 using rdma::verbs::Operation;
 using rdma::verbs::SendRequest;
@@ -13,6 +14,7 @@ using rdma::verbs::Transport;
 
 constexpr int kWrongOperation = 2;
 constexpr int kWrongLength = 1;
+constexpr int kWrongRequest = 9;
 constexpr std::uint64_t kGlobalRouteHeader = 40;
 
 // What becomes of a message: nothing yet, or a status.
@@ -66,32 +68,52 @@ std::vector<std::byte> payload_of(const FabricPair& pair, const Message& message
   return data;
 }
 
-void receive(FabricPair& peer, std::uint32_t place, const SendRequest& request,
-             std::uint64_t bytes) {
-  peer.posted_receives.pop_front();
+// Of a request that failed the device fills in these fields alone.
+ibv_wc failed(const FabricPair& pair, std::uint64_t wr_id, int status) {
+  ibv_wc completion;
+  std::memset(&completion, 0xa5, sizeof completion);
+  completion.wr_id = wr_id;
+  completion.status = static_cast<ibv_wc_status>(status);
+  completion.vendor_err = pair.device->faults.vendor_error;
+  return completion;
+}
+
+void receive(FabricPair& peer, const SendRequest& request, std::uint64_t bytes) {
   const bool immediate = request.operation == Operation::WriteImmediate;
-  peer.receives->push(Completion{.queue = peer.index,
-                                 .place = place,
-                                 .status = 0,
-                                 .bytes = static_cast<std::uint32_t>(bytes),
-                                 .has_immediate = immediate,
-                                 .immediate = immediate ? request.immediate : 0},
-                      0);
+  ibv_wc completion{};
+  completion.wr_id = peer.posted_receives.front().wr_id;
+  completion.status = IBV_WC_SUCCESS;
+  completion.opcode = immediate ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+  completion.byte_len = static_cast<std::uint32_t>(bytes);
+  completion.wc_flags = immediate ? unsigned{IBV_WC_WITH_IMM} : 0U;
+  completion.imm_data = htonl(request.immediate);  // without the flag it means nothing
+  peer.posted_receives.pop_front();
+  peer.receives->push({.completion = completion, .pair = &peer});
+}
+
+// Breaks the queue pair: the rest of its receives are flushed.
+void fail_receive(FabricPair& peer, int status) {
+  peer.broken = true;
+  for (const PostedReceive& each : peer.posted_receives) {
+    peer.receives->push({.completion = failed(peer, each.wr_id, status), .pair = &peer});
+    status = kFlushed;
+  }
+  peer.posted_receives.clear();
 }
 
 Fate send(FabricPair& pair, FabricPair& peer, const Message& message) {
-  const std::uint32_t place = peer.posted_receives.front();
-  const LocalMemory& slot = peer.receive_ring[place];
-  const std::uint64_t header = pair.options.transport == Transport::Ud ? kGlobalRouteHeader : 0;
+  const LocalMemory slot = peer.posted_receives.front().memory;
+  const std::uint64_t header = pair.transport == Transport::Ud ? kGlobalRouteHeader : 0;
   const std::uint64_t bytes = length_of(message.request) + header;
   if (bytes > slot.bytes) {
-    return kWrongLength;
+    fail_receive(peer, kWrongLength);
+    return kWrongRequest;
   }
   if (!reaches(*peer.device, slot.key, slot.address, bytes)) {
     return kRemoteAccessError;
   }
   copy(slot.address + header, payload_of(pair, message).data(), bytes - header);
-  receive(peer, place, message.request, bytes);
+  receive(peer, message.request, bytes);
   return kWell;
 }
 
@@ -128,7 +150,7 @@ Fate touch_memory(FabricPair& pair, FabricPair& peer, const Message& message) {
     copy(request.remote_address, payload_of(pair, message).data(), request.local.bytes);
   }
   if (request.operation == Operation::WriteImmediate) {
-    receive(peer, peer.posted_receives.front(), request, request.local.bytes);
+    receive(peer, request, request.local.bytes);
   }
   return kWell;
 }
@@ -140,7 +162,7 @@ Fate lose(FabricPair& pair) {
 
 // Nobody there: RC tries for a while, the others do not notice.
 Fate unanswered(FabricPair& pair, const Message& message) {
-  if (pair.options.transport != Transport::Rc) {
+  if (pair.transport != Transport::Rc) {
     return lose(pair);
   }
   return FabricClock::now() < message.give_up ? kWait : kRetriesExceeded;
@@ -148,7 +170,7 @@ Fate unanswered(FabricPair& pair, const Message& message) {
 
 Fate not_ready(FabricPair& pair, const Message& message) {
   ++pair.device->traffic.waits_for_receive;
-  if (pair.options.transport != Transport::Rc) {
+  if (pair.transport != Transport::Rc) {
     return lose(pair);
   }
   const bool go_on = pair.waits_for_ever || FabricClock::now() < message.give_up;
@@ -160,7 +182,7 @@ Fate check_request(const FabricPair& pair, const Message& message) {
   if (pair.device->faults.failing_message == message.number) {
     return pair.device->faults.failing_status;
   }
-  if (!carries(pair.options.transport, request.operation)) {
+  if (!carries(pair.transport, request.operation)) {
     return kWrongOperation;
   }
   if (!request.inlined &&
@@ -182,10 +204,12 @@ Fate attempt(FakeFabric::State& state, FabricPair& pair, const Message& message)
   }
   const FakeFaults& faults = pair.device->faults;
   FabricPair* peer = state.pair(pair.peer);
-  if (faults.unplugged || peer == nullptr || peer->broken || peer->peer != pair.number) {
+  const bool is_connected = peer != nullptr && !peer->broken &&
+                            (peer->peer == pair.qp_num || pair.transport == Transport::Ud);
+  if (faults.unplugged || !is_connected) {
     return unanswered(pair, message);
   }
-  const bool unreliable = pair.options.transport != Transport::Rc;
+  const bool unreliable = pair.transport != Transport::Rc;
   if (unreliable && faults.lose_every > 0 && (message.number + 1) % faults.lose_every == 0) {
     return lose(pair);
   }
@@ -201,16 +225,15 @@ Fate attempt(FakeFabric::State& state, FabricPair& pair, const Message& message)
 void complete(FabricPair& pair, const Message& message, int status) {
   ++pair.unretired;
   if (message.aloud || status != 0) {
-    pair.sends->push(Completion{.queue = pair.index, .place = message.place, .status = status},
-                     pair.unretired);
+    ibv_wc completion{};
+    completion.wr_id = message.wr_id;
+    pair.sends->push({.completion = status == 0 ? completion : failed(pair, message.wr_id, status),
+                      .pair = &pair,
+                      .retires = pair.unretired});
     pair.unretired = 0;
   }
   if (status != 0 && !pair.broken) {
-    pair.broken = true;
-    for (const std::uint32_t place : pair.posted_receives) {
-      pair.receives->push(Completion{.queue = pair.index, .place = place, .status = kFlushed}, 0);
-    }
-    pair.posted_receives.clear();
+    fail_receive(pair, kFlushed);
   }
 }
 

@@ -1,6 +1,9 @@
-// What the fabric's parts share. Everything here is read and written under State::lock, but for the
-// count of completions that wait, which pollers look at first.
+// What the fabric's parts share, derived from the structures of libibverbs. Everything here is read
+// and written under State::lock, but for the count of completions that wait, which pollers look at
+// first.
 #pragma once
+
+#include <infiniband/verbs.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -12,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "rdma/verbs/api.h"
 #include "tests/rdma/fakes/fabric.h"
 
 namespace chokepoint::fakes {
@@ -28,30 +32,38 @@ struct FabricRegion {
   }
 };
 
-struct FabricDevice {
+struct FabricDevice : ibv_device {
+  FakeFabric::State* state = nullptr;
   FakeDevice what = {};
   FakeFaults faults = {};
   FakeTraffic traffic = {};
   std::map<std::uint32_t, FabricRegion> regions = {};
 };
 
-struct CompletionQueue {
-  struct Entry {
-    rdma::verbs::Completion completion = {};
-    std::size_t retires = 0;  // slots of the send queue
-  };
-  std::deque<Entry> entries = {};
-  std::atomic<std::size_t> waiting = 0;
-
-  void push(const rdma::verbs::Completion& completion, std::size_t retires) {
-    entries.push_back({completion, retires});
-    waiting = entries.size();
-  }
+struct FabricChannel : ibv_comp_channel {
+  ibv_cq* queue = nullptr;
 };
 
+struct FabricPair;
+
+struct FabricQueue : ibv_cq {
+  struct Entry {
+    ibv_wc completion = {};
+    FabricPair* pair = nullptr;
+    std::size_t retires = 0;  // slots of the send queue
+  };
+  FabricDevice* device = nullptr;
+  std::deque<Entry> entries = {};
+  std::atomic<std::size_t> waiting = 0;
+  bool is_armed = false;
+
+  void push(const Entry& entry);
+};
+
+// A request for a message, as it was posted.
 struct Message {
   rdma::verbs::SendRequest request = {};
-  std::uint32_t place = 0;
+  std::uint64_t wr_id = 0;
   bool aloud = false;
   std::uint64_t number = 0;
   std::vector<std::byte> inlined = {};
@@ -59,21 +71,26 @@ struct Message {
   FabricClock::time_point give_up = {};
 };
 
-struct FabricPair {
-  std::uint32_t number = 0;
-  int index = 0;
-  rdma::verbs::EndpointOptions options = {};
-  FabricDevice* device = nullptr;
-  CompletionQueue* sends = nullptr;
-  CompletionQueue* receives = nullptr;
+struct PostedReceive {
+  std::uint64_t wr_id = 0;
+  rdma::verbs::LocalMemory memory = {};
+};
 
-  std::optional<std::uint32_t> peer = {};
-  bool waits_for_ever = true;  // for a receive
+struct FabricPair : ibv_qp {
+  rdma::verbs::Transport transport = rdma::verbs::Transport::Rc;
+  std::size_t send_depth = 0;
+  std::size_t receive_depth = 0;
+  std::size_t inline_bytes = 0;
+  FabricDevice* device = nullptr;
+  FabricQueue* sends = nullptr;
+  FabricQueue* receives = nullptr;
+
+  std::optional<std::uint32_t> peer = {};  // of a datagram: that of the last one
+  bool is_ready = false;                   // to send
+  bool waits_for_ever = true;              // for a receive
   bool broken = false;
-  std::vector<rdma::verbs::SendRequest> send_ring = {};
-  std::vector<rdma::verbs::LocalMemory> receive_ring = {};
   std::deque<Message> under_way = {};
-  std::deque<std::uint32_t> posted_receives = {};
+  std::deque<PostedReceive> posted_receives = {};
   std::size_t outstanding = 0;
   std::size_t unretired = 0;  // delivered since the last completion
 };
@@ -100,10 +117,7 @@ void deliver(FakeFabric::State& state, FabricPair& pair);
 // Of every pair. Whether something still waits.
 bool deliver_all(FakeFabric::State& state);
 
-Result<std::unique_ptr<rdma::verbs::Endpoint>> open_fake_endpoint(
-    const std::shared_ptr<FakeFabric::State>& state, FabricDevice& device,
-    const rdma::verbs::EndpointOptions& options);
-std::unique_ptr<rdma::verbs::Device> open_fake_device(std::shared_ptr<FakeFabric::State> state,
-                                                      FabricDevice& device);
+// The functions that take the place of libibverbs.
+std::shared_ptr<const rdma::verbs::Api> fake_api();
 
 }  // namespace chokepoint::fakes

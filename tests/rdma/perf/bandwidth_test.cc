@@ -241,7 +241,7 @@ TEST(Bandwidth, APeerThatIsGoneEndsIt) {
 
 TEST(Bandwidth, APostThatFailsIsAnError) {
   Pair pair(small_plan());
-  pair.active_faults.post_errno = EIO;
+  pair.active_faults.post = EIO;
   const Outcomes outcomes = pair.run();
   ASSERT_FALSE(outcomes.active);
   EXPECT_EQ(outcomes.active.error().code, EIO);

@@ -109,7 +109,7 @@ TEST(RdmaMessagesTest, ASideArrivesAsItWasSent) {
 TEST(RdmaMessagesTest, AGidOfIPv4ReadsAsSuch) {
   EXPECT_EQ(text_of(gid("10.0.0.2")), "10.0.0.2");
   EXPECT_EQ(text_of(gid("2001:db8::1")), "2001:db8::1");
-  EXPECT_EQ(gid("10.0.0.2")[10], 0xff);
+  EXPECT_EQ(gid("10.0.0.2").bytes[10], 0xff);
 }
 
 TEST(RdmaMessagesTest, AHalfArrivesWithoutItsHistogram) {
@@ -130,8 +130,8 @@ TEST(RdmaMessagesTest, AHalfArrivesWithoutItsHistogram) {
 
 TEST(RdmaMessagesTest, ADoorOfRdmaCmArrivesAsItWasSent) {
   verbs::CmPeer door{.address = {net::Address::parse("2001:db8::2").value(), 40000}};
-  door.token.front() = 0xff;
-  door.token.back() = 1;
+  door.token.bytes.front() = 0xff;
+  door.token.bytes.back() = 1;
   const Result<verbs::CmPeer> arrived = cm_peer_in(body_of(door));
   ASSERT_TRUE(arrived) << describe(arrived.error());
   EXPECT_EQ(arrived->token, door.token);

@@ -60,14 +60,14 @@ TEST_F(NegotiateTest, SmallMessagesAreModerated) {
   EXPECT_EQ(agree()->rounds[0].moderation, 100);
   EXPECT_EQ(agree()->rounds[1].moderation, 1);
   parameters_.depth = 16;
-  EXPECT_EQ(agree()->rounds[0].moderation, 16) << "or the queue would fill up in silence";
+  EXPECT_EQ(agree()->rounds[0].moderation, 16) << "or the queue fills up before a completion";
   parameters_.moderation = 4;
   EXPECT_EQ(agree()->rounds[0].moderation, 4);
 }
 
 TEST_F(NegotiateTest, AModerationThatWasAskedForIsNotCutToTheUsualDepth) {
   parameters_.moderation = 1000;
-  EXPECT_THAT(refusal(), HasSubstr("--moderation 1000: a depth of 128 would fill up in silence"));
+  EXPECT_THAT(refusal(), HasSubstr("--moderation 1000: a queue of depth 128 fills up before"));
   parameters_.depth = 1000;
   EXPECT_EQ(agree()->rounds[0].moderation, 1000);
 }

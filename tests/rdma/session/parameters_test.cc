@@ -37,8 +37,18 @@ Parameters everything() {
                  .by_cm = true};
   all.client_memory = {.kind = Memory::Kind::Huge};
   all.server_memory = {.kind = Memory::Kind::Gpu, .gpu = 3};
-  all.server_port = {.device = "mlx5_0", .port = 2, .gid_index = 3};
+  all.server_port = {.device = "mlx5_0",
+                     .port = 2,
+                     .gid_index = 3,
+                     .family = net::Family::Ipv6,
+                     .type = verbs::GidType::RoceV2};
   return all;
+}
+
+Json port_with(const char* name, const Json& value) {
+  Json port = body_of(everything())["server_port"];
+  port[name] = value;
+  return port;
 }
 
 std::string refusal(const Result<>& result) { return result ? "none" : describe(result.error()); }
@@ -78,7 +88,12 @@ TEST(RdmaParametersTest, EveryFieldHasBounds) {
       {"client_memory", "gpu:999"},
       {"server_memory", "gpu:"},
       {"server_port", 7},
-      {"server_port", Json{{"device", std::string(500, 'x')}}}};
+      {"server_port", Json{{"device", std::string(500, 'x')}}},
+      {"server_port", port_with("family", "ipx")},
+      {"server_port", port_with("family", nullptr)},
+      {"server_port", port_with("gid_type", "RoCE v3")},
+      {"server_port", port_with("port", 0)},
+      {"server_port", port_with("gid_index", 65536)}};
   for (const auto& [name, value] : wrong) {
     Json body = body_of(everything());
     body[name] = value;
@@ -133,7 +148,8 @@ TEST(RdmaParametersTest, MistakesAreToldInOneLine) {
   EXPECT_THAT(refusal(check(wrong)), HasSubstr("a post of 8 does not fit into a depth of 4"));
   wrong.post_list = 1;
   wrong.moderation = 5;
-  EXPECT_THAT(refusal(check(wrong)), HasSubstr("a depth of 4 would fill up in silence"));
+  EXPECT_THAT(refusal(check(wrong)),
+              HasSubstr("a queue of depth 4 fills up before a completion is signaled"));
   wrong = fine;
   wrong.inline_bytes = 64;
   EXPECT_EQ(refusal(check(wrong)), "none");

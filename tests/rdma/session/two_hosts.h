@@ -77,7 +77,7 @@ class TwoHosts : public testing::Test {
   void expect_nothing_left() {
     server_.reset();
     for (const char* device : {"fake0", "fake1"}) {
-      EXPECT_EQ(fabric_.traffic(device).endpoints, 0) << device;
+      EXPECT_EQ(fabric_.traffic(device).queue_pairs, 0) << device;
       EXPECT_EQ(fabric_.traffic(device).regions, 0) << device;
     }
   }

@@ -18,14 +18,14 @@ using testing::HasSubstr;
 
 using Connected = Result<std::unique_ptr<CmConnections>>;
 
-class LiveCm : public LiveTest {
+class LiveCm : public KernelTest {
  protected:
   // What its device's GID says.
   net::Address own_address() {
     in6_addr raw{};
     const Result<Port> port = device().port(1);
     const auto entry = std::ranges::find(port->gids, gid_index_, &GidEntry::index);
-    std::memcpy(&raw, entry->gid.data(), sizeof(raw));
+    std::memcpy(&raw, entry->gid.bytes.data(), sizeof(raw));
     return net::Address::v6(raw, 0).unmapped();
   }
 
@@ -85,7 +85,7 @@ TEST_F(LiveCm, AStrangerIsSentAwayAndThePeerIsStillLetIn) {
   const auto listening = listener();
   auto accepted = accepting(*listening, *ends.target, seconds(20));
   CmPeer without = peer(*listening);
-  without.token[0] ^= 1U;
+  without.token.bytes[0] ^= 1U;
   const Connected stranger = connect(*strange.source, without);
   ASSERT_FALSE(stranger);
   EXPECT_EQ(stranger.error().kind, ErrorKind::Refused);

@@ -1,5 +1,6 @@
-// Tests over a device of this host: a test is skipped where there is none. Two endpoints of one
-// process, joined by the device's own loopback.
+// Tests over a device of this host or, where there is none, over a fake one: the same endpoint, and
+// functions in place of libibverbs'. Two endpoints of one process, joined by the device's own
+// loopback.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "rdma/verbs/device.h"
+#include "tests/rdma/fakes/fabric.h"
 
 namespace chokepoint::rdma::verbs {
 
@@ -32,6 +34,8 @@ struct Ends {
 class LiveTest : public testing::Test {
  protected:
   void SetUp() override;
+  // The fake device, even if this host has a real one.
+  void use_fabric();
 
   Device& device() { return *device_; }
   EndpointOptions options(Transport transport = Transport::Rc) const;
@@ -46,10 +50,19 @@ class LiveTest : public testing::Test {
     return connected_ends(options(transport), path());
   }
 
+  void use_first_device();
+
+  std::unique_ptr<fakes::FakeFabric> fabric_;  // null: a device of this host
   std::unique_ptr<Library> library_;
   std::string name_;
   std::unique_ptr<Device> device_;
   int gid_index_ = 0;
+};
+
+// What only the kernel shows: skipped where this host has no device.
+class KernelTest : public LiveTest {
+ protected:
+  void SetUp() override;
 };
 
 // The next completion; a test that waits longer than some seconds for it has failed.

@@ -13,6 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 using LiveRefusal = LiveTest;
+using KernelRefusal = KernelTest;
 
 // While it lives, this process may lock so little memory, even as root.
 class LittleLockedMemory {
@@ -120,7 +121,7 @@ TEST_F(LiveRefusal, WhatIsLeftAfterAFailurePointsToIt) {
   EXPECT_THAT(failure_of(last), HasSubstr("the first failure of this queue pair tells why"));
 }
 
-TEST_F(LiveRefusal, AMemoryLockLimitThatIsTooLowIsTold) {
+TEST_F(KernelRefusal, AMemoryLockLimitThatIsTooLowIsTold) {
   std::vector<std::byte> memory(4 << 20);
   const LittleLockedMemory little(256 << 10);
   const auto region = device().register_memory(
@@ -163,7 +164,7 @@ TEST_F(LiveRefusal, TooMuchInlineIsToldWithWhatTheDeviceTakes) {
   EXPECT_NE(refusal_of(device(), wanted), "opened");
 }
 
-TEST_F(LiveRefusal, ADeviceThatIsNotThereIsToldWithThoseThatAre) {
+TEST_F(KernelRefusal, ADeviceThatIsNotThereIsToldWithThoseThatAre) {
   const auto opened = library_->open("mlx5_99");
   ASSERT_FALSE(opened);
   EXPECT_THAT(describe(opened.error()), HasSubstr("mlx5_99: no such RDMA device; this host has"));

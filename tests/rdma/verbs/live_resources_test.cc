@@ -7,7 +7,7 @@
 namespace chokepoint::rdma::verbs {
 namespace {
 
-using LiveResources = LiveTest;
+using LiveResources = KernelTest;
 
 // What the kernel holds for all processes: "rxe0: pd 1 cq 0 qp 1 …".
 std::string held() {

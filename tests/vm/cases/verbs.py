@@ -1,4 +1,5 @@
-"""The library over a real device: the tests that a host without one skips."""
+"""The library over a real device; a host without one runs most of these tests over a fake one, and
+skips the rest."""
 
 import os
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/checks/check.h"
-#include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/host/network.h"
@@ -38,18 +37,5 @@ std::optional<net::PriorityFlowControl> flow_control_of(const DeviceListing& lis
 cli::Json document_of(const cli::Context& context, const DeviceListing& listing);
 // `all`: also the checks that passed.
 void print_page(const cli::Context& context, const DeviceListing& listing, bool all);
-
-class DevicesCommand final : public cli::Command {
- public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  std::string device_;
-  std::string root_ = "/";
-  bool all_ = false;
-  bool exit_code_ = false;
-};
 
 }  // namespace chokepoint::rdma
