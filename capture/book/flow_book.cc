@@ -63,16 +63,16 @@ bool Entry::is_turned(const packet::Ends& ends) const {
 }
 
 bool Entry::is_held() const {
-  return packets_.is_held() || std::ranges::any_of(sockets_, &Place::is_held);
+  return packets_.is_held() || std::ranges::any_of(sockets_, &Hold::is_held);
 }
 
 bool Entry::has_sockets() const {
-  return std::ranges::any_of(sockets_, [](const Place& place) { return place.key != 0; });
+  return std::ranges::any_of(sockets_, [](const Hold& hold) { return hold.key != 0; });
 }
 
-Entry::Place* Entry::place_of_socket(std::uint64_t key) {
-  const auto place = std::ranges::find(sockets_, key, &Place::key);
-  return place == sockets_.end() ? nullptr : &*place;
+Entry::Hold* Entry::hold_of_socket(std::uint64_t key) {
+  const auto hold = std::ranges::find(sockets_, key, &Hold::key);
+  return hold == sockets_.end() ? nullptr : &*hold;
 }
 
 record::Figure Entry::left_ns() const {
@@ -85,9 +85,9 @@ void Entry::learn_of_packets(record::Flow row) {
   by_packets_ = std::move(row);
 }
 
-void Entry::learn_of_sockets(Place& place, const Owner& owner) {
-  place.owner.process = owner.process ? owner.process : place.owner.process;
-  place.owner.interface = owner.interface.empty() ? place.owner.interface : owner.interface;
+void Entry::learn_of_sockets(Hold& hold, const Owner& owner) {
+  hold.owner.process = owner.process ? owner.process : hold.owner.process;
+  hold.owner.interface = owner.interface.empty() ? hold.owner.interface : owner.interface;
   if (owner.is_job) {
     is_job_.store(true, std::memory_order_relaxed);
   }
@@ -103,13 +103,13 @@ record::Figure Entry::local_end() const {
 
 record::Figure Entry::process() const {
   const auto known = std::ranges::find_if(
-      sockets_, [](const Place& place) { return place.owner.process.has_value(); });
+      sockets_, [](const Hold& hold) { return hold.owner.process.has_value(); });
   return known == sockets_.end() ? record::Figure() : record::Figure(*known->owner.process);
 }
 
 std::string Entry::interface() const {
   const auto known = std::ranges::find_if(
-      sockets_, [](const Place& place) { return !place.owner.interface.empty(); });
+      sockets_, [](const Hold& hold) { return !hold.owner.interface.empty(); });
   return known == sockets_.end() ? by_packets_.interface : known->owner.interface;
 }
 
@@ -165,46 +165,46 @@ Sighting FlowBook::seen_by_sockets(const packet::Ends& ends, std::uint64_t netwo
   const Pair pair = pair_of(ends, network);
   const std::lock_guard guard(mutex_);
   EntryPointer entry = find(pair, [&](Entry& known) {
-    const Entry::Place& place = known.place_of_socket(known.is_turned(ends));
-    return place.key == key || (place.key == 0 && is_in_time(known.left_ns(), start_ns));
+    const Entry::Hold& hold = known.hold_of_socket(known.is_turned(ends));
+    return hold.key == key || (hold.key == 0 && is_in_time(known.left_ns(), start_ns));
   });
   if (!entry) {
     entry = add(pair, ends, row_of(ends));
   }
   const bool is_turned = entry->is_turned(ends);
-  Entry::Place& place = entry->place_of_socket(is_turned);
-  if (place.key == 0) {
-    place.key = key;
+  Entry::Hold& hold = entry->hold_of_socket(is_turned);
+  if (hold.key == 0) {
+    hold.key = key;
     entry->socket_start_ns_ = std::min(start_ns, entry->socket_start_ns_.value_or(start_ns));
   }
-  learn(*entry, place, owner);
+  learn(*entry, hold, owner);
   write(*entry);
   return {.entry = entry, .is_turned = is_turned};
 }
 
 void FlowBook::own(Entry& entry, std::uint64_t key, const Owner& owner) {
   const std::lock_guard guard(mutex_);
-  if (Entry::Place* place = entry.place_of_socket(key); place != nullptr) {
-    learn(entry, *place, owner);
+  if (Entry::Hold* hold = entry.hold_of_socket(key); hold != nullptr) {
+    learn(entry, *hold, owner);
     write(entry);
   }
 }
 
 void FlowBook::left_by_sockets(const EntryPointer& entry, std::uint64_t key, std::int64_t end_ns) {
   const std::lock_guard guard(mutex_);
-  Entry::Place* place = entry->place_of_socket(key);
-  if (place == nullptr || place->has_left) {
+  Entry::Hold* hold = entry->hold_of_socket(key);
+  if (hold == nullptr || hold->has_left) {
     return;
   }
-  place->has_left = true;
+  hold->has_left = true;
   entry->socket_end_ns_ = end_ns;
   write(*entry);
   forget(entry);
 }
 
-void FlowBook::learn(Entry& entry, Entry::Place& place, const Owner& owner) {
+void FlowBook::learn(Entry& entry, Entry::Hold& hold, const Owner& owner) {
   const bool was_job = entry.is_job();
-  entry.learn_of_sockets(place, owner);
+  entry.learn_of_sockets(hold, owner);
   if (entry.is_job() != was_job) {
     version_.fetch_add(1, std::memory_order_relaxed);
   }

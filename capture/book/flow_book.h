@@ -73,9 +73,9 @@ class Entry {
  private:
   friend class FlowBook;
 
-  // One side's hold on the entry. A socket or slot belongs to one connection only: a place is used
+  // One side's hold on the entry. A socket or slot belongs to one connection only: a hold is used
   // once.
-  struct Place {
+  struct Hold {
     std::uint64_t key = 0;  // 0: not seen yet
     bool has_left = false;
     Owner owner = {};  // of a socket
@@ -89,15 +89,15 @@ class Entry {
   bool is_local(const packet::Ends& ends) const {
     return sockets_[is_turned(ends) ? 1 : 0].key != 0;
   }
-  Place& place_of_socket(bool turned) { return sockets_[turned ? 1 : 0]; }
-  Place* place_of_socket(std::uint64_t key);
+  Hold& hold_of_socket(bool turned) { return sockets_[turned ? 1 : 0]; }
+  Hold* hold_of_socket(std::uint64_t key);
   bool is_held() const;
   bool has_sockets() const;
   // Unknown while a side holds it.
   record::Figure left_ns() const;
 
   void learn_of_packets(record::Flow row);
-  void learn_of_sockets(Place& place, const Owner& owner);
+  void learn_of_sockets(Hold& hold, const Owner& owner);
   // As the packets say while there is no socket; the row's ends are then theirs.
   record::Figure local_end() const;
   // That of end a if both are known: a row has one process.
@@ -113,10 +113,10 @@ class Entry {
   std::atomic<std::int64_t> flow_ = 0;
   std::atomic<bool> is_job_ = false;
 
-  Place packets_ = {};
+  Hold packets_ = {};
   record::Flow by_packets_ = {};
 
-  std::array<Place, 2> sockets_ = {};  // of the end a, of the end b
+  std::array<Hold, 2> sockets_ = {};  // of the end a, of the end b
   record::Figure socket_start_ns_ = {};
   record::Figure socket_end_ns_ = {};
 };
@@ -174,7 +174,7 @@ class FlowBook {
   void write(Entry& entry);
   void forget(const EntryPointer& entry);
   void erase(const EntryPointer& entry);
-  void learn(Entry& entry, Entry::Place& place, const Owner& owner);
+  void learn(Entry& entry, Entry::Hold& hold, const Owner& owner);
 
   record::Writer& writer_;
   mutable std::mutex mutex_;

@@ -85,7 +85,7 @@ struct OpenedSource {
   std::function<void()> stop = {};  // ends a live one
 };
 
-constexpr std::int64_t kMostSnapshot = 262'144;
+constexpr std::int64_t kMaxSnapshot = 262'144;
 
 Result<> check(const SourceFlags& flags) {
   if (!flags.files.empty() && !flags.interfaces.empty()) {
@@ -111,7 +111,7 @@ Result<OpenedSource> open_files(const SourceFlags& flags) {
 }
 
 Result<OpenedSource> open_interfaces(const SourceFlags& flags, const sys::Root& root) {
-  const std::int64_t wanted = flags.snapshot_bytes > 0 ? flags.snapshot_bytes : kMostSnapshot;
+  const std::int64_t wanted = flags.snapshot_bytes > 0 ? flags.snapshot_bytes : kMaxSnapshot;
   TRY(std::unique_ptr<source::LiveSource> live,
       source::open_live({.interfaces = flags.interfaces,
                          .snapshot_bytes = static_cast<std::uint32_t>(wanted),
@@ -133,7 +133,7 @@ void define(cli::Flags& flags, SourceFlags& source) {
       .option("netns", &source.network_namespace, "NAME", "capture in this network namespace")
       .option("snaplen", &source.snapshot_bytes, "N",
               "bytes to capture of each packet; 0: all. The analysis needs only the headers", 0,
-              kMostSnapshot)
+              kMaxSnapshot)
       .option("ring", &source.ring, "SIZE",
               "size of the packet buffer; 0: chosen for the link's rate");
   flags.positional("filter", &source.filter,
@@ -196,32 +196,6 @@ struct RecordFlags {
   std::string node = {};    // empty: the host's name
 };
 
-// --record: a run record that is filled while the observer works. Opened before the observer
-// starts, and after privileges were dropped, because it starts a thread; finished once the observer
-// has ended.
-class Recording {
- public:
-  static Result<std::unique_ptr<Recording>> open(const RecordFlags& flags,
-                                                 std::vector<packet::Address> own_addresses,
-                                                 bool is_live, const cli::Context& context);
-
-  // A new one for each analyser; they live as long as the recording.
-  observer::FlowListener* listener();
-  void keep(const gloo::Collective& collective) { collectives_.keep(collective); }
-
-  // Writes what is still open, and closes the record. An error if rows are missing.
-  Result<> finish(const observer::Observer& observer, const cli::Context& context);
-
- private:
-  Recording(std::unique_ptr<record::Writer> writer, observer::RecorderOptions options);
-
-  std::unique_ptr<record::Writer> writer_;
-  observer::ConnectionFlows connections_;
-  observer::RecorderOptions options_;
-  std::vector<std::unique_ptr<observer::Recorder>> recorders_;
-  observer::CollectiveRecorder collectives_;
-};
-
 void define(cli::Flags& flags, RecordFlags& record) {
   flags.group("Record")
       .option("record", &record.folder, "DIR",
@@ -230,59 +204,155 @@ void define(cli::Flags& flags, RecordFlags& record) {
               "name of this node in the record; default: the host name");
 }
 
-Result<std::unique_ptr<Recording>> Recording::open(const RecordFlags& flags,
-                                                   std::vector<packet::Address> own_addresses,
-                                                   bool is_live, const cli::Context& context) {
-  TRY(std::unique_ptr<record::Writer> writer, record::Writer::open({.folder = flags.folder,
-                                                                    .node = flags.node,
-                                                                    .role = "capture",
-                                                                    .program = context.version},
-                                                                   context.root, context.clock));
-  return std::unique_ptr<Recording>(
-      new Recording(std::move(writer),
-                    {.wall_to_monotonic_ns = context.clock.monotonic_ns() - context.clock.wall_ns(),
-                     .own_addresses = std::move(own_addresses),
-                     .is_live = is_live}));
-}
+// --record: a run record that is filled while the observer works. Opened before the observer
+// starts, and after privileges were dropped, because it starts a thread; finished once the observer
+// has ended.
+class Recording {
+ public:
+  static Result<std::unique_ptr<Recording>> open(const RecordFlags& flags,
+                                                 std::vector<packet::Address> own_addresses,
+                                                 bool is_live, const cli::Context& context) {
+    TRY(std::unique_ptr<record::Writer> writer, record::Writer::open({.folder = flags.folder,
+                                                                      .node = flags.node,
+                                                                      .role = "capture",
+                                                                      .program = context.version},
+                                                                     context.root, context.clock));
+    return std::unique_ptr<Recording>(new Recording(
+        std::move(writer),
+        {.wall_to_monotonic_ns = context.clock.monotonic_ns() - context.clock.wall_ns(),
+         .own_addresses = std::move(own_addresses),
+         .is_live = is_live}));
+  }
 
-Recording::Recording(std::unique_ptr<record::Writer> writer, observer::RecorderOptions options)
-    : writer_(std::move(writer)),
-      options_(std::move(options)),
-      collectives_(*writer_, connections_, options_.wall_to_monotonic_ns) {
-  options_.connections = &connections_;
-}
+  // A new one for each analyser; they live as long as the recording.
+  observer::FlowListener* listener() {
+    recorders_.push_back(std::make_unique<observer::Recorder>(*writer_, options_));
+    return recorders_.back().get();
+  }
 
-observer::FlowListener* Recording::listener() {
-  recorders_.push_back(std::make_unique<observer::Recorder>(*writer_, options_));
-  return recorders_.back().get();
-}
+  void keep(const gloo::Collective& collective) { collectives_.keep(collective); }
 
-Result<> Recording::finish(const observer::Observer& observer, const cli::Context& context) {
-  for (std::size_t i = 0; i < recorders_.size(); ++i) {
-    recorders_[i]->finish(*observer.analysers()[i]);
+  // Writes what is still open, and closes the record. An error if rows are missing.
+  Result<> finish(const observer::Observer& observer, const cli::Context& context) {
+    for (std::size_t i = 0; i < recorders_.size(); ++i) {
+      recorders_[i]->finish(*observer.analysers()[i]);
+    }
+    const std::string path = writer_->path();
+    const record::WriterStatus status = writer_->close();
+    if (status.trouble) {
+      return std::unexpected(*status.trouble);
+    }
+    if (status.dropped > 0) {
+      return fail(ErrorKind::Exhausted, "record", path,
+                  fmt::format("{} rows could not be kept", status.dropped),
+                  "fewer flows fit: give a filter, or another disk");
+    }
+    if (!context.quiet) {
+      fmt::print(context.err, "kept in {}\n", path);
+    }
+    return {};
   }
-  const std::string path = writer_->path();
-  const record::WriterStatus status = writer_->close();
-  if (status.trouble) {
-    return std::unexpected(*status.trouble);
+
+ private:
+  Recording(std::unique_ptr<record::Writer> writer, observer::RecorderOptions options)
+      : writer_(std::move(writer)),
+        options_(std::move(options)),
+        collectives_(*writer_, connections_, options_.wall_to_monotonic_ns) {
+    options_.connections = &connections_;
   }
-  if (status.dropped > 0) {
-    return fail(ErrorKind::Exhausted, "record", path,
-                fmt::format("{} rows could not be kept", status.dropped),
-                "fewer flows fit: give a filter, or another disk");
-  }
-  if (!context.quiet) {
-    fmt::print(context.err, "kept in {}\n", path);
-  }
-  return {};
+
+  std::unique_ptr<record::Writer> writer_;
+  observer::ConnectionFlows connections_;
+  observer::RecorderOptions options_;
+  std::vector<std::unique_ptr<observer::Recorder>> recorders_;
+  observer::CollectiveRecorder collectives_;
+};
+
+constexpr std::int64_t kMaxThreads = 64;
+constexpr std::int64_t kMaxFlows = 16'777'216;
+constexpr std::int64_t kMaxFrames = std::int64_t{1} << 62;
+
+// A file is read as fast as possible; a live capture takes one thread only, as it may run beside a
+// job.
+std::size_t usual_threads(const SourceFlags& source) {
+  return source.is_live() || std::thread::hardware_concurrency() < 2 ? 1 : 2;
 }
 
 // chokepoint capture: the traffic of this host's interfaces, or of a file, flow by flow.
 class CaptureCommand final : public cli::Command {
  public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
+  cli::Summary summary() const override {
+    return {
+        .name = "capture",
+        .purpose = "traffic of this host by flow: throughput, loss, and what limited it",
+        .description =
+            "Captures on interfaces, or reads capture files, without changing the traffic. For "
+            "every flow it reports volume and throughput in each direction, retransmissions and "
+            "their causes, the round trip, bytes in flight and whether the receiver's window was "
+            "full; also Gloo's collectives and RoCE's queue pairs. On a terminal the busiest "
+            "flows are shown during the capture. Counts are packets on the wire, also with "
+            "segmentation offload (TSO, GRO).\n\n"
+            "Without --duration or --count a live capture runs until Ctrl-C, which prints the "
+            "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface, and "
+            "drops it afterwards; files need no privilege.",
+        .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
+                     {"chokepoint capture -i eth0 --duration 10 --json port 29500",
+                      "ten seconds of one port, as JSON"},
+                     {"chokepoint capture -r job.pcap.zst", "the flows in a capture file"},
+                     {"tcpdump -i eth0 -w - | chokepoint capture -r -",
+                      "the capture of another program, from a pipe"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    capture::define(flags, source_);
+    flags.group("How much")
+        .option("duration", &duration_, "TIME", "stop after this time")
+        .option("count", &count_, "N", "stop after this many frames", 0, kMaxFrames)
+        .option("flows", &flows_, "N",
+                "keep at most N flows; beyond that the longest idle are only summed", 1, kMaxFlows)
+        .option("threads", &threads_, "N",
+                "1: one thread reads and analyses; 2 or more: one reads, the others analyse; 0: "
+                "automatic",
+                0, kMaxThreads)
+        .group("What to look at")
+        .option("decapsulate", &tunnels_, "KIND",
+                "analyse the packets inside these tunnels: vxlan, geneve, gre, ipip; separate "
+                "several by commas")
+        .group("What to show")
+        .option("top", &top_, "N", "show at most N flows", 0, kMaxFlows)
+        .choice("sort", &sort_, sort_names(), "order of the flows")
+        .toggle("series", &series_,
+                "with --json: the course over time of the flows that --top selects");
+    capture::define(flags, write_);
+    capture::define(flags, record_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(check(context));
+    TRY(const observer::Settings wanted, settings());
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    const cli::Json head = cli::document(context, "chokepoint.capture/1");
+    TRY(Work work, prepare(wanted, context));
+    work.observer->start();
+    if (source_.is_live() && !context.quiet) {
+      fmt::print(context.err, "listening on {}\n", name_of(source_));
+      context.err.flush();
+    }
+    const bool is_interrupted = watch(*work.observer,
+                                      {.source = name_of(source_),
+                                       .is_live = source_.is_live(),
+                                       .most_time = duration_,
+                                       .sort = sort_named(sort_),
+                                       .top = static_cast<std::size_t>(top_)},
+                                      signals.descriptor(), context);
+    const Result<> ended = work.observer->join();
+    show(work, is_interrupted, head, context);
+    const Result<> closed = close(work, context);
+    if (!ended || !closed) {
+      return std::unexpected(ended ? closed.error() : ended.error());
+    }
+    return is_interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+  }
 
  private:
   // What is open while a capture goes on.
@@ -293,17 +363,95 @@ class CaptureCommand final : public cli::Command {
         {};  // the last: stops before what it writes to is destroyed
   };
 
-  Result<> check(const cli::Context& context) const;
-  Result<observer::Settings> settings() const;
+  Result<> check(const cli::Context& context) const {
+    if (context.json && write_.path == "-") {
+      return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
+    }
+    if (series_ && !context.json) {
+      return fail(ErrorKind::Usage, "", "--series", "needs --json");
+    }
+    return {};
+  }
+
+  Result<observer::Settings> settings() const {
+    observer::Settings settings{.limits = {.flows = static_cast<std::size_t>(flows_)},
+                                .most_frames = static_cast<std::uint64_t>(count_),
+                                .most_time = duration_};
+    TRY(const packet::Tunnels tunnels, tunnels_named(tunnels_));
+    settings.tunnels = tunnels;
+    settings.threads = threads_ > 0 ? static_cast<std::size_t>(threads_) : usual_threads(source_);
+    return settings;
+  }
+
   // Opens everything, and drops the privileges that this needed.
-  Result<Work> prepare(observer::Settings settings, const cli::Context& context) const;
+  Result<Work> prepare(observer::Settings settings, const cli::Context& context) const {
+    TRY(OpenedSource opened, open(source_, context.root));
+    TRY(std::unique_ptr<source::CaptureWriter> writer, open(write_));
+    const bool keeps_files = writer != nullptr || !record_.folder.empty();
+    TRY(source::give_up_privileges(keeps_files ? source::Keep::Files : source::Keep::Nothing));
+    settings.stop_source = std::move(opened.stop);
+    if (source_.is_live() && source_.network_namespace.empty()) {
+      settings.own_addresses = observer::own_addresses(context.root);
+    }
+    Work work{.writer = std::move(writer)};
+    TRY(const observer::FlowListenerFactory listener_factory,
+        begin_record(work, settings, context));
+    observer::Keep keep;
+    if (work.writer) {
+      keep = [writer = work.writer.get()](const auto& batch, const auto& interfaces) {
+        return writer->add(batch, interfaces);
+      };
+    }
+    TRY(auto observer, observer::Observer::make(std::move(opened.source), settings,
+                                                listener_factory, std::move(keep)));
+    work.observer = std::move(observer);
+    return work;
+  }
+
   Result<observer::FlowListenerFactory> begin_record(Work& work, observer::Settings& settings,
-                                                     const cli::Context& context) const;
+                                                     const cli::Context& context) const {
+    if (record_.folder.empty()) {
+      return observer::FlowListenerFactory();
+    }
+    TRY(auto opened, Recording::open(record_, settings.own_addresses, source_.is_live(), context));
+    work.recording = std::move(opened);
+    Recording* const recording = work.recording.get();
+    settings.on_collective = [recording](const gloo::Collective& each) { recording->keep(each); };
+    return [recording](std::size_t) { return recording->listener(); };
+  }
+
   // Prints the results.
   void show(const Work& work, bool is_interrupted, const cli::Json& head,
-            const cli::Context& context) const;
+            const cli::Context& context) const {
+    Findings findings = gather(*work.observer, sort_named(sort_), static_cast<std::size_t>(top_));
+    findings.source = name_of(source_);
+    findings.is_interrupted = is_interrupted;
+    if (context.json) {
+      print_document(context, head, findings, *work.observer, {.series = series_});
+      return;
+    }
+    // Standard output may be taken by the packets.
+    const bool is_taken = write_.path == "-";
+    print_page(is_taken ? context.err : context.out,
+               is_taken ? context.err_terminal : context.out_terminal, findings);
+  }
+
   // Ends the files and the record; an error if not everything could be kept.
-  Result<> close(Work& work, const cli::Context& context) const;
+  Result<> close(Work& work, const cli::Context& context) const {
+    Result<> closed;
+    if (work.writer) {
+      closed = work.writer->finish();
+      if (closed && !context.quiet) {
+        fmt::print(context.err, "{} packets written to {}\n", work.writer->packets(),
+                   fmt::join(work.writer->paths(), ", "));
+      }
+    }
+    if (work.recording) {
+      const Result<> recorded = work.recording->finish(*work.observer, context);
+      closed = closed ? recorded : closed;
+    }
+    return closed;
+  }
 
   SourceFlags source_;
   WriteFlags write_;
@@ -317,175 +465,6 @@ class CaptureCommand final : public cli::Command {
   std::chrono::nanoseconds duration_{0};
   bool series_ = false;
 };
-
-constexpr std::int64_t kMostThreads = 64;
-constexpr std::int64_t kMostFlows = 16'777'216;
-constexpr std::int64_t kMostCount = std::int64_t{1} << 62;
-
-// A file is read as fast as possible; a live capture takes one thread only, as it may run beside a
-// job.
-std::size_t usual_threads(const SourceFlags& source) {
-  return source.is_live() || std::thread::hardware_concurrency() < 2 ? 1 : 2;
-}
-
-cli::Summary CaptureCommand::summary() const {
-  return {.name = "capture",
-          .purpose = "traffic of this host by flow: throughput, loss, and what limited it",
-          .description =
-              "Captures on interfaces, or reads capture files, without changing the traffic. For "
-              "every flow it reports volume and throughput in each direction, retransmissions and "
-              "their causes, the round trip, bytes in flight and whether the receiver's window was "
-              "full; also Gloo's collectives and RoCE's queue pairs. On a terminal the busiest "
-              "flows are shown during the capture. Counts are packets on the wire, also with "
-              "segmentation offload (TSO, GRO).\n\n"
-              "Without --duration or --count a live capture runs until Ctrl-C, which prints the "
-              "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface, and "
-              "drops it afterwards; files need no privilege.",
-          .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
-                       {"chokepoint capture -i eth0 --duration 10 --json port 29500",
-                        "ten seconds of one port, as JSON"},
-                       {"chokepoint capture -r job.pcap.zst", "the flows in a capture file"},
-                       {"tcpdump -i eth0 -w - | chokepoint capture -r -",
-                        "the capture of another program, from a pipe"}}};
-}
-
-void CaptureCommand::define(cli::Flags& flags) {
-  capture::define(flags, source_);
-  flags.group("How much")
-      .option("duration", &duration_, "TIME", "stop after this time")
-      .option("count", &count_, "N", "stop after this many frames", 0, kMostCount)
-      .option("flows", &flows_, "N",
-              "keep at most N flows; beyond that the longest idle are only summed", 1, kMostFlows)
-      .option("threads", &threads_, "N",
-              "1: one thread reads and analyses; 2 or more: one reads, the others analyse; 0: "
-              "automatic",
-              0, kMostThreads)
-      .group("What to look at")
-      .option("decapsulate", &tunnels_, "KIND",
-              "analyse the packets inside these tunnels: vxlan, geneve, gre, ipip; separate "
-              "several by commas")
-      .group("What to show")
-      .option("top", &top_, "N", "show at most N flows", 0, kMostFlows)
-      .choice("sort", &sort_, sort_names(), "order of the flows")
-      .toggle("series", &series_,
-              "with --json: the course over time of the flows that --top selects");
-  capture::define(flags, write_);
-  capture::define(flags, record_);
-}
-
-Result<> CaptureCommand::check(const cli::Context& context) const {
-  if (context.json && write_.path == "-") {
-    return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
-  }
-  if (series_ && !context.json) {
-    return fail(ErrorKind::Usage, "", "--series", "needs --json");
-  }
-  return {};
-}
-
-Result<observer::Settings> CaptureCommand::settings() const {
-  observer::Settings settings{.limits = {.flows = static_cast<std::size_t>(flows_)},
-                              .most_frames = static_cast<std::uint64_t>(count_),
-                              .most_time = duration_};
-  TRY(const packet::Tunnels tunnels, tunnels_named(tunnels_));
-  settings.tunnels = tunnels;
-  settings.threads = threads_ > 0 ? static_cast<std::size_t>(threads_) : usual_threads(source_);
-  return settings;
-}
-
-Result<CaptureCommand::Work> CaptureCommand::prepare(observer::Settings settings,
-                                                     const cli::Context& context) const {
-  TRY(OpenedSource opened, open(source_, context.root));
-  TRY(std::unique_ptr<source::CaptureWriter> writer, open(write_));
-  const bool keeps_files = writer != nullptr || !record_.folder.empty();
-  TRY(source::give_up_privileges(keeps_files ? source::Keep::Files : source::Keep::Nothing));
-  settings.stop_source = std::move(opened.stop);
-  if (source_.is_live() && source_.network_namespace.empty()) {
-    settings.own_addresses = observer::own_addresses(context.root);
-  }
-  Work work{.writer = std::move(writer)};
-  TRY(const observer::FlowListenerFactory listener_factory, begin_record(work, settings, context));
-  observer::Keep keep;
-  if (work.writer) {
-    keep = [writer = work.writer.get()](const auto& batch, const auto& interfaces) {
-      return writer->add(batch, interfaces);
-    };
-  }
-  TRY(auto observer, observer::Observer::make(std::move(opened.source), settings, listener_factory,
-                                              std::move(keep)));
-  work.observer = std::move(observer);
-  return work;
-}
-
-Result<observer::FlowListenerFactory> CaptureCommand::begin_record(
-    Work& work, observer::Settings& settings, const cli::Context& context) const {
-  if (record_.folder.empty()) {
-    return observer::FlowListenerFactory();
-  }
-  TRY(auto opened, Recording::open(record_, settings.own_addresses, source_.is_live(), context));
-  work.recording = std::move(opened);
-  Recording* const recording = work.recording.get();
-  settings.on_collective = [recording](const gloo::Collective& each) { recording->keep(each); };
-  return [recording](std::size_t) { return recording->listener(); };
-}
-
-Result<cli::ExitCode> CaptureCommand::run(cli::Context& context) {
-  TRY(check(context));
-  TRY(const observer::Settings wanted, settings());
-  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
-  const cli::Json head = cli::document(context, "chokepoint.capture/1");
-  TRY(Work work, prepare(wanted, context));
-  work.observer->start();
-  if (source_.is_live() && !context.quiet) {
-    fmt::print(context.err, "listening on {}\n", name_of(source_));
-    context.err.flush();
-  }
-  const bool is_interrupted = watch(*work.observer,
-                                    {.source = name_of(source_),
-                                     .is_live = source_.is_live(),
-                                     .most_time = duration_,
-                                     .sort = sort_named(sort_),
-                                     .top = static_cast<std::size_t>(top_)},
-                                    signals.descriptor(), context);
-  const Result<> ended = work.observer->join();
-  show(work, is_interrupted, head, context);
-  const Result<> closed = close(work, context);
-  if (!ended || !closed) {
-    return std::unexpected(ended ? closed.error() : ended.error());
-  }
-  return is_interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
-}
-
-void CaptureCommand::show(const Work& work, bool is_interrupted, const cli::Json& head,
-                          const cli::Context& context) const {
-  Findings findings = gather(*work.observer, sort_named(sort_), static_cast<std::size_t>(top_));
-  findings.source = name_of(source_);
-  findings.is_interrupted = is_interrupted;
-  if (context.json) {
-    print_document(context, head, findings, *work.observer, {.series = series_});
-    return;
-  }
-  // Standard output may be taken by the packets.
-  const bool is_taken = write_.path == "-";
-  print_page(is_taken ? context.err : context.out,
-             is_taken ? context.err_terminal : context.out_terminal, findings);
-}
-
-Result<> CaptureCommand::close(Work& work, const cli::Context& context) const {
-  Result<> closed;
-  if (work.writer) {
-    closed = work.writer->finish();
-    if (closed && !context.quiet) {
-      fmt::print(context.err, "{} packets written to {}\n", work.writer->packets(),
-                 fmt::join(work.writer->paths(), ", "));
-    }
-  }
-  if (work.recording) {
-    const Result<> recorded = work.recording->finish(*work.observer, context);
-    closed = closed ? recorded : closed;
-  }
-  return closed;
-}
 
 }  // namespace
 

@@ -1,11 +1,11 @@
 // The chokepoint.capture/1 document.
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/cli/output.h"
+#include "base/json/codec.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
@@ -15,12 +15,153 @@
 #include "capture/observer/ends.h"
 #include "capture/packet/address_text.h"
 
+namespace chokepoint {
+namespace {
+
+double seconds_of(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / math::kNsPerSecond;
+}
+
+// Times are shifted to the capture's first packet before they are written: series_body(),
+// queue_pair_body().
+template <class S>
+constexpr auto seconds_field(const char* name, std::int64_t S::* member, const char* text) {
+  return computed<S>(name, [member](const S& row) { return seconds_of(row.*member); }, text);
+}
+
+// Null if the member has this value.
+template <class S, class M>
+constexpr auto null_if(M unknown, const char* name, M S::* member, const char* text) {
+  return computed<S>(
+      name,
+      [member, unknown](const S& row) {
+        return row.*member == unknown ? std::nullopt : std::optional(row.*member);
+      },
+      text);
+}
+
+constexpr double kUsPerMs = 1e3;
+
+}  // namespace
+
+template <>
+struct Fields<capture::observer::Count> {
+  using C = capture::observer::Count;
+  static constexpr std::tuple kList{field("packets", &C::packets, "packets"),
+                                    field("bytes", &C::bytes, "of their frames")};
+};
+
+template <>
+struct Fields<capture::observer::Others> {
+  using O = capture::observer::Others;
+  static constexpr std::tuple kList{
+      field("other_ip", &O::other_ip,
+            "another protocol, a fragment whose first was not seen, or TCP cut before its window"),
+      field("not_ip", &O::not_ip, "ARP and the like"),
+      field("malformed", &O::malformed,
+            "headers that contradict each other, or a packet cut before its ports")};
+};
+
+template <>
+struct Fields<capture::flow::Remainder> {
+  using R = capture::flow::Remainder;
+  static constexpr std::tuple kList{
+      field("flows", &R::flows, "idle flows that made room for others"),
+      field("packets", &R::packets, "their packets"),
+      field("bytes", &R::bytes, "on the wire"),
+      field("payload_bytes", &R::payload_bytes, "of all packets"),
+      field("retransmitted_packets", &R::retransmitted_packets, "of TCP and RoCE"),
+      field("retransmitted_bytes", &R::retransmitted_bytes, "payload bytes retransmitted")};
+};
+
+template <>
+struct Fields<capture::flow::Bin> {
+  using B = capture::flow::Bin;
+  static constexpr std::tuple kList{
+      seconds_field("start_s", &B::start_ns, "since the capture's first packet"),
+      seconds_field("width_s", &B::width_ns, "length"),
+      field("packets", &B::packets, "segments as the wire carried them"),
+      field("bytes", &B::bytes, "on the wire"),
+      field("payload_bytes", &B::payload_bytes, "of all packets"),
+      field("retransmitted_packets", &B::retransmitted_packets, "of `packets`"),
+      field("out_of_order", &B::out_of_order, "packets that were overtaken"),
+      field("duplicate_acks", &B::duplicate_acks, "that reported a hole"),
+      field("zero_windows", &B::zero_windows, "times this side closed its window"),
+      field("window_full", &B::window_full, "times it had filled the peer's window"),
+      field("congestion_marks", &B::congestion_marks, "packets with ECN's CE"),
+      field("max_in_flight_bytes", &B::max_in_flight_bytes, "sent and not acknowledged"),
+      null_if(capture::flow::kNoSample, "min_window_bytes", &B::min_window_bytes,
+              "the smallest that this side offered"),
+      computed<B>(
+          "min_rtt_ms",
+          [](const B& bin) {
+            return bin.min_rtt_us == capture::flow::kNoSample
+                       ? std::nullopt
+                       : std::optional(bin.min_rtt_us / kUsPerMs);
+          },
+          "shortest round trip"),
+      computed<B>(
+          "mean_rtt_ms",
+          [](const B& bin) {
+            return bin.rtt_samples == 0 ? std::nullopt
+                                        : std::optional(static_cast<double>(bin.rtt_sum_us) /
+                                                        kUsPerMs / bin.rtt_samples);
+          },
+          "mean round trip")};
+};
+
+template <>
+struct Fields<capture::roce::QueuePairFacts> {
+  using Q = capture::roce::QueuePairFacts;
+  static constexpr std::tuple kList{
+      computed<Q>(
+          "source",
+          [](const Q& row) { return capture::packet::text_of(row.ends.source, row.ends.is_ipv6); },
+          "the sending host"),
+      computed<Q>(
+          "destination",
+          [](const Q& row) {
+            return capture::packet::text_of(row.ends.destination, row.ends.is_ipv6);
+          },
+          "the receiving host"),
+      field("queue_pair", &Q::queue_pair, "of the destination"),
+      seconds_field("start_s", &Q::first_ns, "first packet, since the capture's first one"),
+      seconds_field("end_s", &Q::last_ns, "last packet"),
+      field("packets", &Q::packets, "packets"),
+      field("bytes", &Q::bytes, "on the wire"),
+      field("payload_bytes", &Q::payload_bytes, "of the messages"),
+      field("messages", &Q::messages, "that ended"),
+      field("read_requests", &Q::read_requests, "RDMA READ"),
+      field("atomics", &Q::atomics, "atomic operations"),
+      field("acknowledgements", &Q::acknowledgements, "packets"),
+      field("missing_packets", &Q::missing_packets, "gaps in the sequence, not filled later"),
+      field("retransmitted_packets", &Q::retransmitted_packets, "of `packets`"),
+      field("retransmitted_bytes", &Q::retransmitted_bytes, "on the wire"),
+      field("sequence_naks", &Q::sequence_naks, "for a packet that did not come"),
+      field("other_naks", &Q::other_naks, "for other reasons"),
+      field("receiver_not_ready", &Q::receiver_not_ready, "no receive buffer was posted"),
+      field("congestion_notifications", &Q::congestion_notifications, "CNP"),
+      field("congestion_marks", &Q::congestion_marks, "packets with ECN's CE")};
+};
+
+template <>
+struct Fields<capture::source::Interface> {
+  using I = capture::source::Interface;
+  static constexpr std::tuple kList{
+      field("name", &I::name, "a pcap file's own name; empty if a pcapng file does not name it"),
+      computed<I>(
+          "link_type", [](const I& row) { return static_cast<int>(row.link_type); },
+          "as pcap numbers them"),
+      null_if(0U, "snapshot_bytes", &I::snapshot_bytes, "captured of each packet, at most"),
+      null_if(0U, "mtu_bytes", &I::mtu, "of the interface")};
+};
+
+}  // namespace chokepoint
+
 namespace chokepoint::capture {
 namespace {
 
 using cli::Json;
-
-constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
 
 Json distribution_body(const math::Distribution& values) {
   if (values.count == 0) {
@@ -28,10 +169,6 @@ Json distribution_body(const math::Distribution& values) {
   }
   return {{"min", values.min}, {"median", values.median}, {"p99", values.p99},
           {"max", values.max}, {"mean", values.mean},     {"count", values.count}};
-}
-
-double seconds_of(std::int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / math::kNsPerSecond;
 }
 
 template <class T>
@@ -42,8 +179,6 @@ Json or_null(const std::optional<T>& value) {
 Json or_null(const std::optional<math::Distribution>& values) {
   return values ? distribution_body(*values) : Json();
 }
-
-Json known_or_null(std::uint32_t value) { return value == kUnknown ? Json() : Json(value); }
 
 Json end_body(const packet::Address& address, bool is_ipv6, std::uint16_t port) {
   return {{"address", packet::text_of(address, is_ipv6)}, {"port", port}};
@@ -128,27 +263,6 @@ Json direction_body(const flow::DirectionFacts& facts, bool is_tcp) {
   return body;
 }
 
-Json bin_body(const flow::Bin& bin, std::int64_t first_ns) {
-  constexpr double kUsPerMs = 1e3;
-  return {{"start_s", seconds_of(bin.start_ns - first_ns)},
-          {"width_s", seconds_of(bin.width_ns)},
-          {"packets", bin.packets},
-          {"bytes", bin.bytes},
-          {"payload_bytes", bin.payload_bytes},
-          {"retransmitted_packets", bin.retransmitted_packets},
-          {"out_of_order", bin.out_of_order},
-          {"duplicate_acks", bin.duplicate_acks},
-          {"zero_windows", bin.zero_windows},
-          {"window_full", bin.window_full},
-          {"congestion_marks", bin.congestion_marks},
-          {"max_in_flight_bytes", bin.max_in_flight_bytes},
-          {"min_window_bytes", known_or_null(bin.min_window_bytes)},
-          {"min_rtt_ms", bin.min_rtt_us == kUnknown ? Json() : Json(bin.min_rtt_us / kUsPerMs)},
-          {"mean_rtt_ms", bin.rtt_samples == 0 ? Json()
-                                               : Json(static_cast<double>(bin.rtt_sum_us) /
-                                                      kUsPerMs / bin.rtt_samples)}};
-}
-
 // What only TCP has is null for other protocols. Times count from `first_ns`, the capture's first
 // packet.
 Json flow_body(const flow::FlowFacts& facts, const std::string& interface, std::int64_t first_ns) {
@@ -168,20 +282,17 @@ Json flow_body(const flow::FlowFacts& facts, const std::string& interface, std::
           {"b_to_a", direction_body(facts.directions[1], is_tcp)}};
 }
 
-// One direction, a row per bin.
-Json series_body(const std::vector<flow::Bin>& bins, std::int64_t first_ns) {
-  Json list = Json::array();
-  for (const flow::Bin& bin : bins) {
-    list.push_back(bin_body(bin, first_ns));
+// One direction, bin by bin; times count from the capture's first packet.
+Json series_body(std::vector<flow::Bin> bins, std::int64_t first_ns) {
+  for (flow::Bin& bin : bins) {
+    bin.start_ns -= first_ns;
   }
-  return list;
+  return json::to_json(bins);
 }
 
 std::string text_of(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
-
-using cli::Json;
 
 Json sums_body(const Findings& findings) {
   const observer::Progress& progress = findings.progress;
@@ -200,47 +311,10 @@ Json sums_body(const Findings& findings) {
       {"interrupted", findings.is_interrupted}};
 }
 
-Json count_body(const observer::Count& count) {
-  return {{"packets", count.packets}, {"bytes", count.bytes}};
-}
-
-Json others_body(const observer::Others& others) {
-  return {{"other_ip", count_body(others.other_ip)},
-          {"not_ip", count_body(others.not_ip)},
-          {"malformed", count_body(others.malformed)}};
-}
-
-Json remainder_body(const flow::Remainder& remainder) {
-  return {{"flows", remainder.flows},
-          {"packets", remainder.packets},
-          {"bytes", remainder.bytes},
-          {"payload_bytes", remainder.payload_bytes},
-          {"retransmitted_packets", remainder.retransmitted_packets},
-          {"retransmitted_bytes", remainder.retransmitted_bytes}};
-}
-
-Json queue_pair_body(const roce::QueuePairFacts& facts, std::int64_t first_ns) {
-  const packet::Ends& ends = facts.ends;
-  return {{"source", packet::text_of(ends.source, ends.is_ipv6)},
-          {"destination", packet::text_of(ends.destination, ends.is_ipv6)},
-          {"queue_pair", facts.queue_pair},
-          {"start_s", seconds_of(facts.first_ns - first_ns)},
-          {"end_s", seconds_of(facts.last_ns - first_ns)},
-          {"packets", facts.packets},
-          {"bytes", facts.bytes},
-          {"payload_bytes", facts.payload_bytes},
-          {"messages", facts.messages},
-          {"read_requests", facts.read_requests},
-          {"atomics", facts.atomics},
-          {"acknowledgements", facts.acknowledgements},
-          {"missing_packets", facts.missing_packets},
-          {"retransmitted_packets", facts.retransmitted_packets},
-          {"retransmitted_bytes", facts.retransmitted_bytes},
-          {"sequence_naks", facts.sequence_naks},
-          {"other_naks", facts.other_naks},
-          {"receiver_not_ready", facts.receiver_not_ready},
-          {"congestion_notifications", facts.congestion_notifications},
-          {"congestion_marks", facts.congestion_marks}};
+Json queue_pair_body(roce::QueuePairFacts facts, std::int64_t first_ns) {
+  facts.first_ns -= first_ns;
+  facts.last_ns -= first_ns;
+  return json::to_json(facts);
 }
 
 // Milliseconds, as everywhere in the documents.
@@ -277,18 +351,6 @@ Json drops_body(const Findings& findings) {
   return list;
 }
 
-Json interfaces_body(const Findings& findings) {
-  Json list = Json::array();
-  for (const source::Interface& each : findings.interfaces) {
-    list.push_back(
-        {{"name", each.name},
-         {"link_type", static_cast<int>(each.link_type)},
-         {"snapshot_bytes", each.snapshot_bytes == 0 ? Json() : Json(each.snapshot_bytes)},
-         {"mtu_bytes", each.mtu == 0 ? Json() : Json(each.mtu)}});
-  }
-  return list;
-}
-
 void print_flows(StreamedDocument& document, const Findings& findings,
                  const observer::Observer& observer, const DocumentOptions& options) {
   const std::int64_t first_ns = findings.progress.first_ns;
@@ -303,8 +365,8 @@ void print_flows(StreamedDocument& document, const Findings& findings,
     engine.visit([&](std::uint32_t slot, const flow::FlowFacts& facts) {
       Json body = flow_body(facts, findings.interface_name(facts.interface), first_ns);
       if (options.series && is_shown(i, slot)) {
-        body["a_to_b"]["series"] = series_body(engine.course(slot, 0), first_ns);
-        body["b_to_a"]["series"] = series_body(engine.course(slot, 1), first_ns);
+        body["a_to_b"]["series"] = series_body(engine.bins(slot, 0), first_ns);
+        body["b_to_a"]["series"] = series_body(engine.bins(slot, 1), first_ns);
       }
       document.item(body);
     });
@@ -355,8 +417,8 @@ void print_document(const cli::Context& context, const Json& head, const Finding
   document.add_all(head);
   document.add_all(sums_body(findings));
   print_flows(document, findings, observer, options);
-  document.add("remainder", remainder_body(findings.remainder));
-  document.add("other", others_body(findings.others));
+  document.add("remainder", json::to_json(findings.remainder));
+  document.add("other", json::to_json(findings.others));
   document.add("gloo", gloo_body(findings));
   document.begin_list("roce");
   for (const roce::QueuePairFacts& facts : findings.queue_pairs) {
@@ -364,7 +426,7 @@ void print_document(const cli::Context& context, const Json& head, const Finding
   }
   document.end_list();
   document.add("drops", drops_body(findings));
-  document.add("interfaces", interfaces_body(findings));
+  document.add("interfaces", json::to_json(findings.interfaces));
   document.add("remarks", findings.remarks);
 }
 

@@ -14,11 +14,13 @@
 namespace chokepoint::capture {
 namespace {
 
-void add(Volume& volume, const flow::Tally& tally) {
-  volume.packets += tally.packets;
-  volume.bytes += tally.bytes;
-  volume.payload_bytes += tally.payload_bytes;
-  volume.retransmitted_packets += tally.retransmitted_packets;
+// Of a flow::Tally or the flow::Remainder.
+template <class Part>
+void add(Volume& volume, const Part& part) {
+  volume.packets += part.packets;
+  volume.bytes += part.bytes;
+  volume.payload_bytes += part.payload_bytes;
+  volume.retransmitted_packets += part.retransmitted_packets;
 }
 
 void add(Volume& volume, const observer::Count& count) {
@@ -51,14 +53,11 @@ void add_rest(Findings& findings) {
   add(findings.volume, findings.others.other_ip);
   add(findings.volume, findings.others.not_ip);
   add(findings.volume, findings.others.malformed);
-  findings.volume.packets += findings.remainder.packets;
-  findings.volume.bytes += findings.remainder.bytes;
-  findings.volume.payload_bytes += findings.remainder.payload_bytes;
-  findings.volume.retransmitted_packets += findings.remainder.retransmitted_packets;
+  add(findings.volume, findings.remainder);
 }
 
-constexpr std::size_t kMostDropsShown = 5;
-constexpr std::size_t kMostQueuePairsShown = 20;
+constexpr std::size_t kMaxDropsShown = 5;
+constexpr std::size_t kMaxQueuePairsShown = 20;
 constexpr double kMedian = 0.5;
 constexpr double kP99 = 0.99;
 
@@ -88,13 +87,13 @@ void print_drops(std::ostream& out, const Findings& findings) {
              "not seen: {} packets dropped by the kernel, {} by the interface; the counts below do "
              "not include them\n",
              progress.dropped_by_kernel, progress.dropped_by_interface);
-  for (std::size_t i = 0; i < findings.drops.size() && i < kMostDropsShown; ++i) {
+  for (std::size_t i = 0; i < findings.drops.size() && i < kMaxDropsShown; ++i) {
     const source::Drop& drop = findings.drops[i];
     fmt::print(out, "  {} at {}: {}\n", findings.interface_name(drop.interface),
                sys::rfc3339(drop.time_ns), drop.by_kernel + drop.by_interface);
   }
-  if (findings.drops.size() > kMostDropsShown) {
-    fmt::print(out, "and {} more times\n", findings.drops.size() - kMostDropsShown);
+  if (findings.drops.size() > kMaxDropsShown) {
+    fmt::print(out, "and {} more times\n", findings.drops.size() - kMaxDropsShown);
   }
 }
 
@@ -172,7 +171,7 @@ void print_queue_pairs(std::ostream& out, const cli::Terminal& terminal, const F
                     {"RNR", Align::Right},
                     {"CNP", Align::Right},
                     {"ECN", Align::Right}});
-  for (std::size_t i = 0; i < findings.queue_pairs.size() && i < kMostQueuePairsShown; ++i) {
+  for (std::size_t i = 0; i < findings.queue_pairs.size() && i < kMaxQueuePairsShown; ++i) {
     const roce::QueuePairFacts& facts = findings.queue_pairs[i];
     table.add({packet::text_of(facts.ends.destination, facts.ends.is_ipv6),
                fmt::format("{:#x}", facts.queue_pair), std::to_string(facts.messages),
@@ -204,9 +203,9 @@ Findings gather(const observer::Observer& observer, SortBy by, std::size_t top) 
   findings.gloo_messages = observer.gloo().messages();
   findings.gloo_connections = observer.gloo().connections();
   findings.collectives = observer.gloo().sums();
-  findings.progress = observer.course().progress();
-  findings.drops = observer.course().drops();
-  findings.interfaces = observer.course().interfaces();
+  findings.progress = observer.progress().now();
+  findings.drops = observer.progress().drops();
+  findings.interfaces = observer.progress().interfaces();
   findings.remarks = observer.remarks();
   return findings;
 }

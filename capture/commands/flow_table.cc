@@ -86,7 +86,7 @@ std::string_view main_cause(const flow::Retransmissions& causes) {
   return std::ranges::max(all, {}, [](const auto& each) { return each.first; }).second;
 }
 
-void tell_resent(const DirectionFacts& facts, std::vector<std::string>& words) {
+void add_retransmitted(const DirectionFacts& facts, std::vector<std::string>& words) {
   if (facts.retransmitted_packets == 0) {
     return;
   }
@@ -98,7 +98,7 @@ void tell_resent(const DirectionFacts& facts, std::vector<std::string>& words) {
   }
 }
 
-void tell_window(const DirectionFacts& facts, std::vector<std::string>& words) {
+void add_window(const DirectionFacts& facts, std::vector<std::string>& words) {
   if (facts.busy_s > 0 && facts.window_limited_s / facts.busy_s > kMinShare) {
     words.push_back(fmt::format("window full {:.0f} % of the busy time",
                                 facts.window_limited_s / facts.busy_s * math::kPercent));
@@ -108,7 +108,7 @@ void tell_window(const DirectionFacts& facts, std::vector<std::string>& words) {
   }
 }
 
-void tell_path(const DirectionFacts& facts, std::vector<std::string>& words) {
+void add_path(const DirectionFacts& facts, std::vector<std::string>& words) {
   if (share(facts.congestion_marks, facts.packets) > kMinShare) {
     words.push_back(fmt::format("{:.0f} % marked as congested",
                                 share(facts.congestion_marks, facts.packets) * math::kPercent));
@@ -126,12 +126,12 @@ void tell_path(const DirectionFacts& facts, std::vector<std::string>& words) {
   }
 }
 
-void tell_direction(const DirectionFacts& facts, std::string_view sign,
-                    std::vector<std::string>& all) {
+void add_direction(const DirectionFacts& facts, std::string_view sign,
+                   std::vector<std::string>& all) {
   std::vector<std::string> words;
-  tell_resent(facts, words);
-  tell_window(facts, words);
-  tell_path(facts, words);
+  add_retransmitted(facts, words);
+  add_window(facts, words);
+  add_path(facts, words);
   if (!words.empty()) {
     all.push_back(fmt::format("{} {}", sign, fmt::join(words, ", ")));
   }
@@ -240,8 +240,8 @@ std::string ends_text(const flow::FlowFacts& facts, std::size_t most) {
 
 std::vector<std::string> anomalies_of(const flow::FlowFacts& facts) {
   std::vector<std::string> words;
-  tell_direction(facts.directions[0], "->", words);
-  tell_direction(facts.directions[1], "<-", words);
+  add_direction(facts.directions[0], "->", words);
+  add_direction(facts.directions[1], "<-", words);
   if (facts.kind != packet::Kind::Tcp) {
     return words;
   }

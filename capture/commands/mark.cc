@@ -1,48 +1,22 @@
 // chokepoint mark: sends a mark from a training script to the run that watches it.
 #include <fmt/ostream.h>
 
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "base/host/launcher.h"
 #include "capture/commands/commands.h"
 #include "capture/step/marks.h"
 
 namespace chokepoint::capture {
 namespace {
 
-class MarkCommand final : public cli::Command {
- public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  std::string name_ = "step";
-  std::int64_t number_ = -1;
-  std::int64_t samples_ = -1;
-  bool required_ = false;
-};
-
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
 
 std::optional<std::int64_t> given(std::int64_t value) {
   return value < 0 ? std::nullopt : std::optional(value);
-}
-
-// The rank of the script that sends the mark, which the run cannot find out later.
-std::optional<int> own_rank(const cli::Environment& environment) {
-  for (const char* name : {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"}) {
-    const std::string text = environment(name).value_or("");
-    int rank = -1;
-    std::from_chars(text.data(), text.data() + text.size(), rank);
-    if (rank >= 0) {
-      return rank;
-    }
-  }
-  return std::nullopt;
 }
 
 Result<> sent(const cli::Context& context, const step::Mark& mark) {
@@ -56,46 +30,55 @@ Result<> sent(const cli::Context& context, const step::Mark& mark) {
   return step::send_mark(socket, mark);
 }
 
-cli::Summary MarkCommand::summary() const {
-  return {
-      .name = "mark",
-      .purpose = "a step mark from inside a job",
-      .description =
-          "Tells the 'chokepoint run' that watches this job that a step begins now; the previous "
-          "step ends. Other names than 'step' become events in the record. It never waits.\n\n"
-          "A training script must not fail because it is not watched: in that case a line on "
-          "standard error says so, and the exit code is 0, unless --required is given.",
-      .examples = {{"chokepoint mark", "a step begins"},
-                   {"chokepoint mark step --number 17 --samples 64", "its number and samples"},
-                   {"chokepoint mark evaluation", "another event happens now"}},
-      .json = false};
-}
+class MarkCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "mark",
+        .purpose = "a step mark from inside a job",
+        .description =
+            "Tells the 'chokepoint run' that watches this job that a step begins now; the previous "
+            "step ends. Other names than 'step' become events in the record. It never waits.\n\n"
+            "A training script must not fail because it is not watched: in that case a line on "
+            "standard error says so, and the exit code is 0, unless --required is given.",
+        .examples = {{"chokepoint mark", "a step begins"},
+                     {"chokepoint mark step --number 17 --samples 64", "its number and samples"},
+                     {"chokepoint mark evaluation", "another event happens now"}},
+        .json = false};
+  }
 
-void MarkCommand::define(cli::Flags& flags) {
-  flags.positional("NAME", &name_, "what begins; default: step", false);
-  flags.group("The mark")
-      .option("number", &number_, "N", "the step's number, as counted by the job", 0, kMost)
-      .option("samples", &samples_, "N", "samples of training data in this step", 0, kMost)
-      .toggle("required", &required_, "fail if no 'chokepoint run' is listening");
-}
+  void define(cli::Flags& flags) override {
+    flags.positional("NAME", &name_, "what begins; default: step", false);
+    flags.group("The mark")
+        .option("number", &number_, "N", "the step's number, as counted by the job", 0, kMaxNumber)
+        .option("samples", &samples_, "N", "samples of training data in this step", 0, kMaxNumber)
+        .toggle("required", &required_, "fail if no 'chokepoint run' is listening");
+  }
 
-Result<cli::ExitCode> MarkCommand::run(cli::Context& context) {
-  if (!step::is_mark_name(name_)) {
-    return fail(ErrorKind::Usage, "", "NAME", "one word of at most 64 letters without '='");
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    if (!step::is_mark_name(name_)) {
+      return fail(ErrorKind::Usage, "", "NAME", "one word of at most 64 letters without '='");
+    }
+    const Result<> done = sent(context, {.name = name_,
+                                         .number = given(number_),
+                                         .samples = given(samples_),
+                                         .rank = host::find_rank(context.environment).rank.rank,
+                                         .t_ns = context.clock.monotonic_ns()});
+    if (!done && required_) {
+      return fail(done.error());
+    }
+    if (!done && !context.quiet) {
+      fmt::print(context.err, "chokepoint: mark: {}\n", describe(done.error()));
+    }
+    return cli::ExitCode::Done;
   }
-  const Result<> done = sent(context, {.name = name_,
-                                       .number = given(number_),
-                                       .samples = given(samples_),
-                                       .rank = own_rank(context.environment),
-                                       .t_ns = context.clock.monotonic_ns()});
-  if (!done && required_) {
-    return fail(done.error());
-  }
-  if (!done && !context.quiet) {
-    fmt::print(context.err, "chokepoint: mark: {}\n", describe(done.error()));
-  }
-  return cli::ExitCode::Done;
-}
+
+ private:
+  std::string name_ = "step";
+  std::int64_t number_ = -1;
+  std::int64_t samples_ = -1;
+  bool required_ = false;
+};
 
 }  // namespace
 

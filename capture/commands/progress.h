@@ -10,7 +10,7 @@
 
 #include "base/cli/context.h"
 #include "capture/commands/flow_table.h"
-#include "capture/job/job.h"
+#include "capture/job/output.h"
 #include "capture/live/figures.h"
 #include "capture/observer/observer.h"
 

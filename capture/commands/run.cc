@@ -1,5 +1,4 @@
 // chokepoint run: its flags, and the loop that accompanies the job.
-#include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <poll.h>
 
@@ -14,6 +13,7 @@
 
 #include "base/cli/context.h"
 #include "base/math/units.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
@@ -76,11 +76,6 @@ class Attendance {
   std::int64_t due_ns_ = 0;
 };
 
-bool is_readable(int descriptor) {
-  pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
-  return poll(&one, 1, 0) > 0;
-}
-
 // Until the command has ended.
 Result<sys::ExitStatus> accompany(job::Job& job, run::Watch& watch, LiveNotes& notes,
                                   const cli::Context& context) {
@@ -106,52 +101,16 @@ bool accompany(job::Attached& attached, run::Watch& watch, LiveNotes& notes,
   Attendance attendance(watch, notes, context);
   while (!attached.is_over()) {
     attendance.wait({attached.descriptor(), interrupt});
-    if (is_readable(interrupt)) {
+    if (sys::is_readable(interrupt)) {
       return false;
     }
   }
   return true;
 }
 
-// chokepoint run: watches a job from its start to its end, or one that runs already, and writes a
-// run record. The job's output, signals and exit status are not changed.
-class RunCommand final : public cli::Command {
- public:
-  cli::Summary summary() const override;
-  void define(cli::Flags& flags) override;
-  Result<cli::ExitCode> run(cli::Context& context) override;
-
- private:
-  Result<> check() const;
-  Result<run::Options> options(const cli::Context& context) const;
-  Result<cli::ExitCode> start(const run::Options& options, std::chrono::nanoseconds every,
-                              cli::Context& context) const;
-  Result<cli::ExitCode> repeat(const run::Options& options, std::chrono::nanoseconds every,
-                               cli::Context& context) const;
-  Result<cli::ExitCode> attend(const run::Options& options, std::chrono::nanoseconds every,
-                               cli::Context& context) const;
-  bool attaches() const { return pid_ > 0 || !cgroup_.empty(); }
-
-  std::vector<std::string> command_;
-  std::string folder_;
-  std::string node_;
-  std::vector<std::string> labels_;
-  std::int64_t repeat_ = 1;
-  std::int64_t pid_ = 0;
-  std::string cgroup_;
-  std::string output_ = "watch";
-  std::string step_expression_;
-  std::int64_t samples_per_step_ = 0;
-  std::string nccl_ = "auto";
-  std::string packets_ = "auto";
-  std::vector<std::string> interfaces_;
-  std::string metrics_;
-  std::string live_ = "auto";
-};
-
-constexpr std::int64_t kMostRepeats = 10'000;
-constexpr std::int64_t kMostPid = std::int64_t{1} << 22;
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxRepeats = 10'000;
+constexpr std::int64_t kMaxPid = std::int64_t{1} << 22;
+constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
 constexpr std::chrono::seconds kLiveOnTerminal{10};
 
 std::string folder_for(std::int64_t wall_ns) {
@@ -195,8 +154,8 @@ Result<std::unique_ptr<run::Watch>> open_quietly(const run::Options& options,
   return run::Watch::open(options, context.root, context.clock);
 }
 
-void tell(const run::Watch& watch, const record::WriterStatus& status,
-          const cli::Context& context) {
+void print_summary(const run::Watch& watch, const record::WriterStatus& status,
+                   const cli::Context& context) {
   if (!context.quiet) {
     fmt::print(context.err, "{}", live::summary_of(watch.figures(), watch.record_path()));
   }
@@ -207,171 +166,195 @@ void tell(const run::Watch& watch, const record::WriterStatus& status,
   context.err.flush();
 }
 
-cli::Summary RunCommand::summary() const {
-  return {
-      .name = "run",
-      .purpose = "watches a training job and records the data for a diagnosis",
-      .description =
-          "Starts the command and watches it from outside, without changing or slowing it: its "
-          "packets, its connections as the kernel sees them, its steps, and the host's counters. "
-          "All data are stored in a run record, one file per node; the nodes of a run may share a "
-          "folder, and need no connection to each other.\n\n"
-          "The command has the same terminal, signals and output as without chokepoint, and its "
-          "exit status is passed on. If chokepoint dies, the job continues. Without permission to "
-          "capture packets (CAP_NET_RAW) everything else is still recorded.\n\n"
-          "Steps are found in the job's output, in marks ('chokepoint mark'), in its collectives "
-          "or, without any of these, in the period of its traffic.",
-      .examples = {{"chokepoint run --out runs/a -- torchrun --nproc-per-node 1 train.py",
-                    "watch a training; the same command on each node"},
-                   {"chokepoint run --label batch=16 --label setup=2x1 --repeat 5 -- ./train.sh",
-                    "five runs to be averaged and compared"},
-                   {"chokepoint run --pid 4711", "watch a running process until it ends"},
-                   {"chokepoint run --metrics :9464 -- python train.py",
-                    "and serve live metrics to Prometheus"}},
-      .json = false};
-}
+// chokepoint run: watches a job from its start to its end, or one that runs already, and writes a
+// run record. The job's output, signals and exit status are not changed.
+class RunCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "run",
+        .purpose = "watches a training job and records the data for a diagnosis",
+        .description =
+            "Starts the command and watches it from outside, without changing or slowing it: its "
+            "packets, its connections as the kernel sees them, its steps, and the host's counters. "
+            "All data are stored in a run record, one file per node; the nodes of a run may share "
+            "a folder, and need no connection to each other.\n\n"
+            "The command has the same terminal, signals and output as without chokepoint, and its "
+            "exit status is passed on. If chokepoint dies, the job continues. Without permission "
+            "to capture packets (CAP_NET_RAW) everything else is still recorded.\n\n"
+            "Steps are found in the job's output, in marks ('chokepoint mark'), in its collectives "
+            "or, without any of these, in the period of its traffic.",
+        .examples = {{"chokepoint run --out runs/a -- torchrun --nproc-per-node 1 train.py",
+                      "watch a training; the same command on each node"},
+                     {"chokepoint run --label batch=16 --label setup=2x1 --repeat 5 -- ./train.sh",
+                      "five runs to be averaged and compared"},
+                     {"chokepoint run --pid 4711", "watch a running process until it ends"},
+                     {"chokepoint run --metrics :9464 -- python train.py",
+                      "and serve live metrics to Prometheus"}},
+        .json = false};
+  }
 
-void RunCommand::define(cli::Flags& flags) {
-  flags.group("Record")
-      .option("out", &folder_, "DIR", "the run's folder; use a new one for each run")
-      .option("node", &node_, "NAME", "name of this node in the record; default: the host name")
-      .option("label", &labels_, "KEY=VALUE", "describes this run: setup=2x2, parallelism=TP …")
-      .option("repeat", &repeat_, "N", "repeat the run N times, each in a folder below DIR", 1,
-              kMostRepeats)
-      .group("What to watch")
-      .option("pid", &pid_, "PID", "watch this process and all it started, instead of a command", 0,
-              kMostPid)
-      .option("cgroup", &cgroup_, "PATH", "the processes of this cgroup: a container's, a job's")
-      .choice("packets", &packets_, {"auto", "off"}, "capture packets")
-      .option("interface,i", &interfaces_, "IF",
-              "capture on this interface, not on those the job uses")
-      .choice("nccl", &nccl_, {"auto", "off"}, "record NCCL's collectives by its profiler plugin")
-      .choice("output", &output_, {"watch", "direct"},
-              "'direct': the job writes to its output directly, and no steps are found in it")
-      .group("Steps")
-      .option(
-          "step-regex", &step_expression_, "RE",
-          "regular expression of a line that ends a step; (?P<step>…), (?P<samples>…), (?P<ms>…)")
-      .option("samples-per-step", &samples_per_step_, "N",
-              "samples, tokens or images that this node processes per step", 0, kMostSamples)
-      .group("Meanwhile")
-      .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
-      .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus");
-  flags.rest("COMMAND", &command_, "the command to start and watch", false);
-}
+  void define(cli::Flags& flags) override {
+    flags.group("Record")
+        .option("out", &folder_, "DIR", "the run's folder; use a new one for each run")
+        .option("node", &node_, "NAME", "name of this node in the record; default: the host name")
+        .option("label", &labels_, "KEY=VALUE", "describes this run: setup=2x2, parallelism=TP …")
+        .option("repeat", &repeat_, "N", "repeat the run N times, each in a folder below DIR", 1,
+                kMaxRepeats)
+        .group("What to watch")
+        .option("pid", &pid_, "PID", "watch this process and all it started, instead of a command",
+                0, kMaxPid)
+        .option("cgroup", &cgroup_, "PATH", "the processes of this cgroup: a container's, a job's")
+        .choice("packets", &packets_, {"auto", "off"}, "capture packets")
+        .option("interface,i", &interfaces_, "IF",
+                "capture on this interface, not on those the job uses")
+        .choice("nccl", &nccl_, {"auto", "off"}, "record NCCL's collectives by its profiler plugin")
+        .choice("output", &output_, {"watch", "direct"},
+                "'direct': the job writes to its output directly, and no steps are found in it")
+        .group("Steps")
+        .option(
+            "step-regex", &step_expression_, "RE",
+            "regular expression of a line that ends a step; (?P<step>…), (?P<samples>…), (?P<ms>…)")
+        .option("samples-per-step", &samples_per_step_, "N",
+                "samples, tokens or images that this node processes per step", 0, kMaxSamples)
+        .group("Meanwhile")
+        .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
+        .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus");
+    flags.rest("COMMAND", &command_, "the command to start and watch", false);
+  }
 
-Result<> RunCommand::check() const {
-  if (command_.empty() && !attaches()) {
-    return fail(ErrorKind::Usage, "", "", "nothing to watch",
-                "chokepoint run -- COMMAND…, or --pid, or --cgroup");
-  }
-  if (!command_.empty() && attaches()) {
-    return fail(ErrorKind::Usage, "", command_.front(),
-                "a command is started; --pid and --cgroup watch running processes",
-                "give one of them");
-  }
-  if (attaches() && repeat_ > 1) {
-    return fail(ErrorKind::Usage, "--repeat", std::to_string(repeat_), "needs a command to start");
-  }
-  return {};
-}
-
-Result<run::Options> RunCommand::options(const cli::Context& context) const {
-  TRY(const auto labels, labels_of(labels_));
-  run::Options options{.folder = folder_.empty() ? folder_for(context.clock.wall_ns()) : folder_,
-                       .node = node_,
-                       .labels = labels,
-                       .command = command_,
-                       .program = context.version,
-                       .packets = packets_ != "off",
-                       .interfaces = interfaces_,
-                       .step_expression = step_expression_,
-                       .runtime_folder = runtime_folder(context),
-                       .metrics_address = metrics_,
-                       .starts_job = !attaches(),
-                       .nccl = nccl_ != "off",
-                       .nccl_profiler = context.environment(run::kPluginVariable).value_or("")};
-  if (samples_per_step_ > 0) {
-    options.samples_per_step = samples_per_step_;
-  }
-  if (pid_ > 0) {
-    options.command = {"--pid", std::to_string(pid_)};
-  } else if (!cgroup_.empty()) {
-    options.command = {"--cgroup", cgroup_};
-  }
-  return options;
-}
-
-Result<cli::ExitCode> RunCommand::run(cli::Context& context) {
-  TRY(check());
-  TRY(const run::Options wanted, options(context));
-  TRY(const auto every, live_interval(live_, context));
-  if (attaches()) {
-    return attend(wanted, every, context);
-  }
-  return repeat_ == 1 ? start(wanted, every, context) : repeat(wanted, every, context);
-}
-
-Result<cli::ExitCode> RunCommand::repeat(const run::Options& options,
-                                         std::chrono::nanoseconds every,
-                                         cli::Context& context) const {
-  for (std::int64_t i = 1; i <= repeat_; ++i) {
-    run::Options one = options;
-    one.folder = std::filesystem::path(options.folder) / std::to_string(i);
-    one.labels["repetition"] = std::to_string(i);
-    if (!context.quiet) {
-      fmt::print(context.err, "chokepoint: run {} of {}\n", i, repeat_);
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(check());
+    TRY(const run::Options wanted, options(context));
+    TRY(const auto every, live_interval(live_, context));
+    if (attaches()) {
+      return attend(wanted, every, context);
     }
-    const Result<cli::ExitCode> code = start(one, every, context);
-    // A failed run would fail again, and is of no use in a mean.
-    if (!code || *code != cli::ExitCode::Done) {
-      return code;
+    return repeat_ == 1 ? start(wanted, every, context) : repeat(wanted, every, context);
+  }
+
+ private:
+  Result<> check() const {
+    if (command_.empty() && !attaches()) {
+      return fail(ErrorKind::Usage, "", "", "nothing to watch",
+                  "chokepoint run -- COMMAND…, or --pid, or --cgroup");
     }
+    if (!command_.empty() && attaches()) {
+      return fail(ErrorKind::Usage, "", command_.front(),
+                  "a command is started; --pid and --cgroup watch running processes",
+                  "give one of them");
+    }
+    if (attaches() && repeat_ > 1) {
+      return fail(ErrorKind::Usage, "--repeat", std::to_string(repeat_),
+                  "needs a command to start");
+    }
+    return {};
   }
-  return cli::ExitCode::Done;
-}
 
-Result<cli::ExitCode> RunCommand::start(const run::Options& options, std::chrono::nanoseconds every,
-                                        cli::Context& context) const {
-  // First, because the relay's process keeps the memory that there is when it is forked.
-  TRY(job::OutputWatch output,
-      output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch());
-  TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
-  if (output.remark()) {
-    watch->remark(*output.remark());
+  Result<run::Options> options(const cli::Context& context) const {
+    TRY(const auto labels, labels_of(labels_));
+    run::Options options{.folder = folder_.empty() ? folder_for(context.clock.wall_ns()) : folder_,
+                         .node = node_,
+                         .labels = labels,
+                         .command = command_,
+                         .program = context.version,
+                         .packets = packets_ != "off",
+                         .interfaces = interfaces_,
+                         .step_expression = step_expression_,
+                         .runtime_folder = runtime_folder(context),
+                         .metrics_address = metrics_,
+                         .starts_job = !attaches(),
+                         .nccl = nccl_ != "off",
+                         .nccl_profiler = context.environment(run::kPluginVariable).value_or("")};
+    if (samples_per_step_ > 0) {
+      options.samples_per_step = samples_per_step_;
+    }
+    if (pid_ > 0) {
+      options.command = {"--pid", std::to_string(pid_)};
+    } else if (!cgroup_.empty()) {
+      options.command = {"--cgroup", cgroup_};
+    }
+    return options;
   }
-  Result<std::unique_ptr<job::Job>> job = job::Job::start(
-      {.command = command_, .environment = watch->environment()}, std::move(output));
-  if (!job) {
-    const int code = job::exit_code_of_failed_start(job.error());
-    watch->abandon(code);
-    fmt::print(context.err, "chokepoint: run: {}\n", describe(job.error()));
-    return static_cast<cli::ExitCode>(code);
-  }
-  watch->begin((*job)->selection());
-  LiveNotes notes(context, every);
-  const Result<sys::ExitStatus> ended = accompany(**job, *watch, notes, context);
-  const record::WriterStatus status = watch->end(ended ? std::optional(ended->code) : std::nullopt);
-  if (!ended) {
-    return std::unexpected(ended.error());
-  }
-  tell(*watch, status, context);
-  return static_cast<cli::ExitCode>(ended->code);
-}
 
-Result<cli::ExitCode> RunCommand::attend(const run::Options& options,
-                                         std::chrono::nanoseconds every,
-                                         cli::Context& context) const {
-  const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
-  TRY(auto attached, job::Attached::attach(selection, context.root));
-  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP}));
-  TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
-  watch->begin(selection);
-  LiveNotes notes(context, every);
-  const bool is_over = accompany(*attached, *watch, notes, context, signals.descriptor());
-  tell(*watch, watch->end(std::nullopt), context);
-  return is_over ? cli::ExitCode::Done : cli::ExitCode::Interrupted;
-}
+  Result<cli::ExitCode> start(const run::Options& options, std::chrono::nanoseconds every,
+                              cli::Context& context) const {
+    // First, because the relay's process keeps the memory that there is when it is forked.
+    TRY(job::OutputWatch output,
+        output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch());
+    TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
+    if (output.remark()) {
+      watch->remark(*output.remark());
+    }
+    Result<std::unique_ptr<job::Job>> job = job::Job::start(
+        {.command = command_, .environment = watch->environment()}, std::move(output));
+    if (!job) {
+      const int code = job::exit_code_of_failed_start(job.error());
+      watch->abandon(code);
+      fmt::print(context.err, "chokepoint: run: {}\n", describe(job.error()));
+      return static_cast<cli::ExitCode>(code);
+    }
+    watch->begin((*job)->selection());
+    LiveNotes notes(context, every);
+    const Result<sys::ExitStatus> ended = accompany(**job, *watch, notes, context);
+    const record::WriterStatus status =
+        watch->end(ended ? std::optional(ended->code) : std::nullopt);
+    if (!ended) {
+      return std::unexpected(ended.error());
+    }
+    print_summary(*watch, status, context);
+    return static_cast<cli::ExitCode>(ended->code);
+  }
+
+  Result<cli::ExitCode> repeat(const run::Options& options, std::chrono::nanoseconds every,
+                               cli::Context& context) const {
+    for (std::int64_t i = 1; i <= repeat_; ++i) {
+      run::Options one = options;
+      one.folder = std::filesystem::path(options.folder) / std::to_string(i);
+      one.labels["repetition"] = std::to_string(i);
+      if (!context.quiet) {
+        fmt::print(context.err, "chokepoint: run {} of {}\n", i, repeat_);
+      }
+      const Result<cli::ExitCode> code = start(one, every, context);
+      // A failed run would fail again, and is of no use in a mean.
+      if (!code || *code != cli::ExitCode::Done) {
+        return code;
+      }
+    }
+    return cli::ExitCode::Done;
+  }
+
+  Result<cli::ExitCode> attend(const run::Options& options, std::chrono::nanoseconds every,
+                               cli::Context& context) const {
+    const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
+    TRY(auto attached, job::Attached::attach(selection, context.root));
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP}));
+    TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
+    watch->begin(selection);
+    LiveNotes notes(context, every);
+    const bool is_over = accompany(*attached, *watch, notes, context, signals.descriptor());
+    print_summary(*watch, watch->end(std::nullopt), context);
+    return is_over ? cli::ExitCode::Done : cli::ExitCode::Interrupted;
+  }
+
+  bool attaches() const { return pid_ > 0 || !cgroup_.empty(); }
+
+  std::vector<std::string> command_;
+  std::string folder_;
+  std::string node_;
+  std::vector<std::string> labels_;
+  std::int64_t repeat_ = 1;
+  std::int64_t pid_ = 0;
+  std::string cgroup_;
+  std::string output_ = "watch";
+  std::string step_expression_;
+  std::int64_t samples_per_step_ = 0;
+  std::string nccl_ = "auto";
+  std::string packets_ = "auto";
+  std::vector<std::string> interfaces_;
+  std::string metrics_;
+  std::string live_ = "auto";
+};
 
 }  // namespace
 

@@ -38,6 +38,7 @@ class LiveStatistics final : public StatisticsReader {
   Result<std::vector<std::string>> names(const std::string& interface) override {
     return ethtool_.statistic_names(interface);
   }
+
   Result<std::vector<std::int64_t>> values(const std::string& interface,
                                            std::size_t count) override {
     return ethtool_.statistic_values(interface, count);
@@ -59,6 +60,7 @@ class RecordedStatistics final : public StatisticsReader {
     }
     return names;
   }
+
   Result<std::vector<std::int64_t>> values(const std::string& interface,
                                            std::size_t /*count*/) override {
     std::vector<std::int64_t> values;
@@ -85,6 +87,12 @@ std::unique_ptr<StatisticsReader> statistics_reader_for(const sys::Root& root) {
   return ethtool ? std::make_unique<LiveStatistics>(*std::move(ethtool)) : nullptr;
 }
 
+constexpr std::size_t kMaxStatistics = 256;  // of one interface
+
+const char* unit_of(std::string_view name) {
+  return name.ends_with("_us") ? "us" : name.ends_with("_bytes") ? "bytes" : "count";
+}
+
 // Pauses, discards, errors and stalls that the NICs' drivers count. Each relevant counter that ever
 // changes is a series by the driver's own name; where several drivers mean the same thing there is
 // one more by a common name. Interfaces without a device behind them are left out.
@@ -93,7 +101,21 @@ class StatisticsSampler final : public Sampler {
   StatisticsSampler(sys::Root root, std::unique_ptr<StatisticsReader> reader)
       : root_(std::move(root)), reader_(std::move(reader)) {}
 
-  void sample(const Moment& moment, Sink& sink) override;
+  void sample(const Moment& moment, Sink& sink) override {
+    if (!reader_) {
+      sink.remark("NICs' own counters: the kernel cannot be asked for them");
+      return;
+    }
+    if (found_ns_ == INT64_MIN || moment.now_ns - found_ns_ >= kFindAgainNs) {
+      find(sink);
+      found_ns_ = moment.now_ns;
+    }
+    for (auto& [name, interface] : interfaces_) {
+      if (!interface.statistics.empty()) {
+        read(name, interface, moment.now_ns, sink);
+      }
+    }
+  }
 
  private:
   struct Statistic {
@@ -110,102 +132,73 @@ class StatisticsSampler final : public Sampler {
     std::map<std::string, Common, std::less<>> common = {};
   };
 
-  static std::uint64_t largest_of(const Common& common);
-  void find(Sink& sink);
-  Interface learn(const std::string& name, Sink& sink);
-  void read(const std::string& name, Interface& interface, std::int64_t now_ns, Sink& sink);
+  static std::uint64_t largest_of(const Common& common) {
+    std::uint64_t most = 0;
+    for (const auto& [way, counters] : common.ways) {
+      std::uint64_t sum = 0;
+      for (const Counter* counter : counters) {
+        sum += counter->value();
+      }
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+
+  // Names are read again, too: a driver that is given more queues has more of them.
+  void find(Sink& sink) {
+    interfaces_.clear();
+    for (const std::string& name : root_.list(kInterfacesFolder)) {
+      if (root_.exists(fmt::format("{}/{}/device", kInterfacesFolder, name))) {
+        interfaces_[name] = learn(name, sink);
+      }
+    }
+  }
+
+  Interface learn(const std::string& name, Sink& sink) {
+    Interface interface;
+    const Result<std::vector<std::string>> names = reader_->names(name);
+    interface.names = names ? names->size() : 0;
+    for (std::size_t i = 0; i < interface.names && interface.statistics.size() < kMaxStatistics;
+         ++i) {
+      const std::string& statistic = (*names)[i];
+      if (!host::is_telling_statistic(statistic)) {
+        continue;
+      }
+      Counter& counter = sink.counter({fmt::format("{}{}", record::kEthtoolPrefix, statistic), name,
+                                       "ethtool", unit_of(statistic)});
+      interface.statistics.push_back({i, &counter});
+      if (const auto common = host::common_statistic(statistic)) {
+        Common& sum = interface.common[std::string(common->name)];
+        sum.counter = &sink.counter(
+            {fmt::format("{}{}", record::kNicPrefix, common->name), name, "ethtool"}, Keep::Always);
+        sum.ways[common->way].push_back(&counter);
+      }
+    }
+    return interface;
+  }
+
+  void read(const std::string& name, Interface& interface, std::int64_t now_ns, Sink& sink) {
+    const Result<std::vector<std::int64_t>> values = reader_->values(name, interface.names);
+    if (!values || values->size() != interface.names) {
+      interface = learn(name, sink);
+      return;
+    }
+    for (const Statistic& statistic : interface.statistics) {
+      const std::int64_t value = (*values)[statistic.index];
+      if (value >= 0) {
+        statistic.counter->see(now_ns, static_cast<std::uint64_t>(value));
+      }
+    }
+    for (auto& [common, sum] : interface.common) {
+      sum.counter->see(now_ns, largest_of(sum));
+    }
+  }
 
   sys::Root root_;
   std::unique_ptr<StatisticsReader> reader_;
   std::int64_t found_ns_ = INT64_MIN;
   std::map<std::string, Interface> interfaces_;
 };
-
-constexpr std::size_t kMostStatistics = 256;  // of one interface
-
-const char* unit_of(std::string_view name) {
-  return name.ends_with("_us") ? "us" : name.ends_with("_bytes") ? "bytes" : "count";
-}
-
-StatisticsSampler::Interface StatisticsSampler::learn(const std::string& name, Sink& sink) {
-  Interface interface;
-  const Result<std::vector<std::string>> names = reader_->names(name);
-  interface.names = names ? names->size() : 0;
-  for (std::size_t i = 0; i < interface.names && interface.statistics.size() < kMostStatistics;
-       ++i) {
-    const std::string& statistic = (*names)[i];
-    if (!host::is_telling_statistic(statistic)) {
-      continue;
-    }
-    Counter& counter = sink.counter({fmt::format("{}{}", record::kEthtoolPrefix, statistic), name,
-                                     "ethtool", unit_of(statistic)});
-    interface.statistics.push_back({i, &counter});
-    if (const auto common = host::common_statistic(statistic)) {
-      Common& sum = interface.common[std::string(common->name)];
-      sum.counter = &sink.counter({fmt::format("{}{}", record::kNicPrefix, common->name), name,
-                                   "ethtool", unit_of(common->name)},
-                                  Keep::Always);
-      sum.ways[common->way].push_back(&counter);
-    }
-  }
-  return interface;
-}
-
-// Names are read again, too: a driver that is given more queues has more of them.
-void StatisticsSampler::find(Sink& sink) {
-  interfaces_.clear();
-  for (const std::string& name : root_.list(kInterfacesFolder)) {
-    if (root_.exists(fmt::format("{}/{}/device", kInterfacesFolder, name))) {
-      interfaces_[name] = learn(name, sink);
-    }
-  }
-}
-
-std::uint64_t StatisticsSampler::largest_of(const Common& common) {
-  std::uint64_t most = 0;
-  for (const auto& [way, counters] : common.ways) {
-    std::uint64_t sum = 0;
-    for (const Counter* counter : counters) {
-      sum += counter->value();
-    }
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
-void StatisticsSampler::read(const std::string& name, Interface& interface, std::int64_t now_ns,
-                             Sink& sink) {
-  const Result<std::vector<std::int64_t>> values = reader_->values(name, interface.names);
-  if (!values || values->size() != interface.names) {
-    interface = learn(name, sink);
-    return;
-  }
-  for (const Statistic& statistic : interface.statistics) {
-    const std::int64_t value = (*values)[statistic.index];
-    if (value >= 0) {
-      statistic.counter->see(now_ns, static_cast<std::uint64_t>(value));
-    }
-  }
-  for (auto& [common, sum] : interface.common) {
-    sum.counter->see(now_ns, largest_of(sum));
-  }
-}
-
-void StatisticsSampler::sample(const Moment& moment, Sink& sink) {
-  if (!reader_) {
-    sink.remark("NICs' own counters: the kernel cannot be asked for them");
-    return;
-  }
-  if (found_ns_ == INT64_MIN || moment.now_ns - found_ns_ >= kFindAgainNs) {
-    find(sink);
-    found_ns_ = moment.now_ns;
-  }
-  for (auto& [name, interface] : interfaces_) {
-    if (!interface.statistics.empty()) {
-      read(name, interface, moment.now_ns, sink);
-    }
-  }
-}
 
 }  // namespace
 

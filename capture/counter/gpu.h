@@ -34,7 +34,7 @@ struct NvlinkReading {
   std::optional<std::uint64_t> recoveries = {};
 };
 
-// nullopt: this GPU or this driver cannot tell.
+// nullopt: this GPU or its driver does not report it.
 struct GpuReading {
   std::string address = {};  // 0000:3b:00.0
   std::optional<double> busy_percent = {};

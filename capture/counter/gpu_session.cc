@@ -1,143 +1,27 @@
 // GPUs as NVML reports them: load, clocks, PCIe, NVLink, and rates by GPM.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
 #include <utility>
 
-#include "base/host/gpu.h"
-#include "base/sys/library.h"
+#include "base/host/nvml.h"
 #include "capture/counter/gpu.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-// The part of NVML's C interface that is needed here, declared because its header is on few hosts:
-// names, layouts and numbers as they have been since driver 384, GPM's since 520.
-namespace nvml {
-
-using Return = int;  // 0 is success
-using Device = struct OpaqueDevice*;
-using GpmSample = struct OpaqueGpmSample*;
-
-struct PciInfo {
-  std::array<char, 16> legacy_bus_id;
-  unsigned domain;
-  unsigned bus;
-  unsigned device;
-  unsigned pci_device_id;
-  unsigned pci_subsystem_id;
-  std::array<char, 32> bus_id;
-};
-static_assert(sizeof(PciInfo) == 68);
-
-struct Utilisation {
-  unsigned gpu;
-  unsigned memory;
-};
-
-struct Memory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
-
-// As nvmlDeviceGetComputeRunningProcesses_v3 and _v2 fill it in.
-struct ProcessInfo {
-  unsigned pid;
-  unsigned long long used_memory;
-  unsigned gpu_instance;
-  unsigned compute_instance;
-};
-static_assert(sizeof(ProcessInfo) == 24);
-
-constexpr unsigned kSmClock = 1;
-constexpr unsigned kMemoryClock = 2;
-constexpr unsigned kGpuTemperature = 0;  // the sensor
-
-// Of nvmlDeviceGetFieldValues. CRC errors, replays and recoveries are of all links together.
-enum class Field : unsigned {
-  NvlinkFlitCrcErrors = 38,
-  NvlinkDataCrcErrors = 45,
-  NvlinkReplays = 52,
-  NvlinkRecoveries = 59,
-  NvlinkSentKib = 138,
-  NvlinkReceivedKib = 139,
-};
-constexpr unsigned kAllLinks = ~0U;  // a field's scope
-constexpr unsigned kMostLinks = 18;
-
-enum class ValueType : unsigned {
-  Double = 0,
-  Unsigned = 1,
-  UnsignedLong = 2,
-  UnsignedLongLong = 3
-};
-
-struct FieldValue {
-  unsigned field;
-  unsigned scope;
-  long long timestamp;
-  long long latency_us;
-  unsigned type;
-  Return result;
-  unsigned long long value;  // of a Double its bits
-};
-static_assert(sizeof(FieldValue) == 40);
-
-// Of nvmlDeviceGetPcieThroughput, in KB/s over 20 ms.
-constexpr unsigned kPcieSent = 0;
-constexpr unsigned kPcieReceived = 1;
-
-// Of GPM, in MiB/s between two samples.
-enum class GpmMetric : unsigned {
-  PcieSent = 20,
-  PcieReceived = 21,
-  NvlinkReceived = 60,
-  NvlinkSent = 61,
-};
-
-struct GpmValue {
-  unsigned metric;
-  Return result;
-  double value;
-  std::array<const char*, 3> names;
-};
-static_assert(sizeof(GpmValue) == 40);
-
-constexpr unsigned kGpmVersion = 1;
-
-// `count` says how many values are asked for; room for all that any driver knows, in case one
-// counts on it.
-struct GpmRequest {
-  unsigned version;
-  unsigned count;
-  GpmSample earlier;
-  GpmSample later;
-  std::array<GpmValue, 512> values;
-};
-
-struct GpmSupport {
-  unsigned version;
-  unsigned is_supported;
-};
-
-}  // namespace nvml
+namespace nvml = host::nvml;
 
 using nvml::Device;
-using nvml::Field;
 using nvml::FieldValue;
-using nvml::GpmMetric;
-using nvml::GpmSample;
-using nvml::Return;
-using nvml::ValueType;
 
 // A GPU's NVLinks: how many are up, what they moved and what went wrong on them. Whether a GPU has
-// any is asked once. Used on the session's thread; the library outlives it.
+// any is asked once. Used on the session's thread; the session outlives it.
 class Nvlink {
  public:
-  Nvlink(const sys::Library& library, nvml::Device device);
+  Nvlink(const nvml::Session& session, Device device)
+      : session_(&session), device_(device), has_any_(active_links().has_value()) {}
 
   NvlinkReading read() const;
 
@@ -145,9 +29,9 @@ class Nvlink {
   std::optional<double> active_links() const;
   void read_counters(NvlinkReading& reading) const;
 
-  const sys::Library* library_;
-  nvml::Device device_;
-  bool has_any_ = false;
+  const nvml::Session* session_;
+  Device device_;
+  bool has_any_;
 };
 
 constexpr std::uint64_t kKib = 1024;
@@ -156,10 +40,10 @@ std::optional<std::uint64_t> number_of(const FieldValue& field) {
   if (field.result != 0) {
     return std::nullopt;
   }
-  switch (ValueType(field.type)) {
-    case ValueType::Double:
+  switch (field.type) {
+    case nvml::ValueType::Double:
       return static_cast<std::uint64_t>(std::bit_cast<double>(field.value));
-    case ValueType::Unsigned:
+    case nvml::ValueType::Unsigned:
       return field.value & ~0U;
     default:
       return field.value;
@@ -176,34 +60,28 @@ std::optional<std::uint64_t> bytes_of(const FieldValue& kib) {
   return number ? std::optional(*number * kKib) : std::nullopt;
 }
 
-Nvlink::Nvlink(const sys::Library& library, Device device) : library_(&library), device_(device) {
-  has_any_ = active_links().has_value();
-}
-
 std::optional<double> Nvlink::active_links() const {
-  auto* state = library_->function<Return(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState");
   std::optional<double> active;
-  for (unsigned link = 0; state != nullptr && link < nvml::kMostLinks; ++link) {
-    unsigned is_active = 0;
-    if (state(device_, link, &is_active) == 0) {
-      active = active.value_or(0) + (is_active != 0 ? 1 : 0);
+  for (unsigned link = 0; link < nvml::kMaxNvlinks; ++link) {
+    if (const auto state = session_->read(nvml::kNvlinkState, device_, link)) {
+      active = active.value_or(0) + (*state != 0 ? 1 : 0);
     }
   }
   return active;
 }
 
 void Nvlink::read_counters(NvlinkReading& reading) const {
-  constexpr std::array kFields{Field::NvlinkSentKib,       Field::NvlinkReceivedKib,
-                               Field::NvlinkFlitCrcErrors, Field::NvlinkDataCrcErrors,
-                               Field::NvlinkReplays,       Field::NvlinkRecoveries};
+  using enum nvml::Field;
+  constexpr std::array kFields{NvlinkSentKib,       NvlinkReceivedKib, NvlinkFlitCrcErrors,
+                               NvlinkDataCrcErrors, NvlinkReplays,     NvlinkRecoveries};
   std::array<FieldValue, kFields.size()> values{};
   for (std::size_t i = 0; i < kFields.size(); ++i) {
-    values[i].field = std::to_underlying(kFields[i]);
+    values[i].field = kFields[i];
     values[i].scope = i < 2 ? nvml::kAllLinks : 0;
     values[i].result = -1;
   }
-  auto* get = library_->function<Return(Device, int, FieldValue*)>("nvmlDeviceGetFieldValues");
-  if (get == nullptr || get(device_, static_cast<int>(values.size()), values.data()) != 0) {
+  if (!session_->call(nvml::kFieldValues, device_, static_cast<int>(values.size()),
+                      values.data())) {
     return;
   }
   reading.sent_bytes = bytes_of(values[0]);
@@ -223,12 +101,12 @@ NvlinkReading Nvlink::read() const {
 }
 
 // NVIDIA's GPU performance monitoring (Hopper and later): mean rates between two samples, of which
-// the later one becomes the next reading's earlier one. Used on the session's thread; the library
+// the later one becomes the next reading's earlier one. Used on the session's thread; the session
 // outlives it.
 class Gpm {
  public:
   // Null if the library or the GPU does not support it.
-  static std::unique_ptr<Gpm> of(const sys::Library& library, nvml::Device device);
+  static std::unique_ptr<Gpm> of(const nvml::Session& session, Device device);
   Gpm(const Gpm&) = delete;
   Gpm& operator=(const Gpm&) = delete;
   ~Gpm();
@@ -236,11 +114,13 @@ class Gpm {
   void read(GpuReading& reading);
 
  private:
-  Gpm(const sys::Library& library, nvml::Device device) : library_(library), device_(device) {}
-  bool take(nvml::GpmSample sample) const;
+  Gpm(const nvml::Session& session, Device device) : session_(session), device_(device) {}
+  bool take(nvml::GpmSample sample) const {
+    return session_.call(nvml::kGpmSample, device_, sample);
+  }
 
-  const sys::Library& library_;
-  nvml::Device device_;
+  const nvml::Session& session_;
+  Device device_;
   nvml::GpmSample earlier_ = nullptr;
   nvml::GpmSample later_ = nullptr;
   bool has_earlier_ = false;
@@ -249,28 +129,18 @@ class Gpm {
 
 constexpr double kMib = 1 << 20;
 
-bool is_supported(const sys::Library& library, Device device) {
-  auto* query = library.function<Return(Device, nvml::GpmSupport*)>("nvmlGpmQueryDeviceSupport");
-  nvml::GpmSupport support{.version = nvml::kGpmVersion, .is_supported = 0};
-  return query != nullptr && query(device, &support) == 0 && support.is_supported != 0;
-}
-
-bool allocate(const sys::Library& library, GpmSample& sample) {
-  auto* alloc = library.function<Return(GpmSample*)>("nvmlGpmSampleAlloc");
-  return alloc != nullptr && alloc(&sample) == 0;
-}
-
 std::optional<double> bytes_per_s(const nvml::GpmValue& value) {
   return value.result == 0 ? std::optional(value.value * kMib) : std::nullopt;
 }
 
-std::unique_ptr<Gpm> Gpm::of(const sys::Library& library, Device device) {
-  if (!is_supported(library, device)) {
+std::unique_ptr<Gpm> Gpm::of(const nvml::Session& session, Device device) {
+  nvml::GpmSupport support{.version = nvml::kGpmVersion, .is_supported = 0};
+  if (!session.call(nvml::kGpmSupport, device, &support) || support.is_supported == 0) {
     return nullptr;
   }
-  std::unique_ptr<Gpm> gpm(new Gpm(library, device));
-  const bool has_room = allocate(library, gpm->earlier_) && allocate(library, gpm->later_);
-  if (!has_room || library.function<Return(nvml::GpmRequest*)>("nvmlGpmMetricsGet") == nullptr) {
+  std::unique_ptr<Gpm> gpm(new Gpm(session, device));
+  if (!session.call(nvml::kGpmAllocate, &gpm->earlier_) ||
+      !session.call(nvml::kGpmAllocate, &gpm->later_)) {
     return nullptr;
   }
   gpm->has_earlier_ = gpm->take(gpm->earlier_);
@@ -278,17 +148,11 @@ std::unique_ptr<Gpm> Gpm::of(const sys::Library& library, Device device) {
 }
 
 Gpm::~Gpm() {
-  auto* release = library_.function<Return(GpmSample)>("nvmlGpmSampleFree");
-  for (const GpmSample sample : {earlier_, later_}) {
-    if (release != nullptr && sample != nullptr) {
-      release(sample);
+  for (const nvml::GpmSample sample : {earlier_, later_}) {
+    if (sample != nullptr) {
+      session_.call(nvml::kGpmFree, sample);
     }
   }
-}
-
-bool Gpm::take(GpmSample sample) const {
-  auto* get = library_.function<Return(Device, GpmSample)>("nvmlGpmSampleGet");
-  return get != nullptr && get(device_, sample) == 0;
 }
 
 void Gpm::read(GpuReading& reading) {
@@ -300,12 +164,11 @@ void Gpm::read(GpuReading& reading) {
   request.count = 4;
   request.earlier = earlier_;
   request.later = later_;
-  request.values[0].metric = std::to_underlying(GpmMetric::PcieSent);
-  request.values[1].metric = std::to_underlying(GpmMetric::PcieReceived);
-  request.values[2].metric = std::to_underlying(GpmMetric::NvlinkSent);
-  request.values[3].metric = std::to_underlying(GpmMetric::NvlinkReceived);
-  auto* get = library_.function<Return(nvml::GpmRequest*)>("nvmlGpmMetricsGet");
-  if (has_earlier_ && get(&request) == 0) {
+  request.values[0].metric = nvml::GpmMetric::PcieSent;
+  request.values[1].metric = nvml::GpmMetric::PcieReceived;
+  request.values[2].metric = nvml::GpmMetric::NvlinkSent;
+  request.values[3].metric = nvml::GpmMetric::NvlinkReceived;
+  if (has_earlier_ && session_.call(nvml::kGpmMetrics, &request)) {
     reading.pcie_sent_bytes_per_s = bytes_per_s(request.values[0]);
     reading.pcie_received_bytes_per_s = bytes_per_s(request.values[1]);
     reading.nvlink_sent_bytes_per_s = bytes_per_s(request.values[2]);
@@ -315,15 +178,9 @@ void Gpm::read(GpuReading& reading) {
   has_earlier_ = true;
 }
 
-constexpr const char* kOperation = "NVML";
-
 class NvmlSession final : public GpuSession {
  public:
-  explicit NvmlSession(sys::Library library) : library_(std::move(library)) { find_devices(); }
-  ~NvmlSession() override {
-    gpus_.clear();
-    call<Return()>("nvmlShutdown");
-  }
+  explicit NvmlSession(std::unique_ptr<nvml::Session> session);
 
   std::vector<GpuReading> read() override {
     std::vector<GpuReading> readings;
@@ -341,109 +198,61 @@ class NvmlSession final : public GpuSession {
     Nvlink nvlink;
   };
 
-  // True if the function exists and succeeds.
-  template <class Function, class... Arguments>
-  bool call(const char* name, Arguments... arguments) const {
-    auto* function = library_.function<Function>(name);
-    return function != nullptr && function(arguments...) == 0;
-  }
-
-  void find_devices();
   GpuReading read_gpu(Gpu& gpu) const;
-  std::optional<double> number(Device device, const char* function) const;
-  std::optional<double> clock(Device device, const char* function, unsigned kind) const;
   void read_load(Device device, GpuReading& reading) const;
   void read_clocks(Device device, GpuReading& reading) const;
   void read_link(Device device, GpuReading& reading) const;
   void read_throughput(Gpu& gpu, GpuReading& reading) const;
-  std::optional<double> throughput(Device device, unsigned direction) const;
   std::vector<std::uint64_t> pids_of(Device device) const;
 
-  sys::Library library_;
-  std::vector<Gpu> gpus_;
+  std::unique_ptr<nvml::Session> session_;
+  std::vector<Gpu> gpus_;  // they use the session
 };
 
-void NvmlSession::find_devices() {
-  unsigned count = 0;
-  call<Return(unsigned*)>("nvmlDeviceGetCount_v2", &count);
+NvmlSession::NvmlSession(std::unique_ptr<nvml::Session> session) : session_(std::move(session)) {
+  const unsigned count = session_->devices();
   for (unsigned index = 0; index < count; ++index) {
-    Device device = nullptr;
-    nvml::PciInfo pci{};
-    if (call<Return(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", index, &device) &&
-        call<Return(Device, nvml::PciInfo*)>("nvmlDeviceGetPciInfo_v3", device, &pci)) {
-      gpus_.push_back({host::pci_address_of(pci.bus_id.data()), device, Gpm::of(library_, device),
-                       Nvlink(library_, device)});
+    const std::optional<Device> device = session_->device(index);
+    const auto address = device ? session_->address(*device) : std::nullopt;
+    if (address) {
+      gpus_.push_back({*address, *device, Gpm::of(*session_, *device), Nvlink(*session_, *device)});
     }
   }
 }
 
 void NvmlSession::read_load(Device device, GpuReading& reading) const {
-  nvml::Utilisation rates{};
-  if (call<Return(Device, nvml::Utilisation*)>("nvmlDeviceGetUtilizationRates", device, &rates)) {
-    reading.busy_percent = rates.gpu;
-    reading.memory_busy_percent = rates.memory;
+  if (const auto rates = session_->read(nvml::kUtilisation, device)) {
+    reading.busy_percent = rates->gpu;
+    reading.memory_busy_percent = rates->memory;
   }
-  nvml::Memory memory{};
-  if (call<Return(Device, nvml::Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory)) {
-    reading.memory_bytes = static_cast<double>(memory.used);
+  if (const auto memory = session_->read(nvml::kMemory, device)) {
+    reading.memory_bytes = static_cast<double>(memory->used);
   }
-}
-
-std::optional<double> NvmlSession::number(Device device, const char* function) const {
-  unsigned value = 0;
-  return call<Return(Device, unsigned*)>(function, device, &value) ? std::optional<double>(value)
-                                                                   : std::nullopt;
-}
-
-std::optional<double> NvmlSession::clock(Device device, const char* function, unsigned kind) const {
-  unsigned mhz = 0;
-  return call<Return(Device, unsigned, unsigned*)>(function, device, kind, &mhz)
-             ? std::optional<double>(mhz)
-             : std::nullopt;
 }
 
 void NvmlSession::read_clocks(Device device, GpuReading& reading) const {
   constexpr double kMilli = 1e-3;
-  reading.clock_mhz = clock(device, "nvmlDeviceGetClockInfo", nvml::kSmClock);
-  reading.max_clock_mhz = clock(device, "nvmlDeviceGetMaxClockInfo", nvml::kSmClock);
-  reading.memory_clock_mhz = clock(device, "nvmlDeviceGetClockInfo", nvml::kMemoryClock);
-  reading.max_memory_clock_mhz = clock(device, "nvmlDeviceGetMaxClockInfo", nvml::kMemoryClock);
-  reading.temperature_c = clock(device, "nvmlDeviceGetTemperature", nvml::kGpuTemperature);
-  if (const auto milliwatts = number(device, "nvmlDeviceGetPowerUsage")) {
+  reading.clock_mhz = session_->read(nvml::kClock, device, nvml::Clock::Sm);
+  reading.max_clock_mhz = session_->read(nvml::kMaxClock, device, nvml::Clock::Sm);
+  reading.memory_clock_mhz = session_->read(nvml::kClock, device, nvml::Clock::Memory);
+  reading.max_memory_clock_mhz = session_->read(nvml::kMaxClock, device, nvml::Clock::Memory);
+  reading.temperature_c = session_->read(nvml::kTemperature, device, nvml::Sensor::Gpu);
+  if (const auto milliwatts = session_->read(nvml::kPower, device)) {
     reading.power_w = *milliwatts * kMilli;
   }
-  if (const auto milliwatts = number(device, "nvmlDeviceGetEnforcedPowerLimit")) {
+  if (const auto milliwatts = session_->read(nvml::kPowerLimit, device)) {
     reading.power_limit_w = *milliwatts * kMilli;
   }
-  // The later name is of driver 535, and the earlier one may go one day.
-  unsigned long long reasons = 0;
-  for (const char* name :
-       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}) {
-    if (call<Return(Device, unsigned long long*)>(name, device, &reasons)) {
-      reading.throttle_reasons = reasons;
-      return;
-    }
-  }
+  const auto reasons = session_->read(nvml::kThrottleReasons, device);
+  reading.throttle_reasons = reasons ? reasons : session_->read(nvml::kOldThrottleReasons, device);
 }
 
 void NvmlSession::read_link(Device device, GpuReading& reading) const {
-  reading.pcie_generation = number(device, "nvmlDeviceGetCurrPcieLinkGeneration");
-  reading.pcie_width = number(device, "nvmlDeviceGetCurrPcieLinkWidth");
-  reading.pcie_max_generation = number(device, "nvmlDeviceGetMaxPcieLinkGeneration");
-  reading.pcie_max_width = number(device, "nvmlDeviceGetMaxPcieLinkWidth");
-  unsigned replays = 0;
-  if (call<Return(Device, unsigned*)>("nvmlDeviceGetPcieReplayCounter", device, &replays)) {
-    reading.replays = replays;
-  }
-}
-
-std::optional<double> NvmlSession::throughput(Device device, unsigned direction) const {
-  constexpr double kBytes = 1000;
-  unsigned value = 0;
-  return call<Return(Device, unsigned, unsigned*)>("nvmlDeviceGetPcieThroughput", device, direction,
-                                                   &value)
-             ? std::optional(value * kBytes)
-             : std::nullopt;
+  reading.pcie_generation = session_->read(nvml::kGeneration, device);
+  reading.pcie_width = session_->read(nvml::kWidth, device);
+  reading.pcie_max_generation = session_->read(nvml::kMaxGeneration, device);
+  reading.pcie_max_width = session_->read(nvml::kMaxWidth, device);
+  reading.replays = session_->read(nvml::kReplays, device);
 }
 
 // GPM looks at all the time between two readings, the older call at 20 ms of it.
@@ -452,22 +261,27 @@ void NvmlSession::read_throughput(Gpu& gpu, GpuReading& reading) const {
     gpu.gpm->read(reading);
     return;
   }
-  reading.pcie_sent_bytes_per_s = throughput(gpu.device, nvml::kPcieSent);
-  reading.pcie_received_bytes_per_s = throughput(gpu.device, nvml::kPcieReceived);
+  using enum nvml::PcieCounter;
+  constexpr double kBytes = 1000;
+  const auto bytes_per_s = [](unsigned kilobytes) { return kilobytes * kBytes; };
+  reading.pcie_sent_bytes_per_s =
+      session_->read(nvml::kPcieThroughput, gpu.device, Sent).transform(bytes_per_s);
+  reading.pcie_received_bytes_per_s =
+      session_->read(nvml::kPcieThroughput, gpu.device, Received).transform(bytes_per_s);
 }
 
 std::vector<std::uint64_t> NvmlSession::pids_of(Device device) const {
-  using Get = Return(Device, unsigned*, nvml::ProcessInfo*);
-  constexpr unsigned kMost = 64;
-  auto* get = library_.function<Get>("nvmlDeviceGetComputeRunningProcesses_v3");
-  get = get != nullptr ? get : library_.function<Get>("nvmlDeviceGetComputeRunningProcesses_v2");
-  std::vector<nvml::ProcessInfo> processes(kMost);
-  unsigned count = kMost;
-  if (get == nullptr || get(device, &count, processes.data()) != 0) {
-    return {};
+  std::array<nvml::ProcessInfo, 64> processes{};
+  unsigned count = processes.size();
+  // A driver without the newer function has the older one.
+  if (!session_->call(nvml::kProcesses, device, &count, processes.data())) {
+    count = processes.size();
+    if (!session_->call(nvml::kOldProcesses, device, &count, processes.data())) {
+      return {};
+    }
   }
   std::vector<std::uint64_t> pids;
-  for (unsigned i = 0; i < std::min(count, kMost); ++i) {
+  for (unsigned i = 0; i < std::min<std::size_t>(count, processes.size()); ++i) {
     pids.push_back(processes[i].pid);
   }
   return pids;
@@ -484,26 +298,11 @@ GpuReading NvmlSession::read_gpu(Gpu& gpu) const {
   return reading;
 }
 
-std::string reason_of(const sys::Library& library, Return code) {
-  auto* text = library.function<const char*(Return)>("nvmlErrorString");
-  return text == nullptr ? fmt::format("error {}", code) : text(code);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<GpuSession>> GpuSession::open(const std::string& name) {
-  Result<sys::Library> library = sys::Library::open(name);
-  if (!library) {
-    return std::unexpected(library.error());
-  }
-  auto* init = library->function<Return()>("nvmlInit_v2");
-  if (init == nullptr) {
-    return fail(ErrorKind::Unsupported, kOperation, name, "lacks functions of driver 384");
-  }
-  if (const Return code = init(); code != 0) {
-    return fail(ErrorKind::Io, kOperation, name, reason_of(*library, code), "nvidia-smi");
-  }
-  return std::make_unique<NvmlSession>(*std::move(library));
+  TRY(auto session, nvml::Session::open(name));
+  return std::make_unique<NvmlSession>(std::move(session));
 }
 
 }  // namespace chokepoint::capture::counter

@@ -16,34 +16,6 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-// From /proc/net/snmp, snmp6 and netstat: what the kernel's IP, TCP and UDP counted over all
-// connections of this network namespace: losses, timeouts, full queues. Names are the kernel's own:
-// "tcp.RetransSegs", "tcpext.TCPTimeouts".
-class ProtocolSampler final : public Sampler {
- public:
-  explicit ProtocolSampler(const sys::Root& root)
-      : snmp_(root, "/proc/net/snmp"),
-        netstat_(root, "/proc/net/netstat"),
-        snmp6_(root, "/proc/net/snmp6") {}
-
-  void sample(const Moment& moment, Sink& sink) override;
-
- private:
-  // Lines in pairs: names, then values.
-  void read_pairs(KeptFile& file, std::int64_t now_ns, Sink& sink);
-  // A name and a value a line.
-  void read_list(KeptFile& file, std::int64_t now_ns, Sink& sink);
-  void see(std::string_view group, std::string_view name, std::string_view value,
-           const std::string& path, std::int64_t now_ns, Sink& sink);
-
-  KeptFile snmp_;
-  KeptFile netstat_;
-  KeptFile snmp6_;
-  std::string buffer_;
-  std::map<std::string, Counter*, std::less<>> counters_;
-  std::string key_;  // a member for its storage
-};
-
 // Counters that explain why traffic was slow. Sorted.
 constexpr std::array<std::string_view, 66> kWanted{
     "ip.InAddrErrors",
@@ -127,77 +99,85 @@ std::size_t group_length(std::string_view name) {
   return digit == std::string_view::npos ? 0 : digit + 1;
 }
 
-void ProtocolSampler::see(std::string_view group, std::string_view name, std::string_view value,
-                          const std::string& path, std::int64_t now_ns, Sink& sink) {
-  key_.clear();
-  for (const char c : group) {
-    key_ += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  key_.append(".").append(name);
-  auto found = counters_.find(key_);
-  if (found == counters_.end()) {
-    const bool is_wanted = std::ranges::binary_search(kWanted, std::string_view(key_));
-    const bool is_always = std::ranges::find(kAlways, key_) != kAlways.end();
-    Counter* counter = is_wanted ? &sink.counter({key_, "", path, "count"},
-                                                 is_always ? Keep::Always : Keep::OnceChanged)
-                                 : nullptr;
-    found = counters_.emplace(key_, counter).first;
-  }
-  const std::optional<std::uint64_t> number = number_in(value);
-  if (found->second != nullptr && number) {
-    found->second->see(now_ns, *number);
-  }
-}
-
-void ProtocolSampler::read_pairs(KeptFile& file, std::int64_t now_ns, Sink& sink) {
-  const Result<std::string_view> text = file.read(buffer_);
-  if (!text) {
-    sink.remark("TCP's counters: " + describe(text.error()));
-    return;
-  }
-  Words lines = lines_of(*text);
-  for (std::string_view names = lines.next(); !names.empty(); names = lines.next()) {
-    Words name(names);
-    Words value(lines.next());
-    const std::string_view group = without_colon(name.next());
-    if (without_colon(value.next()) != group) {
-      return;
-    }
-    for (std::string_view word = name.next(); !word.empty(); word = name.next()) {
-      see(group, word, value.next(), file.path(), now_ns, sink);
-    }
-  }
-}
-
-void ProtocolSampler::read_list(KeptFile& file, std::int64_t now_ns, Sink& sink) {
-  const Result<std::string_view> text = file.read(buffer_);
-  if (!text) {
-    return;  // a host without IPv6
-  }
-  Words words(*text);
-  for (std::string_view name = words.next(); !name.empty(); name = words.next()) {
-    const std::size_t group = group_length(name);
-    see(name.substr(0, group), name.substr(group), words.next(), file.path(), now_ns, sink);
-  }
-}
-
-void ProtocolSampler::sample(const Moment& moment, Sink& sink) {
-  read_pairs(snmp_, moment.now_ns, sink);
-  read_pairs(netstat_, moment.now_ns, sink);
-  read_list(snmp6_, moment.now_ns, sink);
-}
-
-// From /proc/net/softnet_stat, per core, the last processing step before the protocols: packets
-// dropped because its queue was full, and rounds that ended with work left to do.
-class SoftnetSampler final : public Sampler {
+// From /proc/net/snmp, snmp6 and netstat: what the kernel's IP, TCP and UDP counted over all
+// connections of this network namespace: losses, timeouts, full queues. Names are the kernel's own:
+// "tcp.RetransSegs", "tcpext.TCPTimeouts".
+class ProtocolSampler final : public Sampler {
  public:
-  explicit SoftnetSampler(const sys::Root& root) : stat_(root, "/proc/net/softnet_stat") {}
+  explicit ProtocolSampler(const sys::Root& root)
+      : snmp_(root, "/proc/net/snmp"),
+        netstat_(root, "/proc/net/netstat"),
+        snmp6_(root, "/proc/net/snmp6") {}
 
-  void sample(const Moment& moment, Sink& sink) override;
+  void sample(const Moment& moment, Sink& sink) override {
+    read_pairs(snmp_, moment.now_ns, sink);
+    read_pairs(netstat_, moment.now_ns, sink);
+    read_list(snmp6_, moment.now_ns, sink);
+  }
 
  private:
-  KeptFile stat_;
+  // Lines in pairs: names, then values.
+  void read_pairs(KeptFile& file, std::int64_t now_ns, Sink& sink) {
+    const Result<std::string_view> text = file.read(buffer_);
+    if (!text) {
+      sink.remark("TCP's counters: " + describe(text.error()));
+      return;
+    }
+    Words lines = lines_of(*text);
+    for (std::string_view names = lines.next(); !names.empty(); names = lines.next()) {
+      Words name(names);
+      Words value(lines.next());
+      const std::string_view group = without_colon(name.next());
+      if (without_colon(value.next()) != group) {
+        return;
+      }
+      for (std::string_view word = name.next(); !word.empty(); word = name.next()) {
+        see(group, word, value.next(), file.path(), now_ns, sink);
+      }
+    }
+  }
+
+  // A name and a value a line.
+  void read_list(KeptFile& file, std::int64_t now_ns, Sink& sink) {
+    const Result<std::string_view> text = file.read(buffer_);
+    if (!text) {
+      return;  // a host without IPv6
+    }
+    Words words(*text);
+    for (std::string_view name = words.next(); !name.empty(); name = words.next()) {
+      const std::size_t group = group_length(name);
+      see(name.substr(0, group), name.substr(group), words.next(), file.path(), now_ns, sink);
+    }
+  }
+
+  void see(std::string_view group, std::string_view name, std::string_view value,
+           const std::string& path, std::int64_t now_ns, Sink& sink) {
+    key_.clear();
+    for (const char c : group) {
+      key_ += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    key_.append(".").append(name);
+    auto found = counters_.find(key_);
+    if (found == counters_.end()) {
+      const bool is_wanted = std::ranges::binary_search(kWanted, std::string_view(key_));
+      const bool is_always = std::ranges::find(kAlways, key_) != kAlways.end();
+      Counter* counter = is_wanted ? &sink.counter({key_, "", path, "count"},
+                                                   is_always ? Keep::Always : Keep::OnceChanged)
+                                   : nullptr;
+      found = counters_.emplace(key_, counter).first;
+    }
+    const std::optional<std::uint64_t> number = number_in(value);
+    if (found->second != nullptr && number) {
+      found->second->see(now_ns, *number);
+    }
+  }
+
+  KeptFile snmp_;
+  KeptFile netstat_;
+  KeptFile snmp6_;
   std::string buffer_;
+  std::map<std::string, Counter*, std::less<>> counters_;
+  std::string key_;  // a member for its storage
 };
 
 constexpr const char* kPath = "/proc/net/softnet_stat";
@@ -226,36 +206,47 @@ Counter& counter_of(std::string_view name, const std::string& subject, Sink& sin
                       subject == "all" ? Keep::Always : Keep::OnceChanged, Wrap::At32Bits);
 }
 
-void SoftnetSampler::sample(const Moment& moment, Sink& sink) {
-  const Result<std::string_view> text = stat_.read(buffer_);
-  if (!text) {
-    sink.remark("softnet: " + describe(text.error()));
-    return;
+// From /proc/net/softnet_stat, per core, the last processing step before the protocols: packets
+// dropped because its queue was full, and rounds that ended with work left to do.
+class SoftnetSampler final : public Sampler {
+ public:
+  explicit SoftnetSampler(const sys::Root& root) : stat_(root, "/proc/net/softnet_stat") {}
+
+  void sample(const Moment& moment, Sink& sink) override {
+    const Result<std::string_view> text = stat_.read(buffer_);
+    if (!text) {
+      sink.remark("softnet: " + describe(text.error()));
+      return;
+    }
+    Line sum;
+    std::uint64_t number = 0;
+    Words lines = lines_of(*text);
+    for (std::string_view row = lines.next(); !row.empty(); row = lines.next()) {
+      const Line line = line_of(row, number++);
+      const std::string subject = fmt::format("cpu{}", line.core);
+      Counter& dropped = counter_of(record::kSoftnetDropped, subject, sink);
+      Counter& squeezed = counter_of(record::kSoftnetSqueezed, subject, sink);
+      dropped.see(moment.now_ns, line.dropped);
+      squeezed.see(moment.now_ns, line.squeezed);
+      sum.dropped += dropped.value();
+      sum.squeezed += squeezed.value();
+    }
+    counter_of(record::kSoftnetDropped, "all", sink).see(moment.now_ns, sum.dropped);
+    counter_of(record::kSoftnetSqueezed, "all", sink).see(moment.now_ns, sum.squeezed);
   }
-  Line sum;
-  std::uint64_t number = 0;
-  Words lines = lines_of(*text);
-  for (std::string_view row = lines.next(); !row.empty(); row = lines.next()) {
-    const Line line = line_of(row, number++);
-    const std::string subject = fmt::format("cpu{}", line.core);
-    Counter& dropped = counter_of(record::kSoftnetDropped, subject, sink);
-    Counter& squeezed = counter_of(record::kSoftnetSqueezed, subject, sink);
-    dropped.see(moment.now_ns, line.dropped);
-    squeezed.see(moment.now_ns, line.squeezed);
-    sum.dropped += dropped.value();
-    sum.squeezed += squeezed.value();
-  }
-  counter_of(record::kSoftnetDropped, "all", sink).see(moment.now_ns, sum.dropped);
-  counter_of(record::kSoftnetSqueezed, "all", sink).see(moment.now_ns, sum.squeezed);
-}
+
+ private:
+  KeptFile stat_;
+  std::string buffer_;
+};
 
 }  // namespace
 
-std::unique_ptr<Sampler> protocol_sampler(const sys::Root& root) {
+OwnedSampler protocol_sampler(const sys::Root& root) {
   return std::make_unique<ProtocolSampler>(root);
 }
 
-std::unique_ptr<Sampler> softnet_sampler(const sys::Root& root) {
+OwnedSampler softnet_sampler(const sys::Root& root) {
   return std::make_unique<SoftnetSampler>(root);
 }
 

@@ -42,18 +42,20 @@ class Sampler {
   virtual void report(Figures& /*figures*/) const {}
 };
 
-std::unique_ptr<Sampler> nic_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> link_sampler(const sys::Root& root, std::int64_t slow_interval_ns);
-std::unique_ptr<Sampler> statistics_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> cpu_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> pressure_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> protocol_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> softnet_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> process_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> own_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> thread_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> pcie_sampler(const sys::Root& root);
-std::unique_ptr<Sampler> rdma_sampler(const sys::Root& root);
+using OwnedSampler = std::unique_ptr<Sampler>;
+
+OwnedSampler nic_sampler(const sys::Root& root);
+OwnedSampler link_sampler(const sys::Root& root, std::int64_t slow_interval_ns);
+OwnedSampler statistics_sampler(const sys::Root& root);
+OwnedSampler cpu_sampler(const sys::Root& root);
+OwnedSampler pressure_sampler(const sys::Root& root);
+OwnedSampler protocol_sampler(const sys::Root& root);
+OwnedSampler softnet_sampler(const sys::Root& root);
+OwnedSampler process_sampler(const sys::Root& root);
+OwnedSampler own_sampler(const sys::Root& root);
+OwnedSampler thread_sampler(const sys::Root& root);
+OwnedSampler pcie_sampler(const sys::Root& root);
+OwnedSampler rdma_sampler(const sys::Root& root);
 
 // The name under which threads are summed up: "pt_autograd_3" and "pt_autograd_7" are both
 // "pt_autograd_*"; "python3" stays as it is.

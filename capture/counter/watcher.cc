@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/host/nvml.h"
 #include "capture/counter/gpu.h"
 #include "capture/counter/sampler.h"
 
@@ -28,7 +29,7 @@ std::unique_ptr<Sampler> gpu_sampler(const Options& options, const sys::Root& ro
   if (!root.is_live() && !options.gpu_library) {
     return nullptr;
   }
-  const std::string library = options.gpu_library.value_or("libnvidia-ml.so.1");
+  const std::string library = options.gpu_library.value_or(host::nvml::kLibrary);
   return counter::gpu_sampler(
       std::make_unique<GpuWatch>([library] { return GpuSession::open(library); },
                                  std::chrono::nanoseconds(options.slow_interval_ns), clock));

@@ -76,25 +76,25 @@ class Pool {
 // as in the table.
 class Recent {
  public:
-  struct Place {
+  struct CachedFlow {
     Flow* flow = nullptr;
     std::uint32_t slot = 0;
   };
 
   // The flow with this key; null if it is not cached.
-  const Place* find(const Key& key) const {
-    const Place& place = places_[index(key)];
-    return place.flow != nullptr && place.flow->key == key ? &place : nullptr;
+  const CachedFlow* find(const Key& key) const {
+    const CachedFlow& cached = cached_[index(key)];
+    return cached.flow != nullptr && cached.flow->key == key ? &cached : nullptr;
   }
 
-  const Place& put(const Key& key, Flow& flow, std::uint32_t slot) {
-    Place& place = places_[index(key)];
-    place.flow = &flow;
-    place.slot = slot;
-    return place;
+  const CachedFlow& put(const Key& key, Flow& flow, std::uint32_t slot) {
+    CachedFlow& cached = cached_[index(key)];
+    cached.flow = &flow;
+    cached.slot = slot;
+    return cached;
   }
 
-  void forget(const Key& key) { places_[index(key)].flow = nullptr; }
+  void forget(const Key& key) { cached_[index(key)].flow = nullptr; }
 
  private:
   static constexpr int kBits = 8;
@@ -104,7 +104,7 @@ class Recent {
     return (key.ports * kOdd) >> (32 - kBits);
   }
 
-  std::array<Place, std::size_t{1} << kBits> places_{};
+  std::array<CachedFlow, std::size_t{1} << kBits> cached_{};
 };
 
 // Finds a flow's slot by its key: open addressing with linear probing, at most half full. The upper
@@ -119,12 +119,12 @@ class Table {
   // The slot of this key's flow, or kNoSlot.
   std::uint32_t find(const Key& key, std::uint64_t hash) const {
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      const Place& place = places_[at];
-      if (place.slot == kNoSlot) {
+      const Bucket& bucket = buckets_[at];
+      if (bucket.slot == kNoSlot) {
         return kNoSlot;
       }
-      if (place.hash == static_cast<std::uint32_t>(hash >> 32) && pool_[place.slot].key == key) {
-        return place.slot;
+      if (bucket.hash == static_cast<std::uint32_t>(hash >> 32) && pool_[bucket.slot].key == key) {
+        return bucket.slot;
       }
     }
   }
@@ -135,7 +135,7 @@ class Table {
   void remove(const Key& key, std::uint32_t slot);
 
  private:
-  struct Place {
+  struct Bucket {
     std::uint32_t hash = 0;
     std::uint32_t slot = kNoSlot;
   };
@@ -145,14 +145,14 @@ class Table {
 
   const Pool& pool_;
   std::uint64_t secret_;
-  std::vector<Place> places_;
+  std::vector<Bucket> buckets_;
   std::size_t mask_;
   std::size_t used_ = 0;
 };
 
 namespace {
 
-constexpr std::size_t kFirstPlaces = 1'024;
+constexpr std::size_t kFirstBuckets = 1'024;
 
 std::uint64_t draw_secret() {
   std::random_device device;
@@ -253,26 +253,26 @@ void Pool::link_newest(std::uint32_t slot) {
 }
 
 Table::Table(const Pool& pool)
-    : pool_(pool), secret_(draw_secret()), places_(kFirstPlaces), mask_(kFirstPlaces - 1) {}
+    : pool_(pool), secret_(draw_secret()), buckets_(kFirstBuckets), mask_(kFirstBuckets - 1) {}
 
 void Table::put(const Key& key, std::uint64_t hash, std::uint32_t slot) {
-  if (2 * (used_ + 1) > places_.size()) {
+  if (2 * (used_ + 1) > buckets_.size()) {
     grow();
   }
   const auto high = static_cast<std::uint32_t>(hash >> 32);
   std::size_t at = hash & mask_;
-  while (places_[at].slot != kNoSlot &&
-         (places_[at].hash != high || pool_[places_[at].slot].key != key)) {
+  while (buckets_[at].slot != kNoSlot &&
+         (buckets_[at].hash != high || pool_[buckets_[at].slot].key != key)) {
     at = (at + 1) & mask_;
   }
-  used_ += places_[at].slot == kNoSlot ? 1 : 0;
-  places_[at] = {.hash = high, .slot = slot};
+  used_ += buckets_[at].slot == kNoSlot ? 1 : 0;
+  buckets_[at] = {.hash = high, .slot = slot};
 }
 
 void Table::remove(const Key& key, std::uint32_t slot) {
-  for (std::size_t at = hash(key) & mask_; places_[at].slot != kNoSlot; at = (at + 1) & mask_) {
-    if (places_[at].slot == slot) {
-      places_[at] = {};
+  for (std::size_t at = hash(key) & mask_; buckets_[at].slot != kNoSlot; at = (at + 1) & mask_) {
+    if (buckets_[at].slot == slot) {
+      buckets_[at] = {};
       --used_;
       close_gap(at);
       return;
@@ -282,108 +282,65 @@ void Table::remove(const Key& key, std::uint32_t slot) {
 
 // Moves entries back that a search would no longer reach.
 void Table::close_gap(std::size_t gap) {
-  for (std::size_t at = (gap + 1) & mask_; places_[at].slot != kNoSlot; at = (at + 1) & mask_) {
-    const std::size_t home = hash(pool_[places_[at].slot].key) & mask_;
+  for (std::size_t at = (gap + 1) & mask_; buckets_[at].slot != kNoSlot; at = (at + 1) & mask_) {
+    const std::size_t home = hash(pool_[buckets_[at].slot].key) & mask_;
     if (((at - home) & mask_) >= ((at - gap) & mask_)) {
-      places_[gap] = std::exchange(places_[at], {});
+      buckets_[gap] = std::exchange(buckets_[at], {});
       gap = at;
     }
   }
 }
 
 void Table::grow() {
-  std::vector<Place> old = std::exchange(places_, std::vector<Place>(places_.size() * 2));
-  mask_ = places_.size() - 1;
-  for (const Place& place : old) {
-    if (place.slot == kNoSlot) {
+  std::vector<Bucket> old = std::exchange(buckets_, std::vector<Bucket>(buckets_.size() * 2));
+  mask_ = buckets_.size() - 1;
+  for (const Bucket& bucket : old) {
+    if (bucket.slot == kNoSlot) {
       continue;
     }
-    std::size_t at = hash(pool_[place.slot].key) & mask_;
-    while (places_[at].slot != kNoSlot) {
+    std::size_t at = hash(pool_[bucket.slot].key) & mask_;
+    while (buckets_[at].slot != kNoSlot) {
       at = (at + 1) & mask_;
     }
-    places_[at] = place;
+    buckets_[at] = bucket;
   }
 }
 
-class Engine::Core {
- public:
-  explicit Core(const Limits& limits) : limits_(limits), table_(pool_) {}
+struct Engine::Core {
+  explicit Core(const Limits& given) : limits(given), table(pool) {}
 
   const Seen& take(const packet::Packet& packet) {
     if (!is_flow(packet.kind)) {
-      seen_ = {};
-      return seen_;
+      seen = {};
+      return seen;
     }
     const Directed directed = key_of(packet.ends);
-    const Recent::Place* place = recent_.find(directed.key);
-    if (place == nullptr || is_another(*place->flow, directed, packet)) {
-      place = &look_up(directed, packet);
+    const Recent::CachedFlow* cached = recent.find(directed.key);
+    if (cached == nullptr || is_another(*cached->flow, directed, packet)) {
+      cached = &look_up(directed, packet);
     }
-    Flow& flow = *place->flow;
-    seen_.slot = place->slot;
-    pool_.touch(flow, place->slot, packet.time_ns);
+    Flow& flow = *cached->flow;
+    seen.slot = cached->slot;
+    pool.touch(flow, cached->slot, packet.time_ns);
     take(flow, directed, packet);
-    if (budget_.used > limits_.detail_bytes && pool_.size() > kMinFlows) {
+    if (budget.used > limits.detail_bytes && pool.size() > kMinFlows) {
       fold_oldest();
     }
-    return seen_;
+    return seen;
   }
 
   void note(const packet::Packet& packet, const Noted& noted) {
-    Half& half = pool_[seen_.slot].halves.at(seen_.direction);
-    count_loss(half, packet, noted, {.budget = budget_, .series = limits_.keep_series});
+    Half& half = pool[seen.slot].halves.at(seen.direction);
+    count_loss(half, packet, noted, {.budget = budget, .series = limits.keep_series});
   }
 
-  void visit(const std::function<void(std::uint32_t, const FlowFacts&)>& see) const {
-    for (std::uint32_t slot = pool_.oldest(); slot != kNoSlot; slot = pool_.newer(slot)) {
-      see(slot, describe(pool_[slot]));
-    }
-  }
-
-  void glance(const std::function<void(std::uint32_t, const Glance&)>& see) const {
-    for (std::uint32_t slot = pool_.oldest(); slot != kNoSlot; slot = pool_.newer(slot)) {
-      const Flow& flow = pool_[slot];
-      see(slot, {.ends = flow.ends,
-                 .kind = flow.kind,
-                 .start_ns = flow.start_ns,
-                 .end_ns = flow.end_ns,
-                 .tallies = {&flow.halves[0].tally, &flow.halves[1].tally}});
-    }
-  }
-
-  FlowFacts facts(std::uint32_t slot) const { return describe(pool_[slot]); }
-
-  void drain(bool all, const std::function<void(std::uint32_t, std::uint8_t, const Bin&)>& see) {
-    for (std::uint32_t slot = pool_.oldest(); slot != kNoSlot; slot = pool_.newer(slot)) {
-      for (std::uint8_t direction = 0; direction < 2; ++direction) {
-        const auto& series = pool_[slot].halves[direction].series;
-        if (series) {
-          series->drain(all, [&](const Bin& bin) { see(slot, direction, bin); });
-        }
-      }
-    }
-  }
-
-  std::vector<Bin> course(std::uint32_t slot, std::uint8_t direction) const {
-    const auto& series = pool_[slot].halves[direction].series;
-    return series ? series->bins() : std::vector<Bin>{};
-  }
-
-  const Remainder& remainder() const { return remainder_; }
-  std::size_t flows() const { return pool_.size(); }
-  void on_fold(std::function<void(std::uint32_t, const FlowFacts&)> call) {
-    on_fold_ = std::move(call);
-  }
-
- private:
-  const Recent::Place& look_up(const Directed& directed, const packet::Packet& packet) {
-    const std::uint64_t hash = table_.hash(directed.key);
-    std::uint32_t slot = table_.find(directed.key, hash);
-    if (slot == kNoSlot || is_another(pool_[slot], directed, packet)) {
+  const Recent::CachedFlow& look_up(const Directed& directed, const packet::Packet& packet) {
+    const std::uint64_t hash = table.hash(directed.key);
+    std::uint32_t slot = table.find(directed.key, hash);
+    if (slot == kNoSlot || is_another(pool[slot], directed, packet)) {
       slot = make(directed, hash, packet);
     }
-    return recent_.put(directed.key, pool_[slot], slot);
+    return recent.put(directed.key, pool[slot], slot);
   }
 
   static bool is_another(const Flow& flow, const Directed& directed, const packet::Packet& packet) {
@@ -392,11 +349,11 @@ class Engine::Core {
   }
 
   std::uint32_t make(const Directed& directed, std::uint64_t hash, const packet::Packet& packet) {
-    if (pool_.size() >= std::max<std::size_t>(limits_.flows, 1)) {
+    if (pool.size() >= std::max<std::size_t>(limits.flows, 1)) {
       fold_oldest();
     }
-    const std::uint32_t slot = pool_.make();
-    Flow& flow = pool_[slot];
+    const std::uint32_t slot = pool.make();
+    Flow& flow = pool[slot];
     flow.key = directed.key;
     flow.kind = packet.kind;
     flow.interface = packet.interface;
@@ -408,14 +365,14 @@ class Engine::Core {
       std::swap(flow.ends.source, flow.ends.destination);
       std::swap(flow.ends.source_port, flow.ends.destination_port);
     }
-    table_.put(flow.key, hash, slot);
+    table.put(flow.key, hash, slot);
     return slot;
   }
 
   void take(Flow& flow, const Directed& directed, const packet::Packet& packet) {
     const unsigned direction = flow.direction_of(directed.from_low);
     Half& half = flow.halves[direction];
-    const Keeping keeping{.budget = budget_, .series = limits_.keep_series};
+    const Keeping keeping{.budget = budget, .series = limits.keep_series};
     flow.end_ns = std::max(flow.end_ns, packet.time_ns);
     Placed placed{};
     if (packet.kind == packet::Kind::Tcp) {
@@ -426,53 +383,53 @@ class Engine::Core {
     if (!placed.is_copy || packet.interface == flow.interface) {
       count_volume(half, packet, keeping);
     }
-    seen_.generation = flow.generation;
-    seen_.direction = static_cast<std::uint8_t>(direction);
-    seen_.is_flow = true;
-    seen_.is_copy = placed.is_copy;
-    seen_.offset = placed.offset;
-    seen_.new_from = placed.new_from;
+    seen.generation = flow.generation;
+    seen.direction = static_cast<std::uint8_t>(direction);
+    seen.is_flow = true;
+    seen.is_copy = placed.is_copy;
+    seen.offset = placed.offset;
+    seen.new_from = placed.new_from;
   }
 
   void fold_oldest() {
-    std::uint32_t chosen = pool_.oldest();
+    std::uint32_t chosen = pool.oldest();
     std::uint32_t candidate = chosen;
     const auto size = [this](std::uint32_t slot) {
-      return pool_[slot].halves[0].tally.bytes + pool_[slot].halves[1].tally.bytes;
+      return pool[slot].halves[0].tally.bytes + pool[slot].halves[1].tally.bytes;
     };
-    for (int i = 1; i < kCandidates && pool_.newer(candidate) != kNoSlot; ++i) {
-      candidate = pool_.newer(candidate);
+    for (int i = 1; i < kCandidates && pool.newer(candidate) != kNoSlot; ++i) {
+      candidate = pool.newer(candidate);
       chosen = size(candidate) < size(chosen) ? candidate : chosen;
     }
     fold(chosen);
   }
 
   void fold(std::uint32_t slot) {
-    const Flow& flow = pool_[slot];
-    if (on_fold_) {
-      on_fold_(slot, describe(flow));
+    const Flow& flow = pool[slot];
+    if (on_fold) {
+      on_fold(slot, describe(flow));
     }
-    ++remainder_.flows;
+    ++remainder.flows;
     for (const Half& half : flow.halves) {
-      remainder_.packets += half.tally.packets;
-      remainder_.bytes += half.tally.bytes;
-      remainder_.payload_bytes += half.tally.payload_bytes;
-      remainder_.retransmitted_packets += half.tally.retransmitted_packets;
-      remainder_.retransmitted_bytes += half.tally.retransmitted_bytes;
+      remainder.packets += half.tally.packets;
+      remainder.bytes += half.tally.bytes;
+      remainder.payload_bytes += half.tally.payload_bytes;
+      remainder.retransmitted_packets += half.tally.retransmitted_packets;
+      remainder.retransmitted_bytes += half.tally.retransmitted_bytes;
     }
-    recent_.forget(flow.key);
-    table_.remove(flow.key, slot);
-    pool_.remove(slot);
+    recent.forget(flow.key);
+    table.remove(flow.key, slot);
+    pool.remove(slot);
   }
 
-  Limits limits_;
-  Budget budget_{};  // destroyed after the flows, which return their shares
-  Pool pool_;
-  Table table_;
-  Recent recent_{};
-  Seen seen_{};
-  Remainder remainder_{};
-  std::function<void(std::uint32_t, const FlowFacts&)> on_fold_;
+  Limits limits;
+  Budget budget{};  // destroyed after the flows, which return their shares
+  Pool pool;
+  Table table;
+  Recent recent{};
+  Seen seen{};
+  Remainder remainder{};
+  std::function<void(std::uint32_t, const FlowFacts&)> on_fold;
 };
 
 Engine::Engine(const Limits& limits) : core_(std::make_unique<Core>(limits)) {}
@@ -485,29 +442,48 @@ const Seen& Engine::take(const packet::Packet& packet) { return core_->take(pack
 void Engine::note(const packet::Packet& packet, const Noted& noted) { core_->note(packet, noted); }
 
 void Engine::visit(const std::function<void(std::uint32_t, const FlowFacts&)>& see) const {
-  core_->visit(see);
+  const Pool& pool = core_->pool;
+  for (std::uint32_t slot = pool.oldest(); slot != kNoSlot; slot = pool.newer(slot)) {
+    see(slot, describe(pool[slot]));
+  }
 }
 
 void Engine::glance(const std::function<void(std::uint32_t, const Glance&)>& see) const {
-  core_->glance(see);
+  const Pool& pool = core_->pool;
+  for (std::uint32_t slot = pool.oldest(); slot != kNoSlot; slot = pool.newer(slot)) {
+    const Flow& flow = pool[slot];
+    see(slot, {.ends = flow.ends,
+               .kind = flow.kind,
+               .start_ns = flow.start_ns,
+               .end_ns = flow.end_ns,
+               .tallies = {&flow.halves[0].tally, &flow.halves[1].tally}});
+  }
 }
 
-FlowFacts Engine::facts(std::uint32_t slot) const { return core_->facts(slot); }
+FlowFacts Engine::facts(std::uint32_t slot) const { return describe(core_->pool[slot]); }
 
 void Engine::drain(bool all,
                    const std::function<void(std::uint32_t, std::uint8_t, const Bin&)>& see) {
-  core_->drain(all, see);
+  Pool& pool = core_->pool;
+  for (std::uint32_t slot = pool.oldest(); slot != kNoSlot; slot = pool.newer(slot)) {
+    for (std::uint8_t direction = 0; direction < 2; ++direction) {
+      if (const auto& series = pool[slot].halves[direction].series) {
+        series->drain(all, [&](const Bin& bin) { see(slot, direction, bin); });
+      }
+    }
+  }
 }
 
-std::vector<Bin> Engine::course(std::uint32_t slot, std::uint8_t direction) const {
-  return core_->course(slot, direction);
+std::vector<Bin> Engine::bins(std::uint32_t slot, std::uint8_t direction) const {
+  const auto& series = core_->pool[slot].halves[direction].series;
+  return series ? series->bins() : std::vector<Bin>{};
 }
 
-const Remainder& Engine::remainder() const { return core_->remainder(); }
-std::size_t Engine::flows() const { return core_->flows(); }
+const Remainder& Engine::remainder() const { return core_->remainder; }
+std::size_t Engine::flows() const { return core_->pool.size(); }
 
 void Engine::on_fold(std::function<void(std::uint32_t, const FlowFacts&)> call) {
-  core_->on_fold(std::move(call));
+  core_->on_fold = std::move(call);
 }
 
 }  // namespace chokepoint::capture::flow

@@ -68,7 +68,7 @@ class Engine {
       bool all,
       const std::function<void(std::uint32_t slot, std::uint8_t direction, const Bin& bin)>& see);
   // All bins of one direction that are kept.
-  std::vector<Bin> course(std::uint32_t slot, std::uint8_t direction) const;
+  std::vector<Bin> bins(std::uint32_t slot, std::uint8_t direction) const;
   const Remainder& remainder() const;
   std::size_t flows() const;
 
@@ -76,7 +76,7 @@ class Engine {
   void on_fold(std::function<void(std::uint32_t slot, const FlowFacts& facts)> call);
 
  private:
-  class Core;
+  struct Core;
   std::unique_ptr<Core> core_;
 };
 

@@ -89,7 +89,6 @@ class SegmentSize {
 
   // 0: not known, and no frame so far was larger than a segment may be.
   std::uint32_t bytes() const { return bytes_; }
-  bool is_agreed() const { return is_agreed_; }
 
  private:
   void learn(std::uint32_t payload_bytes);

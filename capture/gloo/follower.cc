@@ -1,7 +1,6 @@
 #include "capture/gloo/follower.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace chokepoint::capture::gloo {
 

@@ -1,6 +1,5 @@
 #include "capture/job/attached.h"
 
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,10 +14,7 @@ class AttachedProcess final : public Attached {
  public:
   explicit AttachedProcess(sys::Descriptor process) : process_(std::move(process)) {}
   int descriptor() const override { return process_.get(); }
-  bool is_over() override {
-    pollfd one{process_.get(), POLLIN, 0};
-    return poll(&one, 1, 0) > 0;
-  }
+  bool is_over() override { return sys::is_readable(process_.get()); }
 
  private:
   sys::Descriptor process_;

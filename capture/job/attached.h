@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"

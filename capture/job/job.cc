@@ -151,8 +151,6 @@ class LiveJob final : public Job {
     }
   }
 
-  bool watches_output() const override { return is_watching_; }
-
   std::uint64_t pieces_missed() const override {
     return std::accumulate(relays_.begin(), relays_.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const Relay& one) { return sum + one.missed(); });
@@ -359,22 +357,11 @@ int exit_code_of_failed_start(const Error& error) {
   return error.kind == ErrorKind::NotFound ? kNotFoundExitCode : kNotExecutableExitCode;
 }
 
-Result<std::unique_ptr<Job>> Job::start(const Launch& launch, const sys::Clock& clock) {
-  Result<OutputWatch> output = launch.watch_output ? OutputWatch::open(clock) : OutputWatch();
-  if (!output) {
-    return std::unexpected(output.error());
-  }
-  return start(launch, *std::move(output));
-}
-
 Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output) {
   sys::Spawn spawn = spawn_for(launch, blocked_now());
   // Some callers leave it ignored; then a child's exit status would be lost.
   signal(SIGCHLD, SIG_DFL);
-  Result<sys::Signals> signals = block_signals();
-  if (!signals) {
-    return std::unexpected(signals.error());
-  }
+  TRY(sys::Signals signals, block_signals());
   TRY(sys::adopt_orphans());
   Terminal terminal = Terminal::controlling();
   const bool gets_terminal = terminal.is_ours() && is_alone_in_group();
@@ -385,7 +372,7 @@ Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output
     undo(terminal, gets_terminal, output);
     return std::unexpected(process.error());
   }
-  return std::make_unique<LiveJob>(process->pid(), *std::move(signals), std::move(terminal),
+  return std::make_unique<LiveJob>(process->pid(), std::move(signals), std::move(terminal),
                                    gets_terminal, output.release());
 }
 

@@ -26,7 +26,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/process.h"
 #include "capture/job/output.h"
@@ -37,7 +36,6 @@ namespace chokepoint::capture::job {
 struct Launch {
   std::vector<std::string> command = {};
   std::vector<std::pair<std::string, std::string>> environment = {};  // on top of ours
-  bool watch_output = true;
 };
 
 // A shell's exit code for a command that could not be started: 127 not found, 126 not executable.
@@ -45,9 +43,7 @@ int exit_code_of_failed_start(const Error& error);
 
 class Job {
  public:
-  // The clock outlives the job, and is read by the relays.
-  static Result<std::unique_ptr<Job>> start(const Launch& launch, const sys::Clock& clock);
-  // With an output that was prepared before; `launch.watch_output` is ignored.
+  // `output` was opened before; one by default is not watched.
   static Result<std::unique_ptr<Job>> start(const Launch& launch, OutputWatch output);
   virtual ~Job() = default;
 
@@ -62,8 +58,6 @@ class Job {
   // After the end: waits until everything that the command printed is written, or a signal asks to
   // stop. Processes that it left running are not waited for.
   virtual void finish(const OnOutput& on_output) = 0;
-  // False if it was not asked for, or is not possible.
-  virtual bool watches_output() const = 0;
   // Pieces of output that were not handed over because handle() was called too late; the job's own
   // output is complete.
   virtual std::uint64_t pieces_missed() const = 0;

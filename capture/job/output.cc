@@ -63,12 +63,9 @@ bool copy_size(int from, int to) {
 }
 
 Result<> join_by_pipe(OutputChannel& channel) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(from_errno(errno, "watch output", "pipe"));
-  }
-  channel.relay_end = above_streams(ends[0]);
-  channel.job_end = above_streams(ends[1]);
+  TRY(sys::Pipe pipe, sys::open_pipe("watch output", "pipe"));
+  channel.relay_end = above_streams(pipe.read.release());
+  channel.job_end = above_streams(pipe.write.release());
   if (!channel.relay_end || !channel.job_end) {
     return fail(from_errno(errno, "watch output", "pipe"));
   }
@@ -116,12 +113,9 @@ Result<std::vector<OutputChannel>> open_output_channels() {
     if (!is_inherited(fd) || (shared && stream == Stream::Err)) {
       continue;
     }
-    Result<OutputChannel> channel = open_channel(stream, fd);
-    if (!channel) {
-      return std::unexpected(channel.error());
-    }
-    channel->is_shared = shared;
-    channels.push_back(*std::move(channel));
+    TRY(OutputChannel channel, open_channel(stream, fd));
+    channel.is_shared = shared;
+    channels.push_back(std::move(channel));
   }
   return channels;
 }
@@ -452,11 +446,8 @@ Result<OutputWatch> OutputWatch::open(const sys::Clock& clock) {
   }
   watch.channels_ = *std::move(channels);
   for (OutputChannel& channel : watch.channels_) {
-    Result<Relay> relay = Relay::start(channel, clock);
-    if (!relay) {
-      return std::unexpected(relay.error());
-    }
-    watch.relays_.push_back(*std::move(relay));
+    TRY(Relay relay, Relay::start(channel, clock));
+    watch.relays_.push_back(std::move(relay));
   }
   return watch;
 }

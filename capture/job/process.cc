@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -160,6 +161,14 @@ std::optional<StatLine> parse_stat(std::string_view line) {
 std::optional<StatLine> read_stat(const sys::Root& root, pid_t pid) {
   const Result<std::string> line = root.read("/proc/" + std::to_string(pid) + "/stat");
   return line ? parse_stat(*line) : std::nullopt;
+}
+
+// "net:[4026531840]"
+std::uint64_t network_at(const sys::Root& root, std::string_view path) {
+  std::error_code ignored;
+  const std::string link = fs::read_symlink(root.at(path), ignored).string();
+  const std::size_t open = link.find('[');
+  return open == std::string::npos ? 0 : std::strtoull(link.c_str() + open + 1, nullptr, 10);
 }
 
 std::vector<pid_t> pids_below(const sys::Root& root, std::string_view folder) {

@@ -56,6 +56,9 @@ struct StatLine {
 std::optional<StatLine> parse_stat(std::string_view line);
 std::optional<StatLine> read_stat(const sys::Root& root, pid_t pid);
 
+// The inode of a process's network namespace, from "/proc/PID/ns/net"; 0: it cannot be read.
+std::uint64_t network_at(const sys::Root& root, std::string_view path);
+
 // The names in a folder that are numbers, in rising order.
 std::vector<pid_t> pids_below(const sys::Root& root, std::string_view folder);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -46,16 +45,6 @@ std::string read_command(const sys::Root& root, pid_t pid, const StatLine& stat)
   return words.empty() ? "[" + stat.name + "]" : cut(record::shell_line(words));
 }
 
-// "net:[4026531840]"
-std::uint64_t read_network(const sys::Root& root, pid_t pid) {
-  std::error_code error;
-  const std::string target =
-      std::filesystem::read_symlink(root.at(path_of(pid, "ns/net")), error).string();
-  const std::size_t open = target.find('[');
-  return error || open == std::string::npos ? 0
-                                            : std::strtoull(target.c_str() + open + 1, nullptr, 10);
-}
-
 bool lacks_command_line(const JobProcess& process) { return process.command.starts_with('['); }
 
 bool is_same_program(const StatLine& one, const StatLine& other) {
@@ -67,7 +56,7 @@ bool is_same_program(const StatLine& one, const StatLine& other) {
 void read_program(const sys::Root& root, Member& member) {
   const pid_t pid = member.process.pid;
   member.process.command = read_command(root, pid, member.stat);
-  member.process.network = read_network(root, pid);
+  member.process.network = network_at(root, path_of(pid, "ns/net"));
   member.rank = host::find_rank(root.read(path_of(pid, "environ")).value_or(""));
 }
 

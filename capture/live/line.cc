@@ -145,15 +145,13 @@ std::string largest_of(const socket::Shares& shares) {
       std::pair{shares.send_buffer, "send buffer"}, std::pair{shares.network, "network"}};
   const auto& [share, what] =
       *std::ranges::max_element(held, {}, [](const auto& h) { return h.first; });
-  return share > 0 ? with_share(what, share * kPercent) : std::string();
+  return share > 0 ? with_share(what, share * math::kPercent) : std::string();
 }
 
 bool only_receives(const Figures& figures) {
   return figures.received_mbps >= kMinReceivedMbps &&
          figures.received_mbps > kReceivedPerSent * figures.sent_mbps;
 }
-
-constexpr double kBits = 8;
 
 // One line, the name in a column of its own.
 void add(std::string& text, std::string_view name, std::string_view value) {
@@ -204,7 +202,7 @@ void add_volume(std::string& text, const Figures& figures) {
     return;
   }
   const auto rate = [&](double bytes) {
-    return math::format_rate(bytes * kBits / figures.elapsed_s);
+    return math::format_rate(bytes * math::kBits / figures.elapsed_s);
   };
   add(text, "throughput",
       fmt::format("{} full duplex, out {} in {}, over {}", rate(sent + received), rate(sent),
@@ -263,7 +261,7 @@ std::string_view name_of(record::StepSource source) {
 }
 
 std::string step_text(double ms) {
-  return ms < kMaxMs ? three_digits(ms) + " ms" : three_digits(ms / kMsPerSecond) + " s";
+  return ms < kMaxMs ? three_digits(ms) + " ms" : three_digits(ms / 1e3) + " s";
 }
 
 std::string clock_text(double seconds) {
@@ -288,7 +286,7 @@ std::string grouped(std::uint64_t number) {
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
   constexpr double kMinShown = 0.01;
   const double percent =
-      whole == 0 ? 0 : kPercent * static_cast<double>(part) / static_cast<double>(whole);
+      whole == 0 ? 0 : math::kPercent * static_cast<double>(part) / static_cast<double>(whole);
   if (part == 0 || whole == 0) {
     return "0 %";
   }

@@ -25,9 +25,6 @@ std::string limit_of(const Figures& figures);
 // what was not seen and why, the record's path and the next command.
 std::string summary_of(const Figures& figures, const std::string& record_path);
 
-inline constexpr double kPercent = 100;
-inline constexpr double kMsPerSecond = 1e3;
-
 std::string_view name_of(record::StepSource source);  // "marks" …
 std::string step_text(double ms);                     // "182 ms", "12.3 s"
 std::string clock_text(double seconds);               // "03:25", "1:03:25"

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/math/units.h"
 #include "base/net/address.h"
 #include "base/net/socket.h"
 #include "base/sys/number.h"
@@ -102,23 +103,29 @@ void add_steps(Families& families, const step::Figures& steps) {
   add_counter(families, "steps_total", "Steps of the rank that has most.",
               {{static_cast<double>(steps.count), source}});
   add_gauge(families, "step_seconds", "Duration of the newest step.",
-            divided(steps.last_ms, kMsPerSecond, source));
+            divided(steps.last_ms, 1e3, source));
   add_gauge(families, "step_median_seconds", "Median duration of the newest 64 steps.",
-            divided(steps.median_ms, kMsPerSecond, source));
+            divided(steps.median_ms, 1e3, source));
   add_gauge(families, "samples_per_second", "Training data that this node's ranks process.",
             divided(steps.samples_per_s, 1, source));
 }
 
-void add_volumes(Families& families, const Figures& figures) {
-  std::vector<Sample> sent;
-  std::vector<Sample> received;
-  for (const Volume& volume : figures.volumes) {
-    const Labels interface{{"interface", volume.interface}};
-    sent.push_back({static_cast<double>(volume.sent_bytes), interface});
-    received.push_back({static_cast<double>(volume.received_bytes), interface});
+// A sample of each interface.
+template <class Row>
+std::vector<Sample> each(const std::vector<Row>& rows, std::string Row::* interface,
+                         std::uint64_t Row::* value) {
+  std::vector<Sample> samples;
+  for (const Row& row : rows) {
+    samples.push_back({static_cast<double>(row.*value), {{"interface", row.*interface}}});
   }
-  add_counter(families, "job_sent_bytes_total", "Of the job's Ethernet frames.", sent);
-  add_counter(families, "job_received_bytes_total", "Of the job's Ethernet frames.", received);
+  return samples;
+}
+
+void add_volumes(Families& families, const std::vector<Volume>& volumes) {
+  add_counter(families, "job_sent_bytes_total", "Of the job's Ethernet frames.",
+              each(volumes, &Volume::interface, &Volume::sent_bytes));
+  add_counter(families, "job_received_bytes_total", "Of the job's Ethernet frames.",
+              each(volumes, &Volume::interface, &Volume::received_bytes));
 }
 
 void add_packets(Families& families, const Figures& figures) {
@@ -148,39 +155,33 @@ void add_sockets(Families& families, const socket::Figures& sockets) {
              {sockets.shares.network, {{"by", "network"}}}});
 }
 
-void add_nics(Families& families, const counter::Figures& counters) {
-  std::vector<Sample> sent;
-  std::vector<Sample> received;
-  std::vector<Sample> dropped;
-  for (const counter::Figures::Nic& nic : counters.nics) {
-    const Labels interface{{"interface", nic.name}};
-    sent.push_back({static_cast<double>(nic.sent_bytes), interface});
-    received.push_back({static_cast<double>(nic.received_bytes), interface});
-    dropped.push_back({static_cast<double>(nic.dropped), interface});
-  }
-  add_counter(families, "nic_sent_bytes_total", "Of all programs, since the host started.", sent);
+void add_nics(Families& families, const std::vector<counter::Figures::Nic>& nics) {
+  using Nic = counter::Figures::Nic;
+  add_counter(families, "nic_sent_bytes_total", "Of all programs, since the host started.",
+              each(nics, &Nic::name, &Nic::sent_bytes));
   add_counter(families, "nic_received_bytes_total", "Of all programs, since the host started.",
-              received);
-  add_counter(families, "nic_dropped_packets_total", "By interface or driver.", dropped);
+              each(nics, &Nic::name, &Nic::received_bytes));
+  add_counter(families, "nic_dropped_packets_total", "By interface or driver.",
+              each(nics, &Nic::name, &Nic::dropped));
 }
 
 void add_host(Families& families, const counter::Figures& counters) {
   add_gauge(families, "busiest_core_ratio", "Load of the busiest core.",
-            divided(counters.busiest_core_percent, kPercent));
+            divided(counters.busiest_core_percent, math::kPercent));
   add_gauge(families, "softirq_ratio", "Of the core that spends most of its time in softirq.",
-            divided(counters.softirq_percent, kPercent));
-  add_gauge(
-      families, "busiest_thread_ratio", "Load of the job's busiest thread.",
-      divided(counters.busiest_thread_percent, kPercent, {{"thread", counters.busiest_thread}}));
+            divided(counters.softirq_percent, math::kPercent));
+  add_gauge(families, "busiest_thread_ratio", "Load of the job's busiest thread.",
+            divided(counters.busiest_thread_percent, math::kPercent,
+                    {{"thread", counters.busiest_thread}}));
   add_gauge(families, "gpu_ratio", "Mean utilisation of the job's GPUs.",
-            divided(counters.gpu_percent, kPercent));
+            divided(counters.gpu_percent, math::kPercent));
   std::vector<Sample> slowed;
   for (const auto& [reason, count] : counters.slowed_gpus) {
     slowed.push_back({static_cast<double>(count), {{"reason", reason}}});
   }
   add_gauge(families, "slowed_gpus", "GPUs of the job whose clocks are reduced now.", slowed);
   add_gauge(families, "own_cpu_ratio", "Share of one core that chokepoint uses.",
-            divided(counters.own_cpu_percent, kPercent));
+            divided(counters.own_cpu_percent, math::kPercent));
 }
 
 constexpr const char* kOperation = "--metrics";
@@ -311,10 +312,10 @@ std::vector<MetricFamily> families_of(const Figures& figures) {
   Families families;
   add_run(families, figures);
   add_steps(families, figures.steps);
-  add_volumes(families, figures);
+  add_volumes(families, figures.volumes);
   add_packets(families, figures);
   add_sockets(families, figures.sockets);
-  add_nics(families, figures.counters);
+  add_nics(families, figures.counters.nics);
   add_host(families, figures.counters);
   return families;
 }

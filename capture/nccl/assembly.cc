@@ -14,8 +14,8 @@ constexpr std::int64_t kBinNs = 5'000'000'000;
 constexpr std::int64_t kMaxAheadNs = 1'000'000'000;  // times further in the future are not believed
 constexpr std::uint64_t kMaxNs = std::uint64_t{1} << 62U;
 constexpr std::uint64_t kSends = std::uint64_t{1} << 32U;
-constexpr std::uint64_t kMostChannels = 64;
-constexpr std::uint64_t kMostMemberRanks = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kMaxChannels = 64;
+constexpr std::uint64_t kMaxMemberRanks = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56U;
 
 std::optional<std::int64_t> moment(std::uint64_t word, std::int64_t now_ns) {
@@ -46,7 +46,7 @@ Code code(std::uint64_t word, Code last) {
 
 std::uint64_t channel_bit(std::uint64_t word) {
   const std::uint64_t channel = word & 0xffffffffU;
-  return channel < kMostChannels ? std::uint64_t{1} << channel : 0;
+  return channel < kMaxChannels ? std::uint64_t{1} << channel : 0;
 }
 
 }  // namespace
@@ -96,8 +96,7 @@ void Assembly::take(const Entry& entry, std::int64_t now_ns) {
 
 void Assembly::take_member(const Entry& entry) {
   const std::uint64_t ranks = entry.at(word::kRanks);
-  if (ranks > kMostMemberRanks || entry.at(word::kRank) >= ranks ||
-      entry.at(word::kNodes) > ranks) {
+  if (ranks > kMaxMemberRanks || entry.at(word::kRank) >= ranks || entry.at(word::kNodes) > ranks) {
     ++senseless_;
     return;
   }
@@ -160,7 +159,7 @@ void Assembly::take_head(const Entry& entry, std::int64_t now_ns) {
   operation->bytes = std::min(entry.at(word::kBytes), kMaxBytes);
   operation->enqueued_ns = moment(entry.at(word::kEnqueued), now_ns);
   operation->channels =
-      static_cast<std::int64_t>(std::min(entry.at(word::kChannels), kMostChannels));
+      static_cast<std::int64_t>(std::min(entry.at(word::kChannels), kMaxChannels));
   operation->algorithm = code(entry.at(word::kAlgorithm), Algorithm::Pat);
   operation->protocol = code(entry.at(word::kProtocol), Protocol::Simple);
   const std::uint64_t peer = entry.at(word::kPeer);

@@ -17,7 +17,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 

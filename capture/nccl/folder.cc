@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "chokepoint-nccl-";
-constexpr int kMostTries = 8;
+constexpr int kMaxTries = 8;
 
 sys::Descriptor locked(const fs::path& folder) {
   sys::Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -94,7 +94,7 @@ bool keeps_reserved_room(std::uint64_t type) {
 Result<Folder> Folder::make_in(const fs::path& below) {
   remove_left_overs(below);
   // Another chokepoint may remove it before it is locked, taking it for one that was left behind.
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     std::string name = (below / kPrefix).string() + "XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) {
       break;

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFiles = 512;
-constexpr int kMostLooked = 4'096;
+constexpr std::size_t kMaxFiles = 512;
+constexpr int kMaxLooked = 4'096;
 constexpr std::int64_t kLookNs = 200'000'000;
 
 void add(Figures& sum, const Figures& more) {
@@ -62,7 +62,7 @@ void Reader::look_for_files() {
   std::error_code error;
   int looked = 0;
   for (fs::directory_iterator at(folder_, error), end;
-       !error && at != end && looked < kMostLooked && processes_.size() < kMostFiles;
+       !error && at != end && looked < kMaxLooked && processes_.size() < kMaxFiles;
        at.increment(error), ++looked) {
     if (at->path().filename().string().ends_with(kFileSuffix)) {
       open(at->path());
@@ -118,7 +118,7 @@ void Reader::tick(std::int64_t now_ns) {
 void Reader::forget_ended(std::int64_t now_ns) {
   for (auto place = processes_.begin(); place != processes_.end();) {
     auto& [identity, process] = *place;
-    if (process->file.had_news() || !process->file.is_left_alone() || left_.size() >= kMostFiles) {
+    if (process->file.had_news() || !process->file.is_left_alone() || left_.size() >= kMaxFiles) {
       ++place;
       continue;
     }

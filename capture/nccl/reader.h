@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "base/record/samples.h"

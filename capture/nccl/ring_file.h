@@ -46,7 +46,7 @@ class RingFile {
   std::uint64_t process() const { return process_; }
   std::uint64_t table() const { return table_; }
   // Nobody can write to it any more: a process that has mapped it does until it ends, whatever PID
-  // namespace it is in. False where the file system cannot tell.
+  // namespace it is in. False if the file system does not report it.
   bool is_left_alone() const;
   bool had_news() const { return had_news_; }  // in the last read()
   std::uint64_t overwritten() const { return overwritten_; }

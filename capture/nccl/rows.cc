@@ -9,8 +9,8 @@ using record::CollectiveKind;
 using record::Figure;
 
 constexpr std::int64_t kPromptNs = 1'000'000;  // data sent so soon after data came is forwarded
-constexpr std::size_t kMostPairs = 65'536;
-constexpr std::int64_t kMostNumberedRanks = std::int64_t{1} << 15U;
+constexpr std::size_t kMaxPairs = 65'536;
+constexpr std::int64_t kMaxNumberedRanks = std::int64_t{1} << 15U;
 
 CollectiveKind kind_of(Function function) {
   switch (function) {
@@ -177,11 +177,11 @@ void Rows::name(record::Collective& row, const Operation& operation, const Membe
 std::int64_t Rows::next_between(std::int64_t communicator, std::int64_t from, std::int64_t to) {
   constexpr unsigned kBits = 32;
   const Pair pair{communicator, from, to};
-  if (messages_.size() >= kMostPairs && !messages_.contains(pair)) {
+  if (messages_.size() >= kMaxPairs && !messages_.contains(pair)) {
     messages_.clear();
   }
   const std::int64_t number = messages_[pair]++;
-  return ((from % kMostNumberedRanks) * kMostNumberedRanks + to % kMostNumberedRanks) << kBits |
+  return ((from % kMaxNumberedRanks) * kMaxNumberedRanks + to % kMaxNumberedRanks) << kBits |
          number;
 }
 

@@ -2,7 +2,7 @@
 
 namespace chokepoint::capture::observer {
 
-Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& course, GlooLedger& ledger,
+Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& progress, GlooLedger& ledger,
                    FlowListener* listener)
     : engine_(limits),
       gloo_(ledger,
@@ -11,7 +11,7 @@ Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& course, Gl
                 listener_->on_gloo(*this, slot, connection);
               }
             }),
-      course_(course),
+      progress_(progress),
       listener_(listener) {
   if (listener_ != nullptr) {
     engine_.on_fold([this](std::uint32_t slot, const flow::FlowFacts& facts) {

@@ -34,7 +34,7 @@ class FlowListener {
 class Analyser {
  public:
   // The listener may be null. What is given outlives the analyser.
-  Analyser(const flow::Limits& limits, const CaptureProgress& course, GlooLedger& ledger,
+  Analyser(const flow::Limits& limits, const CaptureProgress& progress, GlooLedger& ledger,
            FlowListener* listener);
   Analyser(const Analyser&) = delete;
   Analyser& operator=(const Analyser&) = delete;
@@ -66,7 +66,7 @@ class Analyser {
   const flow::Engine& engine() const { return engine_; }
   const roce::Tracker& roce() const { return roce_; }
   const Others& others() const { return others_; }
-  const CaptureProgress& course() const { return course_; }
+  const CaptureProgress& progress() const { return progress_; }
   TrafficBins& traffic_bins() { return traffic_bins_; }
   FlowMarks& marks() { return marks_; }
   std::int64_t time_ns() const { return time_ns_; }  // of the newest packet; 0 before the first
@@ -89,7 +89,7 @@ class Analyser {
   TrafficBins traffic_bins_;
   FlowMarks marks_;
   ThreadTasks tasks_;
-  const CaptureProgress& course_;
+  const CaptureProgress& progress_;
   FlowListener* listener_;
   std::int64_t time_ns_ = 0;
 };

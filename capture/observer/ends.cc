@@ -2,28 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/host/network.h"
 #include "capture/packet/address_text.h"
 
 namespace chokepoint::capture::observer {
-namespace {
-
-packet::Address as_in_packets(const net::Address& address) {
-  constexpr std::size_t kIpv4At = 12;
-  std::array<std::uint8_t, 16> bytes = address.bytes();
-  if (address.family() == net::Family::Ipv4) {
-    bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    std::copy_n(address.bytes().begin(), 4, bytes.begin() + kIpv4At);
-  }
-  packet::Address words;
-  std::memcpy(words.words.data(), bytes.data(), bytes.size());
-  return words;
-}
-
-}  // namespace
 
 std::string end_text(const packet::Address& address, bool is_ipv6, std::uint16_t port) {
   const std::string host = packet::text_of(address, is_ipv6);
@@ -45,7 +27,7 @@ std::vector<packet::Address> own_addresses(const sys::Root& root) {
   std::vector<packet::Address> own;
   for (const auto& each :
        host::read_addresses(root).addresses.value_or(std::vector<host::InterfaceAddress>{})) {
-    own.push_back(as_in_packets(each.address));
+    own.push_back(packet::as_in_packets(each.address));
   }
   return own;
 }

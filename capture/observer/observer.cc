@@ -75,7 +75,7 @@ Observer::Observer(std::unique_ptr<source::Source> source, const Settings& setti
   const std::size_t analysers = std::max<std::size_t>(settings.threads, 2) - 1;
   for (std::size_t i = 0; i < analysers; ++i) {
     analysers_.push_back(
-        std::make_unique<Analyser>(share_of(settings.limits, analysers), course_, gloo_,
+        std::make_unique<Analyser>(share_of(settings.limits, analysers), progress_, gloo_,
                                    listener_factory ? listener_factory(i) : nullptr));
   }
   if (settings.threads > 1) {
@@ -202,8 +202,8 @@ bool Observer::read(source::Batch& batch) {
     return fail(progress.error());
   }
   const bool is_last = is_enough(batch) || *progress == source::Progress::End;
-  course_.take(source_->interfaces());
-  course_.take(batch);
+  progress_.take(source_->interfaces());
+  progress_.take(batch);
   if (keep_) {
     if (const Result<> kept = keep_(batch, source_->interfaces()); !kept) {
       return fail(kept.error());

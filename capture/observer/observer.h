@@ -90,7 +90,7 @@ class Observer {
   const std::vector<std::unique_ptr<Analyser>>& analysers() const { return analysers_; }
   std::vector<std::string> remarks() const { return source_->remarks(); }
 
-  const CaptureProgress& course() const { return course_; }
+  const CaptureProgress& progress() const { return progress_; }
   const GlooLedger& gloo() const { return gloo_; }
 
  private:
@@ -112,7 +112,7 @@ class Observer {
   Settings settings_;
   Keep keep_;
   packet::Decoder decoder_;
-  CaptureProgress course_;
+  CaptureProgress progress_;
   GlooLedger gloo_;
   std::vector<std::unique_ptr<Analyser>> analysers_;
   std::unique_ptr<Relay<PacketBatch>> relay_;

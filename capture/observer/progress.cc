@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "base/math/units.h"
+
 namespace chokepoint::capture::observer {
 namespace {
 
 constexpr std::size_t kMaxDrops = 4096;
-constexpr double kNsPerSecond = 1e9;
 
 }  // namespace
 
-double Progress::seconds() const { return static_cast<double>(last_ns - first_ns) / kNsPerSecond; }
+double Progress::seconds() const {
+  return static_cast<double>(last_ns - first_ns) / math::kNsPerSecond;
+}
 
 void CaptureProgress::take(const source::Batch& batch) {
   std::uint64_t bytes = 0;
@@ -41,7 +44,7 @@ void CaptureProgress::take(const std::vector<source::Interface>& interfaces) {
   }
 }
 
-Progress CaptureProgress::progress() const {
+Progress CaptureProgress::now() const {
   const std::lock_guard lock(mutex_);
   return progress_;
 }

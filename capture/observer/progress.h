@@ -29,7 +29,7 @@ class CaptureProgress {
   void take(const source::Batch& batch);
   void take(const std::vector<source::Interface>& interfaces);
 
-  Progress progress() const;
+  Progress now() const;
   // When how much was lost. The number of entries is bounded: then the last one grows.
   std::vector<source::Drop> drops() const;
   std::vector<source::Interface> interfaces() const;

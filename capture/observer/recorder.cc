@@ -108,7 +108,7 @@ Recorder::Recorder(record::Writer& writer, const RecorderOptions& options)
 void Recorder::on_drop(Analyser& analyser, const source::Drop& drop) {
   writer_.add(record::Event{.t_ns = monotonic(drop.time_ns),
                             .kind = std::string(record::kPacketsDropped),
-                            .subject = analyser.course().interface_name(drop.interface),
+                            .subject = analyser.progress().interface_name(drop.interface),
                             .detail = fmt::format(R"({{"kernel":{},"interface":{}}})",
                                                   drop.by_kernel, drop.by_interface)});
 }
@@ -118,7 +118,7 @@ void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowF
   keep_marks(analyser);
   Entry& entry = entries_[slot];
   for (std::uint8_t direction = 0; direction < 2; ++direction) {
-    for (const flow::Bin& bin : analyser.engine().course(slot, direction)) {
+    for (const flow::Bin& bin : analyser.engine().bins(slot, direction)) {
       keep(entry, direction, bin);
     }
   }
@@ -219,8 +219,8 @@ void Recorder::push(const auto& row) {
 bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
   if (entry.place.flow == 0 && rows_.is_worth_asking(slot)) {
     const flow::FlowFacts facts = analyser.engine().facts(slot);
-    entry.place =
-        rows_.place(slot, facts, row_of(facts, analyser.course().interface_name(facts.interface)));
+    entry.place = rows_.place(slot, facts,
+                              row_of(facts, analyser.progress().interface_name(facts.interface)));
     if (entry.place.flow != 0) {
       report_flow(entry);
       catch_up(analyser, slot);
@@ -232,7 +232,7 @@ bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
 // A flow may get its row late: writes the bins that the engine still has.
 void Recorder::catch_up(Analyser& analyser, std::uint32_t slot) {
   for (std::uint8_t direction = 0; direction < 2; ++direction) {
-    for (const flow::Bin& bin : analyser.engine().course(slot, direction)) {
+    for (const flow::Bin& bin : analyser.engine().bins(slot, direction)) {
       if (bin.end_ns() <= analyser.time_ns()) {
         keep(entries_[slot], direction, bin);
       }
@@ -248,7 +248,7 @@ void Recorder::report_flow(const Entry& entry) {
 
 void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
   Entry& entry = entries_[slot];
-  record::Flow row = row_of(facts, analyser.course().interface_name(facts.interface));
+  record::Flow row = row_of(facts, analyser.progress().interface_name(facts.interface));
   row.end_ns = monotonic(facts.end_ns);
   if (entry.place.flow == 0) {
     entry.place = rows_.place(slot, facts, std::move(row));

@@ -2,9 +2,8 @@
 
 #include <netinet/in.h>
 
+#include <array>
 #include <cstring>
-
-#include "base/net/address.h"
 
 namespace chokepoint::capture::packet {
 
@@ -16,16 +15,14 @@ std::string text_of(const Address& address, bool is_ipv6) {
   return (is_ipv6 ? named : named.unmapped()).text();
 }
 
-Result<IpAddress> parse_address(std::string_view text) {
-  TRY(const net::Address named, net::Address::parse(text));
-  IpAddress parsed;
-  parsed.is_ipv6 = named.family() == net::Family::Ipv6;
-  std::array<std::uint8_t, 16> bytes = named.bytes();
-  if (!parsed.is_ipv6) {
+Address as_in_packets(const net::Address& address) {
+  std::array<std::uint8_t, 16> bytes = address.bytes();
+  if (address.family() == net::Family::Ipv4) {
     bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, bytes[0], bytes[1], bytes[2], bytes[3]};
   }
-  std::memcpy(parsed.address.words.data(), bytes.data(), bytes.size());
-  return parsed;
+  Address words;
+  std::memcpy(words.words.data(), bytes.data(), bytes.size());
+  return words;
 }
 
 }  // namespace chokepoint::capture::packet

@@ -1,26 +1,18 @@
-// A packet's addresses as text, for output and for filters. Allocates: not for every packet. Any
-// thread.
+// Addresses as packets have them: written as text, and made from a net::Address. Any thread;
+// text_of() allocates, so it is not for every packet.
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "base/sys/error.h"
+#include "base/net/address.h"
 #include "capture/packet/packet.h"
 
 namespace chokepoint::capture::packet {
 
-struct IpAddress {
-  Address address{};
-  bool is_ipv6 = false;
-
-  bool operator==(const IpAddress&) const = default;
-};
-
 // "10.0.0.1", "fd77::1".
 std::string text_of(const Address& address, bool is_ipv6);
 
-// Without a scope, which packets do not have.
-Result<IpAddress> parse_address(std::string_view text);
+// Without the scope, which packets do not have.
+Address as_in_packets(const net::Address& address);
 
 }  // namespace chokepoint::capture::packet

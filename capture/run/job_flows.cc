@@ -22,15 +22,28 @@ void add(VolumeCounts& counts, const flow::Tally& sent, const flow::Tally& recei
   counts.retransmitted_packets += sent.retransmitted_packets;
 }
 
-std::int64_t series(record::Writer& writer, std::string_view name, const std::string& interface) {
-  return writer.add(record::Series{.name = std::string(name),
-                                   .subject = interface,
-                                   .unit = "bytes",
-                                   .kind = record::SeriesKind::Counter,
-                                   .source = "packets"});
+}  // namespace
+
+VolumeSeries::VolumeSeries(record::Writer& writer, const std::string& producer,
+                           const std::string& subject, const std::string& source)
+    : producer_(writer.producer(producer)) {
+  record::Series series{.name = std::string(record::kJobSentBytes),
+                        .subject = subject,
+                        .unit = "bytes",
+                        .kind = record::SeriesKind::Counter,
+                        .source = source};
+  sent_ = writer.add(series);
+  series.name = record::kJobReceivedBytes;
+  received_ = writer.add(series);
 }
 
-}  // namespace
+void VolumeSeries::push(std::int64_t now_ns, std::uint64_t sent_bytes,
+                        std::uint64_t received_bytes) {
+  producer_.push(record::CounterSample{
+      .t_ns = now_ns, .series = sent_, .value = static_cast<double>(sent_bytes)});
+  producer_.push(record::CounterSample{
+      .t_ns = now_ns, .series = received_, .value = static_cast<double>(received_bytes)});
+}
 
 observer::RowPlace JobRows::place(std::uint32_t slot, const flow::FlowFacts& facts,
                                   record::Flow row) {
@@ -65,12 +78,8 @@ bool JobRows::is_worth_asking(std::uint32_t slot) {
   return state.asked_version != flows_.version() || ++state.passed_over >= kBinsPerCheck;
 }
 
-JobVolume::JobVolume(JobFlows flows, record::Writer& writer, std::string interface)
-    : flows_(std::move(flows)),
-      interface_(std::move(interface)),
-      producer_(writer.producer("volume " + interface_)),
-      sent_series_(series(writer, record::kJobSentBytes, interface_)),
-      received_series_(series(writer, record::kJobReceivedBytes, interface_)) {}
+JobVolume::JobVolume(JobFlows flows, record::Writer& writer, const std::string& interface)
+    : flows_(std::move(flows)), series_(writer, "volume " + interface, interface, "packets") {}
 
 // Whether a connection is the job's may become known only after its first packets.
 std::optional<bool> JobVolume::sends(observer::Analyser& analyser, std::uint32_t slot,
@@ -115,11 +124,7 @@ void JobVolume::keep(const VolumeCounts& counts, std::int64_t now_ns) {
   }
   if (is_news) {
     is_kept_ = true;
-    producer_.push(record::CounterSample{
-        .t_ns = now_ns, .series = sent_series_, .value = static_cast<double>(counts.sent_bytes)});
-    producer_.push(record::CounterSample{.t_ns = now_ns,
-                                         .series = received_series_,
-                                         .value = static_cast<double>(counts.received_bytes)});
+    series_.push(now_ns, counts.sent_bytes, counts.received_bytes);
   }
 }
 

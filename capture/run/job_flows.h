@@ -73,6 +73,30 @@ struct VolumeCounts {
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_packets = 0;
   std::uint64_t retransmitted_packets = 0;  // of those that were sent
+
+  VolumeCounts& operator+=(const VolumeCounts& more) {
+    sent_bytes += more.sent_bytes;
+    received_bytes += more.received_bytes;
+    sent_packets += more.sent_packets;
+    retransmitted_packets += more.retransmitted_packets;
+    return *this;
+  }
+};
+
+// The two counters of the record that say what the job sent and received: of an interface, or as
+// its sockets report it.
+class VolumeSeries {
+ public:
+  // The writer outlives it.
+  VolumeSeries(record::Writer& writer, const std::string& producer, const std::string& subject,
+               const std::string& source);
+
+  void push(std::int64_t now_ns, std::uint64_t sent_bytes, std::uint64_t received_bytes);
+
+ private:
+  record::Producer producer_;
+  std::int64_t sent_;
+  std::int64_t received_;
 };
 
 // What the job sent and received over the interface, in Ethernet frames: summed over its flows,
@@ -81,7 +105,7 @@ struct VolumeCounts {
 class JobVolume {
  public:
   // The writer outlives it.
-  JobVolume(JobFlows flows, record::Writer& writer, std::string interface);
+  JobVolume(JobFlows flows, record::Writer& writer, const std::string& interface);
 
   void measure(observer::Analyser& analyser, std::int64_t now_ns);
   // The flow makes room for another.
@@ -99,10 +123,7 @@ class JobVolume {
   void keep(const VolumeCounts& counts, std::int64_t now_ns);
 
   JobFlows flows_;
-  std::string interface_;
-  record::Producer producer_;
-  std::int64_t sent_series_;
-  std::int64_t received_series_;
+  VolumeSeries series_;
   flow::SlotTable<State> states_;
   VolumeCounts folded_;
   mutable std::mutex mutex_;  // counts_

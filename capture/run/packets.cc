@@ -1,16 +1,15 @@
 #include "capture/run/packets.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/host/network.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "capture/observer/ends.h"
 #include "capture/observer/gloo.h"
@@ -103,13 +102,6 @@ std::uint64_t ring_of(std::size_t taps) {
   return std::clamp(kAllRingsBytes / std::max<std::size_t>(taps, 1), kMinRingBytes, kMaxRingBytes);
 }
 
-void add(VolumeCounts& sum, const VolumeCounts& counts) {
-  sum.sent_bytes += counts.sent_bytes;
-  sum.received_bytes += counts.received_bytes;
-  sum.sent_packets += counts.sent_packets;
-  sum.retransmitted_packets += counts.retransmitted_packets;
-}
-
 // By a process in it: a container's network has no name.
 std::string path_of(std::uint64_t network, const socket::Peer& peer) {
   return network == 0 ? std::string() : fmt::format("/proc/{}/ns/net", peer.pid);
@@ -131,7 +123,7 @@ constexpr std::int64_t kMeasureNs = 100'000'000;
 // The job needs the memory: only some thousands of flows in full detail.
 constexpr flow::Limits kLimits{.flows = 8'192, .detail_bytes = std::size_t{24} << 20};
 
-std::int64_t now_ns() { return source::monotonic_ns(); }
+std::int64_t now_ns() { return sys::SystemClock().monotonic_ns(); }
 
 }  // namespace
 
@@ -156,23 +148,19 @@ class TapWatch final : private observer::FlowListener {
  public:
   // The interface is captured from here on; what comes before begin() waits in the ring. The
   // arguments outlive the watch.
-
   static Result<std::unique_ptr<TapWatch>> open(const TapOptions& options, book::FlowBook& book,
                                                 record::Writer& writer,
                                                 const TapListeners& listeners) {
-    Result<std::unique_ptr<source::LiveSource>> source =
+    TRY(std::unique_ptr<source::LiveSource> source,
         source::open_live({.interfaces = {options.interface},
                            .snapshot_bytes = kSnapshotBytes,
                            .ring_bytes = options.ring_bytes,
                            .filter = options.filter,
                            .netns = options.netns,
                            .time_scale = source::TimeScale::Monotonic,
-                           .root = options.root});
-    if (!source) {
-      return std::unexpected(source.error());
-    }
+                           .root = options.root}));
     std::unique_ptr<TapWatch> watch(new TapWatch(options, book, writer, listeners));
-    source::LiveSource* const live = source->get();
+    source::LiveSource* const live = source.get();
     observer::Settings settings{.limits = kLimits,
                                 .own_addresses = options.own_addresses,
                                 .stop_source = [live] { live->stop(); }};
@@ -182,13 +170,11 @@ class TapWatch final : private observer::FlowListener {
         watch->listeners_.on_collective(row);
       }
     };
-    auto made = observer::Observer::make(
-        std::move(*source), settings,
-        [watch = watch.get()](std::size_t) -> observer::FlowListener* { return watch; });
-    if (!made) {
-      return std::unexpected(made.error());
-    }
-    watch->observer_ = std::move(*made);
+    const auto listener = [watch = watch.get()](std::size_t) -> observer::FlowListener* {
+      return watch;
+    };
+    TRY(auto observer, observer::Observer::make(std::move(source), settings, listener));
+    watch->observer_ = std::move(observer);
     watch->source_ = live;
     return watch;
   }
@@ -207,13 +193,9 @@ class TapWatch final : private observer::FlowListener {
     }
   }
 
-  bool is_over() const {
-    pollfd over{.fd = observer_->descriptor(), .events = POLLIN, .revents = 0};
-    return poll(&over, 1, 0) > 0;
-  }
+  bool is_over() const { return sys::is_readable(observer_->descriptor()); }
 
   // What was captured before is still analysed and kept. An error if the interface went away.
-
   Result<> end() {
     is_ended_ = true;
     observer_->stop();
@@ -230,7 +212,7 @@ class TapWatch final : private observer::FlowListener {
   VolumeCounts volume() const { return volume_.counts(); }
 
   std::uint64_t dropped() const {
-    const observer::Progress progress = observer_->course().progress();
+    const observer::Progress progress = observer_->progress().now();
     return progress.dropped_by_kernel + progress.dropped_by_interface;
   }
 
@@ -340,23 +322,21 @@ std::vector<std::string> Packets::rivals_of(const std::string& interface) const 
   return rivals;
 }
 
-Result<> Packets::add(const Place& place, const std::string& netns, const std::string& filter,
+Result<> Packets::add(const TapKey& key, const std::string& netns, const std::string& filter,
                       std::size_t of) {
-  auto tap =
-      TapWatch::open({.interface = place.second,
-                      .network = place.first,
+  TRY(auto tap,
+      TapWatch::open({.interface = key.second,
+                      .network = key.first,
                       .netns = netns,
                       .filter = filter,
                       .ring_bytes = ring_of(of),
-                      .own_addresses = place.first == 0 ? observer::own_addresses(options_.root)
-                                                        : std::vector<packet::Address>{},
-                      .rivals = rivals_of(place.second),
+                      .own_addresses = key.first == 0 ? observer::own_addresses(options_.root)
+                                                      : std::vector<packet::Address>{},
+                      // sysfs shows how interfaces are stacked in this namespace only.
+                      .rivals = key.first == 0 ? rivals_of(key.second) : std::vector<std::string>{},
                       .root = options_.root},
-                     book_, writer_, listeners_);
-  if (!tap) {
-    return std::unexpected(tap.error());
-  }
-  taps_[place] = std::move(*tap);
+                     book_, writer_, listeners_));
+  taps_[key] = std::move(tap);
   has_listened_ = true;
   return {};
 }
@@ -364,7 +344,7 @@ Result<> Packets::add(const Place& place, const std::string& netns, const std::s
 Packets::~Packets() = default;
 
 void Packets::begin() {
-  for (const auto& [place, tap] : taps_) {
+  for (const auto& [key, tap] : taps_) {
     tap->begin();
   }
 }
@@ -397,18 +377,18 @@ void Packets::close_dead(std::int64_t now_ns) {
 
 void Packets::capture_where_peers_are(const std::vector<socket::Peer>& peers, std::int64_t now_ns) {
   for (const socket::Peer& peer : peers) {
-    const Place place{peer.network, peer.interface};
-    const auto tried = tried_ns_.find(place);
+    const TapKey key{peer.network, peer.interface};
+    const auto tried = tried_ns_.find(key);
     const bool is_due = tried == tried_ns_.end() || now_ns - tried->second >= kRetryNs;
-    if (!is_wanted(peer.interface) || taps_.contains(place) || !is_due) {
+    if (!is_wanted(peer.interface) || taps_.contains(key) || !is_due) {
       continue;
     }
     const bool is_first = tried == tried_ns_.end();
-    tried_ns_[place] = now_ns;
+    tried_ns_[key] = now_ns;
     const Result<> added =
-        add(place, path_of(place.first, peer), std::string(kAnyJob), taps_.size() + 1);
+        add(key, path_of(key.first, peer), std::string(kAnyJob), taps_.size() + 1);
     if (added) {
-      taps_[place]->begin();
+      taps_[key]->begin();
     } else if (is_first) {
       remark("no packets: " + describe(added.error()));
     }
@@ -418,10 +398,10 @@ void Packets::capture_where_peers_are(const std::vector<socket::Peer>& peers, st
 // While new peers come, all packets that may be the job's are captured.
 void Packets::narrow(bool is_settled) {
   std::map<std::uint64_t, std::string> filters;
-  for (const auto& [place, tap] : taps_) {
-    const auto [filter, is_new] = filters.try_emplace(place.first, kAnyJob);
+  for (const auto& [key, tap] : taps_) {
+    const auto [filter, is_new] = filters.try_emplace(key.first, kAnyJob);
     if (is_new && is_settled) {
-      filter->second = filter_for(hosts_of(peers_, place.first));
+      filter->second = filter_for(hosts_of(peers_, key.first));
     }
     tap->narrow(filter->second);
   }
@@ -434,7 +414,7 @@ void Packets::close_unused() {
   for (auto tap = taps_.begin(); tap != taps_.end();) {
     const auto current = tap++;
     const bool is_used = std::ranges::any_of(peers_, [&](const socket::Peer& peer) {
-      return Place(peer.network, peer.interface) == current->first;
+      return TapKey(peer.network, peer.interface) == current->first;
     });
     // An interface that carried the job's packets may do so again although its address is no
     // peer's.
@@ -445,9 +425,9 @@ void Packets::close_unused() {
   }
 }
 
-void Packets::close(std::map<Place, std::unique_ptr<TapWatch>>::iterator tap) {
+void Packets::close(std::map<TapKey, std::unique_ptr<TapWatch>>::iterator tap) {
   static_cast<void>(tap->second->end());
-  run::add(gone_[tap->second->interface()], tap->second->volume());
+  gone_[tap->second->interface()] += tap->second->volume();
   dropped_ += tap->second->dropped();
   taps_.erase(tap);
 }
@@ -465,8 +445,8 @@ void Packets::end() {
 
 std::vector<InterfaceVolume> Packets::volumes() const {
   std::map<std::string, VolumeCounts> sums = gone_;
-  for (const auto& [place, tap] : taps_) {
-    run::add(sums[place.second], tap->volume());
+  for (const auto& [key, tap] : taps_) {
+    sums[key.second] += tap->volume();
   }
   std::vector<InterfaceVolume> volumes;
   for (const auto& [interface, counts] : sums) {
@@ -479,7 +459,7 @@ std::vector<InterfaceVolume> Packets::volumes() const {
 
 std::uint64_t Packets::dropped() const {
   std::uint64_t dropped = dropped_;
-  for (const auto& [place, tap] : taps_) {
+  for (const auto& [key, tap] : taps_) {
     dropped += tap->dropped();
   }
   return dropped;

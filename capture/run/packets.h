@@ -67,9 +67,9 @@ class Packets {
   const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:
-  using Place = std::pair<std::uint64_t, std::string>;  // network, interface
+  using TapKey = std::pair<std::uint64_t, std::string>;  // network, interface
 
-  Result<> add(const Place& place, const std::string& netns, const std::string& filter,
+  Result<> add(const TapKey& key, const std::string& netns, const std::string& filter,
                std::size_t of);
   std::vector<std::string> rivals_of(const std::string& interface) const;
   void remark(const std::string& text);
@@ -77,15 +77,15 @@ class Packets {
   void capture_where_peers_are(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
   void narrow(bool is_settled);
   void close_unused();
-  void close(std::map<Place, std::unique_ptr<TapWatch>>::iterator tap);
+  void close(std::map<TapKey, std::unique_ptr<TapWatch>>::iterator tap);
   bool is_wanted(const std::string& interface) const;
 
   PacketOptions options_;
   book::FlowBook& book_;
   record::Writer& writer_;
   TapListeners listeners_;
-  std::map<Place, std::unique_ptr<TapWatch>> taps_;
-  std::map<Place, std::int64_t> tried_ns_;    // the last failure
+  std::map<TapKey, std::unique_ptr<TapWatch>> taps_;
+  std::map<TapKey, std::int64_t> tried_ns_;   // the last failure
   std::map<std::string, VolumeCounts> gone_;  // of interfaces that were closed
   std::uint64_t dropped_ = 0;                 // on these
   std::vector<std::string> remarks_;

@@ -29,6 +29,7 @@
 #include "capture/job/output.h"
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
+#include "capture/run/job_flows.h"
 #include "capture/run/options.h"
 
 namespace chokepoint::capture::job {
@@ -89,14 +90,8 @@ class SocketVolume {
   live::Volume keep(const socket::Figures& figures, std::int64_t now_ns);
 
  private:
-  struct Kept {
-    record::Producer producer;
-    std::int64_t sent_series = 0;
-    std::int64_t received_series = 0;
-  };
-
   record::Writer& writer_;
-  std::optional<Kept> kept_;
+  std::optional<VolumeSeries> series_;  // registered with its first rows
 };
 
 class Watch {

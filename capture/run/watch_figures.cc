@@ -17,14 +17,6 @@ constexpr std::uint64_t kHeaderBytes = 14 + 20 + 32;
 // Assumed payload per received segment: a socket counts only the segments it sends.
 constexpr std::uint64_t kSegmentBytes = 1448;
 
-std::int64_t series(record::Writer& writer, std::string_view name) {
-  return writer.add(record::Series{.name = std::string(name),
-                                   .subject = "sockets",
-                                   .unit = "bytes",
-                                   .kind = record::SeriesKind::Counter,
-                                   .source = "inet_diag: payload, headers estimated"});
-}
-
 void add_each(std::vector<std::string>& all, const std::vector<std::string>& more) {
   for (const std::string& text : more) {
     if (std::ranges::count(all, text) == 0) {
@@ -41,17 +33,11 @@ live::Volume SocketVolume::keep(const socket::Figures& figures, std::int64_t now
       .sent_bytes = figures.sent_bytes + figures.sent_segments * kHeaderBytes,
       .received_bytes =
           figures.received_bytes + figures.received_bytes / kSegmentBytes * kHeaderBytes};
-  if (!kept_) {
-    kept_.emplace(Kept{.producer = writer_.producer("volume of sockets"),
-                       .sent_series = series(writer_, record::kJobSentBytes),
-                       .received_series = series(writer_, record::kJobReceivedBytes)});
+  if (!series_) {
+    series_.emplace(writer_, "volume of sockets", "sockets",
+                    "inet_diag: payload, headers estimated");
   }
-  kept_->producer.push(record::CounterSample{.t_ns = now_ns,
-                                             .series = kept_->sent_series,
-                                             .value = static_cast<double>(volume.sent_bytes)});
-  kept_->producer.push(record::CounterSample{.t_ns = now_ns,
-                                             .series = kept_->received_series,
-                                             .value = static_cast<double>(volume.received_bytes)});
+  series_->push(now_ns, volume.sent_bytes, volume.received_bytes);
   return volume;
 }
 

@@ -27,7 +27,7 @@ void stamp(record::SocketSample& row, const Connection& connection) {
 void Account::open(const Peer& peer) {
   ++connections_;
   ++connections_ever_;
-  if (peers_.size() < kMostPeers && peers_.insert(peer).second) {
+  if (peers_.size() < kMaxPeers && peers_.insert(peer).second) {
     has_new_peers_ = true;
   }
 }

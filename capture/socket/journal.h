@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -47,7 +46,7 @@ struct Connection {
 class Account {
  public:
   // Further peers are left out.
-  static constexpr std::size_t kMostPeers = 4'096;
+  static constexpr std::size_t kMaxPeers = 4'096;
 
   void open(const Peer& peer);
   void close() { --connections_; }

@@ -17,7 +17,7 @@
 
 namespace chokepoint::capture::socket {
 
-// Which interface a connection leaves by, as far as its addresses tell. A value.
+// Which interface a connection leaves by, as far as its addresses show. A value.
 class Interfaces {
  public:
   void add(int index, std::string name) { names_[index] = std::move(name); }
@@ -52,7 +52,7 @@ class Kernel {
   virtual Result<> look(std::span<const Name> wanted, const TakeOne& take) = 0;
 
   // The last state of the sockets that were destroyed since the call before. An error: some were
-  // missed, or the kernel does not tell.
+  // missed, or the kernel does not report any.
   virtual Result<> destroyed(const Take& take) = 0;
 
   virtual Result<Interfaces> interfaces() = 0;

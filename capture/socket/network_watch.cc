@@ -14,7 +14,7 @@ constexpr std::int64_t kLastWordNs = kSecondNs / 2;
 constexpr std::uint64_t kUnlistedDumps = 3;
 // A socket that an application holds open after the connection broke is destroyed when it closes
 // it, if ever: so many are waited for.
-constexpr std::size_t kMostClosed = 4'096;
+constexpr std::size_t kMaxClosed = 4'096;
 constexpr std::int64_t kStrangerNs = 2 * kSecondNs;
 
 }  // namespace
@@ -66,6 +66,7 @@ void NetworkWatch::want_holder(std::uint64_t cookie, Socket& socket) {
 void NetworkWatch::list_connection(Socket& socket, const Reading& reading, std::int64_t now_ns) {
   if (!socket.connection) {
     socket.connection = connection_of(reading, now_ns);
+    socket.connection->was_there_first = dumps_ == 1;
     return;
   }
   Connection& connection = *socket.connection;
@@ -87,7 +88,6 @@ std::unique_ptr<Connection> NetworkWatch::connection_of(const Reading& reading,
   connection->cookie = reading.cookie;
   connection->bound_to = reading.interface;
   connection->seen_ns = now_ns;
-  connection->was_there_first = dumps_ == 1;
   Journal::remember(*connection, reading, now_ns);
   return connection;
 }
@@ -100,7 +100,7 @@ void NetworkWatch::sweep(std::int64_t now_ns) {
   }
   std::erase_if(strangers_,
                 [&](const auto& stranger) { return now_ns - stranger->last.t_ns > kStrangerNs; });
-  for (; closed_.size() > kMostClosed; closed_.pop_front()) {
+  for (; closed_.size() > kMaxClosed; closed_.pop_front()) {
     sockets_.erase(closed_.front());
   }
   belonging_.forget_old(now_ns);

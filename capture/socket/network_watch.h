@@ -40,13 +40,13 @@ class Budget {
 
   void refill(std::int64_t now_ns) {
     const double passed = static_cast<double>(now_ns - std::exchange(at_ns_, now_ns)) / 1e9;
-    left_ = std::min(left_ + passed * most_per_s_, std::max(1.0, most_per_s_ * kMostSaved));
+    left_ = std::min(left_ + passed * most_per_s_, std::max(1.0, most_per_s_ * kMaxSaved));
   }
   bool has_room() const { return left_ >= 1; }
   void charge() { --left_; }
 
  private:
-  static constexpr double kMostSaved = 0.1;  // unused samples are kept for 0.1 s
+  static constexpr double kMaxSaved = 0.1;  // unused samples are kept for 0.1 s
 
   double most_per_s_;
   double left_ = 0;
@@ -90,7 +90,7 @@ inline std::optional<std::int64_t> look_again(std::int64_t now_ns, std::int64_t 
 class NetworkWatch {
  public:
   // Further sockets are not looked at.
-  static constexpr std::size_t kMostSockets = 262'144;
+  static constexpr std::size_t kMaxSockets = 262'144;
 
   // `began_ns`: of processes that started before it, what their connections did before they were
   // first seen is not counted.
@@ -115,7 +115,7 @@ class NetworkWatch {
   // When a connection came or went.
   std::int64_t changed_ns() const { return changed_ns_; }
   bool has_connections() const { return connections_ > 0; }
-  bool is_full() const { return sockets_.size() >= kMostSockets; }
+  bool is_full() const { return sockets_.size() >= kMaxSockets; }
 
  private:
   enum class Whose : std::uint8_t { Unknown, Job, Other, Closed };

@@ -1,13 +1,11 @@
 #include "capture/socket/ownership.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -20,7 +18,7 @@ namespace {
 
 // Of closed listeners.
 constexpr std::int64_t kRememberNs = 10'000'000'000;
-constexpr std::size_t kMostPeers = 65'536;
+constexpr std::size_t kMaxPeers = 65'536;
 
 // 0.0.0.0, or :: which takes both families.
 bool is_any(const packet::Address& address) {
@@ -97,7 +95,7 @@ void Belonging::others_do_not_talk(const packet::Ends& ends) {
 
 // Null if there are too many to distinguish.
 Belonging::Talkers* Belonging::talkers_with(const packet::Address& address) {
-  return peers_.size() < kMostPeers || peers_.contains(address) ? &peers_[address] : nullptr;
+  return peers_.size() < kMaxPeers || peers_.contains(address) ? &peers_[address] : nullptr;
 }
 
 std::optional<Verdict> Belonging::judge(const packet::Ends& ends,
@@ -111,7 +109,7 @@ std::optional<Verdict> Belonging::judge(const packet::Ends& ends,
   }
   const auto talkers = peers_.find(ends.destination);
   const bool is_jobs = !is_peer_here && talkers != peers_.end() && talkers->second.job &&
-                       talkers->second.others == 0 && peers_.size() < kMostPeers;
+                       talkers->second.others == 0 && peers_.size() < kMaxPeers;
   return is_jobs ? std::optional(Verdict{.rule = Rule::Peer}) : std::nullopt;
 }
 

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "base/sys/root.h"
 #include "capture/job/process.h"
@@ -20,7 +18,7 @@ enum class Rule : std::uint8_t { LocalListener, OtherListener, Peer };
 
 struct Verdict {
   Rule rule = Rule::Peer;
-  std::optional<std::int64_t> process = {};  // record::Process::id, if the rule tells it
+  std::optional<std::int64_t> process = {};  // record::Process::id, if the rule shows it
 };
 
 // Decides about connections that no process holds: they were closed before anybody looked, or no

@@ -83,8 +83,8 @@ std::span<const std::byte> attribute(std::span<const std::byte> attributes, std:
 
 // The kernel's errors are -1 to -4095 (MAX_ERRNO).
 int code_of(int result) {
-  constexpr int kMostErrors = 4'095;
-  return result < -kMostErrors ? EBADMSG : -std::min(result, 0);
+  constexpr int kMaxErrors = 4'095;
+  return result < -kMaxErrors ? EBADMSG : -std::min(result, 0);
 }
 
 Answer answer_of(const nlmsghdr& header, std::span<const std::byte> payload) {

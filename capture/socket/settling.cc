@@ -7,8 +7,8 @@
 namespace chokepoint::capture::socket {
 namespace {
 
-constexpr std::uint8_t kMostTries = 2;
-constexpr std::size_t kMostStrangers = 1'024;
+constexpr std::uint8_t kMaxTries = 2;
+constexpr std::size_t kMaxStrangers = 1'024;
 // A process that started so long before the watching counts as older than it.
 constexpr std::int64_t kOlderNs = 2'000'000'000;
 
@@ -81,7 +81,7 @@ bool NetworkWatch::settle(std::uint64_t cookie, Socket& socket, const job::JobPr
     }
     return socket.whose != Whose::Unknown;
   }
-  if (++socket.tries < kMostTries) {
+  if (++socket.tries < kMaxTries) {
     return false;
   }
   if (socket.whose == Whose::Unknown) {
@@ -168,7 +168,7 @@ void NetworkWatch::take_stranger(std::unique_ptr<Connection> connection, std::in
   if (has_carried_nothing(*connection) || judge_closed(*connection, now_ns)) {
     return;
   }
-  if (strangers_.size() < kMostStrangers) {
+  if (strangers_.size() < kMaxStrangers) {
     strangers_.push_back(std::move(connection));
   }
 }

@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -32,24 +28,16 @@ constexpr std::int64_t kEagerForNs = 2 * kSecondNs;
 constexpr std::int64_t kHoldersIntervalNs = 50 * kMsNs;
 constexpr std::int64_t kTryAgainNs = 10 * kSecondNs;
 constexpr std::int64_t kKeepNetworkNs = 5 * kSecondNs;
-constexpr std::size_t kMostRemarks = 32;
+constexpr std::size_t kMaxRemarks = 32;
 constexpr const char* kOwnNetwork = "/proc/thread-self/ns/net";
 
-// "net:[4026531840]"; 0 where it cannot be read.
-std::uint64_t inode_of_network(const sys::Root& root, std::string_view path) {
-  std::error_code ignored;
-  const std::string link = std::filesystem::read_symlink(root.at(path), ignored).string();
-  const std::size_t digits = link.find('[');
-  return digits == std::string::npos ? 0 : std::strtoull(&link[digits + 1], nullptr, 10);
-}
-
-auto place_of(const job::JobProcess& process) {
+auto identity_of(const job::JobProcess& process) {
   return std::tie(process.pid, process.start_ticks, process.rank.rank, process.record_id,
                   process.network);
 }
 
 bool are_same(const job::JobProcesses& one, const job::JobProcesses& other) {
-  return std::ranges::equal(one, other, {}, place_of, place_of);
+  return std::ranges::equal(one, other, {}, identity_of, identity_of);
 }
 
 // Over as many network namespaces as the job's processes are in. It measures its own cost: lists of
@@ -57,14 +45,54 @@ bool are_same(const job::JobProcesses& one, const job::JobProcesses& other) {
 class LiveWatcher final : public Watcher {
  public:
   LiveWatcher(const Options& options, sys::Root root, const sys::Clock& clock,
-              record::Writer& writer, book::FlowBook& book, Means means);
+              record::Writer& writer, book::FlowBook& book, Means means)
+      : options_(options),
+        root_(std::move(root)),
+        clock_(clock),
+        producer_(writer.producer("sockets")),
+        book_(book),
+        means_(std::move(means)),
+        began_ns_(clock.monotonic_ns()),
+        budget_(options.most_samples_per_s),
+        holders_(root_),
+        own_network_(job::network_at(root_, kOwnNetwork)) {}
 
   // Opens the program's own network namespace; an error means that nothing can be watched.
-  Result<> open_own();
+  Result<> open_own() { return open({}, began_ns_); }
 
-  std::int64_t tick(const job::JobProcesses& processes) override;
-  void finish(const job::JobProcesses& processes) override;
-  Figures figures() const override;
+  std::int64_t tick(const job::JobProcesses& processes) override {
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    has_grown_ = follow(processes) || has_grown_;
+    follow_networks(processes, now_ns);
+    take_destroyed(now_ns);
+    dump_where_due(now_ns);
+    if ((has_grown_ || wants_holders()) && now_ns >= next_holders_ns_) {
+      assign(now_ns);
+    }
+    look(now_ns);
+    publish(now_ns);
+    return next_ns(now_ns);
+  }
+
+  void finish(const job::JobProcesses& processes) override {
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    has_grown_ = follow(processes) || has_grown_;
+    take_destroyed(now_ns);
+    for (auto& [inode, watched] : networks_) {
+      dump(watched, now_ns);
+    }
+    assign(now_ns);
+    for (auto& [inode, watched] : networks_) {
+      remark(watched.network->look_at_all(now_ns));
+    }
+    take_destroyed(now_ns);
+    publish(now_ns);
+  }
+
+  Figures figures() const override {
+    const std::lock_guard guard(mutex_);
+    return figures_;
+  }
 
  private:
   struct Watched {
@@ -74,24 +102,176 @@ class LiveWatcher final : public Watcher {
     pid_t pid = 0;             // the first of the job's processes there
   };
 
-  Result<> open(const Network& network, std::int64_t now_ns);
-  // True if the job's processes changed.
-  bool follow(const job::JobProcesses& processes);
-  void follow_networks(const job::JobProcesses& processes, std::int64_t now_ns);
-  void take_destroyed(std::int64_t now_ns);
-  void dump_where_due(std::int64_t now_ns);
-  void dump(Watched& watched, std::int64_t now_ns);
-  void assign(std::int64_t now_ns);
-  void look(std::int64_t now_ns);
-  bool wants_holders() const;
-  std::int64_t calm_interval_ns(const Watched& watched, std::int64_t now_ns) const;
-  std::int64_t next_ns(std::int64_t now_ns) const;
+  Result<> open(const Network& network, std::int64_t now_ns) {
+    TRY(std::unique_ptr<Kernel> kernel, means_.open(network));
+    Journal journal(network.inode, producer_, book_, account_);
+    Watched& watched = networks_[network.inode];
+    watched.network = std::make_unique<NetworkWatch>(std::move(kernel), journal,
+                                                     options_.busy_interval_ns, began_ns_);
+    watched.seen_ns = now_ns;
+    watched.pid = network.pid;
+    return {};
+  }
 
-  void remark(const Result<>& done);
-  void remark(std::string text);
-  std::vector<std::string> remarks() const;
-  void publish(std::int64_t now_ns);
-  void name_processes(std::vector<Peer>& peers) const;
+  // True if the job's processes changed.
+  bool follow(const job::JobProcesses& processes) {
+    if (are_same(processes, processes_)) {
+      return false;
+    }
+    processes_ = processes;
+    return true;
+  }
+
+  void follow_networks(const job::JobProcesses& processes, std::int64_t now_ns) {
+    for (const job::JobProcess& process : processes) {
+      const std::uint64_t inode = process.network == own_network_ ? 0 : process.network;
+      if (const auto known = networks_.find(inode); known != networks_.end()) {
+        // The first of its processes in this round.
+        if (std::exchange(known->second.seen_ns, now_ns) != now_ns) {
+          known->second.pid = process.pid;
+        }
+        continue;
+      }
+      const auto refused = refused_until_ns_.find(inode);
+      if (refused != refused_until_ns_.end() && now_ns < refused->second) {
+        continue;
+      }
+      if (const Result<> opened = open({.inode = inode, .pid = process.pid}, now_ns); !opened) {
+        refused_until_ns_[inode] = now_ns + kTryAgainNs;
+        remark(opened);
+      }
+    }
+    std::erase_if(networks_, [&](const auto& known) {
+      return known.first != 0 && !known.second.network->has_connections() &&
+             now_ns - known.second.seen_ns > kKeepNetworkNs;
+    });
+  }
+
+  void take_destroyed(std::int64_t now_ns) {
+    for (auto& [inode, watched] : networks_) {
+      remark(watched.network->take_destroyed(now_ns));
+    }
+  }
+
+  void dump_where_due(std::int64_t now_ns) {
+    for (auto& [inode, watched] : networks_) {
+      if (now_ns >= watched.next_dump_ns) {
+        dump(watched, now_ns);
+      }
+    }
+  }
+
+  void dump(Watched& watched, std::int64_t now_ns) {
+    const std::int64_t before_ns = means_.cpu_ns();
+    const Result<> done = watched.network->dump(now_ns);
+    const std::int64_t cost_ns = means_.cpu_ns() - before_ns;
+    remark(done);
+    if (watched.network->is_full()) {
+      remark(fmt::format("more than {} sockets: the others are not watched",
+                         NetworkWatch::kMaxSockets));
+    }
+    const std::int64_t interval_ns =
+        done ? calm_interval_ns(watched, now_ns) : std::max(kTryAgainNs, options_.idle_interval_ns);
+    watched.next_dump_ns = now_ns + std::max(interval_ns, cost_ns * kCostFactor);
+  }
+
+  void assign(std::int64_t now_ns) {
+    const std::int64_t before_ns = means_.cpu_ns();
+    holders_.read(processes_);
+    for (auto& [inode, watched] : networks_) {
+      watched.network->assign(holders_, has_grown_, now_ns);
+    }
+    const std::int64_t cost_ns = means_.cpu_ns() - before_ns;
+    has_grown_ = false;
+    next_holders_ns_ = now_ns + std::max(kHoldersIntervalNs, cost_ns * kCostFactor);
+    if (holders_.hidden() > 0) {
+      remark(
+          "the open files of other users' processes cannot be read: their connections are "
+          "attributed by ports and addresses alone; run as root, or as their user");
+    }
+  }
+
+  // Each network is the first in its turn, because the budget may end before the last.
+  void look(std::int64_t now_ns) {
+    budget_.refill(now_ns);
+    looked_ns_ = now_ns;
+    std::vector<NetworkWatch*> all;
+    for (auto& [inode, watched] : networks_) {
+      all.push_back(watched.network.get());
+    }
+    std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(turn_++ % all.size()));
+    for (NetworkWatch* network : all) {
+      remark(network->look(now_ns, budget_));
+    }
+  }
+
+  bool wants_holders() const {
+    return std::ranges::any_of(
+        networks_, [](const auto& known) { return known.second.network->wants_holders(); });
+  }
+
+  std::int64_t calm_interval_ns(const Watched& watched, std::int64_t now_ns) const {
+    if (now_ns - began_ns_ < kEagerForNs) {
+      return kStartIntervalNs;
+    }
+    return now_ns - watched.network->changed_ns() < kEagerForNs
+               ? kEagerIntervalNs
+               : std::max(kEagerIntervalNs, options_.idle_interval_ns / 4);
+  }
+
+  std::int64_t next_ns(std::int64_t now_ns) const {
+    std::int64_t next_ns = now_ns + kSecondNs / 4;
+    for (const auto& [inode, watched] : networks_) {
+      next_ns = std::min(next_ns, watched.next_dump_ns);
+      if (const auto look_ns = watched.network->next_look_ns()) {
+        next_ns = std::min(next_ns, std::max(*look_ns, looked_ns_ + options_.busy_interval_ns));
+      }
+    }
+    if (has_grown_ || wants_holders()) {
+      next_ns = std::min(next_ns, next_holders_ns_);
+    }
+    return std::max(next_ns, now_ns + kMsNs);
+  }
+
+  void remark(const Result<>& done) {
+    if (!done) {
+      remark(describe(done.error()));
+    }
+  }
+
+  void remark(std::string text) {
+    if (remarks_.size() < kMaxRemarks) {
+      remarks_.insert(std::move(text));
+    }
+  }
+
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> all(remarks_.begin(), remarks_.end());
+    if (std::string judgements = account_.judgements(); !judgements.empty()) {
+      all.push_back(std::move(judgements));
+    }
+    return all;
+  }
+
+  void publish(std::int64_t now_ns) {
+    account_.roll(now_ns);
+    std::vector<std::string> all = remarks();
+    const std::lock_guard guard(mutex_);
+    account_.report(figures_);
+    name_processes(figures_.peers);
+    figures_.remarks = std::move(all);
+  }
+
+  // Sets the process through which each peer's network can be entered now.
+  void name_processes(std::vector<Peer>& peers) const {
+    if (networks_.size() == 1) {
+      return;
+    }
+    for (Peer& peer : peers) {
+      const auto known = networks_.find(peer.network);
+      peer.pid = peer.network == 0 || known == networks_.end() ? 0 : known->second.pid;
+    }
+  }
 
   const Options options_;
   const sys::Root root_;
@@ -118,225 +298,6 @@ class LiveWatcher final : public Watcher {
   mutable std::mutex mutex_;
   Figures figures_;
 };
-
-LiveWatcher::LiveWatcher(const Options& options, sys::Root root, const sys::Clock& clock,
-                         record::Writer& writer, book::FlowBook& book, Means means)
-    : options_(options),
-      root_(std::move(root)),
-      clock_(clock),
-      producer_(writer.producer("sockets")),
-      book_(book),
-      means_(std::move(means)),
-      began_ns_(clock.monotonic_ns()),
-      budget_(options.most_samples_per_s),
-      holders_(root_),
-      own_network_(inode_of_network(root_, kOwnNetwork)) {}
-
-Result<> LiveWatcher::open_own() { return open({}, began_ns_); }
-
-Result<> LiveWatcher::open(const Network& network, std::int64_t now_ns) {
-  TRY(std::unique_ptr<Kernel> kernel, means_.open(network));
-  Journal journal(network.inode, producer_, book_, account_);
-  Watched& watched = networks_[network.inode];
-  watched.network = std::make_unique<NetworkWatch>(std::move(kernel), journal,
-                                                   options_.busy_interval_ns, began_ns_);
-  watched.seen_ns = now_ns;
-  watched.pid = network.pid;
-  return {};
-}
-
-std::int64_t LiveWatcher::tick(const job::JobProcesses& processes) {
-  const std::int64_t now_ns = clock_.monotonic_ns();
-  has_grown_ = follow(processes) || has_grown_;
-  follow_networks(processes, now_ns);
-  take_destroyed(now_ns);
-  dump_where_due(now_ns);
-  if ((has_grown_ || wants_holders()) && now_ns >= next_holders_ns_) {
-    assign(now_ns);
-  }
-  look(now_ns);
-  publish(now_ns);
-  return next_ns(now_ns);
-}
-
-void LiveWatcher::finish(const job::JobProcesses& processes) {
-  const std::int64_t now_ns = clock_.monotonic_ns();
-  has_grown_ = follow(processes) || has_grown_;
-  take_destroyed(now_ns);
-  for (auto& [inode, watched] : networks_) {
-    dump(watched, now_ns);
-  }
-  assign(now_ns);
-  for (auto& [inode, watched] : networks_) {
-    remark(watched.network->look_at_all(now_ns));
-  }
-  take_destroyed(now_ns);
-  publish(now_ns);
-}
-
-Figures LiveWatcher::figures() const {
-  const std::lock_guard guard(mutex_);
-  return figures_;
-}
-
-bool LiveWatcher::follow(const job::JobProcesses& processes) {
-  if (are_same(processes, processes_)) {
-    return false;
-  }
-  processes_ = processes;
-  return true;
-}
-
-void LiveWatcher::follow_networks(const job::JobProcesses& processes, std::int64_t now_ns) {
-  for (const job::JobProcess& process : processes) {
-    const std::uint64_t inode = process.network == own_network_ ? 0 : process.network;
-    if (const auto known = networks_.find(inode); known != networks_.end()) {
-      // The first of its processes in this round.
-      if (std::exchange(known->second.seen_ns, now_ns) != now_ns) {
-        known->second.pid = process.pid;
-      }
-      continue;
-    }
-    const auto refused = refused_until_ns_.find(inode);
-    if (refused != refused_until_ns_.end() && now_ns < refused->second) {
-      continue;
-    }
-    if (const Result<> opened = open({.inode = inode, .pid = process.pid}, now_ns); !opened) {
-      refused_until_ns_[inode] = now_ns + kTryAgainNs;
-      remark(opened);
-    }
-  }
-  std::erase_if(networks_, [&](const auto& known) {
-    return known.first != 0 && !known.second.network->has_connections() &&
-           now_ns - known.second.seen_ns > kKeepNetworkNs;
-  });
-}
-
-void LiveWatcher::take_destroyed(std::int64_t now_ns) {
-  for (auto& [inode, watched] : networks_) {
-    remark(watched.network->take_destroyed(now_ns));
-  }
-}
-
-void LiveWatcher::dump_where_due(std::int64_t now_ns) {
-  for (auto& [inode, watched] : networks_) {
-    if (now_ns >= watched.next_dump_ns) {
-      dump(watched, now_ns);
-    }
-  }
-}
-
-void LiveWatcher::dump(Watched& watched, std::int64_t now_ns) {
-  const std::int64_t before_ns = means_.cpu_ns();
-  const Result<> done = watched.network->dump(now_ns);
-  const std::int64_t cost_ns = means_.cpu_ns() - before_ns;
-  remark(done);
-  if (watched.network->is_full()) {
-    remark(fmt::format("more than {} sockets: the others are not watched",
-                       NetworkWatch::kMostSockets));
-  }
-  const std::int64_t interval_ns =
-      done ? calm_interval_ns(watched, now_ns) : std::max(kTryAgainNs, options_.idle_interval_ns);
-  watched.next_dump_ns = now_ns + std::max(interval_ns, cost_ns * kCostFactor);
-}
-
-std::int64_t LiveWatcher::calm_interval_ns(const Watched& watched, std::int64_t now_ns) const {
-  if (now_ns - began_ns_ < kEagerForNs) {
-    return kStartIntervalNs;
-  }
-  return now_ns - watched.network->changed_ns() < kEagerForNs
-             ? kEagerIntervalNs
-             : std::max(kEagerIntervalNs, options_.idle_interval_ns / 4);
-}
-
-void LiveWatcher::assign(std::int64_t now_ns) {
-  const std::int64_t before_ns = means_.cpu_ns();
-  holders_.read(processes_);
-  for (auto& [inode, watched] : networks_) {
-    watched.network->assign(holders_, has_grown_, now_ns);
-  }
-  const std::int64_t cost_ns = means_.cpu_ns() - before_ns;
-  has_grown_ = false;
-  next_holders_ns_ = now_ns + std::max(kHoldersIntervalNs, cost_ns * kCostFactor);
-  if (holders_.hidden() > 0) {
-    remark(
-        "the open files of other users' processes cannot be read: their connections are attributed "
-        "by ports and addresses alone; run as root, or as their user");
-  }
-}
-
-// Each network is the first in its turn, because the budget may end before the last.
-void LiveWatcher::look(std::int64_t now_ns) {
-  budget_.refill(now_ns);
-  looked_ns_ = now_ns;
-  std::vector<NetworkWatch*> all;
-  for (auto& [inode, watched] : networks_) {
-    all.push_back(watched.network.get());
-  }
-  std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(turn_++ % all.size()));
-  for (NetworkWatch* network : all) {
-    remark(network->look(now_ns, budget_));
-  }
-}
-
-bool LiveWatcher::wants_holders() const {
-  return std::ranges::any_of(
-      networks_, [](const auto& known) { return known.second.network->wants_holders(); });
-}
-
-std::int64_t LiveWatcher::next_ns(std::int64_t now_ns) const {
-  std::int64_t next_ns = now_ns + kSecondNs / 4;
-  for (const auto& [inode, watched] : networks_) {
-    next_ns = std::min(next_ns, watched.next_dump_ns);
-    if (const auto look_ns = watched.network->next_look_ns()) {
-      next_ns = std::min(next_ns, std::max(*look_ns, looked_ns_ + options_.busy_interval_ns));
-    }
-  }
-  if (has_grown_ || wants_holders()) {
-    next_ns = std::min(next_ns, next_holders_ns_);
-  }
-  return std::max(next_ns, now_ns + kMsNs);
-}
-
-void LiveWatcher::remark(const Result<>& done) {
-  if (!done) {
-    remark(describe(done.error()));
-  }
-}
-
-void LiveWatcher::remark(std::string text) {
-  if (remarks_.size() < kMostRemarks) {
-    remarks_.insert(std::move(text));
-  }
-}
-
-std::vector<std::string> LiveWatcher::remarks() const {
-  std::vector<std::string> all(remarks_.begin(), remarks_.end());
-  if (std::string judgements = account_.judgements(); !judgements.empty()) {
-    all.push_back(std::move(judgements));
-  }
-  return all;
-}
-
-// Sets the process through which each peer's network can be entered now.
-void LiveWatcher::name_processes(std::vector<Peer>& peers) const {
-  if (networks_.size() == 1) {
-    return;
-  }
-  for (Peer& peer : peers) {
-    const auto known = networks_.find(peer.network);
-    peer.pid = peer.network == 0 || known == networks_.end() ? 0 : known->second.pid;
-  }
-}
-
-void LiveWatcher::publish(std::int64_t now_ns) {
-  account_.roll(now_ns);
-  std::vector<std::string> all = remarks();
-  const std::lock_guard guard(mutex_);
-  account_.report(figures_);
-  name_processes(figures_.peers);
-  figures_.remarks = std::move(all);
-}
 
 }  // namespace
 

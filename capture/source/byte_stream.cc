@@ -79,13 +79,10 @@ class GzipStream final : public ByteStream {
 
   Result<Chunk> read(std::span<std::uint8_t> into) override {
     if (state_.avail_in == 0 && !below_ended_) {
-      auto below = below_->read(packed_);
-      if (!below) {
-        return below;
-      }
+      TRY(const Chunk below, below_->read(packed_));
       state_.next_in = packed_.data();
-      state_.avail_in = static_cast<uInt>(below->bytes);
-      below_ended_ = below->ended;
+      state_.avail_in = static_cast<uInt>(below.bytes);
+      below_ended_ = below.ended;
     }
     return unpack(into);
   }
@@ -133,12 +130,9 @@ class ZstdStream final : public ByteStream {
 
   Result<Chunk> read(std::span<std::uint8_t> into) override {
     if (input_.pos == input_.size && !below_ended_) {
-      auto below = below_->read(packed_);
-      if (!below) {
-        return below;
-      }
-      input_ = {packed_.data(), below->bytes, 0};
-      below_ended_ = below->ended;
+      TRY(const Chunk below, below_->read(packed_));
+      input_ = {packed_.data(), below.bytes, 0};
+      below_ended_ = below.ended;
     }
     return unpack(into);
   }

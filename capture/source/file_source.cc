@@ -37,13 +37,40 @@ class Window {
   explicit Window(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
   // The first bytes of the stream, fewer only if it ends. They will be read again.
-  std::span<const std::uint8_t> head(std::size_t bytes);
-  void skip_head(std::size_t bytes);
+  std::span<const std::uint8_t> head(std::size_t bytes) {
+    std::size_t filled = kept_.size();
+    kept_.resize(std::max(bytes, filled));
+    while (filled < bytes && !ended_) {
+      filled += read(std::span(kept_).subspan(filled));
+    }
+    kept_.resize(filled);
+    return kept_;
+  }
+
+  void skip_head(std::size_t bytes) {
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(bytes));
+  }
 
   // Fills `bytes` with what was kept and what comes next.
-  std::span<const std::uint8_t> fill(std::vector<std::uint8_t>& bytes);
+  std::span<const std::uint8_t> fill(std::vector<std::uint8_t>& bytes) {
+    const std::size_t size = std::max({kBatchBytes, wanted_, kept_.size()});
+    if (bytes.size() != size) {
+      bytes.resize(size);
+      bytes.shrink_to_fit();
+    }
+    std::ranges::copy(kept_, bytes.begin());
+    std::size_t filled = kept_.size();
+    if (!ended_ && filled < size) {
+      filled += read(std::span(bytes).subspan(filled));
+    }
+    return std::span(bytes).first(filled);
+  }
+
   // `rest` is the unused end of the last fill(); the next one makes room for `wanted` bytes.
-  void keep(std::span<const std::uint8_t> rest, std::size_t wanted);
+  void keep(std::span<const std::uint8_t> rest, std::size_t wanted) {
+    kept_.assign(rest.begin(), rest.end());
+    wanted_ = wanted;
+  }
 
   // Nothing comes after the last fill(); error() says why, unless the stream just ended.
   bool ended() const { return ended_; }
@@ -51,7 +78,16 @@ class Window {
   std::string flaw() const { return stream_->flaw(); }
 
  private:
-  std::size_t read(std::span<std::uint8_t> into);
+  std::size_t read(std::span<std::uint8_t> into) {
+    auto chunk = stream_->read(into);
+    if (!chunk) {
+      error_ = std::move(chunk.error());
+      ended_ = true;
+      return 0;
+    }
+    ended_ = chunk->ended;
+    return chunk->bytes;
+  }
 
   std::unique_ptr<ByteStream> stream_;
   std::vector<std::uint8_t> kept_;
@@ -60,63 +96,53 @@ class Window {
   std::optional<Error> error_;
 };
 
-std::size_t Window::read(std::span<std::uint8_t> into) {
-  auto chunk = stream_->read(into);
-  if (!chunk) {
-    error_ = std::move(chunk.error());
-    ended_ = true;
-    return 0;
-  }
-  ended_ = chunk->ended;
-  return chunk->bytes;
-}
-
-std::span<const std::uint8_t> Window::head(std::size_t bytes) {
-  std::size_t filled = kept_.size();
-  kept_.resize(std::max(bytes, filled));
-  while (filled < bytes && !ended_) {
-    filled += read(std::span(kept_).subspan(filled));
-  }
-  kept_.resize(filled);
-  return kept_;
-}
-
-void Window::skip_head(std::size_t bytes) {
-  kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(bytes));
-}
-
-std::span<const std::uint8_t> Window::fill(std::vector<std::uint8_t>& bytes) {
-  const std::size_t size = std::max({kBatchBytes, wanted_, kept_.size()});
-  if (bytes.size() != size) {
-    bytes.resize(size);
-    bytes.shrink_to_fit();
-  }
-  std::ranges::copy(kept_, bytes.begin());
-  std::size_t filled = kept_.size();
-  if (!ended_ && filled < size) {
-    filled += read(std::span(bytes).subspan(filled));
-  }
-  return std::span(bytes).first(filled);
-}
-
-void Window::keep(std::span<const std::uint8_t> rest, std::size_t wanted) {
-  kept_.assign(rest.begin(), rest.end());
-  wanted_ = wanted;
-}
-
 // A window over the file's bytes and the format that reads them.
 class FileSource final : public Source {
  public:
   FileSource(std::string path, Window window, std::unique_ptr<Format> format)
       : path_(std::move(path)), window_(std::move(window)), format_(std::move(format)) {}
 
-  Result<Progress> read(Batch& batch) override;
+  Result<Progress> read(Batch& batch) override {
+    batch.clear();
+    if (finished_) {
+      return end();
+    }
+    const auto bytes = window_.fill(batch.bytes);
+    const Consumed consumed = format_->take(bytes, batch);
+    const auto rest = bytes.subspan(consumed.bytes);
+    packets_ += batch.frames.size();
+    window_.keep(rest, consumed.wanted);
+    const bool full = consumed.wanted == 0;
+    if (consumed.broken.empty() && (full || !window_.ended())) {
+      return Progress::More;
+    }
+    finished_ = true;
+    remark(consumed.broken, !rest.empty());
+    return batch.frames.empty() ? end() : Progress::More;
+  }
+
   const std::vector<Interface>& interfaces() const override { return format_->interfaces(); }
   std::vector<std::string> remarks() const override { return remarks_; }
 
  private:
-  Result<Progress> end() const;
-  void remark(const std::string& broken, bool inside_packet);
+  Result<Progress> end() const {
+    if (window_.error()) {
+      return fail(*window_.error());
+    }
+    return Progress::End;
+  }
+
+  void remark(const std::string& broken, bool inside_packet) {
+    const std::string after =
+        ", after " + std::to_string(packets_) + (packets_ == 1 ? " packet" : " packets");
+    if (!broken.empty()) {
+      remarks_.push_back(path_ + " is damaged: " + broken + after);
+    } else if (const std::string flaw = window_.flaw(); !flaw.empty()) {
+      remarks_.push_back(path_ + ": " + flaw + after);
+    } else if (inside_packet) {
+      remarks_.push_back(path_ + " ends inside a packet" + after);
+    }
+  }
 
   std::string path_;
   Window window_;
@@ -125,44 +151,6 @@ class FileSource final : public Source {
   bool finished_ = false;
   std::vector<std::string> remarks_;
 };
-
-Result<Progress> FileSource::read(Batch& batch) {
-  batch.clear();
-  if (finished_) {
-    return end();
-  }
-  const auto bytes = window_.fill(batch.bytes);
-  const Consumed consumed = format_->take(bytes, batch);
-  const auto rest = bytes.subspan(consumed.bytes);
-  packets_ += batch.frames.size();
-  window_.keep(rest, consumed.wanted);
-  const bool full = consumed.wanted == 0;
-  if (consumed.broken.empty() && (full || !window_.ended())) {
-    return Progress::More;
-  }
-  finished_ = true;
-  remark(consumed.broken, !rest.empty());
-  return batch.frames.empty() ? end() : Progress::More;
-}
-
-Result<Progress> FileSource::end() const {
-  if (window_.error()) {
-    return fail(*window_.error());
-  }
-  return Progress::End;
-}
-
-void FileSource::remark(const std::string& broken, bool inside_packet) {
-  const std::string after =
-      ", after " + std::to_string(packets_) + (packets_ == 1 ? " packet" : " packets");
-  if (!broken.empty()) {
-    remarks_.push_back(path_ + " is damaged: " + broken + after);
-  } else if (const std::string flaw = window_.flaw(); !flaw.empty()) {
-    remarks_.push_back(path_ + ": " + flaw + after);
-  } else if (inside_packet) {
-    remarks_.push_back(path_ + " ends inside a packet" + after);
-  }
-}
 
 class FileLane final : public Lane {
  public:
@@ -178,32 +166,29 @@ class FileLane final : public Lane {
 
 class MergedFiles final : public Source {
  public:
-  explicit MergedFiles(std::vector<std::unique_ptr<Source>> files);
+  explicit MergedFiles(std::vector<std::unique_ptr<Source>> files) {
+    for (std::unique_ptr<Source>& file : files) {
+      files_.push_back(file.get());
+      lanes_.add(std::make_unique<FileLane>(std::move(file)));
+    }
+  }
 
   Result<Progress> read(Batch& batch) override { return lanes_.read(batch); }
   const std::vector<Interface>& interfaces() const override { return lanes_.interfaces(); }
-  std::vector<std::string> remarks() const override;
+
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> all;
+    for (const Source* file : files_) {
+      const auto some = file->remarks();
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
 
  private:
   std::vector<const Source*> files_;  // owned by their lanes
   Lanes lanes_;
 };
-
-MergedFiles::MergedFiles(std::vector<std::unique_ptr<Source>> files) {
-  for (std::unique_ptr<Source>& file : files) {
-    files_.push_back(file.get());
-    lanes_.add(std::make_unique<FileLane>(std::move(file)));
-  }
-}
-
-std::vector<std::string> MergedFiles::remarks() const {
-  std::vector<std::string> all;
-  for (const Source* file : files_) {
-    const auto some = file->remarks();
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
-}
 
 using packet::LinkType;
 
@@ -218,7 +203,7 @@ class Program {
     Program program;
     if (pcap_compile(dead.get(), &program.code_, expression.c_str(), 1, PCAP_NETMASK_UNKNOWN) < 0) {
       return fail(ErrorKind::Usage, "filter", expression, pcap_geterr(dead.get()),
-                  "'man pcap-filter' tells how they are written");
+                  "'man pcap-filter' explains the syntax");
     }
     return program;
   }

@@ -59,12 +59,26 @@ class SingleLive final : public LiveSource {
   TapReading reading_;
 };
 
+constexpr std::size_t kMaxBatches = 16;
+constexpr std::chrono::milliseconds kArrivalPatience{100};
+
 // Wakes the merging thread when any queue has something new.
 class Arrivals {
  public:
-  void notify();
+  void notify() {
+    {
+      const std::scoped_lock hold(lock_);
+      new_ = true;
+    }
+    arrived_.notify_one();
+  }
+
   // Waits until notified since the last call, at most 100 ms.
-  void wait();
+  void wait() {
+    std::unique_lock hold(lock_);
+    arrived_.wait_for(hold, kArrivalPatience, [&] { return new_; });
+    new_ = false;
+  }
 
  private:
   std::mutex lock_;
@@ -81,14 +95,61 @@ class BatchQueue {
 
   // Exchanges a filled batch for an empty one; waits for a place. An empty batch takes no place:
   // only `complete_until` is passed on. False once closed.
-  bool fill(Batch& batch, std::int64_t complete_until);
-  void end(Result<Progress> how);
+  bool fill(Batch& batch, std::int64_t complete_until) {
+    {
+      std::unique_lock hold(lock_);
+      place_.wait(hold, [&] { return closed_ || filled_.size() < kMaxBatches; });
+      if (closed_) {
+        return false;
+      }
+      complete_until_ = complete_until;
+      if (!batch.frames.empty() || !batch.drops.empty()) {
+        filled_.push_back(std::move(batch));
+        batch = {};
+        if (!empty_.empty()) {
+          batch = std::move(empty_.back());
+          empty_.pop_back();
+        }
+      }
+    }
+    arrivals_.notify();
+    return true;
+  }
+
+  void end(Result<Progress> how) {
+    {
+      const std::scoped_lock hold(lock_);
+      ended_ = std::move(how);
+    }
+    arrivals_.notify();
+  }
 
   // Exchanges a used batch for a filled one.
-  Result<Progress> take(Batch& batch);
+  Result<Progress> take(Batch& batch) {
+    const std::scoped_lock hold(lock_);
+    if (filled_.empty()) {
+      taken_until_ = complete_until_;
+      return ended_.value_or(Progress::More);
+    }
+    empty_.push_back(std::move(batch));
+    batch = std::move(filled_.front());
+    filled_.pop_front();
+    place_.notify_one();
+    // Batches still in the queue may be earlier than complete_until_.
+    taken_until_ = batch.frames.empty() ? taken_until_ : batch.frames.back().time_ns;
+    return Progress::More;
+  }
+
   std::int64_t complete_until() const { return taken_until_; }
+
   // Ends the filling thread's waiting, however full the queue is.
-  void close();
+  void close() {
+    {
+      const std::scoped_lock hold(lock_);
+      closed_ = true;
+    }
+    place_.notify_one();
+  }
 
  private:
   Arrivals& arrivals_;
@@ -101,75 +162,6 @@ class BatchQueue {
   std::optional<Result<Progress>> ended_;
   bool closed_ = false;
 };
-
-constexpr std::size_t kMaxBatches = 16;
-constexpr std::chrono::milliseconds kArrivalPatience{100};
-
-void Arrivals::notify() {
-  {
-    const std::scoped_lock hold(lock_);
-    new_ = true;
-  }
-  arrived_.notify_one();
-}
-
-void Arrivals::wait() {
-  std::unique_lock hold(lock_);
-  arrived_.wait_for(hold, kArrivalPatience, [&] { return new_; });
-  new_ = false;
-}
-
-bool BatchQueue::fill(Batch& batch, std::int64_t complete_until) {
-  {
-    std::unique_lock hold(lock_);
-    place_.wait(hold, [&] { return closed_ || filled_.size() < kMaxBatches; });
-    if (closed_) {
-      return false;
-    }
-    complete_until_ = complete_until;
-    if (!batch.frames.empty() || !batch.drops.empty()) {
-      filled_.push_back(std::move(batch));
-      batch = {};
-      if (!empty_.empty()) {
-        batch = std::move(empty_.back());
-        empty_.pop_back();
-      }
-    }
-  }
-  arrivals_.notify();
-  return true;
-}
-
-void BatchQueue::end(Result<Progress> how) {
-  {
-    const std::scoped_lock hold(lock_);
-    ended_ = std::move(how);
-  }
-  arrivals_.notify();
-}
-
-Result<Progress> BatchQueue::take(Batch& batch) {
-  const std::scoped_lock hold(lock_);
-  if (filled_.empty()) {
-    taken_until_ = complete_until_;
-    return ended_.value_or(Progress::More);
-  }
-  empty_.push_back(std::move(batch));
-  batch = std::move(filled_.front());
-  filled_.pop_front();
-  place_.notify_one();
-  // Batches still in the queue may be earlier than complete_until_.
-  taken_until_ = batch.frames.empty() ? taken_until_ : batch.frames.back().time_ns;
-  return Progress::More;
-}
-
-void BatchQueue::close() {
-  {
-    const std::scoped_lock hold(lock_);
-    closed_ = true;
-  }
-  place_.notify_one();
-}
 
 // A quiet interface reports so this often, so that it does not hold up the others.
 constexpr std::chrono::milliseconds kQuiet{20};
@@ -248,6 +240,7 @@ class SeveralLive final : public LiveSource {
   const std::vector<Interface>& interfaces() const override { return lanes_.interfaces(); }
   std::vector<std::string> remarks() const override { return remarks_; }
   void stop() override { stop_.ask(); }
+
   Result<> narrow(const std::string& filter) override {
     for (const LiveLane* lane : all_) {
       TRY(lane->narrow(filter));
@@ -305,6 +298,7 @@ Result<> inside_namespace(const std::string& netns, const std::function<void()>&
     return fail(std::move(error));
   }
   Result<> entered;
+
   std::thread([&] {
     entered = enter(descriptor.get(), netns);
     if (entered) {

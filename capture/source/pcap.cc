@@ -41,48 +41,46 @@ class PcapFormat final : public Format {
 
  private:
   template <ByteOrder Order>
-  Consumed take_in(std::span<const std::uint8_t> bytes, Batch& batch);
+  Consumed take_in(std::span<const std::uint8_t> bytes, Batch& batch) {
+    const packet::LinkType link_type = interfaces_.front().link_type;
+    const std::uint8_t* at = bytes.data();
+    const std::uint8_t* const end = at + bytes.size();
+    Consumed consumed;
+    batch.frames.reserve(kBatchFrames);
+    while (batch.frames.size() < kBatchFrames) {
+      consumed.wanted = packet_head_bytes_;
+      if (static_cast<std::size_t>(end - at) < packet_head_bytes_) {
+        break;
+      }
+      const std::size_t captured = load<std::uint32_t>(at + 8, Order);
+      if (captured > kMaxFrameBytes) {
+        consumed.broken = "claims a packet of " + std::to_string(captured) + " bytes";
+        break;
+      }
+      consumed.wanted += captured;
+      if (static_cast<std::size_t>(end - at) < consumed.wanted) {
+        break;
+      }
+      batch.frames.push_back(
+          {.time_ns = load<std::uint32_t>(at, Order) * kSecondNs +
+                      std::int64_t{load<std::uint32_t>(at + 4, Order)} * unit_ns_,
+           .data = at + packet_head_bytes_,
+           .captured_bytes = static_cast<std::uint32_t>(captured),
+           .frame_bytes =
+               std::max(load<std::uint32_t>(at + 12, Order), static_cast<std::uint32_t>(captured)),
+           .interface = 0,
+           .link_type = link_type});
+      at += consumed.wanted;
+      consumed.wanted = 0;
+    }
+    consumed.bytes = static_cast<std::size_t>(at - bytes.data());
+    return consumed;
+  }
 
   ByteOrder order_;
   std::uint32_t unit_ns_;
   std::size_t packet_head_bytes_;
 };
-
-template <ByteOrder Order>
-Consumed PcapFormat::take_in(std::span<const std::uint8_t> bytes, Batch& batch) {
-  const packet::LinkType link_type = interfaces_.front().link_type;
-  const std::uint8_t* at = bytes.data();
-  const std::uint8_t* const end = at + bytes.size();
-  Consumed consumed;
-  batch.frames.reserve(kBatchFrames);
-  while (batch.frames.size() < kBatchFrames) {
-    consumed.wanted = packet_head_bytes_;
-    if (static_cast<std::size_t>(end - at) < packet_head_bytes_) {
-      break;
-    }
-    const std::size_t captured = load<std::uint32_t>(at + 8, Order);
-    if (captured > kMaxFrameBytes) {
-      consumed.broken = "claims a packet of " + std::to_string(captured) + " bytes";
-      break;
-    }
-    consumed.wanted += captured;
-    if (static_cast<std::size_t>(end - at) < consumed.wanted) {
-      break;
-    }
-    batch.frames.push_back({.time_ns = load<std::uint32_t>(at, Order) * kSecondNs +
-                                       std::int64_t{load<std::uint32_t>(at + 4, Order)} * unit_ns_,
-                            .data = at + packet_head_bytes_,
-                            .captured_bytes = static_cast<std::uint32_t>(captured),
-                            .frame_bytes = std::max(load<std::uint32_t>(at + 12, Order),
-                                                    static_cast<std::uint32_t>(captured)),
-                            .interface = 0,
-                            .link_type = link_type});
-    at += consumed.wanted;
-    consumed.wanted = 0;
-  }
-  consumed.bytes = static_cast<std::size_t>(at - bytes.data());
-  return consumed;
-}
 
 }  // namespace
 

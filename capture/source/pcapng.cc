@@ -93,67 +93,63 @@ class PcapngSection {
 
   // The body of an interface description; also adds to the file's interfaces. False if it is too
   // short, or one too many.
-  bool describe_interface(std::span<const std::uint8_t> body, std::vector<Interface>& all);
+  bool describe_interface(std::span<const std::uint8_t> body, std::vector<Interface>& all) {
+    if (body.size() < kDescriptionBytes || all.size() >= kMaxInterfaces) {
+      return false;
+    }
+    const auto snapshot = load<std::uint32_t>(body.data() + 4, order_);
+    Interface described{.link_type = packet::link_type_of(load<std::uint16_t>(body.data(), order_)),
+                        .snapshot_bytes = snapshot};
+    SectionInterface known{.index = static_cast<std::uint32_t>(all.size()),
+                           .link_type = described.link_type,
+                           .snapshot_bytes = snapshot > 0 ? snapshot : UINT32_MAX};
+    std::int64_t offset = 0;
+    for_each_option(body.subspan(kDescriptionBytes), order_, [&](const PcapngOption& option) {
+      if (option.code == kNameOption) {
+        described.name = name_in(option.value);
+      } else if (option.code == kResolutionOption && !option.value.empty()) {
+        known.unit = TimeUnit::of_resolution(option.value.front());
+      } else if (option.code == kOffsetOption) {
+        offset = option.number<std::int64_t>(order_).value_or(0);
+      }
+    });
+    known.unit.set_offset(offset);
+    interfaces_.push_back(known);
+    all.push_back(std::move(described));
+    return true;
+  }
+
   // The body of an interface's statistics. False if it is too short or names no interface.
-  bool count_drops(std::span<const std::uint8_t> body, std::vector<Drop>& drops);
+  bool count_drops(std::span<const std::uint8_t> body, std::vector<Drop>& drops) {
+    if (body.size() < kStatisticsBytes) {
+      return false;
+    }
+    const auto index = load<std::uint32_t>(body.data(), order_);
+    if (index >= interfaces_.size()) {
+      return false;
+    }
+    SectionInterface& interface = interfaces_[index];
+    const std::uint64_t ticks = std::uint64_t{load<std::uint32_t>(body.data() + 4, order_)} << 32 |
+                                load<std::uint32_t>(body.data() + 8, order_);
+    Drop drop{.time_ns = interface.unit.ns(ticks), .interface = interface.index};
+    for_each_option(body.subspan(kStatisticsBytes), order_, [&](const PcapngOption& option) {
+      const auto count = option.number<std::uint64_t>(order_);
+      if (count && option.code == kDroppedByInterfaceOption) {
+        drop.by_interface = newly(*count, interface.dropped_by_interface);
+      } else if (count && option.code == kDroppedByKernelOption) {
+        drop.by_kernel = newly(*count, interface.dropped_by_kernel);
+      }
+    });
+    if (drop.by_kernel > 0 || drop.by_interface > 0) {
+      drops.push_back(drop);
+    }
+    return true;
+  }
 
  private:
   ByteOrder order_;
   std::vector<SectionInterface> interfaces_;
 };
-
-bool PcapngSection::describe_interface(std::span<const std::uint8_t> body,
-                                       std::vector<Interface>& all) {
-  if (body.size() < kDescriptionBytes || all.size() >= kMaxInterfaces) {
-    return false;
-  }
-  const auto snapshot = load<std::uint32_t>(body.data() + 4, order_);
-  Interface interface{.link_type = packet::link_type_of(load<std::uint16_t>(body.data(), order_)),
-                      .snapshot_bytes = snapshot};
-  SectionInterface known{.index = static_cast<std::uint32_t>(all.size()),
-                         .link_type = interface.link_type,
-                         .snapshot_bytes = snapshot > 0 ? snapshot : UINT32_MAX};
-  std::int64_t offset = 0;
-  for_each_option(body.subspan(kDescriptionBytes), order_, [&](const PcapngOption& option) {
-    if (option.code == kNameOption) {
-      interface.name = name_in(option.value);
-    } else if (option.code == kResolutionOption && !option.value.empty()) {
-      known.unit = TimeUnit::of_resolution(option.value.front());
-    } else if (option.code == kOffsetOption) {
-      offset = option.number<std::int64_t>(order_).value_or(0);
-    }
-  });
-  known.unit.set_offset(offset);
-  interfaces_.push_back(known);
-  all.push_back(std::move(interface));
-  return true;
-}
-
-bool PcapngSection::count_drops(std::span<const std::uint8_t> body, std::vector<Drop>& drops) {
-  if (body.size() < kStatisticsBytes) {
-    return false;
-  }
-  const auto index = load<std::uint32_t>(body.data(), order_);
-  if (index >= interfaces_.size()) {
-    return false;
-  }
-  SectionInterface& interface = interfaces_[index];
-  const std::uint64_t ticks = std::uint64_t{load<std::uint32_t>(body.data() + 4, order_)} << 32 |
-                              load<std::uint32_t>(body.data() + 8, order_);
-  Drop drop{.time_ns = interface.unit.ns(ticks), .interface = interface.index};
-  for_each_option(body.subspan(kStatisticsBytes), order_, [&](const PcapngOption& option) {
-    const auto count = option.number<std::uint64_t>(order_);
-    if (count && option.code == kDroppedByInterfaceOption) {
-      drop.by_interface = newly(*count, interface.dropped_by_interface);
-    } else if (count && option.code == kDroppedByKernelOption) {
-      drop.by_kernel = newly(*count, interface.dropped_by_kernel);
-    }
-  });
-  if (drop.by_kernel > 0 || drop.by_interface > 0) {
-    drops.push_back(drop);
-  }
-  return true;
-}
 
 constexpr std::size_t kBlockOverhead = 12;
 constexpr std::size_t kMaxBlockBytes = kMaxFrameBytes + 4096;
@@ -180,182 +176,166 @@ std::optional<ByteOrder> section_order(const std::uint8_t* block) {
 
 class PcapngFormat final : public Format {
  public:
-  Consumed take(std::span<const std::uint8_t> bytes, Batch& batch) override;
+  // Continues where walk() stopped at a section in the other byte order.
+  Consumed take(std::span<const std::uint8_t> bytes, Batch& batch) override {
+    batch.frames.reserve(kBatchFrames);
+    Consumed consumed;
+    while (consumed.wanted == 0 && consumed.broken.empty() && batch.frames.size() < kBatchFrames) {
+      consumed = section_.order() == ByteOrder::Own
+                     ? walk<ByteOrder::Own>(bytes, consumed.bytes, batch)
+                     : walk<ByteOrder::Swapped>(bytes, consumed.bytes, batch);
+    }
+    return consumed;
+  }
 
  private:
   using Body = std::span<const std::uint8_t>;
 
   template <ByteOrder Order>
-  Consumed walk(std::span<const std::uint8_t> bytes, std::size_t at, Batch& batch);
-  bool begin_section(const std::uint8_t* block);
+  Consumed walk(std::span<const std::uint8_t> bytes, std::size_t at, Batch& batch) {
+    while (batch.frames.size() < kBatchFrames) {
+      const Body rest = bytes.subspan(at);
+      if (rest.size() < kBlockOverhead) {
+        return {.bytes = at, .wanted = kBlockOverhead};
+      }
+      const BlockType type = type_at(rest.data(), Order);
+      if (type == BlockType::Section && !begin_section(rest.data())) {
+        return {.bytes = at, .broken = "has a section in no known byte order"};
+      }
+      if (section_.order() != Order) {
+        break;
+      }
+      const std::size_t length = load<std::uint32_t>(rest.data() + 4, Order);
+      if (length < kBlockOverhead || length % 4 != 0 || length > kMaxBlockBytes) {
+        return {.bytes = at, .broken = "claims a block of " + std::to_string(length) + " bytes"};
+      }
+      if (rest.size() < length) {
+        return {.bytes = at, .wanted = length};
+      }
+      const Body body = rest.subspan(8, length - kBlockOverhead);
+      const char* wrong = take_block<Order>(type, body, batch);
+      if (load<std::uint32_t>(rest.data() + length - 4, Order) != length) {
+        wrong = "has a block with a different length at its end";
+      }
+      if (wrong != nullptr) {
+        return {.bytes = at, .broken = wrong};
+      }
+      at += length;
+    }
+    return {.bytes = at};
+  }
+
+  bool begin_section(const std::uint8_t* block) {
+    const auto order = section_order(block);
+    section_ = PcapngSection(order.value_or(section_.order()));
+    return order.has_value();
+  }
+
   // These return what is wrong with the block; null: nothing.
   template <ByteOrder Order>
-  const char* take_block(BlockType type, Body body, Batch& batch);
+  const char* take_block(BlockType type, Body body, Batch& batch) {
+    switch (type) {
+      case BlockType::Packet:
+        return take_packet<Order>(body, batch);
+      case BlockType::OldPacket:
+        return take_old_packet<Order>(body, batch);
+      case BlockType::SimplePacket:
+        return take_simple_packet<Order>(body, batch);
+      case BlockType::Interface:
+        return section_.describe_interface(body, interfaces_) ? nullptr
+                                                              : "describes an interface wrongly";
+      case BlockType::Statistics:
+        return section_.count_drops(body, batch.drops) ? nullptr : "has statistics of no interface";
+      default:
+        return nullptr;
+    }
+  }
+
   template <ByteOrder Order>
-  const char* take_packet(Body body, Batch& batch);
+  const char* take_packet(Body body, Batch& batch) {
+    if (body.size() < kPacketHead) {
+      return kTooShort;
+    }
+    const auto interface = load<std::uint32_t>(body.data(), Order);
+    const std::size_t captured = load<std::uint32_t>(body.data() + 12, Order);
+    const char* const wrong = add<Order>(interface, body, batch);
+    const std::size_t options = kPacketHead + (captured + 3) / 4 * 4;
+    if (wrong == nullptr && options < body.size()) {
+      for_each_option(body.subspan(options), Order, [&](const PcapngOption& option) {
+        const auto count = option.number<std::uint64_t>(Order).value_or(0);
+        if (option.code == kDropsBeforePacket && count > 0) {
+          batch.drops.push_back({.time_ns = last_time_ns_,
+                                 .interface = section_.interfaces()[interface].index,
+                                 .by_kernel = count});
+        }
+      });
+    }
+    return wrong;
+  }
+
   template <ByteOrder Order>
-  const char* take_old_packet(Body body, Batch& batch);
+  const char* take_old_packet(Body body, Batch& batch) {
+    if (body.size() < kPacketHead) {
+      return kTooShort;
+    }
+    const auto interface = load<std::uint16_t>(body.data(), Order);
+    const auto drops = load<std::uint16_t>(body.data() + 2, Order);
+    const char* const wrong = add<Order>(interface, body, batch);
+    if (wrong == nullptr && drops > 0 && drops != kDropsUnknown) {
+      batch.drops.push_back({.time_ns = last_time_ns_,
+                             .interface = section_.interfaces()[interface].index,
+                             .by_kernel = drops});
+    }
+    return wrong;
+  }
+
   template <ByteOrder Order>
-  const char* take_simple_packet(Body body, Batch& batch);
+  const char* take_simple_packet(Body body, Batch& batch) {
+    if (body.size() < kSimplePacketHead) {
+      return kTooShort;
+    }
+    if (section_.interfaces().empty()) {
+      return kNoInterface;
+    }
+    const SectionInterface& known = section_.interfaces().front();
+    const auto length = load<std::uint32_t>(body.data(), Order);
+    const std::size_t there = body.size() - kSimplePacketHead;
+    const std::size_t captured = std::min<std::size_t>({length, known.snapshot_bytes, there});
+    batch.frames.push_back({.time_ns = last_time_ns_,
+                            .data = body.data() + kSimplePacketHead,
+                            .captured_bytes = static_cast<std::uint32_t>(captured),
+                            .frame_bytes = length,
+                            .interface = known.index,
+                            .link_type = known.link_type});
+    return nullptr;
+  }
+
+  // What both kinds of packet with a head have in common.
   template <ByteOrder Order>
-  const char* add(std::uint32_t interface, Body body, Batch& batch);
+  const char* add(std::uint32_t interface, Body body, Batch& batch) {
+    const std::uint32_t captured = load<std::uint32_t>(body.data() + 12, Order);
+    if (captured > body.size() - kPacketHead) {
+      return kTooShort;
+    }
+    if (interface >= section_.interfaces().size()) {
+      return kNoInterface;
+    }
+    const SectionInterface& known = section_.interfaces()[interface];
+    const std::uint64_t high = load<std::uint32_t>(body.data() + 4, Order);
+    last_time_ns_ = known.unit.ns(high << 32 | load<std::uint32_t>(body.data() + 8, Order));
+    batch.frames.push_back(
+        {.time_ns = last_time_ns_,
+         .data = body.data() + kPacketHead,
+         .captured_bytes = captured,
+         .frame_bytes = std::max(load<std::uint32_t>(body.data() + 16, Order), captured),
+         .interface = known.index,
+         .link_type = known.link_type});
+    return nullptr;
+  }
 
   PcapngSection section_;
   std::int64_t last_time_ns_ = 0;
 };
-
-// Continues where walk() stopped at a section in the other byte order.
-Consumed PcapngFormat::take(std::span<const std::uint8_t> bytes, Batch& batch) {
-  batch.frames.reserve(kBatchFrames);
-  Consumed consumed;
-  while (consumed.wanted == 0 && consumed.broken.empty() && batch.frames.size() < kBatchFrames) {
-    consumed = section_.order() == ByteOrder::Own
-                   ? walk<ByteOrder::Own>(bytes, consumed.bytes, batch)
-                   : walk<ByteOrder::Swapped>(bytes, consumed.bytes, batch);
-  }
-  return consumed;
-}
-
-bool PcapngFormat::begin_section(const std::uint8_t* block) {
-  const auto order = section_order(block);
-  section_ = PcapngSection(order.value_or(section_.order()));
-  return order.has_value();
-}
-
-template <ByteOrder Order>
-Consumed PcapngFormat::walk(std::span<const std::uint8_t> bytes, std::size_t at, Batch& batch) {
-  while (batch.frames.size() < kBatchFrames) {
-    const Body rest = bytes.subspan(at);
-    if (rest.size() < kBlockOverhead) {
-      return {.bytes = at, .wanted = kBlockOverhead};
-    }
-    const BlockType type = type_at(rest.data(), Order);
-    if (type == BlockType::Section && !begin_section(rest.data())) {
-      return {.bytes = at, .broken = "has a section in no known byte order"};
-    }
-    if (section_.order() != Order) {
-      break;
-    }
-    const std::size_t length = load<std::uint32_t>(rest.data() + 4, Order);
-    if (length < kBlockOverhead || length % 4 != 0 || length > kMaxBlockBytes) {
-      return {.bytes = at, .broken = "claims a block of " + std::to_string(length) + " bytes"};
-    }
-    if (rest.size() < length) {
-      return {.bytes = at, .wanted = length};
-    }
-    const Body body = rest.subspan(8, length - kBlockOverhead);
-    const char* wrong = take_block<Order>(type, body, batch);
-    if (load<std::uint32_t>(rest.data() + length - 4, Order) != length) {
-      wrong = "has a block with a different length at its end";
-    }
-    if (wrong != nullptr) {
-      return {.bytes = at, .broken = wrong};
-    }
-    at += length;
-  }
-  return {.bytes = at};
-}
-
-template <ByteOrder Order>
-const char* PcapngFormat::take_block(BlockType type, Body body, Batch& batch) {
-  switch (type) {
-    case BlockType::Packet:
-      return take_packet<Order>(body, batch);
-    case BlockType::OldPacket:
-      return take_old_packet<Order>(body, batch);
-    case BlockType::SimplePacket:
-      return take_simple_packet<Order>(body, batch);
-    case BlockType::Interface:
-      return section_.describe_interface(body, interfaces_) ? nullptr
-                                                            : "describes an interface wrongly";
-    case BlockType::Statistics:
-      return section_.count_drops(body, batch.drops) ? nullptr : "has statistics of no interface";
-    default:
-      return nullptr;
-  }
-}
-
-template <ByteOrder Order>
-const char* PcapngFormat::take_packet(Body body, Batch& batch) {
-  if (body.size() < kPacketHead) {
-    return kTooShort;
-  }
-  const auto interface = load<std::uint32_t>(body.data(), Order);
-  const std::size_t captured = load<std::uint32_t>(body.data() + 12, Order);
-  const char* const wrong = add<Order>(interface, body, batch);
-  const std::size_t options = kPacketHead + (captured + 3) / 4 * 4;
-  if (wrong == nullptr && options < body.size()) {
-    for_each_option(body.subspan(options), Order, [&](const PcapngOption& option) {
-      const auto count = option.number<std::uint64_t>(Order).value_or(0);
-      if (option.code == kDropsBeforePacket && count > 0) {
-        batch.drops.push_back({.time_ns = last_time_ns_,
-                               .interface = section_.interfaces()[interface].index,
-                               .by_kernel = count});
-      }
-    });
-  }
-  return wrong;
-}
-
-template <ByteOrder Order>
-const char* PcapngFormat::take_old_packet(Body body, Batch& batch) {
-  if (body.size() < kPacketHead) {
-    return kTooShort;
-  }
-  const auto interface = load<std::uint16_t>(body.data(), Order);
-  const auto drops = load<std::uint16_t>(body.data() + 2, Order);
-  const char* const wrong = add<Order>(interface, body, batch);
-  if (wrong == nullptr && drops > 0 && drops != kDropsUnknown) {
-    batch.drops.push_back({.time_ns = last_time_ns_,
-                           .interface = section_.interfaces()[interface].index,
-                           .by_kernel = drops});
-  }
-  return wrong;
-}
-
-// What both kinds of packet with a head have in common.
-template <ByteOrder Order>
-const char* PcapngFormat::add(std::uint32_t interface, Body body, Batch& batch) {
-  const std::uint32_t captured = load<std::uint32_t>(body.data() + 12, Order);
-  if (captured > body.size() - kPacketHead) {
-    return kTooShort;
-  }
-  if (interface >= section_.interfaces().size()) {
-    return kNoInterface;
-  }
-  const SectionInterface& known = section_.interfaces()[interface];
-  const std::uint64_t high = load<std::uint32_t>(body.data() + 4, Order);
-  last_time_ns_ = known.unit.ns(high << 32 | load<std::uint32_t>(body.data() + 8, Order));
-  batch.frames.push_back(
-      {.time_ns = last_time_ns_,
-       .data = body.data() + kPacketHead,
-       .captured_bytes = captured,
-       .frame_bytes = std::max(load<std::uint32_t>(body.data() + 16, Order), captured),
-       .interface = known.index,
-       .link_type = known.link_type});
-  return nullptr;
-}
-
-template <ByteOrder Order>
-const char* PcapngFormat::take_simple_packet(Body body, Batch& batch) {
-  if (body.size() < kSimplePacketHead) {
-    return kTooShort;
-  }
-  if (section_.interfaces().empty()) {
-    return kNoInterface;
-  }
-  const SectionInterface& known = section_.interfaces().front();
-  const auto length = load<std::uint32_t>(body.data(), Order);
-  const std::size_t there = body.size() - kSimplePacketHead;
-  const std::size_t captured = std::min<std::size_t>({length, known.snapshot_bytes, there});
-  batch.frames.push_back({.time_ns = last_time_ns_,
-                          .data = body.data() + kSimplePacketHead,
-                          .captured_bytes = static_cast<std::uint32_t>(captured),
-                          .frame_bytes = length,
-                          .interface = known.index,
-                          .link_type = known.link_type});
-  return nullptr;
-}
 
 constexpr std::uint32_t kEndOfOptions = 0;
 constexpr std::uint32_t kUnknownLength = 0xffff'ffff;

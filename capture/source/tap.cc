@@ -105,7 +105,7 @@ Result<> Tap::set_filter(const std::string& filter) {
   bpf_program program{};
   if (pcap_compile(handle_.get(), &program, filter.c_str(), 1, PCAP_NETMASK_UNKNOWN) < 0) {
     return fail(ErrorKind::Usage, "filter", filter, pcap_geterr(handle_.get()),
-                "'man pcap-filter' tells how they are written");
+                "'man pcap-filter' explains the syntax");
   }
   const int status = pcap_setfilter(handle_.get(), &program);
   pcap_freecode(&program);
@@ -190,7 +190,7 @@ Result<> Tap::collect(Batch& batch, std::uint32_t interface) {
                                      reinterpret_cast<u_char*>(&filling));
     if (status < 0) {
       return fail(ErrorKind::Unreachable, "listen", name_, pcap_geterr(handle_.get()),
-                  "'ip link show " + name_ + "' tells its state");
+                  "'ip link show " + name_ + "' shows its state");
     }
     if (status == 0) {
       return {};

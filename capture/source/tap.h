@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "capture/source/network_interfaces.h"
@@ -28,18 +28,6 @@ inline constexpr std::chrono::milliseconds kBlockTimeout{20};
 // before and read after are shifted.
 enum class TimeScale { Wall, Monotonic };
 
-inline std::int64_t wall_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * kSecondNs + now.tv_nsec;
-}
-
-inline std::int64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kSecondNs + now.tv_nsec;
-}
-
 class Stamps {
  public:
   explicit Stamps(TimeScale scale) : is_monotonic_(scale == TimeScale::Monotonic) { look(); }
@@ -47,17 +35,18 @@ class Stamps {
   // Call it before frames are read: measures the difference of the clocks.
   void look() {
     if (is_monotonic_) {
-      const std::int64_t apart = monotonic_ns() - wall_ns();
+      const std::int64_t apart = clock_.monotonic_ns() - clock_.wall_ns();
       // The clocks are not read at the same moment: a smaller change is noise.
       shift_ns_ = std::llabs(apart - shift_ns_) > kNoiseNs ? apart : shift_ns_;
     }
   }
   // To be added to the kernel's stamps.
   std::int64_t shift_ns() const { return shift_ns_; }
-  std::int64_t now() const { return is_monotonic_ ? monotonic_ns() : wall_ns(); }
+  std::int64_t now() const { return is_monotonic_ ? clock_.monotonic_ns() : clock_.wall_ns(); }
 
  private:
   static constexpr std::int64_t kNoiseNs = 20'000;
+  sys::SystemClock clock_;
   bool is_monotonic_;
   std::int64_t shift_ns_ = 0;
 };

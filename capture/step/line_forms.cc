@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <functional>
 #include <utility>
-#include <vector>
 
 #include "base/sys/number.h"
 #include "capture/step/output_steps.h"

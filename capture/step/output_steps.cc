@@ -30,12 +30,12 @@ class CountSequence {
   };
 
   void take(std::int64_t t_ns, const Line& line) {
-    const Place place{.t_ns = t_ns, .number = line.number};
+    const Count count{.t_ns = t_ns, .number = line.number};
     if (!last_ || line.number - last_->number > kMaxRise) {
-      begin_at(place);
+      begin_at(count);
     } else if (line.number > last_->number) {
       rise(*last_, line);
-      last_ = place;
+      last_ = count;
       restart_.reset();
     } else {
       fall(t_ns, line);
@@ -63,19 +63,19 @@ class CountSequence {
   }
 
  private:
-  struct Place {
+  struct Count {
     std::int64_t t_ns = 0;
     std::int64_t number = 0;
   };
 
-  void begin_at(const Place& place) {
-    last_ = place;
+  void begin_at(const Count& count) {
+    last_ = count;
     restart_.reset();
-    base_ns_ = place.t_ns;
+    base_ns_ = count.t_ns;
     risen_ = 0;
   }
 
-  void rise(const Place& from, const Line& line) {
+  void rise(const Count& from, const Line& line) {
     const std::int64_t steps = line.number - from.number;
     if (risen_ == 0) {
       busy_seconds_ = 0;
@@ -96,7 +96,7 @@ class CountSequence {
     }
     const bool is_over = line.number < last_->number || since_ns * 2 > usual_gap_ns() * 3;
     if (restart_ && line.number > restart_->number && is_over) {
-      const Place from = *restart_;
+      const Count from = *restart_;
       begin_at({.t_ns = t_ns, .number = line.number});
       base_ns_ = from.t_ns;
       rise(from, line);
@@ -124,8 +124,8 @@ class CountSequence {
     return is_plausible ? std::optional(std::llround(busy_ns)) : std::nullopt;
   }
 
-  std::optional<Place> last_;     // the highest number, and when it was first seen
-  std::optional<Place> restart_;  // where it fell to, without having risen since
+  std::optional<Count> last_;     // the highest number, and when it was first seen
+  std::optional<Count> restart_;  // where it fell to, without having risen since
   std::int64_t base_ns_ = 0;      // where the next step begins
   std::int64_t risen_ = 0;        // in this piece
   std::int64_t samples_ = 0;

@@ -79,7 +79,7 @@ enum class Kind : std::uint8_t {
   Message = 4,       // a send or a receive, likewise
   Proxy = 5,         // a channel's part in the network of it is over
   Kernel = 6,        // a channel's part on the GPU is over
-  Window = 7,        // from now on kernels are told of, or no longer
+  Window = 7,        // from now on kernels are recorded, or no longer
 };
 
 // The words of each kind, from 1 on. Ids are unique in a process, and never 0.
@@ -97,7 +97,7 @@ inline constexpr std::size_t kSequence = 2;  // counts per communicator and func
 inline constexpr std::size_t kFunction = 3;  // Function below
 inline constexpr std::size_t kBytes = 4;     // count times the element's size
 inline constexpr std::size_t kEnqueued = 5;
-inline constexpr std::size_t kChannels = 6;   // 0: not told
+inline constexpr std::size_t kChannels = 6;   // 0: not known
 inline constexpr std::size_t kAlgorithm = 7;  // Algorithm below
 inline constexpr std::size_t kProtocol = 8;   // Protocol below
 inline constexpr std::size_t kPeer = 9;  // the root, of a message the other rank; all ones: none
@@ -111,12 +111,12 @@ inline constexpr std::size_t kGpuNs = 6;         // its steps waited for the own
 inline constexpr std::size_t kNetworkNs = 7;     // for the network
 inline constexpr std::size_t kPeerNs = 8;        // for the receiver's credit
 inline constexpr std::size_t kFlushNs = 9;       // for the flush over PCIe
-inline constexpr std::size_t kTransferred = 10;  // bytes, as far as told
-inline constexpr std::size_t kSteps = 11;        // whose waiting was told; 0: none, it is not known
+inline constexpr std::size_t kTransferred = 10;  // bytes, as far as reported
+inline constexpr std::size_t kSteps = 11;        // whose waiting was reported; 0: not known
 inline constexpr std::size_t kFirstData = 12;    // when the first step had data of the own GPU, or
-                                                 // from the network; 0: not told
+                                                 // from the network; 0: not known
 // Kernel
-inline constexpr std::size_t kGpuBegin = 3;  // by the GPU's own clock, ns; 0: not told
+inline constexpr std::size_t kGpuBegin = 3;  // by the GPU's own clock, ns; 0: not known
 inline constexpr std::size_t kGpuEnd = 4;
 inline constexpr std::size_t kSeenBegin = 5;  // when NCCL noticed, by this host's clock
 inline constexpr std::size_t kSeenEnd = 6;

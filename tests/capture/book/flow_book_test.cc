@@ -14,8 +14,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 packet::Ends ends_of(std::string_view source, std::uint16_t source_port,
                      std::string_view destination, std::uint16_t destination_port) {
-  return {.source = packet::parse_address(source)->address,
-          .destination = packet::parse_address(destination)->address,
+  return {.source = packet::as_in_packets(*net::Address::parse(source)),
+          .destination = packet::as_in_packets(*net::Address::parse(destination)),
           .source_port = source_port,
           .destination_port = destination_port,
           .protocol = 6};

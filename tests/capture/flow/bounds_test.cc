@@ -103,7 +103,7 @@ TEST(Bounds, TheCourseIsFoldedAndItsSumsStay) {
     seen = talk.data(i * 100, 100);
     talk.ack((i + 1) * 100);
   }
-  const std::vector<Bin> course = talk.engine.course(seen.slot, 0);
+  const std::vector<Bin> course = talk.engine.bins(seen.slot, 0);
   EXPECT_LE(course.size(), Series::kMaxBins);
   std::uint64_t payload = 0;
   std::int64_t end = 0;

@@ -21,6 +21,7 @@ namespace {
 
 struct Arguments {
   Launch launch = {};
+  bool watches_output = true;
   std::string copies = {};
   std::chrono::milliseconds pause{0};
 };
@@ -31,7 +32,7 @@ Arguments parse(int argc, char** argv) {
   for (; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--unwatched") {
-      arguments.launch.watch_output = false;
+      arguments.watches_output = false;
     } else if (word == "--copies") {
       arguments.copies = argv[++i];
     } else if (word == "--pause") {
@@ -88,7 +89,8 @@ void wait_for_news(const Job& job, std::chrono::milliseconds pause) {
 int main(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   const sys::SystemClock clock;
-  Result<std::unique_ptr<Job>> job = Job::start(arguments.launch, clock);
+  OutputWatch output = arguments.watches_output ? OutputWatch::open(clock).value() : OutputWatch();
+  Result<std::unique_ptr<Job>> job = Job::start(arguments.launch, std::move(output));
   if (!job) {
     std::fprintf(stderr, "run_job: %s\n", describe(job.error()).c_str());
     return exit_code_of_failed_start(job.error());

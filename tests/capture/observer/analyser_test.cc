@@ -25,9 +25,9 @@ class RoceFlow : public testing::Test {
   roce::Sender made_;
 
  private:
-  CaptureProgress course_;
+  CaptureProgress progress_;
   GlooLedger ledger_;
-  Analyser analyser_{{}, course_, ledger_, nullptr};
+  Analyser analyser_{{}, progress_, ledger_, nullptr};
 };
 
 TEST_F(RoceFlow, KeepsWhatItsQueuePairsSayOfLoss) {

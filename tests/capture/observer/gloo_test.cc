@@ -116,7 +116,7 @@ class GlooRecordTest : public record::RecordFolder {
     Recorder recorder(*writer, {.is_live = false, .connections = &flows});
     CollectiveRecorder collectives(*writer, flows, 0);
     Settings settings;
-    settings.own_addresses = {packet::parse_address("10.79.0.1")->address};
+    settings.own_addresses = {packet::as_in_packets(*net::Address::parse("10.79.0.1"))};
     settings.on_collective = [&](const gloo::Collective& each) { collectives.keep(each); };
     auto source = source::open_file(std::string(CHOKEPOINT_FIXTURES "/captures/") + capture);
     const auto observer =

@@ -70,7 +70,7 @@ TEST_P(ThreadsOfAnObserver, EveryPacketIsAnalysedOnce) {
   for (std::uint16_t port = 1'000; port < 1'000 + kFlows; ++port) {
     EXPECT_EQ(packets.at(port), kFrames / kFlows);
   }
-  EXPECT_EQ(observer->course().progress().frames, kFrames);
+  EXPECT_EQ(observer->progress().now().frames, kFrames);
   EXPECT_TRUE(is_over(*observer));
 }
 
@@ -125,7 +125,7 @@ TEST_P(ThreadsOfAnObserver, EndsWhereItIsStopped) {
       },
       settings());
   observer->start();
-  while (observer->course().progress().frames == 0) {
+  while (observer->progress().now().frames == 0) {
     std::this_thread::yield();
   }
   observer->stop();
@@ -232,8 +232,8 @@ TEST_P(ThreadsOfAnObserver, TellsItsWitness) {
   EXPECT_EQ(memory.batches, 3U);
   EXPECT_EQ(memory.flows, 2U);
   EXPECT_EQ(memory.folded_ports.size(), observer->analysers()[0]->engine().remainder().flows);
-  EXPECT_EQ(observer->course().progress().dropped_by_kernel, 21U);
-  EXPECT_EQ(observer->course().progress().dropped_by_interface, 3U);
+  EXPECT_EQ(observer->progress().now().dropped_by_kernel, 21U);
+  EXPECT_EQ(observer->progress().now().dropped_by_interface, 3U);
 }
 
 packet::Packet packet_of(std::uint64_t from, std::uint64_t to, std::uint16_t from_port,

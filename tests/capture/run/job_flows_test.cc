@@ -18,7 +18,9 @@ constexpr std::uint64_t kFrames = 300'000;  // a third of a second
 constexpr std::size_t kBatch = 1'000;
 constexpr std::uint64_t kFrameBytes = 50;
 
-packet::Address address_of(std::string_view text) { return packet::parse_address(text)->address; }
+packet::Address address_of(std::string_view text) {
+  return packet::as_in_packets(*net::Address::parse(text));
+}
 
 // 10.0.0.1:7 is the job's; 10.0.0.3 a stranger's, with a tenth of the packets.
 Datagram exchanged(std::uint64_t number) {

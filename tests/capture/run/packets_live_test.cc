@@ -34,7 +34,9 @@ constexpr std::int64_t kSettled = 10 * kSecond;
 constexpr std::uint16_t kPort = 4791;  // passes the filter for any job
 constexpr std::uint64_t kFrameBytes = 50;
 
-packet::Address address(const std::string& text) { return packet::parse_address(text)->address; }
+packet::Address address(const std::string& text) {
+  return packet::as_in_packets(*net::Address::parse(text));
+}
 
 socket::Peer peer(const std::string& interface, const std::string& text = "10.0.0.2") {
   return {.address = address(text), .interface = interface};

@@ -12,8 +12,9 @@ using testing::EndsWith;
 using testing::StartsWith;
 
 Host host(const std::string& text) {
-  const auto parsed = packet::parse_address(text);
-  return {.address = parsed->address, .is_ipv6 = parsed->is_ipv6};
+  const net::Address address = net::Address::parse(text).value();
+  return {.address = packet::as_in_packets(address),
+          .is_ipv6 = address.family() == net::Family::Ipv6};
 }
 
 TEST(PeersFilter, WithoutPeersAnythingMayBeTheJobs) {

@@ -51,8 +51,8 @@ struct FakeHost {
   FakeSocket& open(std::uint64_t cookie, std::uint32_t inode, const std::string& local,
                    std::uint16_t local_port, const std::string& remote, std::uint16_t remote_port) {
     FakeSocket made{.cookie = cookie, .inode = inode};
-    made.ends = {.source = packet::parse_address(local)->address,
-                 .destination = packet::parse_address(remote)->address,
+    made.ends = {.source = packet::as_in_packets(*net::Address::parse(local)),
+                 .destination = packet::as_in_packets(*net::Address::parse(remote)),
                  .source_port = local_port,
                  .destination_port = remote_port,
                  .protocol = 6};

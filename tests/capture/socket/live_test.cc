@@ -139,7 +139,7 @@ TEST_F(LiveSockets, WhatClosesBetweenTwoLooksIsCounted) {
       carry(talk_over(listener), 100'000);
     }
     const auto has_all = [&](const Figures& now) {
-      return now.sent_bytes >= kConnections * 100'000;
+      return now.sent_bytes >= kConnections * 100'000 && now.connections_ever == 2 * kConnections;
     };
     EXPECT_TRUE(run_until(has_all)) << watcher_->figures().sent_bytes;
     const Figures figures = watcher_->figures();

@@ -18,7 +18,7 @@ constexpr std::int64_t kSecond = 1'000 * kMs;
 class Watch : public record::RecordFolder {
  protected:
   Watch() {
-    const auto own = packet::parse_address("10.0.0.1")->address;
+    const auto own = packet::as_in_packets(*net::Address::parse("10.0.0.1"));
     kernel_.interfaces.add(2, "eth0");
     kernel_.interfaces.add(own, 2);
   }
@@ -259,6 +259,20 @@ TEST_F(Unseen, AreTheJobsWhereItListens) {
   ASSERT_EQ(flows.size(), 2U);
   EXPECT_EQ(flows[0].process, 7);
   EXPECT_TRUE(flows[0].end_ns.known());
+}
+
+// On a host whose list of sockets is dear, the second dump comes late.
+TEST_F(Unseen, CountAlsoBetweenTheFirstTwoDumps) {
+  start();
+  add_process(100, 7);
+  hold(100, 5'000);
+  kernel_.listen(1, 5'000, 29'500);
+  dump_cost_ns_ = 6 * kMs;
+  run(100 * kMs);
+  flash(2, "10.0.0.9", 29'500, 40'000);
+  run(100 * kMs);
+  ASSERT_EQ(kernel_.dumps, 1U);
+  EXPECT_EQ(figures().sent_bytes, 100U);
 }
 
 TEST_F(Unseen, AreTheJobsWhereItAloneTalks) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/sys/clock.h"
 #include "capture/source/tap.h"
 #include "tests/capture/source/own_network.h"
 #include "tests/capture/source/reading.h"
@@ -68,7 +69,7 @@ std::vector<std::string> names(const Source& source) {
 TEST_F(Live, WhatIsSentIsWhatIsRead) {
   in_own_network([] {
     const auto source = opened(options({"far"}));
-    const std::int64_t before = wall_ns();
+    const std::int64_t before = sys::SystemClock().wall_ns();
     FrameSender("near").send(0, 5000, 1000);
     source->stop();
     const Reading reading = read_all(*source);
@@ -79,7 +80,7 @@ TEST_F(Live, WhatIsSentIsWhatIsRead) {
     EXPECT_EQ(frame.bytes.size(), 64u);
     EXPECT_EQ(frame.frame_bytes, 1000u);
     EXPECT_GE(frame.time_ns, before);
-    EXPECT_LE(frame.time_ns, wall_ns());
+    EXPECT_LE(frame.time_ns, sys::SystemClock().wall_ns());
     EXPECT_EQ(source->interfaces().at(0).mtu, 9000u);
   });
 }
@@ -89,13 +90,13 @@ TEST_F(Live, FramesHaveTheMonotonicClockWhereThatIsAskedFor) {
     LiveOptions steady = options({"far"});
     steady.time_scale = TimeScale::Monotonic;
     const auto source = opened(steady);
-    const std::int64_t before = monotonic_ns();
+    const std::int64_t before = sys::SystemClock().monotonic_ns();
     FrameSender("near").send(0, 100, 1000);
     source->stop();
     const Reading reading = read_all(*source);
     ASSERT_EQ(numbers(reading), counted(100));
     EXPECT_GE(reading.frames.front().time_ns, before - 100'000);
-    EXPECT_LE(reading.frames.back().time_ns, monotonic_ns());
+    EXPECT_LE(reading.frames.back().time_ns, sys::SystemClock().monotonic_ns());
   });
 }
 
