@@ -9,6 +9,7 @@
 
 #include "base/cli/text.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/net/address.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/process.h"
@@ -21,9 +22,9 @@ using control::Json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{1000};
-constexpr std::size_t kMostDocument = std::size_t{4} * 1024 * 1024;
-constexpr std::size_t kMostWords = 4096;
-constexpr std::size_t kLongestLine = 400;
+constexpr std::size_t kMaxDocument = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kMaxWords = 4096;
+constexpr std::size_t kMaxLineBytes = 400;
 // Exit codes: docs/design.md, "Errors and exit codes".
 constexpr int kUsage = 2;
 constexpr int kFound = 3;
@@ -73,7 +74,7 @@ std::string last_line(std::string text, std::string_view command) {
       break;
     }
   }
-  return cli::printable(text.substr(0, kLongestLine));
+  return cli::printable(text.substr(0, kMaxLineBytes));
 }
 
 // A command prints its error as a line of text, from which only this much of the kind can be told:
@@ -92,18 +93,18 @@ using Clock = net::Patience::Clock;
 constexpr std::size_t kAtOnce = 16;
 // A resolver asks each of its servers for 5 s before it takes the next.
 constexpr std::chrono::seconds kEach{8};
-constexpr std::size_t kMaxNamedAddresses = 64;
 
-Json body_of(const std::string& name, const Names::Answer& answer) {
-  Json addresses = Json::array();
-  if (answer) {
-    for (std::size_t i = 0; i < std::min(answer->size(), kMaxNamedAddresses); ++i) {
-      addresses.push_back((*answer)[i].text());
-    }
+NameLookup lookup_of(const std::string& name, const Names::Answer& answer) {
+  NameLookup lookup{.name = name};
+  if (!answer) {
+    lookup.error = answer.error();
+    return lookup;
   }
-  return {{"name", name},
-          {"addresses", std::move(addresses)},
-          {"error", answer ? Json() : control::body_of(answer.error())}};
+  for (const net::Address& address :
+       std::span(*answer).first(std::min(answer->size(), kMaxNamedAddresses))) {
+    lookup.addresses.push_back(address.text());
+  }
+  return lookup;
 }
 
 Names::Answer late(const std::string& name) {
@@ -157,10 +158,10 @@ std::unexpected<Error> Child::failed(ErrorKind kind, const std::string& reason) 
 }
 
 void Child::read_streams() {
-  while (document_.size() <= kMostDocument && read_piece(out_, document_)) {
+  while (document_.size() <= kMaxDocument && read_piece(out_, document_)) {
   }
   while (read_piece(err_, words_)) {
-    words_.erase(0, words_.size() - std::min(words_.size(), kMostWords));
+    words_.erase(0, words_.size() - std::min(words_.size(), kMaxWords));
   }
 }
 
@@ -171,7 +172,7 @@ Result<std::optional<Json>> Child::look() {
   if (!status) {
     return std::unexpected(status.error());
   }
-  if (document_.size() > kMostDocument) {
+  if (document_.size() > kMaxDocument) {
     return failed(ErrorKind::Malformed, "its document is larger than any");
   }
   if (*status) {
@@ -229,7 +230,7 @@ sys::Late<Names::Answer> Names::ask(const std::string& name) const {
 }
 
 void Names::ask_some() {
-  while (asked_ < names_.size() && open_.size() < kAtOnce && *under_way_ < kMostUnderWay &&
+  while (asked_ < names_.size() && open_.size() < kAtOnce && *under_way_ < kMaxUnderWay &&
          Clock::now() < deadline_) {
     open_.push_back({.index = asked_,
                      .deadline = std::min(deadline_, Clock::now() + kEach),
@@ -245,7 +246,7 @@ bool Names::take(Question& question) {
     return false;
   }
   const std::string& name = names_[question.index];
-  answers_[question.index] = body_of(name, answer ? *answer : late(name));
+  answers_[question.index] = lookup_of(name, answer ? *answer : late(name));
   return true;
 }
 
@@ -257,9 +258,9 @@ Result<std::optional<Json>> Names::look() {
     return std::nullopt;
   }
   for (; asked_ < names_.size(); ++asked_) {
-    answers_[asked_] = body_of(names_[asked_], late(names_[asked_]));
+    answers_[asked_] = lookup_of(names_[asked_], late(names_[asked_]));
   }
-  return Json{{"schema", kNamesSchema}, {"answers", answers_}};
+  return Json{{"schema", kNamesSchema}, {"answers", json::to_json(answers_)}};
 }
 
 Names::Resolve system_resolver() {

@@ -75,11 +75,9 @@ class Child final : public Job {
   std::string words_;  // the end of what it wrote to standard error
 };
 
-inline constexpr std::string_view kNamesSchema = "chokepoint.names/1";
-
 // Looks up other hosts' names by this host's resolver: several at a time, each for a bounded time,
 // so that a name server that does not answer costs seconds, not minutes. Threads that hang in the
-// resolver are left behind and counted, so that there are never more than kMostUnderWay, however
+// resolver are left behind and counted, so that there are never more than kMaxUnderWay, however
 // many tasks are begun and given up.
 class Names final : public Job {
  public:
@@ -87,7 +85,7 @@ class Names final : public Job {
   using Resolve = std::function<Answer(const std::string& name)>;
   // Of all tasks of an agent, also of those that are over.
   using UnderWay = std::shared_ptr<std::atomic<std::size_t>>;
-  static constexpr std::size_t kMostUnderWay = 128;
+  static constexpr std::size_t kMaxUnderWay = 128;
 
   Names(std::vector<std::string> names, std::chrono::milliseconds longest, Resolve resolve,
         UnderWay under_way);
@@ -112,7 +110,7 @@ class Names final : public Job {
   UnderWay under_way_;
   std::size_t asked_ = 0;
   std::deque<Question> open_;
-  std::vector<control::Json> answers_;
+  std::vector<NameLookup> answers_;
 };
 
 // By the system's resolver, IPv4 and IPv6.

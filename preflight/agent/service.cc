@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "base/cli/text.h"
-#include "base/control/fields.h"
 #include "base/control/message.h"
 #include "base/host/cpu.h"
 #include "base/host/gpu.h"
 #include "base/host/kernel.h"
 #include "base/host/rdma.h"
+#include "base/json/codec.h"
 #include "base/sys/library.h"
 #include "base/sys/root.h"
 #include "preflight/agent/jobs.h"
@@ -22,7 +22,7 @@ namespace {
 // As probe/collective/gloo's module is called.
 constexpr std::string_view kGlooModule = "libchokepoint-gloo.so";
 // A VLAN on a bond on ports is as high as people build.
-constexpr int kMostStoreys = 4;
+constexpr int kMaxLayers = 4;
 
 bool has_members(const host::Nic& nic) {
   return nic.kind == host::NicKind::Bond || nic.kind == host::NicKind::Vlan ||
@@ -60,7 +60,7 @@ InterfaceFacts facts_of(const host::Network& network, const host::Nic& nic) {
     facts.pci_mbps = ceiling_mbps(*nic.pci);
   }
   for (const net::InterfaceAddress& own : nic.settings.addresses) {
-    if (facts.addresses.size() == kMostAddresses) {
+    if (facts.addresses.size() == kMaxAddresses) {
       break;
     }
     facts.addresses.push_back(own.address.text());
@@ -77,7 +77,7 @@ bool is_telling(const host::Nic& nic) {
 
 void add_ports(const host::RdmaDevice& device, HostFacts& facts) {
   for (const host::RdmaPort& port : device.ports) {
-    if (facts.rdma.size() == kMostRdmaPorts) {
+    if (facts.rdma.size() == kMaxRdmaPorts) {
       return;
     }
     const bool is_hardware = device.pci.has_value();
@@ -110,7 +110,7 @@ constexpr seconds kAnswer{30};
 constexpr milliseconds kLook{20};
 // A coordinator of thousands has most of them wait for the others; one that forgets about this host
 // leaves it to others some time.
-constexpr hours kMostIdle{1};
+constexpr hours kMaxIdle{1};
 // One that never stops talking has its turn, and then comes what else there is to look at.
 constexpr int kMessagesInTurn = 16;
 
@@ -131,12 +131,12 @@ using control::Session;
 // A coordinator that is started again at once finds its former self leaving.
 constexpr std::chrono::milliseconds kLeaving{2500};
 
-constexpr std::size_t kLongestId = 64;
+constexpr std::size_t kMaxIdBytes = 64;
 
 CoordinatorLock::Coordinator coordinator_of(const Session& session, const Json& parameters) {
   const auto id = parameters.find("preflight");
   const bool has_id = id != parameters.end() && id->is_string() &&
-                      id->get_ref<const std::string&>().size() <= kLongestId;
+                      id->get_ref<const std::string&>().size() <= kMaxIdBytes;
   return {.who = fmt::format("{} ({})", cli::printable(session.client().host),
                              session.peer().address.unmapped().text()),
           .preflight = has_id ? id->get<std::string>() : std::string(),
@@ -146,7 +146,7 @@ CoordinatorLock::Coordinator coordinator_of(const Session& session, const Json& 
 }  // namespace
 
 std::optional<double> real_speed_mbps(const host::Network& network, const host::Nic& nic) {
-  return speed_below(network, nic, kMostStoreys);
+  return speed_below(network, nic, kMaxLayers);
 }
 
 // Between two readings of one clock the other one's is in the middle.
@@ -171,7 +171,7 @@ HostFacts facts_of(const sys::Root& root, const host::Network& network) {
       .gpus = count_gpus(root),
       .has_gloo = sys::own_library(kGlooModule).has_value()};
   for (const host::Nic& nic : network.nics) {
-    if (is_telling(nic) && facts.interfaces.size() < kMostInterfaces) {
+    if (is_telling(nic) && facts.interfaces.size() < kMaxInterfaces) {
       facts.interfaces.push_back(facts_of(network, nic));
     }
   }
@@ -181,7 +181,7 @@ HostFacts facts_of(const sys::Root& root, const host::Network& network) {
   return facts;
 }
 
-CoordinatorLock::Place::~Place() {
+CoordinatorLock::Guard::~Guard() {
   if (lock_ == nullptr) {
     return;
   }
@@ -194,7 +194,7 @@ bool CoordinatorLock::has(const std::string& preflight) const {
   return holder_ && !preflight.empty() && holder_->preflight == preflight;
 }
 
-Result<CoordinatorLock::Place> CoordinatorLock::take(const Coordinator& coordinator,
+Result<CoordinatorLock::Guard> CoordinatorLock::take(const Coordinator& coordinator,
                                                      std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   free_.wait_for(lock, patience, [&] { return !holder_ || has(coordinator.preflight); });
@@ -209,11 +209,11 @@ Result<CoordinatorLock::Place> CoordinatorLock::take(const Coordinator& coordina
                 "wait until it is over, or end it there");
   }
   holder_ = coordinator;
-  return Place(*this);
+  return Guard(*this);
 }
 
 Result<Json> Conversation::hold(const HostFacts& facts) {
-  if (const Result<> said = say({Type::Ready, {{"facts", json_of(facts)}}}); !said) {
+  if (const Result<> said = say({Type::Ready, {{"facts", json::to_json(facts)}}}); !said) {
     return std::unexpected(said.error());
   }
   while (true) {
@@ -223,7 +223,7 @@ Result<Json> Conversation::hold(const HostFacts& facts) {
       return is_over ? Result<Json>(Json::object()) : std::unexpected(is_over.error());
     }
     TRY(look());
-    if (!job_ && Clock::now() - idle_since_ > kMostIdle) {
+    if (!job_ && Clock::now() - idle_since_ > kMaxIdle) {
       return fail(ErrorKind::Timeout, "preflight", "", "nothing was asked for an hour");
     }
   }
@@ -264,9 +264,7 @@ Result<> Conversation::hear(const Message& message) {
     return fail(ErrorKind::Malformed, "read message", session_.channel().peer(),
                 "it came in the midst of a preflight");
   }
-  control::Fields in(message.body, "note");
-  const std::int64_t number = in.integer("task", 0, UINT32_MAX);
-  TRY(const std::int64_t given_up, in.finish(number));
+  TRY(const Number given_up, json::field_in<Number>(message.body, "task", "note"));
   // It may have ended in the meantime.
   if (!job_ || given_up != number_) {
     return {};
@@ -278,14 +276,12 @@ Result<> Conversation::hear(const Message& message) {
 }
 
 Result<> Conversation::begin(const Json& body) {
-  control::Fields in(body, "task");
-  const std::int64_t read = in.integer("task", 0, UINT32_MAX);
-  TRY(const std::int64_t number, in.finish(read));
+  TRY(const Number number, json::field_in<Number>(body, "task", "task"));
   if (job_) {
     return fail(ErrorKind::Malformed, "read message", session_.channel().peer(),
                 "a task came while another was on");
   }
-  number_ = static_cast<Number>(number);
+  number_ = number;
   const Result<Task> task = task_in(body);
   Result<std::unique_ptr<Job>> job = task ? start(*task) : std::unexpected(task.error());
   if (!job) {
@@ -338,7 +334,7 @@ Result<control::Weight> PreflightService::check(const Json& /*parameters*/,
 }
 
 Result<Json> PreflightService::serve(Session& session, const Json& parameters) {
-  TRY([[maybe_unused]] const CoordinatorLock::Place held,
+  TRY([[maybe_unused]] const CoordinatorLock::Guard held,
       lock_.take(coordinator_of(session, parameters), kLeaving));
   Conversation conversation(session, program_, lookups_);
   HostFacts facts = read_facts(session.surroundings().root);

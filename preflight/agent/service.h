@@ -33,12 +33,12 @@ namespace chokepoint::preflight {
 class CoordinatorLock {
  public:
   // Its destructor releases the lock.
-  class Place {
+  class Guard {
    public:
-    explicit Place(CoordinatorLock& lock) : lock_(&lock) {}
-    Place(Place&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
-    Place& operator=(Place&&) = delete;
-    ~Place();
+    explicit Guard(CoordinatorLock& lock) : lock_(&lock) {}
+    Guard(Guard&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
+    Guard& operator=(Guard&&) = delete;
+    ~Guard();
 
    private:
     CoordinatorLock* lock_;
@@ -51,7 +51,7 @@ class CoordinatorLock {
   };
 
   // `patience`: how long to wait, because its holder may be leaving just now.
-  Result<Place> take(const Coordinator& coordinator, std::chrono::milliseconds patience);
+  Result<Guard> take(const Coordinator& coordinator, std::chrono::milliseconds patience);
 
  private:
   bool has(const std::string& preflight) const;

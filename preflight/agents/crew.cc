@@ -47,7 +47,7 @@ bool may_come_up(const Error& error) {
 struct Lookups::Queue {
   CrewOptions::Resolve resolve;
   std::optional<net::Family> only;
-  sys::Descriptor told;  // an eventfd, written for each answer
+  sys::Descriptor answered;  // an eventfd, written for each answer
 
   std::mutex mutex = {};
   std::deque<std::pair<HostIndex, std::string>> asked = {};
@@ -70,19 +70,19 @@ struct Lookups::Queue {
     const std::lock_guard lock(mutex);
     answers.push_back(std::move(answer));
     const std::uint64_t one = 1;
-    std::ignore = write(told.get(), &one, sizeof(one));
+    std::ignore = write(answered.get(), &one, sizeof(one));
   }
 };
 
 Result<Lookups> Lookups::make(CrewOptions::Resolve resolve, std::optional<net::Family> only) {
-  sys::Descriptor told(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!told) {
+  sys::Descriptor answered(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!answered) {
     return fail(from_errno(errno, "look names up", "eventfd"));
   }
   auto queue = std::make_shared<Queue>();
   queue->resolve = std::move(resolve);
   queue->only = only;
-  queue->told = std::move(told);
+  queue->answered = std::move(answered);
   return Lookups(std::move(queue));
 }
 
@@ -95,13 +95,13 @@ Lookups::~Lookups() {
   }
 }
 
-int Lookups::descriptor() const { return queue_->told.get(); }
+int Lookups::descriptor() const { return queue_->answered.get(); }
 
 void Lookups::ask(HostIndex host, const std::string& name) {
   {
     const std::lock_guard lock(queue_->mutex);
     queue_->asked.emplace_back(host, name);
-    if (queue_->threads >= kMostThreads) {
+    if (queue_->threads >= kMaxThreads) {
       return;
     }
     ++queue_->threads;
@@ -118,7 +118,7 @@ void Lookups::work(const std::shared_ptr<Queue>& queue) {
 std::vector<Lookups::Answer> Lookups::take() {
   const std::lock_guard lock(queue_->mutex);
   std::uint64_t count = 0;
-  std::ignore = read(queue_->told.get(), &count, sizeof(count));
+  std::ignore = read(queue_->answered.get(), &count, sizeof(count));
   return std::exchange(queue_->answers, {});
 }
 

@@ -81,7 +81,7 @@ class Lookups {
     HostIndex host = 0;
     Result<std::vector<net::Address>> addresses = {};
   };
-  static constexpr std::size_t kMostThreads = 32;
+  static constexpr std::size_t kMaxThreads = 32;
 
   static Result<Lookups> make(CrewOptions::Resolve resolve, std::optional<net::Family> only);
   Lookups(Lookups&&) = default;

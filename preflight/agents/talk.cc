@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/control/client.h"
-#include "base/control/fields.h"
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "preflight/agents/crew.h"
 
 namespace chokepoint::preflight {
@@ -17,8 +17,8 @@ using control::Message;
 using control::Type;
 
 constexpr std::string_view kSameVersion = "run the same version of chokepoint at both ends";
-constexpr std::size_t kMostFacts = std::size_t{1024} * 1024;
-constexpr std::size_t kMostGivenUp = 8;
+constexpr std::size_t kMaxFacts = std::size_t{1024} * 1024;
+constexpr std::size_t kMaxGivenUp = 8;
 
 // What a server that takes the connection and says no makes of its host.
 Presence presence_of(ErrorKind kind) {
@@ -32,12 +32,6 @@ Presence presence_of(ErrorKind kind) {
     default:
       return Presence::Refused;
   }
-}
-
-const Json& part(const Json& body, const char* name) {
-  static const Json nothing;
-  const auto at = body.find(name);
-  return at == body.end() ? nothing : *at;
 }
 
 // One that never stops sending has its turn, and then the others have theirs.
@@ -106,7 +100,7 @@ std::expected<Talk::Step, Ending> Talk::admitted(const Message& message) {
   }
   program_ = std::move(admittance->server.program);
   handshake_.reset();
-  reader_.allow(kMostFacts);
+  reader_.allow(kMaxFacts);
   stage_ = Stage::Requesting;
   return Step{.say = control::encode(
                   {Type::Request,
@@ -122,7 +116,7 @@ std::expected<Talk::Step, Ending> Talk::ready(const Message& message) {
     return std::unexpected(
         strange(fmt::format("a {} came where a ready was expected", name_of(message.type))));
   }
-  Result<HostFacts> facts = host_facts_in(part(message.body, "facts"));
+  Result<HostFacts> facts = json::field_in<HostFacts>(message.body, "facts", "ready");
   if (!facts) {
     return std::unexpected(strange(describe(facts.error())));
   }
@@ -140,9 +134,7 @@ std::expected<Talk::Step, Ending> Talk::report(Message message) {
     return std::unexpected(
         strange(fmt::format("a {} came where a report was expected", name_of(message.type))));
   }
-  control::Fields in(message.body, "report");
-  const Result<TaskNumber> number =
-      in.finish(static_cast<TaskNumber>(in.integer("task", 0, UINT32_MAX)));
+  const auto number = json::field_in<TaskNumber>(message.body, "task", "report");
   if (!number) {
     return std::unexpected(strange(number.error().reason));
   }
@@ -168,7 +160,7 @@ std::expected<Talk::Step, Ending> Talk::report(Message message) {
 }
 
 std::string Talk::begin(TaskNumber number, const Task& task) {
-  Json body = body_of(task);
+  Json body = json::to_json(task);
   body["task"] = number;
   task_ = number;
   stage_ = Stage::Working;
@@ -179,7 +171,7 @@ std::string Talk::give_up(TaskNumber number) {
   if (task_ != number) {
     return {};
   }
-  if (given_up_.size() == kMostGivenUp) {
+  if (given_up_.size() == kMaxGivenUp) {
     given_up_.erase(given_up_.begin());
   }
   given_up_.push_back(number);

@@ -84,7 +84,7 @@ CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Conte
   return options;
 }
 
-lead::Led lead_all(const Conduct& conduct, Agents& agents, const cli::Context& context) {
+lead::LeadResult lead_all(const Conduct& conduct, Agents& agents, const cli::Context& context) {
   cli::Progress bar(context, "preflight", kSteps);
   const auto show = [&](const lead::Progress& progress) {
     bar.update(static_cast<std::uint64_t>(progress.share * kSteps), cli::printable(progress.doing));
@@ -185,7 +185,7 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   LaunchedAgents launched_agents(*crew, *launched, wanted.hosts.size());
   Agents& agents =
       conduct.launcher == Launcher::None ? static_cast<Agents&>(*crew) : launched_agents;
-  lead::Led led = lead_all(conduct, agents, context);
+  lead::LeadResult led = lead_all(conduct, agents, context);
   if (led.broken) {
     tell(context, describe(*led.broken));
   }

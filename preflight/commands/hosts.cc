@@ -14,7 +14,7 @@ namespace {
 using lead::HostWanted;
 using Hosts = std::vector<HostWanted>;
 
-constexpr std::size_t kLargestFile = 16 << 20;
+constexpr std::size_t kMaxFileBytes = 16 << 20;
 
 Result<> add(Hosts& all, const std::string& word, std::uint16_t port) {
   TRY(Hosts more, hosts_in(word, port));
@@ -24,14 +24,14 @@ Result<> add(Hosts& all, const std::string& word, std::uint16_t port) {
 
 Result<std::string> content_of(const std::string& path) {
   std::ifstream file(path);
-  std::string content(kLargestFile + 1, '\0');
+  std::string content(kMaxFileBytes + 1, '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   if (!file.is_open() || file.bad()) {
     return fail(ErrorKind::Usage, "", "--hosts-file " + path, "cannot be read",
                 "give a file with a host on each line");
   }
   content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.size() > kLargestFile) {
+  if (content.size() > kMaxFileBytes) {
     return fail(ErrorKind::Usage, "", "--hosts-file " + path, "is no list of hosts");
   }
   return content;

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr milliseconds kQuick{60'000};
 constexpr seconds kLaunchTime{60};  // to reach a host, copy what is missing, and start it
 constexpr seconds kArrival{75};     // beyond the longest that calls may take by themselves
-constexpr std::int64_t kLargestSeed = (std::int64_t{1} << 53) - 1;  // that every reader of JSON has
+constexpr std::int64_t kMaxSeed = (std::int64_t{1} << 53) - 1;  // that every reader of JSON has
 
 milliseconds in_ms(std::chrono::nanoseconds time) { return std::chrono::ceil<milliseconds>(time); }
 
@@ -89,19 +89,19 @@ cli::Summary PreflightCommand::summary() const {
       .name = "preflight",
       .purpose = "is any host, link, slot or path of a cluster not what it should be?",
       .description =
-          "Tests all pairs of hosts each way before a job starts: who answers, doctor on each "
-          "host, names, round trips, loss, the largest packet and TCP, in rounds in which no host "
-          "is in two tests at once; then what looked slow again with nothing else on, everything "
-          "at once across the cluster, RDMA where there is any, and a collective over all. It says "
-          "which host, port, slot, link or setting is at fault, with the evidence and the next "
-          "step.\n\n"
-          "On each host 'chokepoint serve' must run, with the same --key-file; or --launch starts "
+          "Tests every pair of hosts in both directions before a job starts: which hosts answer, "
+          "doctor on each host, name lookups, round trips, loss, the largest packet and TCP, in "
+          "rounds in which no host takes part in two tests. Then it repeats what looked slow with "
+          "no other test running, loads many pairs across the cluster at the same time, and tests "
+          "RDMA where there is any and a collective operation over all hosts. It reports which "
+          "host, port, slot, link or setting is at fault, with the evidence and the next step.\n\n"
+          "'chokepoint serve' must run on each host, with the same --key-file; or --launch starts "
           "it there for as long as the preflight takes. Hosts are names or addresses, "
-          "HOST:PORT, or lists such as gpu[01-16]; without any, those of the Slurm job that it "
-          "runs in.\n\n"
-          "The exit code is 3 when a finding is CRITICAL, with --strict on a WARNING, too: as "
-          "doctor's. A link that carries less than half of what it should, lost packets and a host "
-          "that is missing are CRITICAL. It is 1 when no two hosts could be tested.",
+          "HOST:PORT, or lists such as gpu[01-16]; if none is given, those of the Slurm job in "
+          "which it runs.\n\n"
+          "The exit code is 3 if a finding is CRITICAL, with --strict also if one is a WARNING, as "
+          "doctor's is. A link that carries less than half of what it should, lost packets and a "
+          "host that is missing are CRITICAL. It is 1 when no two hosts could be tested.",
       .examples = {
           {"chokepoint preflight gpu1 gpu2 gpu3 --key-file KEY", "three hosts that run serve"},
           {"chokepoint preflight 'gpu[01-16]' --quick --launch ssh",
@@ -109,7 +109,7 @@ cli::Summary PreflightCommand::summary() const {
           {"chokepoint preflight --launch slurm --time-limit 60 --json",
            "all hosts of this Slurm job, for a prolog"},
           {"chokepoint preflight 'gpu[01-16]' --keep today.json --baseline last.json -o page.html",
-           "against last time, and as a page"}}};
+           "compared with the last time, and as a page"}}};
 }
 
 void PreflightCommand::define(cli::Flags& flags) {
@@ -119,14 +119,15 @@ void PreflightCommand::define(cli::Flags& flags) {
       .option("port,p", &hosts_.port, "PORT", "control port of their agents", 1, 65535)
       .toggle("ipv4,4", &ipv4_, "IPv4 only")
       .toggle("ipv6,6", &ipv6_, "IPv6 only")
-      .group("How agents are there")
-      .option("key-file", &key_file_, "FILE", "the key that 'chokepoint serve' was given there")
+      .group("Agents")
+      .option("key-file", &key_file_, "FILE", "the key that their 'chokepoint serve' was given")
       .choice("launch", &launcher_, {"none", "ssh", "slurm", "mpirun"},
               "start agents on the hosts; none: 'chokepoint serve' runs there")
-      .option("program", &program_, "PATH", "with --launch: chokepoint on those hosts")
+      .option("program", &program_, "PATH", "with --launch: the chokepoint to run on those hosts")
       .option("tarball", &tarball_, "FILE",
-              "with --launch: what is copied to hosts without chokepoint")
-      .option("wait", &wait_, "TIME", "call again where nothing listens yet; 0: with --launch 60 s")
+              "with --launch: the tarball to copy to hosts without chokepoint")
+      .option("wait", &wait_, "TIME",
+              "how long to retry hosts where nothing listens yet; 0: none, with --launch 60 s")
       .group("How thoroughly")
       .toggle("quick", &quick_, "less than a minute for 16 hosts, and not much longer for more")
       .toggle("thorough", &thorough_, "all pairs, with long tests, whatever it takes")
@@ -134,7 +135,7 @@ void PreflightCommand::define(cli::Flags& flags) {
               "for all of it; pairs that do not fit are left out and reported; 0: with --quick a "
               "minute, or twice what it should take, else none")
       .option("seed", &seed_, "N", "for the choice of pairs where not all are tested; 0: any", 0,
-              kLargestSeed)
+              kMaxSeed)
       .group("How to judge")
       .option("limits", &limits_file_, "FILE", "what the cluster should be, in TOML")
       .toggle("print-limits", &print_limits_, "print the limits as such a file, and end")
@@ -226,7 +227,7 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
     made.family = ipv4_ ? net::Family::Ipv4 : net::Family::Ipv6;
   }
   made.wanted.seed =
-      static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns() % kLargestSeed);
+      static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns() % kMaxSeed);
   made.wanted.limit = time_limit_.count() > 0 ? in_ms(time_limit_) : own_limit(made);
   made.wanted.arrival = kArrival + made.appear;
   made.wanted.program = "chokepoint " + context.version;

@@ -9,6 +9,7 @@
 #include "base/page/page.h"
 #include "preflight/commands/preflight.h"
 #include "preflight/judge/judge.h"
+#include "preflight/judge/words.h"
 #include "preflight/report/document.h"
 #include "preflight/report/page.h"
 
@@ -35,10 +36,6 @@ Result<> can_write(const std::string& flag, const std::string& file) {
   Error error = output.error();
   error.next_step = fmt::format("give another place with {}", flag);
   return fail(std::move(error));
-}
-
-std::string counted(std::size_t pairs) {
-  return fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
 }
 
 std::size_t present_in(const Measured& measured) {
@@ -96,7 +93,7 @@ Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured
   }
   if (measured.troubles.empty() && std::ranges::none_of(measured.pairs, is_tested) &&
       judgement.verdict < checks::Status::Critical) {
-    return fail(ErrorKind::Timeout, "", counted(measured.pairs.size()),
+    return fail(ErrorKind::Timeout, "", counted(measured.pairs.size(), "pair", "pairs"),
                 "none was tested in the time that there was", "give a longer --time-limit");
   }
   const checks::Status least = showing.strict ? checks::Status::Warning : checks::Status::Critical;

@@ -25,13 +25,12 @@ struct Change {
   double now = 0;
 };
 
-std::vector<Change> rates_then_and_now(const JudgeContext& context) {
+// figures(way) are those of the last time and of now.
+template <class Figures>
+std::vector<Change> changes_of(const JudgeContext& context, Figures figures) {
   std::vector<Change> changes;
   for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
-    const WayResult* then = context.earlier.way(way);
-    const Figure now = rate_of(*way.result);
-    const Figure before = then == nullptr ? Figure() : rate_of(*then);
+    const auto [before, now] = figures(context.input.ways()[index]);
     if (now && before && *before > 0) {
       changes.push_back({index, *before, *now});
     }
@@ -39,16 +38,26 @@ std::vector<Change> rates_then_and_now(const JudgeContext& context) {
   return changes;
 }
 
-std::vector<Change> round_trips_then_and_now(const JudgeContext& context) {
-  std::vector<Change> changes;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
+std::vector<Change> changes_of_rates(const JudgeContext& context) {
+  return changes_of(context, [&](const Way& way) {
+    const WayResult* then = context.earlier.way(way);
+    return std::pair(then == nullptr ? Figure() : rate_of(*then), rate_of(*way.result));
+  });
+}
+
+std::vector<Change> changes_of_round_trips(const JudgeContext& context) {
+  return changes_of(context, [&](const Way& way) {
     const PairResult* then = context.earlier.pair(way);
-    if (then != nullptr && then->rtt_ms && way.pair->rtt_ms) {
-      changes.push_back({index, *then->rtt_ms, *way.pair->rtt_ms});
-    }
+    return std::pair(then == nullptr ? Figure() : then->rtt_ms, way.pair->rtt_ms);
+  });
+}
+
+std::vector<double> shares_of(const std::vector<Change>& changes) {
+  std::vector<double> shares;
+  for (const Change& change : changes) {
+    shares.push_back(change.now / change.before);
   }
-  return changes;
+  return shares;
 }
 
 // How far a repeat of the same run lay from the first, where it was fine.
@@ -69,19 +78,13 @@ std::vector<double> repeats_of(const Measured& measured) {
 // The share by which a rate may fall and still be the same: what the user allows, and what the
 // ways' changes scatter, unless most of them fell.
 double allowed_fall(const JudgeContext& context, const std::vector<Change>& changes) {
-  std::vector<double> shares;
-  shares.reserve(changes.size());
-  for (const Change& change : changes) {
-    shares.push_back(change.now / change.before);
-  }
   const double repeats = math::median(repeats_of(*context.earlier.before())).value_or(0);
   const double few = context.input.limits().baseline_worse_percent / 100;
-  return std::max({few, kSigmas * spread_of(shares), std::min(repeats, 0.5)});
+  return std::max({few, kSigmas * spread_of(shares_of(changes)), std::min(repeats, 0.5)});
 }
 
 double allowed_growth(const JudgeContext& context, const std::vector<Change>& changes) {
   std::vector<double> grown;
-  grown.reserve(changes.size());
   for (const Change& change : changes) {
     grown.push_back(change.now - change.before);
   }
@@ -119,33 +122,33 @@ Medians medians_of(const std::vector<Change>& changes, const std::vector<WayInde
   return {math::median(before).value_or(0), math::median(now).value_or(0)};
 }
 
-Finding worse(const JudgeContext& context, const Blame& blame, Status status, std::string found,
-              std::string wanted) {
-  Finding finding = finding_of(context.input, blame, "baseline.worse", status);
-  finding.check.found = fmt::format("{} on {}", found, counted(blame.ways.size(), "way", "ways"));
-  finding.check.wanted = std::move(wanted) + ", as the last time";
-  return finding;
-}
+// What is compared, and how a finding names it.
+struct Compared {
+  const char* name = "";
+  const char* unit = "";
+  const char* source = "";
+  std::string (*words)(double value) = nullptr;
+};
 
-void report_rates(JudgeContext& context, const std::vector<Change>& changes, Blame blame) {
-  std::ranges::sort(blame.ways);
-  const Medians medians = medians_of(changes, blame.ways);
-  const bool critical = medians.now < context.input.limits().link_critical_share * medians.before;
-  Finding finding = worse(context, blame, critical ? Status::Critical : Status::Warning,
-                          rate_words(medians.now), rate_words(medians.before));
-  finding.evidence = {{"throughput, the median", medians.now, "Mb/s", "probe tcp"},
-                      {"the last time", medians.before, "Mb/s", "baseline"}};
-  context.findings.push_back(std::move(finding));
-}
+constexpr Compared kRates{"throughput, the median", "Mb/s", "probe tcp", rate_words};
+constexpr Compared kRoundTrips{"round trip, the median", "ms", "probe latency",
+                               [](double ms) { return fmt::format("{:.3g} ms", ms); }};
 
-void report_round_trips(JudgeContext& context, const std::vector<Change>& changes, Blame blame) {
-  std::ranges::sort(blame.ways);
-  const Medians medians = medians_of(changes, blame.ways);
-  Finding finding = worse(context, blame, Status::Warning, fmt::format("{:.3g} ms", medians.now),
-                          fmt::format("{:.3g} ms", medians.before));
-  finding.evidence = {{"round trip, the median", medians.now, "ms", "probe latency"},
-                      {"the last time", medians.before, "ms", "baseline"}};
-  context.findings.push_back(std::move(finding));
+void report_worse(JudgeContext& context, const std::vector<Change>& changes,
+                  const IsWorse& is_worse, const Compared& compared) {
+  for (Blame& one : blame(context.input.hosts(), tested_in(context, changes, is_worse))) {
+    std::ranges::sort(one.ways);
+    const Medians medians = medians_of(changes, one.ways);
+    // A round trip that grew is not below any share.
+    Finding finding = finding_of(context.input, one, "baseline.worse",
+                                 grade_of(context.input.limits(), medians.now, medians.before));
+    finding.check.found = fmt::format("{} on {}", compared.words(medians.now),
+                                      counted(one.ways.size(), "way", "ways"));
+    finding.check.wanted = compared.words(medians.before) + ", as the last time";
+    finding.evidence = {{compared.name, medians.now, compared.unit, compared.source},
+                        {"the last time", medians.before, compared.unit, "baseline"}};
+    context.add(std::move(finding));
+  }
 }
 
 // Findings about rates tell what the same ways carried the last time.
@@ -169,7 +172,7 @@ void mark_found(JudgeContext& context, const std::vector<Change>& changes,
 }
 
 void judge_rates_then(JudgeContext& context) {
-  const std::vector<Change> changes = rates_then_and_now(context);
+  const std::vector<Change> changes = changes_of_rates(context);
   if (changes.empty()) {
     return;
   }
@@ -178,13 +181,11 @@ void judge_rates_then(JudgeContext& context) {
     return change.now < (1 - fall) * change.before;
   };
   mark_found(context, changes, is_worse);
-  for (const Blame& one : blame(context.input.hosts(), tested_in(context, changes, is_worse))) {
-    report_rates(context, changes, one);
-  }
+  report_worse(context, changes, is_worse, kRates);
 }
 
 void judge_round_trips_then(JudgeContext& context) {
-  const std::vector<Change> changes = round_trips_then_and_now(context);
+  const std::vector<Change> changes = changes_of_round_trips(context);
   if (changes.empty() || context.has("link.latency", Status::Warning)) {
     return;
   }
@@ -192,9 +193,7 @@ void judge_round_trips_then(JudgeContext& context) {
   const IsWorse is_worse = [growth](const Change& change) {
     return change.now > kGrown * change.before && change.now > change.before + growth;
   };
-  for (const Blame& one : blame(context.input.hosts(), tested_in(context, changes, is_worse))) {
-    report_round_trips(context, changes, one);
-  }
+  report_worse(context, changes, is_worse, kRoundTrips);
 }
 
 std::string list_of(const std::vector<std::string_view>& names) {
@@ -232,25 +231,7 @@ void judge_hosts_then(JudgeContext& context) {
         (fresh.empty() ? "not there any more: " : "; not there any more: ") + list_of(missing);
   }
   finding.check.why = "only hosts that were there the last time can be compared, by their names";
-  context.findings.push_back(std::move(finding));
-}
-
-void report_baseline_passed(JudgeContext& context) {
-  const std::vector<Change> changes = rates_then_and_now(context);
-  std::vector<double> shares;
-  shares.reserve(changes.size());
-  for (const Change& change : changes) {
-    shares.push_back(change.now / change.before);
-  }
-  if (shares.empty()) {
-    return;
-  }
-  Finding finding;
-  finding.check = {.id = "baseline.worse", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found = fmt::format("{} as the last time: {:+.1f} % in the middle",
-                                    counted(shares.size(), "way", "ways"),
-                                    100 * (math::median(shares).value_or(1) - 1));
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace
@@ -262,8 +243,11 @@ void judge_baseline(JudgeContext& context) {
   judge_rates_then(context);
   judge_round_trips_then(context);
   judge_hosts_then(context);
-  if (!context.has("baseline.worse", Status::Warning)) {
-    report_baseline_passed(context);
+  const std::vector<double> shares = shares_of(changes_of_rates(context));
+  if (!shares.empty() && !context.has("baseline.worse", Status::Warning)) {
+    context.pass("baseline.worse", fmt::format("{} as the last time: {:+.1f} % in the middle",
+                                               counted(shares.size(), "way", "ways"),
+                                               100 * (math::median(shares).value_or(1) - 1)));
   }
 }
 

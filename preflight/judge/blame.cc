@@ -52,8 +52,6 @@ class WaysBook {
 
  private:
   void take_way(std::size_t index, std::vector<WayIndex>& suffering);
-  std::vector<std::uint8_t> sides(std::span<const HostIndex> group,
-                                  std::span<const HostIndex> others) const;
 
   std::vector<Tested> tested_;
   std::vector<bool> taken_;
@@ -84,9 +82,7 @@ void subtract(Part& part, const Tested& way) {
   part.lost_squared -= way.lost * way.lost;
 }
 
-std::uint64_t pair_of(const Tested& way) {
-  return (std::uint64_t{std::min(way.from, way.to)} << 32) | std::max(way.from, way.to);
-}
+std::uint64_t pair_of(const Tested& way) { return pair_key(way.from, way.to); }
 
 HostIndex root_of(std::vector<HostIndex>& parents, HostIndex host) {
   while (parents[host] != host) {
@@ -179,21 +175,9 @@ std::vector<std::vector<HostIndex>> WaysBook::groups() const {
   return result;
 }
 
-std::vector<std::uint8_t> WaysBook::sides(std::span<const HostIndex> group,
-                                          std::span<const HostIndex> others) const {
-  std::vector<std::uint8_t> sides(out_.size());
-  for (const HostIndex host : group) {
-    sides[host] = kInGroup;
-  }
-  for (const HostIndex host : others) {
-    sides[host] = kInOthers;
-  }
-  return sides;
-}
-
 WaysBook::Between WaysBook::between(std::span<const HostIndex> group,
                                     std::span<const HostIndex> others) const {
-  const std::vector<std::uint8_t> side = sides(group, others);
+  const std::vector<std::uint8_t> side = sides_of(out_.size(), group, others);
   Between result;
   for (const Tested& way : tested_) {
     if (side[way.from] == kInGroup && side[way.to] == kInOthers) {
@@ -259,7 +243,7 @@ std::vector<WayIndex> WaysBook::take(HostIndex host, bool sends, bool receives) 
 
 std::vector<WayIndex> WaysBook::take_between(std::span<const HostIndex> group,
                                              std::span<const HostIndex> others) {
-  const std::vector<std::uint8_t> side = sides(group, others);
+  const std::vector<std::uint8_t> side = sides_of(out_.size(), group, others);
   std::vector<WayIndex> suffering;
   for (std::size_t index = 0; index < tested_.size(); ++index) {
     if ((side[tested_[index].from] | side[tested_[index].to]) == (kInGroup | kInOthers)) {
@@ -282,8 +266,8 @@ constexpr double kMostOfPart = 0.5;
 constexpr double kWhole = 0.9;  // of a cluster's, or of two groups'
 constexpr double kLooseAlarm = 0.01;
 constexpr double kRestAlarm = 0.1;
-constexpr std::size_t kFewestForGroups = 4;  // ways between them
-constexpr std::size_t kMostGroups = 16;
+constexpr std::size_t kMinWaysBetween = 4;  // two groups
+constexpr std::size_t kMaxGroups = 16;
 
 // How many ways bear the loss, as if those that do had the same: one bad way among strays is one.
 double bearing(const Part& part) {
@@ -367,7 +351,7 @@ void Search::blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> r
   const WaysBook::Between between = book_.between(group, rest);
   const bool there = is_spread(between.there, kWhole);
   const bool back = is_spread(between.back, kWhole);
-  if ((!there && !back) || between.there.ways + between.back.ways < kFewestForGroups ||
+  if ((!there && !back) || between.there.ways + between.back.ways < kMinWaysBetween ||
       !significance_(there ? between.there : between.back, false_alarm_)) {
     return;
   }
@@ -386,7 +370,7 @@ void Search::blame_groups() {
   std::vector<std::vector<HostIndex>> groups = book_.groups();
   std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
   std::ranges::stable_sort(groups, {}, &std::vector<HostIndex>::size);
-  if (groups.size() > kMostGroups) {
+  if (groups.size() > kMaxGroups) {
     return;
   }
   while (groups.size() >= 2) {
@@ -459,6 +443,18 @@ std::vector<Blame> Search::run() {
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> sides_of(std::size_t hosts, std::span<const HostIndex> group,
+                                   std::span<const HostIndex> others) {
+  std::vector<std::uint8_t> sides(hosts);
+  for (const HostIndex host : group) {
+    sides[host] = kInGroup;
+  }
+  for (const HostIndex host : others) {
+    sides[host] = kInOthers;
+  }
+  return sides;
+}
 
 std::vector<Blame> blame(std::size_t hosts, std::span<const Tested> tested,
                          const Significance& significance, double false_alarm) {

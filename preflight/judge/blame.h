@@ -4,7 +4,9 @@
 // and memory are linear in the ways, but for hosts at fault times hosts.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +24,19 @@ struct Tested {
   double sent = 1;
   double lost = 0;
 };
+
+// The ways of which suffers(index, way) says true or false; nullopt leaves a way out.
+template <class Suffers>
+std::vector<Tested> tested_ways(const ClusterInput& input, Suffers suffers) {
+  std::vector<Tested> tested;
+  for (WayIndex index = 0; index < input.ways().size(); ++index) {
+    const Way& way = input.ways()[index];
+    if (const std::optional<bool> answer = suffers(index, way)) {
+      tested.push_back({index, way.from, way.to, 1, *answer ? 1.0 : 0.0});
+    }
+  }
+  return tested;
+}
 
 // Several ways together.
 struct Part {
@@ -43,6 +58,11 @@ struct Blame {
 
 // Is it more than chance, with this probability of being wrong?
 using Significance = std::function<bool(const Part&, double false_alarm)>;
+
+// By host: 1 in the first group, 2 in the second one, 0 in neither. Of a way from one to the other
+// both together are 3.
+std::vector<std::uint8_t> sides_of(std::size_t hosts, std::span<const HostIndex> group,
+                                   std::span<const HostIndex> others);
 
 std::vector<Blame> blame(std::size_t hosts, std::span<const Tested> tested,
                          const Significance& significance, double false_alarm);

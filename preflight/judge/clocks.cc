@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "base/math/statistics.h"
 #include "preflight/judge/findings.h"
@@ -54,7 +55,6 @@ std::vector<HostIndex> walk(const Steps& steps, HostIndex start,
 
 void center(const std::vector<HostIndex>& joined, std::vector<std::optional<HostClock>>& clocks) {
   std::vector<double> offsets;
-  offsets.reserve(joined.size());
   for (const HostIndex host : joined) {
     offsets.push_back(clocks[host]->offset_ms);
   }
@@ -85,12 +85,8 @@ void report(JudgeContext& context, HostIndex host, const HostClock& clock) {
   const Limits& limits = context.input.limits();
   const bool two = clock.joined == 2;
   const double apart = clock.offset_ms * (two ? 2 : 1);
-  Finding finding;
-  finding.place = Place::Host;
-  finding.hosts = {host};
-  if (two) {
-    finding.hosts = joined_with(context.input, host);
-  }
+  Finding finding{.place = Place::Host};
+  finding.hosts = two ? joined_with(context.input, host) : std::vector{host};
   finding.check = {
       .id = "clock.offset",
       .status = std::abs(apart) >= limits.clock_critical_ms ? Status::Critical : Status::Warning,
@@ -103,7 +99,7 @@ void report(JudgeContext& context, HostIndex host, const HostClock& clock) {
       .next_step = on_host(context.input.name(host), "timedatectl; chronyc tracking")};
   finding.evidence = {{"clock of " + context.input.name(host), apart, "ms", "probe udp"},
                       {"uncertainty of it", clock.uncertainty_ms, "ms", "probe udp"}};
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace
@@ -111,9 +107,7 @@ void report(JudgeContext& context, HostIndex host, const HostClock& clock) {
 std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& input) {
   const Steps steps = steps_of(input);
   std::vector<HostIndex> order(input.hosts());
-  for (HostIndex host = 0; host < order.size(); ++host) {
-    order[host] = host;
-  }
+  std::iota(order.begin(), order.end(), 0U);
   std::ranges::stable_sort(order, std::greater<>(),
                            [&](HostIndex host) { return steps[host].size(); });
   std::vector<std::optional<HostClock>> clocks(input.hosts());
@@ -130,27 +124,24 @@ void judge_clocks(JudgeContext& context) {
   double most = 0;
   std::size_t known = 0;
   bool all_well = true;
-  std::vector<bool> told(clocks.size());
+  std::vector<bool> reported(clocks.size());
   for (HostIndex host = 0; host < clocks.size(); ++host) {
     if (!clocks[host]) {
       continue;
     }
     ++known;
     most = std::max(most, std::abs(clocks[host]->offset_ms));
-    if (is_off(context.input.limits(), *clocks[host]) && !told[host]) {
+    if (is_off(context.input.limits(), *clocks[host]) && !reported[host]) {
       report(context, host, *clocks[host]);
       all_well = false;
       for (const HostIndex one : context.findings.back().hosts) {
-        told[one] = true;
+        reported[one] = true;
       }
     }
   }
   if (all_well && known > 0) {
-    Finding finding;
-    finding.check = {.id = "clock.offset", .status = Status::Pass, .subject = "cluster"};
-    finding.check.found =
-        fmt::format("{} within {:.2g} ms of the median", counted(known, "clock", "clocks"), most);
-    context.findings.push_back(std::move(finding));
+    context.pass("clock.offset", fmt::format("{} within {:.2g} ms of the median",
+                                             counted(known, "clock", "clocks"), most));
   }
 }
 

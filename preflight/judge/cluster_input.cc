@@ -3,31 +3,8 @@
 #include <algorithm>
 
 namespace chokepoint::preflight {
-namespace {
-
-// The host's interface that has its address, or null.
-const InterfaceFacts* interface_of(const HostResult& host) {
-  if (!host.facts || host.address.empty()) {
-    return nullptr;
-  }
-  for (const InterfaceFacts& one : host.facts->interfaces) {
-    if (std::ranges::find(one.addresses, host.address) != one.addresses.end()) {
-      return &one;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 std::uint64_t pair_key(HostIndex a, HostIndex b) {
   return (std::uint64_t{std::min(a, b)} << 32) | std::max(a, b);
-}
-
-Figure rate_of(const WayResult& way) {
-  return way.alone_mbps && way.tcp_mbps ? std::max(way.alone_mbps, way.tcp_mbps)
-         : way.alone_mbps               ? way.alone_mbps
-                                        : way.tcp_mbps;
 }
 
 bool is_bound_by_processor(const ClusterInput& input, const WayResult& way) {
@@ -51,7 +28,7 @@ ClusterInput::ClusterInput(const Measured& measured, const Limits& limits)
     : measured_(measured), limits_(limits) {
   interfaces_.reserve(measured.hosts.size());
   for (const HostResult& host : measured.hosts) {
-    interfaces_.push_back(interface_of(host));
+    interfaces_.push_back(tested_interface(host));
   }
   ways_.reserve(2 * measured.pairs.size());
   for (const PairResult& pair : measured.pairs) {

@@ -50,10 +50,6 @@ class ClusterInput {
 // The same whichever of the two comes first.
 std::uint64_t pair_key(HostIndex a, HostIndex b);
 
-// The higher rate of the way's round and its test alone: a slow link reaches its rate in neither,
-// while busy processors may slow down either of them.
-Figure rate_of(const WayResult& way);
-
 // Its flows had a core to themselves, and that was not enough.
 bool is_bound_by_processor(const ClusterInput& input, const WayResult& way);
 

@@ -54,7 +54,6 @@ class Doctors {
   bool is_custom(const Said& said) const;
   void report(const Said& said);
   std::string subject_of_said(const Said& said) const;
-  void report_passed();
 
   JudgeContext& context_;
   const ClusterInput& input_;
@@ -145,10 +144,7 @@ bool Doctors::is_custom(const Said& said) const {
 }
 
 void Doctors::report(const Said& said) {
-  Finding finding;
-  finding.place = Place::Host;
-  finding.hosts = said.hosts;
-  finding.check = *said.check;
+  Finding finding{.check = *said.check, .place = Place::Host, .hosts = said.hosts};
   finding.check.subject = subject_of_said(said);
   if (is_custom(said)) {
     finding.check.status = Status::Info;
@@ -165,15 +161,7 @@ void Doctors::report(const Said& said) {
       finding.check.next_step += "  # the same on the others";
     }
   }
-  context_.findings.push_back(std::move(finding));
-}
-
-void Doctors::report_passed() {
-  Finding finding;
-  finding.check = {.id = "host.doctor", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found =
-      fmt::format("nothing that matters here on {}", counted(examined_, "host", "hosts"));
-  context_.findings.push_back(std::move(finding));
+  context_.add(std::move(finding));
 }
 
 void Doctors::run() {
@@ -190,7 +178,8 @@ void Doctors::run() {
     report(said);
   }
   if (said_.empty() && examined_ > 0) {
-    report_passed();
+    context_.pass("host.doctor", fmt::format("nothing that matters here on {}",
+                                             counted(examined_, "host", "hosts")));
   }
 }
 

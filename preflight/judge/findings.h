@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "preflight/judge/cluster_input.h"
@@ -29,6 +30,13 @@ struct JudgeContext {
     for (const WayIndex way : ways) {
       explained[way] = true;
     }
+  }
+  void add(Finding finding) { findings.push_back(std::move(finding)); }
+  void pass(const char* id, std::string found) {
+    add({.check = {.id = id,
+                   .status = checks::Status::Pass,
+                   .subject = "cluster",
+                   .found = std::move(found)}});
   }
   bool has(std::string_view id, checks::Status at_least) const {
     return std::ranges::any_of(findings, [&](const Finding& one) {

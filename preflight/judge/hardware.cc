@@ -23,10 +23,6 @@ std::string subject_for(const ClusterInput& input, const std::vector<HostIndex>&
          (hosts.size() == 1 ? " " + input.interface_name(hosts[0]) : std::string());
 }
 
-std::string and_the_others(const ClusterInput& input, const std::vector<HostIndex>& hosts) {
-  return hosts.size() == 1 ? "" : "  # the same on " + names_of(input, std::span(hosts).subspan(1));
-}
-
 // What such ports carry is what they can: slow against the last time, and no other finding.
 void explain_by_ports(JudgeContext& context, const std::vector<HostIndex>& hosts,
                       Finding& finding) {
@@ -34,23 +30,19 @@ void explain_by_ports(JudgeContext& context, const std::vector<HostIndex>& hosts
   for (const HostIndex host : hosts) {
     is_port[host] = true;
   }
-  std::vector<WayIndex> ways;
   for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
     const Way& way = context.input.ways()[index];
     if ((is_port[way.from] || is_port[way.to]) && context.speeds.speed[index] == Speed::Well) {
-      ways.push_back(index);
+      context.explained[index] = true;
       finding.ways.emplace_back(way.from, way.to);
     }
   }
-  context.explain(ways);
 }
 
 void report_port(JudgeContext& context, const Figures& figures, const std::vector<HostIndex>& hosts,
                  Status status, std::string_view by) {
   const auto& [has, wants] = figures;
-  Finding finding;
-  finding.place = Place::Port;
-  finding.hosts = hosts;
+  Finding finding{.place = Place::Port, .hosts = hosts};
   finding.check = {
       .id = "port.speed",
       .status = status,
@@ -60,33 +52,32 @@ void report_port(JudgeContext& context, const Figures& figures, const std::vecto
       .why =
           "the port came up slower than it should: its other end, a cable with broken pairs, or "
           "a setting",
-      .next_step = on_host(context.input.name(hosts[0]),
-                           "ethtool " + shell_word(context.input.interface_name(hosts[0]))) +
-                   and_the_others(context.input, hosts)};
+      .next_step =
+          with_note(on_host(context.input.name(hosts[0]),
+                            "ethtool " + shell_word(context.input.interface_name(hosts[0]))),
+                    same_on_others(context.input, hosts))};
   finding.evidence.push_back({"rate of the port", has, "Mb/s", "facts"});
   explain_by_ports(context, hosts, finding);
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 void report_slot(JudgeContext& context, const Figures& figures,
                  const std::vector<HostIndex>& hosts) {
   const auto& [carries, asked] = figures;
   const bool critical = carries < context.input.limits().slot_share * asked;
-  Finding finding;
-  finding.place = Place::Slot;
-  finding.hosts = hosts;
+  Finding finding{.place = Place::Slot, .hosts = hosts};
   finding.check = {.id = "pci.slot",
                    .status = critical ? Status::Critical : Status::Warning,
                    .subject = subject_for(context.input, hosts),
                    .found = rate_words(carries) + " through its PCIe slot",
                    .wanted = rate_words(asked) + " of the port",
                    .why = "data cannot leave or enter the host faster than its slot carries it",
-                   .next_step = on_host(context.input.name(hosts[0]),
-                                        "chokepoint probe pcie; chokepoint doctor") +
-                                and_the_others(context.input, hosts)};
+                   .next_step = with_note(on_host(context.input.name(hosts[0]),
+                                                  "chokepoint probe pcie; chokepoint doctor"),
+                                          same_on_others(context.input, hosts))};
   finding.evidence.push_back({"what the slot carries", carries, "Mb/s", "facts"});
   finding.evidence.push_back({"rate of the port", asked, "Mb/s", "facts"});
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 std::optional<double> fastest_rdma(const HostResult& host) {
@@ -111,10 +102,8 @@ void report_rdma(JudgeContext& context, const Blame& blame) {
   const Way& way = context.input.ways()[blame.ways[0]];
   const double expected = rdma_expected(context.input, way).value_or(0);
   const double rate = *way.result->rdma_mbps;
-  Finding finding =
-      finding_of(context.input, blame, "rdma.rate",
-                 rate < context.input.limits().link_critical_share * expected ? Status::Critical
-                                                                              : Status::Warning);
+  Finding finding = finding_of(context.input, blame, "rdma.rate",
+                               grade_of(context.input.limits(), rate, expected));
   finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(context.input, way));
   finding.check.wanted =
       fmt::format("{} at least: {} of the ports",
@@ -124,14 +113,7 @@ void report_rdma(JudgeContext& context, const Blame& blame) {
                 "shows retransmissions and what both ports counted");
   finding.evidence.push_back(
       {"RDMA write " + words_for(context.input, way), rate, "Mb/s", "rdma write bw"});
-  context.findings.push_back(std::move(finding));
-}
-
-void pass(JudgeContext& context, std::string id, std::string found) {
-  Finding finding;
-  finding.check = {.id = std::move(id), .status = Status::Pass, .subject = "cluster"};
-  finding.check.found = std::move(found);
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 // By some of the hosts, for a line that can be read.
@@ -164,7 +146,7 @@ std::optional<std::string> breaks_collectives(const JudgeContext& context) {
 // Ports of one network that came up slower than three quarters of it, where the limits are silent.
 HostsBy slower_than_most(const ClusterInput& input) {
   constexpr double kMost = 0.75;
-  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kMinPorts = 3;
   HostsBy slower;
   for (const auto& [network, hosts] : networks_of(input)) {
     std::map<double, std::vector<HostIndex>> by_speed;
@@ -178,7 +160,7 @@ HostsBy slower_than_most(const ClusterInput& input) {
     }
     const auto usual =
         std::ranges::max_element(by_speed, {}, [](const auto& one) { return one.second.size(); });
-    if (usual == by_speed.end() || usual->second.size() < kFewest ||
+    if (usual == by_speed.end() || usual->second.size() < kMinPorts ||
         static_cast<double>(usual->second.size()) < kMost * static_cast<double>(known)) {
       continue;
     }
@@ -225,27 +207,25 @@ void judge_slots(JudgeContext& context) {
     report_slot(context, figures, hosts);
   }
   if (narrow.empty() && known > 0) {
-    pass(context, "pci.slot", counted(known, "slot carries", "slots carry") + " what the port can");
+    context.pass("pci.slot", counted(known, "slot carries", "slots carry") + " what the port can");
   }
 }
 
 void judge_rdma(JudgeContext& context) {
-  std::vector<Tested> tested;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
+  const auto tested = tested_ways(context.input, [&](WayIndex, const Way& way) {
     const auto expected = rdma_expected(context.input, way);
-    if (way.result->rdma_mbps && expected) {
-      const bool slow = *way.result->rdma_mbps < context.input.limits().rdma_share * *expected;
-      tested.push_back({index, way.from, way.to, 1, slow ? 1.0 : 0.0});
-    }
-  }
+    return way.result->rdma_mbps && expected
+               ? std::optional(*way.result->rdma_mbps <
+                               context.input.limits().rdma_share * *expected)
+               : std::nullopt;
+  });
   const auto blamed = blame(context.input.hosts(), tested);
   for (const Blame& one : blamed) {
     report_rdma(context, one);
   }
   if (blamed.empty() && !tested.empty()) {
-    pass(context, "rdma.rate",
-         counted(tested.size(), "way reaches its rate", "ways reach their rate"));
+    context.pass("rdma.rate",
+                 counted(tested.size(), "way reaches its rate", "ways reach their rate"));
   }
 }
 
@@ -284,7 +264,7 @@ void judge_collective(JudgeContext& context) {
       check.next_step = with_note(collective_by_hand(context.input), "tells it by size");
     }
   }
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace chokepoint::preflight

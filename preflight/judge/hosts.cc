@@ -64,9 +64,7 @@ std::string step_for(const HostResult& host) {
 
 Finding absent(const HostResult& host, HostIndex index) {
   const Words words = words_for(host.presence);
-  Finding finding;
-  finding.place = Place::Host;
-  finding.hosts = {index};
+  Finding finding{.place = Place::Host, .hosts = {index}};
   finding.check = {.id = "host.present",
                    .status = Status::Critical,
                    .subject = host.name,
@@ -170,9 +168,7 @@ Bound bound_hosts(const JudgeContext& context) {
 }
 
 void report(JudgeContext& context, const Bound& bound) {
-  Finding finding;
-  finding.place = Place::Host;
-  finding.hosts = bound.hosts;
+  Finding finding{.place = Place::Host, .hosts = bound.hosts};
   const Way& way = context.input.ways()[bound.ways[0]];
   finding.check = {
       .id = "host.cpu",
@@ -191,11 +187,9 @@ void report(JudgeContext& context, const Bound& bound) {
   finding.evidence.push_back({"busiest core", bound.busiest, "%", "probe tcp"});
   finding.evidence.push_back({"throughput " + words_for(context.input, way),
                               rate_of(*way.result).value_or(0), "Mb/s", "probe tcp"});
-  for (const WayIndex index : bound.ways) {
-    finding.ways.emplace_back(context.input.ways()[index].from, context.input.ways()[index].to);
-  }
+  add_ways(context.input, bound.ways, finding);
   context.explain(bound.ways);
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 // Where processors are busy whether the flows are slow or not, they do not tell why a few are.
@@ -220,15 +214,12 @@ void judge_presence(JudgeContext& context) {
     if (context.input.is_present(host)) {
       ++present;
     } else {
-      context.findings.push_back(absent(context.input.host(host), host));
+      context.add(absent(context.input.host(host), host));
     }
   }
   if (present > 0) {
-    Finding finding;
-    finding.check = {.id = "host.present", .status = Status::Pass, .subject = "cluster"};
-    finding.check.found =
-        fmt::format("{} of {}", counted(present, "host", "hosts"), context.input.hosts());
-    context.findings.push_back(std::move(finding));
+    context.pass("host.present",
+                 fmt::format("{} of {}", counted(present, "host", "hosts"), context.input.hosts()));
   }
 }
 
@@ -242,9 +233,7 @@ void judge_versions(JudgeContext& context) {
     }
   }
   for (const auto& [program, hosts] : others) {
-    Finding finding;
-    finding.place = Place::Host;
-    finding.hosts = hosts;
+    Finding finding{.place = Place::Host, .hosts = hosts};
     finding.check = {
         .id = "host.version",
         .status = Status::Warning,
@@ -254,7 +243,7 @@ void judge_versions(JudgeContext& context) {
         .why = "two versions may measure and judge differently",
         .next_step = with_note(on_host(context.input.name(hosts[0]), "chokepoint --version"),
                                "install the same version on all hosts")};
-    context.findings.push_back(std::move(finding));
+    context.add(std::move(finding));
   }
 }
 

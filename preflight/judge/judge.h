@@ -52,3 +52,30 @@ struct Judgement {
 Judgement judge(const Measured& measured, const Limits& limits, const Measured* before);
 
 }  // namespace chokepoint::preflight
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<preflight::Place> {
+  using P = preflight::Place;
+  static constexpr std::string_view kWhat = "a kind of place";
+  static constexpr auto kNames = std::to_array<EnumName<P>>({{P::Cluster, "cluster"},
+                                                             {P::Host, "host"},
+                                                             {P::Port, "port"},
+                                                             {P::Slot, "slot"},
+                                                             {P::Name, "name"},
+                                                             {P::Way, "way"},
+                                                             {P::Pair, "pair"},
+                                                             {P::Uplink, "uplink"}});
+};
+
+template <>
+struct Fields<preflight::Evidence> {
+  using E = preflight::Evidence;
+  static constexpr std::tuple kList{field("what", &E::what, "which figure, of which hosts"),
+                                    field("value", &E::value, "the figure"),
+                                    field("unit", &E::unit, "its unit"),
+                                    field("from", &E::from, "the test or source it comes from")};
+};
+
+}  // namespace chokepoint

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
 #include "base/math/statistics.h"
 #include "preflight/judge/blame.h"
 #include "preflight/judge/cluster_input.h"
@@ -21,21 +25,8 @@ bool is_long(const JudgeContext& context, const PairResult& pair) {
          (limits.latency_p99_ms && pair.rtt_p99_ms && *pair.rtt_p99_ms > *limits.latency_p99_ms);
 }
 
-std::vector<Tested> tested_for_latency(const JudgeContext& context) {
-  const ClusterInput& input = context.input;
-  std::vector<Tested> tested;
-  for (WayIndex index = 0; index < input.ways().size(); ++index) {
-    const Way& way = input.ways()[index];
-    if (way.pair->rtt_ms && !input.is_wan(way)) {
-      tested.push_back({index, way.from, way.to, 1, is_long(context, *way.pair) ? 1.0 : 0.0});
-    }
-  }
-  return tested;
-}
-
 double median_of(const ClusterInput& input, const std::vector<WayIndex>& ways) {
   std::vector<double> times;
-  times.reserve(ways.size());
   for (const WayIndex way : ways) {
     times.push_back(*input.ways()[way].pair->rtt_ms);
   }
@@ -65,7 +56,7 @@ void report_latency(JudgeContext& context, const Blame& blame) {
                 "look for power saving, interrupt moderation, a queue that never empties");
   finding.evidence.push_back(
       {"round trip " + words_for(context.input, way), *way.pair->rtt_ms, "ms", "probe latency"});
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 // Of one network each: what is as far as a WAN there, among neighbours that are near.
@@ -77,14 +68,11 @@ std::vector<Tested> far_in(const ClusterInput& input) {
       network[host] = &name;
     }
   }
-  std::vector<Tested> tested;
-  for (WayIndex index = 0; index < input.ways().size(); ++index) {
-    const Way& way = input.ways()[index];
-    if (way.pair->rtt_ms && network[way.from] != nullptr && network[way.from] == network[way.to]) {
-      tested.push_back({index, way.from, way.to, 1, input.is_wan(way) ? 1.0 : 0.0});
-    }
-  }
-  return tested;
+  return tested_ways(input, [&](WayIndex, const Way& way) {
+    return way.pair->rtt_ms && network[way.from] != nullptr && network[way.from] == network[way.to]
+               ? std::optional(input.is_wan(way))
+               : std::nullopt;
+  });
 }
 
 // Nobody is accused: a tunnel between sites may well be one network.
@@ -98,37 +86,31 @@ void report_far(JudgeContext& context, const Blame& blame) {
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
   const Way& way = context.input.ways()[blame.ways[0]];
   finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path");
-  context.findings.push_back(std::move(finding));
-}
-
-void report_latency_passed(JudgeContext& context, const std::vector<Tested>& tested) {
-  std::vector<WayIndex> ways;
-  ways.reserve(tested.size());
-  for (const Tested& one : tested) {
-    ways.push_back(one.way);
-  }
-  Finding finding;
-  finding.check = {.id = "link.latency", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found = fmt::format("{:.3g} ms, the median of {}", median_of(context.input, ways),
-                                    counted(tested.size() / 2, "pair", "pairs"));
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace
 
 void judge_latency(JudgeContext& context) {
-  const std::vector<Tested> tested = tested_for_latency(context);
-  const auto blamed = blame(context.input.hosts(), tested);
+  const ClusterInput& input = context.input;
+  const std::vector<Tested> tested = tested_ways(input, [&](WayIndex, const Way& way) {
+    return way.pair->rtt_ms && !input.is_wan(way) ? std::optional(is_long(context, *way.pair))
+                                                  : std::nullopt;
+  });
+  const auto blamed = blame(input.hosts(), tested);
   for (const Blame& one : blamed) {
     report_latency(context, one);
   }
-  for (const Blame& one : blame(context.input.hosts(), far_in(context.input))) {
-    if (one.place != Place::Cluster && context.input.hosts() > 2) {
+  for (const Blame& one : blame(input.hosts(), far_in(input))) {
+    if (one.place != Place::Cluster && input.hosts() > 2) {
       report_far(context, one);
     }
   }
   if (blamed.empty() && !tested.empty()) {
-    report_latency_passed(context, tested);
+    std::vector<WayIndex> ways;
+    std::ranges::transform(tested, std::back_inserter(ways), &Tested::way);
+    context.pass("link.latency", fmt::format("{:.3g} ms, the median of {}", median_of(input, ways),
+                                             counted(tested.size() / 2, "pair", "pairs")));
   }
 }
 

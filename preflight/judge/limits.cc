@@ -39,8 +39,8 @@ constexpr std::string_view kHostRate = "rate_mbps";
 constexpr std::string_view kDoctorSection = "doctor";
 constexpr std::string_view kDoctorKey = "take";
 
-constexpr double kFastest = 10'000'000;  // 10 Tb/s, in Mb/s
-constexpr double kLongest = 3'600'000;   // an hour, in ms
+constexpr double kMaxMbps = 10'000'000;  // 10 Tb/s, in Mb/s
+constexpr double kMaxMs = 3'600'000;     // an hour, in ms
 
 constexpr std::array kSections = {
     LimitSection{"link", "What a link between two hosts of one network has to carry."},
@@ -57,7 +57,7 @@ constexpr std::array kSections = {
 };
 
 constexpr std::array kKeys = {
-    LimitKey{"link", "rate_mbps", &Limits::link_rate_mbps, 1, kFastest, 10000,
+    LimitKey{"link", "rate_mbps", &Limits::link_rate_mbps, 1, kMaxMbps, 10000,
              "What every host's link carries. Needed where NICs do not know, as in virtual\n"
              "machines; where they do, the smaller counts, and a port that came up slower is\n"
              "a finding. [[hosts]] says it for some hosts."},
@@ -75,9 +75,9 @@ constexpr std::array kKeys = {
     LimitKey{"link", "few_share", &Limits::link_few_share, 0.01, 1, 0,
              "The same where fewer hosts can be compared, or it was not tested alone. A link of\n"
              "few hosts that is steady needs peer_share."},
-    LimitKey{"wan", "rtt_ms", &Limits::wan_rtt_ms, 0.001, kLongest, 0,
+    LimitKey{"wan", "rtt_ms", &Limits::wan_rtt_ms, 0.001, kMaxMs, 0,
              "From this round trip on a path counts as WAN: ports' rates promise nothing there."},
-    LimitKey{"wan", "rate_mbps", &Limits::wan_rate_mbps, 0.001, kFastest, 1000,
+    LimitKey{"wan", "rate_mbps", &Limits::wan_rate_mbps, 0.001, kMaxMbps, 1000,
              "What one connection of hosts gets over it."},
     LimitKey{"loss", "percent", &Limits::loss_percent, 0, 100, 0,
              "More loss than this is a finding, if enough packets were sent to be significant."},
@@ -86,16 +86,16 @@ constexpr std::array kKeys = {
     LimitKey{
         "loss", "false_alarm", &Limits::loss_false_alarm, 1e-12, 0.5, 0,
         "How likely a preflight may be to call a cluster lossy that is just within the limit."},
-    LimitKey{"latency", "lan_ms", &Limits::latency_lan_ms, 0, kLongest, 0,
+    LimitKey{"latency", "lan_ms", &Limits::latency_lan_ms, 0, kMaxMs, 0,
              "The median round trip within a local network."},
-    LimitKey{"latency", "p99_ms", &Limits::latency_p99_ms, 0, kLongest, 5,
+    LimitKey{"latency", "p99_ms", &Limits::latency_p99_ms, 0, kMaxMs, 5,
              "Of a hundred round trips in a local network the slowest but one. Not judged unless "
              "set."},
     LimitKey{"mtu", "bytes", &Limits::mtu_bytes, 576, 65536, 9000,
              "What every interface must have. Unset: the same within a network."},
-    LimitKey{"clock", "offset_ms", &Limits::clock_offset_ms, 0, kLongest, 0,
+    LimitKey{"clock", "offset_ms", &Limits::clock_offset_ms, 0, kMaxMs, 0,
              "Records of several hosts are laid side by side by their clocks."},
-    LimitKey{"clock", "critical_ms", &Limits::clock_critical_ms, 0, kLongest * 24, 0,
+    LimitKey{"clock", "critical_ms", &Limits::clock_critical_ms, 0, kMaxMs * 24, 0,
              "From here on certificates and Slurm's munge begin to fail."},
     LimitKey{"host", "window_share", &Limits::window_share, 0.01, 1, 0,
              "A flow that waited so much of its time for a buffer is limited by it."},
@@ -107,11 +107,11 @@ constexpr std::array kKeys = {
              "Of what the pairs carry alone they must carry so much all at once."},
     LimitKey{"rdma", "share", &Limits::rdma_share, 0.01, 1, 0,
              "Of the ports' rate a write must reach so much."},
-    LimitKey{"collective", "bus_mbps", &Limits::collective_mbps, 0.001, kFastest, 5000,
+    LimitKey{"collective", "bus_mbps", &Limits::collective_mbps, 0.001, kMaxMbps, 5000,
              "Bus bandwidth that the collective must reach. Not judged unless set."},
     LimitKey{"baseline", "worse_percent", &Limits::baseline_worse_percent, 0, 100, 0,
              "Throughput that fell by more, and beyond what the runs themselves vary."},
-    LimitKey{"baseline", "latency_ms", &Limits::baseline_latency_ms, 0, kLongest, 0,
+    LimitKey{"baseline", "latency_ms", &Limits::baseline_latency_ms, 0, kMaxMs, 0,
              "A round trip that grew by more than this and by half."},
 };
 
@@ -126,7 +126,7 @@ std::optional<DoctorTaken> doctor_taken_named(std::string_view name) {
   return std::nullopt;
 }
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::string_view kOperation = "limits";
 constexpr std::string_view kNextStep = "'chokepoint preflight --print-limits' shows all of them";
 
@@ -383,10 +383,10 @@ Result<Limits> read_limits(const std::filesystem::path& file) {
   if (!stream) {
     return std::unexpected(from_errno(errno, kOperation, file.string()));
   }
-  std::string text(kLargestFile + 1, '\0');
+  std::string text(kMaxFileBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad() || text.size() > kLargestFile) {
+  if (stream.bad() || text.size() > kMaxFileBytes) {
     return fail(ErrorKind::Usage, kOperation, file.string(), "is no file of limits", kNextStep);
   }
   return limits_in(text, file.string());

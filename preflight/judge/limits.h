@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/checks/check.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::preflight {
@@ -64,6 +65,12 @@ struct Limits {
 
   bool operator==(const Limits&) const = default;
 };
+
+// Of a rate that is too low: CRITICAL below link_critical_share of what is wanted, else WARNING.
+inline checks::Status grade_of(const Limits& limits, double rate, double wanted) {
+  return rate < limits.link_critical_share * wanted ? checks::Status::Critical
+                                                    : checks::Status::Warning;
+}
 
 // What the limits say of this host's link; nothing where they are silent.
 std::optional<double> link_rate_of(const Limits& limits, const std::string& host);

@@ -15,18 +15,6 @@ namespace {
 
 using checks::Status;
 
-std::vector<Tested> tested_for_rate(const JudgeContext& context) {
-  std::vector<Tested> tested;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
-    if (context.speeds.speed[index] != Speed::Unknown && !context.explained[index]) {
-      tested.push_back(
-          {index, way.from, way.to, 1, context.speeds.speed[index] == Speed::Slow ? 1.0 : 0.0});
-    }
-  }
-  return tested;
-}
-
 struct Summary {
   double slowest = 0;
   double fastest = 0;
@@ -87,11 +75,6 @@ void add_evidence(const JudgeContext& context, const std::vector<WayIndex>& ways
   }
 }
 
-Status status_of(const JudgeContext& context, double rate, const Expectation& expected) {
-  return rate < context.input.limits().link_critical_share * expected.mbps ? Status::Critical
-                                                                           : Status::Warning;
-}
-
 std::string found_words(const Summary& summary, std::size_t ways) {
   if (ways == 1) {
     return rate_words(summary.slowest);
@@ -124,7 +107,7 @@ void report_rate(JudgeContext& context, const Blame& blame) {
   const Expectation& expected = context.speeds.expected[summary.worst];
   Finding finding =
       finding_of(context.input, blame, is_one_way(blame) ? "link.oneway" : "link.rate",
-                 status_of(context, summary.median, expected));
+                 grade_of(context.input.limits(), summary.median, expected.mbps));
   finding.check.found = found_words(summary, blame.ways.size());
   finding.check.wanted =
       fmt::format("{} at least: {} {}", rate_words(context.speeds.least[summary.worst]),
@@ -134,7 +117,7 @@ void report_rate(JudgeContext& context, const Blame& blame) {
   add_evidence(context, blame.ways, finding);
   doubt(context, blame, summary, finding);
   context.explain(blame.ways);
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 void report_rate_passed(JudgeContext& context) {
@@ -144,14 +127,10 @@ void report_rate_passed(JudgeContext& context) {
     known += speed != Speed::Unknown ? 1 : 0;
     well += speed == Speed::Well || speed == Speed::Shared ? 1 : 0;
   }
-  if (well == 0) {
-    return;
+  if (well > 0) {
+    context.pass("link.rate",
+                 fmt::format("{} of {} reach their rate", counted(well, "way", "ways"), known));
   }
-  Finding finding;
-  finding.check = {.id = "link.rate", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found =
-      fmt::format("{} of {} reach their rate", counted(well, "way", "ways"), known);
-  context.findings.push_back(std::move(finding));
 }
 
 using Failures = std::map<std::uint64_t, std::vector<const Trouble*>>;
@@ -227,9 +206,9 @@ void report(JudgeContext& context, const Failures& failures, const std::vector<T
             const Blame& blame) {
   const Tested& first = tested[blame.ways[0]];
   const Trouble& trouble = *failures.at(pair_key(first.from, first.to))[0];
-  Blame told = blame;
-  told.ways.clear();
-  Finding finding = finding_of(context.input, told, "test.failed", Status::Critical);
+  Blame without_ways = blame;
+  without_ways.ways.clear();
+  Finding finding = finding_of(context.input, without_ways, "test.failed", Status::Critical);
   finding.place = blame.place == Place::Port ? Place::Host : blame.place;
   finding.check.found = fmt::format("{} failed between {}", tests_of(failures, tested, blame),
                                     counted((blame.ways.size() + 1) / 2, "pair", "pairs"));
@@ -241,18 +220,16 @@ void report(JudgeContext& context, const Failures& failures, const std::vector<T
   for (const WayIndex way : blame.ways) {
     finding.ways.emplace_back(tested[way].from, tested[way].to);
   }
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 void judge_family(JudgeContext& context, std::string_view name, FamilyState PairResult::* state) {
-  std::vector<Tested> tested;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
+  const auto tested = tested_ways(context.input, [&](WayIndex, const Way& way) {
     const FamilyState found = way.pair->*state;
-    if (found == FamilyState::Works || found == FamilyState::Fails) {
-      tested.push_back({index, way.from, way.to, 1, found == FamilyState::Fails ? 1.0 : 0.0});
-    }
-  }
+    return found == FamilyState::Works || found == FamilyState::Fails
+               ? std::optional(found == FamilyState::Fails)
+               : std::nullopt;
+  });
   for (const Blame& one : blame(context.input.hosts(), tested)) {
     const Way& way = context.input.ways()[one.ways[0]];
     Finding finding = finding_of(context.input, one, "link.families", Status::Warning);
@@ -262,14 +239,19 @@ void judge_family(JudgeContext& context, std::string_view name, FamilyState Pair
     finding.check.why = "programs that try it first lose time, or fail where they do not fall back";
     finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path") +
                               "  # look at firewalls and routes of " + std::string(name);
-    context.findings.push_back(std::move(finding));
+    context.add(std::move(finding));
   }
 }
 
 }  // namespace
 
 void judge_rates(JudgeContext& context) {
-  const std::vector<Tested> tested = tested_for_rate(context);
+  const auto tested = tested_ways(context.input, [&](WayIndex index, const Way&) {
+    const Speed speed = context.speeds.speed[index];
+    return speed != Speed::Unknown && !context.explained[index]
+               ? std::optional(speed == Speed::Slow)
+               : std::nullopt;
+  });
   for (const Blame& one : blame(context.input.hosts(), tested)) {
     report_rate(context, one);
   }

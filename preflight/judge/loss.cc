@@ -92,20 +92,7 @@ void report_loss(JudgeContext& context, const Blame& blame) {
   finding.check.wanted = fmt::format("{} % at most, with nothing else on", limits.loss_percent);
   add_evidence(context.input, blame.ways, finding);
   context.explain(blame.ways);
-  context.findings.push_back(std::move(finding));
-}
-
-void report_loss_passed(JudgeContext& context, const std::vector<Tested>& tested) {
-  Count all;
-  for (const Tested& way : tested) {
-    all.sent += way.sent;
-    all.lost += way.lost;
-  }
-  Finding finding;
-  finding.check = {.id = "link.loss", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found = fmt::format("{} of {} packets lost on {}", all.lost, all.sent,
-                                    counted(tested.size(), "way", "ways"));
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace
@@ -122,7 +109,13 @@ void judge_loss(JudgeContext& context) {
     report_loss(context, one);
   }
   if (blamed.empty() && !tested.empty()) {
-    report_loss_passed(context, tested);
+    Count all;
+    for (const Tested& way : tested) {
+      all.sent += way.sent;
+      all.lost += way.lost;
+    }
+    context.pass("link.loss", fmt::format("{} of {} packets lost on {}", all.lost, all.sent,
+                                          counted(tested.size(), "way", "ways")));
   }
 }
 

@@ -52,9 +52,7 @@ void report_odd(JudgeContext& context, std::int64_t has, std::int64_t wants,
                 const std::vector<HostIndex>& hosts) {
   const ClusterInput& input = context.input;
   const std::string interface = input.interface_name(hosts[0]);
-  Finding finding;
-  finding.place = Place::Port;
-  finding.hosts = hosts;
+  Finding finding{.place = Place::Port, .hosts = hosts};
   finding.check = {
       .id = "link.mtu",
       .status = Status::Critical,
@@ -66,15 +64,13 @@ void report_odd(JudgeContext& context, std::int64_t has, std::int64_t wants,
           input.limits().mtu_bytes ? "by the limits" : "as most interfaces of its network have"),
       .why =
           "inside one network nothing reports that a packet is too large: it is dropped silently",
-      .next_step = on_host(input.name(hosts[0]),
-                           fmt::format("ip link set dev {} mtu {}", shell_word(interface), wants))};
-  if (hosts.size() > 1) {
-    finding.check.next_step = with_note(
-        finding.check.next_step, "the same on " + names_of(input, std::span(hosts).subspan(1)));
-  }
+      .next_step =
+          with_note(on_host(input.name(hosts[0]),
+                            fmt::format("ip link set dev {} mtu {}", shell_word(interface), wants)),
+                    same_on_others(input, hosts))};
   finding.evidence.push_back(
       {"MTU of " + finding.check.subject, static_cast<double>(has), "bytes", "facts"});
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 // The most that both ends let through; nothing where one does not tell.
@@ -98,15 +94,11 @@ bool carries_less(const ClusterInput& input, const Way& way) {
 }
 
 std::vector<Tested> tested_in(const ClusterInput& input) {
-  std::vector<Tested> tested;
-  for (WayIndex index = 0; index < input.ways().size(); ++index) {
-    const Way& way = input.ways()[index];
-    if (way.result->mtu_bytes || way.result->black_hole_bytes) {
-      const bool suffers = is_hole(input, way) || carries_less(input, way);
-      tested.push_back({index, way.from, way.to, 1, suffers ? 1.0 : 0.0});
-    }
-  }
-  return tested;
+  return tested_ways(input, [&](WayIndex, const Way& way) {
+    return way.result->mtu_bytes || way.result->black_hole_bytes
+               ? std::optional(is_hole(input, way) || carries_less(input, way))
+               : std::nullopt;
+  });
 }
 
 Status status_of(const ClusterInput& input, const Way& way) {
@@ -137,15 +129,7 @@ void report_path(JudgeContext& context, const Blame& blame) {
     finding.evidence.push_back({"path MTU " + words_for(context.input, way), *way.result->mtu_bytes,
                                 "bytes", "probe path"});
   }
-  context.findings.push_back(std::move(finding));
-}
-
-void report_passed(JudgeContext& context, std::size_t ways) {
-  Finding finding;
-  finding.check = {.id = "link.mtu", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found =
-      fmt::format("{} of {} carry what both ends have", counted(ways, "way", "ways"), ways);
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace
@@ -160,7 +144,8 @@ void judge_mtus(JudgeContext& context) {
     report_path(context, one);
   }
   if (context.findings.size() == before && !tested.empty()) {
-    report_passed(context, tested.size());
+    context.pass("link.mtu", fmt::format("{} of {} carry what both ends have",
+                                         counted(tested.size(), "way", "ways"), tested.size()));
   }
 }
 

@@ -175,12 +175,11 @@ class Names {
   void judge_own(const Kind& kind, Wrong wrong, std::string_view why);
   void judge_kind(const Kind& kind, Wrong wrong);
   void report(const Kind& kind, const Blame& blame);
-  void report_passed();
 
   JudgeContext& context_;
   const ClusterInput& input_;
   std::vector<LookedUp> looks_;
-  std::vector<bool> told_ = {};  // by host: this kind's finding is of its name or its resolver
+  std::vector<bool> reported_ = {};  // by host: this kind's finding is of its name or its resolver
 };
 
 void Names::report(const Kind& kind, const Blame& blame) {
@@ -188,8 +187,7 @@ void Names::report(const Kind& kind, const Blame& blame) {
   // Wrong for one who asks, and right for the others: it is the one who asks.
   const bool by_one = blame.place == Place::Way || (blame.place == Place::Port && !blame.receives);
   const std::string& asked = input_.name(look.asked);
-  Finding finding;
-  finding.place = Place::Name;
+  Finding finding{.place = Place::Name};
   finding.hosts = by_one ? std::vector{look.asker} : blame.hosts;
   finding.check = {
       .id = by_one && look.wrong == Wrong::Elsewhere ? kDiffers.id : kind.id,
@@ -207,7 +205,7 @@ void Names::report(const Kind& kind, const Blame& blame) {
     finding.check.found +=
         fmt::format(", and {} more", counted(blame.ways.size() - 1, "answer", "answers"));
   }
-  context_.findings.push_back(std::move(finding));
+  context_.add(std::move(finding));
 }
 
 void Names::judge_kind(const Kind& kind, Wrong wrong) {
@@ -221,7 +219,7 @@ void Names::judge_kind(const Kind& kind, Wrong wrong) {
   for (const Blame& one : blame(input_.hosts(), tested)) {
     report(kind, one);
     if (one.place == Place::Port) {
-      told_[one.hosts[0]] = true;
+      reported_[one.hosts[0]] = true;
     }
   }
 }
@@ -232,7 +230,7 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
   std::vector<HostIndex> hosts;
   const LookedUp* first = nullptr;
   for (const LookedUp& look : looks_) {
-    if (look.asker == look.asked && look.wrong == wrong && !told_[look.asker]) {
+    if (look.asker == look.asked && look.wrong == wrong && !reported_[look.asker]) {
       first = first == nullptr ? &look : first;
       hosts.push_back(look.asker);
     }
@@ -247,9 +245,7 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
   if (const std::string interface = input_.interface_name(host); !interface.empty()) {
     note += "; until then export GLOO_SOCKET_IFNAME=" + shell_word(interface);
   }
-  Finding finding;
-  finding.place = Place::Name;
-  finding.hosts = hosts;
+  Finding finding{.place = Place::Name, .hosts = hosts};
   finding.check = {
       .id = kind.id,
       .status = kind.status,
@@ -259,21 +255,13 @@ void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
       .why = std::string(why),
       .next_step = with_note(
           on_host(input_.name(host), "getent ahosts " + shell_word(input_.name(host))), note)};
-  context_.findings.push_back(std::move(finding));
+  context_.add(std::move(finding));
 }
 
 void Names::judge_all(const Kind& kind, Wrong wrong, std::string_view why_own) {
-  told_.assign(input_.hosts(), false);
+  reported_.assign(input_.hosts(), false);
   judge_kind(kind, wrong);
   judge_own(kind, wrong, why_own);
-}
-
-void Names::report_passed() {
-  Finding finding;
-  finding.check = {.id = "name.resolution", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found =
-      fmt::format("{} lead to the hosts they name", counted(looks_.size(), "answer", "answers"));
-  context_.findings.push_back(std::move(finding));
 }
 
 void Names::run() {
@@ -288,7 +276,8 @@ void Names::run() {
   judge_all(kUnresolved, Wrong::Unresolved,
             "Gloo looks up the own name when it starts, and fails without it");
   if (context_.findings.size() == before && !looks_.empty()) {
-    report_passed();
+    context_.pass("name.resolution", fmt::format("{} lead to the hosts they name",
+                                                 counted(looks_.size(), "answer", "answers")));
   }
 }
 

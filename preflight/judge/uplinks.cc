@@ -14,17 +14,6 @@ using checks::Status;
 
 constexpr double kManyShared = 0.25;  // of all ways: more than a few unlucky ones
 
-std::vector<std::uint8_t> sides_of(std::size_t hosts, const Groups& groups) {
-  std::vector<std::uint8_t> sides(hosts);
-  for (const HostIndex host : groups.first) {
-    sides[host] = 1;
-  }
-  for (const HostIndex host : groups.second) {
-    sides[host] = 2;
-  }
-  return sides;
-}
-
 // Ways between the groups that were slow in their round, and what repeats alone said of them.
 struct Crossing {
   std::vector<WayIndex> slow = {};
@@ -33,7 +22,8 @@ struct Crossing {
 };
 
 Crossing crossing_of(const JudgeContext& context, const Groups& groups) {
-  const std::vector<std::uint8_t> sides = sides_of(context.input.hosts(), groups);
+  const std::vector<std::uint8_t> sides =
+      sides_of(context.input.hosts(), groups.first, groups.second);
   Crossing crossing;
   for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
     const Way& way = context.input.ways()[index];
@@ -51,7 +41,7 @@ Crossing crossing_of(const JudgeContext& context, const Groups& groups) {
 }
 
 bool crosses(const CutResult& cut, const Groups& groups, std::size_t hosts) {
-  const std::vector<std::uint8_t> sides = sides_of(hosts, groups);
+  const std::vector<std::uint8_t> sides = sides_of(hosts, groups.first, groups.second);
   return std::ranges::all_of(cut.ways, [&](const auto& way) {
     return way.first < hosts && way.second < hosts && (sides[way.first] | sides[way.second]) == 3;
   });
@@ -105,14 +95,9 @@ bool falls_short(const JudgeContext& context, const CutResult& cut) {
   return asked && cut.together_mbps < context.input.limits().uplink_share * *asked;
 }
 
-Status status_of(const JudgeContext& context, double carried, double asked) {
-  return carried < context.input.limits().link_critical_share * asked ? Status::Critical
-                                                                      : Status::Warning;
-}
-
 void add_cut(const JudgeContext& context, const CutResult& cut, Finding& finding) {
   const double asked = asked_of(context, cut).value_or(0);
-  finding.check.status = status_of(context, cut.together_mbps, asked);
+  finding.check.status = grade_of(context.input.limits(), cut.together_mbps, asked);
   finding.check.found = fmt::format("{} while {} at it", rate_words(cut.together_mbps),
                                     counted(cut.ways.size(), "pair is", "pairs are"));
   finding.check.wanted =
@@ -132,13 +117,13 @@ void add_rounds(const JudgeContext& context, const Crossing& crossing, Finding& 
     wanted += context.speeds.expected[way].mbps;
   }
   const auto ways = static_cast<double>(crossing.slow.size());
-  finding.check.status = status_of(context, sum, wanted);
+  finding.check.status = grade_of(context.input.limits(), sum, wanted);
   finding.check.found = fmt::format("{} a way on the average of {} ways, while others are at it",
                                     rate_words(sum / ways), crossing.slow.size());
   finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / ways));
 }
 
-// As on one machine that plays all hosts.
+// All hosts may be namespaces of one machine: its processors are short before any link is.
 void doubt(bool is_doubtful, Finding& finding) {
   if (is_doubtful) {
     finding.check.status = Status::Info;
@@ -170,7 +155,7 @@ void report(JudgeContext& context, const Groups& groups, const Crossing& crossin
       "them carries less than they ask for together";
   doubt(context.expectations.are_processors_to_doubt(), finding);
   context.explain(crossing.slow);
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 void judge_groups(JudgeContext& context, const Groups& groups) {
@@ -238,19 +223,7 @@ void judge_other_cuts(JudgeContext& context) {
   if (!is_rate_known(context) || has_lopsided_pair(context, *worst)) {
     finding.check.status = Status::Info;
   }
-  context.findings.push_back(std::move(finding));
-}
-
-void report_uplinks_passed(JudgeContext& context) {
-  const auto& cuts = context.input.measured().cuts;
-  if (cuts.empty() || cuts[0].together_mbps <= 0 || !asked_of(context, cuts[0])) {
-    return;
-  }
-  Finding finding;
-  finding.check = {.id = "uplink.oversubscribed", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found = fmt::format("{} over {} at once", rate_words(cuts[0].together_mbps),
-                                    counted(cuts[0].ways.size(), "pair", "pairs"));
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace
@@ -265,8 +238,12 @@ void judge_uplinks(JudgeContext& context) {
   if (context.findings.size() == before) {
     judge_other_cuts(context);
   }
-  if (context.findings.size() == before) {
-    report_uplinks_passed(context);
+  const auto& cuts = context.input.measured().cuts;
+  if (context.findings.size() == before && !cuts.empty() && cuts[0].together_mbps > 0 &&
+      asked_of(context, cuts[0])) {
+    context.pass("uplink.oversubscribed",
+                 fmt::format("{} over {} at once", rate_words(cuts[0].together_mbps),
+                             counted(cuts[0].ways.size(), "pair", "pairs")));
   }
 }
 
@@ -292,7 +269,7 @@ void judge_sharing(JudgeContext& context) {
                                     counted(blame.ways.size(), "way", "ways"), known);
   finding.check.wanted = "the same while other pairs are at it";
   finding.check.why = "no two groups of hosts explain it: the switch itself, or a busy host";
-  context.findings.push_back(std::move(finding));
+  context.add(std::move(finding));
 }
 
 }  // namespace chokepoint::preflight

@@ -88,7 +88,6 @@ class Windows {
   void look_at(WayIndex index, const Way& way, const Side& side, Figure waited, HostIndex owner);
   std::optional<double> buffer_of(HostIndex host, const Side& side) const;
   void report(const HeldHosts& held);
-  void report_passed();
 
   JudgeContext& context_;
   std::array<std::optional<double>, 2> free_mbps_ = {};  // of a local network, of a WAN
@@ -205,41 +204,28 @@ void add(const JudgeContext& context, const Side& side, const Held& held, Findin
   if (held.bytes) {
     finding.evidence.push_back({side.sysctl, *held.bytes, "bytes", "facts"});
   }
-  for (const WayIndex index : held.ways) {
-    finding.ways.emplace_back(context.input.ways()[index].from, context.input.ways()[index].to);
-  }
+  add_ways(context.input, held.ways, finding);
 }
 
 void Windows::report(const HeldHosts& together) {
   const HeldHost& held = together.held;
-  Finding finding;
-  finding.place = Place::Host;
-  finding.hosts = together.hosts;
-  finding.check.id = "path.window";
-  finding.check.status = Status::Critical;
-  finding.check.subject = names_of(context_.input, together.hosts);
+  Finding finding{.check = {.id = "path.window",
+                            .status = Status::Critical,
+                            .subject = names_of(context_.input, together.hosts)},
+                  .place = Place::Host,
+                  .hosts = together.hosts};
   add(context_, kReceive, held.receive, finding);
   add(context_, kSend, held.send, finding);
   finding.check.why = "a flow carries at most one window a round trip, and this buffer bounds it";
   finding.check.next_step =
       on_host(context_.input.name(together.hosts[0]), finding.check.next_step);
-  std::string note = "for good: the same in /etc/sysctl.d";
-  if (together.hosts.size() > 1) {
-    note = "the same on " + names_of(context_.input, std::span(together.hosts).subspan(1)) + "; " +
-           note;
-  }
-  finding.check.next_step = with_note(finding.check.next_step, note);
+  const std::string others = same_on_others(context_.input, together.hosts);
+  finding.check.next_step =
+      with_note(finding.check.next_step,
+                others + (others.empty() ? "" : "; ") + "for good: the same in /etc/sysctl.d");
   context_.explain(held.receive.ways);
   context_.explain(held.send.ways);
-  context_.findings.push_back(std::move(finding));
-}
-
-void Windows::report_passed() {
-  Finding finding;
-  finding.check = {.id = "path.window", .status = Status::Pass, .subject = "cluster"};
-  finding.check.found =
-      fmt::format("no buffer holds back any of {}", counted(looked_at_, "way", "ways"));
-  context_.findings.push_back(std::move(finding));
+  context_.add(std::move(finding));
 }
 
 void Windows::run() {
@@ -258,7 +244,8 @@ void Windows::run() {
     report(held);
   }
   if (held_.empty() && looked_at_ > 0) {
-    report_passed();
+    context_.pass("path.window", fmt::format("no buffer holds back any of {}",
+                                             counted(looked_at_, "way", "ways")));
   }
 }
 

@@ -21,7 +21,7 @@ bool is_plain(const std::string& word) {
 }
 
 constexpr std::size_t kNamed = 4;
-constexpr std::size_t kMostWays = 10'000;
+constexpr std::size_t kMaxWays = 10'000;
 
 std::string port_of(const ClusterInput& input, HostIndex host) {
   const std::string interface = input.interface_name(host);
@@ -168,18 +168,25 @@ std::string test_by_hand(const ClusterInput& input, HostIndex from, HostIndex to
 
 Finding finding_of(const ClusterInput& input, const Blame& blame, std::string id,
                    checks::Status status) {
-  Finding finding;
-  finding.check.id = std::move(id);
-  finding.check.status = status;
-  finding.check.subject = subject_of(input, blame);
-  finding.check.why = reason_for(input, blame);
-  finding.check.next_step = look_at_ports(input, blame);
-  finding.place = blame.place;
-  finding.hosts = blame.hosts;
-  for (const WayIndex way : std::span(blame.ways).first(std::min(blame.ways.size(), kMostWays))) {
+  Finding finding{.check = {.id = std::move(id),
+                            .status = status,
+                            .subject = subject_of(input, blame),
+                            .why = reason_for(input, blame),
+                            .next_step = look_at_ports(input, blame)},
+                  .place = blame.place,
+                  .hosts = blame.hosts};
+  add_ways(input, std::span(blame.ways).first(std::min(blame.ways.size(), kMaxWays)), finding);
+  return finding;
+}
+
+void add_ways(const ClusterInput& input, std::span<const WayIndex> ways, Finding& finding) {
+  for (const WayIndex way : ways) {
     finding.ways.emplace_back(input.ways()[way].from, input.ways()[way].to);
   }
-  return finding;
+}
+
+std::string same_on_others(const ClusterInput& input, std::span<const HostIndex> hosts) {
+  return hosts.size() == 1 ? "" : "the same on " + names_of(input, hosts.subspan(1));
 }
 
 }  // namespace chokepoint::preflight

@@ -35,6 +35,12 @@ std::string test_by_hand(const ClusterInput& input, HostIndex from, HostIndex to
 Finding finding_of(const ClusterInput& input, const Blame& blame, std::string id,
                    checks::Status status);
 
+// Those ways, with who sends and who receives.
+void add_ways(const ClusterInput& input, std::span<const WayIndex> ways, Finding& finding);
+
+// "the same on gpu1 and gpu2": all but the first; empty where there is one alone.
+std::string same_on_others(const ClusterInput& input, std::span<const HostIndex> hosts);
+
 // Quoted as one word of a shell, whatever it contains.
 std::string shell_word(const std::string& word);
 

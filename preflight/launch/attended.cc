@@ -17,7 +17,7 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kLongestLine = 4096;
+constexpr std::size_t kMaxLineBytes = 4096;
 constexpr int kTermGraceMs = 5000;
 constexpr int kKillGraceMs = 1000;
 
@@ -45,7 +45,7 @@ void take_lines(std::string& text, bool is_all, Said said) {
     said(std::string_view(text).substr(at, end - at));
   }
   text.erase(0, at);
-  if (text.size() > kLongestLine || (is_all && !text.empty())) {
+  if (text.size() > kMaxLineBytes || (is_all && !text.empty())) {
     said(std::string_view(text));
     text.clear();
   }
@@ -54,11 +54,6 @@ void take_lines(std::string& text, bool is_all, Said said) {
 constexpr int kTickMs = 500;
 // An agent that is let go leaves at once; its way back is a few round trips.
 constexpr int kGraceMs = 3000;
-
-bool is_readable(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return fd >= 0 && poll(&one, 1, 0) > 0;
-}
 
 }  // namespace
 
@@ -77,12 +72,13 @@ Result<> Children::start_held(Who who, sys::Spawn spawn, const std::string& firs
 Result<> Children::start(Who who, sys::Spawn spawn) { return add(who, std::move(spawn), {}); }
 
 Result<> Children::add(Who who, sys::Spawn spawn, sys::Descriptor held) {
-  TRY(sys::Pipe told, sys::open_pipe("launch", "a pipe"));
-  spawn.out = told.write.get();
-  spawn.err = told.write.get();
+  TRY(sys::Pipe output, sys::open_pipe("launch", "a pipe"));
+  spawn.out = output.write.get();
+  spawn.err = output.write.get();
   TRY(sys::Process process, sys::Process::start(spawn));
-  fcntl(told.read.get(), F_SETFL, O_NONBLOCK);
-  children_.insert_or_assign(who, Child{std::move(process), std::move(held), std::move(told.read)});
+  fcntl(output.read.get(), F_SETFL, O_NONBLOCK);
+  children_.insert_or_assign(who,
+                             Child{std::move(process), std::move(held), std::move(output.read)});
   return {};
 }
 
@@ -218,9 +214,9 @@ void Attended::attend() {
                                       const std::lock_guard lock(mutex_);
                                       work_->ended(who, status);
                                     }};
-  while (!is_readable(stop_.get())) {
+  while (!sys::is_readable(stop_.get())) {
     // Whoever is interrupted drops the launch next, and until then nothing more is started.
-    if (!is_readable(interrupt_)) {
+    if (!sys::is_readable(interrupt_)) {
       const std::lock_guard lock(mutex_);
       work_->begin(children);
     }

@@ -113,7 +113,7 @@ class Attended final : public Launch {
 };
 
 // What a program printed before it ended, and the line of it that gives the reason.
-class Told {
+class LauncherOutput {
  public:
   void add(std::string_view line);
   // No agent comes after these words, though who said them has not ended yet.
@@ -161,7 +161,7 @@ class HostsWork final : public Work {
     bool is_absent = false;  // no chokepoint there, and the copy is next
     bool is_copied = false;
     std::string machine = {};  // "Linux x86_64", where chokepoint is absent
-    Told told = {};
+    LauncherOutput output = {};
     std::optional<Error> trouble = {};
   };
 

@@ -19,7 +19,7 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kLongest = 300;
+constexpr std::size_t kMaxReasonBytes = 300;
 
 struct Known {
   std::string_view words;
@@ -78,7 +78,7 @@ std::string_view without_speaker(std::string_view line) {
   return line;
 }
 
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kMaxNameBytes = 255;
 
 bool is_harmless(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -87,12 +87,12 @@ bool is_harmless(char c) {
 
 bool is_name(std::string_view host) {
   const std::string_view behind_user = host.substr(host.find('@') + 1);
-  return !host.empty() && host.size() <= kLongestName && !host.starts_with('-') &&
+  return !host.empty() && host.size() <= kMaxNameBytes && !host.starts_with('-') &&
          !behind_user.empty() && !behind_user.starts_with('-') &&
          std::ranges::all_of(host, is_harmless);
 }
 
-constexpr std::size_t kMostUnderWay = 64;
+constexpr std::size_t kMaxUnderWay = 64;
 constexpr std::int64_t kSlowSeconds = 30;
 
 // "Linux x86_64", as the script says it of its host.
@@ -141,13 +141,13 @@ class Nothing final : public Launch {
 
 }  // namespace
 
-void Told::add(std::string_view line) {
+void LauncherOutput::add(std::string_view line) {
   const std::size_t begin = line.find_first_not_of(" \t\r-");
   if (begin == std::string_view::npos) {
     return;
   }
   line = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-  last_ = cli::printable(line.substr(0, kLongest));
+  last_ = cli::printable(line.substr(0, kMaxReasonBytes));
   if (first_.empty()) {
     first_ = last_;
   }
@@ -159,10 +159,10 @@ void Told::add(std::string_view line) {
   }
 }
 
-bool Told::is_over() const { return is_final(known_); }
+bool LauncherOutput::is_over() const { return is_final(known_); }
 
-Error Told::why(std::string_view program, const std::string& host,
-                const sys::ExitStatus& status) const {
+Error LauncherOutput::why(std::string_view program, const std::string& host,
+                          const sys::ExitStatus& status) const {
   Error error{.kind = ErrorKind::Io,
               .operation = std::string(program),
               .subject = host,
@@ -185,7 +185,7 @@ Result<> check_names(const std::vector<std::string>& hosts) {
   if (odd == hosts.end()) {
     return {};
   }
-  return fail(ErrorKind::Usage, "", "'" + cli::printable(odd->substr(0, kLongestName)) + "'",
+  return fail(ErrorKind::Usage, "", "'" + cli::printable(odd->substr(0, kMaxNameBytes)) + "'",
               "this is no name of a host",
               "letters, digits and ._-@:%+ make one, and it begins with no '-'");
 }
@@ -260,14 +260,14 @@ Result<> HostsWork::start_copy(std::size_t number, Children& children) {
 Result<> HostsWork::start(std::size_t number, Children& children) {
   Host& host = hosts_[number];
   host.began_ns = clock_.monotonic_ns();
-  host.told = {};
+  host.output = {};
   const bool is_to_copy = host.is_absent && !host.is_copied;
   return is_to_copy ? start_copy(number, children) : start_agent(number, children);
 }
 
 void HostsWork::begin(Children& children) {
   give_up_slow_ones();
-  while (!waiting_.empty() && under_way_ < kMostUnderWay) {
+  while (!waiting_.empty() && under_way_ < kMaxUnderWay) {
     const std::size_t number = waiting_.front();
     waiting_.pop_front();
     if (const Result<> started = start(number, children); !started) {
@@ -303,9 +303,9 @@ void HostsWork::said(Children::Who who, std::string_view line) {
   } else if (line.starts_with(kAbsent)) {
     host.machine = line.substr(kAbsent.size());
   } else {
-    host.told.add(line);
-    if (host.stage == Stage::Starting && host.told.is_over()) {
-      host.trouble = host.told.why(way_.program, host.name, {});
+    host.output.add(line);
+    if (host.stage == Stage::Starting && host.output.is_over()) {
+      host.trouble = host.output.why(way_.program, host.name, {});
     }
   }
 }
@@ -356,7 +356,7 @@ void HostsWork::ended(Children::Who who, const sys::ExitStatus& status) {
   if (status.code == kAbsentCode && !host.machine.empty() && !host.is_copied) {
     return found_absent(who);
   }
-  Error why = host.told.why(host.is_here ? "serve" : way_.program, host.name, status);
+  Error why = host.output.why(host.is_here ? "serve" : way_.program, host.name, status);
   if (was_copying && why.next_step.empty()) {
     why.operation = "copy chokepoint";
     why.next_step = "install it there";

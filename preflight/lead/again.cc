@@ -15,26 +15,14 @@ namespace {
 // With one peer it may be the peer.
 constexpr std::size_t kEnough = 2;
 
-std::optional<std::int64_t> mtu_of(const HostResult& host) {
-  if (!host.facts) {
-    return std::nullopt;
-  }
-  for (const InterfaceFacts& interface : host.facts->interfaces) {
-    if (std::ranges::find(interface.addresses, host.address) != interface.addresses.end()) {
-      return interface.mtu;
-    }
-  }
-  return std::nullopt;
-}
-
 // TCP sends nothing that is larger than what both ends' interfaces take.
 bool hangs(const Measured& measured, const PairResult& pair, const WayResult& way) {
   if (!way.black_hole_bytes) {
     return false;
   }
   return std::ranges::none_of(std::array{pair.a, pair.b}, [&](HostIndex host) {
-    const std::optional<std::int64_t> mtu = mtu_of(measured.hosts[host]);
-    return mtu && static_cast<float>(*mtu) < *way.black_hole_bytes;
+    const InterfaceFacts* port = tested_interface(measured.hosts[host]);
+    return port != nullptr && port->mtu && static_cast<float>(*port->mtu) < *way.black_hole_bytes;
   });
 }
 
@@ -119,54 +107,55 @@ bool Hanging::is_host(HostIndex host) const {
   return sends_[host] >= kEnough || receives_[host] >= kEnough;
 }
 
-void repeat_slow_trips(LeadProgress& course) {
-  const milliseconds time = course.wanted.effort.latency;
+void repeat_slow_trips(LeadProgress& progress) {
+  const milliseconds time = progress.wanted.effort.latency;
   const milliseconds each = time + plan::kTaskCost;
-  std::vector<PairResult*> slow = slow_trips(course.measured.pairs);
-  slow.resize(std::min(slow.size(), course.wanted.effort.most_suspects));
-  course.expect_more(each * static_cast<std::int64_t>(slow.size()));
+  std::vector<PairResult*> slow = slow_trips(progress.measured.pairs);
+  slow.resize(std::min(slow.size(), progress.wanted.effort.most_suspects));
+  progress.expect_more(each * static_cast<std::int64_t>(slow.size()));
   for (PairResult* pair : slow) {
     std::vector<Job> job{
         {.host = pair->a,
          .peer = pair->b,
-         .task = task_to(course, TaskKind::Latency, pair->b, time),
+         .task = task_to(progress, TaskKind::Latency, pair->b, time),
          .keep = [pair](const Json& document) { return keep_faster(document, *pair); }}};
-    if (!run_step(course, "slow round trips again, alone", each, std::move(job))) {
+    if (!run_step(progress, "slow round trips again, alone", each, std::move(job))) {
       return;
     }
   }
 }
 
-void test_again(LeadProgress& course, const Advisers& advisers) {
-  if (!advisers.suspects || course.is_over()) {
+void test_again(LeadProgress& progress, const Advisers& advisers) {
+  if (!advisers.suspects || progress.is_over()) {
     return;
   }
-  const Hanging hanging(course.measured);
-  std::vector<Pair> ways = advisers.suspects(course.measured);
+  const Hanging hanging(progress.measured);
+  std::vector<Pair> ways = advisers.suspects(progress.measured);
   std::erase_if(ways, [&](const Pair& way) {
-    return course.way(way.first, way.second) == nullptr || hanging.is_way(way.first, way.second);
+    return progress.way(way.first, way.second) == nullptr || hanging.is_way(way.first, way.second);
   });
   const std::size_t all = ways.size();
-  const std::size_t most = course.wanted.effort.most_suspects;
+  const std::size_t most = progress.wanted.effort.most_suspects;
   if (all > most) {
-    course.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
-                                 all - most, all));
+    progress.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
+                                   all - most, all));
     ways.resize(most);
   }
-  const std::chrono::milliseconds each = course.wanted.effort.again + plan::kTaskCost;
-  course.expect_more(each * static_cast<std::int64_t>(ways.size()));
+  const std::chrono::milliseconds each = progress.wanted.effort.again + plan::kTaskCost;
+  progress.expect_more(each * static_cast<std::int64_t>(ways.size()));
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const auto [from, to] = ways[i];
-    WayResult* way = course.way(from, to);
+    WayResult* way = progress.way(from, to);
     std::vector<Job> job{
         {.host = from,
          .peer = to,
-         .task = task_to(course, TaskKind::Tcp, to, course.wanted.effort.again),
+         .task = task_to(progress, TaskKind::Tcp, to, progress.wanted.effort.again),
          .keep = [way](const Json& document) { return read_alone(document, *way); }}};
-    if (!run_step(course, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()), each,
-                  std::move(job))) {
-      course.leave_out(fmt::format("{} of {} suspect ways were not tested again, for want of time",
-                                   ways.size() - i, ways.size()));
+    if (!run_step(progress, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()),
+                  each, std::move(job))) {
+      progress.leave_out(
+          fmt::format("{} of {} suspect ways were not tested again, for want of time",
+                      ways.size() - i, ways.size()));
       return;
     }
   }

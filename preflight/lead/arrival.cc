@@ -1,9 +1,9 @@
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/net/address.h"
+#include "base/sys/number.h"
 #include "preflight/lead/phases.h"
 #include "preflight/lead/readings.h"
 #include "preflight/lead/step.h"
@@ -34,14 +34,10 @@ std::optional<Network> network_in(const std::string& text) {
   if (!base || slash == std::string::npos) {
     return std::nullopt;
   }
-  int bits = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
   const int most = base->family() == net::Family::Ipv4 ? 32 : 128;
-  if (error != std::errc() || stop != end || bits < 0 || bits > most) {
-    return std::nullopt;
-  }
-  return Network{.base = *base, .bits = bits};
+  const auto bits = sys::parse_non_negative<int>(std::string_view(text).substr(slash + 1));
+  return bits && *bits <= most ? std::optional(Network{.base = *base, .bits = *bits})
+                               : std::nullopt;
 }
 
 bool holds(const Network& network, const Address& address) {
@@ -113,17 +109,6 @@ std::vector<Address> shared_addresses(const std::vector<HostResult>& hosts) {
   return list;
 }
 
-// The one that holds the address by which the host is tested.
-const InterfaceFacts* tested_interface(const HostResult& host) {
-  if (!host.facts) {
-    return nullptr;
-  }
-  const auto at = std::ranges::find_if(host.facts->interfaces, [&](const InterfaceFacts& each) {
-    return std::ranges::find(each.addresses, host.address) != each.addresses.end();
-  });
-  return at == host.facts->interfaces.end() ? nullptr : &*at;
-}
-
 using std::chrono::milliseconds;
 
 Error not_come(const std::string& name) {
@@ -137,14 +122,14 @@ Error not_come(const std::string& name) {
 
 class Arrival {
  public:
-  explicit Arrival(LeadProgress& course)
-      : course_(course),
-        heard_(course.measured.hosts.size(), false),
-        missing_(course.measured.hosts.size()) {}
+  explicit Arrival(LeadProgress& progress)
+      : progress_(progress),
+        heard_(progress.measured.hosts.size(), false),
+        missing_(progress.measured.hosts.size()) {}
 
   void await(std::int64_t until_ns) {
-    while (missing_ > 0 && !course_.is_over() && course_.clock.monotonic_ns() < until_ns) {
-      if (const std::optional<Event> event = course_.next(until_ns)) {
+    while (missing_ > 0 && !progress_.is_over() && progress_.clock.monotonic_ns() < until_ns) {
+      if (const std::optional<Event> event = progress_.next(until_ns)) {
         std::visit([this](const auto& each) { on(each); }, *event);
       }
     }
@@ -153,7 +138,7 @@ class Arrival {
   void judge_missing() {
     for (HostIndex host = 0; host < heard_.size(); ++host) {
       if (!heard_[host]) {
-        course_.lose(host, Presence::Unreachable, not_come(course_.name_of(host)), "");
+        progress_.lose(host, Presence::Unreachable, not_come(progress_.name_of(host)), "");
       }
     }
   }
@@ -164,7 +149,7 @@ class Arrival {
       return;
     }
     heard(came.host);
-    HostResult& host = course_.measured.hosts[came.host];
+    HostResult& host = progress_.measured.hosts[came.host];
     host.presence = Presence::Present;
     host.address = came.address;
     host.program = came.program;
@@ -176,11 +161,11 @@ class Arrival {
     if (went.host >= heard_.size()) {
       return;
     }
-    const bool was_there = course_.is_present(went.host);
+    const bool was_there = progress_.is_present(went.host);
     if (was_there || !heard_[went.host]) {
       heard(went.host);
       const Presence presence = was_there ? Presence::Lost : went.presence;
-      course_.lose(went.host, presence, went.error, course_.doing());
+      progress_.lose(went.host, presence, went.error, progress_.doing());
     }
   }
 
@@ -190,22 +175,20 @@ class Arrival {
     if (!heard_[host]) {
       heard_[host] = true;
       --missing_;
-      course_.tell(1 - static_cast<double>(missing_) / static_cast<double>(heard_.size()));
+      progress_.tell(1 - static_cast<double>(missing_) / static_cast<double>(heard_.size()));
     }
   }
 
-  LeadProgress& course_;
+  LeadProgress& progress_;
   std::vector<bool> heard_;
   std::size_t missing_;
 };
 
-bool is_address(const std::string& name) { return net::Address::parse(name).has_value(); }
-
-// A plain address tells nothing about names.
-std::vector<HostIndex> named_hosts(const LeadProgress& course) {
+// Hosts that were given by name: a lookup of a plain address shows nothing.
+std::vector<HostIndex> named_hosts(const LeadProgress& progress) {
   std::vector<HostIndex> list;
-  for (HostIndex host = 0; host < course.wanted.hosts.size(); ++host) {
-    if (!is_address(course.name_of(host))) {
+  for (HostIndex host = 0; host < progress.wanted.hosts.size(); ++host) {
+    if (!net::Address::parse(progress.name_of(host))) {
       list.push_back(host);
     }
   }
@@ -214,34 +197,34 @@ std::vector<HostIndex> named_hosts(const LeadProgress& course) {
 
 // All of them, or as many as fit into a task: itself, and those that follow.
 std::vector<HostIndex> asked_by(const std::vector<HostIndex>& named, HostIndex host) {
-  if (named.size() <= kMostHostsInTask) {
+  if (named.size() <= kMaxHostsInTask) {
     return named;
   }
   const auto from = std::ranges::lower_bound(named, host) - named.begin();
   std::vector<HostIndex> list;
-  for (std::size_t i = 0; i < kMostHostsInTask; ++i) {
+  for (std::size_t i = 0; i < kMaxHostsInTask; ++i) {
     list.push_back(named[(static_cast<std::size_t>(from) + i) % named.size()]);
   }
   return list;
 }
 
-Job doctor_job(LeadProgress& course, HostIndex host) {
+Job doctor_job(LeadProgress& progress, HostIndex host) {
   return {.host = host,
           .task = {.kind = TaskKind::Doctor},
-          .keep = [&course, host](const control::Json& document) {
-            return read_doctor(document, course.measured.hosts[host]);
+          .keep = [&progress, host](const control::Json& document) {
+            return read_doctor(document, progress.measured.hosts[host]);
           }};
 }
 
-Job names_job(LeadProgress& course, HostIndex host, std::vector<HostIndex> asked) {
+Job names_job(LeadProgress& progress, HostIndex host, std::vector<HostIndex> asked) {
   Task task{.kind = TaskKind::Names};
   for (const HostIndex each : asked) {
-    task.hosts.push_back(course.name_of(each));
+    task.hosts.push_back(progress.name_of(each));
   }
   return {.host = host,
           .task = std::move(task),
-          .keep = [&course, host, asked = std::move(asked)](const control::Json& document) {
-            return read_names(document, asked, course.measured.hosts[host]);
+          .keep = [&progress, host, asked = std::move(asked)](const control::Json& document) {
+            return read_names(document, asked, progress.measured.hosts[host]);
           }};
 }
 
@@ -279,32 +262,33 @@ std::vector<std::string> test_addresses(const std::vector<HostResult>& hosts) {
   return list;
 }
 
-void await_all(LeadProgress& course) {
-  course.begin("calling the hosts", plan::greeting_time(course.wanted.effort) / 2);
-  Arrival arrival(course);
-  const std::int64_t until = course.clock.monotonic_ns() + course.wanted.arrival.count() * kNsPerMs;
-  arrival.await(std::min(until, course.deadline_ns()));
-  if (!course.is_over()) {
+void await_all(LeadProgress& progress) {
+  progress.begin("calling the hosts", plan::greeting_time(progress.wanted.effort) / 2);
+  Arrival arrival(progress);
+  const std::int64_t until =
+      progress.clock.monotonic_ns() + progress.wanted.arrival.count() * kNsPerMs;
+  arrival.await(std::min(until, progress.deadline_ns()));
+  if (!progress.is_over()) {
     arrival.judge_missing();
   }
-  std::vector<std::string> addresses = test_addresses(course.measured.hosts);
+  std::vector<std::string> addresses = test_addresses(progress.measured.hosts);
   for (HostIndex host = 0; host < addresses.size(); ++host) {
-    course.measured.hosts[host].address = std::move(addresses[host]);
+    progress.measured.hosts[host].address = std::move(addresses[host]);
   }
-  course.end();
+  progress.end();
 }
 
-void greet(LeadProgress& course) {
-  const std::vector<HostIndex> named = named_hosts(course);
+void greet(LeadProgress& progress) {
+  const std::vector<HostIndex> named = named_hosts(progress);
   std::vector<Job> jobs;
-  for (const HostIndex host : course.present()) {
-    jobs.push_back(doctor_job(course, host));
+  for (const HostIndex host : progress.present()) {
+    jobs.push_back(doctor_job(progress, host));
     if (!named.empty()) {
-      jobs.push_back(names_job(course, host, asked_by(named, host)));
+      jobs.push_back(names_job(progress, host, asked_by(named, host)));
     }
   }
-  run_step(course, "doctor and names on all hosts", plan::greeting_time(course.wanted.effort) / 2,
-           std::move(jobs));
+  run_step(progress, "doctor and names on all hosts",
+           plan::greeting_time(progress.wanted.effort) / 2, std::move(jobs));
 }
 
 }  // namespace chokepoint::preflight::lead

@@ -9,66 +9,67 @@ namespace {
 using std::chrono::milliseconds;
 
 // What is left of the limit when all have come.
-milliseconds limit_left(const LeadProgress& course) {
-  if (course.wanted.limit.count() == 0) {
+milliseconds limit_left(const LeadProgress& progress) {
+  if (progress.wanted.limit.count() == 0) {
     return milliseconds(0);
   }
-  const std::int64_t left = (course.deadline_ns() - course.clock.monotonic_ns()) / kNsPerMs;
+  const std::int64_t left = (progress.deadline_ns() - progress.clock.monotonic_ns()) / kNsPerMs;
   return milliseconds(std::max<std::int64_t>(1, left));
 }
 
-Rounds rounds_of(const LeadProgress& course) {
-  Rounds rounds{.who = course.present()};
-  rounds.schedule = plan::schedule(course.wanted.effort, rounds.who.size(), course.wanted.seed,
-                                   limit_left(course));
+Rounds rounds_of(const LeadProgress& progress) {
+  Rounds rounds{.who = progress.present()};
+  rounds.schedule = plan::schedule(progress.wanted.effort, rounds.who.size(), progress.wanted.seed,
+                                   limit_left(progress));
   return rounds;
 }
 
-void run_all(LeadProgress& course, const Advisers& advisers) {
-  course.expect(plan::estimate(plan::schedule(course.wanted.effort, course.wanted.hosts.size(),
-                                              course.wanted.seed, course.wanted.limit)));
-  await_all(course);
-  greet(course);
-  const Rounds rounds = rounds_of(course);
-  course.expect(plan::estimate(rounds.schedule));
-  course.measured.is_sampled = rounds.schedule.is_sampled();
-  prepare_pairs(course, rounds);
-  run_quiet(course, rounds);
-  repeat_slow_trips(course);
-  run_bulk(course, rounds);
-  test_again(course, advisers);
-  load_cuts(course, advisers);
-  run_rdma(course, rounds);
-  run_collective(course);
+void run_all(LeadProgress& progress, const Advisers& advisers) {
+  progress.expect(
+      plan::estimate(plan::schedule(progress.wanted.effort, progress.wanted.hosts.size(),
+                                    progress.wanted.seed, progress.wanted.limit)));
+  await_all(progress);
+  greet(progress);
+  const Rounds rounds = rounds_of(progress);
+  progress.expect(plan::estimate(rounds.schedule));
+  progress.measured.is_sampled = rounds.schedule.is_sampled();
+  prepare_pairs(progress, rounds);
+  run_quiet(progress, rounds);
+  repeat_slow_trips(progress);
+  run_bulk(progress, rounds);
+  test_again(progress, advisers);
+  load_cuts(progress, advisers);
+  run_rdma(progress, rounds);
+  run_collective(progress);
 }
 
 }  // namespace
 
-Task task_to(const LeadProgress& course, TaskKind kind, HostIndex peer, milliseconds time) {
+Task task_to(const LeadProgress& progress, TaskKind kind, HostIndex peer, milliseconds time) {
   return {.kind = kind,
-          .peer = course.measured.hosts[peer].address,
-          .port = course.wanted.hosts[peer].port,
+          .peer = progress.measured.hosts[peer].address,
+          .port = progress.wanted.hosts[peer].port,
           .time = time};
 }
 
-bool run_step(LeadProgress& course, const std::string& doing, milliseconds estimate,
+bool run_step(LeadProgress& progress, const std::string& doing, milliseconds estimate,
               std::vector<Job> jobs) {
-  if (course.is_over() || !course.has_time_for(estimate)) {
+  if (progress.is_over() || !progress.has_time_for(estimate)) {
     return false;
   }
-  course.begin(doing, estimate);
-  Step(course, std::move(jobs)).run();
-  course.end();
-  return !course.is_over();
+  progress.begin(doing, estimate);
+  Step(progress, std::move(jobs)).run();
+  progress.end();
+  return !progress.is_over();
 }
 
-Led lead(Agents& agents, const Wanted& wanted, const Advisers& advisers, const sys::Clock& clock,
-         const Tell& tell) {
+LeadResult lead(Agents& agents, const Wanted& wanted, const Advisers& advisers,
+                const sys::Clock& clock, const Tell& tell) {
   const std::int64_t started = clock.monotonic_ns();
-  LeadProgress course(agents, wanted, clock, tell);
-  run_all(course, advisers);
-  course.measured.duration_s = static_cast<double>(clock.monotonic_ns() - started) / 1e9;
-  return {.measured = std::move(course.measured), .broken = std::move(course.broken)};
+  LeadProgress progress(agents, wanted, clock, tell);
+  run_all(progress, advisers);
+  progress.measured.duration_s = static_cast<double>(clock.monotonic_ns() - started) / 1e9;
+  return {.measured = std::move(progress.measured), .broken = std::move(progress.broken)};
 }
 
 }  // namespace chokepoint::preflight::lead

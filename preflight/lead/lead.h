@@ -54,14 +54,14 @@ struct Progress {
 
 using Tell = std::function<void(const Progress&)>;
 
-struct Led {
+struct LeadResult {
   Measured measured = {};
   std::optional<Error> broken = {};  // the agents' connections failed altogether; what was measured
                                      // until then is there
 };
 
 // `measured.was_interrupted` where the agents said so.
-Led lead(Agents& agents, const Wanted& wanted, const Advisers& advisers, const sys::Clock& clock,
-         const Tell& tell);
+LeadResult lead(Agents& agents, const Wanted& wanted, const Advisers& advisers,
+                const sys::Clock& clock, const Tell& tell);
 
 }  // namespace chokepoint::preflight::lead

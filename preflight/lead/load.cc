@@ -13,74 +13,67 @@ namespace {
 using control::Json;
 using plan::Pair;
 
-constexpr std::size_t kMostCuts = 3;
-constexpr std::size_t kLeastHostsForCut = 4;
+constexpr std::size_t kMaxCuts = 3;
+constexpr std::size_t kMinHostsForCut = 4;
 
-// What a way reaches by itself, as far as that is known.
-Figure alone(const WayResult& way) {
-  return way.alone_mbps && way.tcp_mbps ? std::max(way.alone_mbps, way.tcp_mbps)
-         : way.alone_mbps               ? way.alone_mbps
-                                        : way.tcp_mbps;
-}
-
-bool is_known(LeadProgress& course, const Pair& pair) {
-  const PairResult* result = course.pair(pair.first, pair.second);
-  return result != nullptr && alone(result->there) && alone(result->back);
+bool is_known(LeadProgress& progress, const Pair& pair) {
+  const PairResult* result = progress.pair(pair.first, pair.second);
+  return result != nullptr && rate_of(result->there) && rate_of(result->back);
 }
 
 // So much that the slowest way does not make a collective of seconds.
-std::int64_t bytes_of_collective(const LeadProgress& course) {
+std::int64_t bytes_of_collective(const LeadProgress& progress) {
   constexpr double kBytesPerMbps = 0.1 * 1e6 / 8;  // of a tenth of a second
-  constexpr double kLeast = 65536;
-  auto bytes = static_cast<double>(course.wanted.effort.collective_bytes);
-  for (const PairResult& pair : course.measured.pairs) {
+  constexpr double kMinBytes = 65536;
+  auto bytes = static_cast<double>(progress.wanted.effort.collective_bytes);
+  for (const PairResult& pair : progress.measured.pairs) {
     for (const WayResult* way : {&pair.there, &pair.back}) {
-      if (const Figure mbps = alone(*way)) {
+      if (const Figure mbps = rate_of(*way)) {
         bytes = std::min(bytes, static_cast<double>(*mbps) * kBytesPerMbps);
       }
     }
   }
-  return static_cast<std::int64_t>(std::max(bytes, kLeast));
+  return static_cast<std::int64_t>(std::max(bytes, kMinBytes));
 }
 
 // Those with libgloo whose data arrive; the reasons of others are told.
-std::vector<HostIndex> ranks_of_collective(LeadProgress& course) {
-  const Hanging hanging(course.measured);
-  std::vector<HostIndex> ranks = course.present();
+std::vector<HostIndex> ranks_of_collective(LeadProgress& progress) {
+  const Hanging hanging(progress.measured);
+  std::vector<HostIndex> ranks = progress.present();
   std::size_t before = ranks.size();
   std::erase_if(ranks, [&](HostIndex host) {
-    const auto& facts = course.measured.hosts[host].facts;
+    const auto& facts = progress.measured.hosts[host].facts;
     return !facts || !facts->has_gloo;
   });
   if (ranks.size() < before) {
-    course.leave_out(fmt::format("{} of {} hosts in the collective: they have no libgloo",
-                                 before - ranks.size(), before));
+    progress.leave_out(fmt::format("{} of {} hosts in the collective: they have no libgloo",
+                                   before - ranks.size(), before));
   }
   before = ranks.size();
   std::erase_if(ranks, [&](HostIndex host) { return hanging.is_host(host); });
   if (ranks.size() < before) {
-    course.leave_out(fmt::format(
+    progress.leave_out(fmt::format(
         "{} of {} hosts in the collective: what is sent to them or by them does not arrive",
         before - ranks.size(), before));
   }
-  if (ranks.size() > kMostHostsInTask) {
-    course.leave_out(fmt::format("{} of {} hosts in the collective: it has {} at most",
-                                 ranks.size() - kMostHostsInTask, ranks.size(), kMostHostsInTask));
-    ranks.resize(kMostHostsInTask);
+  if (ranks.size() > kMaxHostsInTask) {
+    progress.leave_out(fmt::format("{} of {} hosts in the collective: it has {} at most",
+                                   ranks.size() - kMaxHostsInTask, ranks.size(), kMaxHostsInTask));
+    ranks.resize(kMaxHostsInTask);
   }
   return ranks;
 }
 
-std::vector<HostIndex> present_of(const LeadProgress& course, std::vector<HostIndex> hosts) {
-  const Hanging hanging(course.measured);
-  std::erase_if(hosts,
-                [&](HostIndex host) { return !course.is_present(host) || hanging.is_host(host); });
+std::vector<HostIndex> present_of(const LeadProgress& progress, std::vector<HostIndex> hosts) {
+  const Hanging hanging(progress.measured);
+  std::erase_if(
+      hosts, [&](HostIndex host) { return !progress.is_present(host) || hanging.is_host(host); });
   return hosts;
 }
 
 // Each host once, and in one group only, whoever made the cut.
-plan::Cut clean(const LeadProgress& course, const plan::Cut& cut) {
-  plan::Cut made{.left = present_of(course, cut.left), .right = present_of(course, cut.right)};
+plan::Cut clean(const LeadProgress& progress, const plan::Cut& cut) {
+  plan::Cut made{.left = present_of(progress, cut.left), .right = present_of(progress, cut.right)};
   std::set<HostIndex> seen;
   for (std::vector<HostIndex>* group : {&made.left, &made.right}) {
     std::erase_if(*group, [&](HostIndex host) { return !seen.insert(host).second; });
@@ -88,15 +81,15 @@ plan::Cut clean(const LeadProgress& course, const plan::Cut& cut) {
   return made;
 }
 
-std::vector<plan::Cut> wanted_cuts(const LeadProgress& course, const Advisers& advisers) {
+std::vector<plan::Cut> wanted_cuts(const LeadProgress& progress, const Advisers& advisers) {
   std::vector<plan::Cut> cuts;
   if (advisers.cuts) {
-    cuts = advisers.cuts(course.measured);
+    cuts = advisers.cuts(progress.measured);
   }
   if (cuts.empty()) {
-    cuts.push_back(plan::halves(course.present()));
+    cuts.push_back(plan::halves(progress.present()));
   }
-  cuts.resize(std::min(cuts.size(), kMostCuts));
+  cuts.resize(std::min(cuts.size(), kMaxCuts));
   return cuts;
 }
 
@@ -107,8 +100,8 @@ struct Both {
   WayResult back = {};
 };
 
-Job both_ways(LeadProgress& course, Both& both) {
-  Task task = task_to(course, TaskKind::Tcp, both.pair.second, course.wanted.effort.cut);
+Job both_ways(LeadProgress& progress, Both& both) {
+  Task task = task_to(progress, TaskKind::Tcp, both.pair.second, progress.wanted.effort.cut);
   task.receives = true;
   return {.host = both.pair.first,
           .peer = both.pair.second,
@@ -118,11 +111,11 @@ Job both_ways(LeadProgress& course, Both& both) {
           }};
 }
 
-void add_way(LeadProgress& course, HostIndex from, HostIndex to, float mbps, CutResult& result) {
+void add_way(LeadProgress& progress, HostIndex from, HostIndex to, float mbps, CutResult& result) {
   result.ways.emplace_back(from, to);
   result.together_mbps += static_cast<double>(mbps);
-  WayResult* way = course.way(from, to);
-  const Figure by_itself = way == nullptr ? std::nullopt : alone(*way);
+  WayResult* way = progress.way(from, to);
+  const Figure by_itself = way == nullptr ? std::nullopt : rate_of(*way);
   if (way != nullptr) {
     way->together_mbps = mbps;
   }
@@ -133,35 +126,35 @@ void add_way(LeadProgress& course, HostIndex from, HostIndex to, float mbps, Cut
   }
 }
 
-void load(LeadProgress& course, const plan::Cut& cut) {
+void load(LeadProgress& progress, const plan::Cut& cut) {
   std::vector<Both> all;
   for (const Pair& pair :
-       plan::across(cut, [&](const Pair& each) { return is_known(course, each); })) {
+       plan::across(cut, [&](const Pair& each) { return is_known(progress, each); })) {
     all.push_back({.pair = pair});
   }
   std::vector<Job> jobs;
   jobs.reserve(all.size());
   for (Both& both : all) {
-    jobs.push_back(both_ways(course, both));
+    jobs.push_back(both_ways(progress, both));
   }
-  run_step(course, fmt::format("everything at once, {} pairs across", all.size()),
-           course.wanted.effort.cut + plan::kTaskCost, std::move(jobs));
+  run_step(progress, fmt::format("everything at once, {} pairs across", all.size()),
+           progress.wanted.effort.cut + plan::kTaskCost, std::move(jobs));
   CutResult result{.left = cut.left, .right = cut.right, .alone_mbps = 0.0};
   for (const Both& both : all) {
     if (both.there.together_mbps && both.back.together_mbps) {
-      add_way(course, both.pair.first, both.pair.second, *both.there.together_mbps, result);
-      add_way(course, both.pair.second, both.pair.first, *both.back.together_mbps, result);
+      add_way(progress, both.pair.first, both.pair.second, *both.there.together_mbps, result);
+      add_way(progress, both.pair.second, both.pair.first, *both.back.together_mbps, result);
     }
   }
   if (!result.ways.empty()) {
-    course.measured.cuts.push_back(std::move(result));
+    progress.measured.cuts.push_back(std::move(result));
   }
 }
 
 // With its port where that is not the one that goes for all.
-std::string rank_at(const LeadProgress& course, HostIndex host, std::uint16_t port) {
-  const std::string& address = course.measured.hosts[host].address;
-  const std::uint16_t own = course.wanted.hosts[host].port;
+std::string rank_at(const LeadProgress& progress, HostIndex host, std::uint16_t port) {
+  const std::string& address = progress.measured.hosts[host].address;
+  const std::uint16_t own = progress.wanted.hosts[host].port;
   if (own == port) {
     return address;
   }
@@ -180,34 +173,34 @@ Error hangs(std::size_t ranks) {
 
 }  // namespace
 
-void load_cuts(LeadProgress& course, const Advisers& advisers) {
-  if (course.is_over() || course.present().size() < kLeastHostsForCut) {
+void load_cuts(LeadProgress& progress, const Advisers& advisers) {
+  if (progress.is_over() || progress.present().size() < kMinHostsForCut) {
     return;
   }
-  for (const plan::Cut& cut : wanted_cuts(course, advisers)) {
-    if (!course.has_time_for(course.wanted.effort.cut + plan::kTaskCost)) {
-      course.leave_out("everything at once, for want of time (--time-limit)");
+  for (const plan::Cut& cut : wanted_cuts(progress, advisers)) {
+    if (!progress.has_time_for(progress.wanted.effort.cut + plan::kTaskCost)) {
+      progress.leave_out("everything at once, for want of time (--time-limit)");
       return;
     }
-    load(course, clean(course, cut));
+    load(progress, clean(progress, cut));
   }
 }
 
-void run_collective(LeadProgress& course) {
-  if (course.is_over() || course.present().size() < 2) {
+void run_collective(LeadProgress& progress) {
+  if (progress.is_over() || progress.present().size() < 2) {
     return;
   }
-  const std::vector<HostIndex> ranks = ranks_of_collective(course);
+  const std::vector<HostIndex> ranks = ranks_of_collective(progress);
   if (ranks.size() < 2) {
     return;
   }
-  const plan::Effort& effort = course.wanted.effort;
+  const plan::Effort& effort = progress.wanted.effort;
   Task task{.kind = TaskKind::Collective,
-            .port = course.wanted.hosts[ranks.front()].port,
+            .port = progress.wanted.hosts[ranks.front()].port,
             .time = effort.collective,
-            .bytes = bytes_of_collective(course)};
+            .bytes = bytes_of_collective(progress)};
   for (const HostIndex host : ranks) {
-    task.hosts.push_back(rank_at(course, host, task.port));
+    task.hosts.push_back(rank_at(progress, host, task.port));
   }
   CollectiveResult result{.backend = "gloo", .ranks = static_cast<int>(ranks.size())};
   std::vector<Job> job{
@@ -215,19 +208,19 @@ void run_collective(LeadProgress& course) {
        .task = std::move(task),
        .keep = [&result](const Json& document) { return read_collective(document, result); },
        .failed = [&result](const Error& error) { result.error = error; }}};
-  if (!run_step(course, fmt::format("a collective over {} hosts", ranks.size()),
+  if (!run_step(progress, fmt::format("a collective over {} hosts", ranks.size()),
                 effort.collective + 10 * plan::kTaskCost, std::move(job))) {
-    if (!course.is_over()) {
-      course.leave_out("the collective, for want of time (--time-limit)");
+    if (!progress.is_over()) {
+      progress.leave_out("the collective, for want of time (--time-limit)");
     }
     return;
   }
-  if (!result.error && !result.bus_mbps && !course.is_over() &&
-      course.clock.monotonic_ns() >= course.deadline_ns()) {
+  if (!result.error && !result.bus_mbps && !progress.is_over() &&
+      progress.clock.monotonic_ns() >= progress.deadline_ns()) {
     result.error = hangs(ranks.size());
   }
   if (result.error || result.bus_mbps) {
-    course.measured.collective = std::move(result);
+    progress.measured.collective = std::move(result);
   }
 }
 

@@ -1,5 +1,5 @@
-// The parts of a preflight, in the order in which they come. Each works on the course with the
-// hosts that are there by then, and returns early where the course is over. One thread.
+// The parts of a preflight, in the order in which they run. Each adds to the progress with the
+// hosts that are present by then, and returns early where the preflight is over. One thread.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 namespace chokepoint::preflight::lead {
 
 // Who is there: waits until each host has come or gone, and no longer than the plan allows.
-void await_all(LeadProgress& course);
+void await_all(LeadProgress& progress);
 // doctor and names, on all at once.
-void greet(LeadProgress& course);
+void greet(LeadProgress& progress);
 
 // A schedule between those who are there: its hosts are places in `who`.
 struct Rounds {
@@ -28,22 +28,22 @@ struct Rounds {
   plan::Round round(std::size_t number) const;
 };
 // Makes a place for each pair in what is measured.
-void prepare_pairs(LeadProgress& course, const Rounds& rounds);
+void prepare_pairs(LeadProgress& progress, const Rounds& rounds);
 
-void run_quiet(LeadProgress& course, const Rounds& rounds);
+void run_quiet(LeadProgress& progress, const Rounds& rounds);
 // Hosts have moments in which they are slow; a fault stays. The faster of both counts.
-void repeat_slow_trips(LeadProgress& course);
-void run_bulk(LeadProgress& course, const Rounds& rounds);
-void test_again(LeadProgress& course, const Advisers& advisers);
-void load_cuts(LeadProgress& course, const Advisers& advisers);
-void run_rdma(LeadProgress& course, const Rounds& rounds);
-void run_collective(LeadProgress& course);
+void repeat_slow_trips(LeadProgress& progress);
+void run_bulk(LeadProgress& progress, const Rounds& rounds);
+void test_again(LeadProgress& progress, const Advisers& advisers);
+void load_cuts(LeadProgress& progress, const Advisers& advisers);
+void run_rdma(LeadProgress& progress, const Rounds& rounds);
+void run_collective(LeadProgress& progress);
 
 // A task for the peer's server.
-Task task_to(const LeadProgress& course, TaskKind kind, HostIndex peer,
+Task task_to(const LeadProgress& progress, TaskKind kind, HostIndex peer,
              std::chrono::milliseconds time);
 // A step with its place in the progress; left out where there is no time for it any more.
-bool run_step(LeadProgress& course, const std::string& doing, std::chrono::milliseconds estimate,
+bool run_step(LeadProgress& progress, const std::string& doing, std::chrono::milliseconds estimate,
               std::vector<struct Job> jobs);
 
 // Ways on which a throughput test would only hang, by what is known so far: large packets vanish

@@ -4,291 +4,394 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/sys/error.h"
 #include "preflight/result/measured.h"
+#include "preflight/task/task.h"
+
+// What preflight needs of the documents of other commands: an agent may be broken or hostile, and
+// then its whole document is malformed. What is absent or null was not measured.
+namespace chokepoint::preflight::lead {
+namespace {
+
+// Upper bounds of real figures; larger ones come from an agent that invents them.
+constexpr double kMaxMbps = 1e8;  // 100 Tb/s
+constexpr double kMaxBytes = 1e16;
+constexpr double kMaxPackets = 1e12;
+constexpr double kMaxPacketBytes = 1 << 20;  // the kernel reports such sizes on loopback
+constexpr double kMaxMs = 3'600'000;
+constexpr double kMaxUs = 3.6e9;
+// A core may be counted a little over 100 % where its clock ticks are coarse.
+constexpr double kMaxPercent = 10'000;
+constexpr double kMaxHops = 255;
+constexpr double kMaxTestPackets = 1e9;
+constexpr double kMaxClockMs = 1e13;  // some three hundred years
+constexpr double kMaxRanks = 1e6;
+constexpr double kMaxSizeBytes = 1LL << 50;
+constexpr std::size_t kMaxWordBytes = 64;
+
+// The parts that may be null are optional.
+struct Times {
+  Figure median = {};
+  Figure p99 = {};
+  Figure min = {};
+};
+
+struct LatencyDocument {
+  std::optional<Times> idle_ms = {};
+};
+
+struct TcpWaits {
+  Figure receive_window = {};
+  Figure send_buffer = {};
+};
+
+struct TcpCores {
+  Figure sender_percent = {};
+  Figure receiver_percent = {};
+};
+
+struct TcpDirection {
+  Figure throughput_mbps = {};
+};
+
+struct TcpDocument {
+  Figure throughput_mbps = {};
+  std::optional<double> retransmits = {};
+  std::optional<double> sent_bytes = {};
+  std::optional<double> segment_bytes = {};
+  Figure largest_window_bytes = {};
+  std::optional<TcpWaits> limited_by = {};
+  std::optional<TcpCores> cpu = {};
+  std::optional<std::string> limit = {};
+  std::optional<TcpDirection> send = {};
+  std::optional<TcpDirection> receive = {};
+};
+
+struct UdpDirection {
+  std::optional<std::uint32_t> sent = {};
+  std::optional<std::uint32_t> lost = {};
+  std::optional<std::uint32_t> lost_in_receiver = {};
+  std::optional<std::uint32_t> dropped_by_sender = {};
+};
+
+struct UdpDocument {
+  UdpDirection send = {};
+  UdpDirection receive = {};
+  std::optional<double> clock_offset_ms = {};
+  Figure clock_uncertainty_ms = {};
+};
+
+struct PathMtu {
+  Figure path_mtu_bytes = {};
+  Figure black_hole_bytes = {};
+};
+
+struct PathDirection {
+  Figure hops = {};
+  std::optional<PathMtu> mtu = {};
+};
+
+struct PathFamily {
+  std::optional<bool> resolves = {};
+  std::optional<std::string> connection = {};
+  std::optional<PathDirection> forward = {};
+  std::optional<PathDirection> reverse = {};
+};
+
+struct PathPeer {
+  std::string family = {};
+};
+
+struct PathDocument {
+  PathPeer peer = {};
+  std::map<std::string, PathFamily> families = {};
+};
+
+struct RdmaDocument {
+  Figure average_mbps = {};
+  std::optional<Times> latency_us = {};
+};
+
+struct CollectiveSize {
+  std::int64_t bytes = 0;
+  std::optional<double> bus_mbps = {};
+  std::optional<Times> time_us = {};
+};
+
+struct CollectiveDocument {
+  std::string backend = {};
+  int ranks = 0;
+  std::vector<CollectiveSize> sizes = {};
+  std::optional<std::string> failure = {};
+};
+
+struct DoctorDocument {
+  checks::Checks checks = {};
+};
+
+struct NamesDocument {
+  std::vector<NameLookup> answers = {};
+};
+
+}  // namespace
+}  // namespace chokepoint::preflight::lead
+
+namespace chokepoint {
+
+namespace lead = preflight::lead;
+
+template <>
+struct Fields<lead::Times> {
+  using T = lead::Times;
+  static constexpr std::tuple kList{field("median", &T::median, "the median"),
+                                    field("p99", &T::p99, "of a hundred the slowest but one"),
+                                    field("min", &T::min, "the shortest")};
+};
+
+template <>
+struct Fields<lead::LatencyDocument> {
+  static constexpr std::tuple kList{field("idle_ms", &lead::LatencyDocument::idle_ms,
+                                          "round trips with nothing else on, milliseconds")
+                                        .between(0, lead::kMaxMs)};
+};
+
+template <>
+struct Fields<lead::TcpWaits> {
+  using T = lead::TcpWaits;
+  static constexpr std::tuple kList{
+      field("receive_window", &T::receive_window, "share of the time that it waited for the window")
+          .between(0, 1),
+      field("send_buffer", &T::send_buffer, "the same for the send buffer").between(0, 1)};
+};
+
+template <>
+struct Fields<lead::TcpCores> {
+  using T = lead::TcpCores;
+  static constexpr std::tuple kList{
+      field("sender_busiest_core_percent", &T::sender_percent, "of the sender's busiest core")
+          .between(0, lead::kMaxPercent),
+      field("receiver_busiest_core_percent", &T::receiver_percent, "of the receiver's busiest core")
+          .between(0, lead::kMaxPercent)};
+};
+
+template <>
+struct Fields<lead::TcpDirection> {
+  static constexpr std::tuple kList{
+      field("throughput_mbps", &lead::TcpDirection::throughput_mbps, "payload that arrived, Mb/s")
+          .between(0, lead::kMaxMbps)};
+};
+
+template <>
+struct Fields<lead::TcpDocument> {
+  using T = lead::TcpDocument;
+  static constexpr std::tuple kList{
+      field("throughput_mbps", &T::throughput_mbps, "payload that arrived, Mb/s")
+          .between(0, lead::kMaxMbps),
+      field("retransmits", &T::retransmits, "segments").between(0, lead::kMaxPackets),
+      field("sent_bytes", &T::sent_bytes, "payload").between(0, lead::kMaxBytes),
+      field("mss_bytes", &T::segment_bytes, "of a segment").between(0, lead::kMaxPacketBytes),
+      // The congestion window grows no further than it is used.
+      field("max_cwnd_bytes", &T::largest_window_bytes, "the largest congestion window")
+          .between(0, lead::kMaxBytes),
+      field("limited_by", &T::limited_by, "what the flow waited for"),
+      field("cpu", &T::cpu, "how busy the processors were"),
+      field("limit", &T::limit, "what limited the flow").up_to_bytes(lead::kMaxWordBytes),
+      field("send", &T::send, "of a test in both directions"),
+      field("receive", &T::receive, "of a test in both directions")};
+};
+
+template <>
+struct Fields<lead::UdpDirection> {
+  using U = lead::UdpDirection;
+  static constexpr std::tuple kList{
+      field("packets_sent", &U::sent, "packets").at_most(lead::kMaxTestPackets),
+      field("lost", &U::lost, "of these, wherever").at_most(lead::kMaxTestPackets),
+      field("lost_in_receiver_queue", &U::lost_in_receiver, "of these, by the receiving host")
+          .at_most(lead::kMaxTestPackets),
+      field("dropped_by_sender_queue", &U::dropped_by_sender, "of these, by the sending host")
+          .at_most(lead::kMaxTestPackets)};
+  static const char* wrong(const U& way) {
+    return way.lost.value_or(0) > way.sent.value_or(0) ? "no more lost than sent" : nullptr;
+  }
+};
+
+template <>
+struct Fields<lead::UdpDocument> {
+  using U = lead::UdpDocument;
+  static constexpr std::tuple kList{
+      field("send", &U::send, "from the host that was asked"),
+      field("receive", &U::receive, "to the host that was asked"),
+      field("clock_offset_ms", &U::clock_offset_ms, "the peer's monotonic clock less its own")
+          .between(-lead::kMaxClockMs, lead::kMaxClockMs),
+      field("clock_uncertainty_ms", &U::clock_uncertainty_ms, "of that offset")
+          .between(0, lead::kMaxMs)};
+};
+
+template <>
+struct Fields<lead::PathMtu> {
+  using P = lead::PathMtu;
+  static constexpr std::tuple kList{
+      field("path_mtu_bytes", &P::path_mtu_bytes, "the largest packet that passes")
+          .between(0, lead::kMaxPacketBytes),
+      field("black_hole_from_bytes", &P::black_hole_bytes, "packets vanish from this size on")
+          .between(0, lead::kMaxPacketBytes)};
+};
+
+template <>
+struct Fields<lead::PathDirection> {
+  using P = lead::PathDirection;
+  static constexpr std::tuple kList{field("length", &P::hops, "hops").between(0, lead::kMaxHops),
+                                    field("mtu", &P::mtu, "which packets pass")};
+};
+
+template <>
+struct Fields<lead::PathFamily> {
+  using P = lead::PathFamily;
+  static constexpr std::tuple kList{
+      field("resolves", &P::resolves, "whether the peer has an address of this family"),
+      field("connection", &P::connection, "what became of a TCP connection")
+          .up_to_bytes(lead::kMaxWordBytes),
+      field("forward", &P::forward, "the path to the peer"),
+      field("reverse", &P::reverse, "the path back")};
+};
+
+template <>
+struct Fields<lead::PathPeer> {
+  static constexpr std::tuple kList{
+      field("family", &lead::PathPeer::family, "of the address that was tested: ipv4 or ipv6")};
+  static const char* wrong(const lead::PathPeer& peer) {
+    return peer.family == "ipv4" || peer.family == "ipv6" ? nullptr : "ipv4 or ipv6 as 'family'";
+  }
+};
+
+template <>
+struct Fields<lead::PathDocument> {
+  using P = lead::PathDocument;
+  static constexpr std::tuple kList{
+      field("peer", &P::peer, "the other host"),
+      field("families", &P::families, "the paths to it, by address family")};
+};
+
+template <>
+struct Fields<lead::RdmaDocument> {
+  using R = lead::RdmaDocument;
+  static constexpr std::tuple kList{
+      field("average_mbps", &R::average_mbps, "Mb/s").between(0, lead::kMaxMbps),
+      field("latency_us", &R::latency_us, "microseconds").between(0, lead::kMaxUs)};
+};
+
+template <>
+struct Fields<lead::CollectiveSize> {
+  using C = lead::CollectiveSize;
+  static constexpr std::tuple kList{
+      field("bytes", &C::bytes, "of each rank").between(0, lead::kMaxSizeBytes),
+      field("busbw_mbps", &C::bus_mbps, "bus bandwidth, Mb/s").between(0, lead::kMaxMbps),
+      field("time_us", &C::time_us, "of an operation, microseconds").between(0, lead::kMaxUs)};
+};
+
+template <>
+struct Fields<lead::CollectiveDocument> {
+  using C = lead::CollectiveDocument;
+  static constexpr std::tuple kList{
+      field("backend", &C::backend, "gloo").up_to_bytes(lead::kMaxWordBytes),
+      field("ranks", &C::ranks, "hosts that took part").between(0, lead::kMaxRanks),
+      field("sizes", &C::sizes, "the operations of each size, the largest last")
+          .up_to_items(1000)
+          .null_if_empty(),
+      field("failure", &C::failure, "why it came to nothing")};
+};
+
+template <>
+struct Fields<lead::DoctorDocument> {
+  static constexpr std::tuple kList{
+      field("checks", &lead::DoctorDocument::checks, "its checks").up_to_items(10'000)};
+};
+
+template <>
+struct Fields<lead::NamesDocument> {
+  static constexpr std::tuple kList{
+      field("answers", &lead::NamesDocument::answers, "one for each name that was asked for")
+          .up_to_items(preflight::kMaxHostsInTask)};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::preflight::lead {
 namespace {
 
-// An agent's document, read field by field with types and bounds: an agent may be broken or
-// hostile, and then its whole document is malformed. What is absent or null was not measured.
-//
-//   Answer in(document, "chokepoint.probe.latency/1");
-//   pair.rtt_ms = in.figure("idle_ms.median", 0, kLongestMs);
-//   return in.finish();
-class Answer {
- public:
-  Answer(const control::Json& document, std::string_view schema);
-
-  // A place is a field's name, or names of objects in one another: "cpu.sender_percent".
-  std::optional<double> number(std::string_view place, double least, double most);
-  std::optional<std::int64_t> integer(std::string_view place, std::int64_t most);  // from 0 on
-  Figure figure(std::string_view place, double least, double most);
-  std::string text(std::string_view place, std::size_t longest);
-  std::optional<bool> boolean(std::string_view place);
-  // Empty where there is none.
-  const control::Json& list(std::string_view place, std::size_t most);
-  bool has(std::string_view place) { return find(place) != nullptr; }
-
-  void wrong(std::string_view place, std::string_view wanted);
-  Result<> finish() const;
-
- private:
-  const control::Json* find(std::string_view place);
-
-  const control::Json& document_;
-  std::string_view schema_;
-  std::optional<Error> error_;
-};
-
 using control::Json;
 
-Answer::Answer(const Json& document, std::string_view schema)
-    : document_(document), schema_(schema) {
-  const Json* said = document.is_object() ? find("schema") : nullptr;
-  if (said == nullptr || *said != schema) {
-    wrong("schema", schema);
-  }
+constexpr const char* kNextStep = "is the agent there this program's?";
+
+Error malformed(std::string_view schema, std::string_view wanted) {
+  return {.kind = ErrorKind::Malformed,
+          .operation = "read answer",
+          .subject = std::string(schema),
+          .reason = fmt::format("wanted {}", wanted),
+          .next_step = kNextStep};
 }
 
-const Json* Answer::find(std::string_view place) {
-  const Json* at = &document_;
-  for (std::string_view left = place; !left.empty();) {
-    const std::size_t dot = left.find('.');
-    const std::string name(left.substr(0, dot));
-    left = dot == std::string_view::npos ? "" : left.substr(dot + 1);
-    if (!at->is_object()) {
-      wrong(place, "an object");
-      return nullptr;
-    }
-    const auto field = at->find(name);
-    if (error_ || field == at->end() || field->is_null()) {
-      return nullptr;
-    }
-    at = &*field;
+template <class Document>
+Result<Document> read(const Json& document, std::string_view schema) {
+  if (!document.is_object() || !document.contains("schema") || document["schema"] != schema) {
+    return fail(malformed("document", schema));
   }
-  return at;
+  Result<Document> read = json::from_json<Document>(document, schema);
+  if (!read) {
+    read.error().operation = "read answer";
+    read.error().next_step = kNextStep;
+  }
+  return read;
 }
 
-void Answer::wrong(std::string_view place, std::string_view wanted) {
-  if (!error_) {
-    error_ = Error{.kind = ErrorKind::Malformed,
-                   .operation = "read answer",
-                   .subject = fmt::format("{}, '{}'", schema_, place),
-                   .reason = fmt::format("wanted {}", wanted),
-                   .next_step = "is the agent there this program's?"};
-  }
+template <class Part>
+Part or_empty(const std::optional<Part>& part) {
+  return part.value_or(Part{});
 }
 
-std::optional<double> Answer::number(std::string_view place, double least, double most) {
-  const Json* field = find(place);
-  if (field == nullptr) {
-    return std::nullopt;
-  }
-  const double value = field->is_number() ? field->get<double>() : std::nan("");
-  // What is no number is in no range.
-  const bool fits = value >= least && value <= most;
-  if (!fits) {
-    wrong(place, fmt::format("a number from {} to {}", least, most));
-    return std::nullopt;
-  }
-  return value;
-}
-
-std::optional<std::int64_t> Answer::integer(std::string_view place, std::int64_t most) {
-  const Json* field = find(place);
-  if (field == nullptr) {
-    return std::nullopt;
-  }
-  // Numbers that were read are unsigned unless they are negative; those made here may be signed.
-  const bool fits = field->is_number_integer() &&
-                    (field->is_number_unsigned() || field->get<std::int64_t>() >= 0) &&
-                    field->get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
-  if (!fits) {
-    wrong(place, fmt::format("a whole number from 0 to {}", most));
-    return std::nullopt;
-  }
-  return field->get<std::int64_t>();
-}
-
-Figure Answer::figure(std::string_view place, double least, double most) {
-  const std::optional<double> value = number(place, least, most);
-  return value ? Figure(static_cast<float>(*value)) : std::nullopt;
-}
-
-std::string Answer::text(std::string_view place, std::size_t longest) {
-  const Json* field = find(place);
-  if (field == nullptr) {
-    return {};
-  }
-  if (!field->is_string() || field->get_ref<const std::string&>().size() > longest) {
-    wrong(place, fmt::format("a text of at most {} bytes", longest));
-    return {};
-  }
-  return field->get<std::string>();
-}
-
-std::optional<bool> Answer::boolean(std::string_view place) {
-  const Json* field = find(place);
-  if (field == nullptr) {
-    return std::nullopt;
-  }
-  if (!field->is_boolean()) {
-    wrong(place, "true or false");
-    return std::nullopt;
-  }
-  return field->get<bool>();
-}
-
-const Json& Answer::list(std::string_view place, std::size_t most) {
-  static const Json none = Json::array();
-  const Json* field = find(place);
-  if (field == nullptr) {
-    return none;
-  }
-  if (!field->is_array() || field->size() > most) {
-    wrong(place, fmt::format("a list of at most {}", most));
-    return none;
-  }
-  return *field;
-}
-
-Result<> Answer::finish() const {
-  if (error_) {
-    return std::unexpected(*error_);
-  }
-  return {};
-}
-
-// Upper bounds of real figures; larger ones come from an agent that invents them.
-inline constexpr double kFastestMbps = 1e8;  // 100 Tb/s
-inline constexpr double kMostBytes = 1e16;
-inline constexpr double kMostPackets = 1e12;
-inline constexpr double kLargestPacket = 1 << 20;  // of which the kernel may think on loopback
-inline constexpr double kLongestMs = 3'600'000;
-inline constexpr double kLongestUs = 3.6e9;
-// A core may be counted a little over 100 % where its clock ticks are coarse.
-inline constexpr double kMostPercent = 10'000;
-inline constexpr double kMostHops = 255;
-inline constexpr std::size_t kLongestName = 64;
-inline constexpr std::size_t kLongestText = 4096;
-
-FamilyState state_of(Answer& in, const std::string& family) {
-  const std::optional<bool> resolves = in.boolean("families." + family + ".resolves");
-  const std::string connection = in.text("families." + family + ".connection", kLongestName);
-  if (!resolves || connection.empty()) {
+FamilyState state_of(const PathFamily& family) {
+  if (!family.resolves || !family.connection) {
     return FamilyState::Unknown;
   }
-  if (!*resolves) {
+  if (!*family.resolves) {
     return FamilyState::Absent;
   }
-  if (connection == "connected") {
-    return FamilyState::Works;
-  }
-  return connection == "untried" ? FamilyState::Unknown : FamilyState::Fails;
+  return *family.connection == "connected" ? FamilyState::Works
+         : *family.connection == "untried" ? FamilyState::Unknown
+                                           : FamilyState::Fails;
 }
 
-void add_way(Answer& in, const std::string& place, WayResult& way) {
-  if (!in.has(place)) {
-    return;
+void set_path(const std::optional<PathDirection>& direction, WayResult& way) {
+  if (direction) {
+    way.hops = direction->hops;
+    way.mtu_bytes = or_empty(direction->mtu).path_mtu_bytes;
+    way.black_hole_bytes = or_empty(direction->mtu).black_hole_bytes;
   }
-  way.hops = in.figure(place + ".length", 0, kMostHops);
-  way.mtu_bytes = in.figure(place + ".mtu.path_mtu_bytes", 0, kLargestPacket);
-  way.black_hole_bytes = in.figure(place + ".mtu.black_hole_from_bytes", 0, kLargestPacket);
 }
 
-constexpr std::int64_t kMostTestPackets = 1'000'000'000;
-constexpr double kFurthestClockMs = 1e13;  // some three hundred years
-
-// What either host dropped by itself is no fault of the network.
-void add_loss(Answer& in, const std::string& direction, WayResult& way) {
-  const auto count = [&](const char* name) {
-    return in.integer(direction + "." + name, kMostTestPackets).value_or(0);
-  };
-  const std::int64_t sent = count("packets_sent");
-  const std::int64_t lost = count("lost");
-  const std::int64_t in_hosts = count("lost_in_receiver_queue") + count("dropped_by_sender_queue");
-  if (lost > sent) {
-    in.wrong(direction + ".lost", "no more than were sent");
-    return;
-  }
-  way.packets = static_cast<std::uint32_t>(sent);
-  way.lost = static_cast<std::uint32_t>(std::max<std::int64_t>(0, lost - in_hosts));
+// What either host dropped is not the network's fault.
+void set_loss(const UdpDirection& direction, WayResult& way) {
+  const std::uint32_t lost = direction.lost.value_or(0);
+  const std::uint64_t in_hosts = std::uint64_t{direction.lost_in_receiver.value_or(0)} +
+                                 direction.dropped_by_sender.value_or(0);
+  way.packets = direction.sent.value_or(0);
+  way.lost = lost > in_hosts ? lost - static_cast<std::uint32_t>(in_hosts) : 0;
 }
 
-using checks::Status;
+constexpr std::string_view kTcpSchema = "chokepoint.probe.tcp/1";
+constexpr std::string_view kUdpSchema = "chokepoint.probe.udp/1";
+constexpr std::string_view kRdmaSchema = "chokepoint.rdma/1";
 
-constexpr std::size_t kMostChecks = 10'000;
-constexpr std::size_t kMostAddresses = 256;
-constexpr std::size_t kLongestIdentifier = 256;
-
-std::optional<Status> status_named(std::string_view name) {
-  for (const Status each :
-       {Status::Pass, Status::Info, Status::Unknown, Status::Warning, Status::Critical}) {
-    if (name_of(each) == name) {
-      return each;
-    }
-  }
-  return std::nullopt;
-}
-
-// A part of a document is read as a document of its own.
-Json part(const Json& each, std::string_view name) {
-  Json body = each.is_object() ? each : Json::object();
-  body["schema"] = name;
-  return body;
-}
-
-Result<checks::Check> check_in(const Json& each) {
-  constexpr std::string_view kName = "check";
-  const Json body = part(each, kName);
-  Answer in(body, kName);
-  const std::optional<Status> status = status_named(in.text("status", kLongestIdentifier));
-  checks::Check check{.id = in.text("id", kLongestIdentifier),
-                      .status = status.value_or(Status::Unknown),
-                      .subject = in.text("subject", kLongestText),
-                      .found = in.text("found", kLongestText),
-                      .wanted = in.text("wanted", kLongestText),
-                      .why = in.text("why", kLongestText),
-                      .next_step = in.text("next_step", kLongestText)};
-  if (!status || check.id.empty()) {
-    in.wrong("status", "a check's status and id");
-  }
-  TRY(in.finish());
-  return check;
-}
-
-Result<NameAnswer> name_in(const Json& each, HostIndex asked) {
-  constexpr std::string_view kName = "name";
-  const Json body = part(each, kName);
-  Answer in(body, kName);
-  NameAnswer answer{.asked = asked};
-  for (const Json& address : in.list("addresses", kMostAddresses)) {
-    if (!address.is_string() || address.get_ref<const std::string&>().size() > kLongestIdentifier) {
-      in.wrong("addresses", "texts");
-      break;
-    }
-    answer.addresses.push_back(address.get<std::string>());
-  }
-  if (in.has("error")) {
-    answer.error = control::error_in(body["error"], "");
-  }
-  TRY(in.finish());
-  return answer;
-}
-
-constexpr std::string_view kSchema = "chokepoint.probe.tcp/1";
-
-// The verdicts of probe tcp; what stands for the network is told apart by the figures.
+// The verdicts of probe tcp; those that mean the network are told apart by the figures.
 constexpr std::array<std::pair<std::string_view, TcpLimit>, 9> kLimits{
     {{"sender-cpu", TcpLimit::SenderCpu},
      {"receiver-cpu", TcpLimit::ReceiverCpu},
@@ -305,204 +408,130 @@ TcpLimit limit_named(std::string_view name) {
   return at == kLimits.end() ? TcpLimit::Unknown : at->second;
 }
 
-// Of segments as large as the path takes them: those that were sent in all are not counted there.
-Figure retransmitted_percent(Answer& in) {
-  const auto again = in.number("retransmits", 0, kMostPackets);
-  const auto bytes = in.number("sent_bytes", 0, kMostBytes);
-  const auto segment = in.number("mss_bytes", 0, kLargestPacket);
-  if (!again || !bytes || !segment || *bytes <= 0 || *segment <= 0) {
+// Of segments of full size: the document does not count all that were sent.
+Figure retransmitted_percent(const TcpDocument& tcp) {
+  if (!tcp.retransmits || tcp.sent_bytes.value_or(0) <= 0 || tcp.segment_bytes.value_or(0) <= 0) {
     return std::nullopt;
   }
   constexpr double kAll = 100;
-  return static_cast<float>(std::min(kAll, *again * *segment / *bytes * kAll));
+  return static_cast<float>(
+      std::min(kAll, *tcp.retransmits * *tcp.segment_bytes / *tcp.sent_bytes * kAll));
 }
 
-// What the window was at most: the kernel's congestion window grows no further than it is used.
-Figure largest_window(Answer& in) { return in.figure("max_cwnd_bytes", 0, kMostBytes); }
+Result<TcpDocument> read_one_direction(const Json& document) {
+  TRY(TcpDocument tcp, read<TcpDocument>(document, kTcpSchema));
+  return tcp.throughput_mbps ? Result<TcpDocument>(std::move(tcp))
+                             : fail(malformed(kTcpSchema, "'throughput_mbps'"));
+}
 
 }  // namespace
 
 Result<> read_path(const Json& document, PairResult& pair) {
-  Answer in(document, "chokepoint.probe.path/1");
-  PairResult read = pair;
-  const std::string family = in.text("peer.family", kLongestName);
-  if (family == "ipv4" || family == "ipv6") {
-    add_way(in, "families." + family + ".forward", read.there);
-    add_way(in, "families." + family + ".reverse", read.back);
-  } else {
-    in.wrong("peer.family", "ipv4 or ipv6");
-  }
-  read.ipv4 = state_of(in, "ipv4");
-  read.ipv6 = state_of(in, "ipv6");
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  pair = read;
+  TRY(PathDocument path, read<PathDocument>(document, "chokepoint.probe.path/1"));
+  const PathFamily& tested = path.families[path.peer.family];
+  set_path(tested.forward, pair.there);
+  set_path(tested.reverse, pair.back);
+  pair.ipv4 = state_of(path.families["ipv4"]);
+  pair.ipv6 = state_of(path.families["ipv6"]);
   return {};
 }
 
 Result<> read_loss(const Json& document, PairResult& pair) {
-  Answer in(document, "chokepoint.probe.udp/1");
-  PairResult read = pair;
-  add_loss(in, "send", read.there);
-  add_loss(in, "receive", read.back);
-  read.clock_uncertainty_ms = in.figure("clock_uncertainty_ms", 0, kLongestMs);
-  if (!in.has("send") || !in.has("receive")) {
-    in.wrong("send", "both directions");
-  }
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  pair = read;
+  TRY(const UdpDocument udp, read<UdpDocument>(document, kUdpSchema));
+  set_loss(udp.send, pair.there);
+  set_loss(udp.receive, pair.back);
+  pair.clock_uncertainty_ms = udp.clock_uncertainty_ms;
   return {};
 }
 
 std::optional<double> monotonic_offset_ms(const Json& document) {
-  Answer in(document, "chokepoint.probe.udp/1");
-  const auto offset = in.number("clock_offset_ms", -kFurthestClockMs, kFurthestClockMs);
-  return in.finish() ? offset : std::nullopt;
+  const Result<UdpDocument> udp = read<UdpDocument>(document, kUdpSchema);
+  return udp ? udp->clock_offset_ms : std::nullopt;
 }
 
 Result<> read_latency(const Json& document, PairResult& pair) {
-  Answer in(document, "chokepoint.probe.latency/1");
-  PairResult read = pair;
-  read.rtt_ms = in.figure("idle_ms.median", 0, kLongestMs);
-  read.rtt_p99_ms = in.figure("idle_ms.p99", 0, kLongestMs);
-  read.rtt_min_ms = in.figure("idle_ms.min", 0, kLongestMs);
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  pair = read;
+  TRY(const LatencyDocument latency, read<LatencyDocument>(document, "chokepoint.probe.latency/1"));
+  const Times idle = or_empty(latency.idle_ms);
+  pair.rtt_ms = idle.median;
+  pair.rtt_p99_ms = idle.p99;
+  pair.rtt_min_ms = idle.min;
   return {};
 }
 
 Result<> read_rdma_bandwidth(const Json& document, WayResult& way) {
-  Answer in(document, "chokepoint.rdma/1");
-  const Figure average = in.figure("average_mbps", 0, kFastestMbps);
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  way.rdma_mbps = average;
+  TRY(const RdmaDocument rdma, read<RdmaDocument>(document, kRdmaSchema));
+  way.rdma_mbps = rdma.average_mbps;
   return {};
 }
 
 Result<> read_rdma_latency(const Json& document, PairResult& pair) {
-  Answer in(document, "chokepoint.rdma/1");
-  const Figure median = in.figure("latency_us.median", 0, kLongestUs);
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  pair.rdma_latency_us = median;
+  TRY(const RdmaDocument rdma, read<RdmaDocument>(document, kRdmaSchema));
+  pair.rdma_latency_us = or_empty(rdma.latency_us).median;
   return {};
 }
 
 Result<> read_collective(const Json& document, CollectiveResult& result) {
-  constexpr std::int64_t kMostRanks = 1'000'000;
-  constexpr std::int64_t kMostSizeBytes = std::int64_t{1} << 50;
-  constexpr std::size_t kMostSizes = 1000;
-  Answer in(document, "chokepoint.collective/1");
-  CollectiveResult read = result;
-  read.backend = in.text("backend", kLongestName);
-  read.ranks = static_cast<int>(in.integer("ranks", kMostRanks).value_or(0));
-  const Json& sizes = in.list("sizes", kMostSizes);
-  const std::string failure = in.text("failure", kLongestText);
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  if (!failure.empty() || sizes.empty()) {
+  TRY(const CollectiveDocument collective,
+      read<CollectiveDocument>(document, "chokepoint.collective/1"));
+  if (collective.failure || collective.sizes.empty()) {
     return fail(ErrorKind::Io, "", "collective",
-                failure.empty() ? "nothing was measured" : failure);
+                collective.failure.value_or("nothing was measured"));
   }
-  // The largest comes last; its own fields are read as a document's.
-  Json last = sizes.back().is_object() ? sizes.back() : Json::object();
-  last["schema"] = "collective size";
-  Answer size(last, "collective size");
-  read.bytes = size.integer("bytes", kMostSizeBytes).value_or(0);
-  read.bus_mbps = size.number("busbw_mbps", 0, kFastestMbps);
-  read.time_us = size.number("time_us.median", 0, kLongestUs);
-  if (const Result<> fine = size.finish(); !fine) {
-    return fine;
-  }
-  result = std::move(read);
+  const CollectiveSize& largest = collective.sizes.back();
+  result.backend = collective.backend;
+  result.ranks = collective.ranks;
+  result.bytes = largest.bytes;
+  result.bus_mbps = largest.bus_mbps;
+  result.time_us = or_empty(largest.time_us).median;
   return {};
 }
 
 Result<> read_doctor(const Json& document, HostResult& host) {
-  Answer in(document, "chokepoint.doctor/1");
-  checks::Checks read;
-  for (const Json& each : in.list("checks", kMostChecks)) {
-    TRY(checks::Check check, check_in(each));
-    read.push_back(std::move(check));
-  }
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  host.doctor = std::move(read);
+  TRY(DoctorDocument doctor, read<DoctorDocument>(document, "chokepoint.doctor/1"));
+  host.doctor = std::move(doctor.checks);
   return {};
 }
 
 Result<> read_names(const Json& document, const std::vector<HostIndex>& asked, HostResult& host) {
-  Answer in(document, "chokepoint.names/1");
-  const Json& list = in.list("answers", asked.size());
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
+  TRY(NamesDocument names, read<NamesDocument>(document, kNamesSchema));
+  if (names.answers.size() != asked.size()) {
+    return fail(malformed(kNamesSchema, "an answer for each host that was asked for"));
   }
-  if (list.size() != asked.size()) {
-    in.wrong("answers", "an answer for each host that was asked for");
-    return in.finish();
-  }
-  std::vector<NameAnswer> read;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    TRY(NameAnswer answer, name_in(list[i], asked[i]));
-    read.push_back(std::move(answer));
+    host.names.push_back({.asked = asked[i],
+                          .addresses = std::move(names.answers[i].addresses),
+                          .error = std::move(names.answers[i].error).transform(control::of_peer)});
   }
-  host.names.insert(host.names.end(), read.begin(), read.end());
   return {};
 }
 
 Result<> read_tcp(const Json& document, WayResult& way) {
-  Answer in(document, kSchema);
-  WayResult read = way;
-  read.tcp_mbps = in.figure("throughput_mbps", 0, kFastestMbps);
-  read.retransmitted_percent = retransmitted_percent(in);
-  read.window_share = in.figure("limited_by.receive_window", 0, 1);
-  read.send_buffer_share = in.figure("limited_by.send_buffer", 0, 1);
-  read.largest_window_bytes = largest_window(in);
-  read.sender_cpu_percent = in.figure("cpu.sender_busiest_core_percent", 0, kMostPercent);
-  read.receiver_cpu_percent = in.figure("cpu.receiver_busiest_core_percent", 0, kMostPercent);
-  read.limit = limit_named(in.text("limit", kLongestName));
-  if (!read.tcp_mbps) {
-    in.wrong("throughput_mbps", "a number");
-  }
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  way = read;
+  TRY(const TcpDocument tcp, read_one_direction(document));
+  const TcpWaits waits = or_empty(tcp.limited_by);
+  const TcpCores cores = or_empty(tcp.cpu);
+  way.tcp_mbps = tcp.throughput_mbps;
+  way.retransmitted_percent = retransmitted_percent(tcp);
+  way.window_share = waits.receive_window;
+  way.send_buffer_share = waits.send_buffer;
+  way.largest_window_bytes = tcp.largest_window_bytes;
+  way.sender_cpu_percent = cores.sender_percent;
+  way.receiver_cpu_percent = cores.receiver_percent;
+  way.limit = limit_named(or_empty(tcp.limit));
   return {};
 }
 
 Result<> read_alone(const Json& document, WayResult& way) {
-  Answer in(document, kSchema);
-  const Figure alone = in.figure("throughput_mbps", 0, kFastestMbps);
-  if (!alone) {
-    in.wrong("throughput_mbps", "a number");
-  }
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
-  }
-  way.alone_mbps = alone;
+  TRY(const TcpDocument tcp, read_one_direction(document));
+  way.alone_mbps = tcp.throughput_mbps;
   return {};
 }
 
 Result<> read_together(const Json& document, WayResult& sent, WayResult& received) {
-  Answer in(document, kSchema);
-  const Figure to = in.figure("send.throughput_mbps", 0, kFastestMbps);
-  const Figure from = in.figure("receive.throughput_mbps", 0, kFastestMbps);
+  TRY(const TcpDocument tcp, read<TcpDocument>(document, kTcpSchema));
+  const Figure to = or_empty(tcp.send).throughput_mbps;
+  const Figure from = or_empty(tcp.receive).throughput_mbps;
   if (!to || !from) {
-    in.wrong("throughput_mbps", "a number each way");
-  }
-  if (const Result<> fine = in.finish(); !fine) {
-    return fine;
+    return fail(malformed(kTcpSchema, "'throughput_mbps' of each direction"));
   }
   sent.together_mbps = to;
   received.together_mbps = from;

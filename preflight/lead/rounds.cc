@@ -16,46 +16,35 @@ using std::chrono::milliseconds;
 // queue that they fill, it takes few of what the slower of both ports carries.
 constexpr double kLossRate = 10e6;
 constexpr double kLossShare = 0.05;
-constexpr double kLeastLossRate = 100e3;
+constexpr double kMinLossRate = 100e3;
 // A path that is silent is given up then.
 constexpr milliseconds kPathPatience{6000};
 // Whether a connection comes about at all.
 constexpr milliseconds kFamilyTime{50};
 
-std::optional<double> port_mbps(const HostResult& host) {
-  if (!host.facts) {
-    return std::nullopt;
-  }
-  for (const InterfaceFacts& interface : host.facts->interfaces) {
-    if (std::ranges::find(interface.addresses, host.address) != interface.addresses.end()) {
-      return interface.speed_mbps;
-    }
-  }
-  return std::nullopt;
-}
-
-double loss_rate(const LeadProgress& course, HostIndex a, HostIndex b) {
+double loss_rate(const LeadProgress& progress, HostIndex a, HostIndex b) {
   double rate = kLossRate;
   for (const HostIndex host : {a, b}) {
-    if (const auto mbps = port_mbps(course.measured.hosts[host])) {
-      rate = std::min(rate, *mbps * 1e6 * kLossShare);
+    const InterfaceFacts* port = tested_interface(progress.measured.hosts[host]);
+    if (port != nullptr && port->speed_mbps) {
+      rate = std::min(rate, *port->speed_mbps * 1e6 * kLossShare);
     }
   }
-  return std::max(rate, kLeastLossRate);
+  return std::max(rate, kMinLossRate);
 }
 
-Job latency_job(LeadProgress& course, PairResult& pair) {
+Job latency_job(LeadProgress& progress, PairResult& pair) {
   return {.host = pair.a,
           .peer = pair.b,
-          .task = task_to(course, TaskKind::Latency, pair.b, course.wanted.effort.latency),
+          .task = task_to(progress, TaskKind::Latency, pair.b, progress.wanted.effort.latency),
           .keep = [&pair](const Json& document) { return read_latency(document, pair); }};
 }
 
 // Monotonic clocks start with their hosts; what is wanted is how far apart the hosts' time of day
 // is.
-void keep_clock(const LeadProgress& course, const Json& document, PairResult& pair) {
-  const auto& own = course.measured.hosts[pair.a].facts;
-  const auto& other = course.measured.hosts[pair.b].facts;
+void keep_clock(const LeadProgress& progress, const Json& document, PairResult& pair) {
+  const auto& own = progress.measured.hosts[pair.a].facts;
+  const auto& other = progress.measured.hosts[pair.b].facts;
   const std::optional<double> offset = monotonic_offset_ms(document);
   if (offset && own && other && own->wall_less_monotonic_ms && other->wall_less_monotonic_ms) {
     pair.clock_offset_ms =
@@ -65,26 +54,26 @@ void keep_clock(const LeadProgress& course, const Json& document, PairResult& pa
   }
 }
 
-Job loss_job(LeadProgress& course, PairResult& pair) {
-  Task task = task_to(course, TaskKind::Loss, pair.b, course.wanted.effort.loss);
+Job loss_job(LeadProgress& progress, PairResult& pair) {
+  Task task = task_to(progress, TaskKind::Loss, pair.b, progress.wanted.effort.loss);
   task.receives = true;
-  task.rate_bits_per_s = loss_rate(course, pair.a, pair.b);
+  task.rate_bits_per_s = loss_rate(progress, pair.a, pair.b);
   return {.host = pair.a,
           .peer = pair.b,
           .task = std::move(task),
-          .keep = [&course, &pair](const Json& document) {
+          .keep = [&progress, &pair](const Json& document) {
             const Result<> read = read_loss(document, pair);
             if (read) {
-              keep_clock(course, document, pair);
+              keep_clock(progress, document, pair);
             }
             return read;
           }};
 }
 
-Job path_job(LeadProgress& course, PairResult& pair) {
+Job path_job(LeadProgress& progress, PairResult& pair) {
   return {.host = pair.a,
           .peer = pair.b,
-          .task = task_to(course, TaskKind::Path, pair.b, kPathPatience),
+          .task = task_to(progress, TaskKind::Path, pair.b, kPathPatience),
           .keep = [&pair](const Json& document) { return read_path(document, pair); }};
 }
 
@@ -100,8 +89,8 @@ void keep_family(const std::string& address, const Error* error, PairResult& pai
   }
 }
 
-Job family_job(LeadProgress& course, PairResult& pair, const std::string& address) {
-  Task task = task_to(course, TaskKind::Latency, pair.b, kFamilyTime);
+Job family_job(LeadProgress& progress, PairResult& pair, const std::string& address) {
+  Task task = task_to(progress, TaskKind::Latency, pair.b, kFamilyTime);
   task.peer = address;
   return {.host = pair.a,
           .peer = pair.b,
@@ -113,43 +102,43 @@ Job family_job(LeadProgress& course, PairResult& pair, const std::string& addres
           .failed = [&pair, address](const Error& error) { keep_family(address, &error, pair); }};
 }
 
-Job tcp_job(LeadProgress& course, HostIndex from, HostIndex to) {
+Job tcp_job(LeadProgress& progress, HostIndex from, HostIndex to) {
   return {.host = from,
           .peer = to,
-          .task = task_to(course, TaskKind::Tcp, to, course.wanted.effort.tcp),
-          .keep = [&course, from, to](const Json& document) {
-            return read_tcp(document, *course.way(from, to));
+          .task = task_to(progress, TaskKind::Tcp, to, progress.wanted.effort.tcp),
+          .keep = [&progress, from, to](const Json& document) {
+            return read_tcp(document, *progress.way(from, to));
           }};
 }
 
-bool both_present(const LeadProgress& course, const plan::Pair& pair) {
-  return course.is_present(pair.first) && course.is_present(pair.second);
+bool both_present(const LeadProgress& progress, const plan::Pair& pair) {
+  return progress.is_present(pair.first) && progress.is_present(pair.second);
 }
 
-std::vector<Job> quiet_jobs(LeadProgress& course, const plan::Round& round, bool with_path) {
+std::vector<Job> quiet_jobs(LeadProgress& progress, const plan::Round& round, bool with_path) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
-    PairResult& pair = *course.pair(a, b);
-    jobs.push_back(latency_job(course, pair));
-    jobs.push_back(loss_job(course, pair));
+    PairResult& pair = *progress.pair(a, b);
+    jobs.push_back(latency_job(progress, pair));
+    jobs.push_back(loss_job(progress, pair));
     if (with_path) {
-      jobs.push_back(path_job(course, pair));
-      const std::vector<HostResult>& hosts = course.measured.hosts;
+      jobs.push_back(path_job(progress, pair));
+      const std::vector<HostResult>& hosts = progress.measured.hosts;
       if (const auto address = other_family_address(hosts[a], hosts[b])) {
-        jobs.push_back(family_job(course, pair, *address));
+        jobs.push_back(family_job(progress, pair, *address));
       }
     }
   }
   return jobs;
 }
 
-std::vector<Job> bulk_jobs(LeadProgress& course, const Hanging& hanging, const plan::Round& round,
+std::vector<Job> bulk_jobs(LeadProgress& progress, const Hanging& hanging, const plan::Round& round,
                            bool is_there) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
     const auto [from, to] = is_there ? std::pair(a, b) : std::pair(b, a);
     if (!hanging.is_way(from, to)) {
-      jobs.push_back(tcp_job(course, from, to));
+      jobs.push_back(tcp_job(progress, from, to));
     }
   }
   return jobs;
@@ -159,24 +148,25 @@ std::string counted(std::string_view what, std::size_t number, const Rounds& rou
   return fmt::format("{}, round {} of {}", what, number + 1, rounds.schedule.rounds);
 }
 
-void leave_out_from(LeadProgress& course, std::string_view what, std::size_t number,
+void leave_out_from(LeadProgress& progress, std::string_view what, std::size_t number,
                     const Rounds& rounds) {
-  if (!course.is_over()) {
-    course.leave_out(fmt::format("{}: rounds {} to {} of {}, for want of time (--time-limit)", what,
-                                 number + 1, rounds.schedule.rounds, rounds.schedule.rounds));
+  if (!progress.is_over()) {
+    progress.leave_out(fmt::format("{}: rounds {} to {} of {}, for want of time (--time-limit)",
+                                   what, number + 1, rounds.schedule.rounds,
+                                   rounds.schedule.rounds));
   }
 }
 
 // What was not tested because it would only have hung.
-void tell_spared(LeadProgress& course) {
-  const Hanging hanging(course.measured);
+void tell_spared(LeadProgress& progress) {
+  const Hanging hanging(progress.measured);
   std::size_t ways = 0;
-  for (const PairResult& pair : course.measured.pairs) {
+  for (const PairResult& pair : progress.measured.pairs) {
     ways += !pair.there.tcp_mbps && hanging.is_way(pair.a, pair.b) ? 1 : 0;
     ways += !pair.back.tcp_mbps && hanging.is_way(pair.b, pair.a) ? 1 : 0;
   }
   if (ways > 0) {
-    course.leave_out(fmt::format(
+    progress.leave_out(fmt::format(
         "throughput on {} ways, where large packets vanish or a test did not end", ways));
   }
 }
@@ -193,8 +183,8 @@ plan::Round Rounds::round(std::size_t number) const {
   return round;
 }
 
-void prepare_pairs(LeadProgress& course, const Rounds& rounds) {
-  std::vector<PairResult>& pairs = course.measured.pairs;
+void prepare_pairs(LeadProgress& progress, const Rounds& rounds) {
+  std::vector<PairResult>& pairs = progress.measured.pairs;
   pairs.reserve(rounds.schedule.pairs());
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     for (const auto& [a, b] : rounds.round(number)) {
@@ -205,70 +195,70 @@ void prepare_pairs(LeadProgress& course, const Rounds& rounds) {
                     [](const PairResult& each) { return std::pair(each.a, each.b); });
 }
 
-void run_quiet(LeadProgress& course, const Rounds& rounds) {
+void run_quiet(LeadProgress& progress, const Rounds& rounds) {
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     const bool with_path = number < rounds.schedule.path_rounds();
-    if (!run_step(course, counted("latency and loss", number, rounds),
-                  plan::quiet_round_time(course.wanted.effort, with_path),
-                  quiet_jobs(course, rounds.round(number), with_path))) {
-      leave_out_from(course, "latency, loss and path", number, rounds);
+    if (!run_step(progress, counted("latency and loss", number, rounds),
+                  plan::quiet_round_time(progress.wanted.effort, with_path),
+                  quiet_jobs(progress, rounds.round(number), with_path))) {
+      leave_out_from(progress, "latency, loss and path", number, rounds);
       return;
     }
   }
 }
 
-void run_bulk(LeadProgress& course, const Rounds& rounds) {
-  const milliseconds half = plan::bulk_round_time(course.wanted.effort) / 2;
+void run_bulk(LeadProgress& progress, const Rounds& rounds) {
+  const milliseconds half = plan::bulk_round_time(progress.wanted.effort) / 2;
   // Looked at anew only after troubles: it goes through all pairs, of which there may be millions.
-  Hanging hanging(course.measured);
-  std::size_t troubles = course.measured.troubles.size();
+  Hanging hanging(progress.measured);
+  std::size_t troubles = progress.measured.troubles.size();
   const auto run_half = [&](const std::string& doing, const plan::Round& round, bool is_there) {
-    if (course.measured.troubles.size() != troubles) {
-      hanging = Hanging(course.measured);
-      troubles = course.measured.troubles.size();
+    if (progress.measured.troubles.size() != troubles) {
+      hanging = Hanging(progress.measured);
+      troubles = progress.measured.troubles.size();
     }
-    return run_step(course, doing, half, bulk_jobs(course, hanging, round, is_there));
+    return run_step(progress, doing, half, bulk_jobs(progress, hanging, round, is_there));
   };
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     const plan::Round round = rounds.round(number);
     const std::string doing = counted("throughput", number, rounds);
     if (!run_half(doing + ", there", round, true) || !run_half(doing + ", back", round, false)) {
-      leave_out_from(course, "throughput", number, rounds);
+      leave_out_from(progress, "throughput", number, rounds);
       break;
     }
   }
-  tell_spared(course);
+  tell_spared(progress);
 }
 
-void run_rdma(LeadProgress& course, const Rounds& rounds) {
+void run_rdma(LeadProgress& progress, const Rounds& rounds) {
   const auto has_rdma = [&](HostIndex host) {
-    const auto& facts = course.measured.hosts[host].facts;
+    const auto& facts = progress.measured.hosts[host].facts;
     return facts && std::ranges::any_of(facts->rdma, &RdmaPortFacts::is_active);
   };
-  const milliseconds time = course.wanted.effort.rdma;
+  const milliseconds time = progress.wanted.effort.rdma;
   const milliseconds estimate = 3 * (time + 2 * plan::kTaskCost);
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     std::vector<Job> there;
     std::vector<Job> back;
     for (const auto& [a, b] : rounds.round(number)) {
-      if (!both_present(course, {a, b}) || !has_rdma(a) || !has_rdma(b)) {
+      if (!both_present(progress, {a, b}) || !has_rdma(a) || !has_rdma(b)) {
         continue;
       }
-      PairResult& pair = *course.pair(a, b);
+      PairResult& pair = *progress.pair(a, b);
       there.push_back(
           {.host = a,
            .peer = b,
-           .task = task_to(course, TaskKind::RdmaLatency, b, time),
+           .task = task_to(progress, TaskKind::RdmaLatency, b, time),
            .keep = [&pair](const Json& document) { return read_rdma_latency(document, pair); }});
       there.push_back({.host = a,
                        .peer = b,
-                       .task = task_to(course, TaskKind::RdmaBandwidth, b, time),
+                       .task = task_to(progress, TaskKind::RdmaBandwidth, b, time),
                        .keep = [&pair](const Json& document) {
                          return read_rdma_bandwidth(document, pair.there);
                        }});
       back.push_back({.host = b,
                       .peer = a,
-                      .task = task_to(course, TaskKind::RdmaBandwidth, a, time),
+                      .task = task_to(progress, TaskKind::RdmaBandwidth, a, time),
                       .keep = [&pair](const Json& document) {
                         return read_rdma_bandwidth(document, pair.back);
                       }});
@@ -276,11 +266,11 @@ void run_rdma(LeadProgress& course, const Rounds& rounds) {
     if (there.empty()) {
       continue;
     }
-    course.expect_more(estimate);
+    progress.expect_more(estimate);
     const std::string doing = counted("RDMA", number, rounds);
-    if (!run_step(course, doing, estimate * 2 / 3, std::move(there)) ||
-        !run_step(course, doing, estimate / 3, std::move(back))) {
-      leave_out_from(course, "RDMA", number, rounds);
+    if (!run_step(progress, doing, estimate * 2 / 3, std::move(there)) ||
+        !run_step(progress, doing, estimate / 3, std::move(back))) {
+      leave_out_from(progress, "RDMA", number, rounds);
       return;
     }
   }

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 // Beside what the agent itself gives a task: the way there and back, through a coordinator with
 // thousands of them.
 constexpr std::chrono::milliseconds kGrace{5000};
-constexpr int kMostSilences = 2;
+constexpr int kMaxSilences = 2;
 
 Error silent(const std::string& name) {
   return {.kind = ErrorKind::Timeout,
@@ -152,19 +152,19 @@ milliseconds LeadProgress::left(milliseconds done) const {
   return milliseconds(static_cast<std::int64_t>(rest * slower));
 }
 
-std::string words_of(const LeadProgress& course, const Job& job) {
+std::string words_of(const LeadProgress& progress, const Job& job) {
   std::string test(name_of(job.task.kind));
   if (!job.peer) {
     return test;
   }
   const bool both = job.task.sends == job.task.receives;
   return fmt::format("{} {} {} {} {}", test, both ? "between" : "from",
-                     course.name_of(job.task.sends ? job.host : *job.peer), both ? "and" : "to",
-                     course.name_of(job.task.sends ? *job.peer : job.host));
+                     progress.name_of(job.task.sends ? job.host : *job.peer), both ? "and" : "to",
+                     progress.name_of(job.task.sends ? *job.peer : job.host));
 }
 
-Step::Step(LeadProgress& course, std::vector<Job> jobs)
-    : course_(course), jobs_(std::move(jobs)), queues_(course.measured.hosts.size()) {
+Step::Step(LeadProgress& progress, std::vector<Job> jobs)
+    : progress_(progress), jobs_(std::move(jobs)), queues_(progress.measured.hosts.size()) {
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     queues_[jobs_[i].host].jobs.push_back(i);
   }
@@ -176,38 +176,39 @@ void Step::run() {
     begin_next(host);
   }
   while (running_ > 0) {
-    const std::int64_t until = std::min(look_at_ns_, course_.deadline_ns());
-    if (const std::optional<Event> event = course_.next(until)) {
+    const std::int64_t until = std::min(look_at_ns_, progress_.deadline_ns());
+    if (const std::optional<Event> event = progress_.next(until)) {
       handle(*event);
     }
-    if (course_.is_over() || is_late()) {
+    if (progress_.is_over() || is_late()) {
       give_up_all();
       return;
     }
-    end_overdue(course_.clock.monotonic_ns());
+    end_overdue(progress_.clock.monotonic_ns());
   }
 }
 
-bool Step::is_late() const { return course_.clock.monotonic_ns() >= course_.deadline_ns(); }
+bool Step::is_late() const { return progress_.clock.monotonic_ns() >= progress_.deadline_ns(); }
 
 void Step::begin_next(HostIndex host) {
   Queue& queue = queues_[host];
   while (!queue.running && queue.next < queue.jobs.size()) {
     const std::size_t place = queue.jobs[queue.next++];
     const Job& job = jobs_[place];
-    const bool are_there = course_.is_present(host) && (!job.peer || course_.is_present(*job.peer));
+    const bool are_there =
+        progress_.is_present(host) && (!job.peer || progress_.is_present(*job.peer));
     if (!are_there || is_late()) {
       ++ended_;
       continue;
     }
     const std::int64_t bound = (longest(job.task) + kGrace).count() * kNsPerMs;
-    const Running begun{.number = course_.next_number(),
+    const Running begun{.number = progress_.next_number(),
                         .job = place,
-                        .until_ns = course_.clock.monotonic_ns() + bound};
+                        .until_ns = progress_.clock.monotonic_ns() + bound};
     queue.running = begun;
     look_at_ns_ = std::min(look_at_ns_, begun.until_ns);
     ++running_;
-    course_.agents.ask(host, begun.number, job.task);
+    progress_.agents.ask(host, begun.number, job.task);
   }
 }
 
@@ -219,7 +220,7 @@ void Step::handle(const Event& event) {
 void Step::on(const Came& /*came*/) {}
 
 void Step::on(const Went& went) {
-  if (course_.is_present(went.host)) {
+  if (progress_.is_present(went.host)) {
     drop(went.host, Presence::Lost, went.error);
   }
 }
@@ -232,7 +233,7 @@ void Step::on(const Answered& answered) {
   if (!running || running->number != answered.task) {
     return;
   }
-  course_.silences[answered.host] = 0;
+  progress_.silences[answered.host] = 0;
   finished(answered.host);
   keep(jobs_[running->job], answered);
   begin_next(answered.host);
@@ -249,7 +250,7 @@ void Step::keep(const Job& job, const Answered& answered) {
     job.failed(*error);
   } else if (error) {
     const HostIndex peer = job.peer.value_or(job.host);
-    course_.trouble(job.host, peer, std::string(name_of(job.task.kind)), std::move(*error));
+    progress_.trouble(job.host, peer, std::string(name_of(job.task.kind)), std::move(*error));
   }
 }
 
@@ -269,23 +270,23 @@ void Step::end_overdue(std::int64_t now) {
 }
 
 void Step::overdue(HostIndex host) {
-  if (++course_.silences[host] >= kMostSilences) {
-    drop(host, Presence::Lost, silent(course_.name_of(host)));
+  if (++progress_.silences[host] >= kMaxSilences) {
+    drop(host, Presence::Lost, silent(progress_.name_of(host)));
     return;
   }
   const Running running = *queues_[host].running;
-  course_.agents.give_up(host, running.number);
+  progress_.agents.give_up(host, running.number);
   finished(host);
   keep(jobs_[running.job], {.host = host,
                             .task = running.number,
-                            .document = std::unexpected(silent(course_.name_of(host)))});
+                            .document = std::unexpected(silent(progress_.name_of(host)))});
   begin_next(host);
 }
 
 void Step::drop(HostIndex host, Presence presence, Error error) {
-  course_.lose(host, presence, std::move(error), under_way_at(host));
+  progress_.lose(host, presence, std::move(error), under_way_at(host));
   if (queues_[host].running) {
-    course_.agents.give_up(host, queues_[host].running->number);
+    progress_.agents.give_up(host, queues_[host].running->number);
     finished(host);
   }
   begin_next(host);
@@ -296,7 +297,7 @@ void Step::give_up_with(HostIndex peer) {
   for (HostIndex host = 0; host < queues_.size(); ++host) {
     const std::optional<Running> running = queues_[host].running;
     if (running && jobs_[running->job].peer == peer) {
-      course_.agents.give_up(host, running->number);
+      progress_.agents.give_up(host, running->number);
       finished(host);
       begin_next(host);
     }
@@ -306,7 +307,7 @@ void Step::give_up_with(HostIndex peer) {
 void Step::give_up_all() {
   for (HostIndex host = 0; host < queues_.size(); ++host) {
     if (queues_[host].running) {
-      course_.agents.give_up(host, queues_[host].running->number);
+      progress_.agents.give_up(host, queues_[host].running->number);
       finished(host);
     }
   }
@@ -316,7 +317,7 @@ void Step::finished(HostIndex host) {
   queues_[host].running.reset();
   --running_;
   ++ended_;
-  course_.tell(static_cast<double>(ended_) / static_cast<double>(jobs_.size()));
+  progress_.tell(static_cast<double>(ended_) / static_cast<double>(jobs_.size()));
 }
 
 // Its own task, or the one in which it is the peer.
@@ -324,10 +325,10 @@ std::string Step::under_way_at(HostIndex host) const {
   for (HostIndex each = 0; each < queues_.size(); ++each) {
     const std::optional<Running>& running = queues_[each].running;
     if (running && (each == host || jobs_[running->job].peer == host)) {
-      return words_of(course_, jobs_[running->job]);
+      return words_of(progress_, jobs_[running->job]);
     }
   }
-  return course_.doing();
+  return progress_.doing();
 }
 
 }  // namespace chokepoint::preflight::lead

@@ -85,11 +85,11 @@ struct Job {
 };
 
 // In words, for whoever watches: "tcp from a to b".
-std::string words_of(const LeadProgress& course, const Job& job);
+std::string words_of(const LeadProgress& progress, const Job& job);
 
 class Step {
  public:
-  Step(LeadProgress& course, std::vector<Job> jobs);
+  Step(LeadProgress& progress, std::vector<Job> jobs);
 
   // Nothing is on any more when it returns.
   void run();
@@ -122,7 +122,7 @@ class Step {
   void finished(HostIndex host);
   std::string under_way_at(HostIndex host) const;
 
-  LeadProgress& course_;
+  LeadProgress& progress_;
   std::vector<Job> jobs_;
   std::vector<Queue> queues_;  // by host
   std::size_t running_ = 0;

@@ -27,7 +27,7 @@ Result<std::string> html_of(const cli::Context& context, const Measured& measure
 
 // For more pairs than a page shows one by one: figures of three digits, a list of equal figures as
 // that figure, nothing that the page does not draw, and "reduced".
-inline constexpr std::size_t kMostPairsInFull = 30000;
+inline constexpr std::size_t kMaxPairsInFull = 30000;
 void reduce(cli::Json& document);
 
 // Hosts to which a scheduler should give no job: a line for each host that alone is at fault for

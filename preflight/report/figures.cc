@@ -9,36 +9,13 @@
 #include <map>
 #include <tuple>
 
-#include "base/control/fields.h"
-#include "base/control/message.h"
+#include "base/json/codec.h"
 #include "preflight/report/words.h"
 
 namespace chokepoint::preflight {
 namespace {
 
 using cli::Json;
-
-constexpr std::size_t kLongestText = 4096;
-
-Result<HostIndex> index_in(const Json& json, const char* name, std::size_t hosts) {
-  const std::optional<std::uint64_t> index = count_in(json);
-  if (!index || *index >= hosts) {
-    return malformed(name, fmt::format("wanted numbers of hosts, each below {}", hosts));
-  }
-  return static_cast<HostIndex>(*index);
-}
-
-Result<Ends> way_in(const Json& json, const char* name, std::size_t hosts) {
-  if (!json.is_array() || json.size() != 2) {
-    return malformed(name, "wanted two hosts for each way");
-  }
-  const Result<HostIndex> from = index_in(json[0], name, hosts);
-  const Result<HostIndex> to = index_in(json[1], name, hosts);
-  if (!from || !to) {
-    return std::unexpected(!from ? from.error() : to.error());
-  }
-  return Ends(*from, *to);
-}
 
 // The double that prints with the digits that the float needs: 952.1, not 952.0999755859375.
 double by_digits(float value) {
@@ -63,7 +40,10 @@ Json column(const Pairs& pairs, Value value) {
   return is_known ? list : Json();
 }
 
-Json word_or_null(std::string_view word) { return word.empty() ? Json() : Json(word); }
+template <class State>
+Json word_or_null(State state) {
+  return state == State::Unknown ? Json() : Json(name_of(state));
+}
 
 Figure loss_percent(const WayResult& way) {
   constexpr float kPercent = 100;
@@ -93,129 +73,48 @@ Json json_of_ways(const Measured& measured, const Yardstick& yardstick, WayResul
   };
   json["udp_packets"] = counted(&WayResult::packets);
   json["udp_lost"] = counted(&WayResult::lost);
-  json["tcp_limit"] = column(
-      pairs, [&](const PairResult& pair) { return word_or_null(name_of((pair.*way).limit)); });
+  json["tcp_limit"] =
+      column(pairs, [&](const PairResult& pair) { return word_or_null((pair.*way).limit); });
   return json;
 }
 
-using Key = std::tuple<HostIndex, std::vector<std::string>, std::string>;
-
-constexpr std::size_t kMostAddresses = 256;  // of one name
-
-Key key_of(const NameAnswer& answer) {
-  return {answer.asked, answer.addresses, answer.error ? describe(*answer.error) : std::string()};
-}
-
-Json answer_json(const NameAnswer& answer) {
-  return {{"asked", answer.asked},
-          {"addresses", answer.addresses},
-          {"error", json_of_error(answer.error)},
-          {"by", Json::array()}};
-}
-
-Result<HostIndex> asked_in(const Json& json, std::size_t hosts) {
-  const auto at = json.find("asked");
-  const auto asked = at == json.end() ? std::nullopt : count_in(*at);
-  if (!asked || *asked >= hosts) {
-    return malformed("asked", "wanted the number of a host");
-  }
-  return static_cast<HostIndex>(*asked);
-}
-
-Result<> read_answer(const Json& json, std::vector<HostResult>& hosts) {
-  if (!json.is_object()) {
-    return malformed("names", "wanted an object for each answer");
-  }
-  const auto asked = asked_in(json, hosts.size());
-  const auto addresses = texts_in(json, "addresses");
-  const auto error = error_in(json, "error");
-  const auto by = hosts_in(json, "by", hosts.size());
-  if (!asked || !addresses || !error || !by) {
-    return std::unexpected(!asked       ? asked.error()
-                           : !addresses ? addresses.error()
-                           : !error     ? error.error()
-                                        : by.error());
-  }
-  if (addresses->size() > kMostAddresses) {
-    return malformed("addresses", "more than a name has");
-  }
-  for (const HostIndex host : *by) {
-    hosts[host].names.push_back({.asked = *asked, .addresses = *addresses, .error = *error});
-  }
-  return {};
-}
+struct SharedAnswer {
+  NameAnswer answer = {};
+  std::vector<HostIndex> by = {};
+};
 
 }  // namespace
+}  // namespace chokepoint::preflight
+
+namespace chokepoint {
+
+template <>
+struct Fields<preflight::SharedAnswer> {
+  using A = preflight::NameAnswer;
+  using S = preflight::SharedAnswer;
+  static constexpr std::tuple kList{
+      within(&S::answer, field("asked", &A::asked, "the host whose name was looked up")),
+      within(&S::answer, field("addresses", &A::addresses, "what the name resolved to")
+                             .up_to_items(256)
+                             .or_default()),
+      within(&S::answer, field("error", &A::error, "why it did not resolve")),
+      field("by", &S::by, "the hosts that got this answer").or_default()};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::preflight {
 
 std::unexpected<Error> malformed(std::string_view subject, std::string_view reason) {
   return fail(ErrorKind::Malformed, "read preflight", subject, reason);
 }
 
-std::optional<std::uint64_t> count_in(const Json& json) {
-  const bool is_count =
-      json.is_number_unsigned() || (json.is_number_integer() && json.get<std::int64_t>() >= 0);
-  return is_count ? std::optional(json.get<std::uint64_t>()) : std::nullopt;
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json json_of_error(const std::optional<Error>& error) {
-  return error ? control::body_of(*error) : Json();
-}
-
-Result<std::optional<Error>> error_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  if (at == object.end() || at->is_null()) {
-    return std::nullopt;
+WayEnds ends_of(const CutResult& cut) {
+  WayEnds ends;
+  for (const auto& [from, to] : cut.ways) {
+    ends.push_back({from, to});
   }
-  if (!at->is_object()) {
-    return malformed(name, "wanted an error's words");
-  }
-  control::Fields in(*at, name);
-  Error error{.kind = control::error_in(*at, "").kind,
-              .operation = in.text_or("operation", kLongestText, ""),
-              .subject = in.text_or("subject", kLongestText, ""),
-              .reason = in.text_or("reason", kLongestText, ""),
-              .next_step = in.text_or("next_step", kLongestText, "")};
-  return in.finish(std::optional(std::move(error)));
-}
-
-Json json_of_ways(const std::vector<Ends>& ways) {
-  Json list = Json::array();
-  for (const auto& [from, to] : ways) {
-    list.push_back(Json::array({from, to}));
-  }
-  return list;
-}
-
-Result<const Json*> list_in(const Json& object, const char* name) {
-  static const Json none = Json::array();
-  const auto at = object.find(name);
-  if (at == object.end() || at->is_null()) {
-    return &none;
-  }
-  if (!at->is_array()) {
-    return malformed(name, "wanted a list");
-  }
-  return &*at;
-}
-
-Result<std::vector<Ends>> ways_in(const Json& object, const char* name, std::size_t hosts) {
-  return each_in<Ends>(object, name, [&](const Json& each) { return way_in(each, name, hosts); });
-}
-
-Result<std::vector<HostIndex>> hosts_in(const Json& object, const char* name, std::size_t hosts) {
-  return each_in<HostIndex>(object, name,
-                            [&](const Json& each) { return index_in(each, name, hosts); });
-}
-
-Result<std::vector<std::string>> texts_in(const Json& object, const char* name) {
-  return each_in<std::string>(object, name, [&](const Json& each) -> Result<std::string> {
-    if (!each.is_string() || each.get_ref<const std::string&>().size() > kLongestText) {
-      return malformed(name, "wanted texts");
-    }
-    return each.get<std::string>();
-  });
+  return ends;
 }
 
 cli::Json json_of(const Figure& figure) {
@@ -246,43 +145,45 @@ Json json_of_pairs(const Measured& measured) {
     json[each.name] =
         column(pairs, [&](const PairResult& pair) { return json_of(pair.*each.figure); });
   }
-  json["ipv4"] =
-      column(pairs, [](const PairResult& pair) { return word_or_null(name_of(pair.ipv4)); });
-  json["ipv6"] =
-      column(pairs, [](const PairResult& pair) { return word_or_null(name_of(pair.ipv6)); });
+  json["ipv4"] = column(pairs, [](const PairResult& pair) { return word_or_null(pair.ipv4); });
+  json["ipv6"] = column(pairs, [](const PairResult& pair) { return word_or_null(pair.ipv6); });
   json["there"] = json_of_ways(measured, yardstick, &PairResult::there, true);
   json["back"] = json_of_ways(measured, yardstick, &PairResult::back, false);
   return json;
 }
 
 Json json_of_names(const std::vector<HostResult>& hosts) {
-  std::map<Key, Json> answers;
+  using Key = std::tuple<HostIndex, std::vector<std::string>, std::string>;
+  std::map<Key, SharedAnswer> answers;
   for (HostIndex host = 0; host < hosts.size(); ++host) {
     for (const NameAnswer& answer : hosts[host].names) {
-      const auto [at, is_new] = answers.try_emplace(key_of(answer));
-      if (is_new) {
-        at->second = answer_json(answer);
+      const std::string error = answer.error ? describe(*answer.error) : std::string();
+      SharedAnswer& shared = answers[{answer.asked, answer.addresses, error}];
+      if (shared.by.empty()) {
+        shared.answer = answer;
       }
-      at->second["by"].push_back(host);
+      shared.by.push_back(host);
     }
   }
   Json list = Json::array();
-  for (auto& [key, answer] : answers) {
-    list.push_back(std::move(answer));
+  for (const auto& [key, answer] : answers) {
+    list.push_back(json::to_json(answer));
   }
   return list;
 }
 
-Result<> read_names(const Json& json, std::vector<HostResult>& hosts) {
-  if (json.is_null()) {
+Result<> read_names(const Json& document, std::vector<HostResult>& hosts) {
+  const auto names = document.find("names");
+  if (names == document.end() || names->is_null()) {
     return {};
   }
-  if (!json.is_array()) {
-    return malformed("names", "wanted a list");
-  }
-  for (const Json& each : json) {
-    if (const Result<> read = read_answer(each, hosts); !read) {
-      return read;
+  TRY(const auto answers, json::from_json<std::vector<SharedAnswer>>(*names, "names"));
+  for (const SharedAnswer& shared : answers) {
+    for (const HostIndex host : shared.by) {
+      if (std::max(host, shared.answer.asked) >= hosts.size()) {
+        return malformed("names", fmt::format("wanted hosts below {}", hosts.size()));
+      }
+      hosts[host].names.push_back(shared.answer);
     }
   }
   for (HostResult& host : hosts) {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/cli/output.h"
+#include "base/control/message.h"
 #include "base/sys/error.h"
+#include "preflight/report/words.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
@@ -47,45 +49,7 @@ inline constexpr std::array<FigureColumn<WayResult>, 13> kWayColumns{
      {"hops", &WayResult::hops},
      {"rdma_mbps", &WayResult::rdma_mbps}}};
 
-inline constexpr std::size_t kLongestName = 1024;  // letters that a document may use
-
-using Ends = std::pair<HostIndex, HostIndex>;
-
 std::unexpected<Error> malformed(std::string_view subject, std::string_view reason);
-
-// Nullopt if it is no whole number, or negative.
-std::optional<std::uint64_t> count_in(const cli::Json& json);
-
-cli::Json text_or_null(const std::string& text);
-
-cli::Json json_of_error(const std::optional<Error>& error);
-Result<std::optional<Error>> error_in(const cli::Json& object, const char* name);
-
-cli::Json json_of_ways(const std::vector<Ends>& ways);  // [[from, to], …]
-Result<std::vector<Ends>> ways_in(const cli::Json& object, const char* name, std::size_t hosts);
-
-// A list of indices below `hosts`.
-Result<std::vector<HostIndex>> hosts_in(const cli::Json& object, const char* name,
-                                        std::size_t hosts);
-
-// A list of texts, none longer than a name or an address is.
-Result<std::vector<std::string>> texts_in(const cli::Json& object, const char* name);
-
-// The list itself; an empty one where it is null or not there.
-Result<const cli::Json*> list_in(const cli::Json& object, const char* name);
-
-// Each of the list by read(element), until one fails.
-template <class T, class Read>
-Result<std::vector<T>> each_in(const cli::Json& object, const char* name, Read read) {
-  TRY(const cli::Json* list, list_in(object, name));
-  std::vector<T> values;
-  values.reserve(list->size());
-  for (const cli::Json& each : *list) {
-    TRY(T value, read(each));
-    values.push_back(std::move(value));
-  }
-  return values;
-}
 
 // With as few digits as identify the figure, because there may be a million of them: read back it
 // is the same. Null if it was not measured or is not a number.
@@ -108,6 +72,93 @@ Result<std::vector<PairResult>> pairs_in(const cli::Json& json, std::size_t host
 cli::Json json_of_names(const std::vector<HostResult>& hosts);
 
 // Sets each host's answers, in the order of the hosts that were asked for.
-Result<> read_names(const cli::Json& json, std::vector<HostResult>& hosts);
+Result<> read_names(const cli::Json& document, std::vector<HostResult>& hosts);
+
+inline constexpr std::size_t kMaxDocumentNameBytes = 1024;
+
+using WayEnds = std::vector<std::vector<HostIndex>>;  // [[from, to], …]
+WayEnds ends_of(const CutResult& cut);
 
 }  // namespace chokepoint::preflight
+
+namespace chokepoint {
+
+template <>
+struct Fields<preflight::HostResult> {
+  using H = preflight::HostResult;
+  static constexpr std::tuple kList{
+      field("name", &H::name, "as it was given").up_to_bytes(preflight::kMaxDocumentNameBytes),
+      field("address", &H::address, "where its agent was reached, and where it was tested")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes)
+          .null_if_empty(),
+      field("presence", &H::presence, "how far it took part"),
+      field("error", &H::error, "why it did not"),
+      field("lost_during", &H::lost_during, "what was under way when it was lost").null_if_empty(),
+      field("program", &H::program, "its chokepoint, with the version")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes)
+          .null_if_empty(),
+      computed<H>("link_mbps", preflight::link_mbps,
+                  "Mb/s of the interface with that address: its link's or its slot's, the lesser"),
+      field("facts", &H::facts, "what its agent reported of its hardware and settings"),
+      field("doctor", &H::doctor, "what 'chokepoint doctor' found there").or_default()};
+};
+
+template <>
+struct Fields<preflight::Trouble> {
+  using T = preflight::Trouble;
+  static constexpr std::tuple kList{
+      field("a", &T::a, "the two hosts, by their places in `hosts`"), field("b", &T::b, ""),
+      field("test", &T::test, "which test failed").up_to_bytes(preflight::kMaxDocumentNameBytes),
+      field("error", &T::error, "why").or_default()};
+};
+
+template <>
+struct Fields<preflight::CutResult> {
+  using C = preflight::CutResult;
+  static constexpr double kMaxMbps = 1e12;
+  static constexpr std::tuple kList{
+      field("left", &C::left, "the hosts of one group").or_default(),
+      field("right", &C::right, "the hosts of the other group").or_default(),
+      computed<C>("ways", preflight::ends_of, "who sent to whom at the same time"),
+      field("together_mbps", &C::together_mbps, "Mb/s, all ways added up, while all were on")
+          .between(0, kMaxMbps),
+      field("alone_mbps", &C::alone_mbps, "the same ways, each tested by itself, added up")
+          .between(0, kMaxMbps)};
+};
+
+template <>
+struct Fields<preflight::CollectiveResult> {
+  using C = preflight::CollectiveResult;
+  static constexpr double kMax = 1e12;
+  static constexpr std::tuple kList{
+      field("backend", &C::backend, "gloo")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes)
+          .or_default(),
+      field("ranks", &C::ranks, "how many hosts took part").at_least(0),
+      field("bytes", &C::bytes, "of each rank").at_least(0),
+      field("bus_mbps", &C::bus_mbps, "bus bandwidth, Mb/s").between(0, kMax),
+      field("time_us", &C::time_us, "the median of its operations, microseconds").between(0, kMax),
+      field("error", &C::error, "why it came to nothing")};
+};
+
+// Without `names` and `pairs`, which stand for many values each: json_of_names, json_of_pairs.
+template <>
+struct Fields<preflight::Measured> {
+  using M = preflight::Measured;
+  static constexpr std::tuple kList{
+      field("program", &M::program, "the chokepoint that led it")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes),
+      field("plan", &M::plan, "quick, default or thorough")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes),
+      field("seed", &M::seed, "which pairs a sample has").at_most(kMaxCount).or_default(),
+      field("sampled", &M::is_sampled, "whether only a sample of the pairs was tested"),
+      field("interrupted", &M::was_interrupted, "whether it was ended before all was measured"),
+      field("duration_s", &M::duration_s, "seconds that it took").between(0, 1e9),
+      field("left_out", &M::left_out, "what was not tested, and why").or_default(),
+      field("hosts", &M::hosts, "each host that was named").or_default(),
+      field("troubles", &M::troubles, "tests that came to nothing").or_default(),
+      field("cuts", &M::cuts, "many pairs at the same time, across a cut").or_default(),
+      field("collective", &M::collective, "a collective operation over all hosts")};
+};
+
+}  // namespace chokepoint

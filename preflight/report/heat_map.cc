@@ -89,9 +89,9 @@ void fail(HeatCell* cell) {
 
 using cli::Tint;
 
-constexpr std::size_t kMostHosts = 40;
-constexpr std::size_t kWidestName = 20;
-constexpr int kWidestMap = 160;
+constexpr std::size_t kMaxHosts = 40;
+constexpr std::size_t kMaxNameWidth = 20;
+constexpr int kMaxMapWidth = 160;
 constexpr int kWidthOfFile = 110;   // where nobody says how wide a line may be
 constexpr std::size_t kNumber = 6;  // " 9.41!"
 constexpr double kMbpsPerGbps = 1000;
@@ -110,7 +110,7 @@ std::size_t digits_of(std::size_t number) { return std::to_string(number).size()
 std::size_t room_of(const cli::Context& context) {
   const cli::Terminal& terminal = context.out_terminal;
   const int widest =
-      terminal.interactive || terminal.width < kWidthOfFile ? kWidestMap : kWidthOfFile;
+      terminal.interactive || terminal.width < kWidthOfFile ? kMaxMapWidth : kWidthOfFile;
   return static_cast<std::size_t>(std::min(terminal.width, widest));
 }
 
@@ -130,7 +130,7 @@ std::size_t name_width(const Measured& measured, const HeatMap& map) {
   for (const HostIndex host : map.hosts) {
     width = std::max(width, cli::width_of(cli::printable(measured.hosts[host].name)));
   }
-  return std::min(width, kWidestName);
+  return std::min(width, kMaxNameWidth);
 }
 
 std::size_t number_width(const HeatMap& map) {
@@ -286,9 +286,9 @@ HeatMap heat_map(const Measured& measured, std::size_t most) {
 
 void print_heat_map(const cli::Context& context, const Measured& measured) {
   const std::size_t room = room_of(context);
-  constexpr std::size_t kLabel = kWidestName + 6;
+  constexpr std::size_t kLabel = kMaxNameWidth + 6;
   const HeatMap map =
-      heat_map(measured, std::clamp<std::size_t>(room - std::min(room, kLabel), 10, kMostHosts));
+      heat_map(measured, std::clamp<std::size_t>(room - std::min(room, kLabel), 10, kMaxHosts));
   if (map.hosts.empty()) {
     return;
   }

@@ -21,11 +21,11 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 constexpr double kBitsPerMbit = 1e6;
-constexpr std::size_t kMostMtus = 4;
+constexpr std::size_t kMaxMtus = 4;
 
 std::string ms(double value) {
-  constexpr double kLongest = 9e18;  // a document that is read may tell of more
-  const double ns = std::clamp(value * kNsPerMs, -kLongest, kLongest);
+  constexpr double kMaxNs = 9e18;  // a document that is read may tell of more
+  const double ns = std::clamp(value * kNsPerMs, -kMaxNs, kMaxNs);
   return math::format_duration(std::chrono::nanoseconds(std::llround(ns)));
 }
 
@@ -91,14 +91,14 @@ std::string largest_packets(const Measured& measured) {
     }
   });
   std::string text;
-  std::size_t told = 0;
+  std::size_t sizes = 0;
   for (const auto& [mtu, count] : ways) {
-    if (told++ < kMostMtus) {
+    if (sizes++ < kMaxMtus) {
       text += fmt::format("{}{:.0f} bytes on {}", text.empty() ? "" : ", ", mtu,
                           counted(count, "way", "ways"));
     }
   }
-  return text + (told > kMostMtus ? fmt::format(", and {} sizes more", told - kMostMtus) : "");
+  return text + (sizes > kMaxMtus ? fmt::format(", and {} sizes more", sizes - kMaxMtus) : "");
 }
 
 std::string clocks(const Measured& measured) {
@@ -159,7 +159,7 @@ std::string collective(const Measured& measured) {
 using checks::Status;
 using cli::Tint;
 
-constexpr int kWidestPage = 110;
+constexpr int kMaxPageWidth = 110;
 constexpr int kLabel = 12;
 constexpr std::size_t kFewTroubles = 5;
 
@@ -173,7 +173,7 @@ Tint tint_of(Status verdict) {
 void print_verdict(const cli::Context& context, const Measured& measured,
                    const Judgement& judgement) {
   const std::string name(checks::name_of(judgement.verdict));
-  const int width = std::min(context.out_terminal.width, kWidestPage);
+  const int width = std::min(context.out_terminal.width, kMaxPageWidth);
   const int indent = static_cast<int>(name.size()) + 2;
   const std::string lines = cli::wrapped(sentence_of(measured, judgement), width, indent);
   fmt::print(context.out, "{}  {}\n",
@@ -228,7 +228,7 @@ void print_troubles(const cli::Context& context, const Measured& measured, bool 
 }
 
 void print_left_out(const cli::Context& context, const Measured& measured) {
-  const int width = std::min(context.out_terminal.width, kWidestPage);
+  const int width = std::min(context.out_terminal.width, kMaxPageWidth);
   for (const std::string& what : measured.left_out) {
     const std::string lines = cli::wrapped(cli::printable(what), width, kLabel);
     fmt::print(context.out, "{:<{}}{}", "left out", kLabel,
@@ -238,7 +238,7 @@ void print_left_out(const cli::Context& context, const Measured& measured) {
 }
 
 void print_summary(const cli::Context& context, const Measured& measured) {
-  const int width = std::min(context.out_terminal.width, kWidestPage);
+  const int width = std::min(context.out_terminal.width, kMaxPageWidth);
   for (const auto& [label, text] : summary_of(measured)) {
     const std::string lines = cli::wrapped(cli::printable(text), width, kLabel);
     fmt::print(context.out, "{:<{}}{}", label, kLabel, lines.substr(kLabel));

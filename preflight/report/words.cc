@@ -3,57 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "base/cli/text.h"
 #include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
-
-template <class T, std::size_t N>
-using Names = std::array<std::pair<T, std::string_view>, N>;
-
-constexpr Names<Presence, 7> kPresences{{{Presence::Unresolved, "unresolved"},
-                                         {Presence::Unreachable, "unreachable"},
-                                         {Presence::NoAgent, "no-agent"},
-                                         {Presence::Refused, "refused"},
-                                         {Presence::Strange, "strange"},
-                                         {Presence::Lost, "lost"},
-                                         {Presence::Present, "present"}}};
-
-constexpr Names<Place, 8> kPlaces{{{Place::Cluster, "cluster"},
-                                   {Place::Host, "host"},
-                                   {Place::Port, "port"},
-                                   {Place::Slot, "slot"},
-                                   {Place::Name, "name"},
-                                   {Place::Way, "way"},
-                                   {Place::Pair, "pair"},
-                                   {Place::Uplink, "uplink"}}};
-
-constexpr Names<TcpLimit, 6> kLimits{{{TcpLimit::Network, "network"},
-                                      {TcpLimit::ReceiveWindow, "receive-window"},
-                                      {TcpLimit::SendBuffer, "send-buffer"},
-                                      {TcpLimit::SenderCpu, "sender-cpu"},
-                                      {TcpLimit::ReceiverCpu, "receiver-cpu"},
-                                      {TcpLimit::Application, "application"}}};
-
-constexpr Names<FamilyState, 3> kFamilies{{{FamilyState::Absent, "absent"},
-                                           {FamilyState::Works, "works"},
-                                           {FamilyState::Fails, "fails"}}};
-
-template <class T, std::size_t N>
-std::string_view name_in(const Names<T, N>& names, T value) {
-  const auto* at = std::ranges::find(names, value, &std::pair<T, std::string_view>::first);
-  return at == names.end() ? std::string_view() : at->second;
-}
-
-template <class T, std::size_t N>
-std::optional<T> value_in(const Names<T, N>& names, std::string_view name) {
-  const auto* at = std::ranges::find(names, name, &std::pair<T, std::string_view>::second);
-  return at == names.end() ? std::nullopt : std::optional(at->first);
-}
 
 std::string scope(const Measured& measured) {
   const auto present = static_cast<std::size_t>(
@@ -66,7 +21,7 @@ std::string scope(const Measured& measured) {
                      measured.is_sampled ? " of a sample" : "");
 }
 
-std::string told(const checks::Check& check) {
+std::string words_of(const checks::Check& check) {
   std::string text = check.subject;
   if (!check.found.empty()) {
     text += ": " + check.found;
@@ -103,19 +58,6 @@ std::optional<double> greater(std::optional<double> a, const Figure& b) {
 
 }  // namespace
 
-std::string_view name_of(Presence presence) { return name_in(kPresences, presence); }
-std::optional<Presence> presence_named(std::string_view name) { return value_in(kPresences, name); }
-
-std::string_view name_of(Place place) { return name_in(kPlaces, place); }
-
-std::string_view name_of(TcpLimit limit) { return name_in(kLimits, limit); }
-std::optional<TcpLimit> tcp_limit_named(std::string_view name) { return value_in(kLimits, name); }
-
-std::string_view name_of(FamilyState state) { return name_in(kFamilies, state); }
-std::optional<FamilyState> family_state_named(std::string_view name) {
-  return value_in(kFamilies, name);
-}
-
 std::string sentence_of(const Measured& measured, const Judgement& judgement) {
   const auto count = static_cast<std::size_t>(std::ranges::count_if(
       judgement.findings,
@@ -126,7 +68,7 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement) {
   } else {
     const auto worst = std::ranges::max_element(
         judgement.findings, {}, [](const Finding& finding) { return finding.check.status; });
-    text += told(worst->check);
+    text += words_of(worst->check);
     text += count == 1 ? "" : "; " + counted(count - 1, "more finding", "more findings");
   }
   text += untested(measured);
@@ -135,16 +77,10 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement) {
 }
 
 std::optional<double> link_mbps(const HostResult& host) {
-  if (!host.facts) {
-    return std::nullopt;
-  }
-  for (const InterfaceFacts& each : host.facts->interfaces) {
-    if (std::ranges::find(each.addresses, host.address) != each.addresses.end()) {
-      const std::optional<double> speed = lesser(each.speed_mbps, each.pci_mbps);
-      return speed && *speed > 0 ? speed : std::nullopt;
-    }
-  }
-  return std::nullopt;
+  const InterfaceFacts* interface = tested_interface(host);
+  const auto speed =
+      interface == nullptr ? std::nullopt : lesser(interface->speed_mbps, interface->pci_mbps);
+  return speed && *speed > 0 ? speed : std::nullopt;
 }
 
 Figure throughput_mbps(const WayResult& way) {

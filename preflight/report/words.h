@@ -1,28 +1,15 @@
-// What pages and documents of a preflight call its states, its result in a sentence, and the rate
-// to which they compare each way. No state.
+// What pages and documents of a preflight share: the result in a sentence, and the rate to which
+// they compare each way. No state.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "preflight/judge/judge.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
-
-std::string_view name_of(Presence presence);  // "no-agent" …
-std::optional<Presence> presence_named(std::string_view name);
-
-std::string_view name_of(Place place);  // "port" …
-
-// Empty if it is Unknown, as for the next one.
-std::string_view name_of(TcpLimit limit);  // "receive-window" …
-std::optional<TcpLimit> tcp_limit_named(std::string_view name);
-
-std::string_view name_of(FamilyState state);  // "works" …
-std::optional<FamilyState> family_state_named(std::string_view name);
 
 // The result in one line, for every page: "4 hosts, 6 pairs: gpu3: 94.1 Mb/s (wanted: 1 Gb/s); 2
 // more findings", without line ends.

@@ -1,7 +1,8 @@
-// All that a preflight measured, before anybody judged it: the hosts, the pairs, all at once.
-// Whoever leads the preflight fills it; the judgement, the document and the page read it. Values.
+// All that a preflight measured: hosts, pairs, cuts, the collective. preflight/lead fills it; the
+// judgement, the document and the page read it. Values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/checks/check.h"
+#include "base/json/fields.h"
 #include "base/sys/error.h"
 #include "preflight/result/host_facts.h"
 
@@ -48,6 +50,17 @@ struct HostResult {
   checks::Checks doctor = {};
   std::vector<NameAnswer> names = {};
 };
+
+// At whose address the host was reached; null if it reported no interface with that address.
+inline const InterfaceFacts* tested_interface(const HostResult& host) {
+  if (!host.facts || host.address.empty()) {
+    return nullptr;
+  }
+  const auto at = std::ranges::find_if(host.facts->interfaces, [&](const InterfaceFacts& each) {
+    return std::ranges::find(each.addresses, host.address) != each.addresses.end();
+  });
+  return at == host.facts->interfaces.end() ? nullptr : &*at;
+}
 
 // What the sender's kernel held a TCP flow to; probe tcp's `limit`.
 enum class TcpLimit : std::uint8_t {
@@ -97,6 +110,10 @@ struct PairResult {
   Figure rdma_latency_us = {};
 };
 
+// The higher rate of the way's round and its test alone: a slow link reaches its rate in neither,
+// while busy processors may slow down either of them.
+inline Figure rate_of(const WayResult& way) { return std::max(way.alone_mbps, way.tcp_mbps); }
+
 inline bool is_tested(const PairResult& pair) {
   return pair.rtt_ms || pair.there.packets > 0 || pair.back.packets > 0 || pair.there.tcp_mbps ||
          pair.back.tcp_mbps;
@@ -144,3 +161,41 @@ struct Measured {
 };
 
 }  // namespace chokepoint::preflight
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<preflight::Presence> {
+  using P = preflight::Presence;
+  static constexpr std::string_view kWhat = "a state of a host";
+  static constexpr auto kNames = std::to_array<EnumName<P>>({{P::Unresolved, "unresolved"},
+                                                             {P::Unreachable, "unreachable"},
+                                                             {P::NoAgent, "no-agent"},
+                                                             {P::Refused, "refused"},
+                                                             {P::Strange, "strange"},
+                                                             {P::Lost, "lost"},
+                                                             {P::Present, "present"}});
+};
+
+// Unknown has no name: documents have null for it, here and for the next one.
+template <>
+struct EnumNames<preflight::TcpLimit> {
+  using L = preflight::TcpLimit;
+  static constexpr std::string_view kWhat = "what limits a TCP flow";
+  static constexpr auto kNames = std::to_array<EnumName<L>>({{L::Network, "network"},
+                                                             {L::ReceiveWindow, "receive-window"},
+                                                             {L::SendBuffer, "send-buffer"},
+                                                             {L::SenderCpu, "sender-cpu"},
+                                                             {L::ReceiverCpu, "receiver-cpu"},
+                                                             {L::Application, "application"}});
+};
+
+template <>
+struct EnumNames<preflight::FamilyState> {
+  using F = preflight::FamilyState;
+  static constexpr std::string_view kWhat = "absent, works or fails";
+  static constexpr auto kNames =
+      std::to_array<EnumName<F>>({{F::Absent, "absent"}, {F::Works, "works"}, {F::Fails, "fails"}});
+};
+
+}  // namespace chokepoint

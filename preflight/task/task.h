@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,8 @@ enum class TaskKind : std::uint8_t {
   Collective,  // probe collective over `hosts`, which this agent leads
 };
 
-inline constexpr std::size_t kMostHostsInTask = 512;  // a task has to fit into a client's message
+inline constexpr std::size_t kMaxHostBytes = 255;    // a name's, or an address's
+inline constexpr std::size_t kMaxHostsInTask = 512;  // a task has to fit into a client's message
 
 struct Task {
   TaskKind kind = TaskKind::Doctor;
@@ -44,10 +46,7 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 
-std::string_view name_of(TaskKind kind);  // "tcp" …
-
-control::Json body_of(const Task& task);
-// Usage errors name the field that is wrong.
+// A Usage error names the field that is wrong.
 Result<Task> task_in(const control::Json& body);
 
 // The longest it may take, whatever happens: the agent ends it then.
@@ -59,10 +58,68 @@ std::string_view command_name(TaskKind kind);
 // Where a key is wanted it is read from standard input.
 std::vector<std::string> command_of(const Task& task, const std::string& program, bool with_key);
 
-inline constexpr std::size_t kLongestHost = 255;
-
 // Whether a host's name or address from elsewhere may be an argument of a command line: no flag, no
 // list, no control characters, no longer than names may be.
 bool is_host_text(std::string_view text);
 
+// What the Names task found out about one of its hosts: an item of chokepoint.names/1.
+struct NameLookup {
+  std::string name = {};
+  std::vector<std::string> addresses = {};
+  std::optional<Error> error = {};
+};
+
+inline constexpr std::string_view kNamesSchema = "chokepoint.names/1";
+inline constexpr std::size_t kMaxNamedAddresses = 64;
+
 }  // namespace chokepoint::preflight
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<preflight::TaskKind> {
+  using K = preflight::TaskKind;
+  static constexpr std::string_view kWhat = "a kind of task";
+  static constexpr auto kNames = std::to_array<EnumName<K>>({{K::Doctor, "doctor"},
+                                                             {K::Names, "names"},
+                                                             {K::Latency, "latency"},
+                                                             {K::Loss, "loss"},
+                                                             {K::Path, "path"},
+                                                             {K::Tcp, "tcp"},
+                                                             {K::RdmaBandwidth, "rdma_bandwidth"},
+                                                             {K::RdmaLatency, "rdma_latency"},
+                                                             {K::Collective, "collective"}});
+};
+
+template <>
+struct Fields<preflight::Task> {
+  using T = preflight::Task;
+  static constexpr std::tuple kList{
+      field("kind", &T::kind, "which test"),
+      field("peer", &T::peer, "the other host; empty where the task has none")
+          .up_to_bytes(preflight::kMaxHostBytes),
+      field("port", &T::port, "of the other hosts' servers").at_least(1),
+      field("time_ms", &T::time, "milliseconds that the test takes").between(10, 3'600'000),
+      field("sends", &T::sends, "whether this host sends"),
+      field("receives", &T::receives, "whether the peer sends; with `sends` at the same time"),
+      field("streams", &T::streams, "TCP connections").between(1, 128),
+      field("rate_bits_per_s", &T::rate_bits_per_s, "what `loss` sends").between(0, 1e13),
+      // Each rank holds them in memory.
+      field("bytes", &T::bytes, "what `collective` reduces").between(0, 1LL << 34),
+      field("hosts", &T::hosts, "whose names are looked up, or which take part in the collective")
+          .up_to_items(preflight::kMaxHostsInTask)};
+  static const char* wrong(const T& task);
+};
+
+template <>
+struct Fields<preflight::NameLookup> {
+  using N = preflight::NameLookup;
+  static constexpr std::tuple kList{
+      field("name", &N::name, "the host whose name was looked up").or_default(),
+      field("addresses", &N::addresses, "what it resolved to")
+          .up_to_items(preflight::kMaxNamedAddresses)
+          .up_to_bytes(256),
+      field("error", &N::error, "why it did not resolve")};
+};
+
+}  // namespace chokepoint

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json/codec.h"
 #include "preflight/agent/service.h"
 #include "tests/fakes/host_tree.h"
 
@@ -51,7 +52,7 @@ TEST(Facts, TravelWhateverTheHost) {
   for (const char* fixture : {"bond-and-rails", "rdma-mlx5", "rdma-rxe", "dual-stack-loopback-name",
                               "pcie-vm", "container-bare", "gpu-x8-idle"}) {
     const HostFacts facts = facts_of_fixture(fixture);
-    EXPECT_EQ(host_facts_in(json_of(facts)).value(), facts) << fixture;
+    EXPECT_EQ(json::from_json<HostFacts>(json::to_json(facts), "facts").value(), facts) << fixture;
   }
 }
 
@@ -67,9 +68,10 @@ TEST(Facts, OfAHostOfManyContainersStayWithinBounds) {
   const HostFacts facts = facts_of(fakes::HostTree::from_text("").root(), network);
   ASSERT_EQ(facts.interfaces.size(), 1U);
   EXPECT_EQ(facts.interfaces[0].networks.at(255), "10.0.0.1/32");
-  EXPECT_TRUE(host_facts_in(json_of(facts)));
+  EXPECT_TRUE(json::from_json<HostFacts>(json::to_json(facts), "facts"));
   network.nics.insert(network.nics.end(), 3000, loopback);
-  EXPECT_TRUE(host_facts_in(json_of(facts_of(fakes::HostTree::from_text("").root(), network))));
+  EXPECT_TRUE(json::from_json<HostFacts>(
+      json::to_json(facts_of(fakes::HostTree::from_text("").root(), network)), "facts"));
 }
 
 TEST(Facts, AnRdmaPortInSoftwareHasNoSpeedOfItsOwn) {

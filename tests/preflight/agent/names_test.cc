@@ -110,7 +110,7 @@ TEST(Names, WhatTasksLeaveBehindDoesNotPileUp) {
   for (int task = 0; task < 20; ++task) {
     EXPECT_FALSE(Names(hosts, seconds(60), held, under_way).look().value());
   }
-  EXPECT_EQ(*under_way, Names::kMostUnderWay);
+  EXPECT_EQ(*under_way, Names::kMaxUnderWay);
   Names last({"a"}, seconds(60), answer, under_way);
   EXPECT_FALSE(last.look().value());
   *let_go = true;

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/control/client.h"
+#include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "preflight/agent/service.h"
 #include "preflight/lead/readings.h"
@@ -103,7 +104,7 @@ class Processes : public testing::Test {
   }
   static net::Patience soon() { return net::Patience::of(seconds(60)); }
   static void begin(Client& client, const Task& task) {
-    Json body = body_of(task);
+    Json body = json::to_json(task);
     body["task"] = 1;
     ASSERT_TRUE(client.channel().send({Type::Begin, std::move(body)}, soon()));
   }
@@ -238,7 +239,7 @@ TEST_F(Processes, ACollectiveIsLedWhereThereIsGloo) {
   Client client = std::move(connect(std::nullopt).value());
   const Result<Json> ready = client.request(std::string(kPreflightKind), Json::object(), soon(),
                                             [](const std::string&) {});
-  if (!host_facts_in(ready.value()["facts"]).value().has_gloo) {
+  if (!json::from_json<HostFacts>(ready.value()["facts"], "facts").value().has_gloo) {
     GTEST_SKIP() << "built without Gloo";
   }
   Task task = to_itself(TaskKind::Collective);

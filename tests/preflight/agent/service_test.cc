@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/task.h"
@@ -46,7 +47,7 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(client.channel().send({type, std::move(body)}, soon()));
   }
   static void begin(Client& client, std::int64_t number, const std::string& peer) {
-    Json body = body_of(Task{.kind = TaskKind::Tcp, .peer = peer});
+    Json body = json::to_json(Task{.kind = TaskKind::Tcp, .peer = peer});
     body["task"] = number;
     say(client, Type::Begin, std::move(body));
   }
@@ -62,7 +63,7 @@ class ServiceTest : public testing::Test {
 TEST_F(ServiceTest, TellsOfItsHostFirst) {
   Client client = std::move(server_.client().value());
   const Json ready = request(client).value();
-  EXPECT_TRUE(host_facts_in(ready["facts"]));
+  EXPECT_TRUE(json::from_json<HostFacts>(ready["facts"], "facts"));
 }
 
 TEST_F(ServiceTest, DoesOneTaskAfterTheOtherUntilStop) {
@@ -83,7 +84,7 @@ TEST_F(ServiceTest, DoesOneTaskAfterTheOtherUntilStop) {
 
 TEST_F(ServiceTest, NamesNeedNoProgram) {
   Client client = coordinator();
-  Json body = body_of(Task{.kind = TaskKind::Names, .hosts = {"127.0.0.1"}});
+  Json body = json::to_json(Task{.kind = TaskKind::Names, .hosts = {"127.0.0.1"}});
   body["task"] = 1;
   say(client, Type::Begin, body);
   EXPECT_EQ(report(client)["document"]["answers"][0]["addresses"][0], "127.0.0.1");
@@ -92,7 +93,7 @@ TEST_F(ServiceTest, NamesNeedNoProgram) {
 TEST_F(ServiceTest, AWrongTaskIsAnsweredAndTheNextOneDone) {
   Client client = coordinator();
   begin(client, 1, "-oProxyCommand=touch");
-  EXPECT_THAT(report(client)["error"]["subject"].get<std::string>(), HasSubstr("'peer'"));
+  EXPECT_THAT(report(client)["error"].dump(), HasSubstr("'peer'"));
   say(client, Type::Begin, {{"task", 2}});
   EXPECT_THAT(report(client)["error"]["subject"].get<std::string>(), HasSubstr("'kind'"));
   begin(client, 3, "fine");
@@ -188,7 +189,7 @@ TEST_F(ServiceTest, WhoBreaksTheRulesIsLeft) {
     EXPECT_TRUE(client.channel().send({type, std::move(body)}, soon()));
     return describe(client.channel().expect(Type::Result, soon()).error());
   };
-  Json another = body_of(Task{.kind = TaskKind::Tcp, .peer = "fine"});
+  Json another = json::to_json(Task{.kind = TaskKind::Tcp, .peer = "fine"});
   another["task"] = 2;
   EXPECT_THAT(why(Type::Begin, another), HasSubstr("while another was on"));
   EXPECT_THAT(why(Type::Begin, {{"task", -1}}), HasSubstr("'task'"));
@@ -206,7 +207,7 @@ TEST_F(ServiceTest, GrantsNoMoreThanItsServer) {
   for (const Task& task : {Task{.kind = TaskKind::Tcp, .peer = "fine", .time = seconds(3)},
                            Task{.kind = TaskKind::Tcp, .peer = "fine", .streams = 3},
                            Task{.kind = TaskKind::Loss, .peer = "fine", .rate_bits_per_s = 2e6}}) {
-    Json body = body_of(task);
+    Json body = json::to_json(task);
     body["task"] = 1;
     say(client, Type::Begin, body);
     EXPECT_EQ(report(client)["error"]["kind"], "usage") << body;
@@ -216,10 +217,10 @@ TEST_F(ServiceTest, GrantsNoMoreThanItsServer) {
 TEST(CoordinatorLock, OneAtATimeAndTheOtherIsToldWhoseItIs) {
   CoordinatorLock floor;
   {
-    const Result<CoordinatorLock::Place> first =
+    const Result<CoordinatorLock::Guard> first =
         floor.take({.who = "login1 (10.0.0.1)"}, milliseconds(0));
     ASSERT_TRUE(first);
-    const Result<CoordinatorLock::Place> second = floor.take({.who = "login2"}, milliseconds(0));
+    const Result<CoordinatorLock::Guard> second = floor.take({.who = "login2"}, milliseconds(0));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind, ErrorKind::Busy);
     EXPECT_THAT(describe(second.error()), HasSubstr("login1 (10.0.0.1)"));
@@ -229,23 +230,23 @@ TEST(CoordinatorLock, OneAtATimeAndTheOtherIsToldWhoseItIs) {
 
 TEST(CoordinatorLock, AHostOfTwoNamesIsToldToBeOne) {
   CoordinatorLock floor;
-  const Result<CoordinatorLock::Place> first =
+  const Result<CoordinatorLock::Guard> first =
       floor.take({.who = "login1", .preflight = "a", .called = "10.0.0.7"}, milliseconds(0));
   // At once, whatever the patience.
-  const Result<CoordinatorLock::Place> again =
+  const Result<CoordinatorLock::Guard> again =
       floor.take({.who = "login1", .preflight = "a"}, std::chrono::hours(1));
   ASSERT_FALSE(again);
   EXPECT_THAT(describe(again.error()), HasSubstr("takes part already, as 10.0.0.7"));
   // Those who do not say what they belong to belong to nothing.
   CoordinatorLock other;
-  const Result<CoordinatorLock::Place> unnamed = other.take({.who = "login1"}, milliseconds(0));
+  const Result<CoordinatorLock::Guard> unnamed = other.take({.who = "login1"}, milliseconds(0));
   EXPECT_THAT(describe(other.take({.who = "login1"}, milliseconds(0)).error()),
               HasSubstr("the preflight of login1 is on"));
 }
 
 TEST(CoordinatorLock, WhoComesWhileTheOtherLeavesIsLetIn) {
   CoordinatorLock floor;
-  std::optional<CoordinatorLock::Place> first(
+  std::optional<CoordinatorLock::Guard> first(
       std::move(floor.take({.who = "login1"}, milliseconds(0)).value()));
   std::thread leaving([&] {
     std::this_thread::sleep_for(milliseconds(20));

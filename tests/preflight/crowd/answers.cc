@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/json/codec.h"
 #include "base/net/address.h"
 #include "preflight/result/host_facts.h"
 #include "tests/preflight/crowd/documents.h"
@@ -161,7 +162,7 @@ Json ready_body(const Network& network, HostIndex host) {
                               .pci_mbps = 4 * network.port_mbps,
                               .is_port = true,
                               .is_up = true});
-  return {{"facts", json_of(facts)}};
+  return {{"facts", json::to_json(facts)}};
 }
 
 std::string answer(const Network& network, HostIndex host, const Task& task, int together,

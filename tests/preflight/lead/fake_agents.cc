@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json/codec.h"
+
 namespace chokepoint::preflight {
 namespace {
 
@@ -62,8 +64,14 @@ Json path() {
 Json document_for(const Task& task) {
   switch (task.kind) {
     case TaskKind::Doctor:
-      return with_schema("chokepoint.doctor/1",
-                         {{"checks", {{{"id", "nic.mtu"}, {"status", "WARNING"}}}}});
+      return with_schema("chokepoint.doctor/1", {{"checks",
+                                                  {{{"id", "nic.mtu"},
+                                                    {"status", "WARNING"},
+                                                    {"subject", "eth0"},
+                                                    {"found", "1500"},
+                                                    {"wanted", "9000"},
+                                                    {"why", "small packets cost processor time"},
+                                                    {"next_step", nullptr}}}}});
     case TaskKind::Names:
       return with_schema("chokepoint.names/1", names(task));
     case TaskKind::Latency:
@@ -133,7 +141,7 @@ std::optional<HostIndex> FakeAgents::peer_of(const Task& task) const {
 void FakeAgents::ask(HostIndex host, TaskNumber number, const Task& task) {
   const std::optional<HostIndex> peer = peer_of(task);
   faults += is_busy(host) || gone.contains(host) || (peer && is_busy(*peer)) ? 1 : 0;
-  faults += !task_in(body_of(task)) ? 1 : 0;
+  faults += !task_in(json::to_json(task)) ? 1 : 0;
   asked.push_back({.host = host, .task = task, .beside = working_.size()});
   working_[host] = {.number = number, .peer = peer};
   const Asked& last = asked.back();

@@ -154,7 +154,7 @@ TEST(Readings, a_collective_that_failed) {
   said["sizes"] = Json::array();
   EXPECT_FALSE(read_collective(said, result));
   said["sizes"] = {5};
-  EXPECT_TRUE(read_collective(said, result));
+  EXPECT_TRUE(is_malformed(read_collective(said, result)));
   EXPECT_FALSE(result.bus_mbps);
 }
 
@@ -193,7 +193,7 @@ TEST(Readings, names) {
                    {{{"name", "b"}, {"addresses", {"10.0.0.2", "fd00::2"}}, {"error", nullptr}},
                     {{"name", "c"},
                      {"addresses", Json::array()},
-                     {"error", {{"kind", "not found"}, {"reason", "no such name"}}}}}}};
+                     {"error", {{"kind", "not_found"}, {"reason", "no such name"}}}}}}};
   HostResult host;
   ASSERT_TRUE(read_names(said, {4, 6}, host));
   ASSERT_EQ(host.names.size(), 2U);
@@ -202,6 +202,18 @@ TEST(Readings, names) {
   EXPECT_EQ(host.names[1].error.value().reason, "no such name");
   EXPECT_TRUE(is_malformed(read_names(said, {4}, host)));
   EXPECT_TRUE(is_malformed(read_names(said, {4, 5, 6}, host)));
+}
+
+TEST(Readings, names_that_make_no_sense) {
+  HostResult host;
+  for (const Json& answer : {Json(7), Json::object(), Json{{"addresses", "10.0.0.2"}},
+                             Json{{"addresses", {1}}}, Json{{"addresses", {std::string(257, 'a')}}},
+                             Json{{"addresses", Json::array()}, {"error", "no such name"}},
+                             Json{{"addresses", Json::array()}, {"error", {{"kind", "odd"}}}}}) {
+    const Json said{{"schema", "chokepoint.names/1"}, {"answers", Json::array({answer})}};
+    EXPECT_TRUE(is_malformed(read_names(said, {4}, host))) << answer;
+  }
+  EXPECT_TRUE(host.names.empty());
 }
 
 // Whatever stands in a field's place: no crash, and nothing that is no number gets in.

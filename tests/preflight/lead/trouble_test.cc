@@ -206,7 +206,7 @@ TEST(LeadTrouble, an_interrupt_at_any_task_keeps_what_was_measured) {
 TEST(LeadTrouble, broken_connections_end_it) {
   FakeAgents agents(3);
   agents.breaks_after = 20;
-  const lead::Led led = lead::lead(agents, wanted_of(3), {}, agents.clock, {});
+  const lead::LeadResult led = lead::lead(agents, wanted_of(3), {}, agents.clock, {});
   EXPECT_EQ(led.broken.value().reason, "broken");
   EXPECT_EQ(agents.on(), 0U);
 }

@@ -5,6 +5,11 @@
 
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
+#include "base/cli/output.h"
+#include "base/json/codec.h"
+
 namespace chokepoint::preflight {
 namespace {
 
@@ -37,29 +42,30 @@ HostFacts whole() {
 }
 
 Json with(const char* name, Json value) {
-  Json json = json_of(whole());
+  Json json = json::to_json(whole());
   json[name] = std::move(value);
   return json;
 }
 
 Json with_interface(const char* name, Json value) {
-  Json json = json_of(whole());
+  Json json = json::to_json(whole());
   json["interfaces"][0][name] = std::move(value);
   return json;
 }
 
 TEST(HostFacts, ComeBackAsTheyWere) {
-  EXPECT_EQ(host_facts_in(json_of(whole())).value(), whole());
-  EXPECT_EQ(host_facts_in(json_of(HostFacts())).value(), HostFacts());
+  EXPECT_EQ(json::from_json<HostFacts>(json::to_json(whole()), "facts").value(), whole());
+  EXPECT_EQ(json::from_json<HostFacts>(json::to_json(HostFacts()), "facts").value(), HostFacts());
   // As they travel.
-  EXPECT_EQ(host_facts_in(Json::parse(json_of(whole()).dump())).value(), whole());
+  EXPECT_EQ(json::from_json<HostFacts>(Json::parse(json::to_json(whole()).dump()), "facts").value(),
+            whole());
 }
 
 TEST(HostFacts, WhatIsNotKnownIsNull) {
-  const Json json = json_of(HostFacts());
+  const Json json = json::to_json(HostFacts());
   EXPECT_TRUE(json["cpus"].is_null());
   EXPECT_TRUE(json["receive_buffer_bytes"].is_null());
-  EXPECT_TRUE(json_of(whole())["interfaces"][1]["speed_mbps"].is_null());
+  EXPECT_TRUE(json::to_json(whole())["interfaces"][1]["speed_mbps"].is_null());
 }
 
 TEST(HostFacts, WrongTypesAndBoundsAreNamed) {
@@ -88,7 +94,7 @@ TEST(HostFacts, WrongTypesAndBoundsAreNamed) {
                           with_interface("addresses", {1, 2}),
                           with_interface("networks", {"", std::string(129, 'x')}),
                           with_interface("is_up", {})}) {
-    const Result<HostFacts> facts = host_facts_in(bad);
+    const Result<HostFacts> facts = json::from_json<HostFacts>(bad, "facts");
     ASSERT_FALSE(facts) << bad;
     EXPECT_EQ(facts.error().kind, ErrorKind::Malformed) << bad;
     EXPECT_NE(facts.error().subject, "") << bad;
@@ -96,14 +102,14 @@ TEST(HostFacts, WrongTypesAndBoundsAreNamed) {
 }
 
 TEST(HostFacts, NoHostHasSoMany) {
-  EXPECT_FALSE(
-      host_facts_in(with("interfaces", Json(Json::array_t(kMostInterfaces + 1, Json::object())))));
-  EXPECT_FALSE(
-      host_facts_in(with("rdma", Json(Json::array_t(kMostRdmaPorts + 1, Json::object())))));
-  const Json many(Json::array_t(kMostAddresses + 1, "10.0.0.1"));
+  EXPECT_FALSE(json::from_json<HostFacts>(
+      with("interfaces", Json(Json::array_t(kMaxInterfaces + 1, Json::object()))), "facts"));
+  EXPECT_FALSE(json::from_json<HostFacts>(
+      with("rdma", Json(Json::array_t(kMaxRdmaPorts + 1, Json::object()))), "facts"));
+  const Json many(Json::array_t(kMaxAddresses + 1, "10.0.0.1"));
   Json json = with_interface("addresses", many);
   json["interfaces"][0]["networks"] = many;
-  EXPECT_FALSE(host_facts_in(json));
+  EXPECT_FALSE(json::from_json<HostFacts>(json, "facts"));
 }
 
 }  // namespace

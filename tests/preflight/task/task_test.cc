@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "base/json/codec.h"
+
 namespace chokepoint::preflight {
 namespace {
 
@@ -32,16 +34,16 @@ Task whole(TaskKind kind) {
 }
 
 Json with(TaskKind kind, const char* name, Json value) {
-  Json body = body_of(whole(kind));
+  Json body = json::to_json(whole(kind));
   body[name] = std::move(value);
   return body;
 }
 
 TEST(Task, ComesBackAsItWas) {
   for (const TaskKind kind : kAll) {
-    EXPECT_EQ(task_in(Json::parse(body_of(whole(kind)).dump())).value(), whole(kind));
+    EXPECT_EQ(task_in(Json::parse(json::to_json(whole(kind)).dump())).value(), whole(kind));
   }
-  EXPECT_EQ(task_in(body_of(Task())).value(), Task());
+  EXPECT_EQ(task_in(json::to_json(Task())).value(), Task());
 }
 
 TEST(Task, TheFieldThatIsWrongIsNamed) {
@@ -71,14 +73,14 @@ TEST(Task, TheFieldThatIsWrongIsNamed) {
     const Result<Task> task = task_in(with(TaskKind::Tcp, name, value));
     ASSERT_FALSE(task) << name << value;
     EXPECT_EQ(task.error().kind, ErrorKind::Usage);
-    EXPECT_THAT(task.error().subject, HasSubstr(name)) << value;
+    EXPECT_THAT(describe(task.error()), HasSubstr(name)) << value;
   }
 }
 
 TEST(Task, WhatAKindNeedsHasToBeThere) {
   Task silent = whole(TaskKind::Tcp);
   silent.sends = silent.receives = false;
-  EXPECT_FALSE(task_in(body_of(silent)));
+  EXPECT_FALSE(task_in(json::to_json(silent)));
   EXPECT_FALSE(task_in(with(TaskKind::RdmaLatency, "sends", false)));
   EXPECT_FALSE(task_in(with(TaskKind::Loss, "rate_bits_per_s", 0)));
   EXPECT_FALSE(task_in(with(TaskKind::Collective, "bytes", 0)));
@@ -88,9 +90,9 @@ TEST(Task, WhatAKindNeedsHasToBeThere) {
 }
 
 TEST(Task, ATaskHasSoManyHostsAndNoMore) {
-  const Json most(Json::array_t(kMostHostsInTask, "gpu1"));
+  const Json most(Json::array_t(kMaxHostsInTask, "gpu1"));
   EXPECT_TRUE(task_in(with(TaskKind::Names, "hosts", most)));
-  const Json more(Json::array_t(kMostHostsInTask + 1, "gpu1"));
+  const Json more(Json::array_t(kMaxHostsInTask + 1, "gpu1"));
   EXPECT_FALSE(task_in(with(TaskKind::Names, "hosts", more)));
 }
 

@@ -51,7 +51,7 @@ TEST(Whole, AThousandHostsOfWhichSomeAreHostile) {
   const auto crew = Crew::make(std::move(options));
   ASSERT_TRUE(crew);
   const sys::SystemClock clock;
-  const lead::Led led = lead::lead(**crew, quick(**crowd), {}, clock, [](const auto&) {});
+  const lead::LeadResult led = lead::lead(**crew, quick(**crowd), {}, clock, [](const auto&) {});
   ASSERT_FALSE(led.broken);
   for (HostIndex host = 0; host < kHosts; ++host) {
     EXPECT_EQ(led.measured.hosts[host].presence == Presence::Present,
