@@ -12,6 +12,11 @@
 namespace chokepoint::analysis {
 namespace {
 
+struct AccountDescription {
+  const char* name = "";
+  const char* words = "";
+};
+
 #define ADVICE(what, command) \
   AdviceText { what, command }
 #define UNDER(class_, sentence_, ...)                                                          \
@@ -24,24 +29,24 @@ namespace {
                      .sentence = sentence_,                   \
                      .disproof = disproof_,                   \
                      .advice = {__VA_ARGS__}},
-#define CAUSE(...)
 constexpr std::array kVerdicts{
 #include "analysis/attribution/causes.def"
 };
-#undef CAUSE
-#undef VERDICT
 
-#define VERDICT(...)
 #define CAUSE(enumerator, name_, evidence_, ...) \
   CauseDescription{                              \
       .cause = Cause::enumerator, .name = name_, .evidence = evidence_, .under = {__VA_ARGS__}},
 constexpr std::array kCauses{
 #include "analysis/attribution/causes.def"
 };
-#undef CAUSE
-#undef VERDICT
 #undef UNDER
 #undef ADVICE
+
+#define ACCOUNT(enumerator, name_, words_, text_) \
+  AccountDescription{.name = (name_), .words = (words_)},
+constexpr std::array kDescribedAccounts{
+#include "analysis/attribution/causes.def"
+};
 
 const VerdictDescription& described(VerdictClass verdict) {
   return kVerdicts.at(static_cast<std::size_t>(verdict));
@@ -88,8 +93,6 @@ std::string rank_of(const Where& where) {
                             : fmt::format("rank {} on {}", *where.rank, where.node);
 }
 
-using enum VerdictClass;
-
 }  // namespace
 
 std::string sentence_of(const Verdict& verdict) {
@@ -110,11 +113,7 @@ std::string sentence_of(const Diagnosis& diagnosis) {
 }
 
 const char* words_of(Account account) {
-  constexpr std::array kWords{"computing",    "late rank", "link full",      "loss",
-                              "small window", "library",   "receiving host", "sending host",
-                              "PCIe",         "latency",   "other"};
-  static_assert(kWords.size() == kAccounts);
-  return kWords[static_cast<std::size_t>(account)];
+  return kDescribedAccounts.at(static_cast<std::size_t>(account)).words;
 }
 
 std::span<const VerdictDescription> verdict_table() { return kVerdicts; }
@@ -136,11 +135,7 @@ const char* name_of(Cause cause) {
 }
 
 const char* name_of(Account account) {
-  constexpr std::array kNames{"compute", "straggler", "link",          "loss",
-                              "window",  "library",   "receiver_host", "sender_host",
-                              "pcie",    "latency",   "other"};
-  static_assert(kNames.size() == kAccounts);
-  return kNames[static_cast<std::size_t>(account)];
+  return kDescribedAccounts.at(static_cast<std::size_t>(account)).name;
 }
 
 double Accounting::sum() const { return std::accumulate(ms.begin(), ms.end(), 0.0); }

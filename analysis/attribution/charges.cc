@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/attribution/hosts.h"
+#include "analysis/load/sums.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -124,15 +125,6 @@ class Starvation {
   std::vector<HostLoad> loads_;
 };
 
-// The direction that moved most, for time in which nothing was under way.
-const DirectionBlame* main_direction(const Blame& blame) {
-  const DirectionBlame* most = nullptr;
-  for (const DirectionBlame& direction : blame.directions) {
-    most = most == nullptr || direction.facts.bytes > most->facts.bytes ? &direction : most;
-  }
-  return most;
-}
-
 // Converts held time to exposed time: a connection that stands still holds everything up, so what
 // computing hides is hidden of the rest.
 class Exposure {
@@ -192,7 +184,9 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
       add(direction, route, direction.held.ns.at(limit), Limit(limit));
     }
   }
-  if (const DirectionBlame* main = main_direction(input.blame)) {
+  // Time in which nothing was under way is charged to the direction that moved most.
+  const auto bytes = [](const DirectionBlame& direction) { return direction.facts.bytes; };
+  if (const DirectionBlame* main = most_by(input.blame.directions, bytes)) {
     add(*main, route_of(input, *main), input.blame.idle_ns, std::nullopt);
   }
   return charges;

@@ -47,9 +47,7 @@ void add_ranks(const DiagnosisInput& input, Diagnosis& diagnosis) {
 
 bool has_nccl(const RunData& run) {
   return std::ranges::any_of(run.nodes, [](const NodeData& node) {
-    return std::ranges::any_of(node.collectives, [](const record::Collective& each) {
-      return each.source == record::CollectiveSource::Nccl;
-    });
+    return node.has_collectives_of(record::CollectiveSource::Nccl);
   });
 }
 
@@ -74,11 +72,11 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   if (inquiry.phases.source != PhaseSource::Library) {
     diagnosis.missing.emplace_back(
         "the library's messages were not seen: a rank that arrives late may look like computing");
-  }
-  if (inquiry.phases.source != PhaseSource::Library && has_nccl(run)) {
-    diagnosis.missing.emplace_back(
-        "NCCL's plugin recorded when ranks arrived for too few whole steps: set "
-        "CHOKEPOINT_NCCL_WINDOW=all in the job's environment to record all");
+    if (has_nccl(run)) {
+      diagnosis.missing.emplace_back(
+          "NCCL's plugin recorded when ranks arrived for too few whole steps: set "
+          "CHOKEPOINT_NCCL_WINDOW=all in the job's environment to record all");
+    }
   }
   inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
   const DiagnosisInput input = input_of(run, options, inquiry);

@@ -14,45 +14,33 @@
 
 namespace chokepoint::analysis {
 
-// The contract's classes of verdicts, in its order, and the finer causes under them: rows of
-// causes.def.
+// Rows of causes.def: the contract's classes of verdicts, the finer causes under them, and where a
+// step's time went, which sums to the step.
 enum class VerdictClass : std::uint8_t {
 #define VERDICT(enumerator, ...) enumerator,
-#define CAUSE(...)
 #include "analysis/attribution/causes.def"
-#undef CAUSE
-#undef VERDICT
 };
 
 enum class Cause : std::uint8_t {
   None,
-#define VERDICT(...)
 #define CAUSE(enumerator, ...) enumerator,
 #include "analysis/attribution/causes.def"
-#undef CAUSE
-#undef VERDICT
 };
+
+enum class Account : std::uint8_t {
+#define ACCOUNT(enumerator, ...) enumerator,
+#include "analysis/attribution/causes.def"
+};
+constexpr std::size_t kAccounts = static_cast<std::size_t>(Account::Other) + 1;
+
+// Loss on TCP connections; RDMA's is RdmaLoss.
+constexpr bool is_loss(VerdictClass verdict) {
+  return verdict == VerdictClass::LanLoss || verdict == VerdictClass::WanLoss;
+}
 
 const char* name_of(VerdictClass verdict);  // "lan-bandwidth"
 const char* name_of(Cause cause);           // "line-rate", of none ""
-
-// Where a step's time went; the contract's accounts, which sum to the step.
-enum class Account {
-  Compute,
-  Straggler,
-  Link,
-  Loss,
-  Window,
-  Library,
-  ReceiverHost,
-  SenderHost,
-  Pcie,
-  Latency,
-  Other,
-};
-constexpr std::size_t kAccounts = 11;
-
-const char* name_of(Account account);  // "receiver_host"
+const char* name_of(Account account);       // "receiver_host"
 
 struct Accounting {
   std::array<double, kAccounts> ms = {};  // a step

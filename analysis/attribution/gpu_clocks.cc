@@ -29,71 +29,51 @@ double slower_by(const GpuClocks& own, std::optional<double> others_mhz) {
   return own.max_mhz ? std::min(than_others, own.below_max()) : than_others;
 }
 
-// Adds up what was recorded of a GPU while it worked.
-class ClockSum {
- public:
-  ClockSum(const NodeData& node, const std::string& gpu)
-      : clock_(node.find(record::kGpuClock, gpu)), found_{.gpu = gpu} {}
-
-  void add(const Held& held) {
-    const auto bits = bits_of(held.value);
-    if ((bits & host::kGpuIsIdle) != 0) {
-      return;
-    }
-    const auto ns = static_cast<double>(held.span.length_ns());
-    worked_ns_ += ns;
-    slowed_ns_ += host::slowing(bits) != 0 ? ns : 0;
-    for (std::size_t i = 0; i < reasons_ns_.size(); ++i) {
-      const host::ThrottleReason& reason = host::throttle_reasons()[i];
-      reasons_ns_[i] += reason.slows && (bits & reason.bit) != 0 ? ns : 0;
-    }
-    if (const auto mhz = clock_ == nullptr ? std::nullopt : mean_level(*clock_, held.span)) {
-      clocked_ns_ += ns;
-      cycles_ += *mhz * ns;
-    }
-  }
-
-  std::optional<GpuClocks> result() {
-    if (worked_ns_ <= 0) {
-      return std::nullopt;
-    }
-    found_.slowed_percent = 100 * slowed_ns_ / worked_ns_;
-    // Of two that held equally long the later one is more specific.
-    for (std::size_t i = 0; i < reasons_ns_.size(); ++i) {
-      const double percent = 100 * reasons_ns_[i] / worked_ns_;
-      if (percent > 0 && percent >= found_.reason_percent) {
-        found_.reason = &host::throttle_reasons()[i];
-        found_.reason_percent = percent;
-      }
-    }
-    if (clocked_ns_ > 0) {
-      found_.clock_mhz = cycles_ / clocked_ns_;
-    }
-    return found_;
-  }
-
- private:
-  const SeriesData* clock_;
-  GpuClocks found_;
-  double worked_ns_ = 0;
-  double slowed_ns_ = 0;
-  double clocked_ns_ = 0;
-  double cycles_ = 0;
-  std::vector<double> reasons_ns_ = std::vector<double>(host::throttle_reasons().size(), 0);
-};
-
+// The clocks of a GPU while it worked; nullopt if it never did.
 std::optional<GpuClocks> clocks_of(const NodeData& node, const std::string& gpu, Span span) {
-  const SeriesData* bits = node.find(record::kGpuThrottle, gpu);
-  if (bits == nullptr) {
+  const SeriesData* throttle = node.find(record::kGpuThrottle, gpu);
+  if (throttle == nullptr) {
     return std::nullopt;
   }
-  ClockSum sum(node, gpu);
-  for (const Held& held : levels_over(*bits, span)) {
-    sum.add(held);
+  const SeriesData* clock = node.find(record::kGpuClock, gpu);
+  const auto reasons = host::throttle_reasons();
+  double worked_ns = 0;
+  double slowed_ns = 0;
+  double clocked_ns = 0;
+  double cycles = 0;
+  std::vector<double> reasons_ns(reasons.size(), 0);
+  for (const Held& held : levels_over(*throttle, span)) {
+    const auto bits = bits_of(held.value);
+    if ((bits & host::kGpuIsIdle) != 0) {
+      continue;
+    }
+    const auto ns = static_cast<double>(held.span.length_ns());
+    worked_ns += ns;
+    slowed_ns += host::slowing(bits) != 0 ? ns : 0;
+    for (std::size_t i = 0; i < reasons.size(); ++i) {
+      reasons_ns[i] += reasons[i].slows && (bits & reasons[i].bit) != 0 ? ns : 0;
+    }
+    if (const auto mhz = clock == nullptr ? std::nullopt : mean_level(*clock, held.span)) {
+      clocked_ns += ns;
+      cycles += *mhz * ns;
+    }
   }
-  std::optional<GpuClocks> clocks = sum.result();
-  if (clocks) {
-    clocks->max_mhz = last_level(node, record::kGpuMaxClock, gpu);
+  if (worked_ns <= 0) {
+    return std::nullopt;
+  }
+  GpuClocks clocks{.gpu = gpu,
+                   .slowed_percent = 100 * slowed_ns / worked_ns,
+                   .max_mhz = last_level(node, record::kGpuMaxClock, gpu)};
+  // Of two that held equally long the later one is more specific.
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const double percent = 100 * reasons_ns[i] / worked_ns;
+    if (percent > 0 && percent >= clocks.reason_percent) {
+      clocks.reason = &reasons[i];
+      clocks.reason_percent = percent;
+    }
+  }
+  if (clocked_ns > 0) {
+    clocks.clock_mhz = cycles / clocked_ns;
   }
   return clocks;
 }

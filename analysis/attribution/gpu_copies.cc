@@ -235,12 +235,6 @@ Verdict verdict_of(const DiagnosisInput& input, const GpuCopies& copies) {
   return verdict;
 }
 
-bool has_gloo(const NodeData& node) {
-  return std::ranges::any_of(node.collectives, [](const record::Collective& collective) {
-    return collective.source == record::CollectiveSource::Gloo;
-  });
-}
-
 // What the node's own connections carried, the busier way.
 double network_bytes_per_s(const DiagnosisInput& input, std::size_t place) {
   std::array<double, 2> bytes{};
@@ -248,7 +242,7 @@ double network_bytes_per_s(const DiagnosisInput& input, std::size_t place) {
     for (std::size_t end = 0; end < connection.ends.size(); ++end) {
       const auto& own = connection.ends.at(end);
       if (own && own->node == place) {
-        const FlowData& flow = input.run.nodes[place].flows[own->flow];
+        const FlowData& flow = input.run.flow(*own);
         bytes[0] += static_cast<double>(flow.totals.at(end).payload_bytes.value_or(0));
         bytes[1] += static_cast<double>(flow.totals.at(1 - end).payload_bytes.value_or(0));
       }
@@ -273,7 +267,7 @@ void split_library(const DiagnosisInput& input, GpuCopies& copies) {
   const double both_ways_ms = std::min(copies.sent_ms, copies.received_ms);
   const double bytes_per_s = both_ways_ms / copies.step_ms * copies.link.ceiling_mbps * 1e6 / 8;
   double beside_ms = std::max(copies.sent_ms, copies.received_ms);
-  if (both_ways_ms > 0 && has_gloo(node) &&
+  if (both_ways_ms > 0 && node.has_collectives_of(record::CollectiveSource::Gloo) &&
       bytes_per_s >= kOfNetwork * network_bytes_per_s(input, copies.place)) {
     const double communication_ms = input.phases.exposed_ms + input.phases.hidden_ms;
     const double exposed = communication_ms > 0 ? input.phases.exposed_ms / communication_ms : 1;

@@ -1,10 +1,10 @@
 #include "analysis/attribution/hosts.h"
 
 #include <algorithm>
-#include <cmath>
-#include <sstream>
+#include <ranges>
 
 #include "base/record/names.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -67,22 +67,32 @@ HostLoad load_of(const NodeData& node, Span span) {
   return load;
 }
 
-std::string fact_text(const NodeData& node, std::string_view category, const std::string& subject,
-                      std::string_view key) {
-  std::string text;
-  for (const record::Fact& fact : node.facts) {
+Evidence starvation_of(const HostLoad& load, const NodeData& node) {
+  return {"thread " + load.waiting_thread + " was runnable but got no processor",
+          load.waited_percent, "% of the time", "thread.wait_ns of " + node.name};
+}
+
+const record::Fact* fact_of(const NodeData& node, std::string_view category,
+                            std::string_view subject, std::string_view key) {
+  for (const record::Fact& fact : node.facts | std::views::reverse) {
     if (fact.category == category && fact.subject == subject && fact.key == key) {
-      text = fact.value;
+      return &fact;
     }
   }
-  return text;
+  return nullptr;
+}
+
+std::string fact_text(const NodeData& node, std::string_view category, const std::string& subject,
+                      std::string_view key) {
+  const record::Fact* fact = fact_of(node, category, subject, key);
+  return fact == nullptr ? "" : fact->value;
 }
 
 std::optional<double> fact_number(const NodeData& node, std::string_view category,
                                   const std::string& subject, std::string_view key) {
-  std::istringstream text(fact_text(node, category, subject, key));
-  double number = 0;
-  return text >> number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+  constexpr double kMax = 1e18;  // no fact is negative or larger; such a record is broken
+  const auto number = sys::parse_non_negative<double>(fact_text(node, category, subject, key));
+  return number && *number <= kMax ? number : std::nullopt;
 }
 
 double grown(const NodeData& node, std::string_view name, std::string_view subject, Span span) {
@@ -106,10 +116,7 @@ std::set<std::string> job_gpus(const NodeData& node, Span span) {
       gpus.insert(event.subject);
     }
   }
-  const bool has_nccl = std::ranges::any_of(node.collectives, [](const auto& collective) {
-    return collective.source == record::CollectiveSource::Nccl;
-  });
-  if (gpus.empty() && has_nccl) {
+  if (gpus.empty() && node.has_collectives_of(record::CollectiveSource::Nccl)) {
     for (const SeriesData* load : node.find(record::kGpuUtilization)) {
       if (mean_level(*load, span).value_or(0) >= kWorkedPercent) {
         gpus.insert(load->row.subject);

@@ -28,10 +28,16 @@ struct HostLoad {
 };
 
 HostLoad load_of(const NodeData& node, Span span);
+// That its job's threads got no processor.
+Evidence starvation_of(const HostLoad& load, const NodeData& node);
 
-// What was found out of the host; empty where it was not.
+// A fact of the host, the last one in the record; nullptr where there is none.
+const record::Fact* fact_of(const NodeData& node, std::string_view category,
+                            std::string_view subject, std::string_view key);
+// Its value; empty where there is none.
 std::string fact_text(const NodeData& node, std::string_view category, const std::string& subject,
                       std::string_view key);
+// nullopt unless the whole text is a number from 0 to 1e18.
 std::optional<double> fact_number(const NodeData& node, std::string_view category,
                                   const std::string& subject, std::string_view key);
 

@@ -48,10 +48,7 @@ const DirectionBlame* direction_of(const DiagnosisInput& input, const Where& whe
   double most_ns = -1;
   for (const DirectionBlame& direction : input.blame.directions) {
     const Route route = route_of(input, direction);
-    double held_ns = 0;
-    for (const double ns : direction.held.ns) {
-      held_ns += ns;
-    }
+    const double held_ns = direction.held.sum();
     if (route.from == where.from && route.to == where.to && held_ns > most_ns) {
       most = &direction;
       most_ns = held_ns;
@@ -141,10 +138,6 @@ bool is_seen_from_both_ends(const RunData& run) {
   });
 }
 
-bool is_loss(const Verdict& verdict) {
-  return verdict.verdict == VerdictClass::LanLoss || verdict.verdict == VerdictClass::WanLoss;
-}
-
 // By how much the largest stands out, how many steps were seen, and what the phases rest on.
 double confidence_of(const DiagnosisInput& input, double share_percent, double next_percent) {
   const double margin = share_percent > 0 ? 1 - next_percent / share_percent : 0;
@@ -182,7 +175,7 @@ std::vector<Verdict> weighed(const DiagnosisInput& input, std::vector<Verdict> v
     Verdict& verdict = verdicts[place];
     const double next = place + 1 < verdicts.size() ? verdicts[place + 1].share_percent : 0;
     verdict.confidence = confidence_of(input, verdict.share_percent, next);
-    if (is_loss(verdict)) {
+    if (is_loss(verdict.verdict)) {
       explain_loss(input, verdict);
     }
     advise(input, verdict);

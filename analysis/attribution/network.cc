@@ -68,9 +68,7 @@ void add_hosts(const DiagnosisInput& input, const DirectionBlame& direction, Ver
   const NodeData& node = input.run.nodes[*place];
   const HostLoad load = load_of(node, input.span_of(*place));
   if (load.is_starved) {
-    verdict.evidence.push_back(
-        {"thread " + load.waiting_thread + " was runnable but got no processor",
-         load.waited_percent, "% of the time", "thread.wait_ns of " + node.name});
+    verdict.evidence.push_back(starvation_of(load, node));
   } else if (load.busiest_percent > load.softirq_percent) {
     verdict.evidence.push_back({"thread " + load.busiest_thread + " worked", load.busiest_percent,
                                 "% of a core", "thread.cpu_ns of " + node.name});
@@ -138,12 +136,10 @@ bool is_delay(VerdictClass verdict) {
 void add_evidence(const DiagnosisInput& input, const DirectionBlame& direction, const Route& route,
                   Verdict& verdict) {
   // The most telling comes first: short pages show no more.
-  const bool is_loss =
-      verdict.verdict == VerdictClass::LanLoss || verdict.verdict == VerdictClass::WanLoss;
   if (verdict.cause == Cause::ProcessCpu || verdict.cause == Cause::Softirq) {
     add_hosts(input, direction, verdict);
   }
-  if (is_loss) {
+  if (is_loss(verdict.verdict)) {
     add_retransmissions(direction, route, verdict);
   }
   add_buffers(direction, route, verdict);
@@ -157,7 +153,7 @@ void add_evidence(const DiagnosisInput& input, const DirectionBlame& direction, 
   if (verdict.verdict == VerdictClass::WanLoss || verdict.verdict == VerdictClass::WanBandwidth) {
     add_way_back(input, route, verdict);
   }
-  if (!is_loss) {
+  if (!is_loss(verdict.verdict)) {
     add_retransmissions(direction, route, verdict);
   }
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/limits/blame.h"
+#include "analysis/load/sums.h"
 #include "analysis/phases/phases.h"
 #include "analysis/phases/pipeline.h"
 #include "base/math/statistics.h"
@@ -21,17 +22,12 @@ struct Traffic {
   std::vector<const Exchange*> sent = {};         // messages, of the node that sent most
 };
 
-double largest_of(const std::vector<const Exchange*>& exchanges) {
-  double largest = 0;
-  for (const Exchange* exchange : exchanges) {
-    largest = std::max(largest, exchange->bytes);
-  }
-  return largest;
-}
-
 // How many there were.
 std::size_t drop_tiny(std::vector<const Exchange*>& exchanges) {
-  const double least = kTinyShare * largest_of(exchanges);
+  if (exchanges.empty()) {
+    return 0;
+  }
+  const double least = kTinyShare * std::ranges::max(exchanges, {}, &Exchange::bytes)->bytes;
   return std::erase_if(exchanges,
                        [&](const Exchange* exchange) { return exchange->bytes < least; });
 }
@@ -74,14 +70,6 @@ Traffic traffic_of(const Exchanges& exchanges, const StepLine& steps) {
   return traffic;
 }
 
-double bytes_of(const std::vector<const Exchange*>& exchanges) {
-  double bytes = 0;
-  for (const Exchange* exchange : exchanges) {
-    bytes += exchange->bytes;
-  }
-  return bytes;
-}
-
 std::int64_t ranks_of(const RunData& run) {
   std::int64_t ranks = static_cast<std::int64_t>(run.nodes.size());
   for (const NodeData& node : run.nodes) {
@@ -93,10 +81,8 @@ std::int64_t ranks_of(const RunData& run) {
 }
 
 void describe_path(const RunData& run, const Blame& blame, JobProfile& profile) {
-  const DirectionBlame* main = nullptr;
-  for (const DirectionBlame& direction : blame.directions) {
-    main = main == nullptr || direction.busy.sum() > main->busy.sum() ? &direction : main;
-  }
+  const DirectionBlame* main =
+      most_by(blame.directions, [](const DirectionBlame& each) { return each.busy.sum(); });
   if (main == nullptr) {
     return;
   }
@@ -125,7 +111,7 @@ const char* backend_of(const Traffic& traffic) {
 
 // What a rank sends for them: Gloo's rows have what passed both ways, NCCL's what was reduced.
 double sent_for(const Traffic& traffic, double ranks) {
-  const double bytes = bytes_of(traffic.collectives);
+  const double bytes = sum_by(traffic.collectives, &Exchange::bytes);
   return std::string_view(backend_of(traffic)) == "nccl" ? bytes * 2 * (ranks - 1) / ranks
                                                          : bytes / 2;
 }
@@ -147,7 +133,7 @@ void describe_collectives(const Traffic& traffic, double count, JobProfile& prof
 
 // In a step that computing alone would fill there is a bubble, too, which is the model's.
 void describe_stages(const PipelineView& view, double ranks, JobProfile& profile) {
-  const bool is_whole = view.stages == ranks && view.batches >= 1 && view.thought_ns > 0;
+  const bool is_whole = view.stages == ranks && view.batches >= 1 && view.batch_compute_ns > 0;
   if (!is_whole) {
     return;  // several pipelines side by side, or one that was seen in part
   }
@@ -160,8 +146,9 @@ void describe_stages(const PipelineView& view, double ranks, JobProfile& profile
 void describe_pipeline(const Traffic& traffic, double count, JobProfile& profile) {
   profile.parallelism = Parallelism::Pipeline;
   profile.collectives = static_cast<double>(traffic.sent.size()) / count;
-  profile.sent_bytes = profile.received_bytes = bytes_of(traffic.sent) / count;
-  profile.bytes_of_collective = bytes_of(traffic.sent) / static_cast<double>(traffic.sent.size());
+  profile.sent_bytes = profile.received_bytes = sum_by(traffic.sent, &Exchange::bytes) / count;
+  profile.bytes_of_collective =
+      sum_by(traffic.sent, &Exchange::bytes) / static_cast<double>(traffic.sent.size());
   profile.overlap_ms = profile.compute_ms * (1 - 1 / std::max(1.0, profile.collectives));
 }
 
@@ -200,7 +187,8 @@ Result<JobProfile> profile_of(const RunData& run) {
   const Traffic traffic = traffic_of(exchanges, steps);
   const auto count = static_cast<double>(steps.settled.size());
   profile.backend = phases.source == PhaseSource::Library ? backend_of(traffic) : "";
-  if (!traffic.sent.empty() && bytes_of(traffic.sent) > bytes_of(traffic.collectives) / 2) {
+  if (!traffic.sent.empty() &&
+      sum_by(traffic.sent, &Exchange::bytes) > sum_by(traffic.collectives, &Exchange::bytes) / 2) {
     describe_pipeline(traffic, count, profile);
     if (const auto view = pipeline_of(exchanges, steps.settled)) {
       describe_stages(*view, static_cast<double>(profile.ranks), profile);

@@ -77,11 +77,8 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
                                   ? "collectives of all nodes"
                                   : "first bytes of all nodes after each pause"});
   if (load.is_starved) {
-    verdict.evidence.push_back(
-        {"thread " + load.waiting_thread + " was runnable but got no processor",
-         load.waited_percent, "% of the time", "thread.wait_ns of " + node.name});
-  }
-  if (!load.is_starved) {
+    verdict.evidence.push_back(starvation_of(load, node));
+  } else {
     explain_by_clocks(input, place, verdict);
   }
   findings.verdicts.push_back(std::move(verdict));

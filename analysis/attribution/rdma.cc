@@ -5,9 +5,8 @@
 //   collectives known   what computing does not hide is the network's: first what the line needs
 //                       for the bytes, the rest by the signs of loss and of congestion
 //   packets seen        time of loss is what was spent waiting for retransmissions, and sending
-//   them;
-//                       what is left is congestion's where switches marked packets or ports were
-//                       slowed, else nobody's
+//                       them; what is left is congestion's where switches marked packets or ports
+//                       were slowed, else nobody's
 //   else                only time that the port spent paused, or waiting for a time-out, is known
 //                       to be lost. What the line needs for the bytes is the least that
 //                       communication takes; whether computing hides it is not known, so the
@@ -19,25 +18,10 @@
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/rdma_traffic.h"
+#include "analysis/load/sums.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-// What counters and packets together say of loss and congestion.
-struct RdmaSigns {
-  std::vector<RdmaPort> ports = {};  // the busiest first; never empty where signs are judged
-  RoceView view = {};
-  double steps = 1;      // in which they counted
-  double length_ms = 1;  // of these
-
-  bool is_lossy() const;
-  bool is_congested() const;
-  double paused_ms() const;   // of the port paused longest, in all
-  double waiting_ms() const;  // for time-outs, at least, of the port that waited longest, in all
-
-  const RdmaPort& most_lossy_port() const;
-  const RdmaPort& most_congested_port() const;
-};
 
 constexpr double kLossy = 1e-5;         // signs of loss per packet
 constexpr double kCongested = 1e-4;     // signs of congestion per packet
@@ -56,10 +40,32 @@ double packets_of(const RdmaPort& port) {
 double lossiness(const RdmaPort& port) { return port.lost() / packets_of(port); }
 double congestion(const RdmaPort& port) { return port.slowed / packets_of(port); }
 
-template <class Measure>
-const RdmaPort& most_by(const std::vector<RdmaPort>& ports, Measure measure) {
-  return *std::ranges::max_element(ports, {}, measure);
-}
+// What counters and packets together say of loss and congestion.
+struct RdmaSigns {
+  std::vector<RdmaPort> ports = {};  // the busiest first; never empty where signs are judged
+  RoceView view = {};
+  double steps = 1;      // in which they counted
+  double length_ms = 1;  // of these
+
+  const RdmaPort& most_lossy_port() const { return *most_by(ports, lossiness); }
+  const RdmaPort& most_congested_port() const { return *most_by(ports, congestion); }
+  // Of the port paused longest, in all.
+  double paused_ms() const { return most_by(ports, &RdmaPort::paused_ms)->paused_ms; }
+  // For time-outs, at least, of the port that waited longest, in all.
+  double waiting_ms() const { return kTimeoutMs * most_by(ports, &RdmaPort::timeouts)->timeouts; }
+  // Counters include retransmissions for an answer that only came late: where packets are seen,
+  // they say what was missing.
+  bool is_lossy() const {
+    const RoceWay* way = view.most_lossy();
+    return view.is_seen() ? way != nullptr && way->lossiness() > kLossy
+                          : lossiness(most_lossy_port()) > kLossy;
+  }
+  bool is_congested() const {
+    const RoceWay* way = view.most_marked();
+    return congestion(most_congested_port()) > kCongested || paused_ms() > kPaused * length_ms ||
+           (way != nullptr && way->markedness() > kMarked);
+  }
+};
 
 void name_way(const RdmaSigns& signs, const RoceWay& way, double RoceWay::* measure, Where& where) {
   where.from = way.from;
@@ -74,37 +80,13 @@ void name_way(const RdmaSigns& signs, const RoceWay& way, double RoceWay::* meas
 
 // The node that retransmitted most and the one that missed most, if these are two.
 void name_ends(const RdmaSigns& signs, Where& where) {
-  const RdmaPort& sender = most_by(signs.ports, &RdmaPort::resent);
-  const RdmaPort& receiver = most_by(signs.ports, &RdmaPort::missed);
+  const RdmaPort& sender = *most_by(signs.ports, &RdmaPort::resent);
+  const RdmaPort& receiver = *most_by(signs.ports, &RdmaPort::missed);
   if (sender.resent > 0 && receiver.missed > 0 && sender.node != receiver.node) {
     where.from = sender.node;
     where.to = receiver.node;
   }
 }
-
-// Counters include retransmissions for an answer that only came late: where packets are seen, they
-// say what was missing.
-bool RdmaSigns::is_lossy() const {
-  const RoceWay* way = view.most_lossy();
-  return view.is_seen() ? way != nullptr && way->lossiness() > kLossy
-                        : lossiness(most_lossy_port()) > kLossy;
-}
-
-bool RdmaSigns::is_congested() const {
-  const RoceWay* way = view.most_marked();
-  return congestion(most_congested_port()) > kCongested || paused_ms() > kPaused * length_ms ||
-         (way != nullptr && way->markedness() > kMarked);
-}
-
-double RdmaSigns::paused_ms() const { return most_by(ports, &RdmaPort::paused_ms).paused_ms; }
-
-double RdmaSigns::waiting_ms() const {
-  return kTimeoutMs * most_by(ports, &RdmaPort::timeouts).timeouts;
-}
-
-const RdmaPort& RdmaSigns::most_lossy_port() const { return most_by(ports, lossiness); }
-
-const RdmaPort& RdmaSigns::most_congested_port() const { return most_by(ports, congestion); }
 
 RdmaSigns rdma_signs(const DiagnosisInput& input) {
   return {.ports = all_rdma_ports(input.run, input.clocks, input.steps),
@@ -183,8 +165,8 @@ Verdict verdict_at(Where where, VerdictClass verdict, Cause cause, double lost_m
 Where place_of(const RdmaPort& port) { return {.interface = port.name, .node = port.node}; }
 
 Verdict congested(const RdmaSigns& signs, double lost_ms) {
-  const RdmaPort& paused = *std::ranges::max_element(signs.ports, {}, &RdmaPort::paused_ms);
-  const RdmaPort& pausing = *std::ranges::max_element(signs.ports, {}, &RdmaPort::pausing_ms);
+  const RdmaPort& paused = *most_by(signs.ports, &RdmaPort::paused_ms);
+  const RdmaPort& pausing = *most_by(signs.ports, &RdmaPort::pausing_ms);
   if (paused.paused_ms <= 0) {
     return verdict_at(where_congested(signs), VerdictClass::RdmaCongestion, Cause::Ecn, lost_ms);
   }

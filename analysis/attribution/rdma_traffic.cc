@@ -9,6 +9,7 @@
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
+#include "analysis/load/sums.h"
 #include "analysis/phases/activity.h"
 #include "base/host/rdma.h"
 #include "base/record/names.h"
@@ -205,10 +206,11 @@ class RoceCounter {
   std::map<std::pair<std::string, std::string>, RoceCounts> ways_;
 };
 
+// nullptr if it is nowhere above 0.
 template <class Measure>
-const RoceWay* most_by(const std::vector<RoceWay>& ways, Measure measure) {
-  const auto most = std::ranges::max_element(ways, {}, measure);
-  return most == ways.end() || (*most.*measure)() <= 0 ? nullptr : &*most;
+const RoceWay* most_above_0(const std::vector<RoceWay>& ways, Measure measure) {
+  const RoceWay* most = most_by(ways, measure);
+  return most == nullptr || std::invoke(measure, *most) <= 0 ? nullptr : most;
 }
 
 Phases unseen(const RunData& run, const Clocks& clocks, const StepLine& steps, const Phases& seen) {
@@ -255,23 +257,19 @@ double wire_ms(const std::vector<RdmaPort>& ports, double steps) {
 }
 
 double RoceView::loss_ns() const {
-  double resending_ns = 0;
-  for (const RoceWay& way : ways) {
-    resending_ns = std::max(resending_ns, way.resending_ns);
-  }
-  return waited_ns + resending_ns;
+  const RoceWay* most = most_by(ways, &RoceWay::resending_ns);
+  return waited_ns + (most == nullptr ? 0 : most->resending_ns);
 }
 
-const RoceWay* RoceView::most_lossy() const { return most_by(ways, &RoceWay::lossiness); }
-
-const RoceWay* RoceView::most_marked() const { return most_by(ways, &RoceWay::markedness); }
+const RoceWay* RoceView::most_lossy() const { return most_above_0(ways, &RoceWay::lossiness); }
+const RoceWay* RoceView::most_marked() const { return most_above_0(ways, &RoceWay::markedness); }
 
 RoceView roce_view(const RunData& run, const Clocks& clocks, const StepLine& steps) {
   RoceCounter counter(clocks, steps);
   for (const Connection& connection : run.connections) {
     const auto end = telling_end(run, connection, clocks.reference);
-    if (end && is_roce(run.nodes[end->node].flows[end->flow])) {
-      counter.add(run.nodes[end->node].flows[end->flow], end->node, connection);
+    if (end && is_roce(run.flow(*end))) {
+      counter.add(run.flow(*end), end->node, connection);
     }
   }
   return std::move(counter).view();

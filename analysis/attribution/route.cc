@@ -1,7 +1,6 @@
 #include "analysis/attribution/route.h"
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <cstdint>
 
@@ -9,6 +8,7 @@
 #include "analysis/load/probe_document.h"
 #include "base/net/address.h"
 #include "base/record/names.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -98,14 +98,13 @@ struct Network {
 std::optional<Network> network_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   const auto address = net::Address::parse(text.substr(0, slash));
-  unsigned bits = 0;
-  if (!address || address->is_link_local() || address->is_loopback() ||
-      slash == std::string::npos ||
-      std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits).ec != std::errc{} ||
-      bits > CHAR_BIT * address->bytes().size()) {
+  const auto bits =
+      sys::parse_number<unsigned>(slash == std::string::npos ? "" : text.substr(slash + 1));
+  if (!address || address->is_link_local() || address->is_loopback() || !bits ||
+      *bits > CHAR_BIT * address->bytes().size()) {
     return std::nullopt;
   }
-  return Network{*address, bits};
+  return Network{*address, *bits};
 }
 
 bool is_same_network(const std::string& one, const std::string& other) {

@@ -158,40 +158,30 @@ Result<Baseline> read_baseline(const std::string& text, const std::vector<std::s
 
 enum class Form { Text, Markdown, Csv, Html, Json };
 
-using Name = std::pair<std::string_view, Form>;
+struct FormName {
+  std::string_view format;  // as --format names it
+  std::string_view ending;  // of a file's name
+  Form form;
+};
 
-template <std::size_t N>
-std::optional<Form> named(const std::array<Name, N>& names, std::string_view name) {
-  for (const auto& [known, form] : names) {
-    if (known == name) {
-      return form;
-    }
-  }
-  return std::nullopt;
-}
+constexpr std::array kForms{
+    FormName{"text", ".txt", Form::Text}, FormName{"markdown", ".md", Form::Markdown},
+    FormName{"csv", ".csv", Form::Csv},   FormName{"html", ".html", Form::Html},
+    FormName{"html", ".htm", Form::Html}, FormName{"json", ".json", Form::Json}};
 
 // By --format, else by the file's ending, else text. An Error where the ending is not known.
 Result<Form> form_of(const std::string& format, const std::string& file) {
-  constexpr std::array<Name, 4> kFormats{{{"text", Form::Text},
-                                          {"markdown", Form::Markdown},
-                                          {"csv", Form::Csv},
-                                          {"html", Form::Html}}};
-  constexpr std::array<Name, 6> kEndings{{{".txt", Form::Text},
-                                          {".md", Form::Markdown},
-                                          {".csv", Form::Csv},
-                                          {".html", Form::Html},
-                                          {".htm", Form::Html},
-                                          {".json", Form::Json}}};
-  if (!format.empty()) {
-    return named(kFormats, format).value_or(Form::Text);
-  }
-  if (file.empty()) {
+  if (format.empty() && file.empty()) {
     return Form::Text;
   }
-  const std::optional<Form> form = named(kEndings, fs::path(file).extension().string());
-  return form ? Result<Form>(*form)
-              : fail(ErrorKind::Usage, "", "-o " + file, "the format is not known from the name",
-                     "end it with .html, .md, .csv, .json or .txt, or give --format");
+  const std::string ending = fs::path(file).extension().string();
+  const auto* const found = std::ranges::find_if(kForms, [&](const FormName& name) {
+    return format.empty() ? name.ending == ending : name.format == format;
+  });
+  return found != kForms.end()
+             ? Result<Form>(found->form)
+             : fail(ErrorKind::Usage, "", "-o " + file, "the format is not known from the name",
+                    "end it with .html, .md, .csv, .json or .txt, or give --format");
 }
 
 struct Runs {
@@ -404,12 +394,11 @@ Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
 
 Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
                              const DiagnoseOptions& options) {
-  TRY(record::Run records, records_of(folder.path));
-  const RunSummary summary = summarize(records);
-  const RunData data = load_run(records);
-  const Diagnosis diagnosis = diagnose(data, options);
-  ComparedRun run =
-      figures_of({.summary = summary, .data = data, .diagnosis = diagnosis}, samples_label);
+  TRY(DiagnosedRun diagnosed, diagnose_folder(folder.path, options));
+  ComparedRun run = figures_of({.summary = summarize(diagnosed.records),
+                                .data = diagnosed.run,
+                                .diagnosis = diagnosed.inquiry.diagnosis},
+                               samples_label);
   run.path = folder.path;
   run.folder = folder.folder;
   return run;

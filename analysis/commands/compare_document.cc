@@ -16,41 +16,17 @@ namespace {
 using cli::Json;
 
 const char* name_of_unit(Unit unit) {
-  switch (unit) {
-    case Unit::PerSecond:
-      return "per_s";
-    case Unit::Mbps:
-      return "mbps";
-    case Unit::Bytes:
-    case Unit::Memory:
-      return "bytes";
-    case Unit::Milliseconds:
-      return "ms";
-    case Unit::Seconds:
-      return "s";
-    case Unit::Factor:
-      break;
-  }
-  return "factor";
+  constexpr std::array kNames{"per_s", "factor", "mbps", "bytes", "bytes", "ms", "s"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Unit::Seconds) + 1);
+  return kNames.at(static_cast<std::size_t>(unit));
 }
 
-Json name_of_better(Better better) {
-  if (better == Better::Neither) {
-    return {};
-  }
-  return better == Better::More ? "more" : "less";
-}
-
-Json json_of_figures() {
-  Json list = Json::array();
-  for (std::size_t at = 0; at < kFigures; ++at) {
-    const FigureTraits& traits = traits_of(figure_at(at));
-    list.push_back({{"key", traits.key},
-                    {"title", traits.title},
-                    {"unit", name_of_unit(traits.unit)},
-                    {"better", name_of_better(traits.better)}});
-  }
-  return list;
+Json json_of(const FigureTraits& figure) {
+  const Json better = figure.better == Better::More ? "more" : "less";
+  return {{"key", figure.key},
+          {"title", figure.title},
+          {"unit", name_of_unit(figure.unit)},
+          {"better", figure.better == Better::Neither ? Json() : better}};
 }
 
 std::optional<double> low_of(const std::optional<math::Interval>& interval) {
@@ -96,7 +72,7 @@ Json json_of_difference(const Comparison& comparison, const Group& group) {
           {"change_percent", value_or_null(difference.change_percent)},
           {"low_percent", value_or_null(low_of(difference.percent))},
           {"high_percent", value_or_null(high_of(difference.percent))},
-          {"test", difference.test ? Json(name_of(*difference.test)) : Json()},
+          {"test", difference.test ? Json(texts_of(*difference.test).name) : Json()},
           {"p", value_or_null(difference.p)},
           {"p_corrected", value_or_null(difference.p_corrected)},
           {"why_no_test", text_or_null(difference.why_no_test)},
@@ -107,14 +83,10 @@ Json json_of_difference(const Comparison& comparison, const Group& group) {
 }
 
 Json verdict_of(const Group& group) {
-  Json classes = Json::object();
-  for (const auto& [name, count] : group.verdicts) {
-    classes[name] = count;
-  }
   const std::optional<Estimate>& lost = group[Figure::LostMs];
   return {{"class", name_of(group.verdict)},
           {"lost_ms_per_step", lost ? Json(lost->mean) : Json()},
-          {"classes", std::move(classes)}};
+          {"classes", group.verdicts}};
 }
 
 Json json_of(const Comparison& comparison, const Group& group) {
@@ -153,15 +125,11 @@ Json figures_of(const ComparedRun& run) {
 }
 
 Json json_of(const ComparedRun& run, std::size_t group) {
-  Json labels = Json::object();
-  for (const auto& [key, value] : run.labels) {
-    labels[key] = value;
-  }
   const bool is_accounted = run.accounting.has_value();
   return {{"path", run.path},
           {"folder", run.folder},
           {"group", group},
-          {"labels", std::move(labels)},
+          {"labels", run.labels},
           {"command", text_or_null(run.command)},
           {"nodes", run.nodes},
           {"complete", run.is_complete},
@@ -220,14 +188,18 @@ void print_csv_head(std::ostream& out, const Comparison& comparison) {
   line.print(out);
 }
 
+void add(CsvLine& line, const std::optional<math::Interval>& interval) {
+  line.number(low_of(interval));
+  line.number(high_of(interval));
+}
+
 void add(CsvLine& line, const std::optional<Estimate>& estimate) {
   const auto part = [&](double Estimate::* member) {
     return estimate ? std::optional((*estimate).*member) : std::nullopt;
   };
   line.number(part(&Estimate::mean));
   line.number(estimate ? estimate->sd : std::nullopt);
-  line.number(estimate ? low_of(estimate->interval) : std::nullopt);
-  line.number(estimate ? high_of(estimate->interval) : std::nullopt);
+  add(line, estimate ? estimate->interval : std::nullopt);
   line.number(part(&Estimate::min));
   line.number(part(&Estimate::max));
 }
@@ -235,9 +207,8 @@ void add(CsvLine& line, const std::optional<Estimate>& estimate) {
 void add(CsvLine& line, const Comparison& comparison, const Difference& difference) {
   line.text(comparison.groups[difference.baseline].name);
   line.number(difference.change_percent);
-  line.number(low_of(difference.percent));
-  line.number(high_of(difference.percent));
-  line.text(difference.test ? name_of(*difference.test) : "");
+  add(line, difference.percent);
+  line.text(difference.test ? texts_of(*difference.test).name : "");
   line.number(difference.p);
   line.number(difference.p_corrected);
   line.text(difference.is_beyond_noise ? "yes" : "no");
@@ -255,7 +226,10 @@ cli::Json document_of(const cli::Context& context, const Shown& shown) {
   document["confidence"] = comparison.confidence;
   document["least_percent"] = comparison.least_percent;
   document["unit"] = comparison.unit;
-  document["figures"] = json_of_figures();
+  document["figures"] = Json::array();
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    document["figures"].push_back(json_of(traits_of(figure_at(at))));
+  }
   document["groups"] = Json::array();
   document["runs"] = Json::array();
   document["regressions"] = Json::array();

@@ -94,33 +94,6 @@ std::vector<std::string> remarks_and_left_out(const Shown& shown) {
   return lines;
 }
 
-const char* short_title_of(Figure figure) {
-  switch (figure) {
-    case Figure::SamplesPerS:
-      return "";  // its unit says it
-    case Figure::ScalingFactor:
-      return "scaling";
-    case Figure::NetworkMbps:
-      return "net";
-    case Figure::VolumeBytes:
-      return "volume";
-    case Figure::MedianStepMs:
-      return "median";
-    case Figure::P99StepMs:
-      return "p99";
-    case Figure::EpochS:
-      return "epoch 2";
-    case Figure::LostMs:
-      return "lost";
-    case Figure::GpuMemoryBytes:
-      return "GPU memory";
-    case Figure::StepMs:
-    case Figure::DurationS:
-      break;
-  }
-  return traits_of(figure).title;
-}
-
 std::string joined(const std::string& title, const std::string& unit, const char* form) {
   if (title.empty() || unit.empty()) {
     return title + unit;
@@ -131,9 +104,10 @@ std::string joined(const std::string& title, const std::string& unit, const char
 void add_figure(const Comparison& comparison, Figure figure, Spread spread, TableOfRows& table) {
   const bool has_spread = spread == Spread::OfAll || figure == comparison.metric;
   const Scale scale = scale_of(comparison, figure);
-  table.columns.push_back({.title = joined(traits_of(figure).title, scale.unit, "{} ({})"),
-                           .short_title = joined(short_title_of(figure), scale.unit, "{} {}"),
-                           .is_number = true});
+  table.columns.push_back(
+      {.title = joined(traits_of(figure).title, scale.unit, "{} ({})"),
+       .short_title = joined(traits_of(figure).short_title, scale.unit, "{} {}"),
+       .is_number = true});
   for (std::size_t row = 0; row < comparison.groups.size(); ++row) {
     const std::optional<Estimate>& estimate = comparison.groups[row][figure];
     table.rows[row].push_back(!estimate    ? "–"

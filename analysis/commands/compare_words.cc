@@ -7,6 +7,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/compare.h"
+#include "analysis/compare/noise.h"
 #include "base/cli/text.h"
 #include "base/math/statistics.h"
 
@@ -20,12 +21,12 @@ struct Step {
 
 // The largest unit in which the middle row is 1 or more.
 template <std::size_t N>
-Step step_for(const std::array<Step, N>& steps, double middle) {
+Scale scale_for(const std::array<Step, N>& steps, double middle, const std::string& unit = {}) {
   Step best = steps.front();
   for (const Step& step : steps) {
     best = std::abs(middle) * step.factor >= 1 ? step : best;
   }
-  return best;
+  return {.factor = best.factor, .unit = best.prefix + unit};
 }
 
 std::vector<double> means_of(const Comparison& comparison, Figure figure) {
@@ -44,18 +45,12 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
   constexpr std::array<Step, 5> kBytes{
       {{1, "B"}, {1e-3, "KB"}, {1e-6, "MB"}, {1e-9, "GB"}, {1e-12, "TB"}}};
   switch (unit) {
-    case Unit::PerSecond: {
-      const Step step = step_for(kCounts, middle);
-      return {.factor = step.factor, .unit = fmt::format("{}{}/s", step.prefix, samples)};
-    }
-    case Unit::Mbps: {
-      const Step step = step_for(kRates, middle);
-      return {.factor = step.factor, .unit = step.prefix};
-    }
-    case Unit::Bytes: {
-      const Step step = step_for(kBytes, middle);
-      return {.factor = step.factor, .unit = step.prefix};
-    }
+    case Unit::PerSecond:
+      return scale_for(kCounts, middle, samples + "/s");
+    case Unit::Mbps:
+      return scale_for(kRates, middle);
+    case Unit::Bytes:
+      return scale_for(kBytes, middle);
     case Unit::Memory:
       return {.factor = 1.0 / (1 << 20), .unit = "MiB"};
     case Unit::Milliseconds:
@@ -90,20 +85,6 @@ std::string causes_text(const std::vector<AccountChange>& causes) {
   return text;
 }
 
-const char* words_of(NoiseTest test) {
-  switch (test) {
-    case NoiseTest::MannWhitney:
-      return "by the ranks of the runs";
-    case NoiseTest::Welch:
-      return "by Welch's test of the runs";
-    case NoiseTest::SingleRun:
-      return "by one run against the others' spread";
-    case NoiseTest::BlocksOfSteps:
-      return "by the steps of one run each";
-  }
-  return "";
-}
-
 // "+15.9 %"
 std::string change_text(double percent) {
   return std::abs(percent) < 1000 ? fmt::format("{:+.1f} %", percent)
@@ -119,7 +100,8 @@ std::string ground_text(const Difference& difference) {
                         change_text(difference.percent->high));
   }
   if (difference.p_corrected) {
-    text += fmt::format(", p {} {}", p_text(*difference.p_corrected), words_of(*difference.test));
+    text +=
+        fmt::format(", p {} {}", p_text(*difference.p_corrected), texts_of(*difference.test).by);
   }
   return text;
 }

@@ -15,21 +15,16 @@
 namespace chokepoint::analysis {
 namespace {
 
-struct Look {
-  Diagnosis diagnosis = {};
-  std::vector<Error> troubles = {};  // records that cannot be read, or only in part
-  std::int64_t newest_ns = 0;        // of all nodes; rises while a record is being written
-};
+// A run to whose records nothing is added for this long has ended, whatever they say.
+constexpr std::chrono::nanoseconds kPatience = std::chrono::minutes(1);
 
-// An Error where there is no record, or none that can be read.
-Result<Look> look_at(const std::string& folder, const DiagnoseOptions& options) {
-  TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options));
-  Look look{.diagnosis = std::move(diagnosed.inquiry.diagnosis),
-            .troubles = std::move(diagnosed.troubles)};
-  for (const NodeData& node : diagnosed.run.nodes) {
-    look.newest_ns = std::max(look.newest_ns, node.span.end_ns);
+// The end of all records; rises while one is being written.
+std::int64_t newest_of(const RunData& run) {
+  std::int64_t newest_ns = 0;
+  for (const NodeData& node : run.nodes) {
+    newest_ns = std::max(newest_ns, node.span.end_ns);
   }
-  return look;
+  return newest_ns;
 }
 
 // How many rows of the terminal a text takes: longer lines take several.
@@ -160,19 +155,18 @@ cli::ExitCode DiagnoseCommand::code_of(const Diagnosis& diagnosis) const {
 }
 
 Result<cli::ExitCode> DiagnoseCommand::once(cli::Context& context) const {
-  TRY(const Look look, look_at(folder_, options_));
-  for (const Error& error : look.troubles) {
-    fmt::print(context.err, "chokepoint: diagnose: {}\n", describe(error));
-  }
+  TRY(const DiagnosedRun run, diagnose_folder(folder_, options_));
+  print_troubles(context, "diagnose", run.troubles);
+  const Diagnosis& diagnosis = run.inquiry.diagnosis;
   if (context.json) {
-    cli::print(context, document_of(context, look.diagnosis));
+    cli::print(context, document_of(context, diagnosis));
   } else {
-    print_page(context.out, context.out_terminal, look.diagnosis);
+    print_page(context.out, context.out_terminal, diagnosis);
     if (all_) {
-      print_details(context.out, context.out_terminal, look.diagnosis);
+      print_details(context.out, context.out_terminal, diagnosis);
     }
   }
-  return code_of(look.diagnosis);
+  return code_of(diagnosis);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
@@ -180,7 +174,7 @@ Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   if (!follow_) {
     return once(context);
   }
-  TRY(const Followed followed, follow(folder_, options_, {.every = every_, .all = all_}, context));
+  TRY(const Followed followed, follow(folder_, options_, every_, all_, context));
   return followed.is_interrupted ? cli::ExitCode::Interrupted : code_of(followed.last);
 }
 
@@ -193,32 +187,30 @@ cli::ExitCode exit_code_of(const Verdict& verdict) {
 }
 
 Result<Followed> follow(const std::string& folder, const DiagnoseOptions& options,
-                        const FollowOptions& how, cli::Context& context) {
+                        std::chrono::nanoseconds every, bool all, cli::Context& context) {
   TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
-  Result<Look> look = look_at(folder, options);
-  if (!look) {
-    return std::unexpected(look.error());
-  }
-  Display display(context, how.all);
+  TRY(DiagnosedRun first, diagnose_folder(folder, options));
+  Result<DiagnosedRun> run = std::move(first);
+  Display display(context, all);
   Followed followed;
   std::int64_t newest_ns = 0;
   std::int64_t changed_ns = context.clock.monotonic_ns();
-  for (;;) {
+  for (;; run = diagnose_folder(folder, options)) {
     const std::int64_t now_ns = context.clock.monotonic_ns();
-    if (look) {
-      followed.last = std::move(look->diagnosis);
+    if (run) {
+      followed.last = std::move(run->inquiry.diagnosis);
       display.show(followed.last);
-      changed_ns = look->newest_ns > newest_ns ? now_ns : changed_ns;
-      newest_ns = look->newest_ns;
+      changed_ns = newest_of(run->run) > newest_ns ? now_ns : changed_ns;
+      newest_ns = newest_of(run->run);
     }
-    if (followed.last.is_complete || now_ns - changed_ns > how.patience.count()) {
+    if (followed.last.is_complete || now_ns - changed_ns > kPatience.count()) {
       return followed;
     }
-    if (is_asked_to_end(signals, how.every)) {
+    run = fail({});  // frees the run's data while it waits; the next pass reads it anew
+    if (is_asked_to_end(signals, every)) {
       followed.is_interrupted = true;
       return followed;
     }
-    look = look_at(folder, options);
   }
 }
 

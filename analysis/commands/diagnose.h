@@ -17,15 +17,8 @@
 
 namespace chokepoint::analysis {
 
-// With --exit-code: Found where the verdict names a bottleneck.
+// With --exit-code: Found if the verdict names a bottleneck.
 cli::ExitCode exit_code_of(const Verdict& verdict);
-
-struct FollowOptions {
-  std::chrono::nanoseconds every = std::chrono::seconds(2);
-  // A run to whose records nothing is added for this long has ended, whatever they say.
-  std::chrono::nanoseconds patience = std::chrono::minutes(1);
-  bool all = false;
-};
 
 struct Followed {
   Diagnosis last = {};
@@ -36,7 +29,7 @@ struct Followed {
 // each time, or a line of JSON with --json. Ends when every record is complete, or by SIGINT or
 // SIGTERM. An Error where the first diagnosis fails; where a later one does, the one before stays.
 Result<Followed> follow(const std::string& folder, const DiagnoseOptions& options,
-                        const FollowOptions& how, cli::Context& context);
+                        std::chrono::nanoseconds every, bool all, cli::Context& context);
 
 // The chokepoint.diagnosis/1 document.
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis);
@@ -52,7 +45,7 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
 // "lan-bandwidth: the link from a to b is full; 143 of 205 ms a step (70 %)"
 std::string headline_of(const Diagnosis& diagnosis);
 
-// A share of 1 as a bar of blocks; 1 has `letters`.
+// A share of 1 as a bar of blocks; the bar of 1 has `letters`.
 std::string share_bar(double share, double letters);
 
 std::string number_text(double value);  // three digits or all before the point: 0.0521, 197

@@ -1,113 +1,142 @@
-// The chokepoint.diagnosis/1 document.
+// The chokepoint.diagnosis/1 document: a diagnosis by its Fields.
+#include <algorithm>
+#include <iterator>
+
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/load/run_summary.h"
-#include "analysis/report/json_values.h"
+#include "base/json/codec.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<analysis::Accounting> {
+  using A = analysis::Accounting;
+  static constexpr std::tuple kList{
+#define ACCOUNT(enumerator, name, words, text) \
+  computed<A>(                                 \
+      name, [](const A& accounting) { return accounting[analysis::Account::enumerator]; }, text),
+#include "analysis/attribution/causes.def"
+  };
+};
+
+template <>
+struct Fields<analysis::StepTimes> {
+  using S = analysis::StepTimes;
+  static constexpr std::tuple kList{
+      computed<S>(
+          "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
+          "null: none were found"),
+      field("mean_ms", &S::mean_ms, "of all of them"),
+      field("median_ms", &S::median_ms, "half of them took no longer"),
+      field("p99_ms", &S::p99_ms, "99 % of them took no longer"),
+      computed<S>(
+          "source",
+          [](const S& s) {
+            return s.source ? std::optional(analysis::name_of(*s.source)) : std::nullopt;
+          },
+          "marks, output, collectives or traffic")};
+};
+
+template <>
+struct Fields<analysis::Where> {
+  using W = analysis::Where;
+  static constexpr std::tuple kList{
+      field("from", &W::from, "the node that sends").null_if_empty(),
+      field("to", &W::to, "the node that receives").null_if_empty(),
+      field("direction", &W::direction, "both: also from `to` to `from`").null_if_empty(),
+      field("interface", &W::interface, "NIC, RDMA port or GPU of `node`").null_if_empty(),
+      field("node", &W::node, "the node by itself").null_if_empty(),
+      field("rank", &W::rank, "that arrives late or ended")};
+};
+
+template <>
+struct Fields<analysis::Evidence> {
+  using E = analysis::Evidence;
+  static constexpr std::tuple kList{
+      field("what", &E::what, "what was measured"),
+      field("value", &E::value, "null: it is no number"),
+      field("unit", &E::unit, "of the value").null_if_empty(),
+      field("from", &E::from, "the rows of the record that say so").null_if_empty()};
+};
+
+template <>
+struct Fields<analysis::RankFigures> {
+  using R = analysis::RankFigures;
+  static constexpr std::tuple kList{field("rank", &R::rank, "in the job"),
+                                    field("node", &R::node, "on which it ran").null_if_empty(),
+                                    field("computing_ms", &R::computing_ms, "a step"),
+                                    field("waiting_ms", &R::waiting_ms, "a step, for other ranks")};
+};
+
+template <>
+struct Fields<analysis::Verdict> {
+  using V = analysis::Verdict;
+  static std::optional<std::string> cause(const V& verdict) {
+    const std::string name = name_of(verdict.cause);
+    return name.empty() ? std::nullopt : std::optional(name);
+  }
+  static std::vector<std::string> advice(const V& verdict) {
+    std::vector<std::string> texts;
+    std::ranges::transform(verdict.advice, std::back_inserter(texts), analysis::advice_text);
+    return texts;
+  }
+  static std::vector<std::string> commands(const V& verdict) {
+    std::vector<std::string> commands;
+    std::ranges::transform(verdict.advice, std::back_inserter(commands),
+                           &analysis::Advice::command);
+    std::erase(commands, "");
+    return commands;
+  }
+  static constexpr std::tuple kList{
+      computed<V>(
+          "class", [](const V& verdict) { return name_of(verdict.verdict); }, "of bottleneck"),
+      computed<V>("cause", cause, "finer than the class"),
+      computed<V>(
+          "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
+      field("where", &V::where, "nodes by name, what is not known null"),
+      field("lost_ms_per_step", &V::lost_ms_per_step, "that a change could save"),
+      field("share_percent", &V::share_percent, "of the step"),
+      field("confidence", &V::confidence, "from 0 to 1"),
+      field("evidence", &V::evidence, "the most important first"),
+      field("disproof", &V::disproof, "what would show that it is wrong").null_if_empty(),
+      computed<V>("advice", advice, "what to change, the most useful first"),
+      computed<V>("commands", commands, "those of the advice, ready to type")};
+};
+
+template <>
+struct Fields<analysis::Diagnosis> {
+  using D = analysis::Diagnosis;
+  static constexpr std::tuple kList{
+      field("run", &D::run, "the folder as it was given"),
+      field("command", &D::command, "the job's").null_if_empty(),
+      field("labels", &D::labels, "of the run"),
+      field("nodes", &D::nodes, "that left a record"),
+      field("complete", &D::is_complete, "every record has an end"),
+      field("steps", &D::steps, "all that were seen"),
+      field("accounting_ms_per_step", &D::accounting, "sums to the step; null without steps"),
+      field("verdict", &D::verdict, "the largest part that a change could remove"),
+      field("others", &D::others, "runners-up, the largest first"),
+      field("ranks", &D::ranks, "by rank"),
+      field("missing", &D::missing, "what the data lack, a line each for people")};
+};
+
+}  // namespace chokepoint
 
 namespace chokepoint::analysis {
-namespace {
 
-using cli::Json;
-
-Json json_of(const StepTimes& steps) {
-  return {{"count", steps.source ? Json(steps.count) : Json()},
-          {"mean_ms", value_or_null(steps.mean_ms)},
-          {"median_ms", value_or_null(steps.median_ms)},
-          {"p99_ms", value_or_null(steps.p99_ms)},
-          {"source", steps.source ? Json(name_of(*steps.source)) : Json()}};
-}
-
-Json json_of(const Where& where) {
-  return {
-      {"from", text_or_null(where.from)},           {"to", text_or_null(where.to)},
-      {"direction", text_or_null(where.direction)}, {"interface", text_or_null(where.interface)},
-      {"node", text_or_null(where.node)},           {"rank", value_or_null(where.rank)}};
-}
-
-Json json_of(const std::vector<Evidence>& evidence) {
-  Json list = Json::array();
-  for (const Evidence& each : evidence) {
-    list.push_back({{"what", each.what},
-                    {"value", value_or_null(each.value)},
-                    {"unit", text_or_null(each.unit)},
-                    {"from", text_or_null(each.from)}});
-  }
-  return list;
-}
-
-Json commands_of(const std::vector<Advice>& advice) {
-  Json list = Json::array();
-  for (const Advice& each : advice) {
-    if (!each.command.empty()) {
-      list.push_back(each.command);
-    }
-  }
-  return list;
-}
-
-// What is lost is known only where steps were accounted for.
-Json json_of(const Verdict& verdict, const std::string& sentence, bool is_accounted) {
-  Json advice = Json::array();
-  for (const Advice& each : verdict.advice) {
-    advice.push_back(advice_text(each));
-  }
-  return {{"class", name_of(verdict.verdict)},
-          {"cause", text_or_null(name_of(verdict.cause))},
-          {"sentence", sentence},
-          {"where", json_of(verdict.where)},
-          {"lost_ms_per_step", is_accounted ? Json(verdict.lost_ms_per_step) : Json()},
-          {"share_percent", is_accounted ? Json(verdict.share_percent) : Json()},
-          {"confidence", verdict.confidence},
-          {"evidence", json_of(verdict.evidence)},
-          {"disproof", text_or_null(verdict.disproof)},
-          {"advice", std::move(advice)},
-          {"commands", commands_of(verdict.advice)}};
-}
-
-Json json_of(const std::vector<RankFigures>& ranks) {
-  Json list = Json::array();
-  for (const RankFigures& each : ranks) {
-    list.push_back({{"rank", each.rank},
-                    {"node", text_or_null(each.node)},
-                    {"computing_ms", each.computing_ms},
-                    {"waiting_ms", each.waiting_ms}});
-  }
-  return list;
-}
-
-}  // namespace
-
-Json accounts_document(const std::optional<Accounting>& accounting) {
-  if (!accounting) {
-    return {};
-  }
-  Json accounts = Json::object();
-  for (std::size_t index = 0; index < kAccounts; ++index) {
-    accounts[name_of(static_cast<Account>(index))] = accounting->ms[index];
-  }
-  return accounts;
+cli::Json accounts_document(const std::optional<Accounting>& accounting) {
+  return accounting ? json::to_json(*accounting) : cli::Json();
 }
 
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis) {
-  const bool is_accounted = diagnosis.accounting.has_value();
-  Json document = cli::document(context, "chokepoint.diagnosis/1");
-  document["run"] = diagnosis.run;
-  document["command"] = text_or_null(diagnosis.command);
-  document["labels"] = Json::object();
-  for (const auto& [key, value] : diagnosis.labels) {
-    document["labels"][key] = value;
+  cli::Json document = cli::document(context, "chokepoint.diagnosis/1");
+  document.update(json::to_json(diagnosis));
+  document["verdict"]["sentence"] = sentence_of(diagnosis);
+  if (!diagnosis.accounting) {  // what is lost is known only where steps were accounted for
+    document["verdict"]["lost_ms_per_step"] = nullptr;
+    document["verdict"]["share_percent"] = nullptr;
   }
-  document["nodes"] = diagnosis.nodes;
-  document["complete"] = diagnosis.is_complete;
-  document["steps"] = json_of(diagnosis.steps);
-  document["accounting_ms_per_step"] = accounts_document(diagnosis.accounting);
-  document["verdict"] = json_of(diagnosis.verdict, sentence_of(diagnosis), is_accounted);
-  document["others"] = Json::array();
-  for (const Verdict& other : diagnosis.others) {
-    document["others"].push_back(json_of(other, sentence_of(other), is_accounted));
-  }
-  document["ranks"] = json_of(diagnosis.ranks);
-  document["missing"] = diagnosis.missing;
   return document;
 }
 

@@ -137,12 +137,16 @@ std::string confidence_text(const Diagnosis& diagnosis) {
 
 constexpr double kShownInSecondsMs = 1e4;  // from here on times are written in seconds
 constexpr double kMsPerSecond = 1e3;
-constexpr double kBitsPerMegabit = 1e6;
 
 using cli::Align;
 
 constexpr int kListIndent = 2;
 constexpr double kAccountBarLetters = 30;
+
+void print_below(std::ostream& out, const cli::Terminal& terminal, const cli::Table& table) {
+  fmt::print(out, "\n");
+  table.print(out, terminal);
+}
 
 void print_accounts(std::ostream& out, const cli::Terminal& terminal,
                     const Accounting& accounting) {
@@ -160,27 +164,19 @@ void print_accounts(std::ostream& out, const cli::Terminal& terminal,
                {fmt::format("{:.1f} %", 100 * share), tint},
                share_bar(share, kAccountBarLetters)});
   }
-  fmt::print(out, "\n");
-  table.print(out, terminal);
+  print_below(out, terminal, table);
 }
 
 void print_evidence(std::ostream& out, const cli::Terminal& terminal, const Verdict& verdict) {
-  if (verdict.evidence.empty()) {
-    return;
-  }
   cli::Table table({{"evidence"}, {"value", Align::Right}, {"from"}});
   for (const Evidence& each : verdict.evidence) {
     table.add({each.what, each.value ? quantity_text(*each.value, each.unit) : "", each.from});
   }
-  fmt::print(out, "\n");
-  table.print(out, terminal);
+  print_below(out, terminal, table);
 }
 
 void print_others(std::ostream& out, const cli::Terminal& terminal,
                   const std::vector<Verdict>& others) {
-  if (others.empty()) {
-    return;
-  }
   cli::Table table({{"runner-up"}, {"a step", Align::Right}, {"share", Align::Right}, {"what"}});
   for (const Verdict& each : others) {
     const std::string why = evidence_text(each.evidence, 1);
@@ -188,15 +184,11 @@ void print_others(std::ostream& out, const cli::Terminal& terminal,
                fmt::format("{:.1f} %", each.share_percent),
                sentence_of(each) + (why.empty() ? "" : "; " + why)});
   }
-  fmt::print(out, "\n");
-  table.print(out, terminal);
+  print_below(out, terminal, table);
 }
 
 void print_ranks(std::ostream& out, const cli::Terminal& terminal,
                  const std::vector<RankFigures>& ranks) {
-  if (ranks.empty()) {
-    return;
-  }
   cli::Table table({{"rank", Align::Right},
                     {"node"},
                     {"computing", Align::Right},
@@ -205,8 +197,7 @@ void print_ranks(std::ostream& out, const cli::Terminal& terminal,
     table.add({fmt::format("{}", each.rank), each.node, time_text(each.computing_ms),
                time_text(each.waiting_ms)});
   }
-  fmt::print(out, "\n");
-  table.print(out, terminal);
+  print_below(out, terminal, table);
 }
 
 void print_list(std::ostream& out, const cli::Terminal& terminal, const char* title,
@@ -297,7 +288,7 @@ std::string quantity_text(double value, const std::string& unit) {
     return math::format_bytes(value);
   }
   if (unit == "mbps" || unit == "Mb/s") {
-    return math::format_rate(value * kBitsPerMegabit);
+    return math::format_rate(value * math::kMega);
   }
   if (unit == "percent") {
     return number_text(value) + " %";
@@ -347,13 +338,19 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
   if (diagnosis.accounting) {
     print_accounts(out, terminal, *diagnosis.accounting);
   }
-  print_evidence(out, terminal, diagnosis.verdict);
+  if (!diagnosis.verdict.evidence.empty()) {
+    print_evidence(out, terminal, diagnosis.verdict);
+  }
   if (!diagnosis.verdict.disproof.empty()) {
     print_list(out, terminal, "the verdict is wrong if", {diagnosis.verdict.disproof});
   }
   print_advice(out, terminal, diagnosis.verdict.advice);
-  print_others(out, terminal, diagnosis.others);
-  print_ranks(out, terminal, diagnosis.ranks);
+  if (!diagnosis.others.empty()) {
+    print_others(out, terminal, diagnosis.others);
+  }
+  if (!diagnosis.ranks.empty()) {
+    print_ranks(out, terminal, diagnosis.ranks);
+  }
   print_list(out, terminal, "missing", diagnosis.missing);
 }
 

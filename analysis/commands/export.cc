@@ -5,8 +5,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "analysis/attribution/diagnose.h"
 #include "analysis/commands/commands.h"
@@ -15,6 +13,7 @@
 #include "analysis/export/json.h"
 #include "analysis/export/perfetto/perfetto.h"
 #include "analysis/export/prometheus.h"
+#include "analysis/report/json_values.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/math/units.h"
@@ -32,15 +31,19 @@ struct Exported {
 // A browser holds a trace of this size in memory without effort; of a larger one a part is advised.
 constexpr double kLargeTraceBytes = 500e6;
 
-Result<Exported> export_to_one(const std::string& format, const std::string& place,
-                               ExportedRun& run, const DiagnoseOptions& options,
-                               const cli::Context& context) {
+// `place` is empty for standard output. An Error of kind Interrupted where the run was stopped.
+Result<Exported> export_to(const std::string& format, const std::string& place, ExportedRun& run,
+                           const DiagnoseOptions& options, const cli::Context& context) {
+  Exported exported;
+  if (format == "csv") {
+    TRY(exported.files, write_csv(run, place));
+    return exported;
+  }
   TRY(check_no_record(place));
   TRY(std::unique_ptr<cli::Output> out,
       place.empty()
           ? Result<std::unique_ptr<cli::Output>>(cli::open_stream(context.out, "standard output"))
           : cli::open_file(place));
-  Exported exported;
   if (format == "perfetto") {
     const TraceFigures figures = write_perfetto(run, *out);
     exported.events = figures.events;
@@ -59,19 +62,6 @@ Result<Exported> export_to_one(const std::string& format, const std::string& pla
     exported.files.push_back({place, out->bytes()});
   }
   return exported;
-}
-
-// `place` is empty for standard output. An Error of kind Interrupted where the run was stopped.
-Result<Exported> export_to(const std::string& format, const std::string& place, ExportedRun& run,
-                           const DiagnoseOptions& options, const cli::Context& context) {
-  if (format != "csv") {
-    return export_to_one(format, place, run, options, context);
-  }
-  Result<std::vector<WrittenFile>> files = write_csv(run, place);
-  if (!files && files.error().kind == ErrorKind::Interrupted) {
-    return fail(ErrorKind::Interrupted, "", place, "stopped", "nothing was written");
-  }
-  return files ? Result<Exported>(Exported{.files = std::move(*files)}) : fail(files.error());
 }
 
 // One line for people: what was written where.
@@ -110,7 +100,7 @@ cli::Json document_of(const cli::Context& context, const std::string& format,
   document["run"] = run.name();
   document["to"] = format;
   document["rows"] = run.rows();
-  document["events"] = exported.events ? cli::Json(*exported.events) : cli::Json(nullptr);
+  document["events"] = value_or_null(exported.events);
   document["files"] = cli::Json::array();
   for (const WrittenFile& file : exported.files) {
     document["files"].push_back({{"path", file.path.string()}, {"bytes", file.bytes}});

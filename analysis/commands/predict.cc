@@ -3,16 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
-#include <vector>
 
 #include "analysis/attribution/profile.h"
 #include "analysis/commands/commands.h"
-#include "analysis/predict/job_profile.h"
-#include "analysis/predict/predict.h"
-#include "base/math/units.h"
-#include "base/record/reader.h"
-#include "base/sys/error.h"
+#include "analysis/commands/run_files.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -148,7 +142,7 @@ Result<JobProfile> PredictCommand::profile(Target& target) const {
       return fail(ErrorKind::Usage, "", "--from", "the run already has the job's figures",
                   "leave out the job's figures, or --from");
     }
-    TRY(record::Run run, record::open_run(flags_.from));
+    TRY(record::Run run, records_of(flags_.from));
     Result<JobProfile> profile = profile_of(load_run(run));
     if (profile) {
       TRY(spread(target, flags_, *profile));

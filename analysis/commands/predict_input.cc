@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 
 #include "analysis/commands/predict.h"
-#include "analysis/predict/figures.h"
-#include "analysis/predict/upgrade.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -44,11 +42,10 @@ Result<> read_share(std::string_view flag, const std::string& text, double most,
                     std::optional<double>* target) {
   if (text.empty()) return {};
   const bool is_percentage = text.ends_with('%');
-  const char* last = text.data() + text.size() - (is_percentage ? 1 : 0);
-  double share = 0;
-  const auto [end, error] = std::from_chars(text.data(), last, share);
-  share *= is_percentage ? 0.01 : 1;
-  if (error != std::errc() || end != last || !(share >= 0) || share > most) {
+  const std::string_view digits(text.data(), text.size() - (is_percentage ? 1 : 0));
+  const double share =
+      sys::parse_non_negative<double>(digits).value_or(-1) * (is_percentage ? 0.01 : 1);
+  if (share < 0 || share > most) {
     return fail(ErrorKind::Usage, flag, text, "not a share",
                 fmt::format("give 0 to {}, or a percentage like 0.1%", most));
   }
@@ -80,14 +77,10 @@ Result<> read_link(const std::string& text, std::optional<double>* rate_mbps) {
   return {};
 }
 
-std::optional<double> ms_of(std::chrono::nanoseconds time) {
+// nullopt where the flag was not given.
+std::optional<double> given_in(double unit_ns, std::chrono::nanoseconds time) {
   if (time.count() <= 0) return std::nullopt;
-  return static_cast<double>(time.count()) / 1e6;
-}
-
-std::optional<double> seconds_of(std::chrono::nanoseconds time) {
-  if (time.count() <= 0) return std::nullopt;
-  return static_cast<double>(time.count()) / 1e9;
+  return static_cast<double>(time.count()) / unit_ns;
 }
 
 void read_parallelism(Figures& figures, const std::string& text) {
@@ -124,62 +117,66 @@ Result<std::optional<Curve>> curve_of(const std::string& place) {
 
 void define_job(cli::Flags& flags, PredictFlags& given) {
   flags.group("The job, from a run")
-      .option("from", &given.from, "DIR", "the run's folder, instead of the figures below")
+      .option("from", &given.from, "DIR", "folder of a recorded run, instead of the figures below")
       .group("The job, in figures")
-      .option("parameters", &given.parameters, "N", "of the model, like 708M")
-      .option("type", &given.type, "TYPE", "of gradients as they are exchanged: fp32, bf16, fp16 …")
-      .option("ranks", &given.ranks, "N", "processors that train together; 2 where it is left out")
-      .option("nodes", &given.nodes, "N", "hosts they are on; one each where it is left out")
-      .option("steps", &given.steps, "N", "how many steps these ranks take")
+      .option("parameters", &given.parameters, "N", "number of the model's parameters, like 708M")
+      .option("type", &given.type, "TYPE", "data type of exchanged gradients: fp32, bf16, fp16 …")
+      .option("ranks", &given.ranks, "N", "number of ranks; default: 2")
+      .option("nodes", &given.nodes, "N", "number of hosts; default: one for each rank")
+      .option("steps", &given.steps, "N", "number of steps that these ranks take")
       .option("single-time", &given.single_time, "TIME",
-              "what the same work takes on one processor, all of it")
-      .option("compute", &given.compute, "TIME", "or: what one rank computes in a step")
+              "time that all steps take on a single processor")
+      .option("compute", &given.compute, "TIME",
+              "computing time of one rank in one step, instead of --single-time")
       .option("measured-time", &given.measured_time, "TIME",
-              "what all steps took on these ranks: says what link explains it, and starts from it")
+              "measured time of all steps on these ranks: the prediction starts from it, and the "
+              "link that would explain it is named")
       .choice("parallelism", &given.parallelism,
-              {"dp", "tp", "pp", "zero", "zero1", "zero2", "zero3"}, "how the work is spread")
-      .choice("backend", &given.backend, {"nccl", "gloo"}, "the library that communicates")
+              {"dp", "tp", "pp", "zero", "zero1", "zero2", "zero3"},
+              "how the work is divided among the ranks")
+      .choice("backend", &given.backend, {"nccl", "gloo"}, "communication library")
       .option("overlap", &given.overlap, "SHARE",
-              "how much of the backward pass may hide communication: 0 none, 1 all that DDP's "
-              "buckets allow; 0 where it is left out")
-      .option("bucket", &given.bucket, "SIZE", "of DDP's buckets")
+              "share of the backward pass that can hide communication, from 0 (none) to 1 (all "
+              "that DDP's buckets allow); default: 0")
+      .option("bucket", &given.bucket, "SIZE", "size of DDP's gradient buckets")
       .group("A transformer, for tp and pp")
-      .option("layers", &given.layers, "N", "how many")
-      .option("hidden", &given.hidden, "N", "their width")
-      .option("batch", &given.batch, "N", "samples a step, of one copy of the model")
-      .option("sequence", &given.sequence, "N", "tokens of a sample")
-      .option("micro-batches", &given.micro_batches, "N", "parts of a step's batch; 1 if left out")
+      .option("layers", &given.layers, "N", "number of layers")
+      .option("hidden", &given.hidden, "N", "hidden size, the width of a layer")
+      .option("batch", &given.batch, "N", "samples per step of one copy of the model")
+      .option("sequence", &given.sequence, "N", "tokens per sample")
+      .option("micro-batches", &given.micro_batches, "N", "micro-batches per step; default: 1")
       .option("vocabulary", &given.vocabulary, "N",
-              "pp: of embeddings that the first and last stage share, and so exchange")
-      .option("activations", &given.activations, "TYPE", "of one element; as --type if left out");
+              "pp: size of the vocabulary, if the first and last stage share its embeddings")
+      .option("activations", &given.activations, "TYPE",
+              "data type of activations; default: as --type");
 }
 
 void define_network(cli::Flags& flags, PredictFlags& given) {
   flags.group("The network")
-      .option("link", &given.link, "RATE", "of the slowest link, one way: 10G, 25GbE, 25GB/s")
-      .option("rtt", &given.rtt, "TIME", "the round trip of the idle path")
-      .option("loss", &given.loss, "SHARE", "of packets: 0.001 or 0.1%")
-      .option("buffer", &given.buffer, "SIZE", "the smaller of the sockets' buffers or windows")
-      .choice("congestion", &given.congestion, {"cubic", "reno", "bbr"}, "TCP's answer to loss")
+      .option("link", &given.link, "RATE", "rate of the slowest link, one way: 10G, 25GbE, 25GB/s")
+      .option("rtt", &given.rtt, "TIME", "round-trip time of the idle path")
+      .option("loss", &given.loss, "SHARE", "share of packets lost: 0.001 or 0.1%")
+      .option("buffer", &given.buffer, "SIZE", "smallest of the sockets' buffers and windows")
+      .choice("congestion", &given.congestion, {"cubic", "reno", "bbr"}, "TCP congestion control")
       .choice("transport", &given.transport, {"auto", "tcp", "rdma"},
               "auto: NCCL above 25 Gb/s uses RDMA, all else TCP")
-      .choice("algorithm", &given.algorithm, {"ring", "tree"}, "of NCCL's all-reduce")
+      .choice("algorithm", &given.algorithm, {"ring", "tree"}, "algorithm of NCCL's all-reduce")
       .option("curve", &given.curve, "FILE",
-              "all-reduce as measured: what 'probe collective --json' printed")
-      .group("What it would cost")
+              "measured all-reduce times: the output of 'probe collective --json'")
+      .group("Cost of an upgrade")
       .option("upgrade", &given.upgrades, "LINK=COST",
               "a link to compare with, and its price: 5GbE=41000, switch:10G=60000")
-      .option("runs", &given.runs, "N", "how many runs like this; 1 where it is left out")
-      .option("hour-price", &given.hour_price, "PRICE", "what an hour of all ranks costs");
+      .option("runs", &given.runs, "N", "number of runs that share the cost; default: 1")
+      .option("hour-price", &given.hour_price, "PRICE", "price of one hour of all ranks");
 }
 
 }  // namespace
 
 Result<Figures> figures_of(const PredictFlags& given) {
   Figures figures{.backend = given.backend,
-                  .single_time_s = seconds_of(given.single_time),
-                  .compute_ms = ms_of(given.compute),
-                  .measured_time_s = seconds_of(given.measured_time),
+                  .single_time_s = given_in(math::kNsPerSecond, given.single_time),
+                  .compute_ms = given_in(math::kNsPerMs, given.compute),
+                  .measured_time_s = given_in(math::kNsPerSecond, given.measured_time),
                   .bucket_bytes = static_cast<double>(given.bucket.count)};
   double ranks = 2;
   double nodes = 0;

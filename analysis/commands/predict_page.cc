@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <array>
+
 #include "analysis/commands/predict.h"
 #include "analysis/report/json_values.h"
 #include "base/cli/table.h"
@@ -29,10 +31,10 @@ std::string shown_speedup(std::optional<double> speedup) {
 std::string shown_link(double mbps) { return math::format_rate(mbps * 1e6); }
 
 std::string words_of(const std::string& limit) {
-  if (limit == "window") return "the sockets' window over the round trip";
-  if (limit == "loss") return "what TCP makes of the loss";
-  if (limit == "credit") return "Gloo's two segments in flight over the round trip";
-  if (limit == "library") return "what the library makes of it";
+  if (limit == "window") return "the sockets' window and the round trip";
+  if (limit == "loss") return "TCP's reaction to loss";
+  if (limit == "credit") return "Gloo's two segments in flight and the round trip";
+  if (limit == "library") return "the library";
   return "the link";
 }
 
@@ -61,10 +63,10 @@ void print_head(const cli::Context& context, const Predicted& predicted) {
                is_of_run ? "the run" : "one processor alone");
   }
   if (!predicted.target.curve) {
-    fmt::print(context.out, "network  {} for each rank, by {}\n", shown_link(found.rate_mbps),
-               words_of(found.limited_by));
+    fmt::print(context.out, "network  {} for each rank, limited by {}\n",
+               shown_link(found.rate_mbps), words_of(found.limited_by));
   }
-  fmt::print(context.out, "sent     {} a rank and step\n",
+  fmt::print(context.out, "sent     {} per rank and step\n",
              math::format_bytes(predicted.sent_bytes));
   if (predicted.explaining_mbps) {
     fmt::print(context.out, "link     {} would explain the measured time\n",
@@ -105,8 +107,8 @@ void print_gains(const cli::Context& context, const Predicted& predicted) {
   using cli::Align;
   cli::Table table({{"upgrade"},
                     {"cost", Align::Right},
-                    {"saved a run", Align::Right},
-                    {"cost of a saved hour", Align::Right},
+                    {"saved per run", Align::Right},
+                    {"cost per saved hour", Align::Right},
                     {"paid back after", Align::Right}});
   bool has_rows = false;
   for (const Alternative& row : predicted.alternatives) {
@@ -126,19 +128,9 @@ void print_gains(const cli::Context& context, const Predicted& predicted) {
 using cli::Json;
 
 const char* name_of_parallelism(Parallelism parallelism) {
-  switch (parallelism) {
-    case Parallelism::Data:
-      return "dp";
-    case Parallelism::Tensor:
-      return "tp";
-    case Parallelism::Pipeline:
-      return "pp";
-    case Parallelism::Zero:
-      return "zero";
-    case Parallelism::Unknown:
-      return "unknown";
-  }
-  return "unknown";
+  constexpr std::array kNames{"unknown", "dp", "tp", "pp", "zero"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Parallelism::Zero) + 1);
+  return kNames.at(static_cast<std::size_t>(parallelism));
 }
 
 const char* name_of_transport(Transport transport) {

@@ -1,27 +1,10 @@
 // chokepoint record show: what the records of a run hold.
-
-#include <fmt/format.h>
-#include <fmt/ostream.h>
-
 #include "analysis/commands/commands.h"
 #include "analysis/commands/record_views.h"
 #include "analysis/commands/run_files.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-// One node's record that cannot be read does not hide the others.
-void warn(const cli::Context& context, const RunSummary& run) {
-  for (const Error& error : run.unreadable) {
-    fmt::print(context.err, "chokepoint: record show: {}\n", describe(without_operation(error)));
-  }
-  for (const NodeSummary& node : run.nodes) {
-    if (node.damage) {
-      fmt::print(context.err, "chokepoint: record show: {}\n",
-                 describe(without_operation(*node.damage)));
-    }
-  }
-}
 
 class RecordShowCommand final : public cli::Command {
  public:
@@ -50,16 +33,10 @@ void RecordShowCommand::define(cli::Flags& flags) {
 }
 
 Result<cli::ExitCode> RecordShowCommand::run(cli::Context& context) {
-  Result<record::Run> run = record::open_run(folder_);
-  if (!run) {
-    return fail(without_operation(run.error()));
-  }
-  if (run->nodes.empty() && run->unreadable.size() == 1) {
-    return fail(without_operation(run->unreadable.front()));
-  }
-  const RunSummary summary = summarize(*run);
-  warn(context, summary);
-  if (run->nodes.empty()) {
+  TRY(record::Run run, open_records(folder_));
+  const RunSummary summary = summarize(run);
+  print_troubles(context, "record show", troubles_of(summary));
+  if (run.nodes.empty()) {
     return fail(ErrorKind::Malformed, "", folder_, "none of its records can be read");
   }
   if (context.json) {

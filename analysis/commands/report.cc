@@ -185,9 +185,7 @@ std::string ReportCommand::file_for(const std::string& folder) const {
 
 Result<> ReportCommand::report(cli::Context& context, const std::string& folder) const {
   TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options_));
-  for (const Error& error : diagnosed.troubles) {
-    fmt::print(context.err, "chokepoint: report: {}\n", describe(error));
-  }
+  print_troubles(context, "report", diagnosed.troubles);
   const Report report = report_of(diagnosed.records, diagnosed.run, diagnosed.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;
   TRY(const std::string content,

@@ -7,7 +7,6 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/report_views.h"
-#include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
 
@@ -210,14 +209,6 @@ Section moments_of(const Report& report) {
   return section;
 }
 
-Section missing_of(const Report& report) {
-  return {.title = "What was not measured, and why", .lines = report.missing};
-}
-
-bool is_empty(const Section& section) {
-  return section.lines.empty() && section.table.rows.empty() && section.advice.empty();
-}
-
 }  // namespace
 
 void print_report(std::ostream& out, const cli::Terminal& terminal, const Report& report) {
@@ -266,11 +257,15 @@ std::string markdown_of(const Report& report) {
 }
 
 std::vector<Section> sections_of(const Report& report) {
-  std::vector<Section> sections = {verdict_of(report), accounting_of(report), evidence_of(report),
-                                   others_of(report),  run_of(report),        paths_of(report),
-                                   probes_of(report),  flows_of(report),      moments_of(report),
-                                   missing_of(report)};
-  std::erase_if(sections, is_empty);
+  std::vector<Section> sections = {
+      verdict_of(report),  accounting_of(report),
+      evidence_of(report), others_of(report),
+      run_of(report),      paths_of(report),
+      probes_of(report),   flows_of(report),
+      moments_of(report),  {.title = "What was not measured, and why", .lines = report.missing}};
+  std::erase_if(sections, [](const Section& section) {
+    return section.lines.empty() && section.table.rows.empty() && section.advice.empty();
+  });
   return sections;
 }
 

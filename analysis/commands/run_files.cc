@@ -1,6 +1,7 @@
 #include "analysis/commands/run_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <array>
@@ -14,19 +15,6 @@ namespace chokepoint::analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<Error> troubles_of(const RunData& run) {
-  std::vector<Error> troubles;
-  for (const Error& error : run.unreadable) {
-    troubles.push_back(without_operation(error));
-  }
-  for (const NodeData& node : run.nodes) {
-    if (node.damage) {
-      troubles.push_back(without_operation(*node.damage));
-    }
-  }
-  return troubles;
-}
 
 // A record may hold several jobs; only the last one is diagnosed.
 std::vector<std::string> jobs_left_out(const record::Run& run) {
@@ -68,18 +56,31 @@ std::string name_of_folder(const std::string& folder) {
   return path.has_filename() ? path.string() : path.parent_path().string();
 }
 
-Result<record::Run> records_of(const std::string& folder) {
+Result<record::Run> open_records(const std::string& folder) {
   Result<record::Run> records = record::open_run(folder);
   if (!records) {
     return fail(without_operation(records.error()));
   }
-  if (records->nodes.empty()) {
-    return records->unreadable.size() == 1
-               ? fail(without_operation(records->unreadable.front()))
-               : fail(ErrorKind::Malformed, "", folder, "none of its records can be read",
-                      "'chokepoint record show' gives the reason for each");
+  if (records->nodes.empty() && records->unreadable.size() == 1) {
+    return fail(without_operation(records->unreadable.front()));
   }
   return records;
+}
+
+Result<record::Run> records_of(const std::string& folder) {
+  TRY(record::Run records, open_records(folder));
+  if (records.nodes.empty()) {
+    return fail(ErrorKind::Malformed, "", folder, "none of its records can be read",
+                "'chokepoint record show' gives the reason for each");
+  }
+  return records;
+}
+
+void print_troubles(const cli::Context& context, std::string_view command,
+                    const std::vector<Error>& troubles) {
+  for (const Error& error : troubles) {
+    fmt::print(context.err, "chokepoint: {}: {}\n", command, describe(error));
+  }
 }
 
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options) {

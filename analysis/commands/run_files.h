@@ -2,12 +2,15 @@
 // diagnosed, and output files, which never replace a record. The caller's thread.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/attribution/diagnose.h"
 #include "analysis/load/run_data.h"
+#include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/record/reader.h"
 #include "base/sys/error.h"
@@ -26,8 +29,27 @@ Error without_operation(Error error);
 // As it was given, without "." parts and trailing slashes.
 std::string name_of_folder(const std::string& folder);
 
+// An Error where there is no record, or a single one that cannot be read.
+Result<record::Run> open_records(const std::string& folder);
 // At least one record that can be read; an Error where there is none.
 Result<record::Run> records_of(const std::string& folder);
+
+// Records that cannot be read, or only in part, of RunData or a RunSummary.
+template <class Run>
+std::vector<Error> troubles_of(const Run& run) {
+  std::vector<Error> troubles = run.unreadable;
+  for (const auto& node : run.nodes) {
+    if (node.damage) {
+      troubles.push_back(*node.damage);
+    }
+  }
+  std::ranges::transform(troubles, troubles.begin(), without_operation);
+  return troubles;
+}
+
+// A line each on standard error.
+void print_troubles(const cli::Context& context, std::string_view command,
+                    const std::vector<Error>& troubles);
 
 struct DiagnosedRun {
   record::Run records = {};

@@ -69,20 +69,16 @@ Estimate scaled(const Estimate& throughput, double by) {
 }
 
 std::string all_keys(const std::vector<ComparedRun>& runs) {
-  std::set<std::string> names{"folder", "path", "setup", "nodes", "gpus"};
-  for (const ComparedRun& run : runs) {
-    for (const auto& [name, value] : run.labels) {
-      names.insert(name);
-    }
-  }
+  std::set<std::string> names = all_labels(runs);
+  names.insert({"folder", "path", "setup", "nodes", "gpus"});
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Result<> check_keys(const std::vector<std::string>& keys, const std::vector<ComparedRun>& runs) {
   for (const std::string& key : keys) {
-    const bool is_told = std::ranges::any_of(
+    const bool is_known = std::ranges::any_of(
         runs, [&](const ComparedRun& run) { return value_of(run, key).has_value(); });
-    if (!is_told && !is_derived(key)) {
+    if (!is_known && !is_derived(key)) {
       return fail(ErrorKind::Usage, "", "--by " + key, "none of the runs has such a label",
                   "there are " + all_keys(runs));
     }
@@ -103,9 +99,9 @@ std::vector<std::string> keys_of(const std::vector<ComparedRun>& runs,
 }
 
 Figure usual_metric(const std::vector<ComparedRun>& runs) {
-  const bool is_told = std::ranges::all_of(
+  const bool is_known = std::ranges::all_of(
       runs, [](const ComparedRun& run) { return run[Figure::SamplesPerS].has_value(); });
-  return is_told ? Figure::SamplesPerS : Figure::StepMs;
+  return is_known ? Figure::SamplesPerS : Figure::StepMs;
 }
 
 Result<> check_baseline(const Comparison& comparison, const std::optional<Condition>& condition) {

@@ -6,17 +6,18 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::array kTraits{
-    FigureTraits{"samples_per_s", "sample throughput", Unit::PerSecond, Better::More},
-    FigureTraits{"scaling_factor", "scaling factor", Unit::Factor, Better::More},
-    FigureTraits{"network_mbps", "network throughput", Unit::Mbps, Better::Neither},
-    FigureTraits{"volume_bytes", "network volume", Unit::Bytes, Better::Neither},
-    FigureTraits{"step_ms", "step", Unit::Milliseconds, Better::Less},
-    FigureTraits{"median_step_ms", "median step", Unit::Milliseconds, Better::Less},
-    FigureTraits{"p99_step_ms", "p99 step", Unit::Milliseconds, Better::Less},
-    FigureTraits{"duration_s", "time", Unit::Seconds, Better::Less},
-    FigureTraits{"epoch_s", "epoch 2 time", Unit::Seconds, Better::Less},
-    FigureTraits{"lost_ms", "lost a step", Unit::Milliseconds, Better::Less},
-    FigureTraits{"gpu_memory_bytes", "peak GPU memory", Unit::Memory, Better::Neither}};
+    FigureTraits{"samples_per_s", "sample throughput", "", Unit::PerSecond, Better::More},
+    FigureTraits{"scaling_factor", "scaling factor", "scaling", Unit::Factor, Better::More},
+    FigureTraits{"network_mbps", "network throughput", "net", Unit::Mbps, Better::Neither},
+    FigureTraits{"volume_bytes", "network volume", "volume", Unit::Bytes, Better::Neither},
+    FigureTraits{"step_ms", "step", "step", Unit::Milliseconds, Better::Less},
+    FigureTraits{"median_step_ms", "median step", "median", Unit::Milliseconds, Better::Less},
+    FigureTraits{"p99_step_ms", "p99 step", "p99", Unit::Milliseconds, Better::Less},
+    FigureTraits{"duration_s", "time", "time", Unit::Seconds, Better::Less},
+    FigureTraits{"epoch_s", "epoch 2 time", "epoch 2", Unit::Seconds, Better::Less},
+    FigureTraits{"lost_ms", "lost a step", "lost", Unit::Milliseconds, Better::Less},
+    FigureTraits{"gpu_memory_bytes", "peak GPU memory", "GPU memory", Unit::Memory,
+                 Better::Neither}};
 static_assert(kTraits.size() == kFigures);
 
 }  // namespace

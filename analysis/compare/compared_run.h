@@ -37,8 +37,9 @@ enum class Unit { PerSecond, Factor, Mbps, Bytes, Memory, Milliseconds, Seconds 
 enum class Better { More, Less, Neither };
 
 struct FigureTraits {
-  const char* key;    // as options and documents name it
-  const char* title;  // of a column
+  const char* key;          // as options and documents name it
+  const char* title;        // of a column
+  const char* short_title;  // on a terminal, before the unit; empty: the unit says it
   Unit unit;
   Better better;
 };

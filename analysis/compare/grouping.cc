@@ -282,8 +282,8 @@ void name_groups(Comparison& comparison) {
   for (std::size_t group = 0; group < comparison.groups.size(); ++group) {
     std::string name;
     for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
-      const bool is_told = comparison.groups[group].values[key].has_value();
-      if (is_told && (is_single || !is_same_everywhere(comparison, key))) {
+      const bool is_known = comparison.groups[group].values[key].has_value();
+      if (is_known && (is_single || !is_same_everywhere(comparison, key))) {
         name += (name.empty() ? "" : " ") + shown_value(comparison, group, key);
       }
     }

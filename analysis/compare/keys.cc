@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <set>
-#include <string>
 #include <utility>
+
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -26,10 +25,8 @@ bool holds(const std::array<std::string_view, N>& names, const std::string& name
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return is_whole && value > 0 && value < 1'000'000 ? std::optional(value) : std::nullopt;
+  const auto value = sys::parse_number<std::int64_t>(text);
+  return value && *value > 0 && *value < 1'000'000 ? value : std::nullopt;
 }
 
 std::optional<Setup> setup_of_run(const ComparedRun& run) {
@@ -69,21 +66,6 @@ KeyValues key_values_of(const std::vector<ComparedRun>& runs, const std::string&
 
 bool differ(const KeyValues& values) {
   return std::ranges::any_of(values, [&](const auto& value) { return value != values.front(); });
-}
-
-bool has_label(const std::vector<ComparedRun>& runs, const std::string& key) {
-  return std::ranges::any_of(runs,
-                             [&](const ComparedRun& run) { return run.labels.contains(key); });
-}
-
-std::vector<std::string> all_labels(const std::vector<ComparedRun>& runs) {
-  std::set<std::string> names;
-  for (const ComparedRun& run : runs) {
-    for (const auto& [name, value] : run.labels) {
-      names.insert(name);
-    }
-  }
-  return {names.begin(), names.end()};
 }
 
 std::vector<std::string> values_under(const ComparedRun& run,
@@ -172,16 +154,27 @@ std::optional<std::string> value_of(const ComparedRun& run, const std::string& k
   return label == run.labels.end() ? derived(run, key) : std::optional(label->second);
 }
 
+std::set<std::string> all_labels(const std::vector<ComparedRun>& runs) {
+  std::set<std::string> names;
+  for (const ComparedRun& run : runs) {
+    for (const auto& [name, value] : run.labels) {
+      names.insert(name);
+    }
+  }
+  return names;
+}
+
 std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> keys;
-  for (const std::string& name : all_labels(runs)) {
+  const std::set<std::string> labels = all_labels(runs);
+  for (const std::string& name : labels) {
     if (!holds(kRepetitions, name) && !holds(kUsual, name) && differ(key_values_of(runs, name))) {
       keys.push_back(name);
     }
   }
   for (const std::string_view name : kUsual) {
     const std::string key(name);
-    if (has_label(runs, key) || differ(key_values_of(runs, key))) {
+    if (labels.contains(key) || differ(key_values_of(runs, key))) {
       keys.push_back(key);
     }
   }

@@ -5,6 +5,7 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ std::optional<Setup> setup_of(const std::map<std::string, std::string>& labels);
 
 // A run's value of this key; nullopt if neither its labels nor its records have one.
 std::optional<std::string> value_of(const ComparedRun& run, const std::string& key);
+
+// The names of the labels that any run has.
+std::set<std::string> all_labels(const std::vector<ComparedRun>& runs);
 
 // The keys that make rows by default: see docs/compare.md.
 std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs);

@@ -1,10 +1,10 @@
 #include "analysis/compare/noise.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "analysis/compare/grouping.h"
-#include "base/math/significance.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -151,18 +151,14 @@ void mark(const Comparison& comparison, Difference& difference) {
 
 }  // namespace
 
-const char* name_of(NoiseTest test) {
-  switch (test) {
-    case NoiseTest::MannWhitney:
-      return "mann-whitney";
-    case NoiseTest::Welch:
-      return "welch";
-    case NoiseTest::SingleRun:
-      return "single-run";
-    case NoiseTest::BlocksOfSteps:
-      return "blocks-of-steps";
-  }
-  return "unknown";
+const NoiseTestTexts& texts_of(NoiseTest test) {
+  static constexpr std::array kTexts{
+      // in the order of NoiseTest
+      NoiseTestTexts{"mann-whitney", "by the ranks of the runs"},
+      NoiseTestTexts{"welch", "by Welch's test of the runs"},
+      NoiseTestTexts{"single-run", "by one run against the others' spread"},
+      NoiseTestTexts{"blocks-of-steps", "by the steps of one run each"}};
+  return kTexts.at(static_cast<std::size_t>(test));
 }
 
 void test_differences(Comparison& comparison) {

@@ -6,8 +6,12 @@
 
 namespace chokepoint::analysis {
 
-// "mann-whitney"
-const char* name_of(NoiseTest test);
+struct NoiseTestTexts {
+  const char* name;  // "mann-whitney"
+  const char* by;    // "by the ranks of the runs"
+};
+
+const NoiseTestTexts& texts_of(NoiseTest test);
 
 // Fills test, p and interval of each row's difference from its baseline, corrects all p together,
 // and marks what is beyond noise. Baselines are set.

@@ -3,21 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/causes.h"
-#include "analysis/compare/compared_run.h"
 #include "analysis/compare/keys.h"
-#include "analysis/load/run_data.h"
-#include "analysis/load/run_summary.h"
 #include "base/record/names.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -225,11 +220,8 @@ std::optional<double> number_of(const Labels& labels, const std::string& key) {
   if (label == labels.end()) {
     return std::nullopt;
   }
-  const std::string& text = label->second;
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return is_whole && value > 0 && value < 1e15 ? std::optional(value) : std::nullopt;
+  const auto value = sys::parse_number<double>(label->second);
+  return value && *value > 0 && *value < 1e15 ? value : std::nullopt;
 }
 
 // Of the whole job. The label `samples_label` has the samples of one step of the whole job and goes

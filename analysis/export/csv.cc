@@ -87,6 +87,8 @@ class Folder {
     return fail(std::move(failed));
   }
 
+  std::string name() const { return path_.string(); }
+
   Result<cli::Output*> open(const std::string& name) {
     const fs::path path = path_ / (name + ".csv");
     TRY(std::unique_ptr<cli::Output> file, cli::open_file(path));
@@ -158,7 +160,9 @@ class CsvWriter {
         }
       });
     }
-    return run_.is_stopped() ? fail(ErrorKind::Interrupted, "", "", "stopped") : opened;
+    return run_.is_stopped()
+               ? fail(ErrorKind::Interrupted, "", folder_.name(), "stopped", "nothing was written")
+               : opened;
   }
 
   template <class Row>
@@ -256,14 +260,9 @@ class CsvWriter {
     put_line(out, names);
   }
 
-  struct Place {
-    std::string file;
-    Column column;
-  };
-
   ExportedRun& run_;
   Folder& folder_;
-  std::vector<Place> columns_;
+  std::vector<std::pair<std::string, Column>> columns_;  // by file
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "analysis/load/run_summary.h"
 #include "base/cli/text.h"
+#include "base/math/units.h"
 #include "base/record/names.h"
 #include "base/record/series_table.h"
 
@@ -35,8 +36,6 @@ void append_label(std::string& out, std::string_view text) {
 }
 
 constexpr double kMsPerSecond = 1e3;
-constexpr double kNsPerSecond = 1e9;
-constexpr double kPercent = 100;
 
 std::optional<double> seconds_of(std::optional<double> ms) {
   return ms ? std::optional(*ms / kMsPerSecond) : std::nullopt;
@@ -95,8 +94,9 @@ class Figures {
                 info);
     const bool has_span = node.span.end_ns < kFarNs;
     text_.gauge("run_elapsed_seconds", "From the job's start to its end.",
-                has_span ? std::optional(static_cast<double>(node.span.length_ns()) / kNsPerSecond)
-                         : std::nullopt,
+                has_span
+                    ? std::optional(static_cast<double>(node.span.length_ns()) / math::kNsPerSecond)
+                    : std::nullopt,
                 own);
     text_.gauge(
         "run_exit_status", "Of the job's command.",
@@ -146,7 +146,7 @@ class Figures {
     text_.gauge("verdict_info", "Always 1; what held the run back, and where.", 1, where);
     text_.gauge("verdict_lost_step_seconds", "Of each step, that a change could take away.",
                 verdict.lost_ms_per_step / kMsPerSecond, own);
-    text_.gauge("verdict_share_ratio", "Of the step.", verdict.share_percent / kPercent, own);
+    text_.gauge("verdict_share_ratio", "Of the step.", verdict.share_percent / math::kPercent, own);
     text_.gauge("verdict_confidence_ratio", "Confidence of the verdict.", verdict.confidence, own);
   }
 

@@ -34,17 +34,6 @@ Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   return in_flight > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;
 }
 
-double min_rtt_us(const std::vector<record::FlowSample>& samples, const DirectionFacts& facts) {
-  double least_us = facts.min_rtt_us;
-  for (const record::FlowSample& sample : samples) {
-    if (sample.min_rtt_us.value_or(0) > 0) {
-      const double us = figure(sample.min_rtt_us);
-      least_us = least_us == 0 ? us : std::min(least_us, us);
-    }
-  }
-  return least_us;
-}
-
 bool has_queue(const SocketSample& now, const DirectionFacts& facts) {
   return has_queue(figure(now.rtt_us), facts);
 }
@@ -128,7 +117,7 @@ LimitedSpan limited(const SocketSample& before, const SocketSample& now, double 
 }
 
 std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFacts& facts) {
-  const auto way = static_cast<std::size_t>(view.direction);
+  const auto way = side_of(view);
   if (view.at_sender != nullptr && view.at_sender->sockets.at(way).size() > 1) {
     return limits_of_sender(view.at_sender->sockets.at(way), facts);
   }
@@ -185,8 +174,7 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
   const Span span{clocks.local_ns(view.best_node(), common.start_ns),
                   clocks.local_ns(view.best_node(), common.end_ns)};
   double bytes = 0;
-  for (const record::FlowSample& sample :
-       view.best().packets.at(static_cast<std::size_t>(view.direction))) {
+  for (const record::FlowSample& sample : view.best().packets.at(side_of(view))) {
     bytes += sample.t_ns > span.start_ns && sample.t_ns <= span.end_ns
                  ? static_cast<double>(sample.payload_bytes.value_or(0))
                  : 0;
@@ -199,7 +187,7 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
 std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
                                            const DirectionFacts& facts) {
   DirectionFacts own = facts;
-  own.min_rtt_us = min_rtt_us(samples, facts);
+  own.min_rtt_us = lesser_rtt_us(facts.min_rtt_us, static_cast<double>(least_rtt_us(samples)));
   std::vector<LimitedSpan> spans;
   for (const record::FlowSample& sample : samples) {
     if (sample.payload_bytes.value_or(0) > kMinBytes) {

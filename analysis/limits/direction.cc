@@ -45,9 +45,7 @@ using record::FlowSample;
 using record::SocketSample;
 
 const std::vector<FlowSample>* sent_packets(const DirectionView& view) {
-  return view.at_sender == nullptr
-             ? nullptr
-             : &view.at_sender->packets.at(static_cast<std::size_t>(view.direction));
+  return view.at_sender == nullptr ? nullptr : &view.at_sender->packets.at(side_of(view));
 }
 
 template <class Row>
@@ -82,41 +80,39 @@ double unloaded_rtt_us(const DirectionView& view) {
 // As it arrives, for only there the link has given it its rate.
 bool is_steady(const DirectionView& view) {
   const FlowData& seen = view.at_receiver != nullptr ? *view.at_receiver : view.best();
-  const std::vector<double> bins = known_of(
-      seen.packets.at(static_cast<std::size_t>(view.direction)), &FlowSample::payload_bytes);
+  const std::vector<double> bins =
+      known_of(seen.packets.at(side_of(view)), &FlowSample::payload_bytes);
   const auto usual = math::median(bins);
   return usual && *usual > kSteady * *math::quantile(bins, 0.95);
 }
 
-bool has_queue_mostly(const DirectionView& view, const DirectionFacts& facts) {
-  if (view.at_sender == nullptr) {
-    return false;
-  }
-  double queued = 0;
-  double all = 0;
-  for (const record::SocketSample& sample :
-       view.at_sender->sockets.at(static_cast<std::size_t>(view.direction))) {
-    if (sample.unacked_packets.value_or(0) > 0) {
-      all += 1;
-      queued += has_queue(static_cast<double>(sample.rtt_us.value_or(0)), facts) ? 1 : 0;
+// The sender's readings while something was under way.
+std::vector<const SocketSample*> busy_readings(const DirectionView& view) {
+  std::vector<const SocketSample*> busy;
+  if (view.at_sender != nullptr) {
+    for (const SocketSample& sample : view.at_sender->sockets.at(side_of(view))) {
+      if (sample.unacked_packets.value_or(0) > 0) {
+        busy.push_back(&sample);
+      }
     }
   }
-  return queued > kMostly * all;
+  return busy;
+}
+
+bool has_queue_mostly(const DirectionView& view, const DirectionFacts& facts) {
+  const std::vector<const SocketSample*> busy = busy_readings(view);
+  const auto queued = std::ranges::count_if(
+      busy, [&](const SocketSample* sample) { return has_queue(figure(sample->rtt_us), facts); });
+  return static_cast<double>(queued) > kMostly * static_cast<double>(busy.size());
 }
 
 // Of the congestion window while something was under way.
 double mean_window_packets(const DirectionView& view) {
-  if (view.at_sender == nullptr) {
-    return 0;
-  }
   double sum = 0;
   double count = 0;
-  for (const SocketSample& sample :
-       view.at_sender->sockets.at(static_cast<std::size_t>(view.direction))) {
-    if (sample.unacked_packets.value_or(0) > 0 && sample.cwnd_packets.known()) {
-      sum += static_cast<double>(sample.cwnd_packets.value());
-      count += 1;
-    }
+  for (const SocketSample* sample : busy_readings(view)) {
+    sum += figure(sample->cwnd_packets);
+    count += sample->cwnd_packets.known() ? 1 : 0;
   }
   return count > 0 ? sum / count : 0;
 }
@@ -143,11 +139,11 @@ std::vector<DirectionView> directions_of(const RunData& run) {
       DirectionView view{.connection = place, .direction = record::Direction(from)};
       if (const auto& end = connection.ends[from]) {
         view.sender = end->node;
-        view.at_sender = &run.nodes[end->node].flows[end->flow];
+        view.at_sender = &run.flow(*end);
       }
       if (const auto& end = connection.ends[1 - from]) {
         view.receiver = end->node;
-        view.at_receiver = &run.nodes[end->node].flows[end->flow];
+        view.at_receiver = &run.flow(*end);
       }
       if (view.sender || view.receiver) {
         views.push_back(view);
@@ -161,7 +157,7 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
   DirectionFacts facts;
   for (const FlowData* flow : {view.at_sender, view.at_receiver}) {
     if (flow != nullptr) {
-      const auto& total = flow->totals[static_cast<std::size_t>(view.direction)];
+      const auto& total = flow->totals[side_of(view)];
       const auto most = [](double& figure, record::Figure value) {
         figure = std::max(figure, static_cast<double>(value.value_or(0)));
       };

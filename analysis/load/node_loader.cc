@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <limits>
 #include <thread>
 #include <vector>
 
 #include "base/record/syncer.h"
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -28,10 +28,8 @@ struct InterfaceFacts {
 };
 
 std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && value > 0 ? std::optional(value) : std::nullopt;
+  const auto value = sys::parse_number<double>(text);
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 void take(const record::Fact& fact, InterfaceFacts& sight) {

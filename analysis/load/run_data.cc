@@ -213,6 +213,10 @@ std::vector<const SeriesData*> NodeData::find(std::string_view series_name) cons
   return found;
 }
 
+bool NodeData::has_collectives_of(record::CollectiveSource source) const {
+  return std::ranges::find(collectives, source, &record::Collective::source) != collectives.end();
+}
+
 const Interface* NodeData::interface(std::string_view interface_name) const {
   const auto found = std::ranges::find(interfaces, interface_name, &Interface::name);
   return found == interfaces.end() ? nullptr : &*found;

@@ -81,6 +81,7 @@ struct NodeData {
   std::optional<Error> damage = {};
 
   const SeriesData* find(std::string_view name, std::string_view subject) const;
+  bool has_collectives_of(record::CollectiveSource source) const;
   std::vector<const SeriesData*> find(std::string_view name) const;
   const Interface* interface(std::string_view name) const;
   std::optional<std::int64_t> rank() const;  // of its only rank; nullopt if it has several
@@ -108,6 +109,8 @@ struct RunData {
   std::vector<Error> unreadable = {};
   // What the data lack for a sure answer, a line each for people: "no packets were captured on b".
   std::vector<std::string> missing = {};
+
+  const FlowData& flow(const FlowPlace& place) const { return nodes[place.node].flows[place.flow]; }
 };
 
 struct LoadLimits {
@@ -144,8 +147,15 @@ std::int64_t least_rtt_us(const std::vector<Row>& samples) {
 }
 
 // Of two such figures the smaller that is known.
-inline std::int64_t lesser_rtt_us(std::int64_t one, std::int64_t other) {
+template <class T>
+T lesser_rtt_us(T one, T other) {
   return one == 0 || other == 0 ? one + other : (one < other ? one : other);
+}
+
+// A message is a Send at one rank and a Receive at the other; this is Send for both, so that the
+// two rows compare equal.
+inline record::CollectiveKind kind_at_both(record::CollectiveKind kind) {
+  return kind == record::CollectiveKind::Receive ? record::CollectiveKind::Send : kind;
 }
 
 }  // namespace chokepoint::analysis

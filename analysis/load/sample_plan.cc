@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "analysis/load/connections.h"
+#include "analysis/load/sums.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -99,14 +101,6 @@ void share_out(std::vector<Slot>& slots, double rows) {
   }
 }
 
-double read_ns(const std::vector<Slot>& slots) {
-  double sum = 0;
-  for (const Slot& slot : slots) {
-    sum += slot.part * static_cast<double>(slot.span.length_ns());
-  }
-  return sum;
-}
-
 Span window_in(const Slot& slot, bool at_start, bool at_end) {
   const auto length =
       static_cast<std::int64_t>(slot.part * static_cast<double>(slot.span.length_ns()));
@@ -147,64 +141,44 @@ std::int64_t by_wall_clocks(const NodeData& node, const NodeData& base) {
   return (node.span.start_ns - node.wall_start_ns) - (base.span.start_ns - base.wall_start_ns);
 }
 
-// How far the nodes' clocks are apart, well enough to read the same moments of their records: to
-// about 0.1 s, which it may take until a connection is noticed. timeline/clocks.h fits them exactly
-// later.
-class RoughOffsets {
- public:
-  explicit RoughOffsets(const std::vector<NodeData>& nodes)
-      : nodes_(nodes), offsets_(nodes.size()) {
-    for (const NodeData& node : nodes) {
-      starts_.push_back(starts_of(node));
-    }
-  }
-
-  std::vector<std::int64_t> find() {
-    for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      if (!offsets_[node]) {
-        offsets_[node] = by_wall_clocks(nodes_[node], nodes_[0]);
-        while (spread()) {
-        }
-      }
-    }
-    std::vector<std::int64_t> found;
-    for (const std::optional<std::int64_t>& offset : offsets_) {
-      found.push_back(offset.value_or(0));
-    }
-    return found;
-  }
-
- private:
+// Of each node, its clock less the first node's, well enough to read the same moments of their
+// records: to about 0.1 s, which it may take until a connection is noticed. timeline/clocks.h fits
+// them exactly later.
+std::vector<std::int64_t> rough_offsets(const std::vector<NodeData>& nodes) {
+  std::vector<Starts> starts;
+  std::ranges::transform(nodes, std::back_inserter(starts), starts_of);
+  std::vector<std::optional<std::int64_t>> known(nodes.size());
+  const auto between = [&](std::size_t node, std::size_t base) {
+    const bool is_one_clock =
+        !nodes[node].boot_id.empty() && nodes[node].boot_id == nodes[base].boot_id;
+    return is_one_clock ? std::optional<std::int64_t>(0)
+                        : by_connections(starts[node], starts[base]);
+  };
   // From the nodes that are known to those that have talked with them; false where there is none.
-  bool spread() {
+  const auto spread = [&] {
     bool is_more = false;
-    for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      for (std::size_t base = 0; !offsets_[node] && base < nodes_.size(); ++base) {
-        const auto apart = offsets_[base] ? between(node, base) : std::nullopt;
-        if (apart) {
-          offsets_[node] = *offsets_[base] + *apart;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      for (std::size_t base = 0; !known[node] && base < nodes.size(); ++base) {
+        if (const auto apart = known[base] ? between(node, base) : std::nullopt) {
+          known[node] = *known[base] + *apart;
           is_more = true;
         }
       }
     }
     return is_more;
+  };
+  std::vector<std::int64_t> offsets;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    if (!known[node]) {
+      known[node] = by_wall_clocks(nodes[node], nodes[0]);
+      while (spread()) {
+      }
+    }
   }
-
-  std::optional<std::int64_t> between(std::size_t node, std::size_t base) const {
-    const std::string& boot = nodes_[node].boot_id;
-    const bool is_one_clock = !boot.empty() && boot == nodes_[base].boot_id;
-    return is_one_clock ? std::optional<std::int64_t>(0)
-                        : by_connections(starts_[node], starts_[base]);
+  for (const auto& offset : known) {
+    offsets.push_back(*offset);
   }
-
-  const std::vector<NodeData>& nodes_;
-  std::vector<Starts> starts_;
-  std::vector<std::optional<std::int64_t>> offsets_;
-};
-
-// Of each node, its clock less the first node's.
-std::vector<std::int64_t> rough_offsets(const std::vector<NodeData>& nodes) {
-  return RoughOffsets(nodes).find();
+  return offsets;
 }
 
 constexpr std::int64_t kSlackNs = 1'000'000'000;
@@ -362,7 +336,10 @@ std::vector<Span> spread_windows(const WindowsWanted& wanted,
                                  const std::function<double(std::int64_t)>& rows_until) {
   std::vector<Slot> slots = slots_of(wanted.span, wanted.most, rows_until);
   share_out(slots, wanted.rows);
-  const double mean_ns = read_ns(slots) / static_cast<double>(slots.size());
+  const auto read_ns = [](const Slot& slot) {
+    return slot.part * static_cast<double>(slot.span.length_ns());
+  };
+  const double mean_ns = sum_by(slots, read_ns) / static_cast<double>(slots.size());
   if (mean_ns < static_cast<double>(wanted.least_ns)) {
     const double useful =
         static_cast<double>(wanted.most) * mean_ns / static_cast<double>(wanted.least_ns);

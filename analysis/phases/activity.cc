@@ -64,7 +64,7 @@ Spans of_all(const RunData& run, Add add) {
   for (const Connection& connection : run.connections) {
     for (const auto& end : connection.ends) {
       if (end) {
-        add(run.nodes[end->node].flows[end->flow], end->node, spans);
+        add(run.flow(*end), end->node, spans);
       }
     }
   }
@@ -125,7 +125,7 @@ std::optional<FlowPlace> telling_end(const RunData& run, const Connection& conne
                                      std::size_t preferred) {
   std::optional<FlowPlace> chosen;
   for (const std::optional<FlowPlace>& end : connection.ends) {
-    const bool is_seen = end && has_samples(run.nodes[end->node].flows[end->flow]);
+    const bool is_seen = end && has_samples(run.flow(*end));
     if (is_seen && (!chosen || end->node == preferred)) {
       chosen = end;
     }
@@ -141,7 +141,7 @@ SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t 
       if (!end || end->node != node) {
         continue;
       }
-      const auto& samples = run.nodes[node].flows[end->flow].sockets.at(side);
+      const auto& samples = run.flow(*end).sockets.at(side);
       Spans busy;
       add_busy(samples, node, clocks, busy);
       std::ranges::copy(shortened(united(std::move(busy)), least_rtt_us(samples) * 1000),
@@ -156,10 +156,10 @@ Spans roce_activity(const RunData& run, const Clocks& clocks) {
   Spans spans;
   for (const Connection& connection : run.connections) {
     const auto end = telling_end(run, connection, clocks.reference);
-    if (!end || !is_roce(run.nodes[end->node].flows[end->flow])) {
+    if (!end || !is_roce(run.flow(*end))) {
       continue;
     }
-    for (const auto& samples : run.nodes[end->node].flows[end->flow].packets) {
+    for (const auto& samples : run.flow(*end).packets) {
       add_packets(samples, end->node, clocks, spans);
       std::ranges::copy(on_common_clock(waits_of(samples), end->node, clocks),
                         std::back_inserter(spans));

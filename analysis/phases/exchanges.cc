@@ -44,7 +44,7 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
   for (std::size_t place = 0; place < run.connections.size(); ++place) {
     for (const auto& end : run.connections[place].ends) {
       if (end && end->node == node) {
-        const FlowData& flow = run.nodes[node].flows[end->flow];
+        const FlowData& flow = run.flow(*end);
         uses[flow.row.id] = {.connection = static_cast<std::int64_t>(place),
                              .way_ns = half_round_trip_ns(flow),
                              .process = flow.row.process.value_or(0),
@@ -142,15 +142,10 @@ std::vector<Exchange> exchanges_of(const RunData& run, std::size_t place, const 
   return exchanges;
 }
 
-// A message is one to both of its ends.
-CollectiveKind joint(CollectiveKind kind) {
-  return kind == CollectiveKind::Receive ? CollectiveKind::Send : kind;
-}
-
 using MeetingKey = std::tuple<CollectiveSource, CollectiveKind, std::int64_t, std::int64_t>;
 
 MeetingKey key_of(const Exchange& exchange) {
-  return {exchange.source, joint(exchange.kind), exchange.number,
+  return {exchange.source, kind_at_both(exchange.kind), exchange.number,
           is_message(exchange) ? exchange.connection : exchange.communicator};
 }
 

@@ -15,11 +15,11 @@ using record::CollectiveKind;
 
 using Way = std::pair<std::int64_t, std::size_t>;  // connection, sender
 
-std::map<Way, double> usual_thoughts(const std::vector<std::vector<StageCompute>>& thoughts) {
+std::map<Way, double> usual_computes(const std::vector<std::vector<StageCompute>>& computes) {
   std::map<Way, std::vector<double>> of_way;
-  for (const auto& of_node : thoughts) {
-    for (const StageCompute& thought : of_node) {
-      of_way[{thought.sent->connection, thought.sent->node}].push_back(thought.ns);
+  for (const auto& of_node : computes) {
+    for (const StageCompute& compute : of_node) {
+      of_way[{compute.sent->connection, compute.sent->node}].push_back(compute.ns);
     }
   }
   std::map<Way, double> usual;
@@ -52,12 +52,12 @@ std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchang
   return receivers;
 }
 
-std::vector<std::vector<StageCompute>> all_thoughts(const Exchanges& exchanges) {
-  std::vector<std::vector<StageCompute>> thoughts;
+std::vector<std::vector<StageCompute>> all_computes(const Exchanges& exchanges) {
+  std::vector<std::vector<StageCompute>> computes;
   for (const auto& of_node : exchanges) {
-    thoughts.push_back(thoughts_of(of_node));
+    computes.push_back(computes_of(of_node));
   }
-  return thoughts;
+  return computes;
 }
 
 using GapOf = std::map<const Exchange*, const StageGap*>;
@@ -148,7 +148,7 @@ std::vector<Sending> sendings_of(const RunData& run, const Clocks& clocks) {
       if (!end) {
         continue;
       }
-      const FlowData& flow = run.nodes[end->node].flows[end->flow];
+      const FlowData& flow = run.flow(*end);
       if (flow.packets.at(side).empty()) {
         add_readings(flow.sockets.at(side), end->node, clocks, sendings);
       } else {
@@ -235,22 +235,22 @@ class Rounds {
 }  // namespace
 
 std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings) {
-  const std::vector<std::vector<StageCompute>> thoughts = all_thoughts(exchanges);
-  const std::map<Way, double> usual = usual_thoughts(thoughts);
+  const std::vector<std::vector<StageCompute>> computes = all_computes(exchanges);
+  const std::map<Way, double> usual = usual_computes(computes);
   const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
-  for (const auto& of_node : thoughts) {
-    for (const StageCompute& thought : of_node) {
-      const auto receiver = receivers.find(thought.sent);
+  for (const auto& of_node : computes) {
+    for (const StageCompute& compute : of_node) {
+      const auto receiver = receivers.find(compute.sent);
       if (receiver == receivers.end()) {
         continue;
       }
-      const std::int64_t sent_ns = thought.sent->own_ready_ns;
-      const double excess_ns = thought.ns - allowed_ns(usual, thought.sent->connection);
+      const std::int64_t sent_ns = compute.sent->own_ready_ns;
+      const double excess_ns = compute.ns - allowed_ns(usual, compute.sent->connection);
       const double waited_ns = static_cast<double>(sent_ns - receiver->second->own_ready_ns);
       const double lost_ns = std::min(excess_ns, waited_ns);
       if (lost_ns > 0) {
-        late.push_back({.node = thought.sent->node,
+        late.push_back({.node = compute.sent->node,
                         .waited = {sent_ns - static_cast<std::int64_t>(lost_ns), sent_ns},
                         .lost_ns = lost_ns});
       }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/load/sums.h"
 #include "analysis/phases/pipeline.h"
 #include "analysis/phases/steps.h"
 #include "base/math/statistics.h"
@@ -20,8 +21,8 @@ constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are ra
 constexpr double kMoreAlike = 0.5;           // one spread of the other: then it is clearly smaller
 constexpr double kAlike = 0.05;              // of the bytes of the one before
 constexpr std::size_t kMinPairs = 8;
-constexpr double kProcessorsCompute = 0.6;  // of the time in which nothing was under way
-constexpr double kBucketBytes = 25e6;
+constexpr double kProcessorsCompute = 0.6;           // of the time in which nothing was under way
+constexpr double kBucketBytes = 25.0 * 1024 * 1024;  // PyTorch's default, as in predict/figures.h
 
 std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
   std::vector<StageGap> gaps;
@@ -36,12 +37,10 @@ std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
   return gaps;
 }
 
-double bytes_of(std::span<const StageGap> gaps) {
-  double bytes = 0;
-  for (const StageGap& gap : gaps) {
-    bytes += gap.exchange->bytes;
-  }
-  return bytes;
+// The length of a backward pass whose first bucket, with this share of the gradients, comes after a
+// gap that also holds the forward pass.
+double backward_of(double first_gap, double first_share) {
+  return first_gap / (kForwardShare + first_share);
 }
 
 double exchanging_ns(const StageGap& gap) {
@@ -49,7 +48,7 @@ double exchanging_ns(const StageGap& gap) {
 }
 
 void model(Burst& burst, std::span<StageGap> gaps) {
-  const double bytes = bytes_of(gaps);
+  const double bytes = sum_by(gaps, [](const StageGap& gap) { return gap.exchange->bytes; });
   if (gaps.size() < 2 || bytes <= 0) {
     return;
   }
@@ -107,15 +106,6 @@ std::vector<std::vector<std::size_t>> by_step(const Line& line, const Spans& ste
   return places;
 }
 
-// The median distance from their median.
-double spread_of(std::vector<double> values) {
-  const double middle = math::median(values).value_or(0);
-  for (double& value : values) {
-    value = std::abs(value - middle);
-  }
-  return math::median(values).value_or(0);
-}
-
 // Whether the rank went on computing: then the sums of length and following gap are alike, else the
 // gaps alone. nullopt if neither spread is clearly smaller.
 std::optional<bool> went_on(const std::vector<Pair>& pairs) {
@@ -125,8 +115,8 @@ std::optional<bool> went_on(const std::vector<Pair>& pairs) {
     together.push_back(pair.took_ns + pair.then_ns);
     alone.push_back(pair.then_ns);
   }
-  const double of_both = spread_of(std::move(together));
-  const double of_then = spread_of(std::move(alone));
+  const double of_both = math::median_absolute_deviation(together).value_or(0);
+  const double of_then = math::median_absolute_deviation(alone).value_or(0);
   if (pairs.size() < kMinPairs || std::max(of_both, of_then) <= 0) {
     return std::nullopt;
   }
@@ -181,13 +171,9 @@ std::vector<Pair> all_pairs(const std::map<std::size_t, Place>& places) {
 // A thread that waits for a GPU's stream spins, so it looks as if the processor computed.
 bool has_gpu(const NodeData& node) {
   return !node.find(record::kGpuUtilization).empty() ||
-         std::ranges::any_of(node.collectives,
-                             [](const record::Collective& each) {
-                               return each.source == record::CollectiveSource::Nccl;
-                             }) ||
-         std::ranges::any_of(node.events, [](const record::Event& event) {
-           return event.kind == record::kGpuProcess;
-         });
+         node.has_collectives_of(record::CollectiveSource::Nccl) ||
+         std::ranges::find(node.events, record::kGpuProcess, &record::Event::kind) !=
+             node.events.end();
 }
 
 double worked_ns(const OverlapInput& input, std::size_t node, const SeriesData& thread) {
@@ -221,9 +207,7 @@ bool is_any_message(const Exchanges& exchanges) {
 double hidden_of(const Line& line, const Spans& steps) {
   double hidden_ns = 0;
   for (const StageGap& gap : line.gaps) {
-    hidden_ns += gap.unwaited && !gap.queued
-                     ? static_cast<double>(gap.exchange->end_ns - gap.exchange->all_ready_ns)
-                     : 0;
+    hidden_ns += gap.unwaited && !gap.queued ? exchanging_ns(gap) : 0;
   }
   for (const Burst& burst : line.bursts) {
     const std::int64_t begin_ns = line.gaps[burst.first].exchange->own_ready_ns;
@@ -239,10 +223,7 @@ double collectives_ms(const OverlapInput& input) {
   for (const auto& of_node : input.exchanges) {
     for (Line& line : lines_of(of_node)) {
       mark_unwaited(line, input.steps);
-      double gaps_ns = 0;
-      for (const StageGap& gap : line.gaps) {
-        gaps_ns += static_cast<double>(gap.gap_ns);
-      }
+      const double gaps_ns = sum_by(line.gaps, &StageGap::gap_ns);
       if (!line.gaps.empty() && gaps_ns > most_gaps_ns) {
         most_gaps_ns = gaps_ns;
         hidden_ns = hidden_of(line, input.steps);
@@ -257,7 +238,7 @@ double sent_bytes(const RunData& run) {
   for (const Connection& connection : run.connections) {
     for (const auto& end : connection.ends) {
       if (end) {
-        for (const record::FlowTotal& total : run.nodes[end->node].flows[end->flow].totals) {
+        for (const record::FlowTotal& total : run.flow(*end).totals) {
           most = std::max(most, static_cast<double>(total.payload_bytes.value_or(0)));
         }
       }
@@ -274,20 +255,6 @@ double buckets_ms(const OverlapInput& input) {
 
 }  // namespace
 
-double backward_of(double first_gap, double first_share) {
-  return first_gap / (kForwardShare + first_share);
-}
-
-Line line_of(std::span<const Exchange> exchanges) {
-  std::vector<const Exchange*> collectives;
-  for (const Exchange& exchange : exchanges) {
-    if (!is_message(exchange)) {
-      collectives.push_back(&exchange);
-    }
-  }
-  return line_of(std::span<const Exchange* const>(collectives));
-}
-
 std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
   std::map<std::int64_t, std::vector<const Exchange*>> by_rank;
   for (const Exchange& exchange : exchanges) {
@@ -297,7 +264,7 @@ std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
   }
   std::vector<Line> lines;
   for (const auto& [rank, own] : by_rank) {
-    lines.push_back(line_of(std::span<const Exchange* const>(own)));
+    lines.push_back(line_of(own));
   }
   return lines;
 }

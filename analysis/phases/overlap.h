@@ -3,10 +3,10 @@
 //
 //   1. if the job computes on processors: what its main thread worked
 //   2. of a pipeline: what its stages compute for a micro-batch
-//   3. of collectives: those that queue behind each other were ready before (line_of()); and one
+//   3. of collectives: those that queue behind each other were ready before (lines_of()); and one
 //      that is followed by computing whose length makes up for its own was not waited for
 //      (mark_unwaited())
-//   4. else: gradients in buckets of 25 MB
+//   4. else: gradients in buckets of 25 MiB
 //
 // Pure; any thread.
 #pragma once
@@ -58,13 +58,7 @@ struct Line {
   std::vector<Burst> bursts = {};
 };
 
-// The length of a backward pass whose first bucket, with this share of the gradients, comes after a
-// gap that also holds the forward pass.
-double backward_of(double first_gap, double first_share);
-
-// Of one rank's exchanges, messages left out.
-Line line_of(std::span<const Exchange> exchanges);
-// Of one node: a line for each of its ranks.
+// Of one node: a line for each of its ranks, messages left out.
 std::vector<Line> lines_of(std::span<const Exchange> exchanges);
 
 // Marks collectives that nobody waited for, inside the steps, if none queues behind another: the

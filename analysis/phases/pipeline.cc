@@ -17,6 +17,16 @@ using record::CollectiveKind;
 constexpr double kQuick = 0.1;   // quantile of a stage's computing: when nothing disturbs it
 constexpr double kScrap = 0.02;  // of the largest message: smaller ones are leftovers of others
 
+std::vector<const Exchange*> of_kind(const std::vector<Exchange>& exchanges, CollectiveKind kind) {
+  std::vector<const Exchange*> found;
+  for (const Exchange& exchange : exchanges) {
+    if (exchange.kind == kind) {
+      found.push_back(&exchange);
+    }
+  }
+  return found;
+}
+
 // What a stage needs for a message that it sends: from its other neighbour the one of the same
 // number, if numbers are known; at an end of the pipeline all that it has received.
 class Needs {
@@ -105,35 +115,35 @@ std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
 }
 
 // A first stage that only sends begins a step when all messages of the last one have left.
-std::optional<double> forward_thought_ns(const std::vector<Exchange>& exchanges,
+std::optional<double> forward_compute_ns(const std::vector<Exchange>& exchanges,
                                          const Spans& steps) {
   std::vector<std::int64_t> ends;
   for (const Exchange& exchange : exchanges) {
     ends.push_back(exchange.end_ns);
   }
   std::ranges::sort(ends);
-  std::vector<double> thoughts;
+  std::vector<double> computes;
   for (const Span& step : steps) {
     const Exchange* first = first_sent_in(exchanges, step);
     const auto after =
         first == nullptr ? ends.begin() : std::ranges::upper_bound(ends, first->own_ready_ns);
     if (after != ends.begin()) {
-      thoughts.push_back(static_cast<double>(first->own_ready_ns - *std::prev(after)));
+      computes.push_back(static_cast<double>(first->own_ready_ns - *std::prev(after)));
     }
   }
-  return math::median(thoughts);
+  return math::median(computes);
 }
 
 // How long a stage computed before it sent the first message of each step.
-std::vector<double> first_thoughts_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
-  std::map<const Exchange*, double> thoughts;
-  for (const StageCompute& thought : thoughts_of(exchanges)) {
-    thoughts[thought.sent] = thought.ns;
+std::vector<double> first_computes_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
+  std::map<const Exchange*, double> computes;
+  for (const StageCompute& compute : computes_of(exchanges)) {
+    computes[compute.sent] = compute.ns;
   }
   std::vector<double> firsts;
   for (const Span& step : steps) {
-    const auto first = thoughts.find(first_sent_in(exchanges, step));
-    if (first != thoughts.end()) {
+    const auto first = computes.find(first_sent_in(exchanges, step));
+    if (first != computes.end()) {
       firsts.push_back(first->second);
     }
   }
@@ -143,13 +153,13 @@ std::vector<double> first_thoughts_ns(const std::vector<Exchange>& exchanges, co
 // How long a stage computes for one micro-batch, forward and backward: seen undisturbed where the
 // last stage turns round, and where the first one ends a step and begins the next. Either may be
 // late, or have more to do there; hardly both.
-std::optional<double> thought_of_batch_ns(const Exchanges& exchanges, const Ends& ends,
+std::optional<double> compute_of_batch_ns(const Exchanges& exchanges, const Ends& ends,
                                           const Spans& steps) {
-  const auto turns = math::quantile(first_thoughts_ns(exchanges[ends.last], steps), kQuick);
+  const auto turns = math::quantile(first_computes_ns(exchanges[ends.last], steps), kQuick);
   if (!turns) {
-    return forward_thought_ns(exchanges[ends.first], steps);
+    return forward_compute_ns(exchanges[ends.first], steps);
   }
-  const auto begins = math::quantile(first_thoughts_ns(exchanges[ends.first], steps), kQuick);
+  const auto begins = math::quantile(first_computes_ns(exchanges[ends.first], steps), kQuick);
   return std::min(*turns, begins.value_or(*turns));
 }
 
@@ -174,29 +184,18 @@ Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
 
 }  // namespace
 
-std::vector<const Exchange*> of_kind(const std::vector<Exchange>& exchanges,
-                                     record::CollectiveKind kind) {
-  std::vector<const Exchange*> found;
-  for (const Exchange& exchange : exchanges) {
-    if (exchange.kind == kind) {
-      found.push_back(&exchange);
-    }
-  }
-  return found;
-}
-
-std::vector<StageCompute> thoughts_of(const std::vector<Exchange>& exchanges) {
+std::vector<StageCompute> computes_of(const std::vector<Exchange>& exchanges) {
   Needs needs(exchanges);
-  std::vector<StageCompute> thoughts;
+  std::vector<StageCompute> computes;
   std::int64_t before_ns = 0;
   for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
     const std::int64_t since_ns = std::max(before_ns, needs.met_ns(*sent));
     if (since_ns > 0) {
-      thoughts.push_back({sent, static_cast<double>(sent->own_ready_ns - since_ns)});
+      computes.push_back({sent, static_cast<double>(sent->own_ready_ns - since_ns)});
     }
     before_ns = sent->own_ready_ns;
   }
-  return thoughts;
+  return computes;
 }
 
 std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans& steps) {
@@ -204,15 +203,15 @@ std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans&
   if (!ends || steps.empty()) {
     return std::nullopt;
   }
-  const std::optional<double> thought_ns = thought_of_batch_ns(exchanges, *ends, steps);
-  if (!thought_ns) {
+  const std::optional<double> batch_compute_ns = compute_of_batch_ns(exchanges, *ends, steps);
+  if (!batch_compute_ns) {
     return std::nullopt;
   }
   const Messages sent = sent_in(exchanges[ends->first], steps);
   return PipelineView{
       .stages = static_cast<double>(ends->stages),
       .batches = sent.count / static_cast<double>(steps.size()),
-      .thought_ns = *thought_ns,
+      .batch_compute_ns = *batch_compute_ns,
       .message_bytes = sent.usual_bytes,
       .is_forward_only = of_kind(exchanges[ends->last], CollectiveKind::Send).empty()};
 }

@@ -12,12 +12,12 @@ namespace chokepoint::analysis {
 
 struct PipelineView {
   double stages = 0;
-  double batches = 0;        // micro-batches a step
-  double thought_ns = 0;     // computing of a stage for one of them, forward and backward
-  double message_bytes = 0;  // the usual one's
+  double batches = 0;           // micro-batches a step
+  double batch_compute_ns = 0;  // computing of a stage for one of them, forward and backward
+  double message_bytes = 0;     // the usual one's
   bool is_forward_only = false;
 
-  double ideal_step_ns() const { return (batches + stages - 1) * thought_ns; }
+  double ideal_step_ns() const { return (batches + stages - 1) * batch_compute_ns; }
 };
 
 // nullopt if the messages do not look like a pipeline's.
@@ -35,9 +35,6 @@ struct StageCompute {
 };
 
 // In the order in which they were sent.
-std::vector<StageCompute> thoughts_of(const std::vector<Exchange>& exchanges);
-
-std::vector<const Exchange*> of_kind(const std::vector<Exchange>& exchanges,
-                                     record::CollectiveKind kind);
+std::vector<StageCompute> computes_of(const std::vector<Exchange>& exchanges);
 
 }  // namespace chokepoint::analysis

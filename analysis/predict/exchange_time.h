@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,8 +58,6 @@ struct Hop {
   double bytes_per_ms = 0;  // of payload
 };
 
-Hop slowest(std::span<const Hop> hops);  // the longest latency and the lowest rate; not empty
-
 // Bytes that a rank sends for each byte of the tensor: nccl-tests' factor from algorithm to bus
 // bandwidth. 2(n−1)/n for all-reduce, (n−1)/n for its halves and all-to-all, else 1.
 double bus_factor(Collective collective, double ranks);
@@ -69,15 +66,10 @@ double bus_factor(Collective collective, double ranks);
 double ring_hops(Collective collective, double ranks);
 
 double ring_ms(Collective collective, double bytes, double ranks, const Hop& hop);
-// As many ranks as hops, around the ring.
-double ring_ms(Collective collective, double bytes, std::span<const Hop> hops);
 
 // All-reduce over two trees that have half of the data each, up and down. 2(n−1)/n of the data
 // passes a link, as in a ring; the latency grows with the logarithm of n.
 double tree_all_reduce_ms(double bytes, double nodes, const Hop& hop);
-
-double algorithm_mbps(double bytes, double ms);
-double bus_mbps(Collective collective, double ranks, double bytes, double ms);
 
 // Gloo's ring all-reduce, segment by segment. A tensor is cut into at least two segments a rank of
 // at most 1 MiB each. A rank receives two of them at a time: it gives a credit for the next one

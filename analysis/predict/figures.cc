@@ -1,11 +1,10 @@
 #include "analysis/predict/figures.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
-#include <utility>
-#include <vector>
+#include <string_view>
 
 namespace chokepoint::analysis {
 namespace {
@@ -157,9 +156,8 @@ std::vector<PlannedExchange> bucket_exchanges(Collective collective,
 }
 
 Result<JobProfile> profile_from(const Figures& figures) {
-  for (const Result<>& checked : {check_size(figures), check_time(figures)}) {
-    if (!checked) return std::unexpected(checked.error());
-  }
+  TRY(check_size(figures));
+  TRY(check_time(figures));
   JobProfile profile{.parallelism = figures.parallelism,
                      .backend = figures.backend,
                      .ranks = figures.ranks,
@@ -177,18 +175,11 @@ Result<JobProfile> profile_from(const Figures& figures) {
 }
 
 std::optional<double> element_bytes(const std::string& type) {
-  constexpr std::array<std::pair<std::string_view, double>, 8> kTypes{{{"fp64", 8},
-                                                                       {"fp32", 4},
-                                                                       {"tf32", 4},
-                                                                       {"bf16", 2},
-                                                                       {"fp16", 2},
-                                                                       {"fp8", 1},
-                                                                       {"int8", 1},
-                                                                       {"fp4", 0.5}}};
-  for (const auto& [name, bytes] : kTypes) {
-    if (name == type) return bytes;
-  }
-  return std::nullopt;
+  static const std::map<std::string_view, double> types{{"fp64", 8}, {"fp32", 4}, {"tf32", 4},
+                                                        {"bf16", 2}, {"fp16", 2}, {"fp8", 1},
+                                                        {"int8", 1}, {"fp4", 0.5}};
+  const auto found = types.find(type);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace chokepoint::analysis

@@ -11,8 +11,6 @@ namespace chokepoint::analysis {
 
 enum class Collective { AllReduce, ReduceScatter, AllGather, Broadcast, AllToAll, SendReceive };
 
-const char* name_of(Collective collective);  // "all-reduce"
-
 // What the ranks send each other in a step: one collective, or many alike that follow one another.
 struct PlannedExchange {
   Collective collective = Collective::AllReduce;

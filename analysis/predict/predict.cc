@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "analysis/predict/exchange_time.h"
 #include "analysis/predict/figures.h"
@@ -165,12 +164,6 @@ struct Correction {
   double bubble_ms = 0;   // of a pipeline, as measured
 };
 
-Target as_measured(const Target& target) {
-  return {.congestion = target.congestion,
-          .transport = target.transport,
-          .algorithm = target.algorithm};
-}
-
 // The factor that makes the modelled exposure this long, within its bounds.
 template <class ExposedAt>
 double fitted_times(const ExposedAt& exposed_at, double exposed_ms) {
@@ -184,7 +177,9 @@ double fitted_times(const ExposedAt& exposed_at, double exposed_ms) {
 }
 
 Correction correction_of(const JobProfile& profile, const Target& target) {
-  const Target now = as_measured(target);
+  const Target now{.congestion = target.congestion,
+                   .transport = target.transport,
+                   .algorithm = target.algorithm};
   const auto exposed_at = [&](double times) {
     return modelled(profile, now, {.overlap = profile.overlap, .communication_times = times})
         .exposed_ms;

@@ -1,7 +1,8 @@
 #include "analysis/predict/upgrade.h"
 
-#include <charconv>
 #include <cmath>
+
+#include "base/sys/number.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -9,14 +10,12 @@ namespace {
 constexpr std::string_view kUpgradeExample = "write it like 5GbE=41000 or switch:10G=60000";
 
 Result<double> parse_cost(std::string_view text, std::string_view whole) {
-  double cost = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(cost) ||
-      cost < 0) {
+  const std::optional<double> cost = sys::parse_non_negative<double>(text);
+  if (!cost || !std::isfinite(*cost)) {
     return fail(ErrorKind::Usage, "--upgrade", whole, "what it costs is not a number",
                 kUpgradeExample);
   }
-  return cost;
+  return *cost;
 }
 
 }  // namespace

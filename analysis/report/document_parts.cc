@@ -1,12 +1,10 @@
 #include "analysis/report/document_parts.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "analysis/load/run_summary.h"
 #include "analysis/report/json_values.h"
-#include "base/cli/output.h"
+#include "base/json/codec.h"
 #include "base/sys/clock.h"
 
 namespace chokepoint::analysis {
@@ -125,27 +123,41 @@ Json json_of(const NodeTime& node) {
       {"clock", {{"source", node.clock_source}, {"error_ms", value_or_null(node.clock_error_ms)}}}};
 }
 
-Json json_of(const std::optional<math::Distribution>& values) {
-  if (!values) {
-    return {};
-  }
-  return {{"min", values->min}, {"median", values->median}, {"p99", values->p99},
-          {"max", values->max}, {"mean", values->mean},     {"count", values->count}};
+Json json_of(const math::Distribution& values) {
+  return {{"min", values.min}, {"median", values.median}, {"p99", values.p99},
+          {"max", values.max}, {"mean", values.mean},     {"count", values.count}};
 }
 
-Json json_of(const std::optional<LimitTimes>& times) {
-  if (!times) {
-    return {};
-  }
+Json json_of(const LimitTimes& times) {
   constexpr std::array kKeys{
       "link",           "loss",      "receive_window", "send_buffer", "congestion_window",
       "library_credit", "round_trip"};
   static_assert(kKeys.size() == kLimits);
-  Json by_limit = Json::object();
+  Json by_limit;
   for (std::size_t limit = 0; limit < kLimits; ++limit) {
-    by_limit[kKeys.at(limit)] = times->ns.at(limit) / 1e6;
+    by_limit[kKeys.at(limit)] = times.ns.at(limit) / 1e6;
   }
   return by_limit;
+}
+
+Json json_of(const PciePicture& pcie) {
+  return {{"bus_id", text_or_null(pcie.bus_id)},
+          {"speed_gts", value_or_null(pcie.speed_gts)},
+          {"width", value_or_null(pcie.width)},
+          {"max_speed_gts", value_or_null(pcie.max_speed_gts)},
+          {"max_width", value_or_null(pcie.max_width)},
+          {"ceiling_mbps", value_or_null(pcie.ceiling_mbps)},
+          {"possible_mbps", value_or_null(pcie.possible_mbps)},
+          {"source", pcie.source}};
+}
+
+Json json_of(const OtherWay& way) {
+  return {{"address", text_or_null(way.address)}, {"mbps", way.mbps}};
+}
+
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? json_of(*value) : Json();
 }
 
 Json json_of(const FlowSide& side) {
@@ -201,21 +213,7 @@ Json json_of(const FlowLine& line, std::size_t id) {
           {"source", line.source}};
 }
 
-Json pcie_document(const std::optional<PciePicture>& pcie) {
-  if (!pcie) {
-    return {};
-  }
-  return {{"bus_id", text_or_null(pcie->bus_id)},
-          {"speed_gts", value_or_null(pcie->speed_gts)},
-          {"width", value_or_null(pcie->width)},
-          {"max_speed_gts", value_or_null(pcie->max_speed_gts)},
-          {"max_width", value_or_null(pcie->max_width)},
-          {"ceiling_mbps", value_or_null(pcie->ceiling_mbps)},
-          {"possible_mbps", value_or_null(pcie->possible_mbps)},
-          {"source", pcie->source}};
-}
-
-Json interface_document(const InterfacePicture& interface) {
+Json json_of(const InterfacePicture& interface) {
   return {{"name", interface.name},
           {"kind", text_or_null(interface.kind)},
           {"is_up", interface.is_up},
@@ -231,58 +229,20 @@ Json interface_document(const InterfacePicture& interface) {
           {"peak_mbps", value_or_null(interface.peak_mbps())},
           {"job_sent_bytes", value_or_null(interface.job.sent_bytes)},
           {"job_received_bytes", value_or_null(interface.job.received_bytes)},
-          {"pcie", pcie_document(interface.pcie)},
+          {"pcie", json_of(interface.pcie)},
           {"source", interface.source}};
 }
 
-Json gpu_document(const GpuPicture& gpu) {
-  return {
-      {"name", text_or_null(gpu.name)}, {"bus_id", gpu.bus_id}, {"pcie", pcie_document(gpu.pcie)}};
+Json json_of(const GpuPicture& gpu) {
+  return {{"name", text_or_null(gpu.name)}, {"bus_id", gpu.bus_id}, {"pcie", json_of(gpu.pcie)}};
 }
 
-Json fact_document(const record::Fact& fact) {
+Json json_of(const record::Fact& fact) {
   return {{"category", fact.category},
           {"subject", text_or_null(fact.subject)},
           {"key", fact.key},
           {"value", fact.value},
           {"source", text_or_null(fact.source)}};
-}
-
-Json check_document(const DoctorCheck& check) {
-  return {{"id", check.id},
-          {"status", text_or_null(check.status)},
-          {"subject", text_or_null(check.subject)},
-          {"found", text_or_null(check.found)},
-          {"wanted", text_or_null(check.wanted)},
-          {"why", text_or_null(check.why)},
-          {"next_step", text_or_null(check.next_step)}};
-}
-
-template <class Row>
-Json list_of(const std::vector<Row>& rows, Json (*document)(const Row&)) {
-  Json list = Json::array();
-  for (const Row& row : rows) {
-    list.push_back(document(row));
-  }
-  return list;
-}
-
-Json host_document(const HostPicture& host) {
-  return {{"name", host.name},
-          {"host", text_or_null(host.host)},
-          {"kernel", text_or_null(host.kernel)},
-          {"distribution", text_or_null(host.distribution)},
-          {"cpu", text_or_null(host.cpu)},
-          {"cores", value_or_null(host.cores)},
-          {"memory_bytes", value_or_null(host.memory_bytes)},
-          {"interfaces", list_of(host.interfaces, interface_document)},
-          {"gpus", list_of(host.gpus, gpu_document)},
-          {"facts", list_of(host.facts, fact_document)},
-          {"doctor", host.doctor ? list_of(*host.doctor, check_document) : Json()}};
-}
-
-Json json_of(const std::optional<OtherWay>& way) {
-  return way ? Json{{"address", text_or_null(way->address)}, {"mbps", way->mbps}} : Json();
 }
 
 Json json_of(const PathPicture& path) {
@@ -322,16 +282,27 @@ Json json_of(const ProbeLine& line) {
 }
 
 template <class T>
-Json json_of(const Square<T>& square) {
-  Json rows = Json::array();
-  for (const auto& row : square) {
-    Json cells = Json::array();
-    for (const std::optional<T>& cell : row) {
-      cells.push_back(value_or_null(cell));
-    }
-    rows.push_back(std::move(cells));
-  }
-  return rows;
+Json list_of(const std::vector<T>& rows) {
+  return column(rows, [](const T& row) { return json_of(row); });
+}
+
+Json json_of(const HostPicture& host) {
+  return {{"name", host.name},
+          {"host", text_or_null(host.host)},
+          {"kernel", text_or_null(host.kernel)},
+          {"distribution", text_or_null(host.distribution)},
+          {"cpu", text_or_null(host.cpu)},
+          {"cores", value_or_null(host.cores)},
+          {"memory_bytes", value_or_null(host.memory_bytes)},
+          {"interfaces", list_of(host.interfaces)},
+          {"gpus", list_of(host.gpus)},
+          {"facts", list_of(host.facts)},
+          {"doctor", host.doctor ? json::to_json(*host.doctor) : Json()}};
+}
+
+template <class T>
+Json square_of(const Square<T>& square) {
+  return column(square, [](const auto& row) { return column(row, value_or_null<T>); });
 }
 
 }  // namespace
@@ -342,9 +313,9 @@ Json timeline_document(const Timeline& timeline) {
       {"origin", timeline.wall_start_ns > 0 ? Json(sys::rfc3339(timeline.wall_start_ns)) : Json()},
       {"start_s", 0},
       {"end_s", writer.at(timeline.span.end_ns)}};
-  json["nodes"] = column(timeline.nodes, [](const NodeTime& node) { return json_of(node); });
+  json["nodes"] = list_of(timeline.nodes);
   json["axes"] = column(timeline.axes, [&](const TimeAxis& axis) { return writer.axis(axis); });
-  json["tracks"] = column(timeline.tracks, [](const Track& track) { return json_of(track); });
+  json["tracks"] = list_of(timeline.tracks);
   json["steps"] = writer.steps(timeline.steps);
   json["lanes"] = column(timeline.lanes, [&](const Lane& lane) { return writer.lane(lane); });
   json["communicating"] = Json::object();
@@ -403,28 +374,18 @@ Json flows_document(const FlowTable& table) {
   return list;
 }
 
-Json hosts_document(const std::vector<HostPicture>& hosts) { return list_of(hosts, host_document); }
-
-Json paths_document(const std::vector<PathPicture>& paths) {
-  Json list = Json::array();
-  for (const PathPicture& path : paths) {
-    list.push_back(json_of(path));
-  }
-  return list;
+Json hosts_document(const std::vector<HostPicture>& hosts) {
+  return column(hosts, [](const HostPicture& host) { return json_of(host); });
 }
 
-Json probes_document(const ProbeTable& table) {
-  Json list = Json::array();
-  for (const ProbeLine& line : table.lines) {
-    list.push_back(json_of(line));
-  }
-  return list;
-}
+Json paths_document(const std::vector<PathPicture>& paths) { return list_of(paths); }
+
+Json probes_document(const ProbeTable& table) { return list_of(table.lines); }
 
 Json matrix_document(const TrafficMatrix& matrix) {
   return {{"names", matrix.names},
-          {"bytes", json_of(matrix.bytes)},
-          {"throughput_mbps", json_of(matrix.throughput_mbps)},
+          {"bytes", square_of(matrix.bytes)},
+          {"throughput_mbps", square_of(matrix.throughput_mbps)},
           {"source", matrix.source}};
 }
 

@@ -33,12 +33,10 @@ class Totals {
         at_receiver_(total_of(run, view.receiver, view.at_receiver, side_of(view))) {}
 
   std::optional<std::int64_t> sent(Figure FlowTotal::* figure) const {
-    const auto sent = of(at_sender_, figure);
-    return sent ? sent : of(at_receiver_, figure);
+    return of(at_sender_, figure).or_else([&] { return of(at_receiver_, figure); });
   }
   std::optional<std::int64_t> arrived(Figure FlowTotal::* figure) const {
-    const auto arrived = of(at_receiver_, figure);
-    return arrived ? arrived : of(at_sender_, figure);
+    return of(at_receiver_, figure).or_else([&] { return of(at_sender_, figure); });
   }
   const FlowTotal* at_sender() const { return at_sender_; }
 
@@ -162,8 +160,7 @@ FlowWay flow_way(const RunData& run, const DirectionView& view) {
     way.payload_bytes = payload_of_sockets(view);
   }
   way.max_cwnd_bytes = most_cwnd_bytes(view, totals.sent(&FlowTotal::mss_bytes));
-  const auto busy_s = busy_of_sockets(view);
-  way.busy_s = busy_s ? busy_s : busy_of_packets(run, view);
+  way.busy_s = busy_of_sockets(view).or_else([&] { return busy_of_packets(run, view); });
   if (totals.at_sender() != nullptr) {
     way.rtt_ms = distribution_in(totals.at_sender()->rtt_ms);
   }
@@ -171,7 +168,7 @@ FlowWay flow_way(const RunData& run, const DirectionView& view) {
 }
 
 const FlowData* at(const RunData& run, const std::optional<FlowPlace>& place) {
-  return place ? &run.nodes[place->node].flows[place->flow] : nullptr;
+  return place ? &run.flow(*place) : nullptr;
 }
 
 std::string process_of(const NodeData& node, const record::Flow& row) {
@@ -274,7 +271,12 @@ class TableMaker {
     for (const DirectionView& view : directions_of(run_)) {
       add_way(view);
     }
-    table_.left_out = count_of_flows() - count_of_places();
+    for (const NodeData& node : run_.nodes) {
+      table_.left_out += node.flows.size();
+    }
+    for (const FlowLine& line : table_.flows) {
+      table_.left_out -= line.seen_by.size();
+    }
     return std::move(table_);
   }
 
@@ -311,22 +313,6 @@ class TableMaker {
     if (rtt_us > 0) {
       line.min_rtt_ms = std::min(line.min_rtt_ms.value_or(rtt_us / 1e3), rtt_us / 1e3);
     }
-  }
-
-  std::size_t count_of_flows() const {
-    std::size_t count = 0;
-    for (const NodeData& node : run_.nodes) {
-      count += node.flows.size();
-    }
-    return count;
-  }
-
-  std::size_t count_of_places() const {
-    std::size_t count = 0;
-    for (const FlowLine& line : table_.flows) {
-      count += line.seen_by.size();
-    }
-    return count;
   }
 
   const RunData& run_;
@@ -366,48 +352,6 @@ std::vector<Peer> peers_of(const RunData& run, const FlowTable& table) {
   return peers;
 }
 
-// The row and column of each name.
-class Places {
- public:
-  Places(const RunData& run, const FlowTable& table) {
-    std::ranges::for_each(run.nodes, [this](const NodeData& node) { add(node.name); });
-    const std::vector<Peer> peers = peers_of(run, table);
-    peers_ = peers.size();
-    named_ = std::min(peers_, kMaxPeers);
-    std::ranges::for_each(peers | std::views::take(named_),
-                          [this](const Peer& peer) { add(peer.name); });
-    if (named_ < peers_) {
-      names_.push_back(fmt::format("{} others", peers_ - named_));
-    }
-  }
-
-  // Others have the last place.
-  std::size_t of(const std::string& name) const {
-    const auto place = places_.find(name);
-    return place == places_.end() ? names_.size() - 1 : place->second;
-  }
-  const std::vector<std::string>& names() const { return names_; }
-  std::string source() const {
-    return named_ == peers_ ? "payload by the flow totals of all nodes"
-                            : fmt::format(
-                                  "payload by the flow totals of all nodes; of {} peers "
-                                  "without a record the {} that carried most are named",
-                                  peers_, named_);
-  }
-
- private:
-  void add(const std::string& name) {
-    if (places_.try_emplace(name, names_.size()).second) {
-      names_.push_back(name);
-    }
-  }
-
-  std::vector<std::string> names_;
-  std::map<std::string, std::size_t> places_;
-  std::size_t named_ = 0;
-  std::size_t peers_ = 0;
-};
-
 template <class T>
 Square<T> square(std::size_t size) {
   return Square<T>(size, typename Square<T>::value_type(size));
@@ -445,8 +389,26 @@ FlowTable flow_table(const RunData& run, const Clocks& clocks, const Blame* blam
 
 TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
                              std::optional<double> run_s) {
-  const Places places(run, table);
-  TrafficMatrix matrix{.names = places.names(), .source = places.source()};
+  const std::vector<Peer> peers = peers_of(run, table);
+  const std::size_t named = std::min(peers.size(), kMaxPeers);
+  TrafficMatrix matrix{.source = "payload by the flow totals of all nodes"};
+  std::map<std::string, std::size_t> places;
+  const auto add = [&](const std::string& name) {
+    if (places.try_emplace(name, matrix.names.size()).second) {
+      matrix.names.push_back(name);
+    }
+  };
+  std::ranges::for_each(run.nodes, add, &NodeData::name);
+  std::ranges::for_each(peers | std::views::take(named), add, &Peer::name);
+  if (named < peers.size()) {
+    matrix.names.push_back(fmt::format("{} others", peers.size() - named));
+    matrix.source += fmt::format(
+        "; of {} peers without a record the {} that carried most are named", peers.size(), named);
+  }
+  const auto place_of = [&](const FlowSide& side) {
+    const auto place = places.find(side.name);
+    return place == places.end() ? matrix.names.size() - 1 : place->second;  // others: the last
+  };
   matrix.bytes = square<std::int64_t>(matrix.names.size());
   matrix.throughput_mbps = square<double>(matrix.names.size());
   for (const FlowLine& line : table.flows) {
@@ -455,8 +417,8 @@ TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
       if (!payload) {
         continue;
       }
-      const std::size_t row = places.of(line.sides.at(from).name);
-      const std::size_t column = places.of(line.sides.at(1 - from).name);
+      const std::size_t row = place_of(line.sides.at(from));
+      const std::size_t column = place_of(line.sides.at(1 - from));
       auto& bytes = matrix.bytes[row][column];
       bytes = bytes.value_or(0) + *payload;
       if (run_s.value_or(0) > 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "analysis/report/flow_table.h"
@@ -17,7 +18,7 @@ template <class Row, class F>
 std::vector<Point> points_of(const std::vector<Row>& rows, F&& value) {
   std::vector<Point> points;
   for (const Row& row : rows) {
-    if (const Figure figure = value(row); figure.known()) {
+    if (const Figure figure = std::invoke(value, row); figure.known()) {
       points.push_back({row.t_ns, static_cast<double>(figure.value())});
     }
   }
@@ -47,11 +48,11 @@ class FlowTracks {
         either(sums(&record::FlowSample::retransmitted_packets),
                counts(&record::SocketSample::retransmits)));
     add("rtt", "round trip", "ms", direction,
-        times(either(readings(&record::SocketSample::rtt_us), levels(&record::FlowSample::rtt_us)),
+        times(either(mean(&record::SocketSample::rtt_us), levels(&record::FlowSample::rtt_us)),
               1e-3));
-    add("cwnd", "congestion window", "bytes", direction, mean(0, congestion_window));
+    add("cwnd", "congestion window", "bytes", direction, mean(congestion_window));
     add("window", "receive window", "bytes", direction,
-        either(readings(&record::SocketSample::send_window_bytes),
+        either(mean(&record::SocketSample::send_window_bytes),
                levels(&record::FlowSample::window_bytes)));
   }
 
@@ -59,7 +60,7 @@ class FlowTracks {
   // `side`: 0 is the sender's end, 1 the receiver's.
   const FlowData* end(std::size_t side) const {
     const std::optional<FlowPlace>& place = connection_.ends.at(side == 0 ? way_ : 1 - way_);
-    return place ? &maker_.run().nodes[place->node].flows[place->flow] : nullptr;
+    return place ? &maker_.run().flow(*place) : nullptr;
   }
   std::size_t node_of(std::size_t side) const {
     return connection_.ends.at(side == 0 ? way_ : 1 - way_)->node;
@@ -67,43 +68,37 @@ class FlowTracks {
   const Edges& edges(std::size_t side) const { return maker_.edges(AxisUse::Flow, node_of(side)); }
   Values nothing() const { return unknown_values(maker_.edges(AxisUse::Flow, 0)); }
 
+  // From the samples of packets at the first end that has some.
+  template <class F>
+  Values of_packets(Figure record::FlowSample::* what, F&& values_of) const {
+    for (const std::size_t side : {0U, 1U}) {
+      if (end(side) != nullptr && !end(side)->packets.at(way_).empty()) {
+        return values_of(side, points_of(end(side)->packets.at(way_), what));
+      }
+    }
+    return nothing();
+  }
+
   Values sums(Figure record::FlowSample::* what) const {
-    for (const std::size_t side : {0U, 1U}) {
-      if (end(side) != nullptr && !end(side)->packets.at(way_).empty()) {
-        const auto rows =
-            points_of(end(side)->packets.at(way_), [&](const auto& row) { return row.*what; });
-        return maker_.read_in_full(AxisUse::Flow, node_of(side), rate_of_sums(rows, edges(side)));
-      }
-    }
-    return nothing();
+    return of_packets(what, [&](std::size_t side, const std::vector<Point>& rows) {
+      return maker_.read_in_full(AxisUse::Flow, node_of(side), rate_of_sums(rows, edges(side)));
+    });
   }
-
   Values levels(Figure record::FlowSample::* what) const {
-    for (const std::size_t side : {0U, 1U}) {
-      if (end(side) != nullptr && !end(side)->packets.at(way_).empty()) {
-        return mean_of(
-            points_of(end(side)->packets.at(way_), [&](const auto& row) { return row.*what; }),
-            edges(side));
-      }
-    }
-    return nothing();
+    return of_packets(what, [&](std::size_t side, const std::vector<Point>& rows) {
+      return mean_of(rows, edges(side));
+    });
   }
 
+  // From the samples of the sender's socket.
   Values counts(Figure record::SocketSample::* what) const {
     return end(0) == nullptr ? nothing()
-                             : rate_of_counts(points_of(end(0)->sockets.at(way_),
-                                                        [&](const auto& row) { return row.*what; }),
-                                              edges(0));
+                             : rate_of_counts(points_of(end(0)->sockets.at(way_), what), edges(0));
   }
-
   template <class F>
-  Values mean(std::size_t side, F&& value) const {
-    return end(side) == nullptr
-               ? nothing()
-               : mean_of(points_of(end(side)->sockets.at(way_), value), edges(side));
-  }
-  Values readings(Figure record::SocketSample::* what) const {
-    return mean(0, [&](const record::SocketSample& row) { return row.*what; });
+  Values mean(F&& value) const {
+    return end(0) == nullptr ? nothing()
+                             : mean_of(points_of(end(0)->sockets.at(way_), value), edges(0));
   }
 
   std::string source() const {
@@ -139,7 +134,7 @@ double payload_of(const RunData& run, const Connection& connection) {
   for (const std::optional<FlowPlace>& place : connection.ends) {
     double bytes = 0;
     for (std::size_t way = 0; place && way < 2; ++way) {
-      const FlowData& flow = run.nodes[place->node].flows[place->flow];
+      const FlowData& flow = run.flow(*place);
       bytes += static_cast<double>(flow.totals.at(way).payload_bytes.value_or(0));
     }
     most = std::max(most, bytes);

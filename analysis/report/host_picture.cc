@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ranges>
 #include <sstream>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/hosts.h"
 #include "analysis/attribution/route.h"
-#include "analysis/load/run_data.h"
 #include "base/host/pci.h"
+#include "base/json/codec.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -26,27 +23,9 @@ using host::PciDevice;
 using host::PciHop;
 using host::PciLink;
 
-// The last one in the record; null where it has none.
-const record::Fact* fact_of(const NodeData& node, std::string_view category,
-                            std::string_view subject, std::string_view key) {
-  for (const record::Fact& fact : node.facts | std::views::reverse) {
-    if (fact.category == category && fact.subject == subject && fact.key == key) {
-      return &fact;
-    }
-  }
-  return nullptr;
-}
-
-// The value of a fact; empty where there is none.
-std::string text_of(const NodeData& node, std::string_view category, std::string_view subject,
-                    std::string_view key) {
-  const record::Fact* fact = fact_of(node, category, subject, key);
-  return fact == nullptr ? "" : fact->value;
-}
-
 std::optional<std::int64_t> count_of(const NodeData& node, std::string_view category,
-                                     std::string_view subject, std::string_view key) {
-  const auto number = number_of(node, category, subject, key);
+                                     const std::string& subject, std::string_view key) {
+  const auto number = fact_number(node, category, subject, key);
   return number ? std::optional(static_cast<std::int64_t>(*number)) : std::nullopt;
 }
 
@@ -74,15 +53,15 @@ std::optional<double> valid_speed(std::optional<double> gts) {
 
 PciLink link_of(const NodeData& node, const char* category, const std::string& subject,
                 const std::string& prefix) {
-  return {.speed_gts = valid_speed(number_of(node, category, subject, prefix + "speed_gts")),
-          .width = valid_width(number_of(node, category, subject, prefix + "width"))};
+  return {.speed_gts = valid_speed(fact_number(node, category, subject, prefix + "speed_gts")),
+          .width = valid_width(fact_number(node, category, subject, prefix + "width"))};
 }
 
 PciHop hop_of(const NodeData& node, const std::string& address) {
   PciHop hop{.address = address,
              .current = link_of(node, "pci", address, ""),
              .maximum = link_of(node, "pci", address, "max_")};
-  const auto payload = number_of(node, "pci", address, "payload_bytes");
+  const auto payload = fact_number(node, "pci", address, "payload_bytes");
   constexpr double kMaxPayload = 4096;
   if (payload && *payload >= 1 && *payload <= kMaxPayload) {
     hop.payload_bytes = static_cast<int>(*payload);
@@ -95,7 +74,7 @@ constexpr std::size_t kMaxHops = 64;
 // The device as base/host read it for these facts.
 PciDevice device_of(const NodeData& node, const std::string& bus_id) {
   PciDevice device{.address = bus_id};
-  std::istringstream path(text_of(node, "pci", bus_id, "path"));
+  std::istringstream path(fact_text(node, "pci", bus_id, "path"));
   for (std::string address; device.path.size() < kMaxHops && path >> address;) {
     device.path.push_back(hop_of(node, address));
   }
@@ -308,13 +287,13 @@ InterfacePicture picture_of(const RunData& run, const NodeData& node, const Inte
       .is_up = interface.is_up,
       .speed_mbps = card_of(node, name).speed_mbps,
       .mtu_bytes = count_of(node, "nic", name, "mtu"),
-      .driver = text_of(node, "nic", name, "driver"),
+      .driver = fact_text(node, "nic", name, "driver"),
       .addresses = interface.addresses,
       .all = traffic_of(node, name, record::kNicSentBytes, record::kNicReceivedBytes),
       .job = traffic_of(node, name, record::kJobSentBytes, record::kJobReceivedBytes),
       .source = fmt::format("facts nic {0}, counters nic.* and job.* of {0}", name)};
   picture.is_used = has_job(run, node, picture);
-  picture.pcie = pcie_of(node, text_of(node, "nic", name, "pci_address"), name);
+  picture.pcie = pcie_of(node, fact_text(node, "nic", name, "pci_address"), name);
   return picture;
 }
 
@@ -329,47 +308,39 @@ std::vector<std::string> gpus_of(const NodeData& node) {
   return gpus;
 }
 
-std::string text_in(const nlohmann::json& object, const char* key) {
-  const auto value = object.find(key);
-  return value != object.end() && value->is_string() ? value->get<std::string>() : "";
-}
-
-std::vector<DoctorCheck> checks_in(const nlohmann::json& list) {
-  std::vector<DoctorCheck> checks;
-  for (const nlohmann::json& check : list) {
-    if (check.is_object() && !text_in(check, "id").empty()) {
-      checks.push_back({.id = text_in(check, "id"),
-                        .status = text_in(check, "status"),
-                        .subject = text_in(check, "subject"),
-                        .found = text_in(check, "found"),
-                        .wanted = text_in(check, "wanted"),
-                        .why = text_in(check, "why"),
-                        .next_step = text_in(check, "next_step")});
-    }
-  }
-  return checks;
-}
-
-// The last result in the record.
+// The last result in the record, without checks that have no id.
 std::optional<std::vector<DoctorCheck>> doctor_of(const NodeData& node) {
-  std::optional<std::vector<DoctorCheck>> checks;
-  for (const record::Probe& probe : node.probes) {
-    const nlohmann::json document = probe.kind == "doctor"
-                                        ? nlohmann::json::parse(probe.document, nullptr, false)
-                                        : nlohmann::json();
-    if (document.is_object() && document.contains("checks") && document["checks"].is_array()) {
-      checks = checks_in(document["checks"]);
+  for (const record::Probe& probe : node.probes | std::views::reverse) {
+    if (probe.kind != "doctor") {
+      continue;
     }
+    const auto document = json::parse_object(probe.document, probe.document.size(), "probe");
+    if (!document || !document->contains("checks") || !document->at("checks").is_array()) {
+      continue;
+    }
+    const Bounds bounds{.longest = probe.document.size()};
+    std::vector<DoctorCheck> checks;
+    for (const json::Json& item : document->at("checks")) {
+      DoctorCheck check;
+      each_field<DoctorCheck>([&](const auto& field) {
+        check.*field.member =
+            json::field_in<std::string>(item, field.name, "check", bounds).value_or("");
+      });
+      if (!check.id.empty()) {
+        checks.push_back(std::move(check));
+      }
+    }
+    return checks;
   }
-  return checks;
+  return std::nullopt;
 }
 
 HostPicture picture_of(const RunData& run, const NodeData& node) {
   HostPicture picture{.name = node.name,
                       .host = node.host,
-                      .kernel = text_of(node, "kernel", "", "release"),
-                      .distribution = text_of(node, "kernel", "", "distribution"),
-                      .cpu = text_of(node, "cpu", "", "model"),
+                      .kernel = fact_text(node, "kernel", "", "release"),
+                      .distribution = fact_text(node, "kernel", "", "distribution"),
+                      .cpu = fact_text(node, "cpu", "", "model"),
                       .cores = count_of(node, "cpu", "", "cores"),
                       .memory_bytes = count_of(node, "memory", "", "total_bytes"),
                       .doctor = doctor_of(node)};
@@ -381,7 +352,7 @@ HostPicture picture_of(const RunData& run, const NodeData& node) {
     }
   }
   for (const std::string& bus_id : gpus_of(node)) {
-    picture.gpus.push_back({.name = text_of(node, "gpu", bus_id, "name"),
+    picture.gpus.push_back({.name = fact_text(node, "gpu", bus_id, "name"),
                             .bus_id = bus_id,
                             .pcie = pcie_of(node, bus_id, bus_id)});
   }
@@ -390,16 +361,6 @@ HostPicture picture_of(const RunData& run, const NodeData& node) {
 }
 
 }  // namespace
-
-std::optional<double> number_of(const NodeData& node, std::string_view category,
-                                std::string_view subject, std::string_view key) {
-  const std::string text = text_of(node, category, subject, key);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  constexpr double kMax = 1e18;  // also excludes "nan" and "inf"
-  return is_whole && value >= 0 && value <= kMax ? std::optional(value) : std::nullopt;
-}
 
 std::optional<double> InterfacePicture::peak_mbps() const {
   const auto& [sent, received] = std::pair(all.sent_peak_mbps, all.received_peak_mbps);

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analysis/load/run_data.h"
+#include "base/json/fields.h"
 
 namespace chokepoint::analysis {
 
@@ -56,7 +56,7 @@ struct GpuPicture {
   std::optional<PciePicture> pcie = {};
 };
 
-// From the document of `chokepoint doctor`; missing texts are empty.
+// From the document of `chokepoint doctor`; unknown texts are empty.
 struct DoctorCheck {
   std::string id = {};
   std::string status = {};
@@ -84,8 +84,18 @@ struct HostPicture {
 // As RunData::nodes.
 std::vector<HostPicture> host_pictures(const RunData& run);
 
-// The value of a fact of a host where it is a number; the last one that the record has.
-std::optional<double> number_of(const NodeData& node, std::string_view category,
-                                std::string_view subject, std::string_view key);
-
 }  // namespace chokepoint::analysis
+
+// When read, a text that is missing or malformed is empty.
+template <>
+struct chokepoint::Fields<chokepoint::analysis::DoctorCheck> {
+  using C = analysis::DoctorCheck;
+  static constexpr std::tuple kList{
+      field("id", &C::id, "name of the check"),
+      field("status", &C::status, "PASS, INFO, UNKNOWN, WARNING or CRITICAL").null_if_empty(),
+      field("subject", &C::subject, "the interface or device; host: the host").null_if_empty(),
+      field("found", &C::found, "what the host has").null_if_empty(),
+      field("wanted", &C::wanted, "what it should have").null_if_empty(),
+      field("why", &C::why, "why it matters").null_if_empty(),
+      field("next_step", &C::next_step, "command that fixes it").null_if_empty()};
+};

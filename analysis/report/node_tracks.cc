@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/report/host_picture.h"
+#include "analysis/attribution/hosts.h"
 #include "analysis/report/tracks.h"
 #include "base/record/names.h"
 #include "base/record/series_table.h"
@@ -152,7 +152,7 @@ class NodeTracks {
 
   void add_all_cores() {
     const SeriesData* all = node_.find(record::kCpuBusy, "all");
-    const std::optional<double> count = number_of(node_, "cpu", "", "online");
+    const std::optional<double> count = fact_number(node_, "cpu", "", "online");
     if (all == nullptr || count.value_or(0) < 1) {
       return;
     }

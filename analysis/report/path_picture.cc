@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
-#include <string>
 #include <tuple>
 
 #include "analysis/attribution/route.h"
 #include "analysis/load/connections.h"
 #include "analysis/load/probe_document.h"
-#include "analysis/load/run_data.h"
 #include "analysis/report/path_pace.h"
 
 namespace chokepoint::analysis {

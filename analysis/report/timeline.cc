@@ -9,7 +9,6 @@
 #include <ranges>
 
 #include "analysis/attribution/causes.h"
-#include "analysis/load/run_data.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/tracks.h"
 #include "analysis/timeline/spans.h"
@@ -115,6 +114,11 @@ void add_edges(Span span, std::int64_t length_ns, std::vector<std::int64_t>& edg
     edges.push_back(edge);
   }
   edges.push_back(span.end_ns);
+}
+
+// How many neighbors are shown as one, so that of `all` at most `most` are shown; 0: all are.
+std::size_t shown_as_one(std::size_t all, std::size_t most) {
+  return most == 0 ? 1 : std::max<std::size_t>(1, (all + most - 1) / most);
 }
 
 Span on_common_clock(const Clocks& clocks, std::size_t node, Span own) {
@@ -373,11 +377,9 @@ Span known_span(const NodeData& node) {
 
 ShownSteps shown_steps(const StepLine& steps, std::size_t most) {
   ShownSteps shown{.source = steps.source, .all = static_cast<std::int64_t>(steps.all.size())};
-  const std::size_t together = most == 0 ? 1 : (steps.all.size() + most - 1) / most;
-  for (std::size_t first = 0; first < steps.all.size();
-       first += std::max<std::size_t>(together, 1)) {
-    const std::size_t last =
-        std::min(first + std::max<std::size_t>(together, 1), steps.all.size()) - 1;
+  const std::size_t together = shown_as_one(steps.all.size(), most);
+  for (std::size_t first = 0; first < steps.all.size(); first += together) {
+    const std::size_t last = std::min(first + together, steps.all.size()) - 1;
     const Span span{steps.all[first].start_ns, steps.all[last].end_ns};
     const auto settled =
         std::ranges::lower_bound(steps.settled, span.start_ns, {}, &Span::start_ns);
@@ -429,8 +431,7 @@ Timeline timeline_of(const RunData& run, const Inquiry& inquiry,
 std::vector<StepBar> step_bars(const std::vector<StepAccounts>& accounts, const StepLine& steps,
                                std::size_t most) {
   std::vector<StepBar> bars;
-  const std::size_t together =
-      std::max<std::size_t>(1, (accounts.size() + most - 1) / std::max<std::size_t>(most, 1));
+  const std::size_t together = shown_as_one(accounts.size(), most);
   for (std::size_t first = 0; first < accounts.size(); first += together) {
     const std::size_t count = std::min(together, accounts.size() - first);
     const std::int64_t start_ns = accounts[first].span.start_ns;

@@ -25,6 +25,15 @@ Values combined(Values first, const Values& second, F&& combine) {
   return first;
 }
 
+template <class F>
+Values by_bin(const Edges& edges, F&& value_of) {
+  Values values;
+  for (std::size_t bin = 0; bin + 1 < edges.size(); ++bin) {
+    values.push_back(value_of(bin_at(edges, bin)));
+  }
+  return values;
+}
+
 // A row belongs to the bin in which it ends; one that ends on an edge, to the bin before.
 std::size_t bin_of(const Edges& edges, std::int64_t t_ns) {
   const auto edge = std::ranges::lower_bound(edges, t_ns);
@@ -74,22 +83,14 @@ Values inside(const Edges& edges, std::span<const Span> known, Values values) {
 }
 
 Values rate_of(const SeriesData& series, const Edges& edges) {
-  Values values = unknown_values(edges);
-  for (std::size_t bin = 0; bin < values.size(); ++bin) {
-    const Span span = bin_at(edges, bin);
-    if (const auto grown = growth(series, span)) {
-      values[bin] = *grown / seconds(span);
-    }
-  }
-  return values;
+  return by_bin(edges, [&](Span bin) {
+    const auto grown = growth(series, bin);
+    return grown ? *grown / seconds(bin) : kUnknown;
+  });
 }
 
 Values level_of(const SeriesData& series, const Edges& edges) {
-  Values values = unknown_values(edges);
-  for (std::size_t bin = 0; bin < values.size(); ++bin) {
-    values[bin] = mean_level(series, bin_at(edges, bin)).value_or(kUnknown);
-  }
-  return values;
+  return by_bin(edges, [&](Span bin) { return mean_level(series, bin).value_or(kUnknown); });
 }
 
 Values rate_of_sums(std::span<const Point> rows, const Edges& edges) {
@@ -110,22 +111,18 @@ Values rate_of_sums(std::span<const Point> rows, const Edges& edges) {
 }
 
 Values rate_of_counts(std::span<const Point> readings, const Edges& edges) {
-  Values values = unknown_values(edges);
   if (readings.size() < 2) {
-    return values;
+    return unknown_values(edges);
   }
   SeriesData series;
   for (const Point& reading : readings) {
     series.readings.push_back({.t_ns = reading.t_ns, .value = reading.value});
   }
   const Span seen{readings.front().t_ns, readings.back().t_ns};
-  for (std::size_t bin = 0; bin < values.size(); ++bin) {
-    const Span span = bin_at(edges, bin);
-    if (span.end_ns > seen.start_ns && span.start_ns < seen.end_ns) {
-      values[bin] = *growth(series, span) / seconds(span);
-    }
-  }
-  return values;
+  return by_bin(edges, [&](Span bin) {
+    const bool is_seen = bin.end_ns > seen.start_ns && bin.start_ns < seen.end_ns;
+    return is_seen ? *growth(series, bin) / seconds(bin) : kUnknown;
+  });
 }
 
 Values mean_of(std::span<const Point> readings, const Edges& edges) {

@@ -68,7 +68,7 @@ std::optional<double> least_round_trip_ns(const RunData& run, NodePair pair) {
     if (!joins(connection, pair)) continue;
     for (const std::size_t end : {0U, 1U}) {
       const FlowPlace& here = *connection.ends[end];
-      const FlowData& flow = run.nodes[here.node].flows[here.flow];
+      const FlowData& flow = run.flow(here);
       // What came from the other end is answered at once: only what left makes the whole way.
       least_us = lesser_rtt_us(least_us, least_rtt_us(flow.sockets[end]));
       least_us = lesser_rtt_us(least_us, least_rtt_us(flow.packets[end]));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -166,10 +167,6 @@ NodeClock below(const NodeClock& parent, const ClockLink& link, const ClockMap& 
   return clock;
 }
 
-void append(std::vector<std::string>& to, std::vector<std::string> lines) {
-  std::ranges::move(lines, std::back_inserter(to));
-}
-
 }  // namespace
 
 std::int64_t ClockMap::shift_ns(std::int64_t t_ns) const {
@@ -237,7 +234,8 @@ Clocks fit_clocks(const RunData& run, const FitOptions& options) {
     const ClockLink& link = links.at(pair);
     const ClockMap map = node == pair.first ? link.map : link.map.inverse();
     clocks.nodes[node] = below(clocks.nodes[parent], link, map, run.nodes[node].span.start_ns);
-    append(clocks.missing, remarks_on(link, run.nodes[pair.first], run.nodes[pair.second]));
+    std::ranges::move(remarks_on(link, run.nodes[pair.first], run.nodes[pair.second]),
+                      std::back_inserter(clocks.missing));
   }
   return clocks;
 }

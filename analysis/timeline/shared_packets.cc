@@ -19,16 +19,12 @@ bool joins_two_nodes(const Connection& connection) {
          connection.ends[0]->node != connection.ends[1]->node;
 }
 
-const FlowData& flow_at(const RunData& run, const FlowPlace& place) {
-  return run.nodes[place.node].flows[place.flow];
-}
-
 std::size_t count_marks(const RunData& run) {
   std::size_t count = 0;
   for (const Connection& connection : run.connections) {
     if (!joins_two_nodes(connection)) continue;
     for (const auto& end : connection.ends) {
-      for (const auto& marks : flow_at(run, *end).marks) count += marks.size();
+      for (const auto& marks : run.flow(*end).marks) count += marks.size();
     }
   }
   return count;
@@ -72,15 +68,10 @@ std::vector<Neighbours> neighbours_of(const RunData& run) {
     if (!joins_two_nodes(connection)) continue;
     for (const std::size_t end : {0U, 1U}) {
       const FlowPlace& here = *connection.ends[end];
-      result[here.node][flow_at(run, here).row.id] = connection.ends[1 - end]->node;
+      result[here.node][run.flow(here).row.id] = connection.ends[1 - end]->node;
     }
   }
   return result;
-}
-
-// A message between two ranks is a sending at the one and a receiving at the other.
-record::CollectiveKind kind_at_both(record::CollectiveKind kind) {
-  return kind == record::CollectiveKind::Receive ? record::CollectiveKind::Send : kind;
 }
 
 std::uint64_t key_of(const record::Collective& row) {
@@ -237,7 +228,7 @@ std::map<NodePair, SharedPackets> shared_marks(const RunData& run) {
     SharedPackets& shared = result[{first, second}];
     for (const std::size_t end : {0U, 1U}) {
       const FlowPlace& here = *connection.ends[end];
-      const FlowData& flow = flow_at(run, here);
+      const FlowData& flow = run.flow(here);
       Passage& sends = here.node == first ? shared.there : shared.back;
       Passage& receives = here.node == first ? shared.back : shared.there;
       add_marks(flow.marks[end], number, sieve, sends.sent);

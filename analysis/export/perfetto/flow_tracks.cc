@@ -64,24 +64,27 @@ Level level_of(TraceWriter& trace, Track parent, const Measures& measure, const 
   return {trace, parent, fmt::format("{} {}", measure.name, way), measure.unit};
 }
 
-double real_of(record::Figure figure) { return static_cast<double>(figure.value()); }
+// Calls put(place, value) for each measure that the row knows.
+template <class Row, std::size_t Count, class F>
+void each_known(const std::array<Measure<Row>, Count>& measures, const Row& row, F&& put) {
+  for (std::size_t place = 0; place < Count; ++place) {
+    if (const record::Figure figure = row.*(measures.at(place).figure); figure.known()) {
+      put(place, static_cast<double>(figure.value()));
+    }
+  }
+}
 
 template <class Row, std::size_t Count>
 void put_levels(std::vector<Level>& levels, const std::array<Measure<Row>, Count>& measures,
                 const Row& row, std::int64_t wall_ns) {
-  for (std::size_t place = 0; place < Count; ++place) {
+  each_known(measures, row, [&](std::size_t place, double value) {
     const Measure<Row>& measure = measures.at(place);
-    const record::Figure figure = row.*(measure.figure);
-    if (!figure.known()) {
-      continue;
-    }
-    const double value = real_of(figure) * measure.scale;
     if (measure.is_shown_at_zero) {
-      levels[place].put(wall_ns, value);
+      levels[place].put(wall_ns, value * measure.scale);
     } else {
-      levels[place].put_unless_always_zero(wall_ns, value);
+      levels[place].put_unless_always_zero(wall_ns, value * measure.scale);
     }
-  }
+  });
 }
 
 std::string end_text(const std::string& address, record::Figure port) {
@@ -101,12 +104,9 @@ void FlowTracks::add(const FlowSample& sample) {
   Packets& packets = packets_of(row, sample.flow, side);
   const std::int64_t end_ns = places_.wall_ns(sample.t_ns);
   const std::int64_t start_ns = places_.start_wall_ns(sample.t_ns, sample.bin_ns);
-  for (std::size_t place = 0; place < kPacketRates.size(); ++place) {
-    const record::Figure figure = sample.*(kPacketRates.at(place).figure);
-    if (figure.known()) {
-      packets.rates[place].put(start_ns, end_ns, real_of(figure));
-    }
-  }
+  each_known(kPacketRates, sample, [&](std::size_t place, double amount) {
+    packets.rates[place].put(start_ns, end_ns, amount);
+  });
   put_levels(packets.levels, kPacketLevels, sample, start_ns);
   if (sample.payload_bytes.value_or(0) > 0) {
     add_burst(packets, start_ns, end_ns, static_cast<std::uint64_t>(sample.payload_bytes.value()));
@@ -123,12 +123,8 @@ void FlowTracks::add(const SocketSample& sample) {
   const std::int64_t end_ns = places_.wall_ns(sample.t_ns);
   put_levels(socket.levels, kSocketLevels, sample,
              places_.start_wall_ns(sample.t_ns, sample.bin_ns));
-  for (std::size_t place = 0; place < kSocketGrowths.size(); ++place) {
-    const record::Figure figure = sample.*(kSocketGrowths.at(place).figure);
-    if (figure.known()) {
-      socket.growths[place].put(end_ns, real_of(figure));
-    }
-  }
+  each_known(kSocketGrowths, sample,
+             [&](std::size_t place, double count) { socket.growths[place].put(end_ns, count); });
 }
 
 void FlowTracks::finish() {

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/load/run_data.h"
 #include "analysis/phases/exchanges.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-constexpr double kPercent = 100;
 
 // The unit and scale in which the growth of a counter is shown.
 struct Rate {
@@ -24,7 +22,7 @@ Rate rate_of(const std::string& unit) {
     return {"Mbit/s", kMbpsOfBytesPerNs};
   }
   if (unit == "ns") {
-    return {"%", kPercent};  // of the time: of one core
+    return {"%", math::kPercent};  // of the time: of one core
   }
   return {unit.empty() || unit == "count" ? "1/s" : unit + "/s", kPerSecond};
 }
@@ -41,11 +39,9 @@ std::string shown_name(const record::Series& series) {
   return series.subject.empty() ? series.name : fmt::format("{} {}", series.name, series.subject);
 }
 
-constexpr double kNsPerMs = 1e6;
-
 void note_ms(Notes& notes, std::string_view name, record::Figure ns) {
   if (ns.known()) {
-    notes.add(name, static_cast<double>(ns.value()) / kNsPerMs);
+    notes.add(name, static_cast<double>(ns.value()) / math::kNsPerMs);
   }
 }
 

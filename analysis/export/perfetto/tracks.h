@@ -40,7 +40,6 @@ class Places {
 
  private:
   void take_peers();
-  const std::string& command_of(std::int64_t rank) const;
 
   ExportedRun& run_;
   std::size_t node_;

@@ -126,7 +126,7 @@ class FollowOnATerminal : public Diagnose {
                          .environment = [](const std::string&) { return std::nullopt; },
                          .out_terminal = {.interactive = true, .color = true, .width = 80},
                          .err_terminal = {}};
-    return follow(folder(), {}, {.every = std::chrono::milliseconds(1)}, context);
+    return follow(folder(), {}, std::chrono::milliseconds(1), false, context);
   }
 
   std::ostringstream out_;

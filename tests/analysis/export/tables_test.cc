@@ -185,10 +185,11 @@ TEST_F(ExportTables, EveryColumnIsExplained) {
     }
   }
   using Explained = std::pair<std::string, std::string>;
-  EXPECT_EQ((explained[{"collectives.csv", "protocol"}]), (Explained{"", "protocol of NCCL"}));
+  EXPECT_EQ((explained[{"collectives.csv", "protocol"}]),
+            (Explained{"", "protocol that NCCL used"}));
   EXPECT_EQ((explained[{"flows.csv", "protocol"}]), (Explained{"", "tcp, udp, roce"}));
   EXPECT_EQ((explained[{"probes.csv", "peer"}]), (Explained{"", "the other host"}));
-  EXPECT_EQ((explained[{"flow_samples.csv", "rtt_us"}]), (Explained{"us", "round trip, mean"}));
+  EXPECT_EQ((explained[{"flow_samples.csv", "rtt_us"}]), (Explained{"us", "mean round trip"}));
   EXPECT_EQ((explained[{"steps.csv", "start_s"}]),
             (Explained{"s", "start_ns on the run's common clock"}));
   EXPECT_EQ((explained[{"socket_samples.csv", "bytes_sent"}].first), "bytes");

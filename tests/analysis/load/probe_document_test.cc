@@ -32,7 +32,7 @@ TEST(ProbeDocument, KeepsTheWaysApart) {
   EXPECT_THAT(both->way(ProbeWay::Receive).throughput_mbps, Optional(2.0));
 }
 
-TEST(ProbeDocument, CountsWhatTcpSentAgainAsLost) {
+TEST(ProbeDocument, CountsWhatTcpRetransmittedAsLost) {
   const auto document =
       read(R"({"direction":"send","retransmits":3,"mss_bytes":1000,"bytes":100000})");
   EXPECT_THAT(document->way(ProbeWay::Send).loss_percent, Optional(DoubleEq(3)));
@@ -43,6 +43,41 @@ TEST(ProbeDocument, TakesTheLeastRoundTripOfAll) {
       "receive":{"rtt_ms":{"min":4}}})")
                   ->least_rtt_ms,
               Optional(2.0));
+}
+
+TEST(ProbeDocument, TakesTheRoundTripOfThePathsLastRouterIfItIsThePeer) {
+  EXPECT_THAT(read(R"({"peer":{"address":"10.0.0.2"},"forward":[{"address":null,"rtt_ms":null},
+      {"address":"10.0.0.2","rtt_ms":5}]})")
+                  ->least_rtt_ms,
+              Optional(5.0));
+  EXPECT_FALSE(read(R"({"peer":{"address":"10.0.0.2"},"forward":[{"address":"10.0.0.1",
+      "rtt_ms":5}]})")
+                   ->least_rtt_ms);
+}
+
+TEST(ProbeDocument, WhatIsNullIsEmpty) {
+  const auto document = read(R"({"direction":"both","peer":null,"idle_ms":null,"forward":null,
+      "loaded_send_ms":{"median":null},"send":null,"receive":{"throughput_mbps":null}})");
+  ASSERT_TRUE(document);
+  EXPECT_FALSE(document->least_rtt_ms);
+  EXPECT_FALSE(document->way(ProbeWay::Receive).throughput_mbps);
+}
+
+TEST(ProbeDocument, AValueThatMakesNoSenseIsEmpty) {
+  for (const char* text :
+       {R"({"peer":7})", R"({"peer":{"address":7}})", R"({"direction":["send"]})",
+        R"({"direction":"send","throughput_mbps":-1})", R"({"idle_ms":{"min":"3"}})",
+        R"({"direction":"send","rtt_ms":[1]})", R"({"forward":{}})", R"({"forward":[3]})",
+        R"({"direction":"both","send":{"bytes":true}})"}) {
+    const auto document = read(text);
+    ASSERT_TRUE(document) << text;
+    EXPECT_FALSE(document->least_rtt_ms) << text;
+    EXPECT_FALSE(document->way(ProbeWay::Send).throughput_mbps) << text;
+    EXPECT_FALSE(document->way(ProbeWay::Send).loaded_rtt_ms) << text;
+  }
+  const auto other = read(R"({"direction":"send","throughput_mbps":-1,"rtt_ms":{"median":2}})");
+  EXPECT_FALSE(other->way(ProbeWay::Send).throughput_mbps);
+  EXPECT_THAT(other->way(ProbeWay::Send).loaded_rtt_ms, Optional(2.0));
 }
 
 TEST(ProbeDocument, IsNothingOfWhatIsNoObject) {

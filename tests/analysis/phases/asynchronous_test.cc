@@ -36,12 +36,13 @@ Made made(const Plan& plan) {
 }
 
 double unwaited_ns(const std::vector<Exchange>& exchanges, const Spans& steps) {
-  Line line = line_of(exchanges);
-  mark_unwaited(line, steps);
   double sum_ns = 0;
-  for (const StageGap& gap : line.gaps) {
-    sum_ns +=
-        gap.unwaited ? static_cast<double>(gap.exchange->end_ns - gap.exchange->all_ready_ns) : 0;
+  for (Line& line : lines_of(exchanges)) {
+    mark_unwaited(line, steps);
+    for (const StageGap& gap : line.gaps) {
+      sum_ns +=
+          gap.unwaited ? static_cast<double>(gap.exchange->end_ns - gap.exchange->all_ready_ns) : 0;
+    }
   }
   return sum_ns;
 }

@@ -7,16 +7,12 @@
 namespace chokepoint::analysis {
 namespace {
 
-TEST(LineOf, IsEmptyOfNothing) {
-  const Line line = line_of({});
-  EXPECT_TRUE(line.gaps.empty());
-  EXPECT_TRUE(line.bursts.empty());
-}
+TEST(LineOf, IsEmptyOfNothing) { EXPECT_TRUE(lines_of({}).empty()); }
 
 TEST(LineOf, TellsTheGapsBetweenCollectives) {
   const std::vector exchanges{all_reduce(0, 0, 10, 20), all_reduce(0, 1, 50, 60),
                               all_reduce(0, 2, 65, 70)};
-  const Line line = line_of(exchanges);
+  const Line line = lines_of(exchanges).front();
   ASSERT_EQ(line.gaps.size(), 3U);
   EXPECT_EQ(line.gaps[0].gap_ns, 0);
   EXPECT_EQ(line.gaps[1].gap_ns, ms_ns(30));
@@ -30,7 +26,7 @@ TEST(LineOf, TellsTheGapsBetweenCollectives) {
 TEST(LineOf, LeavesMessagesOut) {
   const std::vector exchanges{all_reduce(0, 0, 10, 20), sent({.ready = 25, .end = 35}),
                               received({.ready = 36, .end = 45}), all_reduce(0, 1, 50, 60)};
-  const Line line = line_of(exchanges);
+  const Line line = lines_of(exchanges).front();
   ASSERT_EQ(line.gaps.size(), 2U);
   EXPECT_EQ(line.gaps[1].gap_ns, ms_ns(30));
 }
@@ -44,7 +40,7 @@ TEST(LineOf, MakesABurstOfThoseThatQueue) {
       exchanges.push_back(all_reduce(0, step * 3 + bucket, ready, ready + 10));
     }
   }
-  const Line line = line_of(exchanges);
+  const Line line = lines_of(exchanges).front();
   ASSERT_EQ(line.bursts.size(), 2U);
   EXPECT_EQ(line.bursts[1].first, 3U);
   EXPECT_EQ(line.bursts[1].count, 3U);
@@ -57,7 +53,7 @@ TEST(LineOf, MakesABurstOfThoseThatQueue) {
 TEST(LineOf, CountsGapsFromTheLastThatIsOver) {
   const std::vector exchanges{all_reduce(0, 0, 0, 100), all_reduce(0, 1, 10, 30),
                               all_reduce(0, 2, 120, 130)};
-  const Line line = line_of(exchanges);
+  const Line line = lines_of(exchanges).front();
   EXPECT_EQ(line.gaps[1].gap_ns, 0);
   EXPECT_TRUE(line.gaps[1].queued);
   EXPECT_EQ(line.gaps[2].gap_ns, ms_ns(20));
@@ -73,7 +69,7 @@ Line four_buckets(double each_ms, double first_bytes = 1e6) {
     exchanges.push_back(
         all_reduce(0, bucket + 1, ready, ready + each_ms, bucket == 0 ? first_bytes : 1e6));
   }
-  return line_of(exchanges);
+  return lines_of(exchanges).front();
 }
 
 TEST(LineOf, HidesTheRestOfBackwardBehindABurst) {
@@ -94,12 +90,14 @@ TEST(LineOf, HidesLessBehindABurstWhoseFirstIsLarge) {
 
 TEST(LineOf, HidesNothingWhereNothingQueuesOrBytesAreUnknown) {
   const std::vector alone{all_reduce(0, 0, 0, 1), all_reduce(0, 1, 100, 200)};
-  for (const Burst& burst : line_of(alone).bursts) {
+  const Line line = lines_of(alone).front();
+  for (const Burst& burst : line.bursts) {
     EXPECT_EQ(burst.hidden_ns, 0);
   }
   const std::vector unknown{all_reduce(0, 0, 0, 1, 0), all_reduce(0, 1, 100, 200, 0),
                             all_reduce(0, 2, 200, 300, 0)};
-  for (const Burst& burst : line_of(unknown).bursts) {
+  const Line line_of_unknown = lines_of(unknown).front();
+  for (const Burst& burst : line_of_unknown.bursts) {
     EXPECT_EQ(burst.hidden_ns, 0);
   }
 }

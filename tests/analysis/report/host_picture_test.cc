@@ -170,6 +170,17 @@ TEST_F(HostPictureOf, TakesNoNonsenseForALink) {
   EXPECT_FALSE(interface().pcie);
 }
 
+TEST_F(HostPictureOf, LeavesOutChecksWithoutAnIdAndTextsOfAnotherKind) {
+  doctor(R"({"checks": [[], {"id": 7}, {"id": ""}, {"id": null}, {"id": "a", "found": 1500},
+             {"id": "b", "why": ["small"]}, {"id": "c", "status": null}]})");
+  ASSERT_TRUE(picture().doctor);
+  ASSERT_EQ(picture().doctor->size(), 3);
+  EXPECT_EQ(picture().doctor->at(0).id, "a");
+  EXPECT_EQ(picture().doctor->at(0).found, "");
+  EXPECT_EQ(picture().doctor->at(1).why, "");
+  EXPECT_TRUE(hosts_document({picture()})[0]["doctor"][2]["status"].is_null());
+}
+
 TEST_F(HostPictureOf, TellsTheTuningThatMatters) {
   fact("sysctl", "", "net.ipv4.tcp_congestion_control", "cubic");
   fact("sysctl", "", "net.ipv4.tcp_congestion_control", "bbr");  // looked at again
