@@ -8,10 +8,10 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <thread>
 
 #include "base/record/opening.h"
+#include "base/sys/clock.h"
 #include "capture/counter/watcher.h"
 
 namespace chokepoint::capture::counter {
@@ -53,12 +53,6 @@ job::JobProcesses start(int processes, int threads) {
   return job;
 }
 
-std::int64_t cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
 struct Cost {
   double milliseconds_a_second = 0;
   double worst_tick_ms = 0;
@@ -69,7 +63,7 @@ Cost watch(Watcher& watcher, const job::JobProcesses& job, const sys::Clock& clo
            std::int64_t seconds) {
   Cost cost;
   const std::int64_t start_ns = clock.monotonic_ns();
-  const std::int64_t before_ns = cpu_ns();
+  const std::int64_t before_ns = sys::thread_cpu_ns();
   while (clock.monotonic_ns() - start_ns < seconds * 1'000'000'000) {
     const std::int64_t tick_ns = clock.monotonic_ns();
     const std::int64_t next_ns = watcher.tick(job);
@@ -78,7 +72,7 @@ Cost watch(Watcher& watcher, const job::JobProcesses& job, const sys::Clock& clo
     ++cost.ticks;
     std::this_thread::sleep_for(std::chrono::nanoseconds(next_ns - done_ns));
   }
-  const auto spent_ns = static_cast<double>(cpu_ns() - before_ns);
+  const auto spent_ns = static_cast<double>(sys::thread_cpu_ns() - before_ns);
   cost.milliseconds_a_second =
       spent_ns * 1e3 / static_cast<double>(clock.monotonic_ns() - start_ns);
   return cost;

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <thread>
 #include <vector>
 
 #include "base/record/opening.h"
+#include "base/sys/clock.h"
 #include "capture/socket/watcher.h"
 #include "tests/capture/socket/talk.h"
 
@@ -23,12 +23,6 @@ namespace {
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kTalkNs = 20'000'000;
 constexpr rlim_t kDescriptors = 4'096;
-
-std::int64_t thread_cpu_ns() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return std::int64_t{used.tv_sec} * kSecondNs + used.tv_nsec;
-}
 
 struct Cost {
   double percent = 0;  // of a core
@@ -66,9 +60,9 @@ class Crowd {
 
  private:
   std::int64_t tick() {
-    const std::int64_t before_ns = thread_cpu_ns();
+    const std::int64_t before_ns = sys::thread_cpu_ns();
     const std::int64_t next_ns = watcher_->tick(job_);
-    used_ns_ += thread_cpu_ns() - before_ns;
+    used_ns_ += sys::thread_cpu_ns() - before_ns;
     return next_ns;
   }
   void talk_all() const {

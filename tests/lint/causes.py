@@ -26,7 +26,7 @@ def faults(rows, finders, tests, scenarios, docs):
         if f'cause = "{name}"' not in scenarios and not named.search(tests):
             yield f"{name}: neither a scenario nor a unit test yields it"
         if f"`{name}`" not in docs:
-            yield f"{name}: docs/diagnose.md does not tell of it"
+            yield f"{name}: docs/diagnose.md does not mention it"
 
 
 def main():

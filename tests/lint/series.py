@@ -26,13 +26,21 @@ def is_sampled(constant, name, samplers):
                for prefix, path in COMMON_NAMES.items())
 
 
+def undescribed(rows):
+    """Common names of NIC statistics without a row: their samplers have their units from there."""
+    names = {name for _, name, _ in rows}
+    common = set(re.findall(r'\{"(\w+)", \d\}', (ROOT / COMMON_NAMES["nic."]).read_text()))
+    return (f"nic.{name}: has no row" for name in sorted(common) if f"nic.{name}" not in names)
+
+
 def faults(rows, samplers, readers, docs):
     """What is wrong with a row, a line each."""
+    yield from undescribed(rows)
     for constant, name, rest in rows:
         if not is_sampled(constant, name, samplers):
             yield f"{name}: no sampler writes it"
         if f"`{name}`" not in docs and f"`{name.removeprefix('rdma.')}`" not in docs:
-            yield f"{name}: docs/run-counters.md does not tell of it"
+            yield f"{name}: docs/run-counters.md does not mention it"
         is_used = (".track" in rest or ".metric" in rest
                    or re.search(rf"\b{constant}\b", readers) is not None)
         if is_used and ".later" in rest:

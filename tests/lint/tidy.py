@@ -122,6 +122,9 @@ def main():
         print(f"skipped: {TOOL} is missing: ./scripts/setup installs it")
         return SKIPPED
     build = pathlib.Path(sys.argv[1]).resolve()
+    if not (build / "compile_commands.json").exists():
+        print(f"{build} is not built", file=sys.stderr)
+        return 2
     what = sys.argv[2:] or ["product"]
     tests = what == ["tests"]
     stamps = build / "lint" / ("tidy-tests" if tests else "tidy")

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json/codec.h"
 #include "preflight/judge/judge.h"
 #include "preflight/judge/suspects.h"
 #include "preflight/plan/schedule.h"
@@ -119,10 +120,11 @@ class Tester {
 Measured measure(const Trial& trial, const plan::Schedule& schedule, Outcome& outcome) {
   Measured measured{.plan = trial.of.effort, .is_sampled = schedule.is_sampled()};
   for (HostIndex host = 0; host < trial.of.hosts; ++host) {
-    measured.hosts.push_back(
-        {.name = crowd::name_of_host(host),
-         .address = crowd::address_of(host),
-         .facts = host_facts_in(crowd::ready_body(trial.network, host)["facts"]).value()});
+    measured.hosts.push_back({.name = crowd::name_of_host(host),
+                              .address = crowd::address_of(host),
+                              .facts = json::from_json<HostFacts>(
+                                           crowd::ready_body(trial.network, host)["facts"], "facts")
+                                           .value()});
   }
   Tester tester(trial, schedule.effort);
   for (std::size_t number = 0; number < schedule.rounds; ++number) {

@@ -71,7 +71,7 @@ def test_a_strangers_traffic_is_not_the_jobs(lab):
 def test_first_handshakes_are_seen(lab):
     """The window scale is told in them alone."""
     left, right, link = pair(lab)
-    job = Both(lab, link, "--steps", 5, "--connections", 8).wait()
+    job = Both(lab, link, "--steps", 30, "--rest", 0.05, "--connections", 8).wait()
     for host in (left, right):
         with job.record(host) as record:
             flows = record.job_flows()
@@ -144,7 +144,7 @@ def test_connections_that_are_made_anew_each_step(lab):
 
 def test_connections_have_their_process(lab):
     left, _, link = pair(lab)
-    job = Both(lab, link, "--steps", 10, "--connections", 3).wait()
+    job = Both(lab, link, "--steps", 30, "--rest", 0.05, "--connections", 3).wait()
     with job.record(left) as record:
         commands = [row["command"] for row in record.rows(
             "SELECT command FROM process WHERE id IN (SELECT process FROM flow)")]

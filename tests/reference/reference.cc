@@ -1,0 +1,226 @@
+// Writes the pages of docs/reference from the tables in the sources, or checks that they are what
+// the tables say: a row that is added without its page is a test that fails.
+//
+//   reference FOLDER            write FOLDER's pages
+//   reference --check FOLDER    exit code 1 where a page differs, with its name
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/attribution/causes.h"
+#include "base/json/schema.h"
+#include "base/record/series_table.h"
+#include "base/record/tables.h"
+#include "preflight/report/figures.h"
+
+namespace chokepoint {
+namespace {
+
+constexpr std::string_view kMade =
+    "<!-- Made by scripts/reference from the tables in the sources: edit those. -->\n";
+
+// A cell of a table: no bar and no line break of its own.
+std::string cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '|' ? "\\|" : std::string(1, c);
+  }
+  return escaped;
+}
+
+std::string_view folding(Fold fold) {
+  switch (fold) {
+    case Fold::None:
+      return "";
+    case Fold::Key:
+      return "key";
+    case Fold::Start:
+    case Fold::Min:
+      return "least";
+    case Fold::End:
+    case Fold::Max:
+      return "most";
+    case Fold::Span:
+      return "span";
+    case Fold::Merged:
+    case Fold::Sum:
+    case Fold::Busy:
+      return "sum";
+    case Fold::Last:
+      return "last";
+    case Fold::Mean:
+      return "mean";
+  }
+  return "";
+}
+
+template <class Row>
+void add_sample_table(std::string& page) {
+  page += fmt::format("\n## {}\n| column | folded | says |\n|---|---|---|\n", Fields<Row>::kTable);
+  each_field<Row>([&](const auto& field) {
+    page += fmt::format("| `{}` | {} | {} |\n", field.name, folding(field.fold), cell(field.text));
+  });
+}
+
+template <class Row>
+void add_table(std::string& page) {
+  page += fmt::format("\n## {}\n| column | says |\n|---|---|\n", Fields<Row>::kTable);
+  each_field<Row>([&](const auto& field) {
+    page += fmt::format("| `{}` | {} |\n", field.name, cell(field.text));
+  });
+}
+
+std::string record_page() {
+  std::string page = fmt::format(
+      "# Columns of the run record\n{}\nWhat the tables are for, and how a record is written and "
+      "read: [record.md](../record.md). Unknown is NULL.\n\nThe tables of samples are folded when "
+      "a "
+      "record grows large: rows of one key and one span become one row. *Key*: rows that differ "
+      "here are never folded together. *Span*: from the earliest start to the latest end. Means "
+      "are weighed by `merged`. Directions, kinds and sources are numbers in the record, and words "
+      "in "
+      "an export: [record.md](../record.md).\n",
+      kMade);
+  add_sample_table<record::FlowSample>(page);
+  add_sample_table<record::SocketSample>(page);
+  add_sample_table<record::CounterSample>(page);
+  add_sample_table<record::GaugeSample>(page);
+  add_sample_table<record::Step>(page);
+  add_sample_table<record::Collective>(page);
+  add_sample_table<record::FlowMark>(page);
+  add_table<record::Session>(page);
+  add_table<record::Label>(page);
+  add_table<record::ClockAnchor>(page);
+  add_table<record::ClockOffset>(page);
+  add_table<record::Fact>(page);
+  add_table<record::Probe>(page);
+  add_table<record::Process>(page);
+  add_table<record::Flow>(page);
+  add_table<record::FlowTotal>(page);
+  add_table<record::Series>(page);
+  add_table<record::Event>(page);
+  return page;
+}
+
+std::string series_page() {
+  std::string page = fmt::format(
+      "# Series of the run record\n{}\nHow often each is read, and how to read it: "
+      "[run-counters.md](../run-counters.md). A name that ends in `*` is a family: what stands "
+      "there is the driver's or the kernel's own name. The metric is what `chokepoint export --to "
+      "prometheus` calls it, behind `chokepoint_`.\n\n| series | kind | unit | says | on the page "
+      "| "
+      "metric |\n|---|---|---|---|---|---|\n",
+      kMade);
+  for (const auto& row : record::series_table()) {
+    page += fmt::format(
+        "| `{}{}` | {} | {} | {} | {} | {} |\n", row.name, row.is_family ? "*" : "",
+        row.kind == record::SeriesKind::Counter ? "counter" : "gauge", row.unit, cell(row.text),
+        row.track.group.empty() ? "" : fmt::format("{}: {}", row.track.group, row.track.label),
+        row.metric.empty() ? "" : fmt::format("`{}`", row.metric));
+  }
+  return page;
+}
+
+// "check …: `command`"; empty where there is none.
+std::string advice_text(const analysis::AdviceText& advice) {
+  if (advice.what.empty() || advice.command.empty()) {
+    return std::string(advice.what);
+  }
+  return fmt::format("{}: `{}`", advice.what, advice.command);
+}
+
+void add_causes_under(std::string& page, analysis::VerdictClass verdict) {
+  bool is_first = true;
+  for (const analysis::CauseDescription& cause : analysis::cause_table()) {
+    const analysis::CauseUnder* under = analysis::describe(verdict, cause.cause);
+    if (under == nullptr) {
+      continue;
+    }
+    if (std::exchange(is_first, false)) {
+      page +=
+          "\n| cause | says | advice | evidence it must carry begins with |\n|---|---|---|---|\n";
+    }
+    page += fmt::format("| `{}` | {} | {} | {} |\n", cause.name, cell(under->sentence),
+                        cell(advice_text(under->advice)), cell(cause.evidence));
+  }
+}
+
+std::string causes_page() {
+  std::string page = fmt::format(
+      "# Verdicts and causes\n{}\nHow to read a diagnosis: [diagnose.md](../diagnose.md). Words in "
+      "braces are filled in from the run. A cause's own sentence and advice stand before those of "
+      "its class; where it has none, the class's are said.\n",
+      kMade);
+  for (const analysis::VerdictDescription& verdict : analysis::verdict_table()) {
+    page += fmt::format("\n## {}\nSays: {}.\n", verdict.name, verdict.sentence);
+    if (!verdict.disproof.empty()) {
+      page += fmt::format("\nDisproved if {}.\n", verdict.disproof);
+    }
+    if (!verdict.advice.front().what.empty()) {
+      page += "\nAdvice:\n";
+    }
+    for (const analysis::AdviceText& advice : verdict.advice) {
+      if (!advice.what.empty()) {
+        page += fmt::format("- {}\n", advice_text(advice));
+      }
+    }
+    add_causes_under(page, verdict.verdict);
+  }
+  return page;
+}
+
+std::string preflight_schema() {
+  json::Json schema = json::schema_of<preflight::Measured>();
+  schema["description"] =
+      "chokepoint.preflight/1 without its head (schema, host, started_at), verdict, sentence, "
+      "expected_from, checks, names and pairs";
+  return schema.dump(2) + "\n";
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int run(const std::filesystem::path& folder, bool is_check) {
+  const std::vector<std::pair<const char*, std::string>> pages{
+      {"record.md", record_page()},
+      {"series.md", series_page()},
+      {"causes.md", causes_page()},
+      {"preflight.schema.json", preflight_schema()}};
+  int different = 0;
+  for (const auto& [name, text] : pages) {
+    const auto path = folder / name;
+    if (content_of(path) == text) {
+      continue;
+    }
+    if (is_check) {
+      fmt::print(stderr, "{} is not what the tables say: run scripts/reference\n", path.string());
+      ++different;
+    } else if (!(std::ofstream(path) << text)) {
+      fmt::print(stderr, "cannot write {}\n", path.string());
+      return 1;
+    }
+  }
+  return different == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace chokepoint
+
+int main(int count, char** arguments) {
+  const bool is_check = count == 3 && std::string_view(arguments[1]) == "--check";
+  if (count != 2 && !is_check) {
+    fmt::print(stderr, "usage: reference [--check] FOLDER\n");
+    return 2;
+  }
+  return chokepoint::run(arguments[count - 1], is_check);
+}
