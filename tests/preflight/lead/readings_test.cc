@@ -209,11 +209,21 @@ TEST(Readings, names_that_make_no_sense) {
   for (const Json& answer : {Json(7), Json::object(), Json{{"addresses", "10.0.0.2"}},
                              Json{{"addresses", {1}}}, Json{{"addresses", {std::string(257, 'a')}}},
                              Json{{"addresses", Json::array()}, {"error", "no such name"}},
-                             Json{{"addresses", Json::array()}, {"error", {{"kind", "odd"}}}}}) {
+                             Json{{"addresses", Json::array()}, {"error", {{"kind", 4}}}}}) {
     const Json said{{"schema", "chokepoint.names/1"}, {"answers", Json::array({answer})}};
     EXPECT_TRUE(is_malformed(read_names(said, {4}, host))) << answer;
   }
   EXPECT_TRUE(host.names.empty());
+}
+
+TEST(Readings, an_error_of_a_kind_that_only_newer_versions_know) {
+  HostResult host;
+  const Json said{{"schema", "chokepoint.names/1"},
+                  {"answers",
+                   {{{"addresses", Json::array()},
+                     {"error", {{"kind", "tomorrow's"}, {"reason", "no such name"}}}}}}};
+  ASSERT_TRUE(read_names(said, {4}, host));
+  EXPECT_EQ(host.names.at(0).error.value().kind, ErrorKind::Io);
 }
 
 // Whatever stands in a field's place: no crash, and nothing that is no number gets in.
