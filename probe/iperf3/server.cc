@@ -16,6 +16,7 @@
 
 #include "base/net/patience.h"
 #include "base/net/socket.h"
+#include "base/sys/thread.h"
 #include "probe/iperf3/channel.h"
 #include "probe/iperf3/messages.h"
 #include "probe/iperf3/protocol.h"
@@ -335,7 +336,7 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
   TRY(const std::unique_ptr<Lobby> lobby, Lobby::make());
-  std::thread tests([&] { run_tests(*lobby, options, stop); });
+  TRY(std::thread tests, sys::start_thread("iperf3", [&] { run_tests(*lobby, options, stop); }));
   peer::Door door(std::move(listeners), {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
                                            if (is_cookie(std::as_bytes(std::span(visitor.said)))) {
                                              lobby->arrive(std::move(visitor));

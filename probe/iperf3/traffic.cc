@@ -159,8 +159,7 @@ Result<std::unique_ptr<TcpTraffic>> TcpTraffic::make(std::vector<tcp::Connection
 
 Result<> TcpTraffic::begin() {
   begun_ = steady_clock::now();
-  endpoint_->begin();
-  return {};
+  return endpoint_->begin();
 }
 
 void TcpTraffic::tick() {

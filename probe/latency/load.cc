@@ -1,4 +1,5 @@
 #include "probe/latency/load.h"
+#include "base/sys/thread.h"
 
 #include <sys/eventfd.h>
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Load>> Load::start(Connect connect, const LoadPlan& plan,
     return fail(from_errno(errno, "start load", "event"));
   }
   std::unique_ptr<Load> load(new Load(std::move(connect), plan, root, std::move(stopped)));
-  load->grower_ = std::thread([&self = *load] { self.grow(); });
+  TRY(load->grower_, sys::start_thread("load", [&self = *load] { self.grow(); }));
   return load;
 }
 
@@ -105,7 +106,12 @@ void Load::grow() {
 }
 
 void Load::add_connection() {
-  connections_.emplace_back([this] { run_connection(); });
+  Result<std::thread> thread = sys::start_thread("load connection", [this] { run_connection(); });
+  if (!thread) {
+    fail_with(thread.error());
+    return;
+  }
+  connections_.push_back(*std::move(thread));
 }
 
 void Load::run_connection() {

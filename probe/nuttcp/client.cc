@@ -167,7 +167,7 @@ Result<std::vector<tcp::Connection>> open_streams(const ClientSession& session,
 }
 
 // True if the user ended it.
-bool flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked, const ClientOptions& options,
+Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked, const ClientOptions& options,
           const tcp::Watcher& watcher) {
   const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
     watcher(tcp::Side::Client, interval);
@@ -175,7 +175,7 @@ bool flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked, const ClientOpt
   const auto longest = asked.bytes ? std::chrono::nanoseconds(kUntilAmountSent) : asked.time;
   Patience patience = Patience::of(longest + kClientGrace, options.interrupt);
   bool interrupted = false;
-  endpoint.begin();
+  TRY(endpoint.begin());
   while (!endpoint.done()) {
     const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "test", "nuttcp");
     endpoint.tick(on_interval);
@@ -280,7 +280,7 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
   TRY(std::vector<tcp::Connection> opened, open_streams(session, options, asked));
   TRY(const std::unique_ptr<tcp::Endpoint> endpoint,
       tcp::Endpoint::make(std::move(opened), asked, options.root));
-  const bool interrupted = flow(*endpoint, asked, options, watcher);
+  TRY(const bool interrupted, flow(*endpoint, asked, options, watcher));
   TRY(const ResultText server, session.results());
   tcp::Half own = endpoint->half();
   for (tcp::StreamMeasure& stream : own.streams) {

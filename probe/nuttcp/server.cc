@@ -15,6 +15,7 @@
 #include "base/net/socket.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/error.h"
+#include "base/sys/thread.h"
 #include "probe/nuttcp/messages.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/peer/datagram_meter.h"
@@ -251,7 +252,7 @@ class ServerSession {
             send(interval_line(parameters, interval.bytes, interval.end_s - interval.start_s));
       }
     };
-    endpoint.begin();
+    TRY(endpoint.begin());
     while (!endpoint.done()) {
       const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
       endpoint.tick(on_interval);
@@ -361,7 +362,7 @@ void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) 
 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
   TRY(const std::unique_ptr<peer::WaitingRoom> room, peer::WaitingRoom::make(kMaxWaiting));
-  std::thread tests([&] { run_tests(*room, options, stop); });
+  TRY(std::thread tests, sys::start_thread("nuttcp", [&] { run_tests(*room, options, stop); }));
   peer::Door door(std::move(listeners), {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
                                            if (read_hello(visitor.said)) {
                                              room->enter(visitor);

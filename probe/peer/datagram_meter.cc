@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/net/socket.h"
+#include "base/sys/thread.h"
 #include "probe/tcp/stream.h"
 #include "probe/udp/data_socket.h"
 
@@ -57,10 +58,10 @@ Result<> DatagramStream::start() {
   if (role_ == Role::Receive) {
     TRY(udp::prepare_receiving(fd_.get()));
   }
-  thread_ = std::thread([this] {
-    loop_(fd_.get(), counters_, stopping_);
-    counters_.done = true;
-  });
+  TRY(thread_, sys::start_thread("datagrams", [this] {
+        loop_(fd_.get(), counters_, stopping_);
+        counters_.done = true;
+      }));
   return {};
 }
 

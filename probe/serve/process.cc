@@ -17,6 +17,7 @@
 
 #include "base/control/handshake.h"
 #include "base/net/patience.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint::probe::serve {
 namespace {
@@ -74,14 +75,17 @@ Result<std::unique_ptr<StdinLifetime>> StdinLifetime::hold(int input, int interr
   }
   signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<StdinLifetime> lifetime(new StdinLifetime(std::move(over), std::move(dropped)));
-  lifetime->thread_ =
-      std::thread([held = lifetime.get(), input, interrupt] { held->watch(input, interrupt); });
+  TRY(lifetime->thread_, sys::start_thread("leash", [held = lifetime.get(), input, interrupt] {
+        held->watch(input, interrupt);
+      }));
   return lifetime;
 }
 
 StdinLifetime::~StdinLifetime() {
   write_one(dropped_.get());
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
 }
 
 void StdinLifetime::watch(int input, int interrupt) const {

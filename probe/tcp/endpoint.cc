@@ -256,15 +256,16 @@ Endpoint::Endpoint(const Parameters& parameters, Payload payload, sys::Root root
 
 Endpoint::~Endpoint() { abort(); }
 
-void Endpoint::begin() {
+Result<> Endpoint::begin() {
   cores_before_ = read_cores(root_);
   begun_ns_ = monotonic_ns();
   interval_began_ns_ = begun_ns_;
   next_interval_ns_ = begun_ns_ + parameters_.interval.count();
   for (const auto& stream : streams_) {
     watches_.push_back(std::make_unique<StreamWatch>(*stream, begun_ns_, parameters_.omit.count()));
-    stream->start();
+    TRY(stream->start());
   }
+  return {};
 }
 
 void Endpoint::tick(const OnInterval& on_interval) {

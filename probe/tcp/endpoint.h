@@ -39,7 +39,8 @@ class Endpoint {
                                                 const sys::Root& root);
   ~Endpoint();
 
-  void begin();
+  // Fails where a stream's thread cannot be started; the others end with this object.
+  Result<> begin();
   void tick(const OnInterval& on_interval);
   bool done() const;
   void stop();

@@ -18,6 +18,7 @@
 
 #include "base/net/socket.h"
 #include "base/sys/clock.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
@@ -279,8 +280,9 @@ Stream::~Stream() {
   }
 }
 
-void Stream::start() {
-  thread_ = std::thread([this] { run(); });
+Result<> Stream::start() {
+  TRY(thread_, sys::start_thread("tcp stream", [this] { run(); }));
+  return {};
 }
 
 void Stream::abort() {

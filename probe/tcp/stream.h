@@ -74,7 +74,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
-  void start();
+  Result<> start();
   // A sender sends no more; what it has sent still arrives. A receiver ignores it.
   void stop() { stopping_ = true; }
   // Ends it at once; what is in flight is lost.

@@ -42,7 +42,7 @@ class ClientRun {
 
   // Until this end is done and the server has sent its half.
   Result<Trial> conduct() {
-    endpoint_.begin();
+    TRY(endpoint_.begin());
     while (!server_ || !endpoint_.done()) {
       if (const Result<> heard = wait_and_hear(); !heard) {
         endpoint_.abort();
@@ -149,7 +149,7 @@ class ServerRun {
         patience_(session.patience(parameters.time + parameters.omit + kDrain)) {}
 
   Result<> to_the_end() {
-    endpoint_.begin();
+    TRY(endpoint_.begin());
     while (!endpoint_.done()) {
       TRY(wait_and_hear());
       endpoint_.tick([&](const IntervalMeasure& interval) { report(interval); });

@@ -4,6 +4,7 @@
 
 #include "base/control/bodies.h"
 #include "base/math/units.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint {
 
@@ -133,23 +134,25 @@ RunThreads::~RunThreads() {
   join();
 }
 
-void RunThreads::listen() {
+Result<> RunThreads::listen() {
   for (const auto& each : receiving_) {
-    each->thread = std::thread([&receiving = *each] {
-      std::ignore =
-          receive_stream(receiving.fd, receiving.meter, receiving.end, receiving.progress);
-      receiving.done = true;
-    });
+    TRY(each->thread, sys::start_thread("udp receive", [&receiving = *each] {
+          std::ignore =
+              receive_stream(receiving.fd, receiving.meter, receiving.end, receiving.progress);
+          receiving.done = true;
+        }));
   }
+  return {};
 }
 
-void RunThreads::send() {
+Result<> RunThreads::send() {
   for (const auto& each : sending_) {
-    each->thread = std::thread([this, &sending = *each] {
-      sending.outcome = send_stream(sending.fd, sending.plan, stop_sending_, sending.progress);
-      sending.done = true;
-    });
+    TRY(each->thread, sys::start_thread("udp send", [this, &sending = *each] {
+          sending.outcome = send_stream(sending.fd, sending.plan, stop_sending_, sending.progress);
+          sending.done = true;
+        }));
   }
+  return {};
 }
 
 void RunThreads::stop() {

@@ -74,8 +74,9 @@ class RunThreads {
   RunThreads& operator=(const RunThreads&) = delete;
   ~RunThreads();
 
-  void listen();
-  void send();
+  // Fail where a thread cannot be started; those that were end with this object.
+  Result<> listen();
+  Result<> send();
   // No more is sent; what was sent is still received.
   void stop_sending() { stop_sending_ = true; }
   void stop();

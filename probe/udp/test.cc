@@ -260,9 +260,9 @@ class ServerTest {
 
   Result<> run(const RunPlan& plan) {
     RunThreads threads(flows_, plan);
-    threads.listen();
+    TRY(threads.listen());
     TRY(session_.channel().send({Type::Begin, {{"run", plan.run}}}, session_.patience(kAnswer)));
-    threads.send();
+    TRY(threads.send());
     Dialogue dialogue(session_.channel(), threads, plan);
     TRY(to_the_end(dialogue, threads, plan));
     return session_.channel().send({Type::Note, body_of(threads.report())},
@@ -323,11 +323,10 @@ std::optional<ClockOffset> Test::measure_clock() const {
 
 Result<> Test::begin(const RunPlan& plan, RunThreads& threads) {
   const Patience patience = Patience::of(kAnswer, interrupt_);
-  threads.listen();
+  TRY(threads.listen());
   TRY(client_->channel().send({Type::Begin, body_for_peer(plan)}, patience));
   TRY(client_->channel().expect(Type::Begin, patience));
-  threads.send();
-  return {};
+  return threads.send();
 }
 
 Result<RunResult> Test::run(const RunPlan& plan, const Watch& watch) {

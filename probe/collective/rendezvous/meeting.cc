@@ -6,6 +6,7 @@
 #include "base/control/message.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
+#include "base/sys/thread.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/order.h"
 
@@ -253,9 +254,10 @@ Result<std::unique_ptr<Meeting>> Meeting::open(const MeetingOptions& options, Hu
   TRY(const net::Endpoint local, net::local_endpoint(listeners.front().get()));
   std::unique_ptr<Meeting> meeting(new Meeting(options, hub, clock));
   meeting->port_ = local.port;
-  meeting->thread_ = std::thread([raw = meeting.get(), at = std::move(listeners)]() mutable {
-    std::ignore = raw->server_.run(std::move(at));
-  });
+  TRY(meeting->thread_,
+      sys::start_thread("meeting", [raw = meeting.get(), at = std::move(listeners)]() mutable {
+        std::ignore = raw->server_.run(std::move(at));
+      }));
   return meeting;
 }
 
