@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include "base/control/message.h"
@@ -28,6 +29,15 @@ bool say(int fd, const Message& message) {
   const std::string frame = encode(message);
   return send(fd, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
          static_cast<ssize_t>(frame.size());
+}
+
+std::uint64_t source_of(int fd) {
+  std::uint64_t source = 0;
+  if (const Result<net::Endpoint> peer = net::peer_endpoint(fd)) {
+    const net::Address address = peer->address.unmapped();
+    std::memcpy(&source, address.bytes().data(), sizeof(source));
+  }
+  return source;
 }
 
 }  // namespace
@@ -104,21 +114,44 @@ void Door::take_in(int listener) {
 }
 
 void Door::add(sys::Descriptor fd) {
-  if (strangers_.size() >= options_.most_strangers) {
-    remove(strangers_.begin());
-  }
+  const std::uint64_t source = source_of(fd.get());
+  make_room(source);
   const std::uint64_t id = next_id_++;
   if (!watch(fd.get(), id)) {
     return;
   }
-  strangers_.push_back(
-      {.id = id, .fd = std::move(fd), .deadline = net::Patience::Clock::now() + options_.patience});
+  ++of_source_[source];
+  strangers_.push_back({.id = id,
+                        .source = source,
+                        .fd = std::move(fd),
+                        .deadline = net::Patience::Clock::now() + options_.patience});
   by_id_.emplace(id, std::prev(strangers_.end()));
+}
+
+void Door::make_room(std::uint64_t source) {
+  const auto own = of_source_.find(source);
+  const bool is_one_too_many =
+      own != of_source_.end() && own->second >= options_.most_of_one_source;
+  if (!is_one_too_many && strangers_.size() < options_.most_strangers) {
+    return;
+  }
+  const auto from =
+      is_one_too_many
+          ? own
+          : std::ranges::max_element(of_source_, {}, [](const auto& each) { return each.second; });
+  auto left = std::uniform_int_distribution<std::size_t>(1, from->second)(random_);
+  const auto victim = std::ranges::find_if(
+      strangers_, [&](const Stranger& each) { return each.source == from->first && --left == 0; });
+  remove(victim);
 }
 
 void Door::remove(Place place) {
   if (place->fd) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, place->fd.get(), nullptr);
+  }
+  const auto source = of_source_.find(place->source);
+  if (--source->second == 0) {
+    of_source_.erase(source);
   }
   by_id_.erase(place->id);
   strangers_.erase(place);

@@ -4,7 +4,11 @@
 //
 //   accept ──► stranger ── Hello ──► Welcome ── Proof ──► Keeper::enter     a client
 //                 │   └─── Attach ──────────────────────► Keeper::attach    a data connection
-//                 └─ too slow, malformed, one too many (the oldest goes) ──► closed
+//                 └─ too slow, malformed, one too many ─────────────────► closed
+//
+// Where there are too many, one of the source with the most goes, whichever: a source that connects
+// as fast as it can pushes out its own, and none of those who were there first can wait for all
+// places. A source is an IPv4 address or the first 64 bits of an IPv6 address.
 //
 // run() belongs to one thread and calls the keeper from it.
 #pragma once
@@ -13,6 +17,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -38,6 +43,7 @@ struct DoorOptions {
   Identity own = {};
   std::optional<Secret> key = {};
   std::size_t most_strangers = 256;
+  std::size_t most_of_one_source = 128;
   std::chrono::milliseconds patience{5000};  // with a stranger, from accept to the last byte
 };
 
@@ -52,6 +58,7 @@ class Door {
  private:
   struct Stranger {
     std::uint64_t id = 0;
+    std::uint64_t source = 0;
     sys::Descriptor fd;
     net::Patience::Clock::time_point deadline;
     FrameReader reader{kMostFromStranger};
@@ -70,6 +77,7 @@ class Door {
   Result<> watch(int fd, std::uint64_t id) const;
   void take_in(int listener);
   void add(sys::Descriptor fd);
+  void make_room(std::uint64_t source);
   void remove(Place place);
   void remove_late();
   void hear(std::uint64_t id);
@@ -84,8 +92,10 @@ class Door {
   Keeper* keeper_;
   sys::Descriptor epoll_;
   std::uint64_t next_id_ = 0;
+  std::minstd_rand random_{std::random_device()()};
   std::list<Stranger> strangers_;  // the oldest first
   std::unordered_map<std::uint64_t, Place> by_id_;
+  std::unordered_map<std::uint64_t, std::size_t> of_source_;  // how many strangers
 };
 
 }  // namespace chokepoint::control
