@@ -3,21 +3,27 @@
 // a thread of its own, and the log lines of all of them are printed one at a time.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <ranges>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/cli/command.h"
 #include "base/cli/flags.h"
+#include "base/cli/text.h"
 #include "base/control/handshake.h"
 #include "base/control/limits.h"
 #include "base/net/address.h"
@@ -25,6 +31,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/sys/thread.h"
 #include "probe/collective/launch/rank_service.h"
 #include "probe/commands/commands.h"
 #include "probe/iperf3/protocol.h"
@@ -71,7 +78,7 @@ class ForeignServers {
   ~ForeignServers();
 
   // `log` is called from the servers' threads, and outlives them.
-  void start(const control::Limits& limits, const sys::Root& root, const Log& log);
+  Result<> start(const control::Limits& limits, const sys::Root& root, const Log& log);
 
  private:
   explicit ForeignServers(sys::Descriptor stop) : stop_(std::move(stop)) {}
@@ -128,7 +135,8 @@ Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
   return servers;
 }
 
-void ForeignServers::start(const control::Limits& limits, const sys::Root& root, const Log& log) {
+Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& root,
+                               const Log& log) {
   const int stop = stop_.get();
   const auto note = [&log](const Result<>& done) {
     if (!done) {
@@ -136,15 +144,22 @@ void ForeignServers::start(const control::Limits& limits, const sys::Root& root,
     }
   };
   if (!iperf3_.empty()) {
-    threads_.emplace_back([=, &log, listeners = std::move(iperf3_)]() mutable {
-      note(iperf3::serve(std::move(listeners), {.limits = limits, .root = root, .log = log}, stop));
-    });
+    TRY(std::thread thread,
+        sys::start_thread("iperf3", [=, &log, listeners = std::move(iperf3_)]() mutable {
+          note(iperf3::serve(std::move(listeners), {.limits = limits, .root = root, .log = log},
+                             stop));
+        }));
+    threads_.push_back(std::move(thread));
   }
   if (!nuttcp_.empty()) {
-    threads_.emplace_back([=, &log, listeners = std::move(nuttcp_)]() mutable {
-      note(nuttcp::serve(std::move(listeners), {.limits = limits, .root = root, .log = log}, stop));
-    });
+    TRY(std::thread thread,
+        sys::start_thread("nuttcp", [=, &log, listeners = std::move(nuttcp_)]() mutable {
+          note(nuttcp::serve(std::move(listeners), {.limits = limits, .root = root, .log = log},
+                             stop));
+        }));
+    threads_.push_back(std::move(thread));
   }
+  return {};
 }
 
 ForeignServers::~ForeignServers() {
@@ -198,6 +213,7 @@ class ServeCommand final : public cli::Command {
   math::Bytes largest_window_{std::uint64_t{512} << 20};
   math::Rate fastest_;
   std::string user_;
+  std::string offer_;
   ForeignServerFlags foreign_;
 };
 
@@ -209,6 +225,43 @@ control::Services own_services() {
   services.push_back(std::make_unique<latency::LatencyService>());
   services.push_back(std::make_unique<collective::RankService>());
   return services;
+}
+
+// What starts programs here, or connects to whom the client names: only for those who have the key.
+constexpr std::array<std::string_view, 2> kNeedKey{"collective", "preflight"};
+
+bool needs_key(std::string_view kind) {
+  return std::ranges::find(kNeedKey, kind) != kNeedKey.end();
+}
+
+// `offer`: kinds of tests, with commas between them; empty: all of them that are allowed.
+Result<control::Services> chosen(control::Services services, const std::string& offer,
+                                 bool is_open_to_strangers) {
+  std::set<std::string> wanted;
+  for (const auto part : std::views::split(offer, ',')) {
+    wanted.emplace(part.begin(), part.end());
+  }
+  wanted.erase("");
+  control::Services result;
+  std::vector<std::string> kinds;
+  for (auto& service : services) {
+    const std::string kind(service->kind());
+    kinds.push_back(kind);
+    const bool is_withheld = is_open_to_strangers && needs_key(kind);
+    if (is_withheld && wanted.contains(kind)) {
+      return fail(ErrorKind::Usage, "", "--offer " + kind,
+                  "with --insecure-open every client could start programs here",
+                  "give --key-file FILE instead");
+    }
+    if (offer.empty() ? !is_withheld : wanted.erase(kind) == 1) {
+      result.push_back(std::move(service));
+    }
+  }
+  if (!wanted.empty()) {
+    return fail(ErrorKind::Usage, "", "--offer " + *wanted.begin(), "there is no such test",
+                fmt::format("one or more of {}", fmt::join(kinds, ",")));
+  }
+  return result;
 }
 
 // The wildcard (or loopback) address of both families.
@@ -250,6 +303,11 @@ void ServeCommand::define(cli::Flags& flags) {
       .group("What to grant")
       .toggle("exclusive", &exclusive_,
               "one client at a time: refuse other clients instead of queueing them")
+      .option(
+          "offer", &offer_, "KINDS",
+          "tests to offer, with commas: tcp,path,udp,latency,collective,rdma,preflight; default: "
+          "all of them, with --insecure-open without collective and preflight, which start "
+          "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option("max-window", &largest_window_, "SIZE", "the largest socket buffer of a connection")
@@ -378,19 +436,21 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
   const Log log = [&](const std::string& line) {
     const std::lock_guard lock(one_line_at_a_time);
     if (!context.quiet) {
-      fmt::print(context.err, "{}\n", line);
+      fmt::print(context.err, "{}\n", cli::printable(line));  // peers' names and words stand in it
     }
   };
+  control::Services all = own_services();
+  for (const ServiceFactory& make : others_) {
+    all.push_back(make());
+  }
+  TRY(const control::Services services,
+      chosen(std::move(all), offer_, insecure_open_ && key.empty()));
   TRY(Open opened, open(context, log));
   sys::raise_descriptor_limit();  // one per stream
   const control::Surroundings surroundings{
       .clock = context.clock, .root = context.root, .limits = limits(), .stop = stop, .key = key};
-  control::Services services = own_services();
-  for (const ServiceFactory& make : others_) {
-    services.push_back(make());
-  }
   serve::Server server(server_options(context, key), surroundings, services, log);
-  opened.foreign.start(surroundings.limits, context.root, log);
+  TRY(opened.foreign.start(surroundings.limits, context.root, log));
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
   TRY(server.run(std::move(opened.listeners)));
   return cli::ExitCode::Done;

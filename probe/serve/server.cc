@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 
 #include "base/control/message.h"
 #include "base/control/session.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint::probe::serve {
 namespace {
@@ -28,6 +32,10 @@ constexpr seconds kAnswer{10};
 constexpr seconds kMaxQueueTime{3600};
 constexpr milliseconds kRetryTurn{50};
 constexpr seconds kAdmission{5};
+
+std::int64_t steady_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 struct Sharing {
   bool share = false;
@@ -74,8 +82,9 @@ Result<Service*> service_for(const Services& services, const std::string& kind) 
       return service.get();
     }
   }
-  return fail(ErrorKind::Unsupported, "", kind, "this server offers no such test",
-              "run the same version of chokepoint at both ends");
+  return fail(ErrorKind::Unsupported, "", kind, "this server does not offer it",
+              "see --offer of 'chokepoint serve': without a key it offers no collective and no "
+              "preflight to other hosts");
 }
 
 // Fails once the client has closed the connection or sent anything.
@@ -123,34 +132,29 @@ Result<Json> perform(Session& session, const Services& services, Turnstile& turn
   return service->serve(session, parameters);
 }
 
+// A test that throws has failed; the session goes on, and so do the others.
+Result<Json> perform_or_fail(Session& session, const Services& services, Turnstile& turnstile,
+                             const Request& request, const Json& parameters) {
+  try {
+    return perform(session, services, turnstile, request, parameters);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::Exhausted, "test", request.kind, "the server has no memory left for it");
+  } catch (const std::exception& error) {
+    return fail(ErrorKind::Io, "test", request.kind, error.what());
+  }
+}
+
 // False once the conversation is over.
 bool answer(Session& session, const Services& services, Turnstile& turnstile, const Log& log,
             const Message& message) {
   const Result<Request> request = read_request(message);
   const Result<Json> result =
-      request ? perform(session, services, turnstile, *request, message.body["parameters"])
+      request ? perform_or_fail(session, services, turnstile, *request, message.body["parameters"])
               : std::unexpected(request.error());
   log(fmt::format("{}: {}: {}", session.peer().address.text(), request ? request->kind : "request",
                   result ? "done" : describe(result.error())));
   const Message said = result ? Message{Type::Result, *result} : control::failed(result.error());
   return session.channel().send(said, session.patience(kAnswer)).has_value() && request;
-}
-
-// The requests of an admitted client, one after the other, until it leaves, falls silent or the
-// server stops. Runs on the session's thread.
-void converse(Session& session, const Services& services, Turnstile& turnstile, const Log& log) {
-  while (true) {
-    const Result<Message> message = session.channel().receive(session.patience(kBetweenRequests));
-    if (!message && message.error().kind == ErrorKind::Malformed) {
-      // The client may still listen, so it gets the reason why the server hangs up.
-      std::ignore =
-          session.channel().send(control::failed(message.error()), session.patience(kAnswer));
-    }
-    if (!message || message->type == Type::Bye ||
-        !answer(session, services, turnstile, log, *message)) {
-      return;
-    }
-  }
 }
 
 }  // namespace
@@ -175,7 +179,7 @@ Result<> Server::run(std::vector<sys::Descriptor> listeners) {
 
 Result<> Server::enter(sys::Descriptor& fd, control::ServerHandshake& handshake) {
   tidy();
-  if (guests_.size() >= options_.most_clients) {
+  if (!make_room()) {
     return fail(ErrorKind::Busy, "enter", "",
                 fmt::format("the server has its {} clients", options_.most_clients),
                 "try again later, or start it with a larger --max-clients");
@@ -188,13 +192,79 @@ Result<> Server::enter(sys::Descriptor& fd, control::ServerHandshake& handshake)
       control::Session::make(std::move(fd), id, handshake, surroundings_));
   Guest& guest = guests_.emplace_back();
   guest.session = std::move(session);
-  guest.thread = std::thread([this, &guest, admitted] {
-    if (guest.session->channel().send(admitted, guest.session->patience(kAdmission))) {
-      converse(*guest.session, services_, turnstile_, log_);
-    }
-    guest.done = true;
-  });
+  Result<std::thread> thread =
+      sys::start_thread("session", [this, &guest, admitted] { live(guest, admitted); });
+  if (!thread) {
+    log_(fmt::format("{}: not admitted: {}", peer.address.text(), describe(thread.error())));
+    const Error busy{.kind = ErrorKind::Busy,
+                     .operation = "enter",
+                     .subject = "",
+                     .reason = "the server can start no thread for another client",
+                     .next_step = "try again later"};
+    std::ignore =
+        guest.session->channel().send(control::refused(busy), guest.session->patience({}));
+    guests_.pop_back();
+    return {};
+  }
+  guest.thread = *std::move(thread);
   return {};
+}
+
+void Server::live(Guest& guest, const control::Message& admitted) {
+  Session& session = *guest.session;
+  try {
+    if (session.channel().send(admitted, session.patience(kAdmission))) {
+      converse(guest);
+    }
+  } catch (const std::exception& error) {
+    log_(fmt::format("{}: session ended: {}", session.peer().address.text(), error.what()));
+  }
+  guest.done = true;
+}
+
+void Server::converse(Guest& guest) {
+  Session& session = *guest.session;
+  while (true) {
+    guest.idle_since_ns = steady_ns();
+    const Result<Message> message = session.channel().receive(session.patience(kBetweenRequests));
+    guest.idle_since_ns = kBusy;
+    if (!message && message.error().kind == ErrorKind::Malformed) {
+      // The client may still listen, so it gets the reason why the server hangs up.
+      std::ignore =
+          session.channel().send(control::failed(message.error()), session.patience(kAnswer));
+    }
+    if (!message || message->type == Type::Bye ||
+        !answer(session, services_, turnstile_, log_, *message)) {
+      return;
+    }
+  }
+}
+
+// Where all places are taken, the client that has been idle the longest goes.
+bool Server::make_room() {
+  std::size_t count = 0;
+  Guest* idlest = nullptr;
+  std::int64_t since = steady_ns() - options_.idle.count();
+  for (Guest& guest : guests_) {
+    if (guest.is_expelled) {
+      continue;
+    }
+    ++count;
+    const std::int64_t idle_since = guest.idle_since_ns;
+    if (idle_since != kBusy && idle_since <= since) {
+      since = idle_since;
+      idlest = &guest;
+    }
+  }
+  if (count < options_.most_clients) {
+    return true;
+  }
+  if (idlest == nullptr) {
+    return false;
+  }
+  idlest->is_expelled = true;
+  shutdown(idlest->session->channel().descriptor(), SHUT_RDWR);
+  return true;
 }
 
 void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {

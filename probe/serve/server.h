@@ -4,10 +4,12 @@
 //                          └─ Keeper::attach ─► Session::arrived
 //
 // Owns the sessions and their threads; borrows the services. run() returns once `stop` is readable
-// and every session has ended.
+// and every session has ended. What a session cannot get (a thread, memory) fails that session
+// alone.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
@@ -29,6 +31,8 @@ struct ServerOptions {
   std::optional<control::Secret> key = {};
   std::size_t most_clients = 32;
   bool exclusive = false;
+  // A client that has asked for nothing for so long makes room where all places are taken.
+  std::chrono::nanoseconds idle = std::chrono::seconds(5);
 };
 
 class Server final : public control::Keeper {
@@ -47,8 +51,19 @@ class Server final : public control::Keeper {
   struct Guest {
     std::unique_ptr<control::Session> session;
     std::atomic<bool> done = false;
+    // When it began to wait for its client's next request, by the steady clock; kBusy while it
+    // tests.
+    std::atomic<std::int64_t> idle_since_ns = kBusy;
+    bool is_expelled = false;  // the door's thread alone
     std::thread thread;
   };
+  static constexpr std::int64_t kBusy = -1;
+
+  void live(Guest& guest, const control::Message& admitted);
+  // The requests of an admitted client, one after the other, until it leaves, falls silent or the
+  // server stops.
+  void converse(Guest& guest);
+  bool make_room();
   void join_all();
 
   ServerOptions options_;

@@ -14,15 +14,16 @@ SETTLED_SECONDS = 15
 
 
 class Served:
-    def __init__(self, lab, words=("--insecure-open",), client_words=()):
+    def __init__(self, lab, words=("--insecure-open",), client_words=(), limited=()):
         self.client, self.host = lab.host("client"), lab.host("server")
         self.link = lab.link(self.client, self.host)
         self.address = self.link.b.ipv4
         self.words, self.client_words = list(words), list(client_words)
+        self.limited = list(limited)
         self.start()
 
     def start(self):
-        self.process = self.host.serve(["chokepoint", "serve", *self.words], PORT)
+        self.process = self.host.serve([*self.limited, "chokepoint", "serve", *self.words], PORT)
         self.next_client()
         self.before = self.settled()
 

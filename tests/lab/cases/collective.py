@@ -74,13 +74,29 @@ def test_the_data_go_where_gloo_is_told(lab):
     holds(other.a.counters()["sent_bytes"] - before > 3 * MIB, "the data went elsewhere")
 
 
+def key_file(lab):
+    """A server starts programs only for who has its key."""
+    path = lab.folder / "key"
+    path.write_text("k" * 40)
+    path.chmod(0o600)
+    return path
+
+
+def test_a_server_open_to_all_starts_no_ranks(lab):
+    link, ends = two_hosts(lab)
+    ends[1].host.serve(["chokepoint", "serve", "--insecure-open"], 5210)
+    told = ends[0].host.run(["chokepoint", "probe", "collective", "--hosts", link.b.ipv4,
+                             "--ranks-per-host", 2], status=1)
+    holds("--offer" in told.stderr(), told.stderr())
+
+
 def test_servers_start_ranks_on_the_way_by_which_they_were_reached(lab):
     """The hosts' names mean loopback here, as on a fresh Debian."""
     link, ends = two_hosts(lab, rate_mbps=1000)
     for end in ends:
-        end.host.serve(["chokepoint", "serve", "--insecure-open"], 5210)
-    told = ends[0].host.json(["chokepoint", "probe", "collective", "--hosts",
-                              f"{link.a.ipv4},{link.b.ipv4}", "--bytes", "1M", "--iterations", 3,
+        end.host.serve(["chokepoint", "serve", "--key-file", key_file(lab)], 5210)
+    told = ends[0].host.json(["chokepoint", "probe", "collective", "--key-file", key_file(lab),
+                              "--hosts", f"{link.a.ipv4},{link.b.ipv4}", "--bytes", "1M", "--iterations", 3,
                               "--json"], timeout=60)
     only_size(told)
     same(told["ranks"], 2, "ranks")
@@ -93,9 +109,9 @@ def test_servers_start_ranks_of_the_family_by_which_they_were_reached(lab):
     for number, end in enumerate(ends):
         end.host.ip("address", "flush", "dev", end.interface, "to", f"{end.ipv4}/32")
         end.host.ip("address", "add", f"192.0.2.{number + 1}/32", "dev", end.interface)
-        end.host.serve(["chokepoint", "serve", "--insecure-open"], 5210)
-    told = ends[0].host.json(["chokepoint", "probe", "collective", "--hosts",
-                              f"[{link.a.ipv6}],[{link.b.ipv6}]", "--bytes", "64K",
+        end.host.serve(["chokepoint", "serve", "--key-file", key_file(lab)], 5210)
+    told = ends[0].host.json(["chokepoint", "probe", "collective", "--key-file", key_file(lab),
+                              "--hosts", f"[{link.a.ipv6}],[{link.b.ipv6}]", "--bytes", "64K",
                               "--iterations", 3, "--timeout", 10, "--json"], timeout=60)
     only_size(told)
     same(told["family"], "ipv6", "family")

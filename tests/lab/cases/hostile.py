@@ -57,6 +57,23 @@ def test_a_handshake_byte_by_byte(lab):
     server.is_unharmed("after handshakes byte by byte")
 
 
+# A session has a thread; --user, because root has no limit on them.
+def test_more_clients_than_threads(lab):
+    server = Served(lab, ("--insecure-open", "--user", "daemon"),
+                    limited=("prlimit", "--nproc=8:8"))
+    refused = 0
+    with contextlib.ExitStack() as open_clients:
+        for _ in range(12):
+            client, answers = strangers.admitted(server.client, server.address, PORT)
+            open_clients.enter_context(client)
+            refused += [kind for kind, _ in answers] == [strangers.REFUSED]
+        holds(0 < refused < 12, f"{refused} of 12 clients were refused")
+    server.is_unharmed("after more clients than threads")
+    told = server.client.run(server.probe("--streams", "20"), status=1)
+    holds("thread" in told.stderr(), told.stderr())
+    server.is_unharmed("after more streams than threads")
+
+
 def test_a_thousand_idle_connections(lab):
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
     server = Served(lab)

@@ -75,8 +75,9 @@ Result<Message> finish(Client& client) {
   return client.channel().expect(Type::Result, soon());
 }
 
-sys::Descriptor stranger(const ProbeServer& server) {
-  return std::move(net::connect(server.endpoint(), {}, soon()).value());
+sys::Descriptor stranger(const ProbeServer& server, const std::string& from = "127.0.0.1") {
+  const net::SocketOptions options{.source = net::Address::parse(from).value()};
+  return std::move(net::connect(server.endpoint(), options, soon()).value());
 }
 
 void say(const sys::Descriptor& fd, std::string_view text) {
@@ -202,6 +203,32 @@ TEST(Server, AClientTooManyIsToldSo) {
   EXPECT_THAT(describe(second.error()), HasSubstr("--max-clients"));
 }
 
+TEST(Server, AnIdleClientMakesRoomWhereAllPlacesAreTaken) {
+  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"},
+                                    .most_clients = 1,
+                                    .idle = std::chrono::milliseconds(20)});
+  Result<Client> idle = server.client();
+  ASSERT_TRUE(idle && ask(*idle));
+  EXPECT_FALSE(server.client()) << "it tests, so it is not idle";
+  ASSERT_TRUE(finish(*idle));
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  const Result<Client> next = server.client();
+  ASSERT_TRUE(next) << describe(next.error());
+  EXPECT_FALSE(ask(*idle));
+}
+
+TEST(Server, ATestThatThrowsFailsAndNothingElse) {
+  const ProbeServer server(echo());
+  Result<Client> other = server.client();
+  Result<Client> client = server.client();
+  ASSERT_TRUE(other && client && ask(*other));
+  const Result<Json> thrown = ask(*client, {{"streams", "boom"}});
+  ASSERT_FALSE(thrown);
+  EXPECT_THAT(describe(thrown.error()), HasSubstr("test"));
+  EXPECT_TRUE(ask(*client)) << "the session goes on";
+  EXPECT_TRUE(finish(*other));
+}
+
 TEST(Server, AWaitingClientThatGoesGivesItsPlaceUp) {
   const ProbeServer server(echo(control::Weight::Heavy));
   Result<Client> first = server.client();
@@ -250,6 +277,22 @@ TEST(Server, AThousandSilentStrangersKeepNobodyOut) {
   ASSERT_TRUE(client) << describe(client.error());
   EXPECT_TRUE(ask(*client));
   EXPECT_TRUE(finish(*client));
+}
+
+// Places of strangers are taken from the source that has the most of them.
+TEST(Server, ASourceThatConnectsAllTheTimePushesOutItsOwnAndNobodyElse) {
+  const ProbeServer server(echo());
+  control::Channel slow(stranger(server, "127.0.0.2"), "server", control::kMostFromServer);
+  control::ClientHandshake handshake({"chokepoint test", "voyager"}, std::nullopt);
+  ASSERT_TRUE(slow.send(handshake.hello(), soon()));
+  ASSERT_TRUE(slow.expect(Type::Welcome, soon()));
+  std::vector<sys::Descriptor> others;
+  for (int i = 0; i < 600; ++i) {
+    others.push_back(stranger(server, i % 2 == 0 ? "127.0.0.1" : "127.0.0.3"));
+  }
+  // What is no proof is answered: its place is still its own.
+  ASSERT_TRUE(slow.send({Type::Bye}, soon()));
+  EXPECT_TRUE(slow.receive(soon()));
 }
 
 TEST(Server, StopsWithClientsInTheMiddleOfATest) {
