@@ -133,7 +133,7 @@ function(chokepoint_add_tests program name labels)
 endfunction()
 
 # A libFuzzer target, its seeds in tests/fuzz/corpus/NAME. As a test it searches for
-# CHOKEPOINT_FUZZ_EACH seconds (10 where that is not set), but no less than SECONDS.
+# CHOKEPOINT_FUZZ_EACH seconds; where that is not set, for SECONDS (10).
 function(chokepoint_fuzz name)
   if(NOT CHOKEPOINT_FUZZ)
     return()
