@@ -143,9 +143,12 @@ std::string to_text(const Answer& answer) {
   sent.way = bounded(std::move(sent.way));
   Json body = json::to_json(sent);
   // JSON has no NaN and no infinity.
-  for (const char* name : {"wanted", "found"}) {
-    if (answer.wrong && !std::isfinite(body["wrong"][name].get<double>())) {
-      body["wrong"][name] = fmt::format("{}", body["wrong"][name].get<double>());
+  if (answer.wrong) {
+    for (const auto& [name, number] :
+         {std::pair("wanted", answer.wrong->wanted), std::pair("found", answer.wrong->found)}) {
+      if (!std::isfinite(number)) {
+        body["wrong"][name] = fmt::format("{}", number);
+      }
     }
   }
   return text_of(body);

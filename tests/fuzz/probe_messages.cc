@@ -1,0 +1,41 @@
+// What the two ends of a probe say of their test over udp, latency, path and collective: whatever
+// the JSON, values within their bounds or an error, and what was read is written so that it can be
+// read again.
+#include <cstdlib>
+
+#include "probe/collective/launch/rank_service.h"
+#include "probe/collective/rendezvous/meeting.h"
+#include "probe/latency/test.h"
+#include "probe/path/exchange.h"
+#include "probe/udp/parameters.h"
+#include "probe/udp/run_threads.h"
+
+namespace {
+
+using namespace chokepoint::probe;
+using chokepoint::control::Json;
+
+void understand(const Json& body) {
+  if (const auto parameters = udp::parameters_in(body)) {
+    if (!udp::parameters_in(udp::body_of(*parameters))) std::abort();
+  }
+  std::ignore = udp::run_plan_in(body);
+  if (const auto report = udp::side_report_in(body)) {
+    if (!udp::side_report_in(udp::body_of(*report))) std::abort();
+  }
+  if (const auto parameters = latency::parameters_in(body)) {
+    if (!latency::parameters_in(latency::body_of(*parameters))) std::abort();
+  }
+  std::ignore = path::invitation_in(body);
+  std::ignore = collective::value_in(body);
+  std::ignore = collective::child_end_in(body);
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const Json body = Json::parse(data, data + size, nullptr, false);
+  if (body.is_object()) understand(body);
+  return 0;
+}
