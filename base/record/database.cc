@@ -2,12 +2,34 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <cerrno>
+#include <limits>
 
 namespace chokepoint::record {
 namespace {
 
 constexpr int kPatienceMs = 200;
+
+// A row takes at least a cell of four bytes and two that point to it.
+constexpr std::int64_t kMinRowBytes = 6;
+// A row that is counted or passed over takes some ten steps.
+constexpr std::int64_t kStepsPerByte = 4;
+constexpr std::int64_t kFreeRows = 1000;
+constexpr std::int64_t kFreeSteps = 1'000'000;
+constexpr int kStepsBetweenLooks = 100'000;
+
+// Of the SQL in a file's schema as of our own, which stays far below.
+constexpr std::array<std::pair<int, int>, 10> kLimits{{{SQLITE_LIMIT_LENGTH, kMaxTextBytes},
+                                                       {SQLITE_LIMIT_SQL_LENGTH, 100'000},
+                                                       {SQLITE_LIMIT_COLUMN, 200},
+                                                       {SQLITE_LIMIT_EXPR_DEPTH, 50},
+                                                       {SQLITE_LIMIT_COMPOUND_SELECT, 10},
+                                                       {SQLITE_LIMIT_VDBE_OP, 25'000},
+                                                       {SQLITE_LIMIT_FUNCTION_ARG, 8},
+                                                       {SQLITE_LIMIT_ATTACHED, 0},
+                                                       {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                                                       {SQLITE_LIMIT_WORKER_THREADS, 0}}};
 
 ErrorKind kind_of(int code, int system_errno) {
   switch (code & 0xff) {
@@ -22,6 +44,8 @@ ErrorKind kind_of(int code, int system_errno) {
       return ErrorKind::ReadOnly;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+    case SQLITE_TOOBIG:     // kLimits
+    case SQLITE_INTERRUPT:  // WorkBound
       return ErrorKind::Malformed;
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
@@ -32,12 +56,30 @@ ErrorKind kind_of(int code, int system_errno) {
   }
 }
 
+constexpr const char* kTooManyRows = "its pages refer to more rows than it has room for";
+
+const char* reason_of(sqlite3* handle, int code) {
+  return (code & 0xff) == SQLITE_INTERRUPT ? kTooManyRows
+         : (code & 0xff) == SQLITE_TOOBIG  ? "holds a text that is longer than 64 MiB"
+                                           : sqlite3_errmsg(handle);
+}
+
+std::string file_of(sqlite3* handle) {
+  const char* file = sqlite3_db_filename(handle, "main");
+  return file == nullptr ? "" : file;
+}
+
 Error error_of(sqlite3* handle) {
   const int code = sqlite3_extended_errcode(handle);
   const int system_errno = sqlite3_system_errno(handle);
-  const char* file = sqlite3_db_filename(handle, "main");
-  return {kind_of(code, system_errno), "record", file == nullptr ? "" : file, system_errno,
-          sqlite3_errmsg(handle),      {}};
+  return {kind_of(code, system_errno), "record", file_of(handle), system_errno,
+          reason_of(handle, code),     {}};
+}
+
+std::int64_t size_of_file(const std::filesystem::path& path) {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
+  return missing ? 0 : static_cast<std::int64_t>(size);
 }
 
 std::string uri_of(const std::filesystem::path& path, Access access) {
@@ -63,6 +105,27 @@ std::string uri_of(const std::filesystem::path& path, Access access) {
 
 }  // namespace
 
+WorkBound::WorkBound(std::filesystem::path file) : file_(std::move(file)) { measure(); }
+
+void WorkBound::measure() { bytes_ = size_of_file(file_) + size_of_file(file_.string() + "-wal"); }
+
+bool WorkBound::allows_rows(std::int64_t rows) {
+  const auto most = [this] { return kFreeRows + bytes_ / kMinRowBytes; };
+  if (rows > most()) {
+    measure();
+  }
+  return rows <= most();
+}
+
+bool WorkBound::allows_more_steps(std::int64_t steps) {
+  const auto most = [this] { return kFreeSteps + kStepsPerByte * bytes_; };
+  steps_ += steps;
+  if (steps_ > most()) {
+    measure();
+  }
+  return steps_ <= most();
+}
+
 void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
 
 void Statement::bind(int parameter, std::int64_t value) {
@@ -87,10 +150,19 @@ void Statement::bind(int parameter, Figure value) {
 }
 
 Result<bool> Statement::step() {
+  if (bound_ != nullptr) {
+    bound_->begin();
+  }
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) {
+    ++rows_;
+    if (bound_ != nullptr && !bound_->allows_rows(rows_)) {
+      return fail(ErrorKind::Malformed, "record", file_of(sqlite3_db_handle(handle_.get())),
+                  kTooManyRows);
+    }
     return true;
   }
+  rows_ = 0;
   if (code == SQLITE_DONE) {
     return false;
   }
@@ -103,7 +175,10 @@ Result<> Statement::run() {
   return done;
 }
 
-void Statement::reset() { sqlite3_reset(handle_.get()); }
+void Statement::reset() {
+  rows_ = 0;
+  sqlite3_reset(handle_.get());
+}
 
 void Statement::read(int column, std::int64_t& value) const {
   value = sqlite3_column_int64(handle_.get(), column);
@@ -134,7 +209,9 @@ void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handl
 Result<Database> Database::open(const std::filesystem::path& path, Access access) {
   const bool writes = access == Access::Write || access == Access::Unlocked;
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-                    (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+                    (writes                   ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                     : access == Access::Copy ? SQLITE_OPEN_READWRITE
+                                              : SQLITE_OPEN_READONLY);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri_of(path, access).c_str(), &handle, flags,
                                    access == Access::Unlocked ? "unix-none" : nullptr);
@@ -147,10 +224,47 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   }
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kPatienceMs);
+  // A writer goes on with a record that may not be its own: what its schema says is not run.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  if (!writes) {
+    TRY(database.distrust(path));
+  }
   return database;
 }
 
+Result<Database> Database::in_memory() {
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(handle);
+  if (code != SQLITE_OK) {
+    return fail(handle == nullptr ? from_errno(ENOMEM, "record", "") : error_of(handle));
+  }
+  return database;
+}
+
+Result<> Database::distrust(const std::filesystem::path& path) {
+  sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  for (const auto& [limit, most] : kLimits) {
+    sqlite3_limit(handle_.get(), limit, most);
+  }
+  bound_ = std::make_unique<WorkBound>(path);
+  sqlite3_progress_handler(
+      handle_.get(), kStepsBetweenLooks,
+      [](void* bound) {
+        return static_cast<WorkBound*>(bound)->allows_more_steps(kStepsBetweenLooks) ? 0 : 1;
+      },
+      bound_.get());
+  // A file on a disk that fails, or that somebody cuts short, ends a process that has it mapped.
+  return run("PRAGMA cell_size_check=ON;PRAGMA mmap_size=0");
+}
+
 Result<> Database::run(const std::string& sql) {
+  if (bound_) {
+    bound_->begin();
+  }
   if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return fail(error_of(handle_.get()));
   }
@@ -158,12 +272,15 @@ Result<> Database::run(const std::string& sql) {
 }
 
 Result<Statement> Database::prepare(const std::string& sql) {
+  if (bound_) {
+    bound_->begin();
+  }
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v3(handle_.get(), sql.c_str(), static_cast<int>(sql.size()),
                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
     return fail(error_of(handle_.get()));
   }
-  return Statement(statement);
+  return Statement(statement, bound_.get());
 }
 
 Result<std::int64_t> Database::number(const std::string& sql) {

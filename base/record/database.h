@@ -1,5 +1,11 @@
-// SQLite with owned handles and errors as values; nothing more. One connection belongs to one
-// thread at a time. A Statement must not outlive its Database.
+// SQLite with owned handles and errors as values. One connection belongs to one thread at a time. A
+// Statement must not outlive its Database.
+//
+// A record may come from anybody. Connections that read follow https://sqlite.org/security.html: no
+// SQL of the file's own schema is trusted, lengths are bounded, and so is the work: a statement
+// gives no more rows, and takes no more steps between two of them, than a file of that size has
+// room for. Pages may refer to each other in a way that makes billions of rows of a few pages; an
+// honest file of any size is read whole, however slow the machine is.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +23,36 @@ struct sqlite3_stmt;
 
 namespace chokepoint::record {
 
+// A text or a row that is longer makes its reading fail.
+constexpr int kMaxTextBytes = 64 << 20;
+
+// What a connection may do before the file must be one that makes no sense. Lies still, because
+// SQLite holds on to it.
+class WorkBound {
+ public:
+  explicit WorkBound(std::filesystem::path file);
+
+  // Of the file and its log.
+  std::int64_t bytes() const { return bytes_; }
+  // A statement begins, or goes on from a row that it gave.
+  void begin() { steps_ = 0; }
+  // False where it is too much, also after the file's size has been looked at again.
+  bool allows_rows(std::int64_t rows);
+  bool allows_more_steps(std::int64_t steps);
+
+ private:
+  void measure();
+
+  std::filesystem::path file_;
+  std::int64_t bytes_ = 0;
+  std::int64_t steps_ = 0;
+};
+
 class Statement {
  public:
-  explicit Statement(sqlite3_stmt* handle) : handle_(handle) {}
+  // Without a bound it may do whatever its SQL says.
+  explicit Statement(sqlite3_stmt* handle, WorkBound* bound = nullptr)
+      : handle_(handle), bound_(bound) {}
 
   // Parameters count from 1. Text is copied.
   void bind(int parameter, std::int64_t value);
@@ -66,6 +99,8 @@ class Statement {
     void operator()(sqlite3_stmt* handle) const;
   };
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  WorkBound* bound_;
+  std::int64_t rows_ = 0;
 };
 
 enum class Access {
@@ -73,11 +108,13 @@ enum class Access {
   Unlocked,   // as Write, where the file system has no locks; this process alone
   Read,       // beside a writer
   Immutable,  // nobody writes, and nothing may be written beside the file
+  Copy,       // of a record that is to be read: may be written to, is trusted no more than Read
 };
 
 class Database {
  public:
   static Result<Database> open(const std::filesystem::path& path, Access access);
+  static Result<Database> in_memory();
 
   Result<> run(const std::string& sql);
   Result<Statement> prepare(const std::string& sql);
@@ -85,12 +122,16 @@ class Database {
   Result<std::int64_t> number(const std::string& sql);
   // Undoes the transaction that is open, if one is.
   void rollback();
+  // Of the file and its log, as far as that is known; only of a connection that reads.
+  std::int64_t bytes() const { return bound_ ? bound_->bytes() : 0; }
 
  private:
   explicit Database(sqlite3* handle) : handle_(handle) {}
+  Result<> distrust(const std::filesystem::path& path);
   struct Close {
     void operator()(sqlite3* handle) const;
   };
+  std::unique_ptr<WorkBound> bound_;  // outlives the handle
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

@@ -8,7 +8,8 @@ Result<TableShape> TableShape::read(Database& database, const std::string& table
   TableShape shape;
   TRY(const std::int64_t first, database.number("SELECT min(rowid) FROM " + table));
   TRY(shape.last_, database.number("SELECT max(rowid) FROM " + table));
-  shape.first_ = std::max<std::int64_t>(first, 1);
+  shape.first_ = std::clamp<std::int64_t>(first, 1, kMostNumber);
+  shape.last_ = std::min(shape.last_, kMostNumber);
   TRY(Statement folds,
       database.prepare("SELECT upto,rows FROM fold WHERE level>0 AND upto>0 AND name='" + table +
                        "' ORDER BY level DESC"));
@@ -16,6 +17,8 @@ Result<TableShape> TableShape::read(Database& database, const std::string& table
     Fold& fold = shape.folds_.emplace_back();
     folds.read(0, fold.last);
     folds.read(1, fold.rows);
+    fold.last = std::clamp<std::int64_t>(fold.last, 0, kMostNumber);
+    fold.rows = std::clamp<std::int64_t>(fold.rows, 0, kMostNumber);
   }));
   return shape;
 }

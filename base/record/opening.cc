@@ -1,11 +1,16 @@
 #include "base/record/opening.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <fstream>
+#include <string_view>
 
 namespace chokepoint::record {
 namespace {
@@ -50,6 +55,9 @@ Result<> copy_record(const fs::path& from, const fs::path& to) {
 Result<Opened> open_as(const fs::path& path, Access access) {
   TRY(Database database, Database::open(path, access));
   TRY(const Content content, identify(database));
+  if (content != Content::Empty) {
+    TRY(check_schema(database));
+  }
   return Opened{std::nullopt, std::move(database), std::nullopt, content};
 }
 
@@ -57,7 +65,7 @@ Result<Opened> open_copy(const fs::path& path) {
   TRY(PrivateFolder folder, PrivateFolder::make());
   const fs::path copy = folder.path() / path.filename();
   TRY(copy_record(path, copy));
-  Result<Opened> opened = open_as(copy, Access::Write);
+  Result<Opened> opened = open_as(copy, Access::Copy);
   if (opened && opened->content == Content::Older) {
     TRY(migrate(opened->database));
   }
@@ -67,42 +75,132 @@ Result<Opened> open_copy(const fs::path& path) {
   return opened;
 }
 
-// SQLite refuses a file that is shorter than it says, unless it is told that the schema may be
-// mended; the rows before the cut can then be read.
-Result<Opened> open_damaged(const fs::path& path, const Error& damage) {
-  Result<Database> database = Database::open(path, Access::Immutable);
-  if (!database || !database->run("PRAGMA writable_schema=ON")) {
-    return fail(damage);
+// What a file's first page says of it; https://sqlite.org/fileformat.html, 1.3.
+struct FileHeader {
+  std::uint64_t page_bytes = 0;
+  std::uint64_t pages = 0;  // 0 where it does not say
+};
+
+constexpr std::streamoff kPagesAt = 28;  // in the header, big-endian
+
+// Nothing where it is no SQLite file.
+std::optional<FileHeader> header_of(const fs::path& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::array<unsigned char, 100> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size()) ||
+      !std::equal(kMagic.begin(), kMagic.end(), bytes.begin(), [](char left, unsigned char right) {
+        return left == static_cast<char>(right);
+      })) {
+    return std::nullopt;
   }
-  const Result<Content> content = identify(*database);
-  if (!content || *content != Content::Current) {
-    return fail(damage);
+  const auto number = [&](std::size_t at, std::size_t count) {
+    std::uint64_t value = 0;
+    for (std::size_t place = at; place < at + count; ++place) {
+      value = value << 8U | bytes.at(place);
+    }
+    return value;
+  };
+  const std::uint64_t page_bytes = number(16, 2) == 1 ? 65536 : number(16, 2);
+  // Programs of before 2010 change a file without counting its pages.
+  const bool is_counted = number(24, 4) == number(92, 4);
+  if (page_bytes == 0) {
+    return std::nullopt;
   }
-  Error cut = damage;
-  cut.subject = path.string();
-  cut.reason = "cut short or damaged (" + damage.reason + ")";
-  cut.next_step = "what can be read of it is shown";
-  return Opened{std::nullopt, std::move(*database), std::move(cut), *content};
+  return FileHeader{page_bytes, is_counted ? number(kPagesAt, 4) : 0};
+}
+
+bool is_cut(const fs::path& path, const FileHeader& header) {
+  return stamp_of(path).first < header.pages * header.page_bytes;
+}
+
+// SQLite refuses a file with less pages than its header says, so the copy's header says what is
+// there; the last page may be part of one, which reads as zeros behind it.
+Result<> shorten_header(const fs::path& copy, const FileHeader& header) {
+  const std::uint64_t pages = (stamp_of(copy).first + header.page_bytes - 1) / header.page_bytes;
+  std::array<char, 4> bytes{};
+  for (std::size_t place = 0; place < bytes.size(); ++place) {
+    bytes.at(place) = static_cast<char>(pages >> (8 * (bytes.size() - 1 - place)) & 0xffU);
+  }
+  std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(kPagesAt);
+  file.write(bytes.data(), bytes.size());
+  file.close();
+  return file ? Result<>() : fail(from_errno(EIO, "copy", copy.string()));
+}
+
+// The rows before a cut can be read, of a copy.
+Result<Opened> open_cut(const fs::path& path, const FileHeader& header) {
+  TRY(PrivateFolder folder, PrivateFolder::make());
+  const fs::path copy = folder.path() / path.filename();
+  const std::uint64_t bytes = stamp_of(path).first;
+  TRY(duplicate(path, copy));
+  TRY(shorten_header(copy, header));
+  TRY(Opened opened, open_as(copy, Access::Immutable));
+  if (opened.content != Content::Current) {
+    return fail(ErrorKind::Malformed, "record", path.string(), "of an older schema, and not whole",
+                kCopyAgain);
+  }
+  opened.copy = std::move(folder);
+  opened.damage = Error{.kind = ErrorKind::Malformed,
+                        .operation = "record",
+                        .subject = path.string(),
+                        .reason = fmt::format("cut short: {} of its {} bytes are there", bytes,
+                                              header.pages * header.page_bytes),
+                        .next_step = std::string(kCopyAgain) + "; what can be read of it is shown"};
+  return opened;
+}
+
+// SQLite does not mind a last page of which only a part is there.
+bool lacks_an_end(const fs::path& path) {
+  if (has_log(path)) {
+    return false;  // it may be that the rest is still in there
+  }
+  const std::optional<FileHeader> header = header_of(path);
+  return header && is_cut(path, *header) && !has_log(path);
+}
+
+// `error` is what SQLite says to the file as it is.
+Result<Opened> open_damaged(const fs::path& path, Error error) {
+  const std::optional<FileHeader> header = header_of(path);
+  if (!header) {
+    return fail(std::move(error));  // not of SQLite
+  }
+  const bool cut = is_cut(path, *header);
+  if (cut) {
+    Result<Opened> opened = open_cut(path, *header);
+    // An Error of our own says what to do.
+    if (opened || !opened.error().next_step.empty()) {
+      return opened;
+    }
+    error = opened.error();
+  }
+  error.reason = (cut ? "cut short (" : "damaged (") + error.reason + ")";
+  error.next_step = kCopyAgain;
+  return fail(std::move(error));
 }
 
 }  // namespace
 
 Result<Opened> open_to_read(const fs::path& path) {
   Result<Opened> opened = open_as(path, Access::Read);
-  if (opened && opened->content == Content::Older) {
-    return open_copy(path);
-  }
-  if (opened || opened.error().kind == ErrorKind::Newer) {
-    return opened;
-  }
-  if (opened.error().kind == ErrorKind::Malformed) {
-    // An Error of identify() stands; one of SQLite may be a cut.
-    if (opened.error().next_step.empty()) {
-      return open_damaged(path, opened.error());
+  if (!opened && opened.error().kind != ErrorKind::Newer &&
+      opened.error().kind != ErrorKind::Malformed) {
+    if (has_log(path)) {
+      return open_copy(path);
     }
-    return opened;
+    opened = open_as(path, Access::Immutable);
   }
-  return has_log(path) ? open_copy(path) : open_as(path, Access::Immutable);
+  if (opened && lacks_an_end(path)) {
+    return open_damaged(path, {});
+  }
+  if (opened) {
+    return opened->content == Content::Older ? open_copy(path) : std::move(opened);
+  }
+  // An Error of our own says what to do; one of SQLite may be a cut.
+  const bool may_be_cut =
+      opened.error().kind == ErrorKind::Malformed && opened.error().next_step.empty();
+  return may_be_cut ? open_damaged(path, opened.error()) : std::move(opened);
 }
 
 namespace {

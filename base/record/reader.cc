@@ -8,6 +8,20 @@
 #include "base/record/opening.h"
 
 namespace chokepoint::record {
+namespace {
+
+// Rows with text are refused by a writer long before they take as much.
+constexpr std::int64_t kMostRowBytes = 512 << 20;
+// In memory a row takes several times what it takes in the file.
+constexpr std::int64_t kFreeRowBytes = 16 << 20;
+constexpr std::int64_t kRowBytesPerByte = 8;
+
+// Spans that reach to the end of time have no second behind them.
+std::int64_t moved(std::int64_t t_ns, std::int64_t by_ns) {
+  return std::clamp(t_ns, -kMostNumber, kMostNumber) + by_ns;
+}
+
+}  // namespace
 
 Result<TimeSearch> TimeSearch::prepare(Database& database, const std::string& table,
                                        const std::string& end) {
@@ -59,8 +73,8 @@ Result<std::int64_t> TimeSearch::first_from(std::int64_t t_ns) {
 }
 
 Result<TimeSearch::Reach> TimeSearch::reach(Span span) {
-  TRY(const std::int64_t begin, first_from(span.start_ns - kOrderWindowNs));
-  TRY(const std::int64_t end, first_from(span.end_ns + kOrderWindowNs + 1));
+  TRY(const std::int64_t begin, first_from(moved(span.start_ns, -kOrderWindowNs)));
+  TRY(const std::int64_t end, first_from(moved(span.end_ns, kOrderWindowNs + 1)));
   TRY(const Row first, find(forward_, begin, shape_.last() + 1,
                             [&](std::int64_t end_ns) { return end_ns >= span.start_ns; }));
   TRY(const Row last,
@@ -116,7 +130,8 @@ Result<Reader> Reader::open(const fs::path& path) {
   Result<Opened> opened = open_to_read(path);
   if (opened && opened->content == Content::Empty) {
     opened = fail(ErrorKind::Malformed, "record", "", "holds nothing yet",
-                  "its writer never started writing");
+                  "its writer never started writing, or its -wal is missing: then " +
+                      std::string(kCopyAgain));
   }
   if (!opened) {
     Error error = opened.error();
@@ -163,10 +178,23 @@ Result<Stillness> Reader::hold_still() {
   return begun ? Result<Stillness>(Stillness(database_)) : failed(begun.error());
 }
 
+std::int64_t Reader::most_bytes_in_memory() const {
+  return std::min(kMostRowBytes, kFreeRowBytes + kRowBytesPerByte * database_.bytes());
+}
+
+Error Reader::too_large(const std::string& table) {
+  return fail(ErrorKind::Malformed, "record", "",
+              "the rows of the table '" + table + "' are larger than those of any record")
+      .error();
+}
+
 std::unexpected<Error> Reader::failed(Error error) const {
   error.subject = path_.string();
   // Whatever SQLite calls what it meets behind a cut: it is the cut.
   error.kind = damage_ ? ErrorKind::Malformed : error.kind;
+  if (error.kind == ErrorKind::Malformed && error.next_step.empty()) {
+    error.next_step = kCopyAgain;
+  }
   return fail(std::move(error));
 }
 

@@ -2,6 +2,10 @@
 // folder that cannot be written to, and as far as it goes where the file has been cut short.
 // Nothing in the record's folder is changed. One thread at a time.
 //
+// The file is trusted in nothing: its schema is checked, the work of a statement and what is taken
+// into memory are bounded by its size (database.h), and a row with a number that no clock or
+// counter shows ends the reading with an Error.
+//
 //   reader.each<SocketSample>([&](const SocketSample& sample) { … });
 #pragma once
 
@@ -73,6 +77,8 @@ class TimeSearch {
 // that comes later than the window is passed on as it is. One thread.
 
 constexpr std::int64_t kOrderWindowNs = 1'000'000'000;
+// A second of the busiest writer has far fewer rows; from there on they are passed on as they come.
+constexpr std::size_t kMaxRowsHeld = 1 << 19;
 
 template <class Row>
 class TimeOrder {
@@ -83,6 +89,9 @@ class TimeOrder {
     newest_ = std::max(newest_, end);
     heap_.push({end, count_++, keep(row)});
     release(newest_ - kOrderWindowNs, visit);
+    if (heap_.size() > kMaxRowsHeld) {
+      release(heap_.top().end, visit);
+    }
   }
 
   template <class F>
@@ -181,6 +190,9 @@ class Reader {
   Result<> load();
   template <class Row>
   Result<Statement> select(const std::string& condition = "");
+  // What rows of a table may take in memory together.
+  std::int64_t most_bytes_in_memory() const;
+  static Error too_large(const std::string& table);
   std::unexpected<Error> failed(Error error) const;
 
   std::filesystem::path path_;
@@ -213,15 +225,20 @@ Result<> Reader::each(F&& visit) {
   }
   TimeOrder<Row> order;
   Row value;
-  const Result<> done = statement->each([&] {
+  Result<> in_range;
+  Result<bool> row = statement->step();
+  for (; row && *row; row = statement->step()) {
     read_row(*statement, value, 0);
+    if (in_range = check_range(value); !in_range) {
+      break;
+    }
     // The end of a cut page reads as zeros.
     if (!damage_ || end_of(value) != 0) {
       order.add(value, visit);
     }
-  });
+  }
   order.flush(visit);
-  return done ? done : failed(done.error());
+  return !row ? failed(row.error()) : !in_range ? failed(in_range.error()) : Result<>();
 }
 
 template <class Row, class F>
@@ -246,6 +263,9 @@ Result<> Reader::each_in(const std::vector<Span>& spans, F&& visit) {
     Result<bool> row = statement->step();
     for (; row && *row; row = statement->step()) {
       read_row(*statement, value, 0);
+      if (const Result<> in_range = check_range(value); !in_range) {
+        return failed(in_range.error());
+      }
       const std::int64_t end = end_of(value);
       if (end >= span.start_ns && end <= span.end_ns && (!damage_ || end != 0)) {
         if constexpr (std::is_same_v<std::invoke_result_t<F&, const Row&>, bool>) {
@@ -271,14 +291,27 @@ Result<std::vector<Row>> Reader::all() {
     return failed(statement.error());
   }
   std::vector<Row> rows;
-  const Result<> done = statement->each([&] { read_row(*statement, rows.emplace_back(), 0); });
-  return done ? Result<std::vector<Row>>(std::move(rows)) : failed(done.error());
+  std::int64_t left = most_bytes_in_memory();
+  Result<bool> row = statement->step();
+  for (; row && *row; row = statement->step()) {
+    Row& value = rows.emplace_back();
+    read_row(*statement, value, 0);
+    if (const Result<> in_range = check_range(value); !in_range) {
+      return failed(in_range.error());
+    }
+    left -= static_cast<std::int64_t>(size_of(value));
+    if (left < 0) {
+      return failed(too_large(Fields<Row>::kTable));
+    }
+  }
+  return row ? Result<std::vector<Row>>(std::move(rows)) : failed(row.error());
 }
 
 template <class Row>
 Result<std::int64_t> Reader::count() {
+  // Without a condition SQLite counts in one step, which nothing bounds.
   const Result<std::int64_t> rows =
-      database_.number(std::string("SELECT count(*) FROM ") + Fields<Row>::kTable);
+      database_.number(std::string("SELECT count(*) FROM ") + Fields<Row>::kTable + " WHERE 1");
   return rows ? rows : failed(rows.error());
 }
 

@@ -1,7 +1,10 @@
 // SQL text, binding and reading of a row, generated from its Fields. Templates only.
 #pragma once
 
+#include <array>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "base/record/database.h"
@@ -43,6 +46,52 @@ void bind_row(Statement& statement, const Row& row, int first) {
 template <class Row>
 void read_row(const Statement& statement, Row& row, int first) {
   each_field<Row>([&](const auto& field) { statement.read(first++, row.*(field.member)); });
+}
+
+// What a clock or a counter shows. Differences of two, and sums of a few, are numbers, too: a clock
+// that counts from a boot shows 36 years at most, the wall clock 146 from 1970 on.
+constexpr std::int64_t kMostNs = 1LL << 60;
+constexpr std::int64_t kMostNumber = 1LL << 62;
+
+// The bounds of a row's columns, in their order; ids and hashes have none.
+template <class Row>
+auto most_of_columns() {
+  std::array<std::int64_t, kFieldCount<Row>> most{};
+  std::size_t place = 0;
+  each_field<Row>([&](const auto& field) {
+    const std::string_view name = field.name;
+    const bool is_span = name.ends_with("_ns") && !name.ends_with("wall_ns");
+    most.at(place++) = field.fold == Fold::Key ? std::numeric_limits<std::int64_t>::max()
+                       : is_span               ? kMostNs
+                                               : kMostNumber;
+  });
+  return most;
+}
+
+inline bool is_within(std::int64_t value, std::int64_t most) {
+  return value <= most && value >= -most;
+}
+inline bool is_within(Figure value, std::int64_t most) {
+  return !value.known() || is_within(value.value(), most);
+}
+template <class T>
+bool is_within(const T& /*text, real number or name*/, std::int64_t /*most*/) {
+  return true;
+}
+
+// An Error where a column's number is out of range.
+template <class Row>
+Result<> check_range(const Row& row) {
+  static const auto most = most_of_columns<Row>();
+  std::size_t place = 0;
+  const char* wrong = nullptr;
+  each_field<Row>([&](const auto& field) {
+    wrong = is_within(row.*(field.member), most[place++]) ? wrong : field.name;
+  });
+  return wrong == nullptr ? Result<>()
+                          : fail(ErrorKind::Malformed, "record", "",
+                                 std::string("a number in ") + Fields<Row>::kTable + "." + wrong +
+                                     " is out of range");
 }
 
 // Moves the times of a row; see Session::shift_ns.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace chokepoint::record {
 namespace {
@@ -125,6 +126,121 @@ Result<Content> identify(Database& database, std::int64_t newest) {
                 "read it with the version of chokepoint that wrote it, or a later one");
   }
   return version == newest ? Content::Current : Content::Older;
+}
+
+namespace {
+
+// A table's columns as SQLite says them: name, type, default, place in the key, whether generated.
+struct TableColumns {
+  std::string table;
+  std::string columns;
+};
+using Columns = std::vector<TableColumns>;
+
+Result<std::string> columns_of(Database& database, const std::string& table) {
+  TRY(Statement rows, database.prepare("PRAGMA table_xinfo(" + table + ")"));
+  std::string columns;
+  TRY(rows.each([&] {
+    std::array<std::string, 6> texts;
+    for (std::size_t at = 0; at < texts.size(); ++at) {
+      rows.read(static_cast<int>(at) + 1, texts.at(at));
+      columns += texts.at(at) + ' ';
+    }
+    columns += '\n';
+  }));
+  return columns;
+}
+
+Result<Columns> declared_columns(std::int64_t version) {
+  TRY(Database database, Database::in_memory());
+  TRY(migrate(database, migrations().first(static_cast<std::size_t>(version))));
+  TRY(Statement tables, database.prepare("SELECT name FROM sqlite_schema WHERE type='table'"));
+  Columns declared;
+  TRY(tables.each([&] { tables.read(0, declared.emplace_back().table); }));
+  for (TableColumns& each : declared) {
+    TRY(each.columns, columns_of(database, each.table));
+  }
+  return declared;
+}
+
+// Made once a process.
+const Result<Columns>& columns_of_version(std::int64_t version) {
+  static const std::array<Result<Columns>, kSchemaVersion> all = [] {
+    std::array<Result<Columns>, kSchemaVersion> made;
+    for (std::size_t at = 0; at < made.size(); ++at) {
+      made.at(at) = declared_columns(static_cast<std::int64_t>(at) + 1);
+    }
+    return made;
+  }();
+  return all.at(static_cast<std::size_t>(version - 1));
+}
+
+std::unexpected<Error> not_a_record(const std::string& reason) {
+  return fail(ErrorKind::Malformed, "record", "", reason,
+              "do not trust this file: chokepoint does not write such a one");
+}
+
+// A name from the file is shown only where it cannot harm a terminal.
+std::string with_name(const std::string& what, const std::string& name) {
+  const bool is_plain_name =
+      !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](unsigned char letter) {
+        return std::isalnum(letter) != 0 || letter == '_';
+      });
+  return is_plain_name ? what + " '" + name + "'" : what;
+}
+
+bool makes_a_table(const std::string& sql) {
+  constexpr std::string_view kStart = "CREATE TABLE";
+  return sql.size() > kStart.size() && std::ranges::equal(sql.substr(0, kStart.size()), kStart,
+                                                          [](unsigned char left, char right) {
+                                                            return std::toupper(left) == right;
+                                                          });
+}
+
+// What SQLite makes of an entry is decided by its SQL, so that is looked at, too.
+Result<> check_entry(const std::string& type, const std::string& name, const std::string& sql) {
+  if (type == "view" || type == "trigger") {
+    return not_a_record(with_name("has the " + type, name) + "; a run record has tables only");
+  }
+  if (type == "table") {
+    return makes_a_table(sql) ? Result<>()
+                              : not_a_record(with_name("has the virtual table", name) +
+                                             "; a run record has tables only");
+  }
+  return type == "index" ? Result<>() : not_a_record("has a schema that makes no sense");
+}
+
+}  // namespace
+
+Result<> check_schema(Database& database, std::int64_t newest) {
+  TRY(const std::int64_t version, database.number("PRAGMA user_version"));
+  if (version < 1 || version > std::min(newest, kSchemaVersion)) {
+    return not_a_record(fmt::format("has the schema number {}, which no record has", version));
+  }
+  TRY(Statement entries, database.prepare("SELECT type,name,sql FROM sqlite_schema"));
+  Result<> fine;
+  TRY(entries.each([&] {
+    std::array<std::string, 3> texts;
+    for (std::size_t at = 0; at < texts.size(); ++at) {
+      entries.read(static_cast<int>(at), texts.at(at));
+    }
+    fine = fine ? check_entry(texts[0], texts[1], texts[2]) : fine;
+  }));
+  TRY(fine);
+  const Result<Columns>& declared = columns_of_version(version);
+  if (!declared) {
+    return fail(declared.error());
+  }
+  for (const TableColumns& each : *declared) {
+    TRY(const std::string columns, columns_of(database, each.table));
+    if (columns != each.columns) {
+      return not_a_record(columns.empty()
+                              ? fmt::format("has no table '{}'", each.table)
+                              : fmt::format("the table '{}' has other columns than schema {}",
+                                            each.table, version));
+    }
+  }
+  return {};
 }
 
 Result<> migrate(Database& database, Migrations steps) {

@@ -23,10 +23,18 @@ constexpr std::int64_t kSchemaVersion = 3;
 using Migrations = std::span<const std::string>;
 Migrations migrations();
 
+// What to do about a record that is not whole.
+constexpr const char* kCopyAgain = "copy it again, together with its -wal";
+
 enum class Content { Empty, Older, Current };
 
 // What the database holds; an Error where it is another program's or a newer version's.
 Result<Content> identify(Database& database, std::int64_t newest = kSchemaVersion);
+
+// An Error where a record's schema is not what its version says, to the column: a view, a trigger
+// or a virtual table under any name, a table that is missing, columns that are others. Other tables
+// and indexes may be there; they are never read. Nothing of the file's schema is run.
+Result<> check_schema(Database& database, std::int64_t newest = kSchemaVersion);
 
 // Brings the database to the newest schema in one transaction.
 Result<> migrate(Database& database, Migrations steps = migrations());

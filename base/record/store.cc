@@ -31,7 +31,10 @@ constexpr const char* kSyncedBySyncer = "PRAGMA synchronous=NORMAL;PRAGMA wal_au
 
 Result<Database> open_logged(const std::filesystem::path& path, Access access) {
   TRY(Database database, Database::open(path, access));
-  TRY(identify(database));
+  TRY(const Content content, identify(database));
+  if (content != Content::Empty) {
+    TRY(check_schema(database));
+  }
   TRY(database.run("PRAGMA page_size=4096;"));
   if (access == Access::Unlocked) {
     TRY(database.run("PRAGMA locking_mode=EXCLUSIVE;"));
