@@ -10,6 +10,7 @@
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
 #include "analysis/attribution/route.h"
+#include "base/json/codec.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -297,9 +298,9 @@ struct Flap {
 };
 
 bool was_switched_off(const record::Event& event) {
-  const auto detail = nlohmann::json::parse(event.detail, nullptr, false);
   return event.kind == record::kInterfaceGone ||
-         (detail.is_object() && !detail.value("enabled", true));
+         !json::field_in<bool>(json::object_or_null(event.detail), "enabled", "event")
+              .value_or(true);
 }
 
 // If both ends of a link went down, the one that was switched off.

@@ -7,10 +7,9 @@
 #include <map>
 #include <tuple>
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/attribution/causes.h"
 #include "analysis/compare/keys.h"
+#include "base/json/codec.h"
 #include "base/record/names.h"
 #include "base/sys/number.h"
 
@@ -91,11 +90,8 @@ std::vector<double> settled_step_ms(const StepRows& rows) {
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 std::int64_t rank_of(const record::Event& mark) {
-  const auto detail = nlohmann::json::parse(mark.detail, nullptr, false);
-  const auto rank = detail.is_object() ? detail.find("rank") : detail.end();
-  return detail.is_object() && rank != detail.end() && rank->is_number_integer()
-             ? rank->get<std::int64_t>()
-             : -1;
+  return json::field_in<std::int64_t>(json::object_or_null(mark.detail), "rank", "mark")
+      .value_or(-1);
 }
 
 // Several ranks may mark the same epochs: only those of the first that did count.

@@ -8,8 +8,6 @@
 #include <set>
 #include <unordered_map>
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/load/run_summary.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
@@ -55,11 +53,7 @@ void add_run_labels(Labels& labels, const std::map<std::string, std::string>& ow
 std::int64_t rows_dropped(const NodeData& node) {
   std::int64_t rows = 0;
   for (const record::Event& event : node.events) {
-    if (event.kind == record::kDropped) {
-      const auto detail = nlohmann::json::parse(event.detail, nullptr, false);
-      const auto count = detail.find("rows");
-      rows += count != detail.end() && count->is_number_integer() ? count->get<std::int64_t>() : 0;
-    }
+    rows += event.kind == record::kDropped ? dropped_rows(event) : 0;
   }
   return rows;
 }

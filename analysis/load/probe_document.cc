@@ -4,10 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/codec.h"
+
 namespace chokepoint::analysis {
 namespace {
 
-using Json = nlohmann::json;
+using json::Json;
 
 constexpr std::array kWays{"send", "receive"};
 
@@ -76,7 +78,7 @@ void take_peer(const Json& peer, ProbeDocument& reading) {
 }  // namespace
 
 std::optional<ProbeDocument> read_probe(const record::Probe& probe) {
-  const Json document = Json::parse(probe.document, nullptr, false);
+  const Json document = json::object_or_null(probe.document);
   if (!document.is_object()) {
     return std::nullopt;
   }

@@ -6,6 +6,7 @@
 
 #include "analysis/load/node_loader.h"
 #include "analysis/load/run_data.h"
+#include "base/json/codec.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -97,12 +98,6 @@ void take_counters(record::Reader& reader, NodeSummary& node) {
   }
 }
 
-std::int64_t dropped_rows(const record::Event& event) {
-  const auto detail = nlohmann::json::parse(event.detail, nullptr, false);
-  const auto rows = detail.find("rows");
-  return rows != detail.end() && rows->is_number_integer() ? rows->get<std::int64_t>() : 0;
-}
-
 void take_events(record::Reader& reader, NodeSummary& node) {
   auto events = reader.all<record::Event>();
   if (!events) {
@@ -115,9 +110,10 @@ void take_events(record::Reader& reader, NodeSummary& node) {
 }
 
 std::string verdict_of(const record::Probe& probe) {
-  const auto document = nlohmann::json::parse(probe.document, nullptr, false);
-  const auto verdict = document.find("verdict");
-  return verdict != document.end() && verdict->is_string() ? verdict->get<std::string>() : "";
+  const Bounds bounds{.longest = probe.document.size()};
+  return json::field_in<std::string>(json::object_or_null(probe.document), "verdict", "probe",
+                                     bounds)
+      .value_or("");
 }
 
 void take_probes(record::Reader& reader, NodeSummary& node) {
@@ -215,6 +211,13 @@ void join(RunSummary& run, const NodeSummary& node) {
 }
 
 }  // namespace
+
+std::int64_t dropped_rows(const record::Event& event) {
+  constexpr Bounds kSensible{.least = 0, .most = 1e15};
+  return json::field_in<std::int64_t>(json::object_or_null(event.detail), "rows", "event",
+                                      kSensible)
+      .value_or(0);
+}
 
 std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<double> duration_s) {
   if (!volume.sent_bytes || !volume.received_bytes || duration_s.value_or(0) <= 0) {

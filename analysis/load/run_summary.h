@@ -19,6 +19,9 @@ struct Volume {
   std::optional<double> received_bytes = {};
 };
 
+// What an event of record::kDropped says that is missing; 0 where it does not say a number. Pure.
+std::int64_t dropped_rows(const record::Event& event);
+
 // Megabits a second, both ways together.
 std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<double> duration_s);
 

@@ -5,14 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/codec.h"
+
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kMaxSegmentBytes = 1024 * 1024;
 
-using nlohmann::json;
+using json::Json;
 
-std::optional<double> positive(const json& object, const char* key) {
+std::optional<double> positive(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number() || found->get<double>() <= 0) {
     return std::nullopt;
@@ -21,17 +23,17 @@ std::optional<double> positive(const json& object, const char* key) {
 }
 
 // A distribution's median, or a plain number.
-std::optional<double> typical_us(const json& size) {
+std::optional<double> typical_us(const Json& size) {
   const auto found = size.find("time_us");
   if (found == size.end()) return std::nullopt;
   return found->is_object() ? positive(*found, "median") : positive(size, "time_us");
 }
 
-std::vector<CurvePoint> points_of(const json& document) {
+std::vector<CurvePoint> points_of(const Json& document) {
   std::vector<CurvePoint> points;
   const auto sizes = document.find("sizes");
   if (sizes == document.end() || !sizes->is_array()) return points;
-  for (const json& size : *sizes) {
+  for (const Json& size : *sizes) {
     if (!size.is_object()) continue;
     const auto bytes = positive(size, "bytes");
     const auto time_us = typical_us(size);
@@ -43,7 +45,7 @@ std::vector<CurvePoint> points_of(const json& document) {
   return points;
 }
 
-std::string text(const json& document, const char* key) {
+std::string text(const Json& document, const char* key) {
   const auto found = document.find(key);
   return found != document.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -120,7 +122,7 @@ double gloo_credit_mbps(double tensor_bytes, double ranks, double rtt_ms) {
 }
 
 Result<Curve> parse_curve(std::string_view text_of_file, std::string_view name) {
-  const json document = json::parse(text_of_file, nullptr, false);
+  const Json document = json::object_or_null(text_of_file);
   const auto bad = [&](std::string_view why) {
     return fail(ErrorKind::Malformed, "--curve", name, why,
                 "give what 'chokepoint probe collective --json' printed");

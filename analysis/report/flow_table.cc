@@ -11,6 +11,7 @@
 
 #include "analysis/report/path_pace.h"
 #include "analysis/report/timeline.h"
+#include "base/json/codec.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -61,14 +62,14 @@ class Totals {
   const FlowTotal* at_receiver_;
 };
 
-std::optional<double> number(const nlohmann::json& object, const char* key) {
+std::optional<double> number(const json::Json& object, const char* key) {
   const auto value = object.find(key);
   return value != object.end() && value->is_number() ? std::optional(value->get<double>())
                                                      : std::nullopt;
 }
 
 std::optional<math::Distribution> distribution_in(const std::string& text) {
-  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  const json::Json object = json::object_or_null(text);
   if (!object.is_object()) {
     return std::nullopt;
   }

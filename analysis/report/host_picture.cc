@@ -314,13 +314,13 @@ std::optional<std::vector<DoctorCheck>> doctor_of(const NodeData& node) {
     if (probe.kind != "doctor") {
       continue;
     }
-    const auto document = json::parse_object(probe.document, probe.document.size(), "probe");
-    if (!document || !document->contains("checks") || !document->at("checks").is_array()) {
+    const auto document = json::object_or_null(probe.document);
+    if (!document.contains("checks") || !document.at("checks").is_array()) {
       continue;
     }
     const Bounds bounds{.longest = probe.document.size()};
     std::vector<DoctorCheck> checks;
-    for (const json::Json& item : document->at("checks")) {
+    for (const json::Json& item : document.at("checks")) {
       DoctorCheck check;
       each_field<DoctorCheck>([&](const auto& field) {
         check.*field.member =

@@ -61,6 +61,10 @@ Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::st
   return parsed;
 }
 
+Json object_or_null(std::string_view text) {
+  return parse_object(text, kMaxTextBytes, "text").value_or(Json());
+}
+
 namespace detail {
 
 void write(Json& at, bool value) { at = value; }

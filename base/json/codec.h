@@ -58,6 +58,10 @@ inline constexpr int kMaxDepth = 64;
 // A text from a peer or a file that must be one JSON object, of at most kMaxDepth levels.
 Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::string_view what);
 
+// Of a text that somebody else wrote into a file: null where it is no such object, or too long.
+inline constexpr std::size_t kMaxTextBytes = 16 << 20;
+Json object_or_null(std::string_view text);
+
 // What the templates below stand on.
 namespace detail {
 

@@ -203,7 +203,7 @@ Result<Json> Child::answer(const sys::ExitStatus& status) const {
   if (!is_done && !said.empty()) {
     return failed(kind_of(status.code, said), said);
   }
-  Json document = Json::parse(document_, nullptr, false);
+  Json document = json::parse_object(document_, kMaxDocument, "document").value_or(Json());
   const auto schema = document.is_object() ? document.find("schema") : document.end();
   if (schema == document.end() || !schema->is_string()) {
     return failed(ErrorKind::Malformed,

@@ -173,7 +173,7 @@ Result<Measured> measured_in(const Json& document) {
 }
 
 Result<Measured> measured_in_text(std::string_view text) {
-  return measured_in(Json::parse(text, nullptr, false));
+  return measured_in(json::parse_object(text, text.size(), "preflight").value_or(Json()));
 }
 
 namespace {

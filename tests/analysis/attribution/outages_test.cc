@@ -46,6 +46,18 @@ TEST_F(Outages, AnInterfaceThatWentDownExplainsIt) {
   EXPECT_FALSE(verdict.evidence.empty());
 }
 
+TEST_F(Outages, ADetailThatMakesNoSenseIsPassedOver) {
+  for (const std::string& detail :
+       {std::string(R"({"enabled":"no"})"), std::string(R"({"enabled":[]})"), std::string("[3]"),
+        std::string(300'000, '[')}) {
+    made_.node("b").events.assign(1, {.t_ns = middle_ns(),
+                                      .kind = std::string(record::kInterfaceDown),
+                                      .subject = "eth0",
+                                      .detail = detail});
+    EXPECT_EQ(explained().cause, Cause::InterfaceFlap) << detail.substr(0, 40);
+  }
+}
+
 TEST_F(Outages, OneThatWentDownAfterwardsDoesNot) {
   made_.node("b").events.push_back({.t_ns = made_.span().end_ns + 1'000'000'000,
                                     .kind = std::string(record::kInterfaceDown),

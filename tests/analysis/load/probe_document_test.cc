@@ -87,5 +87,11 @@ TEST(ProbeDocument, IsNothingOfWhatIsNoObject) {
   EXPECT_TRUE(read("{}"));
 }
 
+TEST(ProbeDocument, IsNothingOfWhatIsNestedTooDeeply) {
+  constexpr std::size_t kDepth = 300'000;
+  const std::string lists = std::string(kDepth, '[') + std::string(kDepth, ']');
+  EXPECT_FALSE(read(("{\"peer\":" + lists + "}").c_str()));
+}
+
 }  // namespace
 }  // namespace chokepoint::analysis

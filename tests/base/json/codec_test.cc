@@ -308,5 +308,14 @@ TEST(ParseObject, RefusesWhatIsLongDeepOrNoObject) {
   EXPECT_FALSE(json::parse_object(std::string(100, '[') + std::string(100, ']'), 1000, "text"));
 }
 
+TEST(ObjectOrNull, IsNullOfWhatIsLongDeepOrNoObject) {
+  EXPECT_EQ(json::object_or_null(R"({"a": 1})").at("a"), 1);
+  for (const std::string& text :
+       {std::string("[1]"), std::string("{"), std::string(), std::string(300'000, '['),
+        "{\"a\":\"" + std::string(json::kMaxTextBytes, 'x') + "\"}"}) {
+    EXPECT_TRUE(json::object_or_null(text).is_null());
+  }
+}
+
 }  // namespace
 }  // namespace chokepoint
