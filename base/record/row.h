@@ -53,7 +53,7 @@ void read_row(const Statement& statement, Row& row, int first) {
 constexpr std::int64_t kMostNs = 1LL << 60;
 constexpr std::int64_t kMostNumber = 1LL << 62;
 
-// The bounds of a row's columns, in their order; ids and hashes have none.
+// The bounds of a row's columns, in their order; keys have none, as some are hashes.
 template <class Row>
 auto most_of_columns() {
   std::array<std::int64_t, kFieldCount<Row>> most{};
