@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 namespace chokepoint::record {
 namespace {
@@ -163,16 +164,18 @@ Result<Columns> declared_columns(std::int64_t version) {
   return declared;
 }
 
-// Made once a process.
+// Made once a process, each where a record of that schema is met.
+template <std::int64_t Version>
+const Result<Columns>& columns_of_schema() {
+  static const Result<Columns> columns = declared_columns(Version);
+  return columns;
+}
+
 const Result<Columns>& columns_of_version(std::int64_t version) {
-  static const std::array<Result<Columns>, kSchemaVersion> all = [] {
-    std::array<Result<Columns>, kSchemaVersion> made;
-    for (std::size_t at = 0; at < made.size(); ++at) {
-      made.at(at) = declared_columns(static_cast<std::int64_t>(at) + 1);
-    }
-    return made;
-  }();
-  return all.at(static_cast<std::size_t>(version - 1));
+  constexpr auto kAll = []<std::int64_t... Before>(std::integer_sequence<std::int64_t, Before...>) {
+    return std::array{&columns_of_schema<Before + 1>...};
+  }(std::make_integer_sequence<std::int64_t, kSchemaVersion>());
+  return kAll.at(static_cast<std::size_t>(version - 1))();
 }
 
 std::unexpected<Error> not_a_record(const std::string& reason) {
