@@ -1,5 +1,6 @@
 #include "capture/nccl/folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <string>
 
 #include "base/sys/root.h"
@@ -31,12 +33,21 @@ sys::Descriptor locked(const fs::path& folder) {
   return lock;
 }
 
-// Removes the plugin's files only, and the folder if nothing else is in it.
-void take_away(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename().string().ends_with(kFileSuffix)) {
-      ::unlink(at->path().c_str());
+// Temporary folders are everybody's: whose folder it is that was opened, not what has its name.
+bool is_own(const sys::Descriptor& folder) {
+  struct stat status{};
+  return ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
+// Removes the plugin's files only, and the folder if nothing else is in it. Files are removed from
+// the folder that was opened: another may have got its name meanwhile.
+void take_away(const sys::Descriptor& lock, const fs::path& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listed(
+      ::fdopendir(::openat(lock.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &::closedir);
+  for (const dirent* at = listed ? ::readdir(listed.get()) : nullptr; at != nullptr;
+       at = ::readdir(listed.get())) {
+    if (std::string_view(at->d_name).ends_with(kFileSuffix)) {
+      ::unlinkat(lock.get(), at->d_name, 0);
     }
   }
   ::rmdir(folder.c_str());
@@ -44,10 +55,8 @@ void take_away(const fs::path& folder) {
 
 void remove_left_overs(const fs::path& below) {
   sys::for_each_named(below, kPrefix, [](const fs::path& folder) {
-    struct stat status{};
-    const bool is_own = ::lstat(folder.c_str(), &status) == 0 && status.st_uid == ::geteuid();
-    if (const sys::Descriptor lock = is_own ? locked(folder) : sys::Descriptor(); lock) {
-      take_away(folder);
+    if (const sys::Descriptor lock = locked(folder); lock && is_own(lock)) {
+      take_away(lock, folder);
     }
   });
 }
@@ -128,7 +137,7 @@ Result<Folder> Folder::make(const fs::path& below, const fs::path& memory, std::
 
 Folder::~Folder() {
   if (!path_.empty()) {
-    take_away(path_);
+    take_away(lock_, path_);
   }
 }
 

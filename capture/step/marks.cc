@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -108,31 +109,52 @@ class MarkSteps {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "chokepoint-marks-";
+constexpr const char* kSocketName = "marks";
 
-// True for a socket that is bound but has no listener; one that is just being made has no file yet.
-bool is_left_over(const fs::path& folder) {
-  const auto address = address_of(folder / "marks");
-  const sys::Descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return address && probe && connect(probe.get(), generic(*address), sizeof *address) != 0 &&
-         errno == ECONNREFUSED;
+// The folder itself, if it is this user's own and nobody else can change what is in it. Temporary
+// folders are everybody's: another user may have planted a link there, or a folder with a link in
+// it, that leads to a file of ours.
+sys::Descriptor own_folder(const fs::path& path) {
+  sys::Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status{};
+  const bool is_own = folder && ::fstat(folder.get(), &status) == 0 &&
+                      status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return is_own ? std::move(folder) : sys::Descriptor();
 }
 
-void remove_folder(const fs::path& folder) {
-  ::unlink((folder / "marks").c_str());
-  ::rmdir(folder.c_str());
+bool has_own_socket(const sys::Descriptor& folder) {
+  struct stat status{};
+  return ::fstatat(folder.get(), kSocketName, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISSOCK(status.st_mode) && status.st_uid == ::geteuid();
+}
+
+// True for a socket that is bound but has no listener; one that is just being made has no file yet.
+bool is_left_over(const sys::Descriptor& folder) {
+  // The folder that was checked, whatever has its name by now.
+  const fs::path checked = "/proc/self/fd/" + std::to_string(folder.get());
+  const auto address = address_of(checked / kSocketName);
+  const sys::Descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return has_own_socket(folder) && address && probe &&
+         connect(probe.get(), generic(*address), sizeof *address) != 0 && errno == ECONNREFUSED;
+}
+
+// rmdir() follows no link, and removes no folder that has anything else in it.
+void remove_folder(const sys::Descriptor& folder, const fs::path& path) {
+  ::unlinkat(folder.get(), kSocketName, 0);
+  ::rmdir(path.c_str());
 }
 
 void remove_left_overs(const fs::path& below) {
-  sys::for_each_named(below, kPrefix, [](const fs::path& folder) {
-    if (is_left_over(folder)) {
-      remove_folder(folder);
+  sys::for_each_named(below, kPrefix, [](const fs::path& path) {
+    if (const sys::Descriptor folder = own_folder(path); folder && is_left_over(folder)) {
+      remove_folder(folder, path);
     }
   });
 }
 
 Result<fs::path> make_folder(const fs::path& below) {
   std::string name = (below / kPrefix).string() + "XXXXXX";
-  if (!address_of(name + "/marks")) {
+  if (!address_of(name + "/" + kSocketName)) {
     return fail(ErrorKind::Unsupported, "listen for marks", below.string(),
                 "too long for the path of a socket", "set TMPDIR to a shorter path");
   }
@@ -161,20 +183,22 @@ class MarksFolder {
     return fail(folder.error());
   }
 
-  MarksFolder(MarksFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  MarksFolder(MarksFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), folder_(std::move(other.folder_)) {}
   MarksFolder& operator=(MarksFolder&&) = delete;
 
   ~MarksFolder() {
-    if (!path_.empty()) {
-      remove_folder(path_);
+    if (folder_) {
+      remove_folder(folder_, path_);
     }
   }
 
-  fs::path socket() const { return path_ / "marks"; }
+  fs::path socket() const { return path_ / kSocketName; }
 
  private:
-  explicit MarksFolder(fs::path path) : path_(std::move(path)) {}
+  explicit MarksFolder(fs::path path) : path_(std::move(path)), folder_(own_folder(path_)) {}
   fs::path path_;
+  sys::Descriptor folder_;
 };
 
 constexpr int kMaxMarksPerCall = 256;

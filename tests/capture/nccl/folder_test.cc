@@ -43,6 +43,20 @@ TEST_F(FolderTest, TakesAwayWhatAKilledRunLeftAndNothingThatIsHeld) {
   EXPECT_NE(first->path(), second->path());
 }
 
+TEST_F(FolderTest, WhatTookItsPlaceMeanwhileIsLeftAlone) {
+  const fs::path victim = below_.path() / "victim";
+  fs::create_directory(victim);
+  std::ofstream(victim / "1.nccl") << "not ours";
+  {
+    const auto folder = Folder::make_in(below_.path());
+    std::ofstream(folder->path() / "1.nccl") << "rings";
+    fs::rename(folder->path(), below_.path() / "moved");
+    fs::create_directory_symlink(victim, folder->path());
+  }
+  EXPECT_TRUE(fs::exists(victim / "1.nccl"));
+  EXPECT_FALSE(fs::exists(below_.path() / "moved" / "1.nccl"));
+}
+
 TEST_F(FolderTest, WhatMemoryIsLeftIsTheJobs) {
   const fs::path memory = below_.path() / "memory";
   const fs::path other = below_.path() / "other";

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -34,6 +35,15 @@ class MarksTest : public record::RecordFolder {
     clock_.advance(ms * kMs);
     send(mark);
     take();
+  }
+  // As a killed listener leaves it behind.
+  static void bind_and_leave(const fs::path& folder) {
+    fs::create_directory(folder);
+    const int socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    (folder / "marks").string().copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    close(socket);
   }
   std::vector<record::Event> events() {
     marks.reset();
@@ -141,18 +151,61 @@ TEST_F(MarksTest, TheFolderIsNobodyElsesAndGoes) {
 TEST_F(MarksTest, WhatTheKilledLeftIsTakenAway) {
   const fs::path living = marks->path().parent_path();
   const fs::path dead = folder_.path() / "chokepoint-marks-dead";
-  fs::create_directory(dead);
-  {
-    const int socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    (dead / "marks").string().copy(address.sun_path, sizeof address.sun_path - 1);
-    ASSERT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    close(socket);
-  }
+  bind_and_leave(dead);
   const auto another = Marks::listen(folder_.path(), clock_, *writer);
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(living));
   after(10, {.name = "step"});
+}
+
+// A folder for temporary files is everybody's: others plant links in it that lead to what they
+// cannot remove themselves.
+TEST_F(MarksTest, NothingIsRemovedThroughALinkThatSomebodyPlanted) {
+  const fs::path victim = folder_.path() / "victim";
+  fs::create_directory(victim);
+  std::ofstream(victim / "marks") << "grades of a year";
+  fs::create_directory_symlink(victim, folder_.path() / "chokepoint-marks-folder");
+
+  const fs::path planted = folder_.path() / "chokepoint-marks-file";
+  fs::create_directory(planted);
+  fs::create_symlink(victim / "marks", planted / "marks");
+
+  const auto another = Marks::listen(folder_.path(), clock_, *writer);
+  ASSERT_TRUE(another) << describe(another.error());
+  EXPECT_TRUE(fs::exists(victim / "marks"));
+  EXPECT_TRUE(fs::is_symlink(planted / "marks"));
+  EXPECT_TRUE(send_mark((*another)->path(), {.name = "step"}));
+}
+
+TEST_F(MarksTest, NoFileIsTakenForASocketThatWasLeftBehind) {
+  const fs::path folder = folder_.path() / "chokepoint-marks-notes";
+  fs::create_directory(folder);
+  std::ofstream(folder / "marks") << "grades of a year";
+  const auto another = Marks::listen(folder_.path(), clock_, *writer);
+  EXPECT_TRUE(fs::exists(folder / "marks"));
+}
+
+TEST_F(MarksTest, AFolderThatOthersCanChangeIsLeftAlone) {
+  const fs::path open = folder_.path() / "chokepoint-marks-open";
+  bind_and_leave(open);
+  fs::permissions(open, fs::perms::all);
+  const fs::path foreign = folder_.path() / "chokepoint-marks-foreign";
+  bind_and_leave(foreign);
+  const bool is_root = ::chown(foreign.c_str(), 65534, 65534) == 0;
+  const auto another = Marks::listen(folder_.path(), clock_, *writer);
+  EXPECT_TRUE(fs::exists(open / "marks"));
+  EXPECT_TRUE(!is_root || fs::exists(foreign / "marks"));
+}
+
+TEST_F(MarksTest, WhatTookItsFoldersPlaceMeanwhileIsLeftAlone) {
+  const fs::path folder = marks->path().parent_path();
+  const fs::path victim = folder_.path() / "victim";
+  fs::create_directory(victim);
+  std::ofstream(victim / "marks") << "grades of a year";
+  fs::rename(folder, folder_.path() / "moved");
+  fs::create_directory_symlink(victim, folder);
+  marks.reset();
+  EXPECT_TRUE(fs::exists(victim / "marks"));
 }
 
 TEST_F(MarksTest, APathTooLongForASocketIsLeftForAShortOne) {
