@@ -8,10 +8,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cli/context.h"
+#include "base/cli/text.h"
 #include "base/math/units.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -24,7 +28,7 @@
 #include "capture/job/roster.h"
 #include "capture/live/line.h"
 #include "capture/run/options.h"
-#include "capture/run/watch.h"
+#include "capture/run/watch_process.h"
 
 namespace chokepoint::capture {
 namespace {
@@ -43,50 +47,123 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
   return labels;
 }
 
-constexpr std::int64_t kAttendNs = 250'000'000;
-constexpr std::int64_t kMillisecondNs = 1'000'000;
-
-// Waits for the job's descriptors, and meanwhile calls the watch when it is due.
-class Attendance {
+// What the watch's process shows of the job.
+class WatchScreen final : public run::Screen {
  public:
-  Attendance(run::Watch& watch, LiveNotes& notes, const cli::Context& context)
-      : watch_(watch), notes_(notes), clock_(context.clock) {}
+  WatchScreen(const cli::Context& context, std::chrono::nanoseconds every)
+      : context_{.out = text_,
+                 .err = text_,
+                 .clock = context.clock,
+                 .root = context.root,
+                 .environment = context.environment,
+                 .out_terminal = context.out_terminal,
+                 .err_terminal = context.err_terminal,
+                 .version = context.version,
+                 .json = context.json,
+                 .quiet = context.quiet},
+        notes_(context_, every) {}
 
-  // Until one of these is readable, or the watch was due; -1 is ignored.
-  void wait(std::vector<int> descriptors) {
-    descriptors.push_back(watch_.marks_descriptor());
-    std::vector<pollfd> watched;
-    for (const int descriptor : descriptors) {
-      watched.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+  void note_output(const job::OutputPiece& piece) override { notes_.note_output(piece); }
+  void show(const live::Figures& figures, std::int64_t now_ns) override {
+    notes_.say(figures, now_ns);
+  }
+  void warn(const std::string& text) override {
+    fmt::print(text_, "chokepoint: run: {}\n", cli::printable(text));
+  }
+  void sum_up(const live::Figures& figures, const std::string& record_path,
+              const record::WriterStatus& status) override {
+    if (!context_.quiet) {
+      fmt::print(text_, "{}", live::summary_of(figures, record_path));
     }
-    const std::int64_t left_ms = (due_ns_ - clock_.monotonic_ns()) / kMillisecondNs;
-    poll(watched.data(), watched.size(), static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
-    watch_.attend_marks();
-    if (const std::int64_t now_ns = clock_.monotonic_ns(); now_ns >= due_ns_) {
-      due_ns_ = now_ns + kAttendNs;
-      watch_.attend();
-      notes_.say(watch_.figures(), now_ns);
+    if (status.trouble) {
+      fmt::print(text_, "chokepoint: run: the record is not complete: {}\n",
+                 cli::printable(describe(*status.trouble)));
     }
   }
+  std::string take_text() override { return std::exchange(text_, std::ostringstream()).str(); }
 
  private:
-  run::Watch& watch_;
-  LiveNotes& notes_;
-  const sys::Clock& clock_;
-  std::int64_t due_ns_ = 0;
+  std::ostringstream text_;
+  const cli::Context context_;
+  LiveNotes notes_;
 };
 
+void say(const cli::Context& context, std::string_view what, const Error& error) {
+  fmt::print(context.err, "chokepoint: run: {}: {}\n", what, cli::printable(describe(error)));
+  context.err.flush();
+}
+
+// A mistake on the command line; what is wrong with a folder is not one: the next node may have
+// another disk.
+bool is_users_mistake(const Error& error) {
+  return error.kind == ErrorKind::Usage && error.operation != "record";
+}
+
+// The watch's process, or the reason why there is none. Destroyed before the screen.
+struct Watching {
+  WatchScreen screen;
+  std::optional<run::WatchProcess> process = {};
+  std::vector<std::pair<std::string, std::string>> variables = {};
+
+  int descriptor() const { return process ? process->descriptor() : -1; }
+};
+
+Result<run::WatchProcess> start_watch(const run::Options& options, WatchScreen& screen,
+                                      const cli::Context& context) {
+  return run::WatchProcess::start(options, screen, context.root, context.clock,
+                                  [&context](std::string_view text) {
+                                    context.err << text;
+                                    context.err.flush();
+                                  });
+}
+
+// Without a watch, unless the options are strict or the user made a mistake.
+Result<> open_watch(const run::Options& options, Watching& watching, const cli::Context& context) {
+  Result<run::WatchProcess::Variables> variables = watching.process->opened();
+  if (variables) {
+    watching.variables = *std::move(variables);
+    return {};
+  }
+  if (options.is_strict || is_users_mistake(variables.error())) {
+    return fail(variables.error());
+  }
+  watching.process.reset();
+  say(context, "the job is not watched", variables.error());
+  return {};
+}
+
+// Until one of these is readable; -1 is ignored. False once the watch has ended before the job.
+void wait_for(const std::vector<int>& descriptors, std::optional<run::WatchProcess>& watch,
+              const cli::Context& context) {
+  std::vector<pollfd> watched{
+      {.fd = watch ? watch->descriptor() : -1, .events = POLLIN, .revents = 0}};
+  for (const int descriptor : descriptors) {
+    watched.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+  }
+  poll(watched.data(), watched.size(), -1);
+  if (!watch || watched.front().revents == 0) {
+    return;
+  }
+  watch->receive();
+  if (watch->descriptor() < 0) {
+    watch.reset();
+    say(context, "the job is no longer watched",
+        {ErrorKind::Io, "", "", 0, "the process that watches it has ended",
+         "its record is good up to the last second"});
+  }
+}
+
 // Until the command has ended.
-Result<sys::ExitStatus> accompany(job::Job& job, run::Watch& watch, LiveNotes& notes,
+Result<sys::ExitStatus> accompany(job::Job& job, std::optional<run::WatchProcess>& watch,
                                   const cli::Context& context) {
   const job::OnOutput on_output = [&](const job::OutputPiece& piece) {
-    watch.take_output(piece);
-    notes.note_output(piece);
+    if (watch) {
+      watch->take_output(piece);
+    }
   };
-  Attendance attendance(watch, notes, context);
   for (;;) {
     const auto descriptors = job.descriptors();
-    attendance.wait({descriptors.begin(), descriptors.end()});
+    wait_for({descriptors.begin(), descriptors.end()}, watch, context);
     TRY(const std::optional<sys::ExitStatus> ended, job.handle(on_output));
     if (ended) {
       job.finish(on_output);
@@ -96,16 +173,26 @@ Result<sys::ExitStatus> accompany(job::Job& job, run::Watch& watch, LiveNotes& n
 }
 
 // Until the processes have ended; false if the user interrupted it.
-bool accompany(job::Attached& attached, run::Watch& watch, LiveNotes& notes,
-               const cli::Context& context, int interrupt) {
-  Attendance attendance(watch, notes, context);
-  while (!attached.is_over()) {
-    attendance.wait({attached.descriptor(), interrupt});
-    if (sys::is_readable(interrupt)) {
+bool accompany(job::Attached& attached, std::optional<run::WatchProcess>& watch,
+               const sys::Signals& signals, const cli::Context& context) {
+  while (watch && !attached.is_over()) {
+    wait_for({attached.descriptor(), signals.descriptor()}, watch, context);
+    if (signals.next()) {
       return false;
     }
   }
   return true;
+}
+
+// The job's end is never held up by its record.
+void end_watch(std::optional<run::WatchProcess>& watch, std::optional<int> exit_status,
+               const cli::Context& context) {
+  if (!watch) {
+    return;
+  }
+  if (const Result<> ended = watch->end(exit_status); !ended) {
+    say(context, "the record is not complete", ended.error());
+  }
 }
 
 constexpr std::int64_t kMaxRepeats = 10'000;
@@ -147,25 +234,6 @@ Result<std::chrono::nanoseconds> live_interval(const std::string& word,
   return *interval;
 }
 
-// Signals are blocked meanwhile, so that the watch's threads leave them to the command's.
-Result<std::unique_ptr<run::Watch>> open_quietly(const run::Options& options,
-                                                 const cli::Context& context) {
-  const sys::SignalsHeld held;
-  return run::Watch::open(options, context.root, context.clock);
-}
-
-void print_summary(const run::Watch& watch, const record::WriterStatus& status,
-                   const cli::Context& context) {
-  if (!context.quiet) {
-    fmt::print(context.err, "{}", live::summary_of(watch.figures(), watch.record_path()));
-  }
-  if (status.trouble) {
-    fmt::print(context.err, "chokepoint: run: the record is not complete: {}\n",
-               describe(*status.trouble));
-  }
-  context.err.flush();
-}
-
 // chokepoint run: watches a job from its start to its end, or one that runs already, and writes a
 // run record. The job's output, signals and exit status are not changed.
 class RunCommand final : public cli::Command {
@@ -181,7 +249,9 @@ class RunCommand final : public cli::Command {
             "a folder, and need no connection to each other.\n\n"
             "The command has the same terminal, signals and output as without chokepoint, and its "
             "exit status is passed on. If chokepoint dies, the job continues. Without permission "
-            "to capture packets (CAP_NET_RAW) everything else is still recorded.\n\n"
+            "to capture packets (CAP_NET_RAW) everything else is still recorded. If the record "
+            "cannot be written, the command is started all the same, and a line says that it is "
+            "not watched; with --strict it is not started.\n\n"
             "Steps are found in the job's output, in marks ('chokepoint mark'), in its collectives "
             "or, without any of these, in the period of its traffic.",
         .examples = {{"chokepoint run --out runs/a -- torchrun --nproc-per-node 1 train.py",
@@ -211,6 +281,10 @@ class RunCommand final : public cli::Command {
         .choice("nccl", &nccl_, {"auto", "off"}, "record NCCL's collectives by its profiler plugin")
         .choice("output", &output_, {"watch", "direct"},
                 "'direct': the job writes to its output directly, and no steps are found in it")
+        .toggle(
+            "strict", &is_strict_,
+            "do not start the command if it cannot be watched as asked for; default: start it and "
+            "say what is not watched")
         .group("Steps")
         .option(
             "step-regex", &step_expression_, "RE",
@@ -264,6 +338,7 @@ class RunCommand final : public cli::Command {
                          .runtime_folder = runtime_folder(context),
                          .metrics_address = metrics_,
                          .starts_job = !attaches(),
+                         .is_strict = is_strict_,
                          .nccl = nccl_ != "off",
                          .nccl_profiler = context.environment(run::kPluginVariable).value_or("")};
     if (samples_per_step_ > 0) {
@@ -279,31 +354,42 @@ class RunCommand final : public cli::Command {
 
   Result<cli::ExitCode> start(const run::Options& options, std::chrono::nanoseconds every,
                               cli::Context& context) const {
-    // First, because the relay's process keeps the memory that there is when it is forked.
-    TRY(job::OutputWatch output,
-        output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch());
-    TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
-    if (output.remark()) {
-      watch->remark(*output.remark());
+    // Both fork and keep the memory that there is then, so nothing is opened before.
+    Watching watching{.screen = WatchScreen(context, every)};
+    TRY(run::WatchProcess process, start_watch(options, watching.screen, context));
+    watching.process.emplace(std::move(process));
+    Result<job::OutputWatch> output =
+        output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch();
+    TRY(open_watch(options, watching, context));
+    if (!output && is_strict_) {
+      return fail(output.error());
+    }
+    if (!output) {
+      say(context, "the job's output is not watched", output.error());
+      output = job::OutputWatch();
+    }
+    std::optional<run::WatchProcess>& watch = watching.process;
+    if (watch && output->remark()) {
+      watch->remark(*output->remark());
+    } else if (!watch) {
+      output = job::OutputWatch();
     }
     Result<std::unique_ptr<job::Job>> job = job::Job::start(
-        {.command = command_, .environment = watch->environment()}, std::move(output));
+        {.command = command_, .environment = watching.variables}, *std::move(output));
     if (!job) {
       const int code = job::exit_code_of_failed_start(job.error());
-      watch->abandon(code);
-      fmt::print(context.err, "chokepoint: run: {}\n", describe(job.error()));
+      if (watch) {
+        [[maybe_unused]] const Result<> closed = watch->abandon(code);
+      }
+      fmt::print(context.err, "chokepoint: run: {}\n", cli::printable(describe(job.error())));
       return static_cast<cli::ExitCode>(code);
     }
-    watch->begin((*job)->selection());
-    LiveNotes notes(context, every);
-    const Result<sys::ExitStatus> ended = accompany(**job, *watch, notes, context);
-    const record::WriterStatus status =
-        watch->end(ended ? std::optional(ended->code) : std::nullopt);
-    if (!ended) {
-      return std::unexpected(ended.error());
+    if (watch) {
+      watch->begin((*job)->selection());
     }
-    print_summary(*watch, status, context);
-    return static_cast<cli::ExitCode>(ended->code);
+    TRY(const sys::ExitStatus ended, accompany(**job, watch, context));
+    end_watch(watch, ended.code, context);
+    return static_cast<cli::ExitCode>(ended.code);
   }
 
   Result<cli::ExitCode> repeat(const run::Options& options, std::chrono::nanoseconds every,
@@ -329,11 +415,13 @@ class RunCommand final : public cli::Command {
     const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
     TRY(auto attached, job::Attached::attach(selection, context.root));
     TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP}));
-    TRY(std::unique_ptr<run::Watch> watch, open_quietly(options, context));
-    watch->begin(selection);
-    LiveNotes notes(context, every);
-    const bool is_over = accompany(*attached, *watch, notes, context, signals.descriptor());
-    print_summary(*watch, watch->end(std::nullopt), context);
+    Watching watching{.screen = WatchScreen(context, every)};
+    TRY(run::WatchProcess process, start_watch(options, watching.screen, context));
+    watching.process.emplace(std::move(process));
+    TRY(watching.process->opened());
+    watching.process->begin(selection);
+    const bool is_over = accompany(*attached, watching.process, signals, context);
+    end_watch(watching.process, std::nullopt, context);
     return is_over ? cli::ExitCode::Done : cli::ExitCode::Interrupted;
   }
 
@@ -354,6 +442,7 @@ class RunCommand final : public cli::Command {
   std::vector<std::string> interfaces_;
   std::string metrics_;
   std::string live_ = "auto";
+  bool is_strict_ = false;
 };
 
 }  // namespace

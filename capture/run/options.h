@@ -25,6 +25,7 @@ struct Options {
   std::string runtime_folder = "/tmp";  // where the socket for marks may lie
   std::string metrics_address = {};     // empty: none are served
   bool starts_job = true;               // false: it runs already
+  bool is_strict = false;               // what cannot be watched as asked for is an error
   bool nccl = true;
   std::string nccl_profiler = {};  // that the job's environment had named
 };

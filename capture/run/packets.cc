@@ -297,10 +297,12 @@ Result<> Packets::open() {
   const bool is_chosen = !options_.interfaces.empty();
   const std::vector<std::string> names =
       is_chosen ? options_.interfaces : candidate_interfaces(options_.root);
+  Result<> done;
   for (const std::string& name : names) {
     const Result<> added = add({0, name}, {}, std::string(kAnyJob), names.size());
     if (!added && is_chosen) {
-      return added;
+      done = done ? added : done;
+      continue;
     }
     if (!added && added.error().kind == ErrorKind::Permission) {
       remark("no packets: " + describe(added.error()));
@@ -310,7 +312,7 @@ Result<> Packets::open() {
       remark(describe(added.error()));
     }
   }
-  return {};
+  return done;
 }
 
 // Captured interfaces that see the same packets.

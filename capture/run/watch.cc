@@ -38,16 +38,29 @@ record::WriterOptions record_of(const Options& options) {
           .limits = {.commit_interval = kCommitInterval}};
 }
 
+// Before anything is written: a mistake on the command line leaves no record.
+Result<> check_words(const Options& options) {
+  TRY(step::OutputSteps::make(options.step_expression, options.samples_per_step));
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Root& root,
                                            const sys::Clock& clock) {
-  if (!options.metrics_address.empty()) {
-    TRY(live::Metrics::check(options.metrics_address));
+  TRY(check_words(options));
+  const Result<> can_serve =
+      options.metrics_address.empty() ? Result<>() : live::Metrics::check(options.metrics_address);
+  if (!can_serve && (options.is_strict || can_serve.error().kind == ErrorKind::Usage)) {
+    return fail(can_serve.error());
   }
   TRY(std::unique_ptr<record::Writer> writer,
       record::Writer::open(record_of(options), root, clock));
   std::unique_ptr<Watch> watch(new Watch(options, root, clock, std::move(writer)));
+  if (!can_serve) {
+    watch->options_.metrics_address.clear();
+    watch->warn("no metrics: " + describe(can_serve.error()));
+  }
   TRY(watch->prepare());
   return watch;
 }
@@ -85,7 +98,24 @@ Result<> Watch::prepare() {
     remarks_.push_back(*steps_->remark());
   }
   keep_labels();
-  return options_.packets ? packets_->open() : Result<>();
+  return options_.packets ? open_packets() : Result<>();
+}
+
+// Interfaces that the user did not name are no error.
+Result<> Watch::open_packets() {
+  const Result<> opened = packets_->open();
+  if (!opened && options_.is_strict) {
+    return opened;
+  }
+  if (!opened) {
+    warn("no packets: " + describe(opened.error()));
+  }
+  return {};
+}
+
+void Watch::warn(const std::string& text) {
+  warnings_.push_back(text);
+  remarks_.push_back(text);
 }
 
 void Watch::keep_labels() {
@@ -195,7 +225,7 @@ void Watch::wait_for_packets_in_flight() const {
   }
 }
 
-record::WriterStatus Watch::end(std::optional<int> exit_status) {
+void Watch::look_last(std::optional<int> exit_status) {
   socket_ticker_->stop();
   counter_ticker_->stop();
   const std::int64_t now_ns = clock_.monotonic_ns();
@@ -213,6 +243,9 @@ record::WriterStatus Watch::end(std::optional<int> exit_status) {
   steps_->take_marks(*roster_->processes());
   steps_->finish(now_ns);
   gather();
+}
+
+record::WriterStatus Watch::close(std::optional<int> exit_status) {
   record::WriterStatus status = writer_->close(exit_status);
   figures_.rows_dropped = status.dropped;
   return status;

@@ -7,6 +7,8 @@
 //   per interface     packets
 //   the writer's      the record
 //
+// All of them live in a process of their own: see run/watch_process.h.
+//
 //   open() ─▶ (the job starts) ─▶ begin() ─▶ attend()… ─▶ end()
 //
 // None of them touches the job. If one of them fails the others go on, and Figures::remarks says
@@ -96,8 +98,10 @@ class SocketVolume {
 
 class Watch {
  public:
-  // Reports what the user can do wrong: the record, an interface, an expression, the metrics'
-  // address. Interfaces are captured from here on. Root and clock outlive it.
+  // Reports what the user can do wrong in an expression or an address, and a record that cannot be
+  // opened. What else is asked for in vain, metrics or an interface, is left out with a warning; if
+  // the options are strict it is an error. Interfaces are captured from here on. Root and clock
+  // outlive it.
   static Result<std::unique_ptr<Watch>> open(const Options& options, const sys::Root& root,
                                              const sys::Clock& clock);
   ~Watch();
@@ -105,6 +109,8 @@ class Watch {
   // On top of the job's environment.
   std::vector<std::pair<std::string, std::string>> environment() const;
   void begin(const job::Selection& selection);
+  // What was asked for and is left out, and why.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // What the caller could not watch, and why: one more of Figures::remarks.
   void remark(std::string text) { remarks_.push_back(std::move(text)); }
 
@@ -118,8 +124,13 @@ class Watch {
 
   // Instead of begin(): there is no job to watch.
   void abandon(int exit_status) { writer_->close(exit_status); }
-  // The last look at everything, and the end of the record.
-  record::WriterStatus end(std::optional<int> exit_status);
+  // The last look at everything, and the end of the record: both, or one after the other.
+  record::WriterStatus end(std::optional<int> exit_status) {
+    look_last(exit_status);
+    return close(exit_status);
+  }
+  void look_last(std::optional<int> exit_status);
+  record::WriterStatus close(std::optional<int> exit_status);
   const std::string& record_path() const { return record_path_; }
 
  private:
@@ -127,6 +138,8 @@ class Watch {
         std::unique_ptr<record::Writer> writer);
 
   Result<> prepare();
+  Result<> open_packets();
+  void warn(const std::string& text);
   void keep_labels();
   void keep_facts();
   void serve_metrics();
@@ -150,6 +163,7 @@ class Watch {
   std::unique_ptr<counter::Watcher> counters_;
   std::unique_ptr<job::Roster> roster_;
   std::unique_ptr<Nccl> nccl_;
+  std::vector<std::string> warnings_;
   std::vector<std::string> remarks_;
   std::set<std::string> kept_remarks_;
   std::int64_t began_ns_ = 0;

@@ -1,13 +1,16 @@
 #include "capture/run/watch.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "base/record/names.h"
+#include "base/sys/descriptor.h"
 #include "capture/step/marks.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/capture/job/job_host.h"
@@ -20,6 +23,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using testing::Pair;
 using testing::StartsWith;
 
@@ -115,10 +119,40 @@ TEST_F(WatchTest, ReportsAnExpressionThatIsNone) {
   Options steps = made();
   steps.step_expression = "now (";
   EXPECT_EQ(open(steps).error().kind, ErrorKind::Usage);
+  EXPECT_FALSE(std::filesystem::exists(file()));
 }
 
-TEST_F(WatchTest, ReportsAnInterfaceThatIsNotThere) {
+TEST_F(WatchTest, GoesOnWithoutWhatCannotBeHad) {
+  const sys::Descriptor taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(taken.get(), generic, size), 0);
+  ASSERT_EQ(listen(taken.get(), 1), 0);
+  ASSERT_EQ(getsockname(taken.get(), generic, &size), 0);
+  Options options = made();
+  options.packets = true;
+  options.interfaces = {"eth7"};
+  options.metrics_address = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  const auto watch = opened(options);
+  ASSERT_TRUE(watch);
+  EXPECT_THAT(watch->warnings(), ElementsAre(StartsWith("no metrics: "),
+                                             AllOf(StartsWith("no packets: "), HasSubstr("eth7"))));
+  watch->begin({.pid = 4711});
+  watch->attend();
+  EXPECT_THAT(watch->figures().remarks, IsSupersetOf(watch->warnings()));
+  watch->end(0);
+  options.is_strict = true;
+  options.node = "n2";
+  EXPECT_EQ(open(options).error().kind, ErrorKind::Busy);
+  EXPECT_FALSE(std::filesystem::exists(folder() / "n2.db"));
+}
+
+TEST_F(WatchTest, ReportsAnInterfaceThatIsNotThereIfItIsStrict) {
   Options packets = made();
+  packets.is_strict = true;
   packets.packets = true;
   packets.interfaces = {"eth7"};
   const auto watch = open(packets);

@@ -83,12 +83,64 @@ def test_a_disk_that_fills_up(lab):
 
 
 def test_no_room_at_all(lab):
-    """Nothing can be watched, so nothing is started: the mistake is told in a line."""
+    """Nothing can be kept: the job runs unwatched, and a line says so; strictly, it is not started."""
     with small_disk(lab.folder / "disk", "64k") as disk:
         fill(disk)
-        run = Watched(lab.host("left"), ["echo", "started"], disk / "run").wait(status=1)
-        same(run.stdout(), "", "the job's output")
+        left = lab.host("left")
+        run = Watched(left, ["echo", "started"], disk / "run").wait()
+        same(run.stdout(), "started\n", "the job's output")
         same(len(run.stderr().splitlines()), 1, f"lines of {run.stderr()}")
+        holds("not watched" in run.stderr(), f"it does not say so: {run.stderr()}")
+        strict = Watched(left, ["echo", "started"], disk / "run", ("--strict",)).wait(status=1)
+        same(strict.stdout(), "", "the job's output")
+        same(len(strict.stderr().splitlines()), 1, f"lines of {strict.stderr()}")
+
+
+@contextlib.contextmanager
+def disk_that_freezes(folder):
+    """One whose writers the kernel holds where no signal reaches them, from freeze() on."""
+    image = folder / "image"
+    disk = folder / "freezing"
+    disk.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(64 * MEGABYTE)
+    kernel.command("mkfs.ext4", "-q", image)
+    kernel.command("mount", "-o", "loop", image, disk)
+    try:
+        yield disk
+    finally:
+        with contextlib.suppress(Exception):
+            kernel.command("fsfreeze", "-u", disk)
+        kernel.command("umount", "-l", disk)
+
+
+def is_complete(folder):
+    with Record.of(folder, "left") as record:
+        return record.is_complete()
+
+
+def test_a_disk_that_freezes(lab):
+    """The job's end and status are told in seconds; the record gets its end when the disk is back."""
+    lab.needs("fsfreeze", "mkfs.ext4")
+    left = lab.host("left")
+    with disk_that_freezes(lab.folder) as disk:
+        run = Watched(left, ["sh", "-c", "sleep 2; echo done; exit 7"], disk / "run")
+        time.sleep(1)
+        kernel.command("fsfreeze", "-f", disk)
+        began = time.monotonic()
+        run.wait(30, status=7)
+        between(time.monotonic() - began, 0, 12, "seconds until the job's end was told")
+        same(run.stdout(), "done\n", "the job's output")
+        holds("not complete" in run.stderr(), f"it does not say so: {run.stderr()}")
+
+        began = time.monotonic()
+        unwatched = Watched(left, ["sh", "-c", "echo done; exit 8"], disk / "other")
+        unwatched.wait(30, status=8)
+        between(time.monotonic() - began, 0, 12, "seconds until the job had run")
+        holds("not watched" in unwatched.stderr(), f"it does not say so: {unwatched.stderr()}")
+
+        kernel.command("fsfreeze", "-u", disk)
+        soon(lambda: is_complete(disk / "run"), 10, "the record's end")
 
 
 def test_a_folder_without_locks(lab):
@@ -179,12 +231,13 @@ def test_two_at_once(lab):
 
 
 def test_two_that_want_the_same_record(lab):
-    """The second is turned away before its job is started."""
+    """The second one's job runs unwatched."""
     left = lab.host("left")
     first = Watched(left, ["sleep", "2"], lab.folder / "run")
     soon(lambda: (lab.folder / "run" / "left.db").exists(), 10, "the first one's record")
-    second = Watched(left, ["echo", "started"], lab.folder / "run").wait(status=1)
-    same(second.stdout(), "", "the second job's output")
+    second = Watched(left, ["echo", "started"], lab.folder / "run").wait()
+    same(second.stdout(), "started\n", "the second job's output")
+    holds("another process is writing" in second.stderr(), f"why not: {second.stderr()}")
     first.wait()
     with Record.of(lab.folder / "run", "left") as record:
         holds(record.is_sound() and record.is_complete(), "the first one's record is not complete")

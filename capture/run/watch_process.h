@@ -1,0 +1,115 @@
+// The watch of a job in a process of its own, so that nothing that happens to it can hold the job's
+// parent: a disk that no longer answers keeps threads inside the kernel where no signal ends them,
+// and a process ends only with its last thread.
+//
+//   chokepoint: the job's signals, terminal, status      chokepoint-rec: everything of run/watch.h
+//     start ─────────── fork ────────────────────────────▶ Watch::open
+//     opened ◀───────── Opened: the job's variables; Failed: why
+//     the job starts ── Begin ───────────────────────────▶ begin
+//     its end is seen ◀ Began                              attend …
+//     it prints ─────── Output ──────────────────────────▶ take_output
+//     standard error ◀─ Say
+//     the job ends ──── End ─────────────────────────────▶ end
+//     ◀──────────────── Looked, Done ─────────────────────  the record is closed
+//
+// If chokepoint dies, the watch ends at once and the record is good up to its last commit. If the
+// watch dies or does not answer, the job goes on without it. One thread on either side.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/record/writer.h"
+#include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "base/sys/root.h"
+#include "capture/job/output.h"
+#include "capture/job/process.h"
+#include "capture/live/figures.h"
+#include "capture/run/options.h"
+
+namespace chokepoint::capture::run {
+
+// What people are told of the job. Made before the process is, used in it alone.
+class Screen {
+ public:
+  virtual ~Screen() = default;
+  virtual void note_output(const job::OutputPiece& piece) = 0;
+  virtual void show(const live::Figures& figures, std::int64_t now_ns) = 0;
+  virtual void warn(const std::string& text) = 0;
+  virtual void sum_up(const live::Figures& figures, const std::string& record_path,
+                      const record::WriterStatus& status) = 0;
+  // What is to be printed since the last call.
+  virtual std::string take_text() = 0;
+};
+
+// How long the watch may keep the job from starting, or its end from being reported.
+struct Patience {
+  std::chrono::milliseconds open{5'000};
+  std::chrono::milliseconds look{5'000};   // the last look at everything
+  std::chrono::milliseconds close{5'000};  // of the record
+};
+
+class WatchProcess {
+ public:
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  using OnText = std::function<void(std::string_view text)>;
+
+  // Forks, so there must be no other thread yet. Screen, root and clock outlive it.
+  static Result<WatchProcess> start(const Options& options, Screen& screen, const sys::Root& root,
+                                    const sys::Clock& clock, OnText on_text,
+                                    const Patience& patience = {});
+  WatchProcess(WatchProcess&&) noexcept = default;
+
+  // Waits until everything is open: what the job's environment needs. Timeout if that takes too
+  // long; then, as after any error, there is no watch.
+  Result<Variables> opened();
+  void remark(const std::string& text) const;
+  // Until the watch has seen the job's processes, for a moment at most: of a command that ends at
+  // once nothing is left when its parent has waited for it.
+  void begin(const job::Selection& selection);
+  // Never waits long: what the watch cannot take is dropped.
+  void take_output(const job::OutputPiece& piece);
+
+  pid_t pid() const { return pid_; }
+  // Readable: call receive(). -1 once the watch has ended.
+  int descriptor() const { return socket_.get(); }
+  void receive();
+
+  // Instead of begin(): there is no job to watch.
+  Result<> abandon(int exit_status);
+  // The last look at everything, and the end of the record; an error if that took too long, a
+  // signal asked to stop meanwhile, or the watch had ended before.
+  Result<> end(std::optional<int> exit_status);
+
+ private:
+  enum class Stage { Opening, Open, Watching, Looked, Done, Failed, Gone };
+
+  WatchProcess(pid_t pid, sys::Descriptor socket, OnText on_text, const Patience& patience);
+  bool receive_one();
+  void lose();
+  // False if that took too long, the watch has ended, or `interrupt` became readable.
+  bool wait_for(Stage stage, std::chrono::milliseconds time, int interrupt);
+  Result<> finish();
+
+  pid_t pid_;
+  sys::Descriptor socket_;
+  OnText on_text_;
+  Patience patience_;
+  Stage stage_ = Stage::Opening;
+  bool is_slow_ = false;  // it did not take the last piece of output
+  Variables variables_ = {};
+  Error error_ = {};
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace chokepoint::capture::run
