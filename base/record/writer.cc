@@ -1,5 +1,7 @@
 #include "base/record/writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "base/record/loss.h"
 #include "base/record/opening.h"
 #include "base/record/row.h"
+#include "base/record/secrets.h"
 #include "base/record/store.h"
 #include "base/record/syncer.h"
 
@@ -47,9 +50,36 @@ Result<> check_node(const std::string& node) {
   return {};
 }
 
-Result<> make_folder(const fs::path& folder) {
+// Records hold command lines and addresses: they are their owner's and the group's.
+constexpr mode_t kRecordMode = 0640;
+constexpr mode_t kFolderMode = 0750;
+
+// A folder that is there keeps its mode.
+std::error_code make_folders(const fs::path& folder) {
   std::error_code error;
-  fs::create_directories(folder, error);
+  if (folder.empty() || fs::is_directory(folder, error)) {
+    return {};
+  }
+  if (const fs::path above = folder.parent_path(); above != folder) {
+    if (const std::error_code failed = make_folders(above); failed) {
+      return failed;
+    }
+  }
+  // Another node may make it at the same time.
+  return ::mkdir(folder.c_str(), kFolderMode) == 0 || errno == EEXIST
+             ? std::error_code()
+             : std::error_code(errno, std::generic_category());
+}
+
+// SQLite gives its other files the mode of this one. What fails here fails there, too, and is
+// reported then.
+void make_file(const fs::path& path) {
+  const sys::Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kRecordMode));
+}
+
+Result<> make_folder(const fs::path& folder) {
+  const std::error_code error = make_folders(folder);
   if (fs::exists(folder) && !fs::is_directory(folder)) {
     return fail(ErrorKind::Usage, "record", folder.string(), "is a file, not a folder",
                 "give a folder");
@@ -474,13 +504,15 @@ Result<std::unique_ptr<Writer>> Writer::open(const WriterOptions& options, const
   TRY(const fs::path path, prepare_path(options.folder, node));
   TRY(check_writable(path));
   TRY(WriterLock lock, WriterLock::take(path));
+  make_file(path);
   TRY(Store store, Store::open(path, options.limits, lock.is_held()));
   TRY(const std::vector<Session> before, store.sessions());
-  Session session{.id = store.largest_id() + 1,
-                  .role = options.role,
-                  .command = shell_line(options.command),
-                  .node = node,
-                  .program = options.program};
+  Session session{
+      .id = store.largest_id() + 1,
+      .role = options.role,
+      .command = shell_line(options.keep_secrets ? options.command : masked(options.command)),
+      .node = node,
+      .program = options.program};
   session = begin_session(std::move(session), before, root, clock);
   auto core = std::make_unique<Core>(std::move(lock), std::move(store), path, std::move(session),
                                      options.limits, clock);

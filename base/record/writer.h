@@ -75,6 +75,7 @@ struct WriterOptions {
   std::string node = {};              // names the file; empty: the host's name
   std::string role = {};              // see Session
   std::vector<std::string> command = {};
+  bool keep_secrets = false;  // in the command: see base/record/secrets.h
   std::string program = {};
   Limits limits = {};
 };

@@ -271,6 +271,8 @@ class RunCommand final : public cli::Command {
         .option("label", &labels_, "KEY=VALUE", "describes this run: setup=2x2, parallelism=TP …")
         .option("repeat", &repeat_, "N", "repeat the run N times, each in a folder below DIR", 1,
                 kMaxRepeats)
+        .toggle("keep-secrets", &keeps_secrets_,
+                "keep the values of tokens, passwords and keys in command lines; default: '***'")
         .group("What to watch")
         .option("pid", &pid_, "PID", "watch this process and all it started, instead of a command",
                 0, kMaxPid)
@@ -331,6 +333,7 @@ class RunCommand final : public cli::Command {
                          .node = node_,
                          .labels = labels,
                          .command = command_,
+                         .keep_secrets = keeps_secrets_,
                          .program = context.version,
                          .packets = packets_ != "off",
                          .interfaces = interfaces_,
@@ -443,6 +446,7 @@ class RunCommand final : public cli::Command {
   std::string metrics_;
   std::string live_ = "auto";
   bool is_strict_ = false;
+  bool keeps_secrets_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/record/schema.h"
+#include "base/record/secrets.h"
 
 namespace chokepoint::capture::job {
 namespace {
@@ -33,7 +34,8 @@ std::string cut(std::string text) {
   return text.substr(0, end) + "…";
 }
 
-std::string read_command(const sys::Root& root, pid_t pid, const StatLine& stat) {
+std::string read_command(const sys::Root& root, pid_t pid, const StatLine& stat,
+                         bool keeps_secrets) {
   const std::string line = root.read(path_of(pid, "cmdline")).value_or("");
   std::vector<std::string> words;
   std::string_view rest = std::string_view(line).substr(0, 4 * kMaxCommandBytes);
@@ -42,7 +44,8 @@ std::string read_command(const sys::Root& root, pid_t pid, const StatLine& stat)
     words.emplace_back(word);
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
   }
-  return words.empty() ? "[" + stat.name + "]" : cut(record::shell_line(words));
+  return words.empty() ? "[" + stat.name + "]"
+                       : cut(record::shell_line(keeps_secrets ? words : record::masked(words)));
 }
 
 bool lacks_command_line(const JobProcess& process) { return process.command.starts_with('['); }
@@ -55,7 +58,7 @@ bool is_same_program(const StatLine& one, const StatLine& other) {
 
 void read_program(const sys::Root& root, Member& member) {
   const pid_t pid = member.process.pid;
-  member.process.command = read_command(root, pid, member.stat);
+  member.process.command = read_command(root, pid, member.stat, member.keeps_secrets);
   member.process.network = network_at(root, path_of(pid, "ns/net"));
   member.rank = host::find_rank(root.read(path_of(pid, "environ")).value_or(""));
 }
@@ -71,8 +74,8 @@ record::Figure figure(const std::optional<int>& number) {
 // `uptime_lead_ns`: how far the time since boot, in which the kernel gives start times, is ahead of
 // the monotonic clock.
 Member read_member(const sys::Root& root, pid_t pid, const StatLine& stat,
-                   std::int64_t uptime_lead_ns) {
-  Member member{.stat = stat};
+                   std::int64_t uptime_lead_ns, bool keeps_secrets) {
+  Member member{.stat = stat, .keeps_secrets = keeps_secrets};
   const auto hertz = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   member.process.pid = pid;
   member.process.parent = stat.parent;
@@ -230,10 +233,11 @@ class DescendantSearch {
   bool looks_again_ = true;
 };
 
-Roster::Roster(sys::Root root, Selection selection, record::Writer* writer)
+Roster::Roster(sys::Root root, Selection selection, record::Writer* writer, bool keeps_secrets)
     : root_(std::move(root)),
       selection_(std::move(selection)),
       writer_(writer),
+      keeps_secrets_(keeps_secrets),
       descendants_(std::make_unique<DescendantSearch>(root_, selection_)),
       processes_(std::make_shared<const JobProcesses>()) {}
 
@@ -305,7 +309,7 @@ void Roster::admit(const std::vector<pid_t>& pids) {
     }
     if (!stat->has_ended() || pid == selection_.pid) {
       Member& member = members_[pid];
-      member = read_member(root_, pid, *stat, *uptime_lead_ns_);
+      member = read_member(root_, pid, *stat, *uptime_lead_ns_, keeps_secrets_);
       keep(member, std::nullopt);
     }
   }

@@ -25,7 +25,8 @@ namespace chokepoint::capture::job {
 struct Member {
   JobProcess process = {};
   host::RankFound rank = {};
-  StatLine stat = {};  // as last seen
+  StatLine stat = {};          // as last seen
+  bool keeps_secrets = false;  // in its command line
   bool is_over = false;
   std::optional<int> exit_code = {};  // as shells give it
 };
@@ -34,8 +35,9 @@ class DescendantSearch;
 
 class Roster {
  public:
-  // The writer may be null; it outlives the roster.
-  Roster(sys::Root root, Selection selection, record::Writer* writer);
+  // The writer may be null; it outlives the roster. Secrets in command lines are masked unless they
+  // are to be kept.
+  Roster(sys::Root root, Selection selection, record::Writer* writer, bool keeps_secrets = false);
   ~Roster();
 
   void refresh(std::int64_t now_ns);
@@ -58,6 +60,7 @@ class Roster {
   sys::Root root_;
   Selection selection_;
   record::Writer* writer_;
+  bool keeps_secrets_;
   std::unique_ptr<DescendantSearch> descendants_;
   std::optional<std::string> cgroup_ = {};  // its folder
   std::optional<std::int64_t> uptime_lead_ns_ = {};

@@ -17,6 +17,7 @@ struct Options {
   std::string node = {};  // empty: the host's name
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> command = {};  // what is watched, for the record
+  bool keep_secrets = false;              // in command lines
   std::string program = {};               // this program's version
   bool packets = true;
   std::vector<std::string> interfaces = {};  // empty: those that the job uses

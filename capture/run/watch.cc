@@ -34,6 +34,7 @@ record::WriterOptions record_of(const Options& options) {
           .node = options.node,
           .role = "run",
           .command = options.command,
+          .keep_secrets = options.keep_secrets,
           .program = options.program,
           .limits = {.commit_interval = kCommitInterval}};
 }
@@ -145,7 +146,7 @@ std::vector<std::pair<std::string, std::string>> Watch::environment() const {
 
 void Watch::begin(const job::Selection& selection) {
   began_ns_ = clock_.monotonic_ns();
-  roster_ = std::make_unique<job::Roster>(root_, selection, writer_.get());
+  roster_ = std::make_unique<job::Roster>(root_, selection, writer_.get(), options_.keep_secrets);
   roster_->refresh(began_ns_);
   packets_->begin();
   nccl_->begin([this] { return roster_->processes(); });

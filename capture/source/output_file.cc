@@ -12,7 +12,7 @@ namespace chokepoint::capture::source {
 namespace {
 
 constexpr std::size_t kWaitingBytes = std::size_t{256} << 10;
-constexpr mode_t kReadableByAll = 0644;
+constexpr mode_t kCaptureMode = 0640;  // what others send is not everybody's to read
 constexpr const char* kWriteCapture = "write capture";
 
 }  // namespace
@@ -33,7 +33,7 @@ OutputFile::OutputFile(std::string path, sys::Descriptor descriptor)
 Result<OutputFile> OutputFile::create(const std::string& path) {
   sys::Descriptor descriptor(
       path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                  : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll));
+                  : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kCaptureMode));
   if (!descriptor) {
     return fail(from_errno(errno, kWriteCapture, path));
   }

@@ -143,6 +143,15 @@ TEST_F(RosterTest, ReadsAgainWhatAnExecChanged) {
   EXPECT_EQ(find(roster_, 120).rank, (Rank{.rank = 1, .local_rank = 1, .world_size = 2}));
 }
 
+TEST_F(RosterTest, MasksSecretsUnlessTheyAreToBeKept) {
+  host_.put({.pid = 120, .parent = kCommand, .command = "train.py\0--hf-token\0abc"s});
+  look();
+  EXPECT_EQ(find(roster_, 120).command, "train.py --hf-token '***'");
+  Roster keeping(host_.root(), of_command(), nullptr, true);
+  keeping.refresh(++now_ns_);
+  EXPECT_EQ(find(keeping, 120).command, "train.py --hf-token abc");
+}
+
 TEST_F(RosterTest, ALauncherIsNoRank) {
   host_.put({.pid = 120, .parent = kCommand, .environment = "SLURM_PROCID=1"});
   look();
