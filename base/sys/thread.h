@@ -11,7 +11,8 @@
 
 namespace chokepoint::sys {
 
-// `name`: a literal, as top shows it, at most 15 letters. `body` must not throw: nobody would hear of it.
+// `name`: a literal, as top shows it, at most 15 letters. `body` must not throw: nobody would hear
+// of it.
 Result<std::thread> start_thread(const char* name, std::move_only_function<void()> body);
 
 }  // namespace chokepoint::sys

@@ -1,11 +1,12 @@
 #include "probe/latency/load.h"
-#include "base/sys/thread.h"
 
 #include <sys/eventfd.h>
 
 #include <cerrno>
 #include <cmath>
 #include <numeric>
+
+#include "base/sys/thread.h"
 
 namespace chokepoint::probe::latency {
 namespace {

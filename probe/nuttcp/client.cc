@@ -167,8 +167,8 @@ Result<std::vector<tcp::Connection>> open_streams(const ClientSession& session,
 }
 
 // True if the user ended it.
-Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked, const ClientOptions& options,
-          const tcp::Watcher& watcher) {
+Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked,
+                  const ClientOptions& options, const tcp::Watcher& watcher) {
   const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
     watcher(tcp::Side::Client, interval);
   };
