@@ -43,6 +43,12 @@ std::string tinted(const std::string& text, Tint tint, const Terminal& terminal)
   return std::string(code_of(tint)) + text + "\033[0m";
 }
 
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) {
+    column.title = printable(column.title);
+  }
+}
+
 void Table::add(std::vector<Cell> row) {
   for (Cell& cell : row) {
     cell.text = printable(cell.text);

@@ -29,7 +29,7 @@ struct Cell {
 
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
   // What could move a terminal's cursor is not let through.
   void add(std::vector<Cell> row);
   void print(std::ostream& out, const Terminal& terminal) const;

@@ -155,7 +155,7 @@ bool only_receives(const Figures& figures) {
 
 // One line, the name in a column of its own.
 void add(std::string& text, std::string_view name, std::string_view value) {
-  text += fmt::format("  {:<13} {}\n", name, value);
+  text += fmt::format("  {:<13} {}\n", name, cli::printable(value));
 }
 
 void add_steps(std::string& text, const step::Figures& steps) {
@@ -322,9 +322,9 @@ std::string limit_of(const Figures& figures) {
 }
 
 std::string summary_of(const Figures& figures, const std::string& record_path) {
-  std::string text =
-      fmt::format("chokepoint: {} watched for {}\n",
-                  figures.node.empty() ? "the job" : figures.node, clock_text(figures.elapsed_s));
+  std::string text = fmt::format("chokepoint: {} watched for {}\n",
+                                 figures.node.empty() ? "the job" : cli::printable(figures.node),
+                                 clock_text(figures.elapsed_s));
   add_steps(text, figures.steps);
   add_volume(text, figures);
   add_retransmissions(text, figures);

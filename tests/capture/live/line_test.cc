@@ -146,6 +146,14 @@ TEST(Summary, SaysWhatWasNotSeenAndWhyEachOnce) {
                         "  watching"));
 }
 
+TEST(Summary, NoTextReachesTheTerminalAsACommand) {
+  Figures figures = training();
+  figures.node = "n\033[31m";
+  figures.remarks = {"GPU: \033]0;title\007"};
+  const std::string text = summary_of(figures, "a\033c/n.db");
+  EXPECT_EQ(text.find_first_of("\033\007"), std::string::npos) << text;
+}
+
 TEST(Summary, SaysHowToHaveStepsWhereThereAreNone) {
   EXPECT_THAT(summary_of({}, "n.db"), HasSubstr("chokepoint mark step"));
 }
