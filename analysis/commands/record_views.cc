@@ -9,6 +9,7 @@
 
 #include "analysis/report/json_values.h"
 #include "base/cli/table.h"
+#include "base/cli/text.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {
@@ -123,11 +124,11 @@ void print_events(const cli::Context& context, const RunSummary& run) {
 }
 
 void print_head(const cli::Context& context, const RunSummary& run) {
-  fmt::print(context.out, "command   {}\n", run.command.empty() ? "none" : run.command);
+  fmt::print(context.out, "command   {}\n", run.command.empty() ? "none" : cli::printable(run.command));
   fmt::print(context.out, "exit      {}\n", shown_exit(run.exit_status));
   fmt::print(context.out, "duration  {}\n", shown_seconds(run.duration_s));
   for (const auto& [key, value] : run.labels) {
-    fmt::print(context.out, "label     {}={}\n", key, value);
+    fmt::print(context.out, "label     {}={}\n", cli::printable(key), cli::printable(value));
   }
   if (run.steps.source) {
     const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };

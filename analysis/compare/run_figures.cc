@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/attribution/causes.h"
 #include "analysis/compare/keys.h"
 #include "base/json/codec.h"

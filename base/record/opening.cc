@@ -230,7 +230,7 @@ Error open_error(int code, const std::filesystem::path& path) {
 Result<WriterLock> WriterLock::take(const std::filesystem::path& record) {
   const std::filesystem::path path = record.string() + "-lock";
   while (true) {
-    sys::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    sys::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
     if (!file) {
       return fail(open_error(errno, path));
     }
