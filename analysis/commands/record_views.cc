@@ -124,7 +124,8 @@ void print_events(const cli::Context& context, const RunSummary& run) {
 }
 
 void print_head(const cli::Context& context, const RunSummary& run) {
-  fmt::print(context.out, "command   {}\n", run.command.empty() ? "none" : cli::printable(run.command));
+  fmt::print(context.out, "command   {}\n",
+             run.command.empty() ? "none" : cli::printable(run.command));
   fmt::print(context.out, "exit      {}\n", shown_exit(run.exit_status));
   fmt::print(context.out, "duration  {}\n", shown_seconds(run.duration_s));
   for (const auto& [key, value] : run.labels) {

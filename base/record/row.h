@@ -48,9 +48,9 @@ void read_row(const Statement& statement, Row& row, int first) {
   each_field<Row>([&](const auto& field) { statement.read(first++, row.*(field.member)); });
 }
 
-// What a clock or a counter shows. Differences of two, and sums of a few, are numbers, too: a clock
-// that counts from a boot shows 36 years at most, the wall clock 146 from 1970 on.
-constexpr std::int64_t kMostNs = 1LL << 60;
+// What a clock or a counter shows: a packet's time, by the wall clock, until 2079. The sum of a time
+// and a span is a number, too.
+constexpr std::int64_t kMostNs = 3LL << 60;
 constexpr std::int64_t kMostNumber = 1LL << 62;
 
 // The bounds of a row's columns, in their order; keys have none, as some are hashes.

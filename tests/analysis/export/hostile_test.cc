@@ -15,6 +15,7 @@
 #include "analysis/export/prometheus.h"
 #include "base/cli/text.h"
 #include "base/record/database.h"
+#include "base/record/row.h"
 #include "tests/analysis/export/made_export.h"
 
 namespace chokepoint::analysis {
@@ -95,12 +96,12 @@ TEST_F(HostileRun, IsOneLineASampleForPrometheus) {
   }
 }
 
-// Times as a broken file may hold them.
+// The largest times and numbers that a reader lets in.
 TEST(BrokenRun, AnyTimeCanBeExported) {
   RunMaker made;
   NodeMaker& node = made.node({});
   const std::int64_t flow = node.flow("10.0.0.1:4000", "10.0.0.2:5000");
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMost = record::kMostNs;
   for (const std::int64_t t_ns : {std::int64_t{-5}, std::int64_t{1}, kMost / 2, kMost}) {
     node.push(record::FlowSample{.t_ns = t_ns, .bin_ns = kMost, .flow = flow, .bytes = kMost});
     node.push(record::Step{.start_ns = t_ns, .end_ns = 5, .number = kMost});
