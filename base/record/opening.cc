@@ -114,8 +114,9 @@ bool is_cut(const fs::path& path, const FileHeader& header) {
   return stamp_of(path).first < header.pages * header.page_bytes;
 }
 
-// SQLite refuses a file with less pages than its header says, so the copy's header says what is
-// there; the last page may be part of one, which reads as zeros behind it.
+// What of a file may be made up of zeros; more would also widen what its reading may cost.
+constexpr std::uint64_t kMaxZeros = std::uint64_t{64} << 20;
+
 Result<> shorten_header(const fs::path& copy, const FileHeader& header) {
   const std::uint64_t pages = (stamp_of(copy).first + header.page_bytes - 1) / header.page_bytes;
   std::array<char, 4> bytes{};
@@ -129,13 +130,27 @@ Result<> shorten_header(const fs::path& copy, const FileHeader& header) {
   return file ? Result<>() : fail(from_errno(EIO, "copy", copy.string()));
 }
 
+// SQLite refuses a file with less pages than its header says. Zeros behind the cut are tables and
+// pages that fail when they are read; where they would be many, the header says what is there, and
+// only records whose tables all begin before the cut can be read.
+Result<> make_openable(const fs::path& copy, const FileHeader& header) {
+  const std::uint64_t bytes = stamp_of(copy).first;
+  const std::uint64_t whole = header.pages * header.page_bytes;
+  if (whole - bytes > kMaxZeros) {
+    return shorten_header(copy, header);
+  }
+  std::error_code failed;
+  fs::resize_file(copy, whole, failed);
+  return failed ? fail(from_errno(failed.value(), "copy", copy.string())) : Result<>();
+}
+
 // The rows before a cut can be read, of a copy.
 Result<Opened> open_cut(const fs::path& path, const FileHeader& header) {
   TRY(PrivateFolder folder, PrivateFolder::make());
   const fs::path copy = folder.path() / path.filename();
   const std::uint64_t bytes = stamp_of(path).first;
   TRY(duplicate(path, copy));
-  TRY(shorten_header(copy, header));
+  TRY(make_openable(copy, header));
   TRY(Opened opened, open_as(copy, Access::Immutable));
   if (opened.content != Content::Current) {
     return fail(ErrorKind::Malformed, "record", path.string(), "of an older schema, and not whole",

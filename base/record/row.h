@@ -48,8 +48,8 @@ void read_row(const Statement& statement, Row& row, int first) {
   each_field<Row>([&](const auto& field) { statement.read(first++, row.*(field.member)); });
 }
 
-// What a clock or a counter shows: a packet's time, by the wall clock, until 2079. The sum of a time
-// and a span is a number, too.
+// What a clock or a counter shows: a packet's time, by the wall clock, until 2079. The sum of a
+// time and a span is a number, too.
 constexpr std::int64_t kMostNs = 3LL << 60;
 constexpr std::int64_t kMostNumber = 1LL << 62;
 

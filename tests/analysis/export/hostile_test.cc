@@ -136,7 +136,7 @@ TEST(BrokenRun, WhatIsLeftOfACutFileIsExported) {
   constexpr std::uintmax_t kCut = 20'000;
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - kCut);
   const json document = json::parse(json_text(made.folder()));
-  EXPECT_EQ(document["nodes"].size(), 2U);
+  EXPECT_EQ(document["nodes"].size(), 2U) << document["troubles"];
   EXPECT_FALSE(document["troubles"].empty());
   EXPECT_FALSE(document["nodes"][1]["tables"]["steps"]["rows"].empty());
   const TraceContent trace = exported_trace(made.folder());
