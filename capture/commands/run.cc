@@ -132,7 +132,10 @@ Result<> open_watch(const run::Options& options, Watching& watching, const cli::
   return {};
 }
 
-// Until one of these is readable; -1 is ignored. False once the watch has ended before the job.
+// Not every job has a descriptor that tells of its end: a cgroup is looked at.
+constexpr int kLookMs = 250;
+
+// Until one of these is readable, or kLookMs; -1 is ignored. Without a watch once that has ended.
 void wait_for(const std::vector<int>& descriptors, std::optional<run::WatchProcess>& watch,
               const cli::Context& context) {
   std::vector<pollfd> watched{
@@ -140,7 +143,7 @@ void wait_for(const std::vector<int>& descriptors, std::optional<run::WatchProce
   for (const int descriptor : descriptors) {
     watched.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
   }
-  poll(watched.data(), watched.size(), -1);
+  poll(watched.data(), watched.size(), kLookMs);
   if (!watch || watched.front().revents == 0) {
     return;
   }
