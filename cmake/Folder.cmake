@@ -129,7 +129,12 @@ endfunction()
 
 function(chokepoint_add_tests program name labels)
   add_test(NAME ${name} COMMAND ${program})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${labels}")
+  # Under a sanitizer some take two minutes, and another machine may take three times as long.
+  set(timeout_s 300)
+  if(CHOKEPOINT_INSTRUMENTED)
+    set(timeout_s 1200)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout_s} LABELS "unit;${labels}")
 endfunction()
 
 # A libFuzzer target, its seeds in tests/fuzz/corpus/NAME. As a test it searches for
