@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/attribution/hosts.h"
-#include "analysis/load/sums.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -186,7 +186,7 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
   }
   // Time in which nothing was under way is charged to the direction that moved most.
   const auto bytes = [](const DirectionBlame& direction) { return direction.facts.bytes; };
-  if (const DirectionBlame* main = most_by(input.blame.directions, bytes)) {
+  if (const DirectionBlame* main = math::most_by(input.blame.directions, bytes)) {
     add(*main, route_of(input, *main), input.blame.idle_ns, std::nullopt);
   }
   return charges;

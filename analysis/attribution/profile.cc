@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "analysis/limits/blame.h"
-#include "analysis/load/sums.h"
 #include "analysis/phases/phases.h"
 #include "analysis/phases/pipeline.h"
 #include "base/math/statistics.h"
@@ -82,7 +81,7 @@ std::int64_t ranks_of(const RunData& run) {
 
 void describe_path(const RunData& run, const Blame& blame, JobProfile& profile) {
   const DirectionBlame* main =
-      most_by(blame.directions, [](const DirectionBlame& each) { return each.busy.sum(); });
+      math::most_by(blame.directions, [](const DirectionBlame& each) { return each.busy.sum(); });
   if (main == nullptr) {
     return;
   }
@@ -111,7 +110,7 @@ const char* backend_of(const Traffic& traffic) {
 
 // What a rank sends for them: Gloo's rows have what passed both ways, NCCL's what was reduced.
 double sent_for(const Traffic& traffic, double ranks) {
-  const double bytes = sum_by(traffic.collectives, &Exchange::bytes);
+  const double bytes = math::sum_by(traffic.collectives, &Exchange::bytes);
   return std::string_view(backend_of(traffic)) == "nccl" ? bytes * 2 * (ranks - 1) / ranks
                                                          : bytes / 2;
 }
@@ -146,9 +145,10 @@ void describe_stages(const PipelineView& view, double ranks, JobProfile& profile
 void describe_pipeline(const Traffic& traffic, double count, JobProfile& profile) {
   profile.parallelism = Parallelism::Pipeline;
   profile.collectives = static_cast<double>(traffic.sent.size()) / count;
-  profile.sent_bytes = profile.received_bytes = sum_by(traffic.sent, &Exchange::bytes) / count;
+  profile.sent_bytes = profile.received_bytes =
+      math::sum_by(traffic.sent, &Exchange::bytes) / count;
   profile.bytes_of_collective =
-      sum_by(traffic.sent, &Exchange::bytes) / static_cast<double>(traffic.sent.size());
+      math::sum_by(traffic.sent, &Exchange::bytes) / static_cast<double>(traffic.sent.size());
   profile.overlap_ms = profile.compute_ms * (1 - 1 / std::max(1.0, profile.collectives));
 }
 
@@ -187,8 +187,8 @@ Result<JobProfile> profile_of(const RunData& run) {
   const Traffic traffic = traffic_of(exchanges, steps);
   const auto count = static_cast<double>(steps.settled.size());
   profile.backend = phases.source == PhaseSource::Library ? backend_of(traffic) : "";
-  if (!traffic.sent.empty() &&
-      sum_by(traffic.sent, &Exchange::bytes) > sum_by(traffic.collectives, &Exchange::bytes) / 2) {
+  if (!traffic.sent.empty() && math::sum_by(traffic.sent, &Exchange::bytes) >
+                                   math::sum_by(traffic.collectives, &Exchange::bytes) / 2) {
     describe_pipeline(traffic, count, profile);
     if (const auto view = pipeline_of(exchanges, steps.settled)) {
       describe_stages(*view, static_cast<double>(profile.ranks), profile);

@@ -18,7 +18,7 @@
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/rdma_traffic.h"
-#include "analysis/load/sums.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -47,12 +47,14 @@ struct RdmaSigns {
   double steps = 1;      // in which they counted
   double length_ms = 1;  // of these
 
-  const RdmaPort& most_lossy_port() const { return *most_by(ports, lossiness); }
-  const RdmaPort& most_congested_port() const { return *most_by(ports, congestion); }
+  const RdmaPort& most_lossy_port() const { return *math::most_by(ports, lossiness); }
+  const RdmaPort& most_congested_port() const { return *math::most_by(ports, congestion); }
   // Of the port paused longest, in all.
-  double paused_ms() const { return most_by(ports, &RdmaPort::paused_ms)->paused_ms; }
+  double paused_ms() const { return math::most_by(ports, &RdmaPort::paused_ms)->paused_ms; }
   // For time-outs, at least, of the port that waited longest, in all.
-  double waiting_ms() const { return kTimeoutMs * most_by(ports, &RdmaPort::timeouts)->timeouts; }
+  double waiting_ms() const {
+    return kTimeoutMs * math::most_by(ports, &RdmaPort::timeouts)->timeouts;
+  }
   // Counters include retransmissions for an answer that only came late: where packets are seen,
   // they say what was missing.
   bool is_lossy() const {
@@ -80,8 +82,8 @@ void name_way(const RdmaSigns& signs, const RoceWay& way, double RoceWay::* meas
 
 // The node that retransmitted most and the one that missed most, if these are two.
 void name_ends(const RdmaSigns& signs, Where& where) {
-  const RdmaPort& sender = *most_by(signs.ports, &RdmaPort::resent);
-  const RdmaPort& receiver = *most_by(signs.ports, &RdmaPort::missed);
+  const RdmaPort& sender = *math::most_by(signs.ports, &RdmaPort::resent);
+  const RdmaPort& receiver = *math::most_by(signs.ports, &RdmaPort::missed);
   if (sender.resent > 0 && receiver.missed > 0 && sender.node != receiver.node) {
     where.from = sender.node;
     where.to = receiver.node;
@@ -165,8 +167,8 @@ Verdict verdict_at(Where where, VerdictClass verdict, Cause cause, double lost_m
 Where place_of(const RdmaPort& port) { return {.interface = port.name, .node = port.node}; }
 
 Verdict congested(const RdmaSigns& signs, double lost_ms) {
-  const RdmaPort& paused = *most_by(signs.ports, &RdmaPort::paused_ms);
-  const RdmaPort& pausing = *most_by(signs.ports, &RdmaPort::pausing_ms);
+  const RdmaPort& paused = *math::most_by(signs.ports, &RdmaPort::paused_ms);
+  const RdmaPort& pausing = *math::most_by(signs.ports, &RdmaPort::pausing_ms);
   if (paused.paused_ms <= 0) {
     return verdict_at(where_congested(signs), VerdictClass::RdmaCongestion, Cause::Ecn, lost_ms);
   }

@@ -9,9 +9,9 @@
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
-#include "analysis/load/sums.h"
 #include "analysis/phases/activity.h"
 #include "base/host/rdma.h"
+#include "base/math/statistics.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -209,7 +209,7 @@ class RoceCounter {
 // nullptr if it is nowhere above 0.
 template <class Measure>
 const RoceWay* most_above_0(const std::vector<RoceWay>& ways, Measure measure) {
-  const RoceWay* most = most_by(ways, measure);
+  const RoceWay* most = math::most_by(ways, measure);
   return most == nullptr || std::invoke(measure, *most) <= 0 ? nullptr : most;
 }
 
@@ -257,7 +257,7 @@ double wire_ms(const std::vector<RdmaPort>& ports, double steps) {
 }
 
 double RoceView::loss_ns() const {
-  const RoceWay* most = most_by(ways, &RoceWay::resending_ns);
+  const RoceWay* most = math::most_by(ways, &RoceWay::resending_ns);
   return waited_ns + (most == nullptr ? 0 : most->resending_ns);
 }
 

@@ -85,7 +85,8 @@ void print_written(const cli::Context& context, const ExportedRun& run, const Ex
 
 void warn(const cli::Context& context, const ExportedRun& run, const Exported& exported) {
   for (const Error& error : run.troubles()) {
-    fmt::print(context.err, "chokepoint: export: {}\n", describe(without_operation(error)));
+    fmt::print(context.err, "chokepoint: export: {}\n",
+               cli::printable(describe(without_operation(error))));
   }
   if (exported.left_out > 0) {
     fmt::print(context.err,

@@ -79,7 +79,7 @@ Result<record::Run> records_of(const std::string& folder) {
 void print_troubles(const cli::Context& context, std::string_view command,
                     const std::vector<Error>& troubles) {
   for (const Error& error : troubles) {
-    fmt::print(context.err, "chokepoint: {}: {}\n", command, describe(error));
+    fmt::print(context.err, "chokepoint: {}: {}\n", command, cli::printable(describe(error)));
   }
 }
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/record/syncer.h"
 #include "base/sys/number.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -359,14 +359,12 @@ void for_each_node(std::size_t nodes, const std::function<void(std::size_t)>& wo
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::thread> others;
   for (std::size_t count = 1; count < std::min(cores, nodes); ++count) {
-    others.push_back(record::quiet_thread("load", take_turns));
-  }
-  take_turns();
-  for (std::thread& other : others) {
-    if (other.joinable()) {
-      other.join();
+    if (Result<std::thread> other = sys::start_thread("load", take_turns)) {
+      others.push_back(*std::move(other));
     }
   }
+  take_turns();
+  std::ranges::for_each(others, &std::thread::join);
 }
 
 }  // namespace chokepoint::analysis

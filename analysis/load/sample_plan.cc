@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/load/connections.h"
-#include "analysis/load/sums.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -339,7 +339,7 @@ std::vector<Span> spread_windows(const WindowsWanted& wanted,
   const auto read_ns = [](const Slot& slot) {
     return slot.part * static_cast<double>(slot.span.length_ns());
   };
-  const double mean_ns = sum_by(slots, read_ns) / static_cast<double>(slots.size());
+  const double mean_ns = math::sum_by(slots, read_ns) / static_cast<double>(slots.size());
   if (mean_ns < static_cast<double>(wanted.least_ns)) {
     const double useful =
         static_cast<double>(wanted.most) * mean_ns / static_cast<double>(wanted.least_ns);

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "analysis/load/sums.h"
 #include "analysis/phases/pipeline.h"
 #include "analysis/phases/steps.h"
 #include "base/math/statistics.h"
@@ -48,7 +47,7 @@ double exchanging_ns(const StageGap& gap) {
 }
 
 void model(Burst& burst, std::span<StageGap> gaps) {
-  const double bytes = sum_by(gaps, [](const StageGap& gap) { return gap.exchange->bytes; });
+  const double bytes = math::sum_by(gaps, [](const StageGap& gap) { return gap.exchange->bytes; });
   if (gaps.size() < 2 || bytes <= 0) {
     return;
   }
@@ -223,7 +222,7 @@ double collectives_ms(const OverlapInput& input) {
   for (const auto& of_node : input.exchanges) {
     for (Line& line : lines_of(of_node)) {
       mark_unwaited(line, input.steps);
-      const double gaps_ns = sum_by(line.gaps, &StageGap::gap_ns);
+      const double gaps_ns = math::sum_by(line.gaps, &StageGap::gap_ns);
       if (!line.gaps.empty() && gaps_ns > most_gaps_ns) {
         most_gaps_ns = gaps_ns;
         hidden_ns = hidden_of(line, input.steps);

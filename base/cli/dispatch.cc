@@ -31,7 +31,8 @@ ExitCode complain(const Program& program, std::string_view command, const Error&
   // An error is one line, whatever a file or a peer put into its words.
   std::string line = describe(error);
   std::ranges::replace_if(line, [](char c) { return c >= 0 && c < ' '; }, ' ');
-  fmt::print(context.err, "{}: {}{}{}\n", program.name, command, command.empty() ? "" : ": ", line);
+  fmt::print(context.err, "{}: {}{}{}\n", program.name, command, command.empty() ? "" : ": ",
+             printable(line));
   return exit_code(error);
 }
 

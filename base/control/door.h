@@ -6,9 +6,9 @@
 //                 │   └─── Attach ──────────────────────► Keeper::attach    a data connection
 //                 └─ too slow, malformed, one too many ─────────────────► closed
 //
-// Where there are too many, one of the source with the most goes, whichever: a source that connects
-// as fast as it can pushes out its own, and none of those who were there first can wait for all
-// places. A source is an IPv4 address or the first 64 bits of an IPv6 address.
+// Where there are too many, one of the source that has most is closed, chosen at random: a source
+// that connects as fast as it can pushes out its own, and one that took all places first does not
+// keep them. A source is an IPv4 address or the first 64 bits of an IPv6 address.
 //
 // run() belongs to one thread and calls the keeper from it.
 #pragma once

@@ -2,8 +2,11 @@
 // Pure functions; they copy what they have to sort.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <ranges>
 #include <span>
 
 namespace chokepoint::math {
@@ -29,5 +32,23 @@ std::optional<double> quantile(std::span<const double> values, double share);
 std::optional<double> median_absolute_deviation(std::span<const double> values);
 
 Distribution distribution(std::span<const double> values);
+
+// The sum of a member or a function over a range.
+template <std::ranges::forward_range Range, class Of>
+double sum_by(const Range& values, Of of) {
+  double sum = 0;
+  for (const auto& value : values) {
+    sum += static_cast<double>(std::invoke(of, value));
+  }
+  return sum;
+}
+
+// The element for which a member or a function is largest, the first of equal ones; nullptr for an
+// empty range.
+template <std::ranges::contiguous_range Range, class Of>
+auto most_by(const Range& values, Of of) -> const std::ranges::range_value_t<Range>* {
+  const auto most = std::ranges::max_element(values, {}, of);
+  return most == std::ranges::end(values) ? nullptr : &*most;
+}
 
 }  // namespace chokepoint::math

@@ -166,22 +166,18 @@ Result<Opened> open_cut(const fs::path& path, const FileHeader& header) {
   return opened;
 }
 
-// SQLite does not mind a last page of which only a part is there.
-bool lacks_an_end(const fs::path& path) {
-  if (has_log(path)) {
-    return false;  // it may be that the rest is still in there
-  }
-  const std::optional<FileHeader> header = header_of(path);
+// SQLite does not mind a last page of which only a part is there. Where there is a log, the rest
+// may still be in it.
+bool lacks_an_end(const fs::path& path, const std::optional<FileHeader>& header) {
   return header && is_cut(path, *header) && !has_log(path);
 }
 
 // `error` is what SQLite says to the file as it is.
-Result<Opened> open_damaged(const fs::path& path, Error error) {
-  const std::optional<FileHeader> header = header_of(path);
+Result<Opened> open_damaged(const fs::path& path, const std::optional<FileHeader>& header, bool cut,
+                            Error error) {
   if (!header) {
     return fail(std::move(error));  // not of SQLite
   }
-  const bool cut = is_cut(path, *header);
   if (cut) {
     Result<Opened> opened = open_cut(path, *header);
     // An Error of our own says what to do.
@@ -206,8 +202,9 @@ Result<Opened> open_to_read(const fs::path& path) {
     }
     opened = open_as(path, Access::Immutable);
   }
-  if (opened && lacks_an_end(path)) {
-    return open_damaged(path, {});
+  const std::optional<FileHeader> header = header_of(path);
+  if (opened && lacks_an_end(path, header)) {
+    return open_damaged(path, header, true, {});
   }
   if (opened) {
     return opened->content == Content::Older ? open_copy(path) : std::move(opened);
@@ -215,7 +212,8 @@ Result<Opened> open_to_read(const fs::path& path) {
   // An Error of our own says what to do; one of SQLite may be a cut.
   const bool may_be_cut =
       opened.error().kind == ErrorKind::Malformed && opened.error().next_step.empty();
-  return may_be_cut ? open_damaged(path, opened.error()) : std::move(opened);
+  return may_be_cut ? open_damaged(path, header, header && is_cut(path, *header), opened.error())
+                    : std::move(opened);
 }
 
 namespace {

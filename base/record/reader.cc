@@ -16,7 +16,7 @@ constexpr std::int64_t kMostRowBytes = 512 << 20;
 constexpr std::int64_t kFreeRowBytes = 16 << 20;
 constexpr std::int64_t kRowBytesPerByte = 8;
 
-// Spans that reach to the end of time have no second behind them.
+// Clamped first: a span may end at the largest number, and the sum must not overflow.
 std::int64_t moved(std::int64_t t_ns, std::int64_t by_ns) {
   return std::clamp(t_ns, -kMostNumber, kMostNumber) + by_ns;
 }

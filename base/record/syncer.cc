@@ -1,13 +1,12 @@
 #include "base/record/syncer.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
+
+#include "base/sys/thread.h"
 
 namespace chokepoint::record {
 namespace {
@@ -29,11 +28,7 @@ Result<std::unique_ptr<Syncer>> Syncer::start(const std::filesystem::path& recor
   TRY(Database database, Database::open(record, Access::Write));
   TRY(database.run("PRAGMA synchronous=FULL;PRAGMA journal_size_limit=16777216;"));
   std::unique_ptr<Syncer> syncer(new Syncer(std::move(database), std::move(log), record));
-  syncer->thread_ = quiet_thread("record sync", [raw = syncer.get()] { raw->work(); });
-  if (!syncer->thread_.joinable()) {
-    return fail(ErrorKind::Exhausted, "record", record.string(), "no thread can be started",
-                "raise the limit on processes");
-  }
+  TRY(syncer->thread_, sys::start_thread("record sync", [raw = syncer.get()] { raw->work(); }));
   return syncer;
 }
 
@@ -94,22 +89,6 @@ void Syncer::copy_log() {
   const std::lock_guard guard(copying_);
   // Where the disk is full or a reader is in the way the log only grows on; the writer bounds it.
   [[maybe_unused]] const Result<> done = database_.run("PRAGMA wal_checkpoint(PASSIVE)");
-}
-
-std::thread quiet_thread(const char* name, std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  try {
-    thread = std::thread(std::move(body));
-    pthread_setname_np(thread.native_handle(), name);
-  } catch (const std::system_error&) {
-    thread = {};  // what the caller sees
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
 }
 
 }  // namespace chokepoint::record

@@ -54,10 +54,4 @@ class Syncer {
   std::thread thread_;
 };
 
-// A thread that takes no signals: those are for the threads that handle them.
-
-// Not joinable where the system gives no more threads.
-// `name`: as top shows it, at most 15 letters.
-std::thread quiet_thread(const char* name, std::function<void()> body);
-
 }  // namespace chokepoint::record

@@ -18,6 +18,7 @@
 #include "base/record/secrets.h"
 #include "base/record/store.h"
 #include "base/record/syncer.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint::record {
 namespace {
@@ -228,10 +229,8 @@ Result<> Writer::Core::start() {
   }
   batch_.clear();
   batch_.samples.reserve(static_cast<std::size_t>(limits_.batch_bytes) / sizeof(Word));
-  thread_ = quiet_thread("record", [this] { work(); });
-  return thread_.joinable() ? Result<>()
-                            : fail(ErrorKind::Exhausted, "record", path_.string(),
-                                   "no thread can be started", "raise the limit on processes");
+  TRY(thread_, sys::start_thread("record", [this] { work(); }));
+  return {};
 }
 
 Producer Writer::Core::producer(std::string name) {

@@ -1,7 +1,7 @@
-// Starts a thread, or says that the system gives none: a limit on processes or memory that is
-// reached fails what needed the thread, it does not end the program. The only place that starts
-// threads (the lint `threads` holds it), so that none of them takes signals: those are for the
-// thread that handles them. Any thread.
+// Starts a thread, or says that the system gives none: where a limit on processes or memory is
+// reached, what needed the thread fails; the program goes on. What serves peers starts its threads
+// here (tests/lint/peers.py). They take no signals: those are for the thread that handles them. Any
+// thread may call it.
 #pragma once
 
 #include <functional>

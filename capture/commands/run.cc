@@ -99,17 +99,16 @@ bool is_users_mistake(const Error& error) {
   return error.kind == ErrorKind::Usage && error.operation != "record";
 }
 
-// The watch's process, or the reason why there is none. Destroyed before the screen.
+// The watch's process, if there is one, and the variables that the job gets for it. Destroyed
+// before the screen.
 struct Watching {
   WatchScreen screen;
   std::optional<run::WatchProcess> process = {};
   std::vector<std::pair<std::string, std::string>> variables = {};
-
-  int descriptor() const { return process ? process->descriptor() : -1; }
 };
 
-Result<run::WatchProcess> start_watch(const run::Options& options, WatchScreen& screen,
-                                      const cli::Context& context) {
+Result<run::WatchProcess> fork_watch(const run::Options& options, WatchScreen& screen,
+                                     const cli::Context& context) {
   return run::WatchProcess::start(options, screen, context.root, context.clock,
                                   [&context](std::string_view text) {
                                     context.err << text;
@@ -118,32 +117,36 @@ Result<run::WatchProcess> start_watch(const run::Options& options, WatchScreen& 
 }
 
 // Without a watch, unless the options are strict or the user made a mistake.
-Result<> open_watch(const run::Options& options, Watching& watching, const cli::Context& context) {
-  Result<run::WatchProcess::Variables> variables = watching.process->opened();
+Result<> open_watch(const run::Options& options, Result<run::WatchProcess> process,
+                    Watching& watching, const cli::Context& context) {
+  Result<run::WatchProcess::Variables> variables =
+      process ? process->opened() : std::unexpected(process.error());
   if (variables) {
+    watching.process.emplace(*std::move(process));
     watching.variables = *std::move(variables);
     return {};
   }
   if (options.is_strict || is_users_mistake(variables.error())) {
     return fail(variables.error());
   }
-  watching.process.reset();
   say(context, "the job is not watched", variables.error());
   return {};
 }
 
-// Not every job has a descriptor that tells of its end: a cgroup is looked at.
+// A cgroup has no descriptor that tells of its end: it is looked at.
 constexpr int kLookMs = 250;
+constexpr int kForever = -1;
 
-// Until one of these is readable, or kLookMs; -1 is ignored. Without a watch once that has ended.
-void wait_for(const std::vector<int>& descriptors, std::optional<run::WatchProcess>& watch,
-              const cli::Context& context) {
+// Until one of these is readable, but no longer than that; -1 is ignored. Resets the watch once its
+// process has ended.
+void wait_for(const std::vector<int>& descriptors, int time_ms,
+              std::optional<run::WatchProcess>& watch, const cli::Context& context) {
   std::vector<pollfd> watched{
       {.fd = watch ? watch->descriptor() : -1, .events = POLLIN, .revents = 0}};
   for (const int descriptor : descriptors) {
     watched.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
   }
-  poll(watched.data(), watched.size(), kLookMs);
+  poll(watched.data(), watched.size(), time_ms);
   if (!watch || watched.front().revents == 0) {
     return;
   }
@@ -166,7 +169,7 @@ Result<sys::ExitStatus> accompany(job::Job& job, std::optional<run::WatchProcess
   };
   for (;;) {
     const auto descriptors = job.descriptors();
-    wait_for({descriptors.begin(), descriptors.end()}, watch, context);
+    wait_for({descriptors.begin(), descriptors.end()}, kForever, watch, context);
     TRY(const std::optional<sys::ExitStatus> ended, job.handle(on_output));
     if (ended) {
       job.finish(on_output);
@@ -178,8 +181,9 @@ Result<sys::ExitStatus> accompany(job::Job& job, std::optional<run::WatchProcess
 // Until the processes have ended; false if the user interrupted it.
 bool accompany(job::Attached& attached, std::optional<run::WatchProcess>& watch,
                const sys::Signals& signals, const cli::Context& context) {
+  const int time_ms = attached.descriptor() < 0 ? kLookMs : kForever;
   while (watch && !attached.is_over()) {
-    wait_for({attached.descriptor(), signals.descriptor()}, watch, context);
+    wait_for({attached.descriptor(), signals.descriptor()}, time_ms, watch, context);
     if (signals.next()) {
       return false;
     }
@@ -362,11 +366,10 @@ class RunCommand final : public cli::Command {
                               cli::Context& context) const {
     // Both fork and keep the memory that there is then, so nothing is opened before.
     Watching watching{.screen = WatchScreen(context, every)};
-    TRY(run::WatchProcess process, start_watch(options, watching.screen, context));
-    watching.process.emplace(std::move(process));
+    Result<run::WatchProcess> process = fork_watch(options, watching.screen, context);
     Result<job::OutputWatch> output =
         output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch();
-    TRY(open_watch(options, watching, context));
+    TRY(open_watch(options, std::move(process), watching, context));
     if (!output && is_strict_) {
       return fail(output.error());
     }
@@ -422,13 +425,16 @@ class RunCommand final : public cli::Command {
     TRY(auto attached, job::Attached::attach(selection, context.root));
     TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP}));
     Watching watching{.screen = WatchScreen(context, every)};
-    TRY(run::WatchProcess process, start_watch(options, watching.screen, context));
+    TRY(run::WatchProcess process, fork_watch(options, watching.screen, context));
     watching.process.emplace(std::move(process));
     TRY(watching.process->opened());
     watching.process->begin(selection);
     const bool is_over = accompany(*attached, watching.process, signals, context);
+    const bool is_watched = watching.process.has_value();
     end_watch(watching.process, std::nullopt, context);
-    return is_over ? cli::ExitCode::Done : cli::ExitCode::Interrupted;
+    return !is_over     ? cli::ExitCode::Interrupted
+           : is_watched ? cli::ExitCode::Done
+                        : cli::ExitCode::Failed;
   }
 
   bool attaches() const { return pid_ > 0 || !cgroup_.empty(); }

@@ -34,8 +34,8 @@ std::string cut(std::string text) {
   return text.substr(0, end) + "…";
 }
 
-std::string read_command(const sys::Root& root, pid_t pid, const StatLine& stat,
-                         bool keeps_secrets) {
+// Empty of a process without one.
+std::string read_command(const sys::Root& root, pid_t pid, bool keeps_secrets) {
   const std::string line = root.read(path_of(pid, "cmdline")).value_or("");
   std::vector<std::string> words;
   std::string_view rest = std::string_view(line).substr(0, 4 * kMaxCommandBytes);
@@ -44,11 +44,8 @@ std::string read_command(const sys::Root& root, pid_t pid, const StatLine& stat,
     words.emplace_back(word);
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
   }
-  return words.empty() ? "[" + stat.name + "]"
-                       : cut(record::shell_line(keeps_secrets ? words : record::masked(words)));
+  return cut(record::shell_line(keeps_secrets ? words : record::masked(words)));
 }
-
-bool lacks_command_line(const JobProcess& process) { return process.command.starts_with('['); }
 
 bool is_same_program(const StatLine& one, const StatLine& other) {
   return one.name == other.name && one.stack == other.stack && one.arguments == other.arguments &&
@@ -56,9 +53,16 @@ bool is_same_program(const StatLine& one, const StatLine& other) {
          one.environment_end == other.environment_end;
 }
 
+// In the middle of an exec() and of its own end a process has neither command line nor environment:
+// what was known of it stands.
 void read_program(const sys::Root& root, Member& member) {
   const pid_t pid = member.process.pid;
-  member.process.command = read_command(root, pid, member.stat, member.keeps_secrets);
+  std::string command = read_command(root, pid, member.keeps_secrets);
+  member.lacks_command_line = command.empty();
+  if (member.lacks_command_line && !member.process.command.empty()) {
+    return;
+  }
+  member.process.command = command.empty() ? "[" + member.stat.name + "]" : std::move(command);
   member.process.network = network_at(root, path_of(pid, "ns/net"));
   member.rank = host::find_rank(root.read(path_of(pid, "environ")).value_or(""));
 }
@@ -92,12 +96,12 @@ bool update_member(const sys::Root& root, const StatLine& stat, Member& member) 
   const bool same_parent = stat.parent == member.process.parent;
   member.stat = stat;
   member.process.parent = stat.parent;
-  // During an exec() a process has no command line, and afterwards it may look as it did before.
-  const bool lacked_command_line = lacks_command_line(member.process);
+  // After an exec() it may look as it did before.
+  const bool lacked_command_line = member.lacks_command_line;
   if (!is_same || lacked_command_line) {
     read_program(root, member);
   }
-  return !is_same || !same_parent || (lacked_command_line && !lacks_command_line(member.process));
+  return !is_same || !same_parent || (lacked_command_line && !member.lacks_command_line);
 }
 
 // `stat` is nullopt or another process's if the process is gone. Keeps the exit code if the kernel

@@ -25,8 +25,9 @@ namespace chokepoint::capture::job {
 struct Member {
   JobProcess process = {};
   host::RankFound rank = {};
-  StatLine stat = {};          // as last seen
-  bool keeps_secrets = false;  // in its command line
+  StatLine stat = {};               // as last seen
+  bool lacks_command_line = false;  // when it was last looked for
+  bool keeps_secrets = false;       // in its command line
   bool is_over = false;
   std::optional<int> exit_code = {};  // as shells give it
 };

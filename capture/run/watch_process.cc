@@ -31,6 +31,10 @@ constexpr std::size_t kMaxTextBytes = 65'536;  // also the most that a relay han
 // For what the job prints while the watch is busy. The kernel clamps it to net.core.wmem_max.
 constexpr int kQueueRoomBytes = 1 << 20;
 constexpr milliseconds kAttendInterval{250};
+// So that a job that prints without end does not keep the watch from looking at it.
+constexpr int kMaxMessagesPerTurn = 64;
+// Of a word in an error: a message is cut, and must still be JSON.
+constexpr std::size_t kMaxWordBytes = 4096;
 constexpr milliseconds kOutputPatience{50};
 constexpr milliseconds kNotePatience{1'000};
 
@@ -90,8 +94,7 @@ bool send_message(int socket, const MessageHead& head, std::string_view text, mi
   return true;
 }
 
-// nullopt if there is nothing; a head without a kind of its own is not sent by either side. Throws
-// nothing; `is_gone`: the other side has closed.
+// nullopt if nothing has come; `is_gone`: the other side has closed.
 std::optional<Received> receive_message(int socket, char* buffer, bool& is_gone) {
   MessageHead head;
   std::array<iovec, 2> parts{iovec{&head, sizeof head}, iovec{buffer, kMaxTextBytes}};
@@ -108,12 +111,9 @@ std::string text_of(const Json& json) {
 }
 
 Json json_of(const Error& error) {
-  return {static_cast<int>(error.kind),
-          error.operation,
-          error.subject,
-          error.code,
-          error.reason,
-          error.next_step};
+  return {static_cast<int>(error.kind),           error.operation,
+          error.subject.substr(0, kMaxWordBytes), error.code,
+          error.reason.substr(0, kMaxWordBytes),  error.next_step};
 }
 
 Error error_of(const Json& json) {
@@ -166,14 +166,15 @@ class WatchedJob {
   void wait() const {
     std::array<pollfd, 2> watched{pollfd{socket_, POLLIN, 0},
                                   pollfd{has_begun_ ? watch_->marks_descriptor() : -1, POLLIN, 0}};
-    const std::int64_t left_ms = (due_ns_ - clock_.monotonic_ns()) / 1'000'000;
+    // Rounded up: less would be waited for without a pause.
+    const std::int64_t left_ms = (due_ns_ - clock_.monotonic_ns() + 999'999) / 1'000'000;
     poll(watched.data(), watched.size(),
          has_begun_ ? static_cast<int>(std::max<std::int64_t>(left_ms, 0)) : -1);
   }
 
   void take_messages() {
     bool is_gone = false;
-    while (watch_) {
+    for (int left = kMaxMessagesPerTurn; watch_ && left > 0; --left) {
       const std::optional<Received> received = receive_message(socket_, buffer_.data(), is_gone);
       if (is_gone) {
         // As when chokepoint was one process and was killed: the job has the marks' socket and the
@@ -279,7 +280,7 @@ int keep_only(int socket) {
 
 // In a process just forked, with all signals blocked; its threads inherit that.
 [[noreturn]] void become_watch(int socket, const Options& options, Screen& screen,
-                               const sys::Root& root, const sys::Clock& clock) {
+                               const sys::Root& root, const sys::Clock& clock) noexcept {
   setsid();
   prctl(PR_SET_NAME, kProcessName);
   WatchedJob(keep_only(socket), screen, clock).run(options, root);

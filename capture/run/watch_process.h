@@ -6,7 +6,7 @@
 //     start ─────────── fork ────────────────────────────▶ Watch::open
 //     opened ◀───────── Opened: the job's variables; Failed: why
 //     the job starts ── Begin ───────────────────────────▶ begin
-//     its end is seen ◀ Began                              attend …
+//     its end may be seen ◀ Began                          its processes are known; attend …
 //     it prints ─────── Output ──────────────────────────▶ take_output
 //     standard error ◀─ Say
 //     the job ends ──── End ─────────────────────────────▶ end
@@ -55,7 +55,8 @@ class Screen {
 // How long the watch may keep the job from starting, or its end from being reported.
 struct Patience {
   std::chrono::milliseconds open{5'000};
-  std::chrono::milliseconds look{5'000};   // the last look at everything
+  // The last look at everything. NCCL's last rows may take five seconds, packets two.
+  std::chrono::milliseconds look{8'000};
   std::chrono::milliseconds close{5'000};  // of the record
 };
 

@@ -134,12 +134,11 @@ constexpr std::chrono::milliseconds kLeaving{2500};
 constexpr std::size_t kMaxIdBytes = 64;
 
 CoordinatorLock::Coordinator coordinator_of(const Session& session, const Json& parameters) {
-  const auto id = parameters.find("preflight");
-  const bool has_id = id != parameters.end() && id->is_string() &&
-                      id->get_ref<const std::string&>().size() <= kMaxIdBytes;
   return {.who = fmt::format("{} ({})", cli::printable(session.client().host),
                              session.peer().address.unmapped().text()),
-          .preflight = has_id ? id->get<std::string>() : std::string(),
+          .preflight = json::field_in<std::string>(parameters, "preflight", "request",
+                                                   {.longest = kMaxIdBytes})
+                           .value_or(""),
           .called = session.local().address.unmapped().text()};
 }
 

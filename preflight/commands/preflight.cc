@@ -108,7 +108,9 @@ cli::Summary PreflightCommand::summary() const {
            "sixteen in less than a minute, with agents started by ssh"},
           {"chokepoint preflight --launch slurm --time-limit 60 --json",
            "all hosts of this Slurm job, for a prolog"},
-          {"chokepoint preflight 'gpu[01-16]' --keep today.json --baseline last.json -o page.html",
+          {"chokepoint preflight 'gpu[01-16]' --key-file KEY --keep today.json --baseline "
+           "last.json "
+           "-o page.html",
            "compared with the last time, and as a page"}}};
 }
 

@@ -345,12 +345,12 @@ Result<Document> read(const Json& document, std::string_view schema) {
   if (!document.is_object() || !document.contains("schema") || document["schema"] != schema) {
     return fail(malformed("document", schema));
   }
-  Result<Document> read = json::from_json<Document>(document, schema);
-  if (!read) {
-    read.error().operation = "read answer";
-    read.error().next_step = kNextStep;
+  Result<Document> parsed = json::from_json<Document>(document, schema);
+  if (!parsed) {
+    parsed.error().operation = "read answer";
+    parsed.error().next_step = kNextStep;
   }
-  return read;
+  return parsed;
 }
 
 template <class Part>

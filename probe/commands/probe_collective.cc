@@ -71,7 +71,8 @@ class ProbeCollectiveCommand final : public cli::Command {
         .examples = {
             {"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
              "all-reduce among four ranks, 4 KiB to 64 MiB"},
-            {"chokepoint probe collective --hosts hubble,voyager --parameters 708M --type bf16",
+            {"chokepoint probe collective --hosts hubble,voyager --key-file KEY --parameters 708M "
+             "--type bf16",
              "the gradients of a model with 708 million parameters, between two hosts"},
             {"chokepoint probe collective --local 2 --bytes 8..512M --json > curve.json",
              "many sizes on this host, for 'chokepoint predict --curve'"}}};

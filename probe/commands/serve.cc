@@ -365,10 +365,9 @@ Result<std::vector<sys::Descriptor>> ServeCommand::listen_all(const cli::Context
 
 // --key-file does not open these ports to others: stock clients have no key.
 Result<ForeignServers> ServeCommand::open_foreign(const ForeignServers::Log& log) const {
+  TRY(const std::vector<net::Endpoint> wanted, endpoints());
   std::vector<net::Address> addresses;
-  if (const Result<std::vector<net::Endpoint>> wanted = endpoints()) {
-    std::ranges::transform(*wanted, std::back_inserter(addresses), &net::Endpoint::address);
-  }
+  std::ranges::transform(wanted, std::back_inserter(addresses), &net::Endpoint::address);
   return ForeignServers::open(foreign_, addresses, insecure_open_, log);
 }
 

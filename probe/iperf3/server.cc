@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -226,6 +227,10 @@ class ServerSession {
   Result<sys::Descriptor> await_greeting(sys::Descriptor& waiting, const Parameters& parameters,
                                          bool last, const net::Patience& patience) const {
     while (true) {
+      // Packets of others may keep coming.
+      if (patience.over()) {
+        return fail(ErrorKind::Timeout, "greet", from_.text(), "no greeting came in time");
+      }
       TRY(net::wait_for(waiting.get(), POLLIN, patience, "greet", from_.text()));
       std::array<std::byte, kGreetingBytes + 1> packet{};
       sockaddr_storage source{};
@@ -325,7 +330,11 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
     }
     const std::string name = client->from.text();
     ServerSession session(std::move(*client), lobby, options, stop);
-    const Result<std::string> done = session.run();
+    Result<std::string> done = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
+    try {
+      done = session.run();
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `done` says it
+    }
     // Before its connection closes: a client that sees that may start the next test at once.
     session.leave();
     options.log(done ? *done : "iperf3 " + name + ": " + describe(done.error()));

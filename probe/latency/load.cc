@@ -132,7 +132,7 @@ void Load::run_connection() {
                                    .share = true};
   const Result<tcp::Trial> test = tcp::run(
       *client, parameters, root_, stopped_.get(),
-      [this](tcp::Side side, const tcp::IntervalMeasure& interval) { watch(side, interval); },
+      [this](tcp::Side, const tcp::IntervalMeasure& interval) { watch(interval); },
       [](const std::string&) {});
   if (!test) {
     fail_with(test.error());
@@ -140,7 +140,7 @@ void Load::run_connection() {
   client->bye();
 }
 
-void Load::watch(tcp::Side /*side*/, const tcp::IntervalMeasure& interval) {
+void Load::watch(const tcp::IntervalMeasure& interval) {
   if (interval.role == tcp::Role::Receive) {
     bytes_ += interval.bytes;
   } else if (interval.rtt_ms && full_) {

@@ -83,7 +83,7 @@ class Load {
   void grow();
   void add_connection();
   void run_connection();
-  void watch(tcp::Side side, const tcp::IntervalMeasure& interval);
+  void watch(const tcp::IntervalMeasure& interval);
   void fail_with(const Error& error);
   double take_rate(double seconds);
 

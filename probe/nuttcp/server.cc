@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -212,10 +213,16 @@ class ServerSession {
     std::vector<tcp::Connection> streams;
     while (streams.size() < listeners.size()) {
       const int listener = listeners[streams.size()].get();
+      // Connections of others may keep coming.
+      if (patience.over()) {
+        return fail(ErrorKind::Timeout, "accept", from_.text(), "it did not connect in time");
+      }
       TRY(net::wait_for(listener, POLLIN, patience, "accept", from_.text()));
       TRY(std::optional<sys::Descriptor> fd, net::accept(listener));
-      const Result<net::Endpoint> from =
-          fd ? net::peer_endpoint(fd->get()) : fail(ErrorKind::Io, "", "", "");
+      if (!fd) {
+        continue;
+      }
+      const Result<net::Endpoint> from = net::peer_endpoint(fd->get());
       if (from && from->address == from_.address) {
         streams.push_back({std::move(*fd), role});
       }
@@ -353,7 +360,11 @@ void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) 
       return;
     }
     const std::string name = client->from.text();
-    const Result<std::string> done = ServerSession(std::move(*client), options, stop).run();
+    Result<std::string> done = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
+    try {
+      done = ServerSession(std::move(*client), options, stop).run();
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `done` says it
+    }
     options.log("nuttcp " + name + ": " + (done ? *done : describe(done.error())));
   }
 }

@@ -68,8 +68,10 @@ void Door::take_in(int listener) {
     poll(nullptr, 0, static_cast<int>(kRest.count()));
     return;
   }
-  const Result<net::Endpoint> from =
-      *fd ? net::peer_endpoint((*fd)->get()) : fail(ErrorKind::Io, "", "", "");
+  if (!*fd) {
+    return;  // it has gone again
+  }
+  const Result<net::Endpoint> from = net::peer_endpoint((*fd)->get());
   if (!from) {
     return;
   }

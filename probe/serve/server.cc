@@ -33,10 +33,6 @@ constexpr seconds kMaxQueueTime{3600};
 constexpr milliseconds kRetryTurn{50};
 constexpr seconds kAdmission{5};
 
-std::int64_t steady_ns() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 struct Sharing {
   bool share = false;
 };
@@ -178,6 +174,16 @@ Result<> Server::run(std::vector<sys::Descriptor> listeners) {
 }
 
 Result<> Server::enter(sys::Descriptor& fd, control::ServerHandshake& handshake) {
+  try {
+    return admit(fd, handshake);
+  } catch (const std::bad_alloc&) {
+    guests_.remove_if([](const Guest& guest) { return !guest.thread.joinable(); });
+    return fail(ErrorKind::Exhausted, "enter", "", "the server has no memory left for a client",
+                "try again later");
+  }
+}
+
+Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake) {
   tidy();
   if (!make_room()) {
     return fail(ErrorKind::Busy, "enter", "",
@@ -225,7 +231,7 @@ void Server::live(Guest& guest, const control::Message& admitted) {
 void Server::converse(Guest& guest) {
   Session& session = *guest.session;
   while (true) {
-    guest.idle_since_ns = steady_ns();
+    guest.idle_since_ns = surroundings_.clock.monotonic_ns();
     const Result<Message> message = session.channel().receive(session.patience(kBetweenRequests));
     guest.idle_since_ns = kBusy;
     if (!message && message.error().kind == ErrorKind::Malformed) {
@@ -244,7 +250,7 @@ void Server::converse(Guest& guest) {
 bool Server::make_room() {
   std::size_t count = 0;
   Guest* idlest = nullptr;
-  std::int64_t since = steady_ns() - options_.idle.count();
+  std::int64_t since = surroundings_.clock.monotonic_ns() - options_.idle.count();
   for (Guest& guest : guests_) {
     if (guest.is_expelled) {
       continue;

@@ -51,7 +51,7 @@ class Server final : public control::Keeper {
   struct Guest {
     std::unique_ptr<control::Session> session;
     std::atomic<bool> done = false;
-    // When it began to wait for its client's next request, by the steady clock; kBusy while it
+    // When it began to wait for its client's next request, by the monotonic clock; kBusy while it
     // tests.
     std::atomic<std::int64_t> idle_since_ns = kBusy;
     bool is_expelled = false;  // the door's thread alone
@@ -59,6 +59,7 @@ class Server final : public control::Keeper {
   };
   static constexpr std::int64_t kBusy = -1;
 
+  Result<> admit(sys::Descriptor& fd, control::ServerHandshake& handshake);
   void live(Guest& guest, const control::Message& admitted);
   // The requests of an admitted client, one after the other, until it leaves, falls silent or the
   // server stops.

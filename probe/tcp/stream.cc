@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <random>
 
 #include "base/net/socket.h"
@@ -213,7 +214,14 @@ void send_data(int fd, const StreamPlan& plan, const Payload& payload, StreamCou
 
 // With zero_copy what arrives is counted and dropped inside the kernel.
 void receive_data(int fd, const StreamPlan& plan, StreamCounters& counters) {
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kReceiveBytes);
+  // Nobody would hear of an exception in this thread.
+  const std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[kReceiveBytes]);
+  if (!buffer) {
+    counters.error = ENOMEM;
+    finish_data(counters, monotonic_ns());
+    shutdown(fd, SHUT_RDWR);
+    return;
+  }
   const int flags = plan.zero_copy ? MSG_TRUNC : 0;
   while (true) {
     const ssize_t got = recv(fd, buffer.get(), kReceiveBytes, flags);

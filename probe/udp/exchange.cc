@@ -122,7 +122,12 @@ std::optional<Exchanged> receive_exchange(int fd) {
 }
 
 void answer_pings(int fd, std::uint64_t test) {
-  while (const std::optional<Exchanged> asked = receive_exchange(fd)) {
+  // No more at once: a peer that asks faster than it is answered must not keep the caller here.
+  for (int i = 0; i < kMaxPings; ++i) {
+    const std::optional<Exchanged> asked = receive_exchange(fd);
+    if (!asked) {
+      return;
+    }
     if (asked->head.kind == PacketKind::Ping && asked->head.test == test) {
       const PongTimes times{.received_ns = asked->arrived_ns,
                             .answered_ns = sys::SystemClock().monotonic_ns()};

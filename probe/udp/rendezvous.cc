@@ -133,7 +133,12 @@ class Meeting {
 
   void greet_all() {
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      while (const std::optional<Exchanged> hello = receive_exchange(waiting_[i].fd.get())) {
+      // No more at once: anybody can send to this socket, and the deadline must be looked at.
+      for (int packet = 0; packet < kMaxWelcomes; ++packet) {
+        const std::optional<Exchanged> hello = receive_exchange(waiting_[i].fd.get());
+        if (!hello) {
+          break;
+        }
         greet(waiting_[i], static_cast<std::uint8_t>(i), *hello);
       }
     }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 
 #include "base/baseline/baseline.h"
 #include "base/cli/text.h"
 #include "base/control/client.h"
+#include "base/sys/number.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "rdma/commands/rdma_test_report.h"
@@ -126,15 +126,13 @@ Result<PortWish> device_named(const std::string& text, std::string_view flag) {
   if (slash == std::string::npos) {
     return wish;
   }
-  int port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + slash + 1, end, port);
-  if (error != std::errc() || at != end || port < 1 || port > 255) {
+  const auto port = sys::parse_number<int>(std::string_view(text).substr(slash + 1));
+  if (!port || *port < 1 || *port > 255) {
     return fail(ErrorKind::Usage, "", fmt::format("{} {}", flag, text), "no port of a device",
                 "DEVICE or DEVICE/PORT, such as mlx5_0/1");
   }
   wish.device.resize(slash);
-  wish.port = port;
+  wish.port = *port;
   return wish;
 }
 

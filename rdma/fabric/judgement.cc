@@ -113,25 +113,25 @@ Sums sums_of(const Changes& own, const Changes& peer) {
 
 // Packets behind a message that found no receive are out of sequence, too, and retransmitted: only
 // what exceeds those was lost on the way.
-bool is_lost(const Sums& sums) {
+bool has_lost_packets(const Sums& sums) {
   const std::uint64_t resent = sums.resent.value_or(0);
   const bool is_seen_by_responder = !sums.resent && sums.missed.value_or(0) > 0;
   return resent > 2 * sums.not_ready.value_or(0) || (is_seen_by_responder && !sums.not_ready);
 }
 
-bool has_lost(std::span<const Sign> signs, const Changes& changes) {
+bool has_restarted_counter(std::span<const Sign> signs, const Changes& changes) {
   return std::ranges::any_of(signs, [&](const Sign& sign) {
     return std::ranges::find(changes.lost, sign.counter) != changes.lost.end();
   });
 }
 
-// A counter that decides restarted during the test.
-bool has_lost(const Changes& changes) {
-  return has_lost(kResent, changes) || has_lost(kMissed, changes);
+// A counter that decides restarted during the test, or could not be read after it.
+bool has_restarted_counter(const Changes& changes) {
+  return has_restarted_counter(kResent, changes) || has_restarted_counter(kMissed, changes);
 }
 
 Status found_in(const Sums& sums) {
-  if (is_lost(sums)) {
+  if (has_lost_packets(sums)) {
     return sums.gaps == 0U ? Status::Late : Status::Lost;
   }
   if (sums.not_ready.value_or(0) > 0) {
@@ -148,7 +148,9 @@ Status status_of(const Sums& sums, const Changes& own, const Changes& peer) {
     return Status::Unknown;
   }
   const Status found = found_in(sums);
-  return found == Status::Clean && (has_lost(own) || has_lost(peer)) ? Status::Unknown : found;
+  return found == Status::Clean && (has_restarted_counter(own) || has_restarted_counter(peer))
+             ? Status::Unknown
+             : found;
 }
 
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {
@@ -217,8 +219,8 @@ std::string sentence_of(Status status, const Sums& sums, const Changes& own, con
       break;
   }
   return fmt::format("whether the fabric was clean is not known: {}",
-                     has_lost(own) || has_lost(peer)
-                         ? "counters restarted during the test"
+                     has_restarted_counter(own) || has_restarted_counter(peer)
+                         ? "counters restarted during the test, or could not be read after it"
                          : "neither end counts retransmissions or packets out of sequence");
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 #include "base/json/codec.h"
+#include "base/sys/number.h"
 
 namespace chokepoint {
 
@@ -174,12 +174,8 @@ Result<Memory> memory_named(std::string_view text) {
   if (text == "host" || text == "huge") {
     return Memory{.kind = text == "host" ? Memory::Kind::Host : Memory::Kind::Huge};
   }
-  int gpu = -1;
-  if (text.starts_with(kGpu)) {
-    const auto [end, error] =
-        std::from_chars(text.data() + kGpu.size(), text.data() + text.size(), gpu);
-    gpu = error == std::errc() && end == text.data() + text.size() ? gpu : -1;
-  }
+  const int gpu =
+      text.starts_with(kGpu) ? sys::parse_number<int>(text.substr(kGpu.size())).value_or(-1) : -1;
   if (gpu < 0 || gpu >= kMaxGpus) {
     return fail(ErrorKind::Usage, "", fmt::format("memory '{}'", text), "there is no such memory",
                 "host, huge (huge pages) or gpu:N");

@@ -441,6 +441,10 @@ void LiveListener::reject(rdma_cm_id* stranger) {
 Result<CmId> LiveListener::asked_for(std::size_t queue, const net::Patience& patience) {
   const CmCard card = card_of(token_, queue);
   while (true) {
+    // Requests of others may keep coming.
+    if (patience.over()) {
+      return fail(ErrorKind::Timeout, "rdma_cm", subject_, "no request came in time");
+    }
     TRY(CmEvent event, next(patience));
     if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) {
       // Of an earlier connection, or of one that is gone.

@@ -18,9 +18,9 @@ SERVED = ("base/control", "probe/iperf3", "probe/latency", "probe/nuttcp", "prob
           "probe/peer", "probe/serve", "probe/tcp", "probe/udp", "rdma/session",
           "probe/collective/rendezvous", "preflight/agent")
 RULES = (
-    (TALK, re.compile(r'(\.value\("|\.get<[^>]*>\(\)|\.get_to\(|\.at\(")'),
+    (TALK, re.compile(r'(?:\.|->)(?:value\("|get<[^()]*>\(\)|get_to\(|at\(")'),
      "throws at a peer's word; Fields or json::field_in read it"),
-    (SERVED, re.compile(r"\bstd::j?thread(\(| \w+\()"),
+    (SERVED, re.compile(r"\bstd::j?thread(?:\s+\w+)?\s*[({]"),
      "throws where there are no more threads; sys::start_thread says so"),
 )
 

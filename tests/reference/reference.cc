@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kMade =
     "<!-- Made by scripts/reference from the tables in the sources: edit those. -->\n";
 
-// A cell of a table: no bar and no line break of its own.
+// A cell of a table: bars are escaped.
 std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

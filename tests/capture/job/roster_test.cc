@@ -85,6 +85,29 @@ TEST_F(RosterTest, WhoWasSeenInTheMiddleOfAnExecIsReadAgain) {
   EXPECT_EQ(find(roster_, kCommand).rank.rank, 1);
 }
 
+// Its memory is gone a moment before it is a zombie.
+TEST_F(RosterTest, WhoIsAboutToEndKeepsItsCommandAndItsRank) {
+  host_.put({.pid = kCommand, .parent = kOurselves, .environment = "RANK=1"});
+  look();
+  host_.put({.pid = kCommand, .parent = kOurselves, .program = 0});
+  host_.tree().write("/proc/100/cmdline", "");
+  host_.tree().write("/proc/100/environ", "");
+  look();
+  EXPECT_EQ(find(roster_, kCommand).command, "train.py");
+  EXPECT_EQ(find(roster_, kCommand).rank.rank, 1);
+}
+
+TEST_F(RosterTest, WhoWasSeenInTheMiddleOfALaterExecIsReadAgain) {
+  look();
+  host_.put({.pid = kCommand, .parent = kOurselves, .program = 2});
+  host_.tree().write("/proc/100/cmdline", "");
+  look();
+  EXPECT_EQ(find(roster_, kCommand).command, "train.py");
+  host_.put({.pid = kCommand, .parent = kOurselves, .program = 2, .command = "other.py"});
+  look();
+  EXPECT_EQ(find(roster_, kCommand).command, "other.py");
+}
+
 TEST_F(RosterTest, AZombieIsOverAndDoesNotComeBack) {
   host_.put({.pid = 120, .parent = kCommand});
   look();

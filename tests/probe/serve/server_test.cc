@@ -290,7 +290,7 @@ TEST(Server, ASourceThatConnectsAllTheTimePushesOutItsOwnAndNobodyElse) {
   for (int i = 0; i < 600; ++i) {
     others.push_back(stranger(server, i % 2 == 0 ? "127.0.0.1" : "127.0.0.3"));
   }
-  // What is no proof is answered: its place is still its own.
+  // The server refuses a message that is no Proof: it has kept this connection.
   ASSERT_TRUE(slow.send({Type::Bye}, soon()));
   EXPECT_TRUE(slow.receive(soon()));
 }
