@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <random>
 
 #include "base/net/socket.h"
@@ -213,18 +212,10 @@ void send_data(int fd, const StreamPlan& plan, const Payload& payload, StreamCou
 }
 
 // With zero_copy what arrives is counted and dropped inside the kernel.
-void receive_data(int fd, const StreamPlan& plan, StreamCounters& counters) {
-  // Nobody would hear of an exception in this thread.
-  const std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[kReceiveBytes]);
-  if (!buffer) {
-    counters.error = ENOMEM;
-    finish_data(counters, monotonic_ns());
-    shutdown(fd, SHUT_RDWR);
-    return;
-  }
+void receive_data(int fd, const StreamPlan& plan, std::byte* buffer, StreamCounters& counters) {
   const int flags = plan.zero_copy ? MSG_TRUNC : 0;
   while (true) {
-    const ssize_t got = recv(fd, buffer.get(), kReceiveBytes, flags);
+    const ssize_t got = recv(fd, buffer, kReceiveBytes, flags);
     if (got > 0) {
       const std::int64_t now = monotonic_ns();
       if (counters.first_ns.load(std::memory_order_relaxed) == 0) {
@@ -289,7 +280,12 @@ Stream::~Stream() {
 }
 
 Result<> Stream::start() {
-  TRY(thread_, sys::start_thread("tcp stream", [this] { run(); }));
+  // Here an exception for want of memory is heard of; in the thread it would end the program.
+  auto buffer = plan_.role == Role::Receive
+                    ? std::make_unique_for_overwrite<std::byte[]>(kReceiveBytes)
+                    : nullptr;
+  TRY(thread_,
+      sys::start_thread("tcp stream", [this, buffer = std::move(buffer)] { run(buffer.get()); }));
   return {};
 }
 
@@ -298,7 +294,7 @@ void Stream::abort() {
   shutdown(fd_.get(), SHUT_RDWR);
 }
 
-void Stream::run() {
+void Stream::run(std::byte* buffer) {
   block_broken_pipe();
   if (!plan_.cpus.empty()) {
     run_on(plan_.cpus);
@@ -308,7 +304,7 @@ void Stream::run() {
   } else if (plan_.role == Role::Send) {
     send_data(fd_.get(), plan_, payload_, counters_, stopping_);
   } else {
-    receive_data(fd_.get(), plan_, counters_);
+    receive_data(fd_.get(), plan_, buffer, counters_);
   }
   counters_.done = true;
 }

@@ -85,7 +85,8 @@ class Stream {
   const StreamCounters& counters() const { return counters_; }
 
  private:
-  void run();
+  // `buffer`: of a receiver.
+  void run(std::byte* buffer);
 
   sys::Descriptor fd_;
   StreamPlan plan_;

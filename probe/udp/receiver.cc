@@ -89,11 +89,10 @@ Arrival Inbox::message(std::size_t index) const {
   return arrival;
 }
 
-Result<> receive_stream(int fd, FlowMeter& meter, const ReceiveEnd& end,
+Result<> receive_stream(Inbox& inbox, FlowMeter& meter, const ReceiveEnd& end,
                         ReceiveProgress& progress) {
-  Inbox inbox(fd);
   EndDetector ending(end);
-  meter.begin(queue_drops(fd).value_or(0));
+  meter.begin(queue_drops(inbox.descriptor()).value_or(0));
   do {
     TRY(const std::size_t messages, inbox.receive());
     for (std::size_t i = 0; i < messages; ++i) {
@@ -101,7 +100,7 @@ Result<> receive_stream(int fd, FlowMeter& meter, const ReceiveEnd& end,
     }
     publish(meter, progress);
   } while (!ending.reached(meter, inbox.now_ns()));
-  meter.finish(queue_drops(fd).value_or(0));
+  meter.finish(queue_drops(inbox.descriptor()).value_or(0));
   return {};
 }
 

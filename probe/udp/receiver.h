@@ -35,15 +35,16 @@ struct ReceiveEnd {
   std::chrono::nanoseconds most = std::chrono::seconds(3);
 };
 
-// Fills the meter, and closes it.
-Result<> receive_stream(int fd, FlowMeter& meter, const ReceiveEnd& end, ReceiveProgress& progress);
-
 // Receives messages in batches, each with what the kernel reports of it: the size of the packets
 // merged in it, its arrival, the drops before it. Arrival times are the kernel's, converted to the
 // monotonic clock. One thread; messages are valid until the next receive().
 class Inbox {
  public:
   explicit Inbox(int fd);
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
+  int descriptor() const { return fd_; }
 
   // Waits for the socket's timeout. How many messages arrived.
   Result<std::size_t> receive();
@@ -66,5 +67,9 @@ class Inbox {
   std::array<iovec, kMessages> pieces_{};
   std::array<mmsghdr, kMessages> messages_{};
 };
+
+// Fills the meter, and closes it.
+Result<> receive_stream(Inbox& inbox, FlowMeter& meter, const ReceiveEnd& end,
+                        ReceiveProgress& progress);
 
 }  // namespace chokepoint::probe::udp

@@ -138,7 +138,7 @@ Result<> RunThreads::listen() {
   for (const auto& each : receiving_) {
     TRY(each->thread, sys::start_thread("udp receive", [&receiving = *each] {
           std::ignore =
-              receive_stream(receiving.fd, receiving.meter, receiving.end, receiving.progress);
+              receive_stream(receiving.inbox, receiving.meter, receiving.end, receiving.progress);
           receiving.done = true;
         }));
   }

@@ -105,8 +105,8 @@ class RunThreads {
   };
   struct Receiving {
     Receiving(int socket, const FlowIdentity& identity, const RunPlan& run)
-        : fd(socket), meter(identity, run.interval.count(), run.peer_clock) {}
-    int fd;
+        : inbox(socket), meter(identity, run.interval.count(), run.peer_clock) {}
+    Inbox inbox;
     FlowMeter meter;
     ReceiveEnd end = {};
     ReceiveProgress progress = {};

@@ -44,8 +44,8 @@ Ran run(const Pair& pair, const SendPlan& plan) {
               kSentFlow, 100'000'000, ClockOffset{.offset_ns = 0, .uncertainty_ns = 1000})};
   ReceiveEnd end;
   ReceiveProgress received;
-  std::jthread receiver(
-      [&] { EXPECT_TRUE(receive_stream(pair.receiver.get(), *ran.meter, end, received)); });
+  Inbox inbox(pair.receiver.get());
+  std::jthread receiver([&] { EXPECT_TRUE(receive_stream(inbox, *ran.meter, end, received)); });
   SendProgress progress;
   ran.sent = send_stream(pair.sender.get(), plan, end.stop, progress);
   end.expected = static_cast<std::int64_t>(ran.sent.tally.packets);
@@ -111,7 +111,8 @@ TEST(Stream, AReceiverThatIsTooSlowIsNamedAsTheOneThatLost) {
   end.expected = static_cast<std::int64_t>(sent.tally.packets);
   end.grace = 50ms;
   ReceiveProgress received;
-  ASSERT_TRUE(receive_stream(pair.receiver.get(), *meter, end, received));
+  Inbox inbox(pair.receiver.get());
+  ASSERT_TRUE(receive_stream(inbox, *meter, end, received));
   const std::uint64_t lost = meter->sequence().lost(sent.tally.packets);
   EXPECT_GT(lost, 0U);
   EXPECT_EQ(meter->lost_in_queue(sent.tally.packets), lost);
