@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 
 #include <nlohmann/json.hpp>
 
@@ -283,7 +284,12 @@ int keep_only(int socket) {
                                const sys::Root& root, const sys::Clock& clock) noexcept {
   setsid();
   prctl(PR_SET_NAME, kProcessName);
-  WatchedJob(keep_only(socket), screen, clock).run(options, root);
+  // The caller's stack is a copy of the job's parent: an exception must not unwind into it.
+  try {
+    WatchedJob(keep_only(socket), screen, clock).run(options, root);
+  } catch (const std::exception&) {
+    _exit(1);
+  }
   _exit(0);
 }
 

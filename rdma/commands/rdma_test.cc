@@ -132,7 +132,7 @@ Result<PortWish> device_named(const std::string& text, std::string_view flag) {
                 "DEVICE or DEVICE/PORT, such as mlx5_0/1");
   }
   wish.device.resize(slash);
-  wish.port = *port;
+  wish.port = port;
   return wish;
 }
 
