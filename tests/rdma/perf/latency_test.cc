@@ -100,7 +100,7 @@ TEST_P(EveryLatency, EndsWhenToldThoughItNeverWaits) {
   plan.iterations = {};
   plan.time = std::chrono::hours(1);
   Pair pair(plan);
-  pair.active->attention.ends_after = 2;
+  pair.active->attention.ends_when = [&] { return pair.fabric.traffic("fake0").completions > 10; };
   const Outcomes outcomes = pair.run();
   ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
   EXPECT_GT(outcomes.active->messages, 0U);

@@ -22,13 +22,14 @@ class SetAttention final : public rdma::perf::Attention {
     if (fails) {
       return fail(ErrorKind::Interrupted, "test", "", "interrupted");
     }
-    return !ended && (ends_after == 0 || asked < ends_after);
+    return !ended && (ends_after == 0 || asked < ends_after) && !(ends_when && ends_when());
   }
 
   std::atomic<bool> ended = false;
   std::atomic<bool> fails = false;
   std::atomic<int> asked = 0;
   int ends_after = 0;
+  std::function<bool()> ends_when = {};
 };
 
 struct Party {
