@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/control/handshake.h"
+#include "base/control/key.h"
 #include "base/control/message.h"
 #include "base/json/codec.h"
 #include "base/math/statistics.h"

@@ -9,7 +9,7 @@
 namespace chokepoint::control {
 
 Result<> Channel::send(const Message& message, const net::Patience& patience) {
-  const std::string frame = encode(message);
+  const std::string frame = outgoing_ ? encode(message, *outgoing_) : encode(message);
   return net::send_all(fd_.get(), std::as_bytes(std::span(frame)), patience, peer_);
 }
 

@@ -1,4 +1,4 @@
-// The control connection between two that know each other: whole messages, each with a deadline.
+// The control connection: whole messages, each with a deadline, sealed once both have keys.
 // Owns the socket. One thread at a time.
 #pragma once
 
@@ -29,6 +29,10 @@ class Channel {
   int descriptor() const { return fd_.get(); }
   const std::string& peer() const { return peer_; }
   void allow(std::size_t most_body) { reader_.allow(most_body); }
+  void seal(const Seal& outgoing, const Seal& incoming) {
+    outgoing_ = outgoing;
+    reader_.seal(incoming);
+  }
 
   Result<> send(const Message& message, const net::Patience& patience);
 
@@ -43,6 +47,7 @@ class Channel {
 
   sys::Descriptor fd_;
   std::string peer_;
+  std::optional<Seal> outgoing_ = {};
   FrameReader reader_;
 };
 

@@ -68,6 +68,7 @@ Result<Admittance> shake_hands(Channel& channel, ClientHandshake& handshake,
   TRY(channel.send(handshake.hello(), patience));
   TRY(const Message welcome, channel.expect(Type::Welcome, patience));
   TRY(const Message proof, handshake.proof(welcome));
+  channel.seal(Seal(handshake.keys().to_server), Seal(handshake.keys().to_client));
   TRY(channel.send(proof, patience));
   const Result<Message> answer = channel.expect(Type::Admitted, patience);
   return answer ? handshake.admitted(*answer) : std::unexpected(answer.error());
@@ -93,6 +94,7 @@ Result<Json> Client::request(const std::string& kind, Json parameters, const Pat
                              const Waiting& waiting) {
   const Message request{Type::Request, {{"kind", kind}, {"parameters", std::move(parameters)}}};
   TRY(channel_.send(request, patience));
+  ++tests_;
   while (true) {
     TRY(Message answer, channel_.receive(patience));
     if (answer.type == Type::Ready) {
@@ -113,7 +115,8 @@ Result<sys::Descriptor> Client::attach(int index, net::SocketOptions options,
   if (!fd) {
     return fail(with_advice(fd.error(), peer_));
   }
-  const std::string frame = encode(control::attach(admittance_.session, admittance_.secret, index));
+  const std::string frame =
+      encode(control::attach(admittance_.session, admittance_.secret, tests_, index));
   const Result<> sent =
       net::send_all(fd->get(), std::as_bytes(std::span(frame)), patience, channel_.peer());
   return sent ? std::move(fd) : std::unexpected(sent.error());
@@ -180,7 +183,8 @@ void define(cli::Flags& flags, PeerFlags& peer) {
       .toggle("ipv6,6", &peer.ipv6, "IPv6 only")
       .option("bind", &peer.bind, "ADDRESS", "local address to use")
       .option("interface", &peer.interface, "IF", "local interface to use")
-      .option("key-file", &peer.key_file, "FILE", "key file, the same as the server's");
+      .option("key-file", &peer.key_file, "FILE",
+              "the server's key, or a folder with a key named as each host");
 }
 
 Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& context) {
@@ -198,7 +202,7 @@ Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& 
     options.family = source.family();
   }
   if (!peer.key_file.empty()) {
-    TRY(const Secret key, read_key(peer.key_file));
+    TRY(const Secret key, read_key_for(peer.key_file, host.host));
     options.key = key;
   }
   return options;

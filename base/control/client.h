@@ -2,6 +2,7 @@
 // the data connections of one. One thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,6 +57,7 @@ class Client {
   net::Endpoint peer_;
   Admittance admittance_;
   net::SocketOptions socket_;
+  std::uint64_t tests_ = 0;  // asked for so far
 };
 
 // What a user can do about a server that is not reached, or does not answer as one. Pure functions.

@@ -180,6 +180,13 @@ Door::Fate Door::read(Stranger& stranger) {
   if (got <= 0) {
     return Fate::Goes;
   }
+  if (stranger.handshake && !stranger.reader.is_sealed()) {
+    if (const Result<> agreed = stranger.handshake->agree(); !agreed) {
+      say(stranger.fd.get(), refused(agreed.error()));
+      return Fate::Goes;
+    }
+    stranger.reader.seal(Seal(stranger.handshake->keys().to_server));
+  }
   const Result<std::optional<Message>> message =
       stranger.reader.took(static_cast<std::size_t>(got));
   if (!message) {
@@ -201,14 +208,14 @@ Door::Fate Door::answer(Stranger& stranger, const Message& message) {
 }
 
 Door::Fate Door::greet(Stranger& stranger, const Message& hello) {
-  stranger.handshake.emplace(options_.own, options_.key);
+  stranger.handshake.emplace(options_.own, options_.keys);
   const Result<Message> welcome = stranger.handshake->welcome(hello);
   const bool said = say(stranger.fd.get(), welcome ? *welcome : refused(welcome.error()));
   return welcome && said ? Fate::Stays : Fate::Goes;
 }
 
 Door::Fate Door::let_in(Stranger& stranger, const Message& proof) {
-  const Result<> checked = stranger.handshake->check(proof);
+  const Result<> checked = ServerHandshake::check(proof);
   if (!checked) {
     say(stranger.fd.get(), refused(checked.error()));
     return Fate::Goes;

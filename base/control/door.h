@@ -41,7 +41,7 @@ class Keeper {
 
 struct DoorOptions {
   Identity own = {};
-  std::optional<Secret> key = {};
+  KeyRing keys = {};
   std::size_t most_strangers = 256;
   std::size_t most_of_one_source = 128;
   std::chrono::milliseconds patience{5000};  // with a stranger, from accept to the last byte

@@ -14,28 +14,38 @@ namespace {
 
 constexpr unsigned char kMagic0 = 'C';
 constexpr unsigned char kMagic1 = 'K';
-constexpr unsigned char kFraming = 1;
+constexpr unsigned char kPlain = 1;
+constexpr unsigned char kSealed = 2;
 constexpr std::size_t kFirstRoom = std::size_t{16} * 1024;
 
 std::unexpected<Error> malformed(std::string_view reason) {
   return fail(ErrorKind::Malformed, "read message", "", reason);
 }
 
+std::string text_of(const Message& message) {
+  return message.body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string header_of(unsigned char framing, Type type, std::size_t length) {
+  std::string header{static_cast<char>(kMagic0), static_cast<char>(kMagic1),
+                     static_cast<char>(framing), static_cast<char>(type)};
+  for (const int shift : {24, 16, 8, 0}) {
+    header += static_cast<char>((length >> shift) & 0xffU);
+  }
+  return header;
+}
+
 }  // namespace
 
 std::string encode(const Message& message) {
-  const std::string body = message.body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto length = static_cast<std::uint32_t>(body.size());
-  std::string frame;
-  frame.reserve(kHeaderBytes + body.size());
-  frame += static_cast<char>(kMagic0);
-  frame += static_cast<char>(kMagic1);
-  frame += static_cast<char>(kFraming);
-  frame += static_cast<char>(message.type);
-  for (const int shift : {24, 16, 8, 0}) {
-    frame += static_cast<char>((length >> shift) & 0xffU);
-  }
-  return frame + body;
+  const std::string body = text_of(message);
+  return header_of(kPlain, message.type, body.size()) + body;
+}
+
+std::string encode(const Message& message, Seal& seal) {
+  const std::string body = text_of(message);
+  const std::string header = header_of(kSealed, message.type, body.size() + Seal::kExtraBytes);
+  return header + seal.close(header, body);
 }
 
 std::span<std::byte> FrameReader::wanted() {
@@ -67,17 +77,16 @@ Result<> FrameReader::read_header() {
   if (at(0) != kMagic0 || at(1) != kMagic1) {
     return malformed("this is not chokepoint's protocol");
   }
-  if (at(2) != kFraming) {
-    return fail(ErrorKind::Newer, "read message", "",
-                fmt::format("framing {} is not known here, only {}", at(2), kFraming));
-  }
   const auto type = static_cast<Type>(at(3));
   constexpr auto& kTypes = EnumNames<Type>::kNames;
   if (std::ranges::find(kTypes, type, &EnumName<Type>::first) == kTypes.end()) {
     return malformed(fmt::format("no message has the type {}", at(3)));
   }
+  TRY(check_framing(at(2), type));
+  is_body_sealed_ = at(2) == kSealed;
+  const std::size_t extra = is_body_sealed_ ? Seal::kExtraBytes : 0;
   const std::size_t length = at(4) << 24U | at(5) << 16U | at(6) << 8U | at(7);
-  if (length < 2 || length > most_body_) {
+  if (length < 2 + extra || length > most_body_ + extra) {
     return malformed(fmt::format("a {} of {} bytes; at most {} are taken here", name_of(type),
                                  length, most_body_));
   }
@@ -95,8 +104,41 @@ void FrameReader::make_room() {
   }
 }
 
+Result<> FrameReader::check_framing(unsigned framing, Type type) const {
+  if (framing != kPlain && framing != kSealed) {
+    return fail(
+        ErrorKind::Newer, "read message", "",
+        fmt::format("framing {} is not known here, only {} and {}", framing, kPlain, kSealed));
+  }
+  const bool may_be_plain = !seal_ || (seal_->is_fresh() && type == Type::Refused);
+  if (framing == kPlain && !may_be_plain) {
+    return malformed(fmt::format("a {} that is not sealed", name_of(type)));
+  }
+  if (framing == kSealed && !seal_) {
+    return malformed(fmt::format("a sealed {} before there are keys", name_of(type)));
+  }
+  return {};
+}
+
+Result<std::string> FrameReader::opened(std::string body) {
+  if (!is_body_sealed_) {
+    return body;
+  }
+  const bool is_first = seal_->is_fresh();
+  const std::string_view header(reinterpret_cast<const char*>(header_.data()), header_.size());
+  if (std::optional<std::string> text = seal_->open(header, body)) {
+    return *std::move(text);
+  }
+  if (is_first) {
+    return fail(ErrorKind::Permission, "handshake", "", "the keys of both ends are not the same",
+                "give both the same file with --key-file; is this the right host?");
+  }
+  return malformed(
+      fmt::format("a {} was changed on its way, or is not the next one", name_of(type_)));
+}
+
 Result<Message> FrameReader::read_body() {
-  const std::string text = std::exchange(body_, {});
+  TRY(const std::string text, opened(std::exchange(body_, {})));
   TRY(Json body,
       json::parse_object(text, most_body_, fmt::format("the body of a {}", name_of(type_))));
   return Message{.type = type_, .body = std::move(body)};

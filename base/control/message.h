@@ -3,16 +3,17 @@
 //     0        1        2        3        4        5        6        7
 //   ┌────────┬────────┬────────┬────────┬────────┬────────┬────────┬────────┐
 //   │  'C'   │  'K'   │framing │  type  │ length of the body, big-endian     │
-//   │        │        │   1    │        │                                    │
+//   │        │        │ 1 or 2 │        │                                    │
 //   ├────────┴────────┴────────┴────────┴────────────────────────────────────┤
-//   │ body: one JSON object in UTF-8                                         │
+//   │ body: one JSON object in UTF-8; with framing 2 sealed (seal.h)         │
 //   └─────────────────────────────────────────────────────────────────────────┘
 //
 //   client                                             server
 //     Hello {oldest, newest, nonce, program, host} ─────►
 //     ◄───────────── Welcome {version, nonce, key, program, host}   or Refused
-//     Proof {mac} ──────────────────────────────────────►
-//     ◄──────────────── Admitted {mac, session, secret?, seen_as, limits}   or Refused
+//                                                        from here on all is sealed
+//     Proof {} ─────────────────────────────────────────►
+//     ◄──────────────────────────── Admitted {session, seen_as, limits}   or Refused, not sealed
 //
 //     Request {kind, parameters, share} ────────────────►            any number of these, in turn
 //     ◄──────────────────────── Queued {ahead, reason}…   or Refused
@@ -37,6 +38,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/control/seal.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
 
@@ -45,7 +47,7 @@ namespace chokepoint::control {
 using Json = nlohmann::ordered_json;
 
 inline constexpr std::uint16_t kPort = 5210;
-inline constexpr int kVersion = 1;  // of the messages; both sides must share one
+inline constexpr int kVersion = 2;  // of the messages; both sides must share one
 
 enum class Type : std::uint8_t {
   Hello = 1,
@@ -112,6 +114,7 @@ inline constexpr std::size_t kMostFromServer = std::size_t{16} * 1024 * 1024;
 inline constexpr std::size_t kHeaderBytes = 8;
 
 std::string encode(const Message& message);
+std::string encode(const Message& message, Seal& seal);
 
 class FrameReader {
  public:
@@ -119,6 +122,10 @@ class FrameReader {
 
   // A frame from an admitted peer may be larger than a stranger's.
   void allow(std::size_t most_body) { most_body_ = most_body; }
+  // From the next frame on all must be sealed; but for a Refused in place of the first one, from a
+  // server that has not the same key.
+  void seal(const Seal& seal) { seal_ = seal; }
+  bool is_sealed() const { return seal_.has_value(); }
 
   // Where the next bytes go, and how many are wanted; never empty.
   std::span<std::byte> wanted();
@@ -128,9 +135,13 @@ class FrameReader {
  private:
   Result<> read_header();
   void make_room();
+  Result<> check_framing(unsigned framing, Type type) const;
   Result<Message> read_body();
+  Result<std::string> opened(std::string body);
 
   std::size_t most_body_;
+  std::optional<Seal> seal_ = {};
+  bool is_body_sealed_ = false;
   std::array<std::byte, kHeaderBytes> header_{};
   std::size_t have_ = 0;  // of the header, then of the body
   bool in_body_ = false;

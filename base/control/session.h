@@ -3,6 +3,7 @@
 // door's thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,11 @@ class Session {
 
   Channel& channel() { return channel_; }
   const std::string& id() const { return id_; }
+  // What a data connection of this session has to prove, with the number of its test.
   const Secret& secret() const { return secret_; }
+  std::uint64_t test() const { return test_; }
+  // A request has come.
+  void begin_test() { ++test_; }
   const Identity& client() const { return client_; }
   const net::Endpoint& peer() const { return peer_; }
   const net::Endpoint& local() const { return local_; }
@@ -71,7 +76,7 @@ class Session {
           const Surroundings& surroundings, sys::Descriptor arrival)
       : channel_(std::move(channel)),
         id_(std::move(id)),
-        secret_(handshake.secret()),
+        secret_(handshake.keys().attach),
         client_(handshake.client()),
         surroundings_(surroundings),
         arrival_(std::move(arrival)) {}
@@ -80,6 +85,7 @@ class Session {
   Channel channel_;
   std::string id_;
   Secret secret_;
+  std::atomic<std::uint64_t> test_ = 0;
   Identity client_;
   net::Endpoint peer_;
   net::Endpoint local_;

@@ -145,10 +145,9 @@ Crew::Crew(CrewOptions options, Lookups lookups, sys::Descriptor epoll)
 
 // Agents understand a connection that just ends, so nobody waits for the goodbye to get through.
 Crew::~Crew() {
-  static const std::string goodbye =
-      control::encode({control::Type::Stop}) + control::encode({control::Type::Bye});
   for (const Link& link : links_) {
     if (link.talk && link.outgoing.empty()) {
+      const std::string goodbye = link.talk->goodbye();
       std::ignore =
           send(link.fd.get(), goodbye.data(), goodbye.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }

@@ -139,6 +139,9 @@ class Talk {
   std::string give_up(TaskNumber number);
   std::optional<TaskNumber> task() const { return task_; }
 
+  // The bytes that end it, at any time.
+  std::string goodbye();
+
   // It was silent for too long; it has closed the connection; the connection failed.
   Ending silent() const;
   Ending closed() const;
@@ -160,7 +163,10 @@ class Talk {
   std::string address_;
   std::string peer_;
   Stage stage_ = Stage::Greeting;
+  std::string sealed(const control::Message& message);
+
   std::unique_ptr<control::ClientHandshake> handshake_;  // until it is over
+  std::optional<control::Seal> outgoing_;                // once there are keys
   std::string program_;                                  // until it is told
   std::optional<Error> waits_for_;                       // what the server lets us queue for
   control::FrameReader reader_{control::kMostFromStranger};

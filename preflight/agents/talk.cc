@@ -90,7 +90,9 @@ std::expected<Talk::Step, Ending> Talk::welcomed(const Message& message) {
     return std::unexpected(of_handshake(proof.error()));
   }
   stage_ = Stage::Proving;
-  return Step{.say = control::encode(*proof)};
+  outgoing_.emplace(handshake_->keys().to_server);
+  reader_.seal(control::Seal(handshake_->keys().to_client));
+  return Step{.say = sealed(*proof)};
 }
 
 std::expected<Talk::Step, Ending> Talk::admitted(const Message& message) {
@@ -102,7 +104,7 @@ std::expected<Talk::Step, Ending> Talk::admitted(const Message& message) {
   handshake_.reset();
   reader_.allow(kMaxFacts);
   stage_ = Stage::Requesting;
-  return Step{.say = control::encode(
+  return Step{.say = sealed(
                   {Type::Request,
                    {{"kind", "preflight"}, {"parameters", {{"preflight", options_.preflight}}}}})};
 }
@@ -164,7 +166,7 @@ std::string Talk::begin(TaskNumber number, const Task& task) {
   body["task"] = number;
   task_ = number;
   stage_ = Stage::Working;
-  return control::encode({Type::Begin, std::move(body)});
+  return sealed({Type::Begin, std::move(body)});
 }
 
 std::string Talk::give_up(TaskNumber number) {
@@ -177,8 +179,14 @@ std::string Talk::give_up(TaskNumber number) {
   given_up_.push_back(number);
   task_.reset();
   stage_ = Stage::Idle;
-  return control::encode({Type::Note, {{"task", number}}});
+  return sealed({Type::Note, {{"task", number}}});
 }
+
+std::string Talk::goodbye() {
+  return outgoing_ ? sealed({Type::Stop}) + sealed({Type::Bye}) : std::string();
+}
+
+std::string Talk::sealed(const Message& message) { return control::encode(message, *outgoing_); }
 
 bool Talk::was_given_up(TaskNumber number) { return std::erase(given_up_, number) > 0; }
 

@@ -211,7 +211,7 @@ Result<MemberOptions> member_options(const CollectiveFlags& given, const RankPla
                         .timeout = std::chrono::ceil<seconds>(given.timeout),
                         .interrupt = interrupt};
   if (!placement.secret && !given.key_file.empty()) {
-    TRY(const control::Secret key, control::read_key(given.key_file));
+    TRY(const control::Secret key, control::read_key_for(given.key_file, placement.meeting.host));
     options.key = key;
   }
   return options;
@@ -222,16 +222,16 @@ Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags
                                                            const cli::Context& context) {
   control::ClientOptions common;
   common.own = identity(context);
-  if (!given.key_file.empty()) {
-    TRY(const control::Secret key, control::read_key(given.key_file));
-    common.key = key;
-  }
   std::vector<control::ClientOptions> servers;
   for (const std::string& text : hosts) {
     TRY(const net::HostPort host,
         net::parse_host_port(text, static_cast<std::uint16_t>(given.port)));
     servers.push_back(common);
     servers.back().peer = host;
+    if (!given.key_file.empty()) {
+      TRY(const control::Secret key, control::read_key_for(given.key_file, host.host));
+      servers.back().key = key;
+    }
   }
   return servers;
 }

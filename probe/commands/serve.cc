@@ -172,6 +172,13 @@ ForeignServers::~ForeignServers() {
   }
 }
 
+enum class Admitted { Local, WithTheKey, WithItsHostsKey, Everyone };
+
+struct Keys {
+  control::KeyRing ring = {};
+  std::string text = {};  // of the key that all share, for what a service starts in its turn
+};
+
 class ServeCommand final : public cli::Command {
  public:
   explicit ServeCommand(std::vector<ServiceFactory> others) : others_(std::move(others)) {}
@@ -191,14 +198,16 @@ class ServeCommand final : public cli::Command {
   bool open_to_all() const { return insecure_open_ || leash_ || !key_file_.empty(); }
   Result<> check_flags() const;
   // Empty where clients need none.
-  Result<std::string> read_key(int interrupt) const;
+  Result<Keys> read_keys(int interrupt) const;
+  Admitted admitted_by(const Keys& keys) const;
   Result<std::vector<net::Endpoint>> endpoints() const;
   Result<std::vector<sys::Descriptor>> listen_all(const cli::Context& context) const;
   control::Limits limits() const;
   Result<ForeignServers> open_foreign(const Log& log) const;
   Result<Open> open(const cli::Context& context, const Log& log) const;
-  serve::ServerOptions server_options(const cli::Context& context, const std::string& key) const;
-  Result<cli::ExitCode> serve(const std::string& key, int stop, const cli::Context& context) const;
+  serve::ServerOptions server_options(const cli::Context& context,
+                                      const control::KeyRing& keys) const;
+  Result<cli::ExitCode> serve(const Keys& keys, int stop, const cli::Context& context) const;
 
   std::vector<ServiceFactory> others_;
   std::int64_t port_ = control::kPort;
@@ -227,16 +236,29 @@ control::Services own_services() {
   return services;
 }
 
-// What starts programs here, or connects to whom the client names: only for those who have the key.
-constexpr std::array<std::string_view, 2> kNeedKey{"collective", "preflight"};
+struct Withheld {
+  std::string_view reason;
+  std::string_view next_step;
+};
 
-bool needs_key(std::string_view kind) {
-  return std::ranges::find(kNeedKey, kind) != kNeedKey.end();
+// Whether `kind` is not offered, and why. Everyone could start programs here, and have them connect
+// to whom they like; what a preflight starts has to show one key to every other host.
+std::optional<Withheld> withheld(std::string_view kind, Admitted admitted) {
+  const bool starts_programs = kind == "collective" || kind == "preflight";
+  if (admitted == Admitted::Everyone && starts_programs) {
+    return Withheld{"with --insecure-open every client could start programs here",
+                    "give --key-file FILE instead"};
+  }
+  if (admitted == Admitted::WithItsHostsKey && kind == "preflight") {
+    return Withheld{"what it starts here needs one key for all hosts",
+                    "give --key-file one file, the same on all hosts"};
+  }
+  return std::nullopt;
 }
 
 // `offer`: kinds of tests, with commas between them; empty: all of them that are allowed.
 Result<control::Services> chosen(control::Services services, const std::string& offer,
-                                 bool is_open_to_strangers) {
+                                 Admitted admitted) {
   std::set<std::string> wanted;
   for (const auto part : std::views::split(offer, ',')) {
     wanted.emplace(part.begin(), part.end());
@@ -247,13 +269,12 @@ Result<control::Services> chosen(control::Services services, const std::string& 
   for (auto& service : services) {
     const std::string kind(service->kind());
     kinds.push_back(kind);
-    const bool is_withheld = is_open_to_strangers && needs_key(kind);
-    if (is_withheld && wanted.contains(kind)) {
-      return fail(ErrorKind::Usage, "", "--offer " + kind,
-                  "with --insecure-open every client could start programs here",
-                  "give --key-file FILE instead");
+    const std::optional<Withheld> why_not = withheld(kind, admitted);
+    if (why_not && wanted.contains(kind)) {
+      return fail(ErrorKind::Usage, "", "--offer " + kind, why_not->reason,
+                  std::string(why_not->next_step));
     }
-    if (offer.empty() ? !is_withheld : wanted.erase(kind) == 1) {
+    if (offer.empty() ? !why_not : wanted.erase(kind) == 1) {
       result.push_back(std::move(service));
     }
   }
@@ -295,7 +316,8 @@ void ServeCommand::define(cli::Flags& flags) {
   flags.group("Listening and access")
       .option("port,p", &port_, "PORT", "control and data port, TCP", 1, 65535)
       .option("bind", &bind_, "ADDRESS", "listen on this address only; may be repeated")
-      .option("key-file", &key_file_, "FILE", "the key that clients must have")
+      .option("key-file", &key_file_, "FILE",
+              "the key that clients must have, or a folder with a key named as each host")
       .toggle("insecure-open", &insecure_open_, "admit every client, without a key")
       .toggle("leash", &leash_,
               "the key is standard input's first line, and the server ends with that input")
@@ -389,23 +411,32 @@ Result<> ServeCommand::check_flags() const {
   return {};
 }
 
-Result<std::string> ServeCommand::read_key(int interrupt) const {
-  if (leash_) {
-    return serve::read_key(STDIN_FILENO, interrupt);
+Admitted ServeCommand::admitted_by(const Keys& keys) const {
+  if (keys.ring.is_empty()) {
+    return insecure_open_ ? Admitted::Everyone : Admitted::Local;
   }
-  return key_file_.empty() ? Result<std::string>("") : control::read_key_text(key_file_);
+  return keys.text.empty() ? Admitted::WithItsHostsKey : Admitted::WithTheKey;
+}
+
+Result<Keys> ServeCommand::read_keys(int interrupt) const {
+  if (key_file_.empty() && !leash_) {
+    return Keys{};
+  }
+  if (!leash_ && control::is_folder(key_file_)) {
+    TRY(control::KeyRing ring, control::read_keys_of_hosts(key_file_));
+    return Keys{.ring = std::move(ring)};
+  }
+  TRY(const std::string text,
+      leash_ ? serve::read_key(STDIN_FILENO, interrupt) : control::read_key_text(key_file_));
+  return Keys{.ring = control::secret_of(text), .text = text};
 }
 
 serve::ServerOptions ServeCommand::server_options(const cli::Context& context,
-                                                  const std::string& key) const {
-  serve::ServerOptions options{
-      .own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
-      .most_clients = static_cast<std::size_t>(most_clients_),
-      .exclusive = exclusive_};
-  if (!key.empty()) {
-    options.key = control::secret_of(key);
-  }
-  return options;
+                                                  const control::KeyRing& keys) const {
+  return {.own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
+          .keys = keys,
+          .most_clients = static_cast<std::size_t>(most_clients_),
+          .exclusive = exclusive_};
 }
 
 Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const Log& log) const {
@@ -420,16 +451,16 @@ Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
   // With --leash SIGHUP, too, must end the server in order: nothing may stay behind.
   TRY(const sys::Signals signals, leash_ ? sys::Signals::watch({SIGINT, SIGTERM, SIGHUP})
                                          : sys::Signals::watch({SIGINT, SIGTERM}));
-  TRY(const std::string key, read_key(signals.descriptor()));
+  TRY(const Keys keys, read_keys(signals.descriptor()));
   if (!leash_) {
-    return serve(key, signals.descriptor(), context);
+    return serve(keys, signals.descriptor(), context);
   }
   TRY(const std::unique_ptr<serve::StdinLifetime> leash,
       serve::StdinLifetime::hold(STDIN_FILENO, signals.descriptor()));
-  return serve(key, leash->over(), context);
+  return serve(keys, leash->over(), context);
 }
 
-Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
+Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
                                           const cli::Context& context) const {
   std::mutex one_line_at_a_time;
   const Log log = [&](const std::string& line) {
@@ -442,13 +473,15 @@ Result<cli::ExitCode> ServeCommand::serve(const std::string& key, int stop,
   for (const ServiceFactory& make : others_) {
     all.push_back(make());
   }
-  TRY(const control::Services services,
-      chosen(std::move(all), offer_, insecure_open_ && key.empty()));
+  TRY(const control::Services services, chosen(std::move(all), offer_, admitted_by(keys)));
   TRY(Open opened, open(context, log));
   sys::raise_descriptor_limit();  // one per stream
-  const control::Surroundings surroundings{
-      .clock = context.clock, .root = context.root, .limits = limits(), .stop = stop, .key = key};
-  serve::Server server(server_options(context, key), surroundings, services, log);
+  const control::Surroundings surroundings{.clock = context.clock,
+                                           .root = context.root,
+                                           .limits = limits(),
+                                           .stop = stop,
+                                           .key = keys.text};
+  serve::Server server(server_options(context, keys.ring), surroundings, services, log);
   TRY(opened.foreign.start(surroundings.limits, context.root, log));
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
   TRY(server.run(std::move(opened.listeners)));

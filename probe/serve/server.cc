@@ -144,6 +144,7 @@ Result<Json> perform_or_fail(Session& session, const Services& services, Turnsti
 bool answer(Session& session, const Services& services, Turnstile& turnstile, const Log& log,
             const Message& message) {
   const Result<Request> request = read_request(message);
+  session.begin_test();
   const Result<Json> result =
       request ? perform_or_fail(session, services, turnstile, *request, message.body["parameters"])
               : std::unexpected(request.error());
@@ -167,7 +168,7 @@ Server::~Server() { join_all(); }
 
 Result<> Server::run(std::vector<sys::Descriptor> listeners) {
   Result<control::Door> door =
-      control::Door::open(std::move(listeners), {.own = options_.own, .key = options_.key}, *this);
+      control::Door::open(std::move(listeners), {.own = options_.own, .keys = options_.keys}, *this);
   const Result<> ran = door ? door->run(surroundings_.stop) : std::unexpected(door.error());
   join_all();
   return ran;
@@ -193,7 +194,7 @@ Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake)
   TRY(const net::Endpoint peer, net::peer_endpoint(fd.get()));
   const std::string id = control::random_id();
   const control::Message admitted =
-      handshake.admit(id, peer.address.unmapped().text(), surroundings_.limits);
+      control::ServerHandshake::admit(id, peer.address.unmapped().text(), surroundings_.limits);
   TRY(std::unique_ptr<control::Session> session,
       control::Session::make(std::move(fd), id, handshake, surroundings_));
   Guest& guest = guests_.emplace_back();
@@ -276,7 +277,8 @@ bool Server::make_room() {
 void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {
   const auto guest = std::ranges::find_if(
       guests_, [&](const Guest& each) { return each.session->id() == attachment.session; });
-  if (guest != guests_.end() && control::proves(attachment, guest->session->secret())) {
+  if (guest != guests_.end() &&
+      control::proves(attachment, guest->session->secret(), guest->session->test())) {
     guest->session->arrived(attachment.index, std::move(fd));
   }
 }

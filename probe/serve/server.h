@@ -28,7 +28,7 @@ using Log = std::function<void(const std::string& line)>;
 
 struct ServerOptions {
   control::Identity own = {};
-  std::optional<control::Secret> key = {};
+  control::KeyRing keys = {};
   std::size_t most_clients = 32;
   bool exclusive = false;
   // A client that has asked for nothing for so long makes room where all places are taken.

@@ -33,9 +33,9 @@ void understand_preflight(const control::Json& body) {
 
 void understand(const control::Message& message) {
   understand_preflight(message.body);
-  control::ServerHandshake server({"fuzz", "here"}, std::nullopt);
-  std::ignore = server.welcome(message);
-  std::ignore = server.check(message);
+  control::ServerHandshake server({"fuzz", "here"}, {});
+  if (server.welcome(message)) std::ignore = server.agree();
+  std::ignore = control::ServerHandshake::check(message);
   control::ClientHandshake client({"fuzz", "here"}, std::nullopt);
   client.hello();
   std::ignore = client.proof(message);
@@ -62,6 +62,9 @@ void understand(const control::Message& message) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   control::FrameReader reader(control::kMostFromClient);
+  // Nobody without the key makes a frame that opens.
+  const bool is_sealed = size > 0 && (data[0] & 1) == 0;
+  if (is_sealed) reader.seal(control::Seal(control::secret_of("the fuzzer does not know it")));
   while (size > 0) {
     const std::span<std::byte> into = reader.wanted();
     if (into.empty()) std::abort();
@@ -71,6 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     size -= count;
     const auto message = reader.took(count);
     if (!message) break;
+    if (*message && is_sealed && (*message)->type != control::Type::Refused) std::abort();
     if (*message) understand(**message);
   }
   return 0;

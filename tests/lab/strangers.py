@@ -1,7 +1,11 @@
 """Whoever talks to `chokepoint serve` without being its client: raw connections, hand-made messages
-of its control protocol (docs/protocol.md), a recording proxy, half-open connections."""
+of its control protocol (docs/protocol.md, read anew here on libsodium), a recording proxy, half-open
+connections."""
 
 import contextlib
+import ctypes
+import hashlib
+import hmac
 import json
 import secrets
 import socket
@@ -9,7 +13,11 @@ import struct
 import threading
 
 HELLO, WELCOME, PROOF, ADMITTED, REFUSED, REQUEST, FAILED = 1, 2, 3, 4, 5, 7, 14
+PLAIN, SEALED = 1, 2
+SEAL_BYTES = 16
 ANSWER_SECONDS = 20
+
+SODIUM = ctypes.CDLL("libsodium.so.23")
 
 
 def connect(host, address, port):
@@ -20,27 +28,95 @@ def connect(host, address, port):
     return made
 
 
-def frame(kind, body, framing=1):
-    text = json.dumps(body).encode()
-    return struct.pack("!2sBBI", b"CK", framing, kind, len(text)) + text
+def header(kind, length, framing):
+    return struct.pack("!2sBBI", b"CK", framing, kind, length)
+
+
+def text_of(body):
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def frame(kind, body, framing=PLAIN):
+    text = text_of(body)
+    return header(kind, len(text), framing) + text
+
+
+def hello_body(**changed):
+    return {"oldest": 2, "newest": 2, "nonce": secrets.token_hex(32), "program": "stranger",
+            "host": "stranger", **changed}
 
 
 def hello(**changed):
-    return frame(HELLO, {"oldest": 1, "newest": 1, "nonce": secrets.token_hex(32),
-                         "program": "stranger", "host": "stranger", **changed})
+    return frame(HELLO, hello_body(**changed))
 
 
-def frames(data):
-    """The messages in what a server said."""
+class Seal:
+    """One direction of a connection, sealed."""
+
+    def __init__(self, key):
+        self.key, self.count = key, 0
+
+    def nonce(self):
+        self.count += 1
+        return struct.pack("<IQ", 0, self.count - 1)
+
+    def frame(self, kind, body):
+        text = text_of(body)
+        head = header(kind, len(text) + SEAL_BYTES, SEALED)
+        sealed = ctypes.create_string_buffer(len(text) + SEAL_BYTES)
+        SODIUM.crypto_aead_chacha20poly1305_ietf_encrypt(
+            sealed, None, text, ctypes.c_ulonglong(len(text)), head,
+            ctypes.c_ulonglong(len(head)), None, self.nonce(), self.key)
+        return head + sealed.raw
+
+    def opened(self, head, sealed):
+        text = ctypes.create_string_buffer(len(sealed) - SEAL_BYTES)
+        wrong = SODIUM.crypto_aead_chacha20poly1305_ietf_decrypt(
+            text, None, None, sealed, ctypes.c_ulonglong(len(sealed)), head,
+            ctypes.c_ulonglong(len(head)), self.nonce(), self.key)
+        if wrong:
+            raise AssertionError("what the server sealed does not open")
+        return text.raw
+
+
+def mac(key, *parts):
+    made = hmac.new(key, digestmod=hashlib.sha256)
+    for part in parts:
+        made.update(struct.pack("<Q", len(part)) + part)
+    return made.digest()
+
+
+class Keys:
+    """A client's key pair, and the seals that it leads to; without a shared key."""
+
+    def __init__(self):
+        self.secret = secrets.token_bytes(32)
+        public = ctypes.create_string_buffer(32)
+        SODIUM.crypto_scalarmult_base(public, self.secret)
+        self.public = public.raw
+
+    def seals(self, said, heard):
+        agreed = ctypes.create_string_buffer(32)
+        SODIUM.crypto_scalarmult(agreed, self.secret, bytes.fromhex(heard["nonce"]))
+        root = mac(bytes(32), b"chokepoint root 2", text_of(said), text_of(heard), agreed.raw)
+        return Seal(mac(root, b"to server")), Seal(mac(root, b"to client"))
+
+
+def frames(data, seal=None):
+    """The messages in what a server said; what is sealed, without its body where it cannot be
+    opened here."""
     while len(data) >= 8:
-        _, _, kind, length = struct.unpack("!2sBBI", data[:8])
+        _, framing, kind, length = struct.unpack("!2sBBI", data[:8])
         if len(data) < 8 + length:
             return
-        yield kind, json.loads(data[8:8 + length])
+        body = data[8:8 + length]
+        if framing == SEALED:
+            body = seal.opened(data[:8], body) if seal else b"{}"
+        yield kind, json.loads(body)
         data = data[8 + length:]
 
 
-def hear(connection, wanted=1):
+def hear(connection, wanted=1, seal=None):
     """That many messages, or as many as come before the server closes."""
     data = b""
     with contextlib.suppress(ConnectionError):
@@ -49,7 +125,7 @@ def hear(connection, wanted=1):
             if not got:
                 break
             data += got
-    return list(frames(data))
+    return list(frames(data, seal))
 
 
 def is_closed(connection):
@@ -64,13 +140,30 @@ def is_closed(connection):
     return True
 
 
-def admitted(host, address, port):
-    """A connection that got in, at a server without a key."""
-    connection = connect(host, address, port)
-    connection.sendall(hello())
-    hear(connection)
-    connection.sendall(frame(PROOF, {"mac": None}))
-    return connection, hear(connection)
+class Client:
+    """A connection that shakes hands with a server without a key."""
+
+    def __init__(self, host, address, port):
+        self.connection = connect(host, address, port)
+        keys = Keys()
+        said = hello_body(nonce=keys.public.hex())
+        self.connection.sendall(frame(HELLO, said))
+        welcome = hear(self.connection)[0][1]
+        self.to_server, self.to_client = keys.seals(said, welcome)
+        self.say(PROOF, {})
+        self.answers = self.hear()
+
+    def say(self, kind, body):
+        self.connection.sendall(self.to_server.frame(kind, body))
+
+    def hear(self, wanted=1):
+        return hear(self.connection, wanted, self.to_client)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
 
 
 def reset(connection):
@@ -101,10 +194,11 @@ def ones_sum(data):
 
 
 class Recorder:
-    """A proxy on a host's loopback that keeps what clients said on each of their connections."""
+    """A proxy on a host's loopback that keeps what clients said on each of their connections, and
+    on demand changes a bit of what is sealed."""
 
-    def __init__(self, host, address, port):
-        self.host, self.to, self.said = host, (address, port), []
+    def __init__(self, host, address, port, change=False):
+        self.host, self.to, self.said, self.change = host, (address, port), [], change
         with host.entered():
             self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -119,10 +213,11 @@ class Recorder:
                 for near, far, kept in ((client, server, self.said[-1]), (server, client, None)):
                     threading.Thread(target=self.carry, args=(near, far, kept), daemon=True).start()
 
-    @staticmethod
-    def carry(near, far, kept):
+    def carry(self, near, far, kept):
         with contextlib.suppress(OSError):
             while data := near.recv(65_536):
+                if self.change and data.startswith(b"CK\2"):
+                    data = data[:-1] + bytes([data[-1] ^ 1])
                 if kept is not None:
                     kept += data
                 far.sendall(data)

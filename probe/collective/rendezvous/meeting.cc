@@ -243,7 +243,7 @@ Meeting::Meeting(const MeetingOptions& options, Hub& hub, const sys::Clock& cloc
     : hub_(hub),
       services_(rank_service(hub)),
       server_({.own = options.own,
-               .key = options.key,
+               .keys = options.key,
                .most_clients = kMaxUnjoined + static_cast<std::size_t>(hub.ranks())},
               {.clock = clock, .root = sys::Root("/"), .limits = {}, .stop = hub.alarm()},
               services_, [](const std::string&) {}) {}

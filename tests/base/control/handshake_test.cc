@@ -1,124 +1,17 @@
 #include "base/control/handshake.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
-#include <thread>
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <span>
 
 #include "base/json/codec.h"
-#include "base/sys/descriptor.h"
-#include "tests/fakes/temporary_file.h"
 
 namespace chokepoint::control {
 namespace {
-
-using testing::HasSubstr;
-
-Result<Secret> key_in(const std::string& content, mode_t mode = 0600) {
-  const fakes::TemporaryFile file(content);
-  chmod(file.path().c_str(), mode);
-  return read_key(file.path());
-}
-
-TEST(Key, WhiteSpaceAroundItIsNoPartOfIt) {
-  EXPECT_EQ(key_in("0123456789abcdef").value(), key_in("  0123456789abcdef\n").value());
-  EXPECT_NE(key_in("0123456789abcdef").value(), key_in("0123456789abcdeg").value());
-}
-
-TEST(Key, WhatEverybodyCanReadIsNoSecret) {
-  const auto key = key_in("0123456789abcdef", 0644);
-  ASSERT_FALSE(key);
-  EXPECT_THAT(key.error().next_step, HasSubstr("chmod 600"));
-}
-
-TEST(Key, AShortOneIsRefusedWithTheCommandThatMakesAGoodOne) {
-  const auto key = key_in("secret");
-  ASSERT_FALSE(key);
-  EXPECT_THAT(key.error().next_step, HasSubstr("/dev/urandom"));
-}
-
-TEST(Key, ItsTextIsWhatAChildIsHanded) {
-  const fakes::TemporaryFile file(" 0123456789 abcdef\n");
-  EXPECT_EQ(read_key_text(file.path()).value(), "0123456789 abcdef");
-  EXPECT_EQ(secret_of("0123456789 abcdef"), read_key(file.path()).value());
-}
-
-// Standard input, for as long as it lives.
-class Input {
- public:
-  explicit Input(int fd) : before_(dup(STDIN_FILENO)) { dup2(fd, STDIN_FILENO); }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  ~Input() {
-    dup2(before_, STDIN_FILENO);
-    close(before_);
-  }
-
- private:
-  int before_;
-};
-
-TEST(Key, ComesThroughStandardInputPieceByPiece) {
-  std::array<int, 2> fds{};
-  ASSERT_EQ(pipe(fds.data()), 0);
-  const Input input(fds[0]);
-  std::thread writer([&] {
-    for (const std::string_view piece : {"01234567", "89abcdef\n"}) {
-      EXPECT_EQ(write(fds[1], piece.data(), piece.size()), std::ssize(piece));
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    close(fds[1]);
-  });
-  EXPECT_EQ(read_key(std::string(kStandardInput)).value(), secret_of("0123456789abcdef"));
-  // Who connects again has it still.
-  EXPECT_EQ(read_key(std::string(kStandardInput)).value(), secret_of("0123456789abcdef"));
-  writer.join();
-  close(fds[0]);
-}
-
-TEST(Key, OneTooLongIsRefusedBeforeItsEnd) {
-  std::array<int, 2> fds{};
-  ASSERT_EQ(pipe(fds.data()), 0);
-  const Input input(fds[0]);
-  const std::string much(5000, 'k');
-  ASSERT_EQ(write(fds[1], much.data(), much.size()), std::ssize(much));
-  EXPECT_EQ(read_key(std::string(kStandardInput)).error().kind, ErrorKind::Usage);
-  close(fds[0]);
-  close(fds[1]);
-}
-
-TEST(Key, AFileBehindStandardInputIsLookedAtAsAnyOther) {
-  const fakes::TemporaryFile file("0123456789abcdef");
-  const sys::Descriptor fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
-  const Input input(fd.get());
-  ASSERT_EQ(chmod(file.path().c_str(), 0644), 0);
-  EXPECT_THAT(read_key(std::string(kStandardInput)).error().reason, HasSubstr("all users"));
-  ASSERT_EQ(chmod(file.path().c_str(), 0600), 0);
-  EXPECT_TRUE(read_key(std::string(kStandardInput)));
-  EXPECT_TRUE(read_key(std::string(kStandardInput)));
-}
-
-TEST(Key, AMissingFileIsNamed) {
-  EXPECT_THAT(describe(read_key("/no/such/key").error()), HasSubstr("/no/such/key"));
-}
-
-TEST(Key, PartsDoNotRunIntoEachOther) {
-  const Secret secret = random_secret();
-  EXPECT_NE(mac_of(secret, {"ab", "c"}), mac_of(secret, {"a", "bc"}));
-  EXPECT_EQ(mac_of(secret, {"ab", "c"}), mac_of(secret, {"ab", "c"}));
-}
-
-TEST(Key, HexadecimalOfTheRightLengthOnly) {
-  const Secret secret = random_secret();
-  EXPECT_EQ(from_hex(to_hex(secret)), secret);
-  for (const std::string& text : {std::string(), std::string(63, 'a'), std::string(64, 'g')}) {
-    EXPECT_EQ(from_hex(text), std::nullopt) << text;
-  }
-}
 
 using testing::HasSubstr;
 
@@ -136,47 +29,77 @@ struct Met {
   Result<Admittance> admittance;
 };
 
-// What is said passes through `tamper` on its way, as it would pass through a host in between.
+Message same(Message message) { return message; }
+
+// One message over a wire, sealed by `from` and opened by a reader with `to`.
+Result<Message> carried(const Message& message, const Secret& from, const Secret& to) {
+  Seal seal(from);
+  const std::string frame = encode(message, seal);
+  FrameReader reader(kMostFromServer);
+  reader.seal(Seal(to));
+  std::string_view rest = frame;
+  while (true) {
+    const std::span<std::byte> into = reader.wanted();
+    std::memcpy(into.data(), rest.data(), std::min(into.size(), rest.size()));
+    const std::size_t count = std::min(into.size(), rest.size());
+    rest.remove_prefix(count);
+    TRY(std::optional<Message> whole, reader.took(count));
+    if (whole) {
+      return *std::move(whole);
+    }
+  }
+}
+
+// What is said passes through `tamper` on its way, as it would pass through a host in between; what
+// is sealed, before it is.
 template <class Tamper>
 Met meet(ClientHandshake& client, ServerHandshake& server, Tamper tamper) {
+  const auto failed = [](const Error& error) {
+    return Met{std::unexpected(error), std::unexpected(error)};
+  };
   const Result<Message> welcome = server.welcome(tamper(client.hello()));
   if (!welcome) {
-    return {std::unexpected(welcome.error()), std::unexpected(welcome.error())};
+    return failed(welcome.error());
   }
   const Result<Message> proof = client.proof(tamper(*welcome));
   if (!proof) {
-    return {std::unexpected(proof.error()), std::unexpected(proof.error())};
+    return failed(proof.error());
   }
-  const Result<> let_in = server.check(tamper(*proof));
-  return {let_in, client.admitted(tamper(server.admit(random_id(), "10.0.0.2", Limits{})))};
+  if (const Result<> agreed = server.agree(); !agreed) {
+    return failed(agreed.error());
+  }
+  const Result<Message> heard = carried(*proof, client.keys().to_server, server.keys().to_server);
+  const Result<Message> admitted =
+      carried(tamper(ServerHandshake::admit(random_id(), "10.0.0.2", Limits{})),
+              server.keys().to_client, client.keys().to_client);
+  return {heard ? ServerHandshake::check(*heard) : std::unexpected(heard.error()),
+          admitted ? client.admitted(*admitted) : std::unexpected(admitted.error())};
 }
 
-Met meet(ClientHandshake& client, ServerHandshake& server) {
-  return meet(client, server, [](Message message) { return message; });
-}
+Met meet(ClientHandshake& client, ServerHandshake& server) { return meet(client, server, same); }
 
 TEST(Handshake, WithoutAKeyBothKnowEachOtherByName) {
   ClientHandshake client(voyager, std::nullopt);
-  ServerHandshake server(hubble, std::nullopt);
+  ServerHandshake server(hubble, KeyRing());
   const Met met = meet(client, server);
   ASSERT_TRUE(met.let_in && met.admittance);
   EXPECT_EQ(met.admittance->server.host, "hubble");
   EXPECT_EQ(server.client().host, "voyager");
   EXPECT_EQ(met.admittance->seen_as, "10.0.0.2");
-  EXPECT_EQ(met.admittance->secret, server.secret());
+  EXPECT_EQ(met.admittance->secret, server.keys().attach);
 }
 
-TEST(Handshake, WithTheSameKeyBothDeriveTheSameSecretAndNeverSayIt) {
-  ClientHandshake client(voyager, key(7));
-  ServerHandshake server(hubble, key(7));
-  std::string heard;
-  const Met met = meet(client, server, [&](Message message) {
-    heard += message.body.dump();
-    return message;
-  });
-  ASSERT_TRUE(met.let_in && met.admittance);
-  EXPECT_EQ(met.admittance->secret, server.secret());
-  EXPECT_THAT(heard, Not(HasSubstr(to_hex(server.secret()))));
+TEST(Handshake, TheSameKeyMakesOtherKeysOfEveryConnectionAndDirection) {
+  std::set<Secret> made;
+  for (int i = 0; i < 3; ++i) {
+    ClientHandshake client(voyager, key(7));
+    ServerHandshake server(hubble, key(7));
+    const Met met = meet(client, server);
+    ASSERT_TRUE(met.let_in && met.admittance);
+    EXPECT_EQ(met.admittance->secret, server.keys().attach);
+    made.insert({server.keys().to_client, server.keys().to_server, server.keys().attach});
+  }
+  EXPECT_EQ(made.size(), 9U);
 }
 
 TEST(Handshake, AWrongKeyIsRefused) {
@@ -186,6 +109,38 @@ TEST(Handshake, AWrongKeyIsRefused) {
   ASSERT_FALSE(met.let_in);
   EXPECT_EQ(met.let_in.error().kind, ErrorKind::Permission);
   ASSERT_FALSE(met.admittance) << "a server without the key cannot pretend";
+  EXPECT_EQ(met.admittance.error().kind, ErrorKind::Permission);
+}
+
+// It puts its own public key in place of either side's, so that both agree with it; without the key
+// that is worth nothing.
+TEST(Handshake, WhoSitsBetweenBothAndHasNotTheKeyIsNotLetIn) {
+  const KeyExchange own;
+  ClientHandshake client(voyager, key(7));
+  ServerHandshake server(hubble, key(7));
+  std::string hello;
+  const Met met = meet(client, server, [&](Message message) {
+    if (message.type == Type::Hello || message.type == Type::Welcome) {
+      message.body["nonce"] = to_hex(own.public_key());
+      hello += message.body.dump();
+    }
+    return message;
+  });
+  EXPECT_FALSE(met.let_in);
+  EXPECT_FALSE(met.admittance);
+}
+
+TEST(Handshake, APublicKeyThatAnySecretLeadsToIsMalformed) {
+  ClientHandshake client(voyager, key(7));
+  ServerHandshake server(hubble, key(7));
+  const Met met = meet(client, server, [](Message message) {
+    if (message.type == Type::Hello) {
+      message.body["nonce"] = std::string(64, '0');
+    }
+    return message;
+  });
+  ASSERT_FALSE(met.let_in);
+  EXPECT_EQ(met.let_in.error().kind, ErrorKind::Malformed);
 }
 
 TEST(Handshake, AKeyThatOnlyOneSideHasIsSaidSo) {
@@ -193,7 +148,7 @@ TEST(Handshake, AKeyThatOnlyOneSideHasIsSaidSo) {
   ServerHandshake keyed(hubble, key(8));
   EXPECT_THAT(meet(without, keyed).admittance.error().next_step, HasSubstr("--key-file"));
   ClientHandshake with(voyager, key(8));
-  ServerHandshake open(hubble, std::nullopt);
+  ServerHandshake open(hubble, KeyRing());
   EXPECT_THAT(meet(with, open).admittance.error().reason, HasSubstr("has no key"));
 }
 
@@ -202,10 +157,11 @@ TEST(Handshake, AReplayedProofIsWorthNothing) {
   ServerHandshake first(hubble, key(7));
   const Message hello = client.hello();
   const Message proof = client.proof(*first.welcome(hello)).value();
-  ASSERT_TRUE(first.check(proof));
   ServerHandshake second(hubble, key(7));
   ASSERT_TRUE(second.welcome(hello)) << "the same words again";
-  EXPECT_FALSE(second.check(proof));
+  ASSERT_TRUE(first.agree() && second.agree());
+  EXPECT_TRUE(carried(proof, client.keys().to_server, first.keys().to_server));
+  EXPECT_FALSE(carried(proof, client.keys().to_server, second.keys().to_server));
 }
 
 TEST(Handshake, WhoChangesTheWordsOnTheWayIsNoticed) {
@@ -221,28 +177,37 @@ TEST(Handshake, WhoChangesTheWordsOnTheWayIsNoticed) {
 }
 
 TEST(Handshake, AClientFromTheFutureLearnsWhatTheServerSpeaks) {
-  ServerHandshake server(hubble, std::nullopt);
+  ServerHandshake server(hubble, KeyRing());
   Message hello = ClientHandshake(voyager, std::nullopt).hello();
-  hello.body["oldest"] = 2;
-  hello.body["newest"] = 3;
+  hello.body["oldest"] = 3;
+  hello.body["newest"] = 4;
   const Result<Message> welcome = server.welcome(hello);
   ASSERT_FALSE(welcome);
   EXPECT_EQ(welcome.error().kind, ErrorKind::Newer);
-  EXPECT_THAT(welcome.error().reason, HasSubstr("versions 2 to 3"));
+  EXPECT_THAT(welcome.error().reason, HasSubstr("versions 3 to 4"));
+}
+
+// Version 1 had no public keys: what else it says is not looked at.
+TEST(Handshake, AClientOfAnOlderVersionLearnsWhatTheServerSpeaks) {
+  const Message hello{Type::Hello, {{"oldest", 1}, {"newest", 1}}};
+  const Result<Message> welcome = ServerHandshake(hubble, KeyRing()).welcome(hello);
+  ASSERT_FALSE(welcome);
+  EXPECT_EQ(welcome.error().kind, ErrorKind::Unsupported);
+  EXPECT_THAT(welcome.error().reason, HasSubstr("versions 1 to 1"));
 }
 
 TEST(Handshake, AServerFromTheFutureIsSaidToBeOne) {
   ClientHandshake client(voyager, std::nullopt);
-  ServerHandshake server(hubble, std::nullopt);
+  ServerHandshake server(hubble, KeyRing());
   const Met met = meet(client, server, [](Message message) {
     if (message.type == Type::Welcome) {
-      message.body["version"] = 2;
+      message.body["version"] = 3;
     }
     return message;
   });
   ASSERT_FALSE(met.admittance);
   EXPECT_EQ(met.admittance.error().kind, ErrorKind::Newer);
-  EXPECT_THAT(met.admittance.error().reason, HasSubstr("the server speaks version 2"));
+  EXPECT_THAT(met.admittance.error().reason, HasSubstr("the server speaks version 3"));
 }
 
 struct Lie {
@@ -259,13 +224,12 @@ TEST(Handshake, WhatMakesNoSenseIsMalformedAndNamed) {
         Lie{Type::Hello, "nonce", std::string(65, '0')}, Lie{Type::Hello, "host", long_name},
         Lie{Type::Hello, "program", nullptr}, Lie{Type::Welcome, "version", 1'000'001},
         Lie{Type::Welcome, "key", "no"}, Lie{Type::Welcome, "host", 7},
-        Lie{Type::Welcome, "nonce", Json::value_t::discarded}, Lie{Type::Proof, "mac", "00"},
-        Lie{Type::Admitted, "session", std::string(33, '0')}, Lie{Type::Admitted, "secret", "00"},
-        Lie{Type::Admitted, "secret", nullptr}, Lie{Type::Admitted, "seen_as", long_name},
-        Lie{Type::Admitted, "limits", Json::array()},
+        Lie{Type::Welcome, "nonce", Json::value_t::discarded}, Lie{Type::Welcome, "nonce", "00"},
+        Lie{Type::Admitted, "session", std::string(33, '0')},
+        Lie{Type::Admitted, "seen_as", long_name}, Lie{Type::Admitted, "limits", Json::array()},
         Lie{Type::Admitted, "limits", Json::value_t::discarded}}) {
     ClientHandshake client(voyager, std::nullopt);
-    ServerHandshake server(hubble, std::nullopt);
+    ServerHandshake server(hubble, KeyRing());
     const Met met = meet(client, server, [&](Message message) {
       if (message.type == lie.type && lie.value.is_discarded()) {
         message.body.erase(lie.name);
@@ -285,9 +249,9 @@ TEST(Handshake, WhatMakesNoSenseIsMalformedAndNamed) {
 
 TEST(Handshake, AClientThatSpeaksFromANewerVersionToAnOlderOneIsMalformed) {
   Message hello = ClientHandshake(voyager, std::nullopt).hello();
-  hello.body["oldest"] = 3;
-  hello.body["newest"] = 2;
-  const Result<Message> welcome = ServerHandshake(hubble, std::nullopt).welcome(hello);
+  hello.body["oldest"] = 4;
+  hello.body["newest"] = 3;
+  const Result<Message> welcome = ServerHandshake(hubble, KeyRing()).welcome(hello);
   ASSERT_FALSE(welcome);
   EXPECT_EQ(welcome.error().kind, ErrorKind::Malformed);
 }
@@ -322,20 +286,21 @@ TEST(Handshake, AnAttachmentThatMakesNoSenseIsMalformed) {
                                     {"index", 1'000'001},
                                     {"mac", "00"},
                                     {"mac", nullptr}}) {
-    Message message = attach("s", key(1), 3);
+    Message message = attach("s", key(1), 5, 3);
     message.body[name] = value;
     EXPECT_FALSE(read_attach(message)) << name << value;
   }
 }
 
 TEST(Handshake, AnAttachmentProvesItsSessionAndItsNumber) {
-  const Result<Attachment> read = read_attach(attach("s", key(1), 3));
+  const Result<Attachment> read = read_attach(attach("s", key(1), 5, 3));
   ASSERT_TRUE(read);
-  EXPECT_TRUE(proves(*read, key(1)));
-  EXPECT_FALSE(proves(*read, key(2)));
+  EXPECT_TRUE(proves(*read, key(1), 5));
+  EXPECT_FALSE(proves(*read, key(2), 5));
+  EXPECT_FALSE(proves(*read, key(1), 6)) << "of the session's next test";
   Attachment other = *read;
   other.index = 4;
-  EXPECT_FALSE(proves(other, key(1)));
+  EXPECT_FALSE(proves(other, key(1), 5));
 }
 
 }  // namespace

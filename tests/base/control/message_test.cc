@@ -48,6 +48,82 @@ TEST(Frame, ComesOutAsItWentIn) {
   }
 }
 
+class Sealed : public testing::Test {
+ protected:
+  Secret key = secret_of("0123456789abcdef");
+  Seal seal{key};
+  FrameReader reader{kMostFromClient};
+
+  void SetUp() override { reader.seal(Seal(key)); }
+};
+
+TEST_F(Sealed, FramesOpenInTheirOrder) {
+  for (int i = 0; i < 3; ++i) {
+    const Message sent{Type::Note, {{"number", i}}};
+    const std::string frame = encode(sent, seal);
+    EXPECT_EQ(frame.find("number"), std::string::npos);
+    const auto message = feed(reader, frame, 5);
+    ASSERT_TRUE(message && *message) << i;
+    EXPECT_EQ((*message)->body, sent.body);
+  }
+}
+
+TEST_F(Sealed, ARepeatedFrameDoesNotOpen) {
+  const std::string frame = encode({Type::Note}, seal);
+  ASSERT_TRUE(feed(reader, frame, 100));
+  const auto again = feed(reader, frame, 100);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, ErrorKind::Malformed);
+}
+
+TEST_F(Sealed, AFrameThatIsLeftOutIsNoticed) {
+  ASSERT_TRUE(feed(reader, encode({Type::Note}, seal), 100));
+  std::ignore = encode({Type::Note}, seal);
+  EXPECT_FALSE(feed(reader, encode({Type::Note}, seal), 100));
+}
+
+TEST_F(Sealed, EveryByteThatIsChangedIsNoticed) {
+  const std::string frame = encode({Type::Note, {{"n", 1}}}, seal);
+  for (std::size_t i = 0; i < frame.size(); ++i) {
+    FrameReader other(kMostFromClient);
+    other.seal(Seal(key));
+    std::string changed = frame;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    const auto message = feed(other, changed, 100);
+    EXPECT_TRUE(!message || !*message) << i;
+  }
+}
+
+TEST_F(Sealed, WhatIsNotSealedIsTakenNoMore) {
+  EXPECT_FALSE(feed(reader, encode({Type::Request}), 100));
+  FrameReader later(kMostFromClient);
+  later.seal(Seal(key));
+  ASSERT_TRUE(feed(later, encode({Type::Admitted}, seal), 100));
+  EXPECT_FALSE(feed(later, encode({Type::Refused}), 100));
+}
+
+// Of a server that cannot seal it, because its key is another.
+TEST_F(Sealed, ARefusalInPlaceOfTheFirstFrameNeedsNoSeal) {
+  const auto message = feed(reader, encode({Type::Refused}), 100);
+  ASSERT_TRUE(message && *message);
+  EXPECT_EQ((*message)->type, Type::Refused);
+}
+
+TEST_F(Sealed, AnotherKeyIsSaidToBeOne) {
+  Seal other(secret_of("fedcba9876543210"));
+  const auto message = feed(reader, encode({Type::Proof}, other), 100);
+  ASSERT_FALSE(message);
+  EXPECT_EQ(message.error().kind, ErrorKind::Permission);
+}
+
+TEST(Frame, ASealedOneBeforeThereAreKeysIsMalformed) {
+  Seal seal(secret_of("0123456789abcdef"));
+  FrameReader reader(kMostFromClient);
+  const auto message = feed(reader, encode({Type::Hello}, seal), 100);
+  ASSERT_FALSE(message);
+  EXPECT_EQ(message.error().kind, ErrorKind::Malformed);
+}
+
 TEST(Frame, AsksForNoByteBeyondItsEnd) {
   FrameReader reader(kMostFromStranger);
   const std::string frame = encode({Type::Bye, Json::object()});
@@ -81,7 +157,7 @@ TEST(Frame, WhatIsNotTheProtocolIsSaidSo) {
 
 TEST(Frame, AFramingFromTheFutureIsNewer) {
   FrameReader reader(kMostFromStranger);
-  const auto message = feed(reader, header(1, 10, 2));
+  const auto message = feed(reader, header(1, 10, 3));
   ASSERT_FALSE(message);
   EXPECT_EQ(message.error().kind, ErrorKind::Newer);
 }

@@ -64,9 +64,9 @@ def test_more_clients_than_threads(lab):
     refused = 0
     with contextlib.ExitStack() as open_clients:
         for _ in range(12):
-            client, answers = strangers.admitted(server.client, server.address, PORT)
-            open_clients.enter_context(client)
-            refused += [kind for kind, _ in answers] == [strangers.REFUSED]
+            client = open_clients.enter_context(
+                strangers.Client(server.client, server.address, PORT))
+            refused += [kind for kind, _ in client.answers] == [strangers.REFUSED]
         holds(0 < refused < 12, f"{refused} of 12 clients were refused")
     server.is_unharmed("after more clients than threads")
     told = server.client.run(server.probe("--streams", "20"), status=1)
@@ -121,6 +121,52 @@ def test_a_replayed_handshake(lab):
     server.is_unharmed("after replayed handshakes")
 
 
+def test_a_key_for_each_host(lab):
+    server_keys, client_keys = lab.folder / "server.d", lab.folder / "client.d"
+    for folder in (server_keys, client_keys):
+        folder.mkdir(mode=0o700)
+    server = Served(lab)
+    server.process.stop()
+    for path, letter in ((server_keys / "client", "a"), (server_keys / "other", "b"),
+                         (client_keys / server.address, "a"), (lab.folder / "others", "b")):
+        path.write_text(letter * 40)
+        path.chmod(0o600)
+    server.words, server.client_words = ["--key-file", server_keys], ["--key-file", client_keys]
+    server.start()
+    posing = server.client.run(["chokepoint", "probe", "tcp", server.address, "--json",
+                                "--key-file", lab.folder / "others"], status=1)
+    same(len(posing.stderr().splitlines()), 1, f"lines of {posing.stderr()!r}")
+    holds("keys" in posing.stderr(), posing.stderr())
+    (client_keys / server.address).unlink()
+    missing = server.client.run(["chokepoint", "probe", "tcp", server.address, "--json",
+                                 "--key-file", client_keys], status=1)
+    holds(server.address in missing.stderr(), missing.stderr())
+    refused = server.client.run(["chokepoint", "serve", "--key-file", server_keys,
+                                 "--offer", "preflight"], status=2)
+    holds("one key for all hosts" in refused.stderr(), refused.stderr())
+
+
+# Between a client and its server, without the key: all it forwards gets through, nothing that it
+# adds, changes or says again, and it reads no fact of either host but its name and version.
+def test_a_host_in_between(lab):
+    right, _ = keys(lab)
+    server = Served(lab, ["--key-file", right], ["--key-file", right])
+    recorder = strangers.Recorder(server.client, server.address, PORT)
+    with contextlib.closing(recorder):
+        server.client.json(["chokepoint", "probe", "tcp", f"127.0.0.1:{recorder.port}", "--json",
+                            "--bytes", "64K", "--key-file", right])
+    conversation = bytes(max(recorder.said, key=lambda said: said.count(b"CK\2")))
+    kinds = [kind for kind, _ in strangers.frames(conversation)]
+    same(kinds[:3], [strangers.HELLO, strangers.PROOF, strangers.REQUEST], "what the client said")
+    holds(b"streams" not in conversation, "what the client asked for can be read on the wire")
+    recorder = strangers.Recorder(server.client, server.address, PORT, change=True)
+    with contextlib.closing(recorder):
+        failed = server.client.run(["chokepoint", "probe", "tcp", f"127.0.0.1:{recorder.port}",
+                                    "--bytes", "64K", "--key-file", right], status=1)
+        same(len(failed.stderr().splitlines()), 1, f"lines of {failed.stderr()!r}")
+    server.is_unharmed("after a host in between")
+
+
 def test_a_client_killed_in_the_midst(lab):
     server = Served(lab)
     for words in ([], ["--receive"], ["--both", "--streams", "4"]):
@@ -172,12 +218,12 @@ def test_parameters_of_64_kib(lab):
     for request in ({"kind": long, "parameters": {}},
                     {"kind": "tcp", "parameters": {"direction": long}},
                     {"kind": "tcp", "parameters": {"congestion": long[:60_000]}}):
-        client, answers = strangers.admitted(server.client, server.address, PORT)
-        with client:
-            same([kind for kind, _ in answers], [strangers.ADMITTED], "the answer to a proof")
+        with strangers.Client(server.client, server.address, PORT) as client:
+            same([kind for kind, _ in client.answers], [strangers.ADMITTED],
+                 "the answer to a proof")
             with contextlib.suppress(ConnectionError):
-                client.sendall(frame(strangers.REQUEST, request))
-            answers = [kind for kind, _ in strangers.hear(client)]
+                client.say(strangers.REQUEST, request)
+            answers = [kind for kind, _ in client.hear()]
             holds(answers in ([strangers.FAILED], []), f"a request of 64 KiB got {answers}")
     server.is_unharmed("after parameters of 64 KiB")
 
@@ -192,9 +238,10 @@ def test_a_version_from_the_future(lab):
     with connect(server.client, server.address, PORT) as newer:
         newer.sendall(hello(oldest=1, newest=9, features=["from the future"]))
         same(strangers.hear(newer)[0][0], strangers.WELCOME, "the answer to versions 1 to 9")
-    with connect(server.client, server.address, PORT) as framing:
-        framing.sendall(frame(strangers.HELLO, {}, framing=2))
-        holds(strangers.is_closed(framing), "framing 2 was not refused")
+    for unknown in (strangers.SEALED, 3):
+        with connect(server.client, server.address, PORT) as framing:
+            framing.sendall(frame(strangers.HELLO, {}, framing=unknown))
+            holds(strangers.is_closed(framing), f"framing {unknown} was not refused")
     server.is_unharmed("after versions from the future")
 
 

@@ -14,6 +14,7 @@ using control::Type;
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t kNeverAsked = 4'000'000'000;
+constexpr unsigned char kSealed = 2;
 constexpr int kFarTooDeep = 100'000;
 constexpr std::uint32_t kLarge = 3'000'000;
 constexpr std::uint32_t kTooLarge = 64'000'000;
@@ -27,10 +28,6 @@ std::optional<control::Secret> key_of(const Guest::Setting& setting, Way way) {
   return way == Way::Impostor ? control::Secret{1, 2, 3} : setting.key;
 }
 
-std::string report(std::uint32_t number, std::string_view rest) {
-  return frame(Type::Report, fmt::format(R"({{"task":{},{}}})", number, rest));
-}
-
 Error refusal(ErrorKind kind, std::string reason) {
   return {.kind = kind, .operation = "", .subject = "", .reason = std::move(reason)};
 }
@@ -42,6 +39,23 @@ Guest::Guest(const Setting& setting, HostIndex host, Way way)
       host_(host),
       way_(way),
       handshake_(identity(host, way), key_of(setting, way)) {}
+
+std::string Guest::frame(Type type, std::string_view body) {
+  if (!outgoing_) {
+    return crowd::frame(type, body);
+  }
+  const auto length = static_cast<std::uint32_t>(body.size() + control::Seal::kExtraBytes);
+  const std::string header = frame_of_length(type, length, kSealed);
+  return header + outgoing_->close(header, body);
+}
+
+std::string Guest::encode(const Message& message) {
+  return outgoing_ ? control::encode(message, *outgoing_) : control::encode(message);
+}
+
+std::string Guest::report(std::uint32_t number, std::string_view rest) {
+  return frame(Type::Report, fmt::format(R"({{"task":{},{}}})", number, rest));
+}
 
 std::string Guest::leave(std::string last_words) {
   is_over_ = true;
@@ -60,9 +74,9 @@ std::string Guest::greeting() {
     case Way::HugeLength:
       return frame_of_length(Type::Welcome, 0xfffffff0U);
     case Way::HalfFrame:
-      return frame_of_length(Type::Welcome, 300) + R"({"version":1,"non)";
+      return frame_of_length(Type::Welcome, 300) + R"({"version":2,"non)";
     case Way::WrongFraming:
-      return frame_of_length(Type::Welcome, 2, 2) + "{}";
+      return frame_of_length(Type::Welcome, 2, 9) + "{}";
     case Way::DeepWelcome:
       return frame(Type::Welcome, nested(2000));
     case Way::OldVersion:
@@ -76,7 +90,9 @@ std::string Guest::greeting() {
 std::string Guest::took(std::size_t count) {
   const Result<std::optional<Message>> message = reader_.took(count);
   if (!message) {
-    return leave({});
+    // An impostor cannot read the proof, and pretends.
+    return way_ == Way::Impostor ? admit()
+                                 : leave(control::encode(control::refused(message.error())));
   }
   return *message ? hear(**message) : std::string();
 }
@@ -90,7 +106,7 @@ std::string Guest::hear(const Message& message) {
     case Type::Hello:
       return welcome(message);
     case Type::Proof:
-      return admit(message);
+      return admit();
     case Type::Request:
       return request();
     case Type::Begin:
@@ -98,7 +114,7 @@ std::string Guest::hear(const Message& message) {
     case Type::Note:
       return give_up(message);
     case Type::Stop:
-      return control::encode({Type::Result});
+      return encode({Type::Result});
     default:
       return leave({});
   }
@@ -119,21 +135,25 @@ std::string Guest::welcome(const Message& hello) {
     return leave(encode(control::refused(answer.error())));
   }
   if (way_ == Way::OtherVersion) {
-    answer->body["version"] = 2;
+    answer->body["version"] = 3;
   }
-  return encode(*answer);
+  std::string said = encode(*answer);
+  if (!handshake_.agree()) {
+    return leave({});
+  }
+  reader_.seal(control::Seal(handshake_.keys().to_server));
+  outgoing_.emplace(handshake_.keys().to_client);
+  return said;
 }
 
-std::string Guest::admit(const Message& proof) {
-  const Result<> checked = handshake_.check(proof);
-  if (!checked && way_ != Way::Impostor) {
-    return leave(encode(control::refused(checked.error())));
-  }
-  return encode(handshake_.admit("0123456789abcdef0123456789abcdef", "127.0.0.1", {}));
+std::string Guest::admit() {
+  return encode(
+      control::ServerHandshake::admit("0123456789abcdef0123456789abcdef", "127.0.0.1", {}));
 }
 
 std::string Guest::request() {
-  std::string good = control::encode({Type::Ready, ready_body(setting_.network, host_)});
+  // Made where it is said: each frame has its number.
+  const auto good = [&] { return encode({Type::Ready, ready_body(setting_.network, host_)}); };
   switch (way_) {
     case Way::Busy:
       return encode(control::failed(refusal(ErrorKind::Busy, "another preflight is on")));
@@ -149,13 +169,15 @@ std::string Guest::request() {
       return frame(Type::Ready, R"({"facts":{"host":7,"interfaces":"none"}})");
     case Way::Hidden:
       return leave({});
-    case Way::Unasked:
-      return good + report(kNeverAsked, R"("document":{})");
+    case Way::Unasked: {
+      const std::string first = good();
+      return first + report(kNeverAsked, R"("document":{})");
+    }
     case Way::NeverReads:
       reads_ = false;
-      return good;
+      return good();
     default:
-      return good;
+      return good();
   }
 }
 
@@ -176,20 +198,22 @@ std::string Guest::begin(const Message& message) {
 }
 
 std::string Guest::answer_wrongly(std::uint32_t number) {
-  std::string good = right_answer(number, 1);
+  const auto good = [&] { return right_answer(number, 1); };
   switch (way_) {
     case Way::Dies:
       return leave({});
     case Way::HalfAnswer:
-      return frame_of_length(Type::Report, kLarge) + std::string(kLarge / 10, ' ');
+      return frame_of_length(Type::Report, kLarge, kSealed) + std::string(kLarge / 10, ' ');
     case Way::WrongTask:
       return right_answer(number + 1, 1);
-    case Way::AnswersTwice:
-      return good + good;
+    case Way::AnswersTwice: {
+      const std::string first = good();
+      return first + good();
+    }
     case Way::DeepAnswer:
       return report(number, R"("document":)" + nested(kFarTooDeep));
     case Way::LargeAnswer:
-      return frame_of_length(Type::Report, kTooLarge);
+      return frame_of_length(Type::Report, kTooLarge, kSealed);
     case Way::NoObject:
       return frame(Type::Report, "[]");
     case Way::InvalidText:
@@ -202,7 +226,7 @@ std::string Guest::answer_wrongly(std::uint32_t number) {
       return frame(Type::Result, "{}");
     case Way::Floods:
       due_ = Clock::now();
-      return good;
+      return good();
     case Way::UglyWords:
       return frame(
           Type::Report,
@@ -213,7 +237,7 @@ std::string Guest::answer_wrongly(std::uint32_t number) {
   }
 }
 
-std::string Guest::right_answer(std::uint32_t number, int together) const {
+std::string Guest::right_answer(std::uint32_t number, int together) {
   return report(number,
                 R"("document":)" + answer(setting_.network, host_, task_, together, number));
 }
@@ -230,8 +254,7 @@ std::string Guest::tick(int together) {
       return std::string(1000, '\xff');
     case Way::QueuesForEver:
       due_ = Clock::now() + milliseconds(1);
-      return control::encode(
-          {Type::Queued, control::body_of(refusal(ErrorKind::Busy, "many are ahead"))});
+      return encode({Type::Queued, control::body_of(refusal(ErrorKind::Busy, "many are ahead"))});
     case Way::Floods:
       due_ = Clock::now() + milliseconds(1);
       return number_ ? right_answer(*number_, together) : std::string();

@@ -44,13 +44,17 @@ class Guest {
 
  private:
   std::string hear(const control::Message& message);
+  // Sealed once there are keys.
+  std::string frame(control::Type type, std::string_view body);
+  std::string encode(const control::Message& message);
+  std::string report(std::uint32_t number, std::string_view rest);
   std::string welcome(const control::Message& hello);
-  std::string admit(const control::Message& proof);
+  std::string admit();
   std::string request();
   std::string begin(const control::Message& message);
   std::string give_up(const control::Message& note);
   std::string answer_wrongly(std::uint32_t number);
-  std::string right_answer(std::uint32_t number, int together) const;
+  std::string right_answer(std::uint32_t number, int together);
   std::string leave(std::string last_words);
 
   const Setting& setting_;
@@ -58,6 +62,7 @@ class Guest {
   Way way_;
   control::ServerHandshake handshake_;
   control::FrameReader reader_{control::kMostFromClient};
+  std::optional<control::Seal> outgoing_;
   int heard_ = 0;
   bool is_over_ = false;
   bool reads_ = true;

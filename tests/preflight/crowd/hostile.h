@@ -20,7 +20,7 @@ enum class Way : std::uint8_t {
   HalfFrame,     // half of its first message, then nothing
   WrongFraming,  // a frame from the future
   DeepWelcome,   // brackets in brackets
-  OtherVersion,  // speaks version 2 of the protocol alone
+  OtherVersion,  // speaks version 3 of the protocol alone
   OldVersion,    // says that the client's version is too new
   Impostor,      // wants a key that it does not have
   // Instead of a preflight:

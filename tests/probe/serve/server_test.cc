@@ -122,22 +122,56 @@ TEST(Server, ADataConnectionOfAnotherSessionIsClosed) {
   Result<Client> client = server.client();
   ASSERT_TRUE(client && ask(*client, {{"streams", 1}}));
   const sys::Descriptor fd = stranger(server);
-  say(fd, encode(control::attach(client->admittance().session, control::random_secret(), 0)));
+  say(fd, encode(control::attach(client->admittance().session, control::random_secret(), 1, 0)));
   std::byte byte{};
   EXPECT_EQ(net::receive_some(fd.get(), {&byte, 1}, soon(), "server").value_or(1), 0U);
   ASSERT_TRUE(client->attach(0, {}, soon())) << "the place is still free";
   EXPECT_TRUE(finish(*client));
 }
 
+// Whoever saw it on the wire may say it again.
+TEST(Server, WhatOpenedADataConnectionOpensNoOther) {
+  const ProbeServer server(echo());
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client && ask(*client, {{"streams", 1}}));
+  const control::Admittance& known = client->admittance();
+  const std::string opening = encode(control::attach(known.session, known.secret, 1, 0));
+  const sys::Descriptor own = stranger(server);
+  say(own, opening);
+  EXPECT_TRUE(finish(*client));
+  ASSERT_TRUE(ask(*client, {{"streams", 1}}));
+  const sys::Descriptor again = stranger(server);
+  say(again, opening);
+  std::byte byte{};
+  EXPECT_EQ(net::receive_some(again.get(), {&byte, 1}, soon(), "server").value_or(1), 0U);
+  ASSERT_TRUE(client->attach(0, {}, soon())) << "the place is still free";
+  EXPECT_TRUE(finish(*client));
+}
+
 TEST(Server, AKeyIsWantedFromEverybodyWhereThereIsOne) {
   const control::Secret key = control::random_secret();
-  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"}, .key = key});
+  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"}, .keys = key});
   EXPECT_TRUE(server.client(key));
   EXPECT_THAT(describe(server.client().error()), HasSubstr("--key-file"));
   const Result<Client> wrong = server.client(control::random_secret());
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().kind, ErrorKind::Permission);
   EXPECT_TRUE(server.client(key)) << "and it still serves";
+}
+
+TEST(Server, WithAKeyForEachHostNoHostPosesAsAnother) {
+  const control::Secret voyagers = control::random_secret();
+  const control::Secret pioneers = control::random_secret();
+  const ProbeServer server(
+      echo(), {.own = {"chokepoint test", "hubble"},
+               .keys = control::KeyRing({{"voyager", voyagers}, {"pioneer", pioneers}})});
+  EXPECT_TRUE(server.client(voyagers, "voyager"));
+  EXPECT_TRUE(server.client(pioneers, "pioneer"));
+  for (const char* other : {"voyager", "somebody"}) {
+    const Result<Client> posing = server.client(pioneers, other);
+    ASSERT_FALSE(posing) << other;
+    EXPECT_EQ(posing.error().kind, ErrorKind::Permission);
+  }
 }
 
 TEST(Server, MistakesInARequestAreToldAndTheConversationGoesOn) {
@@ -290,7 +324,7 @@ TEST(Server, ASourceThatConnectsAllTheTimePushesOutItsOwnAndNobodyElse) {
   for (int i = 0; i < 600; ++i) {
     others.push_back(stranger(server, i % 2 == 0 ? "127.0.0.1" : "127.0.0.3"));
   }
-  // The server refuses a message that is no Proof: it has kept this connection.
+  // The server refuses a message that is not sealed: it has kept this connection.
   ASSERT_TRUE(slow.send({Type::Bye}, soon()));
   EXPECT_TRUE(slow.receive(soon()));
 }

@@ -38,7 +38,7 @@ class TwoHosts : public testing::Test {
     if (!server_) {
       server_ = std::make_unique<fakes::ProbeServer>(
           services(),
-          probe::serve::ServerOptions{.own = {"chokepoint test", "hubble"}, .key = key_}, limits_,
+          probe::serve::ServerOptions{.own = {"chokepoint test", "hubble"}, .keys = key_}, limits_,
           there_.root());
     }
     return *server_;

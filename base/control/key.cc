@@ -1,0 +1,253 @@
+#include "base/control/key.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <mutex>
+
+#include "base/sys/descriptor.h"
+
+namespace chokepoint::control {
+namespace {
+
+constexpr std::size_t kMinKeyBytes = 16;
+constexpr std::size_t kMaxKeyBytes = 4096;
+
+static_assert(sizeof(Secret) == crypto_auth_hmacsha256_KEYBYTES);
+static_assert(sizeof(Mac) == crypto_auth_hmacsha256_BYTES);
+
+void ready() {
+  // Thread-safe, and at once done when it was done before.
+  if (sodium_init() < 0) {
+    std::abort();
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  return begin == std::string_view::npos
+             ? std::string_view()
+             : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+sys::Descriptor open_key(const std::string& path) {
+  return sys::Descriptor(path == kStandardInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+// What has no name in the file system is nobody else's to read.
+bool is_readable_by_all(const struct stat& about, const std::string& path) {
+  return (path != kStandardInput || S_ISREG(about.st_mode)) &&
+         (about.st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
+
+// To its end, or to what is more than any key has: a pipe gives it piece by piece.
+Result<std::string> read_all(int fd, const std::string& path) {
+  std::string content(kMaxKeyBytes + 1, '\0');
+  std::size_t have = 0;
+  while (have < content.size()) {
+    const ssize_t got = read(fd, content.data() + have, content.size() - have);
+    if (got < 0 && errno != EINTR) {
+      return fail(from_errno(errno, "read key", path));
+    }
+    if (got == 0) {
+      break;
+    }
+    have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  content.resize(have);
+  return content;
+}
+
+// A pipe gives what it has once, and a command may connect more than once. Any thread.
+class Memory {
+ public:
+  std::optional<std::string> of(const struct stat& input) {
+    const std::lock_guard lock(mutex_);
+    return input.st_dev == device_ && input.st_ino == inode_ ? content_ : std::nullopt;
+  }
+  void keep(const struct stat& input, const std::string& content) {
+    const std::lock_guard lock(mutex_);
+    device_ = input.st_dev;
+    inode_ = input.st_ino;
+    content_ = content;
+  }
+
+ private:
+  std::mutex mutex_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::optional<std::string> content_;
+};
+
+Result<std::string> read_stream(int fd, const struct stat& about, const std::string& path) {
+  static Memory memory;
+  if (const std::optional<std::string> known = memory.of(about)) {
+    return *known;
+  }
+  Result<std::string> content = read_all(fd, path);
+  if (content) {
+    memory.keep(about, *content);
+  }
+  return content;
+}
+
+Result<std::string> read_private(const std::string& path) {
+  const sys::Descriptor fd = open_key(path);
+  struct stat about{};
+  if (!fd || fstat(fd.get(), &about) < 0) {
+    return fail(from_errno(errno, "read key", path));
+  }
+  if (S_ISDIR(about.st_mode)) {
+    return fail(ErrorKind::Usage, "read key", path, "it is a folder", "one file is wanted here");
+  }
+  if (is_readable_by_all(about, path)) {
+    return fail(ErrorKind::Usage, "read key", path, "all users can read or change it",
+                "chmod 600 " + path);
+  }
+  if (path == kStandardInput && lseek(fd.get(), 0, SEEK_SET) < 0) {
+    return read_stream(fd.get(), about, path);
+  }
+  return read_all(fd.get(), path);
+}
+
+}  // namespace
+
+Result<std::string> key_text_in(std::string_view content, std::string_view subject) {
+  const std::string_view key = trimmed(content);
+  if (key.size() < kMinKeyBytes || key.size() > kMaxKeyBytes) {
+    return fail(ErrorKind::Usage, "read key", subject, "a key has 16 to 4096 bytes");
+  }
+  return std::string(key);
+}
+
+Result<std::string> read_key_text(const std::string& path) {
+  TRY(const std::string content, read_private(path));
+  Result<std::string> key = key_text_in(content, path);
+  if (!key && path != kStandardInput) {
+    key.error().next_step = "head -c 32 /dev/urandom | base64 > " + path;
+  }
+  return key;
+}
+
+Secret secret_of(std::string_view key) {
+  ready();
+  Secret secret{};
+  crypto_hash_sha256(secret.data(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
+  return secret;
+}
+
+Result<Secret> read_key(const std::string& path) {
+  const Result<std::string> key = read_key_text(path);
+  return key ? Result<Secret>(secret_of(*key)) : std::unexpected(key.error());
+}
+
+std::optional<Secret> KeyRing::key_of(std::string_view host) const {
+  if (!of_hosts_) {
+    return common_;
+  }
+  const auto found = of_hosts_->find(host);
+  return found == of_hosts_->end() ? random_secret() : found->second;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
+  struct stat about{};
+  if (stat(folder.c_str(), &about) < 0) {
+    return fail(from_errno(errno, "read keys", folder));
+  }
+  if ((about.st_mode & S_IWOTH) != 0) {
+    return fail(ErrorKind::Usage, "read keys", folder, "all users can change it",
+                "chmod 700 " + folder);
+  }
+  std::map<std::string, Secret, std::less<>> keys;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    TRY(const Secret key, read_key(at->path()));
+    keys.emplace(at->path().filename(), key);
+  }
+  if (error) {
+    return fail(from_errno(error.value(), "read keys", folder));
+  }
+  if (keys.empty()) {
+    return fail(ErrorKind::Usage, "read keys", folder, "there is no key in it",
+                "it wants a file for each host, named as the host");
+  }
+  return KeyRing(std::move(keys));
+}
+
+Result<Secret> read_key_for(const std::string& path, const std::string& peer) {
+  if (!is_folder(path)) {
+    return read_key(path);
+  }
+  if (peer.empty() || peer.starts_with('.') || peer.find('/') != std::string::npos) {
+    return fail(ErrorKind::Usage, "read key", path, "no file can be named as '" + peer + "'");
+  }
+  return read_key((std::filesystem::path(path) / peer).string());
+}
+
+Secret random_secret() {
+  ready();
+  Secret secret{};
+  randombytes_buf(secret.data(), secret.size());
+  return secret;
+}
+
+std::string random_id() {
+  const Secret bytes = random_secret();
+  return to_hex(std::span(bytes).first(16));
+}
+
+Mac mac_of(const Secret& secret, std::initializer_list<std::string_view> parts) {
+  ready();
+  crypto_auth_hmacsha256_state state{};
+  crypto_auth_hmacsha256_init(&state, secret.data(), secret.size());
+  for (const std::string_view part : parts) {
+    const std::uint64_t size = part.size();
+    std::array<unsigned char, sizeof(size)> length{};
+    for (std::size_t i = 0; i < length.size(); ++i) {
+      length.at(i) = static_cast<unsigned char>(size >> (8 * i));
+    }
+    crypto_auth_hmacsha256_update(&state, length.data(), length.size());
+    crypto_auth_hmacsha256_update(&state, reinterpret_cast<const unsigned char*>(part.data()),
+                                  part.size());
+  }
+  Mac mac{};
+  crypto_auth_hmacsha256_final(&state, mac.data());
+  return mac;
+}
+
+bool same(const Mac& mine, const Mac& theirs) {
+  return sodium_memcmp(mine.data(), theirs.data(), mine.size()) == 0;
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  std::string text(bytes.size() * 2 + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), bytes.data(), bytes.size());
+  text.pop_back();
+  return text;
+}
+
+std::optional<Mac> from_hex(std::string_view text) {
+  Mac mac{};
+  std::size_t length = 0;
+  if (text.size() != mac.size() * 2 ||
+      sodium_hex2bin(mac.data(), mac.size(), text.data(), text.size(), nullptr, &length, nullptr) !=
+          0 ||
+      length != mac.size()) {
+    return std::nullopt;
+  }
+  return mac;
+}
+
+}  // namespace chokepoint::control

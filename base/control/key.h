@@ -1,0 +1,74 @@
+// The key that both ends of a control connection may share, and what is made of it: HMAC-SHA-256 by
+// libsodium, compared in constant time. Values; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/sys/error.h"
+
+namespace chokepoint::control {
+
+using Secret = std::array<std::uint8_t, 32>;  // of crypto_auth_hmacsha256
+using Mac = std::array<std::uint8_t, 32>;
+
+// The path by which a key comes through standard input, be that a file, a pipe or a socket.
+inline constexpr std::string_view kStandardInput = "/dev/stdin";
+
+// The file's content without white space at its ends, of any length from 16 bytes on. Others must
+// not be able to read the file.
+Result<std::string> read_key_text(const std::string& path);
+// Such a text, hashed.
+Secret secret_of(std::string_view key);
+Result<Secret> read_key(const std::string& path);
+// The same rules for a key that is no file's: what is said of it names `subject`.
+Result<std::string> key_text_in(std::string_view content, std::string_view subject);
+
+// The keys by which a server knows its clients: none, one for all, or one for each host, so that no
+// host can pose as another. Cheap to copy.
+class KeyRing {
+ public:
+  KeyRing() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): one key, or none, is a ring
+  KeyRing(std::optional<Secret> common) : common_(common) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  KeyRing(const Secret& common) : common_(common) {}
+  explicit KeyRing(std::map<std::string, Secret, std::less<>> of_hosts)
+      : of_hosts_(std::make_shared<const std::map<std::string, Secret, std::less<>>>(
+            std::move(of_hosts))) {}
+
+  bool is_empty() const { return !common_ && !of_hosts_; }
+  // Nothing where the ring is empty; where it has no key of this host, one that nobody else has.
+  std::optional<Secret> key_of(std::string_view host) const;
+
+ private:
+  std::optional<Secret> common_;
+  std::shared_ptr<const std::map<std::string, Secret, std::less<>>> of_hosts_;
+};
+
+bool is_folder(const std::string& path);
+// Of a folder: each file's name is a host's, its content that host's key.
+Result<KeyRing> read_keys_of_hosts(const std::string& folder);
+// What `path` holds for a peer: the key itself or, where it is a folder, the file of that name.
+Result<Secret> read_key_for(const std::string& path, const std::string& peer);
+
+Secret random_secret();
+std::string random_id();  // 32 hexadecimal digits
+
+// Over all parts, each with its length, so that no two lists of parts sound alike.
+Mac mac_of(const Secret& secret, std::initializer_list<std::string_view> parts);
+bool same(const Mac& mine, const Mac& theirs);
+
+std::string to_hex(std::span<const std::uint8_t> bytes);
+// Exactly 64 digits.
+std::optional<Mac> from_hex(std::string_view text);
+
+}  // namespace chokepoint::control
