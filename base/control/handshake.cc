@@ -189,9 +189,9 @@ Result<Message> ServerHandshake::welcome(const Message& hello) {
   client_ = heard.client;
   theirs_ = heard.nonce;
   hello_ = said(hello.body);
-  Message message{Type::Welcome, json::to_json(Welcome{.nonce = exchange_.public_key(),
-                                                       .wants_key = !ring_.is_empty(),
-                                                       .server = own_})};
+  Message message{Type::Welcome,
+                  json::to_json(Welcome{
+                      .nonce = exchange_.public_key(), .wants_key = wants_key(), .server = own_})};
   welcome_ = said(message.body);
   return message;
 }

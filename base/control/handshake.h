@@ -64,6 +64,8 @@ class ServerHandshake {
                        const Limits& limits);
 
   const Identity& client() const { return client_; }
+  // Whether the client had to have a key.
+  bool wants_key() const { return !ring_.is_empty(); }
 
  private:
   Identity own_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/math/units.h"
 #include "base/net/socket.h"
 
 namespace chokepoint::control {
@@ -72,6 +73,18 @@ Result<std::vector<sys::Descriptor>> Session::streams(const net::Patience& patie
   return streams;
 }
 
+namespace {
+
+bool fills_path(const Turnstile::Test& test) {
+  return test.demand.weight == Weight::Heavy || test.demand.weight == Weight::Alone;
+}
+
+bool shares(const Turnstile::Test& test) {
+  return test.share && test.demand.weight != Weight::Alone;
+}
+
+}  // namespace
+
 Turnstile::Turn::Turn(Turnstile& turnstile, Test test) : turnstile_(turnstile) {
   const std::lock_guard lock(turnstile_.mutex_);
   ticket_ = turnstile_.next_ticket_++;
@@ -87,6 +100,12 @@ Result<> Turnstile::Turn::take() {
   const std::lock_guard lock(turnstile_.mutex_);
   const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
   const Entry* ahead = turnstile_.obstacle(*mine);
+  if (ahead == nullptr && !turnstile_.has_room_for(mine->test.demand)) {
+    return fail(
+        ErrorKind::Busy, "wait", "",
+        "the tests that are running leave too few threads or too little memory for this one",
+        "try again when they are done");
+  }
   if (ahead == nullptr) {
     mine->running = true;
     return {};
@@ -95,6 +114,34 @@ Result<> Turnstile::Turn::take() {
               fmt::format("another test {}: {}", ahead->running ? "is running" : "is ahead",
                           ahead->test.who),
               "try again when it is done");
+}
+
+Result<> Turnstile::check(const Demand& demand) const {
+  const auto too_much = [](const std::string& asked, const std::string& granted) {
+    return fail(ErrorKind::Exhausted, "test", "",
+                fmt::format("it would take {}, and this server grants {} to all tests together",
+                            asked, granted),
+                "ask for fewer streams or a smaller --window");
+  };
+  if (demand.threads > capacity_.threads) {
+    return too_much(fmt::format("{} threads", demand.threads), std::to_string(capacity_.threads));
+  }
+  if (demand.bytes > capacity_.bytes) {
+    return too_much(
+        fmt::format("{} of memory", math::format_bytes(static_cast<double>(demand.bytes))),
+        math::format_bytes(static_cast<double>(capacity_.bytes)));
+  }
+  return {};
+}
+
+bool Turnstile::has_room_for(const Demand& demand) const {
+  std::int64_t threads = demand.threads;
+  std::int64_t bytes = demand.bytes;
+  for (const Entry& entry : entries_) {
+    threads += entry.running ? entry.test.demand.threads : 0;
+    bytes += entry.running ? entry.test.demand.bytes : 0;
+  }
+  return threads <= capacity_.threads && bytes <= capacity_.bytes;
 }
 
 const Turnstile::Entry* Turnstile::obstacle(const Entry& entry) const {
@@ -106,8 +153,8 @@ const Turnstile::Entry* Turnstile::obstacle(const Entry& entry) const {
     if (exclusive_ && other.test.owner != entry.test.owner) {
       return true;
     }
-    return entry.test.weight == Weight::Heavy && other.test.weight == Weight::Heavy &&
-           !(entry.test.share && other.test.share);
+    return fills_path(entry.test) && fills_path(other.test) &&
+           !(shares(entry.test) && shares(other.test));
   };
   const auto found = std::ranges::find_if(entries_, in_the_way);
   return found == entries_.end() ? nullptr : &*found;

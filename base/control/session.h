@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -53,6 +54,8 @@ class Session {
   // A request has come.
   void begin_test() { ++test_; }
   const Identity& client() const { return client_; }
+  // Else it may be anybody.
+  bool client_has_key() const { return client_has_key_; }
   const net::Endpoint& peer() const { return peer_; }
   const net::Endpoint& local() const { return local_; }
   const Surroundings& surroundings() const { return surroundings_; }
@@ -78,6 +81,7 @@ class Session {
         id_(std::move(id)),
         secret_(handshake.keys().attach),
         client_(handshake.client()),
+        client_has_key_(handshake.wants_key()),
         surroundings_(surroundings),
         arrival_(std::move(arrival)) {}
   bool complete();
@@ -87,6 +91,7 @@ class Session {
   Secret secret_;
   std::atomic<std::uint64_t> test_ = 0;
   Identity client_;
+  bool client_has_key_;
   net::Endpoint peer_;
   net::Endpoint local_;
   const Surroundings& surroundings_;
@@ -102,8 +107,26 @@ class Session {
 //   Request ──► check ──► turn taken ──► serve: Ready, data, Report…, ──► Result
 
 // Whether a test disturbs others: a heavy one fills the path, a light one needs next to nothing.
-// None: it is no test itself, and takes no turn.
-enum class Weight { None, Light, Heavy };
+// Alone: heavy, and beside no other heavy test even where both share. None: it is no test itself,
+// and takes no turn.
+enum class Weight { None, Light, Heavy, Alone };
+
+// What a test takes of the server. A weight alone is a demand that needs next to nothing.
+struct Demand {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Demand(Weight of_path, std::int64_t of_threads = 0, std::int64_t of_bytes = 0)
+      : weight(of_path), threads(of_threads), bytes(of_bytes) {}
+
+  Weight weight;
+  std::int64_t threads;
+  std::int64_t bytes;  // of memory, its sockets' buffers included where their size was asked for
+};
+
+// What all tests together may take.
+struct Capacity {
+  std::int64_t threads = std::numeric_limits<std::int64_t>::max();
+  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
+};
 
 class Service {
  public:
@@ -111,7 +134,7 @@ class Service {
 
   virtual std::string_view kind() const = 0;
   // Before the test has to wait for its turn: parameters that are wrong or over the limits.
-  virtual Result<Weight> check(const Json& parameters, const Limits& limits) const = 0;
+  virtual Result<Demand> check(const Json& parameters, const Limits& limits) const = 0;
   // Sends Ready and whatever its kind of test says. The body of the Result; an error is told to the
   // client as Failed. Returns soon after the client has gone or the server shall stop, with
   // everything that it started ended.
@@ -121,17 +144,20 @@ class Service {
 using Services = std::vector<std::unique_ptr<Service>>;
 
 // Who may test now. A heavy test has the path for itself: others of its kind queue behind it in the
-// order in which they came, unless all of them said that they share. Light tests pass. Any thread.
+// order in which they came, unless all of them said that they share. Light tests pass. Who would
+// take more threads or memory than those that run have left waits until they have ended. Any
+// thread.
 
 class Turnstile {
  public:
   // `exclusive`: one client at a time, whatever the weight of its tests, and nobody queues: who
   // comes meanwhile is refused. (Latency under load, and a path over both families, are several
   // tests of one client at once.)
-  explicit Turnstile(bool exclusive) : exclusive_(exclusive) {}
+  explicit Turnstile(bool exclusive, const Capacity& capacity = {})
+      : exclusive_(exclusive), capacity_(capacity) {}
 
   struct Test {
-    Weight weight = Weight::Light;
+    Demand demand = Weight::Light;
     bool share = false;
     std::string who = {};    // "tcp by 10.0.0.2", for those who wait
     std::string owner = {};  // the client's host: its own tests belong together
@@ -154,6 +180,8 @@ class Turnstile {
   };
 
   bool exclusive() const { return exclusive_; }
+  // Exhausted where a test asks for more than all together may take.
+  Result<> check(const Demand& demand) const;
 
  private:
   struct Entry {
@@ -162,8 +190,10 @@ class Turnstile {
     bool running = false;
   };
   const Entry* obstacle(const Entry& entry) const;
+  bool has_room_for(const Demand& demand) const;
 
   const bool exclusive_;
+  const Capacity capacity_;
   std::mutex mutex_;
   std::uint64_t next_ticket_ = 0;
   std::list<Entry> entries_;  // in the order of arrival

@@ -327,7 +327,7 @@ Result<> Conversation::say(const Message& message) {
   return session_.channel().send(message, session_.patience(kAnswer));
 }
 
-Result<control::Weight> PreflightService::check(const Json& /*parameters*/,
+Result<control::Demand> PreflightService::check(const Json& /*parameters*/,
                                                 const control::Limits& /*limits*/) const {
   return control::Weight::None;
 }

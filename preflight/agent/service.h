@@ -70,7 +70,7 @@ class PreflightService final : public control::Service {
       : program_(std::move(program)) {}
 
   std::string_view kind() const override { return kPreflightKind; }
-  Result<control::Weight> check(const control::Json& parameters,
+  Result<control::Demand> check(const control::Json& parameters,
                                 const control::Limits& limits) const override;
   Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 

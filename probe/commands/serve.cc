@@ -26,6 +26,7 @@
 #include "base/cli/text.h"
 #include "base/control/handshake.h"
 #include "base/control/limits.h"
+#include "base/host/memory.h"
 #include "base/net/address.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
@@ -56,6 +57,8 @@ struct ForeignServerFlags {
 
 constexpr int kControlBacklog = 1024;
 constexpr int kForeignBacklog = 256;
+// Of all tests together; but one test may always have all the streams that are granted, each way.
+constexpr std::int64_t kMostThreads = 1024;
 
 // A host without IPv6 serves IPv4 all the same.
 bool is_family_missing(const Error& error) {
@@ -205,6 +208,7 @@ class ServeCommand final : public cli::Command {
   control::Limits limits() const;
   Result<ForeignServers> open_foreign(const Log& log) const;
   Result<Open> open(const cli::Context& context, const Log& log) const;
+  control::Capacity capacity(const cli::Context& context) const;
   serve::ServerOptions server_options(const cli::Context& context,
                                       const control::KeyRing& keys) const;
   Result<cli::ExitCode> serve(const Keys& keys, int stop, const cli::Context& context) const;
@@ -219,6 +223,7 @@ class ServeCommand final : public cli::Command {
   std::int64_t most_clients_ = 32;
   std::int64_t most_streams_ = 128;
   std::chrono::nanoseconds longest_ = std::chrono::hours(1);
+  math::Bytes most_memory_{0};
   math::Bytes largest_window_{std::uint64_t{512} << 20};
   math::Rate fastest_;
   std::string user_;
@@ -332,6 +337,8 @@ void ServeCommand::define(cli::Flags& flags) {
           "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
+      .option("max-memory", &most_memory_, "SIZE",
+              "memory of all tests together; a quarter of what is free where it is not given")
       .option("max-window", &largest_window_, "SIZE", "the largest socket buffer of a connection")
       .option("max-time", &longest_, "TIME", "the longest test")
       .option("max-rate", &fastest_, "RATE", "the fastest test; 0 for no limit");
@@ -431,12 +438,24 @@ Result<Keys> ServeCommand::read_keys(int interrupt) const {
   return Keys{.ring = control::secret_of(text), .text = text};
 }
 
+control::Capacity ServeCommand::capacity(const cli::Context& context) const {
+  control::Capacity capacity{.threads = std::max(kMostThreads, 2 * most_streams_)};
+  if (most_memory_.count > 0) {
+    capacity.bytes =
+        static_cast<std::int64_t>(std::min<std::uint64_t>(most_memory_.count, INT64_MAX));
+  } else if (const std::optional<std::int64_t> room = host::memory_room(context.root)) {
+    capacity.bytes = *room / 4;
+  }
+  return capacity;
+}
+
 serve::ServerOptions ServeCommand::server_options(const cli::Context& context,
                                                   const control::KeyRing& keys) const {
   return {.own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
           .keys = keys,
           .most_clients = static_cast<std::size_t>(most_clients_),
-          .exclusive = exclusive_};
+          .exclusive = exclusive_,
+          .capacity = capacity(context)};
 }
 
 Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const Log& log) const {

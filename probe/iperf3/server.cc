@@ -93,6 +93,7 @@ class Lobby {
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
   TRY(control::check_time(limits, seconds(parameters.time_s) + seconds(parameters.omit_s)));
   TRY(control::check_streams(limits, connections(parameters)));
+  TRY(control::check_buffer(limits, parameters.window_bytes.value_or(0)));
   return control::check_rate(limits,
                              static_cast<double>(parameters.rate_bits_per_s) * parameters.streams);
 }

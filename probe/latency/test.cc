@@ -296,7 +296,7 @@ Result<std::unique_ptr<Phase>> Prober::run(std::uint16_t number, std::chrono::na
   return PhaseRun(sockets_, gap_, number, pending_).run(time, interrupt, counting);
 }
 
-Result<control::Weight> LatencyService::check(const Json& parameters,
+Result<control::Demand> LatencyService::check(const Json& parameters,
                                               const control::Limits& limits) const {
   TRY(const Parameters asked, parameters_in(parameters));
   TRY(control::check_time(limits, asked.time));

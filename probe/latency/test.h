@@ -117,7 +117,7 @@ class Prober {
 class LatencyService final : public control::Service {
  public:
   std::string_view kind() const override { return "latency"; }
-  Result<control::Weight> check(const control::Json& parameters,
+  Result<control::Demand> check(const control::Json& parameters,
                                 const control::Limits& limits) const override;
   Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 };

@@ -61,6 +61,7 @@ nanoseconds time_of(const Parameters& parameters, const control::Limits& limits)
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
   TRY(control::check_time(limits, time_of(parameters, limits)));
   TRY(control::check_streams(limits, parameters.streams));
+  TRY(control::check_buffer(limits, parameters.window_bytes.value_or(0)));
   return control::check_rate(limits,
                              static_cast<double>(parameters.rate_kbits_per_s.value_or(0)) * 1e3);
 }

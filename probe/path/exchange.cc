@@ -305,7 +305,7 @@ Result<sys::Descriptor> Doorman::release() {
   return std::move(socket_);
 }
 
-Result<control::Weight> PathService::check(const Json& parameters,
+Result<control::Demand> PathService::check(const Json& parameters,
                                            const control::Limits& limits) const {
   TRY(const Parameters read, parameters_in(parameters));
   TRY(path::check(read, limits));

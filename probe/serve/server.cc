@@ -115,12 +115,13 @@ Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& 
 Result<Json> perform(Session& session, const Services& services, Turnstile& turnstile,
                      const Request& request, const Json& parameters) {
   TRY(Service * service, service_for(services, request.kind));
-  TRY(const control::Weight weight, service->check(parameters, session.limits()));
-  if (weight == control::Weight::None) {
+  TRY(const control::Demand demand, service->check(parameters, session.limits()));
+  if (demand.weight == control::Weight::None) {
     return service->serve(session, parameters);
   }
+  TRY(turnstile.check(demand));
   Turnstile::Turn turn(turnstile,
-                       {.weight = weight,
+                       {.demand = demand,
                         .share = request.parameters.share,
                         .who = fmt::format("{} by {}", request.kind, session.peer().address.text()),
                         .owner = session.client().host});
@@ -162,13 +163,13 @@ Server::Server(ServerOptions options, control::Surroundings surroundings,
       surroundings_(std::move(surroundings)),
       services_(services),
       log_(std::move(log)),
-      turnstile_(options_.exclusive) {}
+      turnstile_(options_.exclusive, options_.capacity) {}
 
 Server::~Server() { join_all(); }
 
 Result<> Server::run(std::vector<sys::Descriptor> listeners) {
-  Result<control::Door> door =
-      control::Door::open(std::move(listeners), {.own = options_.own, .keys = options_.keys}, *this);
+  Result<control::Door> door = control::Door::open(
+      std::move(listeners), {.own = options_.own, .keys = options_.keys}, *this);
   const Result<> ran = door ? door->run(surroundings_.stop) : std::unexpected(door.error());
   join_all();
   return ran;

@@ -31,6 +31,7 @@ struct ServerOptions {
   control::KeyRing keys = {};
   std::size_t most_clients = 32;
   bool exclusive = false;
+  control::Capacity capacity = {};
   // A client that has asked for nothing for so long makes room where all places are taken.
   std::chrono::nanoseconds idle = std::chrono::seconds(5);
 };

@@ -56,6 +56,12 @@ int connections(const Parameters& parameters) {
   return parameters.direction == Direction::Both ? 2 * parameters.streams : parameters.streams;
 }
 
+std::int64_t memory_of(const Parameters& parameters) {
+  // The kernel doubles what is asked for, in both directions.
+  const std::int64_t socket = 4 * std::int64_t{parameters.window.value_or(0)};
+  return connections(parameters) * (static_cast<std::int64_t>(kReceiveBytes) + socket);
+}
+
 bool is_upstream(const Parameters& parameters, int index) {
   return parameters.direction == Direction::Send ||
          (parameters.direction == Direction::Both && index < parameters.streams);

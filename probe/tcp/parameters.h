@@ -21,6 +21,9 @@ inline constexpr std::chrono::seconds kAnswer{10};
 // How long the slowest path may take to deliver what is in flight once a test has ended.
 inline constexpr std::chrono::seconds kDrain{40};
 
+// What one stream receives into.
+inline constexpr std::size_t kReceiveBytes = std::size_t{4} << 20;
+
 struct Parameters {
   Direction direction = Direction::Send;
   int streams = 1;  // each way
@@ -43,6 +46,9 @@ Result<> check(const Parameters& parameters, const control::Limits& limits);
 
 // How many connections the test needs. The first ones are those on which the client sends.
 int connections(const Parameters& parameters);
+
+// At most, at one end: what the streams receive into, and sockets whose buffers were asked for.
+std::int64_t memory_of(const Parameters& parameters);
 
 // Whether the client sends on the connection with this index.
 bool is_upstream(const Parameters& parameters, int index);

@@ -131,7 +131,6 @@ class Outlet {
 // lets them notice that they shall stop.
 constexpr std::chrono::milliseconds kBlocked{100};
 constexpr std::size_t kMinChunkBytes = std::size_t{16} << 10;
-constexpr std::size_t kReceiveBytes = std::size_t{4} << 20;
 // How long a chunk should take: with longer ones the test ends late, with much shorter ones the
 // calls cost more than the data.
 constexpr std::int64_t kChunkNs = 5'000'000;

@@ -212,11 +212,11 @@ Result<Trial> run(Client& client, const Parameters& parameters, const sys::Root&
   return trial;
 }
 
-Result<control::Weight> TcpService::check(const Json& parameters,
+Result<control::Demand> TcpService::check(const Json& parameters,
                                           const control::Limits& limits) const {
   TRY(const Parameters read, parameters_in(parameters));
   TRY(tcp::check(read, limits));
-  return control::Weight::Heavy;
+  return control::Demand(control::Weight::Heavy, connections(read), memory_of(read));
 }
 
 Result<Json> TcpService::serve(Session& session, const Json& body) {

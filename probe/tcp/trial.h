@@ -46,7 +46,7 @@ Result<Trial> run(control::Client& client, const Parameters& parameters, const s
 class TcpService final : public control::Service {
  public:
   std::string_view kind() const override { return "tcp"; }
-  Result<control::Weight> check(const control::Json& parameters,
+  Result<control::Demand> check(const control::Json& parameters,
                                 const control::Limits& limits) const override;
   Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 };

@@ -346,11 +346,15 @@ Result<> Test::close() {
   return {};
 }
 
-Result<control::Weight> UdpService::check(const Json& parameters,
+// An Inbox, and a socket's buffers as far as the system usually lets them grow.
+constexpr std::int64_t kMemoryOfFlow = std::int64_t{2} << 20;
+
+Result<control::Demand> UdpService::check(const Json& parameters,
                                           const control::Limits& limits) const {
   TRY(const Parameters asked, parameters_in(parameters));
   TRY(udp::check(asked, limits));
-  return control::Weight::Heavy;
+  const int flows = flows_of(asked);
+  return control::Demand(control::Weight::Heavy, flows, flows * kMemoryOfFlow);
 }
 
 Result<Json> UdpService::serve(Session& session, const Json& body) {

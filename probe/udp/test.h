@@ -71,7 +71,7 @@ class Test {
 class UdpService final : public control::Service {
  public:
   std::string_view kind() const override { return "udp"; }
-  Result<control::Weight> check(const control::Json& parameters,
+  Result<control::Demand> check(const control::Json& parameters,
                                 const control::Limits& limits) const override;
   Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 };

@@ -41,6 +41,22 @@ Error being_stopped() {
   return {ErrorKind::Interrupted, "", "test", 0, "the server is being stopped"};
 }
 
+// Where a RoCE device sends is what the client says its GID is. Who has no key is sent nothing but
+// to the address that it has: else it could point this server's traffic at others. InfiniBand's
+// subnet manager says who has which address, not the client.
+Result<> check_gid(const Session& session, const SideFacts& client, const verbs::Gid& gid) {
+  const net::Address address = address_of(gid);
+  if (session.client_has_key() || !client.ethernet ||
+      address.bytes() == session.peer().address.unmapped().bytes()) {
+    return {};
+  }
+  return fail(ErrorKind::Permission, "test", "GID " + address.text(),
+              fmt::format("it is not the address that the client has here, {}",
+                          session.peer().address.unmapped().text()),
+              "give both ends a key with --key-file, or name the server by its RDMA device's "
+              "address");
+}
+
 // The server's end of one test.
 class ServerTest {
  public:
@@ -85,6 +101,7 @@ class ServerTest {
     }
     Plan plan = agreement_.rounds[index];
     TRY(const SideAddresses client, opening_in(message.body, index, plan));
+    TRY(check_gid(session_, request_.client, client.endpoint.gid));
     Watch watch(session_.channel(), session_.surroundings().stop, round_limit_of(plan),
                 role_ == Role::Passive);
     TRY(set_up_round(plan, client, watch));
@@ -149,15 +166,18 @@ class ServerTest {
 
 }  // namespace
 
-Result<control::Weight> RdmaService::check(const Json& body, const control::Limits& limits) const {
+Result<control::Demand> RdmaService::check(const Json& body, const control::Limits& limits) const {
   TRY(const Request request, request_in(body));
   TRY(session::check(request.parameters));
   TRY(session::check(request.parameters, limits));
-  return control::Weight::Heavy;
+  // Each queue pair sends from and receives into memory of its own.
+  const auto largest = std::int64_t{*std::ranges::max_element(request.parameters.sizes)};
+  return control::Demand(control::Weight::Alone, 1, 2 * largest * request.parameters.queue_pairs);
 }
 
 Result<Json> RdmaService::serve(Session& session, const Json& body) {
   TRY(const Request request, request_in(body));
+  TRY(check_gid(session, request.client, request.client.gid));
   TRY(std::unique_ptr<Station> station,
       open_here(session.surroundings().root, open_(), wish_of(request), session.local().address,
                 request.parameters.transport));

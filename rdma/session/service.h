@@ -35,7 +35,7 @@ class RdmaService final : public control::Service {
   explicit RdmaService(OpenLibrary open) : open_(std::move(open)) {}
 
   std::string_view kind() const override { return "rdma"; }
-  Result<control::Weight> check(const control::Json& parameters,
+  Result<control::Demand> check(const control::Json& parameters,
                                 const control::Limits& limits) const override;
   Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 

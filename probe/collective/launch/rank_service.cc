@@ -198,7 +198,7 @@ Result<ChildEnd> child_end_in(const Json& body) {
   return json::from_json<ChildEnd>(body, "rank's end");
 }
 
-Result<control::Weight> RankService::check(const Json& parameters,
+Result<control::Demand> RankService::check(const Json& parameters,
                                            const control::Limits& limits) const {
   // Each test of ranks takes the host's memory for itself.
   if (parameters.contains("share")) {
@@ -206,7 +206,7 @@ Result<control::Weight> RankService::check(const Json& parameters,
   }
   TRY(const RanksWanted wanted, ranks_wanted_in(parameters));
   TRY(control::check_streams(limits, wanted.count));
-  return control::Weight::Heavy;
+  return control::Demand(control::Weight::Alone, wanted.count);
 }
 
 Result<Json> RankService::serve(Session& session, const Json& parameters) {

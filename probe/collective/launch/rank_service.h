@@ -67,7 +67,7 @@ class RankService final : public control::Service {
   explicit RankService(std::string program = kOwnProgram) : program_(std::move(program)) {}
 
   std::string_view kind() const override { return kCollectiveKind; }
-  Result<control::Weight> check(const control::Json& parameters,
+  Result<control::Demand> check(const control::Json& parameters,
                                 const control::Limits& limits) const override;
   Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
 

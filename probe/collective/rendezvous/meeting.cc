@@ -155,7 +155,7 @@ class MemberService final : public control::Service {
 
   std::string_view kind() const override { return kRankKind; }
 
-  Result<control::Weight> check(const Json& parameters,
+  Result<control::Demand> check(const Json& parameters,
                                 const control::Limits& /*limits*/) const override {
     TRY(json::from_json<Newcomer>(parameters, "rank"));
     return control::Weight::Light;

@@ -10,9 +10,9 @@ using testing::HasSubstr;
 using Turn = Turnstile::Turn;
 
 Turnstile::Test heavy(std::string who, bool share = false) {
-  return {.weight = Weight::Heavy, .share = share, .who = std::move(who)};
+  return {.demand = Weight::Heavy, .share = share, .who = std::move(who)};
 }
-Turnstile::Test light() { return {.weight = Weight::Light, .who = "path by 10.0.0.9"}; }
+Turnstile::Test light() { return {.demand = Weight::Light, .who = "path by 10.0.0.9"}; }
 
 TEST(Turnstile, HeavyTestsQueueInTheOrderOfArrival) {
   Turnstile turnstile(false);
@@ -48,6 +48,36 @@ TEST(Turnstile, WhoSharesRunsBesideWhoShares) {
   EXPECT_TRUE(two.take());
   EXPECT_FALSE(alone.take());
   EXPECT_FALSE(late.take()) << "else a test that does not share would wait for ever";
+}
+
+TEST(Turnstile, WhoWantsThePathAloneSharesItWithNobody) {
+  Turnstile turnstile(false);
+  Turn sharing(turnstile, heavy("one", true));
+  ASSERT_TRUE(sharing.take());
+  Turn alone(turnstile, {.demand = Weight::Alone, .share = true, .who = "rdma"});
+  EXPECT_FALSE(alone.take());
+}
+
+TEST(Turnstile, TestsTogetherTakeNoMoreThanTheServerHas) {
+  Turnstile turnstile(false, {.threads = 10, .bytes = 1000});
+  const auto test = [](std::int64_t threads, std::int64_t bytes) {
+    return Turnstile::Test{.demand = {Weight::Heavy, threads, bytes}, .share = true};
+  };
+  EXPECT_TRUE(turnstile.check(test(10, 1000).demand));
+  EXPECT_EQ(turnstile.check(test(11, 0).demand).error().kind, ErrorKind::Exhausted);
+  EXPECT_EQ(turnstile.check(test(1, 1001).demand).error().kind, ErrorKind::Exhausted);
+  std::optional<Turn> first;
+  first.emplace(turnstile, test(6, 600));
+  Turn second(turnstile, test(5, 0));
+  Turn third(turnstile, test(0, 500));
+  Turn small(turnstile, test(4, 400));
+  ASSERT_TRUE(first->take());
+  EXPECT_EQ(second.take().error().kind, ErrorKind::Busy);
+  EXPECT_EQ(third.take().error().kind, ErrorKind::Busy);
+  EXPECT_TRUE(small.take());
+  first.reset();
+  EXPECT_TRUE(second.take());
+  EXPECT_TRUE(third.take());
 }
 
 TEST(Turnstile, ExclusiveLetsAClientsOwnTestsRunTogether) {

@@ -30,7 +30,7 @@ class Echo final : public control::Service {
   explicit Echo(control::Weight weight) : weight_(weight) {}
 
   std::string_view kind() const override { return "echo"; }
-  Result<control::Weight> check(const Json& parameters, const control::Limits&) const override {
+  Result<control::Demand> check(const Json& parameters, const control::Limits&) const override {
     if (parameters.contains("bad")) {
       return fail(ErrorKind::Usage, "", "bad", "so it is");
     }

@@ -135,7 +135,7 @@ TEST_F(TroubleTest, AServerThatGoesMidwayIsToldAsSuch) {
 }
 
 TEST_F(TroubleTest, AClientThatGoesMidwayLeavesNothingBehind) {
-  Result<control::Client> client = server().client();
+  Result<control::Client> client = server().client(key_);
   ASSERT_TRUE(client);
   std::thread killer([&] {
     await_test();
@@ -167,7 +167,7 @@ TEST(WatchTest, ATestIsStoppedOnce) {
 class RudeClientTest : public TroubleTest {
  protected:
   void SetUp() override {
-    client_.emplace(server().client().value());
+    client_.emplace(server().client(key_).value());
     Json parameters = body_of(brief());
     parameters["side"] = body_of(SideFacts{.device = "fake0",
                                            .ethernet = true,
@@ -221,6 +221,15 @@ TEST_F(RudeClientTest, OneThatLeavesBeforeARoundLeavesNothing) {
   ASSERT_TRUE(ask());
   client_.reset();
   await_nothing_there();
+}
+
+// The server sends where the client says.
+TEST_F(TroubleTest, WithoutAKeyAGidIsTheAddressOfItsClient) {
+  key_.reset();
+  const std::string told = refusal({.sizes = {8}, .iterations = 1});
+  EXPECT_THAT(told, HasSubstr("192.0.2.1"));
+  EXPECT_THAT(told, HasSubstr("--key-file"));
+  expect_nothing_left();
 }
 
 }  // namespace
