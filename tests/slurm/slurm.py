@@ -10,6 +10,7 @@ lab's folder. Hosts share the machine's files, so that one munged is enough.
 
 import pathlib
 import secrets
+import shutil
 
 from checks import soon
 from kernel import Failed
@@ -25,7 +26,8 @@ CPUS = 4
 CONFIGURATION = """
 ClusterName=lab
 SlurmctldHost=head({head})
-SlurmUser=root
+SlurmUser={user}
+SlurmdUser=root
 SlurmctldPort={controller_port}
 SlurmdPort={node_port}
 AuthType=auth/munge
@@ -57,7 +59,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=5 State=UP
 
 
 class Slurm:
-    def __init__(self, cluster):
+    def __init__(self, cluster, user="root"):
         cluster.lab.needs("slurmctld", "slurmd", "munged", "srun", "sbatch", "scontrol")
         self.lab, self.cluster, self.head = cluster.lab, cluster, cluster.head
         self.folder = cluster.lab.folder / "slurm"
@@ -69,7 +71,11 @@ class Slurm:
         self.configuration = self.folder / "slurm.conf"
         self.configuration.write_text(CONFIGURATION.format(
             head=cluster.address("head"), folder=self.folder, names=",".join(cluster.names),
-            controller_port=CONTROLLER_PORT, node_port=NODE_PORT, cpus=CPUS))
+            user=user, controller_port=CONTROLLER_PORT, node_port=NODE_PORT, cpus=CPUS))
+        if user != "root":
+            cluster.lab.folder.chmod(0o755)
+            for path in (self.folder, self.folder / "state"):
+                shutil.chown(path, user)
         for host in [self.head, *cluster.hosts]:
             host.environment["SLURM_CONF"] = str(self.configuration)
 
@@ -86,9 +92,13 @@ class Slurm:
             *settings]))
         wrapper = self.folder / name
         wrapper.write_text(f'#!/bin/sh\nexport CHOKEPOINT_SLURM={file}\n'
-                           f'exec {SCRIPTS / name} "$@"\n')
+                           f'exec {SCRIPTS / name} "$@" 2>>{self.told_by(name)}\n')
         wrapper.chmod(0o755)
         return wrapper
+
+    def told_by(self, name):
+        """Where a script's standard error goes."""
+        return self.folder / f"{name}.told"
 
     def start(self):
         self.start_munge()
@@ -128,10 +138,15 @@ class Slurm:
     def job(self, number):
         return fields_of(self.run(["scontrol", "--oneliner", "show", "job", number]).stdout())
 
-    def submit(self, words, folder):
+    def submit(self, words, folder, held=False):
         """sbatch in this folder; the job's number."""
-        told = self.run(["sbatch", "--parsable", "--chdir", folder, *words]).stdout()
+        hold = ["--hold"] if held else []
+        told = self.run(["sbatch", "--parsable", "--chdir", folder, *hold, *words]).stdout()
         return int(told.strip().split(";")[0])
+
+    def release(self, number):
+        """Lets a held job start."""
+        self.run(["scontrol", "release", number])
 
     def await_job(self, number, state="COMPLETED", seconds=60):
         end = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")

@@ -1,5 +1,7 @@
 """The example of a job, and the report that the epilog makes of it."""
 
+import shutil
+
 from checks import holds, same, soon
 from cluster import Cluster
 from slurm import SCRIPTS, Slurm
@@ -59,3 +61,27 @@ def test_a_job_without_a_record_is_left_alone(lab):
     slurm.await_job(number)
     soon(lambda: slurm.node("host1")["State"] == "IDLE", 30, "idle")
     same([file.name for file in folder.iterdir()], [f"slurm-{number}.out"], "files")
+
+
+# What the job's user planted would otherwise lead whoever writes the report to files of its own.
+def test_who_is_not_the_jobs_user_writes_nothing_into_its_folder(lab):
+    slurm = Slurm(Cluster(lab, 3), user="daemon")
+    slurm.configure(f"EpilogSlurmctld={slurm.script('epilog')}")
+    slurm.start()
+    folder = slurm.folder / "job"
+    folder.mkdir()
+    (folder / "train.py").write_text("print('step 1 loss 0.5 time 50ms')\n")
+    precious = slurm.folder / "precious"
+    precious.write_text("of SlurmUser")
+    shutil.chown(precious, "daemon")
+    number = slurm.submit([SCRIPTS / "job.sbatch", "train.py"], folder, held=True)
+    records = folder / f"chokepoint-{number}"
+    records.mkdir(mode=0o755)
+    (records / "report.html").symlink_to(precious)
+    slurm.release(number)
+    slurm.await_job(number, seconds=60)
+    told = slurm.told_by("epilog")
+    soon(lambda: told.exists() and "SlurmUser is not root" in told.read_text(), 30,
+         "the epilog's word")
+    same(precious.read_text(), "of SlurmUser", "SlurmUser's file")
+    holds((records / "report.html").is_symlink(), "the link was replaced")
