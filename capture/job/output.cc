@@ -147,7 +147,7 @@ struct RelayEnds {
   bool is_terminal = false;  // `from` is a pseudo-terminal that follows the size of `to`
 };
 
-constexpr const char* kRelayName = "chokepoint-out";
+constexpr const char* kRelayName = "job-output";
 // More than a pipe or a terminal holds: whatever exceeds it was printed after the command's end.
 constexpr std::size_t kMaxUnreadBytes = 1 << 20;
 // The terminal's foreground group gets SIGWINCH; the relay is seldom in it, so it polls the size.

@@ -289,7 +289,7 @@ TEST(Output, TheRelayHasItsNameAndKeepsNothing) {
     return std::count(relay.begin(), relay.end(), ' ') >= 2;
   }));
   const pid_t pid = std::stoi(relay);
-  EXPECT_TRUE(await([&] { return status_field(pid, "Name") == "chokepoint-out"; }));
+  EXPECT_TRUE(await([&] { return status_field(pid, "Name") == "job-output"; }));
   EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/cwd"), "/");
   int files = 0;
   for (const auto& entry :
@@ -334,7 +334,7 @@ TEST_F(Survival, TheRelayIsDeafToWhatEndsAJob) {
   ASSERT_EQ(read_until(out.read.get(), "\n"), "ready\n");
   const pid_t relay = std::stoi(content_of("/proc/" + std::to_string(driver.pid()) + "/task/" +
                                            std::to_string(driver.pid()) + "/children"));
-  ASSERT_EQ(status_field(relay, "Name"), "chokepoint-out");
+  ASSERT_EQ(status_field(relay, "Name"), "job-output");
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGPIPE}) {
     kill(relay, number);
   }
