@@ -102,6 +102,21 @@ while True:
 """
 
 
+def refuses_a_large_window(lab, program, words):
+    client, server, end = hosts(lab, program)
+    process = own(server, program, "--max-window", "1M")
+    client.run([*words, end.ipv4], status=None)
+    soon(lambda: "--window 67.11 MB: the server grants" in process.told(), 10, f"the refusal: {process.told()}")
+
+
+def test_the_largest_window_holds_for_iperf3(lab):
+    refuses_a_large_window(lab, "iperf3", ["iperf3", "-t1", "-w64M", "-c"])
+
+
+def test_the_largest_window_holds_for_nuttcp(lab):
+    refuses_a_large_window(lab, "nuttcp", ["nuttcp", "-T1", "-w64m"])
+
+
 def test_a_server_of_another_kind_is_named(lab):
     client, server = lab.host("client"), lab.host("server")
     end = lab.link(client, server).b
