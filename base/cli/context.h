@@ -39,6 +39,8 @@ struct Context {
   std::string version = {};  // of the program that runs the command
   bool json = false;
   bool quiet = false;
+  // The program's file gave it what its caller has not: by setcap, or set-user-id.
+  bool has_file_privileges = false;
 };
 
 // What is being done now: a line on standard error, on a terminal only.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,15 @@ ExitCode run(const Program& program, const Registered& registered,
   }
   context.json = common.json;
   context.quiet = common.quiet;
+  if (definition.summary.opens_drivers && context.has_file_privileges) {
+    return complain(
+        program, name,
+        {ErrorKind::Permission, "", name, 0,
+         "it opens drivers that its caller can choose, and would give them the "
+         "capabilities that setcap gave this file",
+         fmt::format("use a copy without capabilities: cp \"$(which {})\" .", program.name)},
+        context);
+  }
   const Result<ExitCode> code = command->run(context);
   return code ? *code : complain(program, name, code.error(), context);
 }
@@ -121,7 +131,8 @@ int dispatch(const Program& program, int argc, char** argv) {
                   .root = sys::Root(),
                   .environment = variable,
                   .out_terminal = terminal_of(STDOUT_FILENO, variable),
-                  .err_terminal = terminal_of(STDERR_FILENO, variable)};
+                  .err_terminal = terminal_of(STDERR_FILENO, variable),
+                  .has_file_privileges = getauxval(AT_SECURE) != 0};
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   return static_cast<int>(dispatch(program, words, context));
 }

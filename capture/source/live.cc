@@ -1,6 +1,7 @@
 #include "capture/source/live.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -270,8 +271,7 @@ Error refused(const std::string& netns) {
   Error error = from_errno(errno, "enter network namespace", netns);
   if (error.kind == ErrorKind::Permission) {
     error.next_step =
-        "run as root, or once: sudo setcap cap_net_raw,cap_sys_admin+ep "
-        "\"$(which chokepoint)\"";
+        fmt::format("run it as root, or there: sudo ip netns exec {} chokepoint …", netns);
   }
   return error;
 }

@@ -314,7 +314,8 @@ cli::Summary ServeCommand::summary() const {
                    {"head -c 32 /dev/urandom | base64 > chokepoint.key; chmod 600 "
                     "chokepoint.key",
                     "makes a key"}},
-      .json = false};
+      .json = false,
+      .opens_drivers = true};
 }
 
 void ServeCommand::define(cli::Flags& flags) {

@@ -18,7 +18,8 @@ struct CliRun {
 };
 
 inline CliRun run_cli(const cli::Program& program, const std::vector<std::string>& words,
-                      const sys::Root& root = sys::Root("/nowhere")) {
+                      const sys::Root& root = sys::Root("/nowhere"),
+                      bool has_file_privileges = false) {
   std::ostringstream out;
   std::ostringstream err;
   const ManualClock clock;
@@ -28,7 +29,8 @@ inline CliRun run_cli(const cli::Program& program, const std::vector<std::string
                        .root = root,
                        .environment = [](const std::string&) { return std::nullopt; },
                        .out_terminal = {},
-                       .err_terminal = {}};
+                       .err_terminal = {},
+                       .has_file_privileges = has_file_privileges};
   const cli::ExitCode code = cli::dispatch(program, words, context);
   return {code, out.str(), err.str()};
 }

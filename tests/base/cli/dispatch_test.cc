@@ -15,6 +15,19 @@ using fakes::CliRun;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+class Drive final : public Command {
+ public:
+  Summary summary() const override {
+    return {.name = "drive",
+            .purpose = "drives",
+            .description = "Drives.",
+            .examples = {},
+            .opens_drivers = true};
+  }
+  void define(Flags& /*flags*/) override {}
+  Result<ExitCode> run(Context& /*context*/) override { return ExitCode::Done; }
+};
+
 class Ping final : public Command {
  public:
   Summary summary() const override {
@@ -64,12 +77,13 @@ class Show final : public Command {
   Result<ExitCode> run(Context&) override { return ExitCode::Done; }
 };
 
-CliRun run(const std::vector<std::string>& words) {
-  const Program program{.name = "tool",
-                        .version = "1.2.3",
-                        .purpose = "a tool",
-                        .commands = {command<Ping>(), command<Show<'a'>>(), command<Show<'b'>>()}};
-  return fakes::run_cli(program, words);
+CliRun run(const std::vector<std::string>& words, bool has_file_privileges = false) {
+  const Program program{
+      .name = "tool",
+      .version = "1.2.3",
+      .purpose = "a tool",
+      .commands = {command<Ping>(), command<Drive>(), command<Show<'a'>>(), command<Show<'b'>>()}};
+  return fakes::run_cli(program, words, sys::Root("/nowhere"), has_file_privileges);
 }
 
 TEST(Dispatch, RunsACommand) {
@@ -86,6 +100,16 @@ TEST(Dispatch, AnErrorIsOneLineOnStandardError) {
   EXPECT_THAT(result.out, IsEmpty());
   EXPECT_EQ(result.err,
             "tool: ping: 10.0.0.2 port 5210: connection refused; is 'tool serve' running there?\n");
+}
+
+// A library's plugin that the caller's environment names would have the file's capabilities.
+TEST(Dispatch, WhatOpensDriversRefusesWhereTheFileHasCapabilities) {
+  EXPECT_EQ(run({"drive"}).code, ExitCode::Done);
+  const CliRun refused = run({"drive"}, true);
+  EXPECT_EQ(refused.code, ExitCode::Failed);
+  EXPECT_THAT(refused.err, HasSubstr("setcap"));
+  EXPECT_EQ(run({"drive", "--help"}, true).code, ExitCode::Done);
+  EXPECT_EQ(run({"ping"}, true).code, ExitCode::Done);
 }
 
 TEST(Dispatch, AnExceptionIsNeverACrash) {
