@@ -7,6 +7,7 @@ import time
 
 import strangers
 from checks import holds, same, soon
+from lab import Way
 from served import PORT, Served
 from strangers import connect, frame, hello
 
@@ -72,6 +73,43 @@ def test_more_clients_than_threads(lab):
     told = server.client.run(server.probe("--streams", "20"), status=1)
     holds("thread" in told.stderr(), told.stderr())
     server.is_unharmed("after more streams than threads")
+
+
+FLOOD = """
+import socket, sys, time
+address, until, count = (sys.argv[1], 5210), time.monotonic() + float(sys.argv[2]), 0
+while time.monotonic() < until:
+    made = socket.socket()
+    made.setblocking(False)
+    made.connect_ex(address)
+    made.close()
+    count += 1
+print(count, flush=True)
+"""
+FLOOD_SECONDS = 12
+TRIES = 10
+
+
+# Each connection of the flood ends at once; what counts is that the far client's takes 50 ms for each
+# of the handshake's two exchanges.
+def test_a_flood_of_connections_keeps_no_far_client_out(lab):
+    server = Served(lab)
+    far = lab.host("far")
+    end = lab.wire(far, server.host, Way(100, 25)).b
+    floods = [server.client.start(["python3", "-c", FLOOD, server.address, str(FLOOD_SECONDS)])
+              for _ in range(2)]
+    done = 0
+    for _ in range(TRIES):
+        told = far.run(["chokepoint", "probe", "tcp", end.ipv4, "--bytes", "4K", "--json"],
+                       status=None)
+        done += told.popen.returncode == 0
+    made = 0
+    for flood in floods:
+        flood.wait(60)
+        made += int(flood.stdout())
+    print(f"{done} of {TRIES} beside {made / FLOOD_SECONDS:.0f} connections/s")
+    holds(done >= TRIES - 1, f"{done} of {TRIES} tests beside a flood")
+    server.is_unharmed("after a flood")
 
 
 def test_a_thousand_idle_connections(lab):
