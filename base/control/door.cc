@@ -99,10 +99,15 @@ int Door::wait_ms() const {
   return static_cast<int>(wait.count());
 }
 
+// For want of memory one stranger goes, and not the server.
 void Door::take_in(int listener) {
   Result<std::optional<sys::Descriptor>> fd = net::accept(listener);
   if (fd && *fd) {
-    add(std::move(**fd));
+    try {
+      add(std::move(**fd));
+    } catch (const std::bad_alloc&) {
+      std::this_thread::yield();  // it is closed; others may give memory back
+    }
     return;
   }
   if (!fd && !strangers_.empty()) {
@@ -117,15 +122,23 @@ void Door::add(sys::Descriptor fd) {
   const std::uint64_t source = source_of(fd.get());
   make_room(source);
   const std::uint64_t id = next_id_++;
-  if (!watch(fd.get(), id)) {
-    return;
+  std::list<Stranger> one;
+  one.push_back({.id = id,
+                 .source = source,
+                 .fd = std::move(fd),
+                 .deadline = net::Patience::Clock::now() + options_.patience});
+  const auto place = one.begin();
+  by_id_.emplace(id, place);
+  try {
+    ++of_source_[source];
+  } catch (const std::bad_alloc&) {
+    by_id_.erase(id);
+    throw;
   }
-  ++of_source_[source];
-  strangers_.push_back({.id = id,
-                        .source = source,
-                        .fd = std::move(fd),
-                        .deadline = net::Patience::Clock::now() + options_.patience});
-  by_id_.emplace(id, std::prev(strangers_.end()));
+  strangers_.splice(strangers_.end(), one);
+  if (!watch(place->fd.get(), id)) {
+    remove(place);
+  }
 }
 
 void Door::make_room(std::uint64_t source) {
@@ -166,7 +179,17 @@ void Door::remove_late() {
 
 void Door::hear(std::uint64_t id) {
   const auto found = by_id_.find(id);
-  if (found != by_id_.end() && read(*found->second) == Fate::Goes) {
+  if (found == by_id_.end()) {
+    return;
+  }
+  Fate fate = Fate::Goes;
+  try {
+    fate = read(*found->second);
+  } catch (const std::exception&) {
+    // For want of memory, or by an error of ours: it is this stranger's alone.
+    fate = Fate::Goes;
+  }
+  if (fate == Fate::Goes) {
     remove(found->second);
   }
 }

@@ -160,6 +160,17 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+namespace {
+
+// A name, or an address.
+bool is_host_name(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:%";
+  return text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+}  // namespace
+
 Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
   struct stat about{};
   if (stat(folder.c_str(), &about) < 0) {
@@ -173,8 +184,16 @@ Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
+    const std::string host = at->path().filename();
+    if (host.starts_with('.')) {
+      continue;
+    }
+    if (!is_host_name(host)) {
+      return fail(ErrorKind::Usage, "read keys", at->path().string(), "no host is named so",
+                  "a folder of keys has nothing but a file for each host, named as the host");
+    }
     TRY(const Secret key, read_key(at->path()));
-    keys.emplace(at->path().filename(), key);
+    keys.emplace(host, key);
   }
   if (error) {
     return fail(from_errno(error.value(), "read keys", folder));

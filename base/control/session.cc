@@ -41,9 +41,16 @@ void Session::expect_streams(int count) {
   arrived_.clear();
 }
 
-bool Session::arrived(int index, sys::Descriptor fd) {
+void Session::begin_test() {
   const std::lock_guard lock(mutex_);
-  if (index < 0 || index >= expected_ || arrived_.contains(index)) {
+  ++test_;
+  expected_ = 0;
+  arrived_.clear();
+}
+
+bool Session::arrived(std::uint64_t test, int index, sys::Descriptor fd) {
+  const std::lock_guard lock(mutex_);
+  if (test != test_ || index < 0 || index >= expected_ || arrived_.contains(index)) {
     return false;
   }
   arrived_.emplace(index, std::move(fd));
@@ -100,9 +107,9 @@ Result<> Turnstile::Turn::take() {
   const std::lock_guard lock(turnstile_.mutex_);
   const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
   const Entry* ahead = turnstile_.obstacle(*mine);
-  if (ahead == nullptr && !turnstile_.has_room_for(mine->test.demand)) {
+  if (ahead == nullptr && !turnstile_.has_room_for(*mine)) {
     return fail(
-        ErrorKind::Busy, "wait", "",
+        ErrorKind::Exhausted, "wait", "",
         "the tests that are running leave too few threads or too little memory for this one",
         "try again when they are done");
   }
@@ -121,7 +128,7 @@ Result<> Turnstile::check(const Demand& demand) const {
     return fail(ErrorKind::Exhausted, "test", "",
                 fmt::format("it would take {}, and this server grants {} to all tests together",
                             asked, granted),
-                "ask for fewer streams or a smaller --window");
+                "ask for less: fewer streams or queue pairs, a smaller --window or --depth");
   };
   if (demand.threads > capacity_.threads) {
     return too_much(fmt::format("{} threads", demand.threads), std::to_string(capacity_.threads));
@@ -134,12 +141,20 @@ Result<> Turnstile::check(const Demand& demand) const {
   return {};
 }
 
-bool Turnstile::has_room_for(const Demand& demand) const {
-  std::int64_t threads = demand.threads;
-  std::int64_t bytes = demand.bytes;
-  for (const Entry& entry : entries_) {
-    threads += entry.running ? entry.test.demand.threads : 0;
-    bytes += entry.running ? entry.test.demand.bytes : 0;
+// Who came earlier and waits for room alone is counted, too: else small tests would pass it
+// forever.
+bool Turnstile::has_room_for(const Entry& entry) const {
+  std::int64_t threads = entry.test.demand.threads;
+  std::int64_t bytes = entry.test.demand.bytes;
+  if (threads == 0 && bytes == 0) {
+    return true;
+  }
+  for (const Entry& other : entries_) {
+    const bool waits_for_room = other.ticket < entry.ticket && obstacle(other) == nullptr;
+    if (other.ticket != entry.ticket && (other.running || waits_for_room)) {
+      threads += other.test.demand.threads;
+      bytes += other.test.demand.bytes;
+    }
   }
   return threads <= capacity_.threads && bytes <= capacity_.bytes;
 }

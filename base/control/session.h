@@ -52,7 +52,7 @@ class Session {
   const Secret& secret() const { return secret_; }
   std::uint64_t test() const { return test_; }
   // A request has come.
-  void begin_test() { ++test_; }
+  void begin_test();
   const Identity& client() const { return client_; }
   // Else it may be anybody.
   bool client_has_key() const { return client_has_key_; }
@@ -71,8 +71,8 @@ class Session {
   // All of them, in the order of their numbers.
   Result<std::vector<sys::Descriptor>> streams(const net::Patience& patience);
 
-  // A data connection has proved that it belongs here. False where none is wanted.
-  bool arrived(int index, sys::Descriptor fd);
+  // A data connection has proved that it belongs to this test. False where none is wanted.
+  bool arrived(std::uint64_t test, int index, sys::Descriptor fd);
 
  private:
   Session(Channel channel, std::string id, const ServerHandshake& handshake,
@@ -171,7 +171,8 @@ class Turnstile {
     Turn& operator=(const Turn&) = delete;
     ~Turn();
 
-    // Takes the turn if it has come. Else why not; with `exclusive` that is final.
+    // Takes the turn if it has come. Else why not: Busy, which with `exclusive` is final, or
+    // Exhausted where those that run leave too little.
     Result<> take();
 
    private:
@@ -190,7 +191,7 @@ class Turnstile {
     bool running = false;
   };
   const Entry* obstacle(const Entry& entry) const;
-  bool has_room_for(const Demand& demand) const;
+  bool has_room_for(const Entry& entry) const;
 
   const bool exclusive_;
   const Capacity capacity_;

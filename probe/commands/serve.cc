@@ -30,6 +30,7 @@
 #include "base/net/address.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
+#include "base/sys/number.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "base/sys/thread.h"
@@ -44,6 +45,7 @@
 #include "probe/peer/door.h"
 #include "probe/serve/process.h"
 #include "probe/serve/server.h"
+#include "probe/tcp/parameters.h"
 #include "probe/tcp/trial.h"
 #include "probe/udp/test.h"
 
@@ -205,7 +207,7 @@ class ServeCommand final : public cli::Command {
   Admitted admitted_by(const Keys& keys) const;
   Result<std::vector<net::Endpoint>> endpoints() const;
   Result<std::vector<sys::Descriptor>> listen_all(const cli::Context& context) const;
-  control::Limits limits() const;
+  control::Limits limits(const cli::Context& context) const;
   Result<ForeignServers> open_foreign(const Log& log) const;
   Result<Open> open(const cli::Context& context, const Log& log) const;
   control::Capacity capacity(const cli::Context& context) const;
@@ -338,8 +340,10 @@ void ServeCommand::define(cli::Flags& flags) {
           "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
-      .option("max-memory", &most_memory_, "SIZE",
-              "memory of all tests together; a quarter of what is free where it is not given")
+      .option(
+          "max-memory", &most_memory_, "SIZE",
+          "memory of all tests together; default: a quarter of what is free, or 4 MiB for each of "
+          "--max-streams, whichever is more")
       .option("max-window", &largest_window_, "SIZE", "the largest socket buffer of a connection")
       .option("max-time", &longest_, "TIME", "the longest test")
       .option("max-rate", &fastest_, "RATE", "the fastest test; 0 for no limit");
@@ -401,13 +405,21 @@ Result<ForeignServers> ServeCommand::open_foreign(const ForeignServers::Log& log
   return ForeignServers::open(foreign_, addresses, insecure_open_, log);
 }
 
-control::Limits ServeCommand::limits() const {
+control::Limits ServeCommand::limits(const cli::Context& context) const {
   control::Limits limits{.longest_test = longest_, .streams = most_streams_};
   if (fastest_.bits_per_second > 0) {
     limits.rate_bits_per_s = fastest_.bits_per_second;
   }
   limits.buffer_bytes =
       static_cast<std::int64_t>(std::min<std::uint64_t>(largest_window_.count, INT64_MAX));
+  const auto granted = [&](const char* path) {
+    return sys::parse_number<std::int64_t>(context.root.text(path).value_or(""));
+  };
+  const auto receive = granted("/proc/sys/net/core/rmem_max");
+  const auto send = granted("/proc/sys/net/core/wmem_max");
+  if (receive && send) {
+    limits.kernel_buffer_bytes = std::max(*receive, *send);
+  }
   return limits;
 }
 
@@ -445,7 +457,8 @@ control::Capacity ServeCommand::capacity(const cli::Context& context) const {
     capacity.bytes =
         static_cast<std::int64_t>(std::min<std::uint64_t>(most_memory_.count, INT64_MAX));
   } else if (const std::optional<std::int64_t> room = host::memory_room(context.root)) {
-    capacity.bytes = *room / 4;
+    capacity.bytes =
+        std::max(*room / 4, most_streams_ * static_cast<std::int64_t>(tcp::kReceiveBytes));
   }
   return capacity;
 }
@@ -498,7 +511,7 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
   sys::raise_descriptor_limit();  // one per stream
   const control::Surroundings surroundings{.clock = context.clock,
                                            .root = context.root,
-                                           .limits = limits(),
+                                           .limits = limits(context),
                                            .stop = stop,
                                            .key = keys.text};
   serve::Server server(server_options(context, keys.ring), surroundings, services, log);

@@ -95,7 +95,9 @@ Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& 
   std::string reported;
   while (true) {
     const Result<> taken = turn.take();
-    if (taken || turnstile.exclusive() || patience.over()) {
+    const bool is_final = taken || patience.over() ||
+                          (turnstile.exclusive() && taken.error().kind != ErrorKind::Exhausted);
+    if (is_final) {
       return taken;
     }
     if (taken.error().reason != reported) {
@@ -278,9 +280,13 @@ bool Server::make_room() {
 void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {
   const auto guest = std::ranges::find_if(
       guests_, [&](const Guest& each) { return each.session->id() == attachment.session; });
-  if (guest != guests_.end() &&
-      control::proves(attachment, guest->session->secret(), guest->session->test())) {
-    guest->session->arrived(attachment.index, std::move(fd));
+  if (guest == guests_.end()) {
+    return;
+  }
+  control::Session& session = *guest->session;
+  const std::uint64_t test = session.test();
+  if (control::proves(attachment, session.secret(), test)) {
+    session.arrived(test, attachment.index, std::move(fd));
   }
 }
 

@@ -56,10 +56,12 @@ int connections(const Parameters& parameters) {
   return parameters.direction == Direction::Both ? 2 * parameters.streams : parameters.streams;
 }
 
-std::int64_t memory_of(const Parameters& parameters) {
-  // The kernel doubles what is asked for, in both directions.
-  const std::int64_t socket = 4 * std::int64_t{parameters.window.value_or(0)};
-  return connections(parameters) * (static_cast<std::int64_t>(kReceiveBytes) + socket);
+std::int64_t memory_of(const Parameters& parameters, const control::Limits& limits) {
+  const std::int64_t upstream = parameters.direction == Direction::Receive ? 0 : parameters.streams;
+  // The kernel doubles what it grants, in both directions.
+  const std::int64_t socket =
+      4 * std::min<std::int64_t>(parameters.window.value_or(0), limits.kernel_buffer_bytes);
+  return upstream * static_cast<std::int64_t>(kReceiveBytes) + connections(parameters) * socket;
 }
 
 bool is_upstream(const Parameters& parameters, int index) {

@@ -47,8 +47,8 @@ Result<> check(const Parameters& parameters, const control::Limits& limits);
 // How many connections the test needs. The first ones are those on which the client sends.
 int connections(const Parameters& parameters);
 
-// At most, at one end: what the streams receive into, and sockets whose buffers were asked for.
-std::int64_t memory_of(const Parameters& parameters);
+// Of the server, at most: what it receives into, and sockets whose buffers were asked for.
+std::int64_t memory_of(const Parameters& parameters, const control::Limits& limits);
 
 // Whether the client sends on the connection with this index.
 bool is_upstream(const Parameters& parameters, int index);

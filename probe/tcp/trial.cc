@@ -216,7 +216,7 @@ Result<control::Demand> TcpService::check(const Json& parameters,
                                           const control::Limits& limits) const {
   TRY(const Parameters read, parameters_in(parameters));
   TRY(tcp::check(read, limits));
-  return control::Demand(control::Weight::Heavy, connections(read), memory_of(read));
+  return control::Demand(control::Weight::Heavy, connections(read), memory_of(read, limits));
 }
 
 Result<Json> TcpService::serve(Session& session, const Json& body) {

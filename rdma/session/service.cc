@@ -41,20 +41,9 @@ Error being_stopped() {
   return {ErrorKind::Interrupted, "", "test", 0, "the server is being stopped"};
 }
 
-// Where a RoCE device sends is what the client says its GID is. Who has no key is sent nothing but
-// to the address that it has: else it could point this server's traffic at others. InfiniBand's
-// subnet manager says who has which address, not the client.
-Result<> check_gid(const Session& session, const SideFacts& client, const verbs::Gid& gid) {
-  const net::Address address = address_of(gid);
-  if (session.client_has_key() || !client.ethernet ||
-      address.bytes() == session.peer().address.unmapped().bytes()) {
-    return {};
-  }
-  return fail(ErrorKind::Permission, "test", "GID " + address.text(),
-              fmt::format("it is not the address that the client has here, {}",
-                          session.peer().address.unmapped().text()),
-              "give both ends a key with --key-file, or name the server by its RDMA device's "
-              "address");
+Result<> check_gid(const verbs::Gid& gid, const SideFacts& client, const Session& session) {
+  return session.client_has_key() ? Result<>()
+                                  : check_unproved_gid(gid, client, session.peer().address);
 }
 
 // The server's end of one test.
@@ -101,7 +90,7 @@ class ServerTest {
     }
     Plan plan = agreement_.rounds[index];
     TRY(const SideAddresses client, opening_in(message.body, index, plan));
-    TRY(check_gid(session_, request_.client, client.endpoint.gid));
+    TRY(check_gid(client.endpoint.gid, request_.client, session_));
     Watch watch(session_.channel(), session_.surroundings().stop, round_limit_of(plan),
                 role_ == Role::Passive);
     TRY(set_up_round(plan, client, watch));
@@ -166,18 +155,46 @@ class ServerTest {
 
 }  // namespace
 
+Result<> check_unproved_gid(const verbs::Gid& gid, const SideFacts& client,
+                            const net::Address& client_address) {
+  const net::Address address = address_of(gid);
+  const net::Address peer = client_address.unmapped();
+  if (!client.ethernet || peer.is_loopback() ||
+      (address.family() == peer.family() && address.bytes() == peer.bytes())) {
+    return {};
+  }
+  return fail(ErrorKind::Permission, "test", "GID " + address.text(),
+              fmt::format("it is not the address that the client has here, {}", peer.text()),
+              "give both ends a key with --key-file, or name the server by its RDMA device's "
+              "address");
+}
+
+namespace {
+
+// Each queue pair sends from, receives into and checks against memory of its own, beside its
+// queues.
+std::int64_t most_memory_of(const Parameters& parameters) {
+  constexpr std::int64_t kUsualDepth = 128;
+  constexpr std::int64_t kUsualReceiveDepth = 512;
+  constexpr std::int64_t kEntryBytes = 256;
+  const auto largest = std::int64_t{*std::ranges::max_element(parameters.sizes)};
+  const std::int64_t entries = parameters.depth.value_or(kUsualDepth) +
+                               parameters.receive_depth.value_or(kUsualReceiveDepth);
+  return parameters.queue_pairs * (3 * largest + entries * kEntryBytes);
+}
+
+}  // namespace
+
 Result<control::Demand> RdmaService::check(const Json& body, const control::Limits& limits) const {
   TRY(const Request request, request_in(body));
   TRY(session::check(request.parameters));
   TRY(session::check(request.parameters, limits));
-  // Each queue pair sends from and receives into memory of its own.
-  const auto largest = std::int64_t{*std::ranges::max_element(request.parameters.sizes)};
-  return control::Demand(control::Weight::Alone, 1, 2 * largest * request.parameters.queue_pairs);
+  return control::Demand(control::Weight::Alone, 1, most_memory_of(request.parameters));
 }
 
 Result<Json> RdmaService::serve(Session& session, const Json& body) {
   TRY(const Request request, request_in(body));
-  TRY(check_gid(session, request.client, request.client.gid));
+  TRY(check_gid(request.client.gid, request.client, session));
   TRY(std::unique_ptr<Station> station,
       open_here(session.surroundings().root, open_(), wish_of(request), session.local().address,
                 request.parameters.transport));

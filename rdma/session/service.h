@@ -23,12 +23,21 @@
 #include <memory>
 
 #include "base/control/session.h"
+#include "base/net/address.h"
+#include "rdma/session/side.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::session {
 
 // Called for each test, on its own thread.
 using OpenLibrary = std::function<std::unique_ptr<verbs::Library>()>;
+
+// Where a RoCE device sends is what the client says its GID is. Who has no key is sent nothing but
+// to the address that it has: else it could point this server's traffic at others. On InfiniBand
+// nothing is checked, because a LID is no address that a connection has. Who comes over loopback
+// can send from this host anyway.
+Result<> check_unproved_gid(const verbs::Gid& gid, const SideFacts& client,
+                            const net::Address& client_address);
 
 class RdmaService final : public control::Service {
  public:

@@ -144,6 +144,10 @@ TEST_F(KeysOfHosts, AHostWithoutOneGetsOneThatNobodyHas) {
 
 TEST_F(KeysOfHosts, WhatIsWrongWithTheFolderIsSaid) {
   EXPECT_THAT(read_keys_of_hosts(path_).error().reason, HasSubstr("no key"));
+  put(".gitkeep", "");
+  put("voyager~", "0123456789abcdef");
+  EXPECT_THAT(describe(read_keys_of_hosts(path_).error()), HasSubstr("voyager~"));
+  std::filesystem::remove(path_ + "/voyager~");
   put("voyager", "0123456789abcdef", 0644);
   EXPECT_THAT(describe(read_keys_of_hosts(path_).error()), HasSubstr("voyager"));
   EXPECT_THAT(read_key(path_).error().reason, HasSubstr("folder"));

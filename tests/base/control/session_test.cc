@@ -70,11 +70,13 @@ TEST(Turnstile, TestsTogetherTakeNoMoreThanTheServerHas) {
   first.emplace(turnstile, test(6, 600));
   Turn second(turnstile, test(5, 0));
   Turn third(turnstile, test(0, 500));
-  Turn small(turnstile, test(4, 400));
+  Turn small(turnstile, test(4, 500));
   ASSERT_TRUE(first->take());
-  EXPECT_EQ(second.take().error().kind, ErrorKind::Busy);
-  EXPECT_EQ(third.take().error().kind, ErrorKind::Busy);
-  EXPECT_TRUE(small.take());
+  EXPECT_EQ(second.take().error().kind, ErrorKind::Exhausted);
+  EXPECT_EQ(third.take().error().kind, ErrorKind::Exhausted);
+  EXPECT_FALSE(small.take()) << "it would pass those that came before it";
+  Turn tiny(turnstile, {.demand = Weight::Light});
+  EXPECT_TRUE(tiny.take());
   first.reset();
   EXPECT_TRUE(second.take());
   EXPECT_TRUE(third.take());

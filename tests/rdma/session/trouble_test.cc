@@ -223,13 +223,19 @@ TEST_F(RudeClientTest, OneThatLeavesBeforeARoundLeavesNothing) {
   await_nothing_there();
 }
 
-// The server sends where the client says.
-TEST_F(TroubleTest, WithoutAKeyAGidIsTheAddressOfItsClient) {
-  key_.reset();
-  const std::string told = refusal({.sizes = {8}, .iterations = 1});
-  EXPECT_THAT(told, HasSubstr("192.0.2.1"));
-  EXPECT_THAT(told, HasSubstr("--key-file"));
-  expect_nothing_left();
+TEST(UnprovedGid, OfRoceIsTheAddressOfItsClientWhichMayBeThisHost) {
+  const auto allows = [](const char* gid, const char* client, bool ethernet = true) {
+    return check_unproved_gid(gid_of(net::Address::parse(gid).value()), {.ethernet = ethernet},
+                              net::Address::parse(client).value())
+        .has_value();
+  };
+  EXPECT_TRUE(allows("10.0.0.2", "10.0.0.2"));
+  EXPECT_TRUE(allows("10.0.0.2", "::ffff:10.0.0.2"));
+  EXPECT_TRUE(allows("2001:db8::2", "2001:db8::2"));
+  EXPECT_TRUE(allows("10.0.0.3", "127.0.0.1"));
+  EXPECT_TRUE(allows("fe80::1", "10.0.0.2", false));
+  EXPECT_FALSE(allows("10.0.0.3", "10.0.0.2"));
+  EXPECT_FALSE(allows("a00:2::", "10.0.0.2"));
 }
 
 }  // namespace

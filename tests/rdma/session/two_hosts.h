@@ -86,8 +86,7 @@ class TwoHosts : public testing::Test {
   fakes::HostTree here_ = fakes::HostTree::from_text(tree_of("fake0", "c000:0201"));
   fakes::HostTree there_ = fakes::HostTree::from_text(tree_of("fake1", "c000:0202"));
   sys::SystemClock clock_;
-  // Without one, GIDs must be the addresses that the hosts have on loopback.
-  std::optional<control::Secret> key_ = control::Secret{7};
+  std::optional<control::Secret> key_;
   control::Limits limits_;
   PortWish wish_;
   int interrupt_ = -1;
