@@ -84,15 +84,17 @@ class Slurm:
         with open(self.configuration, "a", encoding="ascii") as file:
             file.writelines(f"{line}\n" for line in lines)
 
-    def script(self, name, settings=()):
-        """One of scripts/slurm as slurm.conf names it: with settings of its own, lines of bash."""
+    def script(self, name, settings=(), keeps_errors=False):
+        """One of scripts/slurm as slurm.conf names it: with settings of its own, lines of bash.
+        What slurmctld starts has no standard error that anybody sees: on demand told_by() has it."""
         file = self.folder / "settings"
         file.write_text("".join(f"{line}\n" for line in [
             f"export SLURM_CONF={self.configuration}", f"PATH={':'.join(self.lab.programs)}:$PATH",
             *settings]))
+        errors = f"2>>{self.told_by(name)}" if keeps_errors else ""
         wrapper = self.folder / name
         wrapper.write_text(f'#!/bin/sh\nexport CHOKEPOINT_SLURM={file}\n'
-                           f'exec {SCRIPTS / name} "$@" 2>>{self.told_by(name)}\n')
+                           f'exec {SCRIPTS / name} "$@" {errors}\n')
         wrapper.chmod(0o755)
         return wrapper
 

@@ -66,7 +66,7 @@ def test_a_job_without_a_record_is_left_alone(lab):
 # What the job's user planted would otherwise lead whoever writes the report to files of its own.
 def test_who_is_not_the_jobs_user_writes_nothing_into_its_folder(lab):
     slurm = Slurm(Cluster(lab, 3), user="daemon")
-    slurm.configure(f"EpilogSlurmctld={slurm.script('epilog')}")
+    slurm.configure(f"EpilogSlurmctld={slurm.script('epilog', keeps_errors=True)}")
     slurm.start()
     folder = slurm.folder / "job"
     folder.mkdir()
