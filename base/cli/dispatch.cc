@@ -66,7 +66,7 @@ ExitCode run(const Program& program, const Registered& registered,
   if (definition.summary.opens_drivers && context.has_file_privileges) {
     return complain(
         program, name,
-        {ErrorKind::Permission, "", name, 0,
+        {ErrorKind::Permission, "", "", 0,
          "it opens drivers that its caller can choose, and would give them the "
          "capabilities that setcap gave this file",
          fmt::format("use a copy without capabilities: cp \"$(which {})\" .", program.name)},

@@ -99,14 +99,13 @@ int Door::wait_ms() const {
   return static_cast<int>(wait.count());
 }
 
-// For want of memory one stranger goes, and not the server.
 void Door::take_in(int listener) {
   Result<std::optional<sys::Descriptor>> fd = net::accept(listener);
   if (fd && *fd) {
     try {
       add(std::move(**fd));
     } catch (const std::bad_alloc&) {
-      std::this_thread::yield();  // it is closed; others may give memory back
+      return;  // one connection is closed, and the server goes on
     }
     return;
   }
@@ -122,6 +121,8 @@ void Door::add(sys::Descriptor fd) {
   const std::uint64_t source = source_of(fd.get());
   make_room(source);
   const std::uint64_t id = next_id_++;
+  // What may want memory comes first. A count of 0 that stays behind harms nobody.
+  std::size_t& count = of_source_[source];
   std::list<Stranger> one;
   one.push_back({.id = id,
                  .source = source,
@@ -129,12 +130,7 @@ void Door::add(sys::Descriptor fd) {
                  .deadline = net::Patience::Clock::now() + options_.patience});
   const auto place = one.begin();
   by_id_.emplace(id, place);
-  try {
-    ++of_source_[source];
-  } catch (const std::bad_alloc&) {
-    by_id_.erase(id);
-    throw;
-  }
+  ++count;
   strangers_.splice(strangers_.end(), one);
   if (!watch(place->fd.get(), id)) {
     remove(place);
@@ -182,13 +178,14 @@ void Door::hear(std::uint64_t id) {
   if (found == by_id_.end()) {
     return;
   }
-  Fate fate = Fate::Goes;
-  try {
-    fate = read(*found->second);
-  } catch (const std::exception&) {
-    // For want of memory, or by an error of ours: it is this stranger's alone.
-    fate = Fate::Goes;
-  }
+  // Want of memory, or an error of ours, is this stranger's alone.
+  const auto fate = [&] {
+    try {
+      return read(*found->second);
+    } catch (const std::exception&) {
+      return Fate::Goes;
+    }
+  }();
   if (fate == Fate::Goes) {
     remove(found->second);
   }

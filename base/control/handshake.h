@@ -54,8 +54,8 @@ class ServerHandshake {
   ServerHandshake(Identity own, KeyRing ring);
 
   Result<Message> welcome(const Message& hello);
-  // Before the Proof is read. Not part of welcome(): it costs 50 µs, which whoever says no more
-  // than Hello is not worth.
+  // Before the Proof is read. Not part of welcome(): whoever says no more than Hello shall not cost
+  // a multiplication of points.
   Result<> agree();
   const ConnectionKeys& keys() const { return keys_; }
   // `proof` came sealed: its client has the key.

@@ -162,11 +162,12 @@ bool is_folder(const std::string& path) {
 
 namespace {
 
-// A name, or an address.
+// A name, or an address: nothing that leads out of a folder.
 bool is_host_name(std::string_view text) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:%";
-  return text.find_first_not_of(kAllowed) == std::string_view::npos;
+  return !text.empty() && !text.starts_with('.') &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
 }  // namespace
@@ -209,7 +210,7 @@ Result<Secret> read_key_for(const std::string& path, const std::string& peer) {
   if (!is_folder(path)) {
     return read_key(path);
   }
-  if (peer.empty() || peer.starts_with('.') || peer.find('/') != std::string::npos) {
+  if (!is_host_name(peer)) {
     return fail(ErrorKind::Usage, "read key", path, "no file can be named as '" + peer + "'");
   }
   return read_key((std::filesystem::path(path) / peer).string());

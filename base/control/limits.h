@@ -19,7 +19,8 @@ struct Limits {
   std::int64_t streams = 128;
   std::optional<double> rate_bits_per_s = {};  // of a paced test; none: whatever the path carries
   std::int64_t buffer_bytes = std::int64_t{512} << 20;  // of one socket
-  // What the kernel grants one socket, whatever is asked for. Not told.
+  // What the kernel grants one socket, whatever is asked for: for the server's own sums, not told
+  // to clients.
   std::int64_t kernel_buffer_bytes = std::numeric_limits<std::int64_t>::max();
 };
 

@@ -157,14 +157,13 @@ class Talk {
   Ending refused(const control::Json& body) const;
   Ending strange(std::string reason) const;
   bool was_given_up(TaskNumber number);
+  std::string sealed(const control::Message& message);
 
   const CrewOptions& options_;
   HostIndex host_;
   std::string address_;
   std::string peer_;
   Stage stage_ = Stage::Greeting;
-  std::string sealed(const control::Message& message);
-
   std::unique_ptr<control::ClientHandshake> handshake_;  // until it is over
   std::optional<control::Seal> outgoing_;                // once there are keys
   std::string program_;                                  // until it is told

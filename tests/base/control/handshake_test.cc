@@ -112,22 +112,20 @@ TEST(Handshake, AWrongKeyIsRefused) {
   EXPECT_EQ(met.admittance.error().kind, ErrorKind::Permission);
 }
 
-// It puts its own public key in place of either side's, so that both agree with it; without the key
-// that is worth nothing.
-TEST(Handshake, WhoSitsBetweenBothAndHasNotTheKeyIsNotLetIn) {
-  const KeyExchange own;
-  ClientHandshake client(voyager, key(7));
-  ServerHandshake server(hubble, key(7));
-  std::string hello;
-  const Met met = meet(client, server, [&](Message message) {
-    if (message.type == Type::Hello || message.type == Type::Welcome) {
-      message.body["nonce"] = to_hex(own.public_key());
-      hello += message.body.dump();
-    }
-    return message;
-  });
-  EXPECT_FALSE(met.let_in);
-  EXPECT_FALSE(met.admittance);
+// It answers the client with a public key of its own, and heard all that was said.
+TEST(Handshake, WhoSitsBetweenBothReadsNothingWithoutTheKey) {
+  for (const std::optional<Secret>& shared : {std::optional(key(7)), std::optional<Secret>()}) {
+    const KeyExchange own;
+    ClientHandshake client(voyager, shared);
+    const Message hello = client.hello();
+    Message welcome = ServerHandshake(hubble, shared).welcome(hello).value();
+    welcome.body["nonce"] = to_hex(own.public_key());
+    const Message proof = client.proof(welcome).value();
+    const Secret theirs = from_hex(hello.body["nonce"].get<std::string>()).value();
+    const ConnectionKeys guessed =
+        own.keys(theirs, std::nullopt, hello.body.dump(), welcome.body.dump()).value();
+    EXPECT_EQ(carried(proof, client.keys().to_server, guessed.to_server).has_value(), !shared);
+  }
 }
 
 TEST(Handshake, APublicKeyThatAnySecretLeadsToIsMalformed) {
