@@ -9,19 +9,25 @@ from outcome import Skipped, decide
 
 HERE = pathlib.Path(__file__).resolve().parent
 LOAD_S = 12
+ONE_WAY_S = 6
 NODE = "here"
 NVLINK = ("gpu.nvlink_active", "gpu.nvlink_crc_errors", "gpu.nvlink_replays",
           "gpu.nvlink_sent_bytes")
 
 
+def loaded(session, name, seconds, *ways):
+    """The record of a run of torch_load.py, and what that says it did."""
+    machine.torch_facts(session)
+    folder = session.work / f"{name}-record"
+    text = session.run(name, [session.chokepoint, "run", "--out", folder, "--node", NODE,
+                              "--live", "off", "--", machine.PYTHON,
+                              HERE / "torch_load.py", seconds, *ways])
+    return folder, programs.document(text.splitlines()[-1], "torch_load.py")
+
+
 def record(session):
     if "load" not in session.shared:
-        machine.torch_facts(session)
-        folder = session.work / "load-record"
-        text = session.run("load", [session.chokepoint, "run", "--out", folder, "--node", NODE,
-                                    "--live", "off", "--", machine.PYTHON,
-                                    HERE / "torch_load.py", LOAD_S])
-        session.shared["load"] = folder, programs.document(text.splitlines()[-1], "torch_load.py")
+        session.shared["load"] = loaded(session, "load", LOAD_S)
     return session.shared["load"]
 
 
@@ -45,20 +51,25 @@ def load(session):
                   most=found, users=users, copied=copied)
 
 
+def counted(folder, way):
+    return sum(value * span / 1e9 for value, span in records.rows(
+        folder, NODE, "SELECT s.value, s.bin_ns FROM gauge_sample s JOIN series n "
+        "ON s.series = n.id WHERE n.name = ?", f"gpu.pcie_{way}_bytes_per_s"))
+
+
 def pcie_bytes(session):
-    """What the counters add up to beside what was copied."""
-    folder, copied = record(session)
-    words, shares = [], []
-    for name in ("gpu.pcie_sent_bytes_per_s", "gpu.pcie_received_bytes_per_s"):
-        total = sum(value * span / 1e9 for value, span in records.rows(
-            folder, NODE, "SELECT s.value, s.bin_ns FROM gauge_sample s JOIN series n "
-            "ON s.series = n.id WHERE n.name = ?", name))
-        shares.append(total / copied["each_way_bytes"])
-        words.append(f"{name.removeprefix('gpu.').removesuffix('_bytes_per_s')} "
-                     f"{total / 1e9:.1f} GB, {100 * shares[-1]:.1f} %")
-    return decide(all(0.9 <= share <= 1.15 for share in shares),
-                  "; ".join(words) + f" of the {copied['each_way_bytes'] / 1e9:.1f} GB copied",
-                  shares=shares, copied=copied)
+    """What the counters add up to beside what was copied, each way alone. They count packets whole:
+    headers of 20 to 28 bytes on at most 256 of data, and for what the GPU fetches its requests."""
+    words, figures = [], {}
+    for way, there, back in (("to-gpu", "received", "sent"), ("from-gpu", "sent", "received")):
+        folder, copied = loaded(session, way, ONE_WAY_S, way)
+        copied_bytes = copied[f"{way.replace('-', '_')}_bytes"]
+        figures[way] = {"copied": copied, "with_data": counted(folder, there) / copied_bytes,
+                        "against": counted(folder, back) / copied_bytes}
+        words.append(f"{way}: {there} {100 * figures[way]['with_data']:.1f} %, "
+                     f"{back} {100 * figures[way]['against']:.1f} % of {copied_bytes / 1e9:.1f} GB")
+    return decide(all(0.95 <= each["with_data"] <= 1.15 and each["against"] <= 0.15
+                      for each in figures.values()), "; ".join(words), **figures)
 
 
 def throttling(session):

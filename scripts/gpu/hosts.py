@@ -4,12 +4,14 @@ root, where the kernel allows it."""
 import os
 import shutil
 import subprocess
+import time
 
 from outcome import Skipped
 
 NAMES = ("gpu-check-a", "gpu-check-b")
 ADDRESSES = ("10.213.7.1", "10.213.7.2")
 INTERFACE = "cable0"
+UP_S = 5
 
 
 class Hosts:
@@ -40,6 +42,7 @@ class Hosts:
         if made.returncode != 0:
             raise Skipped(f"this machine does not allow it: {' '.join(words)}: "
                           f"{made.stderr.strip() or made.returncode}")
+        return made.stdout
 
     def make(self):
         self.remove()
@@ -53,6 +56,16 @@ class Hosts:
             self.call("ip", "-n", name, "link", "set", INTERFACE, "up")
             if self.rate_mbps:
                 self.limit(name)
+        for name in NAMES:
+            self.wait_until_up(name)
+
+    def wait_until_up(self, name):
+        """The kernel may take a second to call an interface up, and NCCL overlooks one that is not."""
+        deadline = time.monotonic() + UP_S
+        while "state UP" not in self.call("ip", "-n", name, "link", "show", "dev", INTERFACE):
+            if time.monotonic() > deadline:
+                raise Skipped(f"{INTERFACE} of {name} does not come up")
+            time.sleep(0.02)
 
     def limit(self, name):
         if not shutil.which("tc"):

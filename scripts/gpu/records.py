@@ -28,8 +28,8 @@ def gauge(folder, node, name):
 
 
 def nccl_collectives(folder, node):
-    """How many, how many of these with the kernel's own times, and how many with a connection."""
-    return rows(folder, node, "SELECT count(*), count(own_ready_ns), count(flow) "
+    """How many, and how many of these with the kernel's own times."""
+    return rows(folder, node, "SELECT count(*), count(own_ready_ns) "
                 "FROM collective WHERE source = 2")[0]
 
 
