@@ -18,7 +18,14 @@ void find(const sys::Library& library, const char* name, Function*& function,
   }
 }
 
-std::string_view next_step_of(Code code) {
+// NCCL overlooks an interface that is down, and says only that there is none.
+constexpr std::string_view kNoInterface = "no socket interface found";
+
+std::string_view next_step_of(Code code, std::string_view reason) {
+  if (reason.contains(kNoInterface)) {
+    return "NCCL_SOCKET_IFNAME or --interface has to name an interface that is up and has an "
+           "address: see 'ip -br address'";
+  }
   switch (code) {
     case kRemoteError:
     case kSystemError:
@@ -111,7 +118,7 @@ Result<> Library::check(Code code, std::string_view subject) const {
   if (last != nullptr && *last != '\0') {
     reason += fmt::format(" ({})", last);
   }
-  return fail(ErrorKind::Io, kOperation, subject, reason, next_step_of(code));
+  return fail(ErrorKind::Io, kOperation, subject, reason, next_step_of(code, reason));
 }
 
 }  // namespace chokepoint::probe::collective::nccl
