@@ -214,6 +214,7 @@ static_assert(same(ValueType::Double, NVML_VALUE_TYPE_DOUBLE));
 static_assert(same(ValueType::Unsigned, NVML_VALUE_TYPE_UNSIGNED_INT));
 static_assert(same(ValueType::UnsignedLong, NVML_VALUE_TYPE_UNSIGNED_LONG));
 static_assert(same(ValueType::UnsignedLongLong, NVML_VALUE_TYPE_UNSIGNED_LONG_LONG));
+static_assert(same(GpmMetric::GraphicsUtilisation, NVML_GPM_METRIC_GRAPHICS_UTIL));
 static_assert(same(GpmMetric::PcieSent, NVML_GPM_METRIC_PCIE_TX_PER_SEC));
 static_assert(same(GpmMetric::PcieReceived, NVML_GPM_METRIC_PCIE_RX_PER_SEC));
 static_assert(same(GpmMetric::NvlinkReceived, NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC));

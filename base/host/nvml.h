@@ -84,8 +84,9 @@ struct FieldValue {
   unsigned long long value;  // of a Double its bits
 };
 
-// GPU performance monitoring, in MiB/s between two samples.
+// GPU performance monitoring, between two samples: rates in MiB/s, shares in percent.
 enum class GpmMetric : unsigned {
+  GraphicsUtilisation = 1,
   PcieSent = 20,
   PcieReceived = 21,
   NvlinkReceived = 60,

@@ -36,8 +36,9 @@ struct NvlinkReading {
 
 // nullopt: this GPU or its driver does not report it.
 struct GpuReading {
-  std::string address = {};  // 0000:3b:00.0
-  std::optional<double> busy_percent = {};
+  std::string address = {};                    // 0000:3b:00.0
+  std::optional<double> busy_percent = {};     // of the time, with kernels or copies
+  std::optional<double> kernels_percent = {};  // with kernels
   std::optional<double> memory_busy_percent = {};
   std::optional<double> memory_bytes = {};
   std::optional<double> clock_mhz = {};  // of the streaming multiprocessors

@@ -73,6 +73,7 @@ class Rows {
 
   void write_load() {
     share(record::kGpuUtilization, gpu_.busy_percent, kPercentTolerance);
+    share(record::kGpuKernels, gpu_.kernels_percent, kPercentTolerance);
     share(record::kGpuMemoryBusy, gpu_.memory_busy_percent, kPercentTolerance);
     rate(record::kGpuPcieSent, gpu_.pcie_sent_bytes_per_s);
     rate(record::kGpuPcieReceived, gpu_.pcie_received_bytes_per_s);

@@ -133,6 +133,11 @@ std::optional<double> bytes_per_s(const nvml::GpmValue& value) {
   return value.result == 0 ? std::optional(value.value * kMib) : std::nullopt;
 }
 
+std::optional<double> percent(const nvml::GpmValue& value) {
+  return value.result == 0 && value.value >= 0 && value.value <= 100 ? std::optional(value.value)
+                                                                     : std::nullopt;
+}
+
 std::unique_ptr<Gpm> Gpm::of(const nvml::Session& session, Device device) {
   nvml::GpmSupport support{.version = nvml::kGpmVersion, .is_supported = 0};
   if (!session.call(nvml::kGpmSupport, device, &support) || support.is_supported == 0) {
@@ -161,18 +166,20 @@ void Gpm::read(GpuReading& reading) {
   }
   nvml::GpmRequest& request = *request_;
   request.version = nvml::kGpmVersion;
-  request.count = 4;
+  request.count = 5;
   request.earlier = earlier_;
   request.later = later_;
   request.values[0].metric = nvml::GpmMetric::PcieSent;
   request.values[1].metric = nvml::GpmMetric::PcieReceived;
   request.values[2].metric = nvml::GpmMetric::NvlinkSent;
   request.values[3].metric = nvml::GpmMetric::NvlinkReceived;
+  request.values[4].metric = nvml::GpmMetric::GraphicsUtilisation;
   if (has_earlier_ && session_.call(nvml::kGpmMetrics, &request)) {
     reading.pcie_sent_bytes_per_s = bytes_per_s(request.values[0]);
     reading.pcie_received_bytes_per_s = bytes_per_s(request.values[1]);
     reading.nvlink_sent_bytes_per_s = bytes_per_s(request.values[2]);
     reading.nvlink_received_bytes_per_s = bytes_per_s(request.values[3]);
+    reading.kernels_percent = percent(request.values[4]);
   }
   std::swap(earlier_, later_);
   has_earlier_ = true;

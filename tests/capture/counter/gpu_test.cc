@@ -49,6 +49,8 @@ TEST(GpuSession, ThroughputComesFromGpmWhereThereIsSuch) {
   EXPECT_EQ(gpu.pcie_received_bytes_per_s, 2000 * kMib);
   EXPECT_EQ(gpu.nvlink_sent_bytes_per_s, 3000 * kMib);
   EXPECT_EQ(gpu.nvlink_received_bytes_per_s, std::nullopt) << "the fake GPU refuses it";
+  EXPECT_EQ(gpu.kernels_percent, 26.5) << "beside the 97 % that count copies, too";
+  EXPECT_EQ(gpu.busy_percent, 97);
 }
 
 TEST(GpuSession, NvlinksAreCountedTogether) {
@@ -75,6 +77,7 @@ TEST(GpuSession, EachGpuTellsWhatItHas) {
   EXPECT_EQ(gpus[1].nvlink.sent_bytes, std::nullopt);
   EXPECT_EQ(gpus[1].pcie_sent_bytes_per_s, 5e6) << "without GPM by the older call";
   EXPECT_EQ(gpus[1].pcie_received_bytes_per_s, 6e6);
+  EXPECT_EQ(gpus[1].kernels_percent, std::nullopt);
 }
 
 TEST(GpuSession, WithoutALibraryThereIsAReason) {
