@@ -69,7 +69,8 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   if (is_rdma) {
     inquiry.phases = rdma_phases(run, inquiry.clocks, inquiry.steps, std::move(inquiry.phases));
   }
-  if (inquiry.phases.source != PhaseSource::Library) {
+  const bool is_alone = inquiry.phases.source == PhaseSource::Alone && !is_rdma;
+  if (inquiry.phases.source != PhaseSource::Library && !is_alone) {
     diagnosis.missing.emplace_back(
         "the library's messages were not seen: a rank that arrives late may look like computing");
     if (has_nccl(run)) {
@@ -84,6 +85,9 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   add_late(input, findings);
   add_starvation(input, findings);
   add_gpu_copies(input, findings);
+  if (is_alone) {
+    add_idleness(input, findings);
+  }
   add_nccl_waits(input, findings);
   judge(input, std::move(findings), diagnosis);
   add_ranks(input, diagnosis);

@@ -70,6 +70,10 @@ std::optional<Verdict> gone_rank(const RunData& run);
 // names the node where it is the most.
 void add_gpu_copies(const DiagnosisInput& input, Findings& findings);
 
+// idleness.cc: of a job on one host, moves from computing the time in which neither its GPU nor its
+// threads worked: they waited for input, a disk or a lock.
+void add_idleness(const DiagnosisInput& input, Findings& findings);
+
 // network.cc: adds to each finding the part of NCCL's network waits that bears on it. It decides
 // nothing: a wait for the own GPU is also one for its computing, one for credit also for a rank
 // that has not come yet; and over sockets a receiver's back-pressure looks like the network.

@@ -226,7 +226,7 @@ Verdict verdict_of(const DiagnosisInput& input, const GpuCopies& copies) {
                               "pcie.ceiling_mbps of " + from});
   verdict.evidence.push_back({"time without a running kernel",
                               100 * (1 - copies.kernels_ms / copies.step_ms), "%",
-                              "gpu.utilization_percent of " + from});
+                              "gpu.kernels_percent of " + from});
   if (copies.by_library_ms > 0) {
     verdict.evidence.push_back({"copies to the host before an exchange by Gloo, and back after it",
                                 std::min(copies.lost_ms, copies.by_library_ms), "ms a step",
@@ -300,9 +300,12 @@ GpuCopies copies_of(const DiagnosisInput& input, std::size_t place, GpuLink link
   };
   copies.sent_ms = taken_ms(record::kGpuPcieSent);
   copies.received_ms = taken_ms(record::kGpuPcieReceived);
-  const double busy_percent = sum_over(node, record::kGpuUtilization, copies.link, span) /
-                              static_cast<double>(copies.link.gpus.size());
-  copies.kernels_ms = phases.step_ms * std::clamp(busy_percent / 100, 0., 1.);
+  double kernels_percent = 0;
+  for (const std::string& gpu : copies.link.gpus) {
+    kernels_percent +=
+        kernels_percent_of(node, gpu, span) / static_cast<double>(copies.link.gpus.size());
+  }
+  copies.kernels_ms = phases.step_ms * std::clamp(kernels_percent / 100, 0., 1.);
   copies.own_late_ms = phases.late_ms[place];
   // The node itself did not wait for itself.
   const double network_ms = phases.exposed_ms + phases.waiting_ms() - copies.own_late_ms;

@@ -140,6 +140,11 @@ std::vector<Held> levels_over(const SeriesData& level, Span span) {
   return held;
 }
 
+double kernels_percent_of(const NodeData& node, std::string_view gpu, Span span) {
+  const auto kernels = mean_over(node, record::kGpuKernels, gpu, span);
+  return kernels ? *kernels : mean_over(node, record::kGpuUtilization, gpu, span).value_or(0);
+}
+
 std::optional<double> mean_over(const NodeData& node, std::string_view name,
                                 std::string_view subject, Span span) {
   const SeriesData* series = node.find(name, subject);

@@ -56,6 +56,10 @@ struct Held {
 };
 std::vector<Held> levels_over(const SeriesData& level, Span span);
 
+// Of the time, how long kernels ran on a GPU at most. The driver's utilisation counts copies, too;
+// only GPM (Hopper and later) tells kernels alone.
+double kernels_percent_of(const NodeData& node, std::string_view gpu, Span span);
+
 std::optional<double> mean_over(const NodeData& node, std::string_view name,
                                 std::string_view subject, Span span);
 

@@ -138,13 +138,18 @@ bool is_seen_from_both_ends(const RunData& run) {
   });
 }
 
+// Or knows that there is none.
+bool sees_late_ranks(const Phases& phases) {
+  return phases.source == PhaseSource::Library || phases.source == PhaseSource::Alone;
+}
+
 // By how much the largest stands out, how many steps were seen, and what the phases rest on.
 double confidence_of(const DiagnosisInput& input, double share_percent, double next_percent) {
   const double margin = share_percent > 0 ? 1 - next_percent / share_percent : 0;
   const double above = std::min(1.0, share_percent / (4 * kMattersPercent));
   const double seen = std::min(1.0, static_cast<double>(input.steps.settled.size()) /
                                         static_cast<double>(kStepsForConfidence));
-  const double source = input.phases.source == PhaseSource::Library ? 1 : 0.8;
+  const double source = sees_late_ranks(input.phases) ? 1 : 0.8;
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.6;
   return std::round(100 * (0.3 + 0.4 * margin + 0.25 * above) * seen * source * ends) / 100;
 }
@@ -153,7 +158,7 @@ Verdict computing(const DiagnosisInput& input, double lost_percent) {
   Verdict verdict{.verdict = VerdictClass::Compute};
   verdict.share_percent = 100 * input.phases.computing_ms / input.phases.step_ms;
   verdict.confidence = confidence_of(input, 100 - lost_percent, lost_percent * 4);
-  if (input.phases.source != PhaseSource::Library) {
+  if (!sees_late_ranks(input.phases)) {
     verdict.confidence = std::round(100 * kLateUnseen * verdict.confidence) / 100;
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",

@@ -171,7 +171,8 @@ Result<JobProfile> profile_of(const RunData& run) {
   const Clocks clocks = fit_clocks(run);
   const StepLine steps = choose_steps(run, clocks);
   const Phases phases = phases_of(run, clocks, steps);
-  if (phases.step_ms <= 0 || phases.source == PhaseSource::None) {
+  if (phases.step_ms <= 0 || phases.source == PhaseSource::None ||
+      phases.source == PhaseSource::Alone) {
     return fail(ErrorKind::NotFound, "--from", run.nodes.empty() ? "" : run.nodes.front().name,
                 "no steps, or nothing that passed between ranks, is in the record",
                 "run the job for at least ten steps under 'chokepoint run'");

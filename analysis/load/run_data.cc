@@ -100,12 +100,14 @@ void add_missing_samples(const NodeData& node, Lines& lines) {
   if (node.processes.empty()) {
     lines.push_back(fmt::format("no process of the job was seen on {}", node.name));
   }
-  if (!has_any(node, &FlowData::packets)) {
+  if (node.flows.empty()) {
+    lines.push_back(fmt::format("no connection of the job was seen on {}", node.name));
+  } else if (!has_any(node, &FlowData::packets)) {
     lines.push_back(fmt::format("no packets were captured on {}", node.name));
   } else if (count_events(node, record::kPacketsDropped) > 0) {
     lines.push_back(fmt::format("not all packets were seen on {}", node.name));
   }
-  if (!has_any(node, &FlowData::sockets)) {
+  if (!node.flows.empty() && !has_any(node, &FlowData::sockets)) {
     lines.push_back(fmt::format("no sockets were read on {}", node.name));
   }
   if (count_events(node, record::kDropped) > 0) {

@@ -8,6 +8,7 @@
 #include "analysis/phases/lateness.h"
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/steps.h"
+#include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -41,6 +42,16 @@ bool is_mostly_messages(const Exchanges& exchanges) {
     }
   }
   return of_messages > all / 2;
+}
+
+// One process, or several without ranks, and no connection that carried data: sockets are seen
+// without privileges, so a job that talks shows.
+bool is_alone(const RunData& run) {
+  return run.nodes.size() == 1 && run.connections.empty() && run.nodes[0].collectives.empty() &&
+         !run.nodes[0].processes.empty() && !run.nodes[0].find(record::kThreadCpu).empty() &&
+         std::ranges::all_of(run.nodes[0].processes, [](const record::Process& process) {
+           return process.world_size.value_or(1) <= 1;
+         });
 }
 
 double per_step_ms(double ns, const StepLine& steps) {
@@ -111,6 +122,8 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     Spans communication = communication_of(exchanges, meetings);
     std::ranges::move(waiting.held, std::back_inserter(communication));
     phases.communicating = common_to(united(std::move(communication)), inside);
+  } else if (is_alone(run)) {
+    phases.source = PhaseSource::Alone;
   } else {
     const Activity activity = activity_of(run, clocks);
     phases.source = activity.source;

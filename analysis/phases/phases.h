@@ -13,7 +13,8 @@
 
 namespace chokepoint::analysis {
 
-enum class PhaseSource { None, Library, Sockets, Packets };
+// Alone: the job talks to no other host or rank, so there is nothing but computing.
+enum class PhaseSource { None, Alone, Library, Sockets, Packets };
 
 // Milliseconds a step, of the settled steps.
 struct Phases {

@@ -247,7 +247,7 @@ TEST_F(BadInput, AnOlderSchema) {
                     " SELECT i*100000000,(i+1)*100000000,1,i,0,1 FROM n;"));
   const json document = told();
   EXPECT_EQ(document["steps"]["count"], 30);
-  EXPECT_THAT(missing(document), Contains("no packets were captured on a"));
+  EXPECT_THAT(missing(document), Contains("no connection of the job was seen on a"));
 }
 
 TEST_F(BadInput, AnEmptyRecord) {
