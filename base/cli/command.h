@@ -37,9 +37,9 @@ struct Summary {
   std::string description;  // a paragraph or two for a stranger; blank lines part paragraphs
   std::vector<Example> examples;
   bool json = true;  // offers --json
-  // Opens libraries whose plugins the caller's environment can name (IBV_DRIVERS, NCCL_NET_PLUGIN):
-  // as a file that setcap gave capabilities it would run anybody's code with them, so it refuses.
-  bool opens_drivers = false;
+  // May run as a file that setcap gave capabilities: it gives them up before it reads what others
+  // sent. All other commands refuse, as libraries that they open can be named by the caller.
+  bool captures = false;
 };
 
 class Command {

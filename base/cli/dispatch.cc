@@ -63,14 +63,13 @@ ExitCode run(const Program& program, const Registered& registered,
   }
   context.json = common.json;
   context.quiet = common.quiet;
-  if (definition.summary.opens_drivers && context.has_file_privileges) {
-    return complain(
-        program, name,
-        {ErrorKind::Permission, "", "", 0,
-         "it opens drivers that its caller can choose, and would give them the "
-         "capabilities that setcap gave this file",
-         fmt::format("use a copy without capabilities: cp \"$(which {})\" .", program.name)},
-        context);
+  if (context.has_file_privileges && !definition.summary.captures) {
+    return complain(program, name,
+                    {ErrorKind::Permission, "", "", 0,
+                     "this file was given privileges, which others could make use of here",
+                     "take them away: sudo setcap -r \"$(which chokepoint)\"; what captures is "
+                     "chokepoint-capture, which alone may have cap_net_raw"},
+                    context);
   }
   const Result<ExitCode> code = command->run(context);
   return code ? *code : complain(program, name, code.error(), context);

@@ -148,10 +148,19 @@ void Door::make_room(std::uint64_t source) {
       is_one_too_many
           ? own
           : std::ranges::max_element(of_source_, {}, [](const auto& each) { return each.second; });
-  auto left = std::uniform_int_distribution<std::size_t>(1, from->second)(random_);
-  const auto victim = std::ranges::find_if(
-      strangers_, [&](const Stranger& each) { return each.source == from->first && --left == 0; });
-  remove(victim);
+  if (from->second > 1) {
+    remove(any_of(from->first, from->second));
+  } else {
+    const auto last = static_cast<std::ptrdiff_t>(strangers_.size()) - 1;
+    remove(std::next(strangers_.begin(),
+                     std::uniform_int_distribution<std::ptrdiff_t>(0, last)(random_)));
+  }
+}
+
+Door::Place Door::any_of(std::uint64_t source, std::size_t count) {
+  auto left = std::uniform_int_distribution<std::size_t>(1, count)(random_);
+  return std::ranges::find_if(
+      strangers_, [&](const Stranger& each) { return each.source == source && --left == 0; });
 }
 
 void Door::remove(Place place) {
@@ -228,7 +237,7 @@ Door::Fate Door::answer(Stranger& stranger, const Message& message) {
 }
 
 Door::Fate Door::greet(Stranger& stranger, const Message& hello) {
-  stranger.handshake.emplace(options_.own, options_.keys);
+  stranger.handshake.emplace(options_.own, keeper_->keys());
   const Result<Message> welcome = stranger.handshake->welcome(hello);
   const bool said = say(stranger.fd.get(), welcome ? *welcome : refused(welcome.error()));
   return welcome && said ? Fate::Stays : Fate::Goes;

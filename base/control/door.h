@@ -6,9 +6,11 @@
 //                 │   └─── Attach ──────────────────────► Keeper::attach    a data connection
 //                 └─ too slow, malformed, one too many ─────────────────► closed
 //
-// Where there are too many, one of the source that has most is closed, chosen at random: a source
+// Where there are too many, one of a source that has most is closed, chosen at random: a source
 // that connects as fast as it can pushes out its own, and one that took all places first does not
-// keep them. A source is an IPv4 address or the first 64 bits of an IPv6 address.
+// keep them. Where thousands of sources have one each, any of them goes, so that a client has time
+// for its few messages in proportion to the places. A source is an IPv4 address or the first 64
+// bits of an IPv6 address.
 //
 // run() belongs to one thread and calls the keeper from it.
 #pragma once
@@ -37,12 +39,13 @@ class Keeper {
   virtual void attach(const Attachment& attachment, sys::Descriptor fd) = 0;
   // At least once a second.
   virtual void tidy() = 0;
+  // That clients must have, from now on.
+  virtual const KeyRing& keys() const = 0;
 };
 
 struct DoorOptions {
   Identity own = {};
-  KeyRing keys = {};
-  std::size_t most_strangers = 256;
+  std::size_t most_strangers = 1024;
   std::size_t most_of_one_source = 128;
   std::chrono::milliseconds patience{5000};  // with a stranger, from accept to the last byte
 };
@@ -78,6 +81,7 @@ class Door {
   void take_in(int listener);
   void add(sys::Descriptor fd);
   void make_room(std::uint64_t source);
+  Place any_of(std::uint64_t source, std::size_t count);
   void remove(Place place);
   void remove_late();
   void hear(std::uint64_t id);

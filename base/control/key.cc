@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <mutex>
@@ -170,9 +171,43 @@ bool is_host_name(std::string_view text) {
          text.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+// What editors, package managers and people put behind a file's name when they keep the old one, or
+// have not finished the new one. No top-level domain that hosts of a cluster are in is among them.
+bool is_named_as_a_copy(std::string_view name) {
+  constexpr auto kEndings = std::to_array<std::string_view>(
+      {".old",     ".bak",      ".backup",   ".orig",      ".save",    ".saved",   ".tmp",
+       ".temp",    ".new",      ".copy",     ".swp",       ".swo",     ".rpmsave", ".rpmnew",
+       ".rpmorig", ".dpkg-old", ".dpkg-new", ".dpkg-dist", ".ucf-old", ".ucf-new", ".ucf-dist"});
+  return std::ranges::any_of(kEndings,
+                             [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// "gpu7" of "gpu7.a.b" where there is such a file.
+std::optional<std::string> original_of(const std::string& name, const HostKeys& keys) {
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    if (keys.contains(std::string_view(name).substr(0, dot))) {
+      return name.substr(0, dot);
+    }
+  }
+  return std::nullopt;
+}
+
+Result<> check_no_copies(const HostKeys& keys, const std::string& folder) {
+  for (const auto& [name, key] : keys) {
+    const std::optional<std::string> original = original_of(name, keys);
+    if (original || is_named_as_a_copy(name)) {
+      return fail(ErrorKind::Usage, "read keys", (std::filesystem::path(folder) / name).string(),
+                  original ? "it may be a copy of '" + *original + "', and would be a key, too"
+                           : "it is named as a copy is, and would be a key, too",
+                  "remove it, or move it to another folder");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
+Result<HostKeys> keys_of_hosts(const std::string& folder) {
   struct stat about{};
   if (stat(folder.c_str(), &about) < 0) {
     return fail(from_errno(errno, "read keys", folder));
@@ -181,7 +216,7 @@ Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
     return fail(ErrorKind::Usage, "read keys", folder, "all users can change it",
                 "chmod 700 " + folder);
   }
-  std::map<std::string, Secret, std::less<>> keys;
+  HostKeys keys;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
@@ -199,6 +234,12 @@ Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
   if (error) {
     return fail(from_errno(error.value(), "read keys", folder));
   }
+  TRY(check_no_copies(keys, folder));
+  return keys;
+}
+
+Result<KeyRing> read_keys_of_hosts(const std::string& folder) {
+  TRY(HostKeys keys, keys_of_hosts(folder));
   if (keys.empty()) {
     return fail(ErrorKind::Usage, "read keys", folder, "there is no key in it",
                 "it wants a file for each host, named as the host");

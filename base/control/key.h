@@ -32,6 +32,8 @@ Result<Secret> read_key(const std::string& path);
 // The same rules for a key that is no file's: what is said of it names `subject`.
 Result<std::string> key_text_in(std::string_view content, std::string_view subject);
 
+using HostKeys = std::map<std::string, Secret, std::less<>>;
+
 // The keys by which a server knows its clients: none, one for all, or one for each host, so that no
 // host can pose as another. Cheap to copy.
 class KeyRing {
@@ -41,9 +43,8 @@ class KeyRing {
   KeyRing(std::optional<Secret> common) : common_(common) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   KeyRing(const Secret& common) : common_(common) {}
-  explicit KeyRing(std::map<std::string, Secret, std::less<>> of_hosts)
-      : of_hosts_(std::make_shared<const std::map<std::string, Secret, std::less<>>>(
-            std::move(of_hosts))) {}
+  explicit KeyRing(HostKeys of_hosts)
+      : of_hosts_(std::make_shared<const HostKeys>(std::move(of_hosts))) {}
 
   bool is_empty() const { return !common_ && !of_hosts_; }
   // Nothing where the ring is empty; where it has no key of this host, one that nobody else has.
@@ -51,11 +52,15 @@ class KeyRing {
 
  private:
   std::optional<Secret> common_;
-  std::shared_ptr<const std::map<std::string, Secret, std::less<>>> of_hosts_;
+  std::shared_ptr<const HostKeys> of_hosts_;
 };
 
 bool is_folder(const std::string& path);
-// Of a folder: each file's name is a host's, its content that host's key.
+// Of a folder: each file's name is a host's, its content that host's key. An Error where a file may
+// be a copy that an editor, a package or somebody left behind ("gpu7~", "gpu7.old"; "gpu7.x" beside
+// "gpu7"): it would let in whoever has the old key. There may be none.
+Result<HostKeys> keys_of_hosts(const std::string& folder);
+// The same, and an Error where there is none.
 Result<KeyRing> read_keys_of_hosts(const std::string& folder);
 // What `path` holds for a peer: the key itself or, where it is a folder, the file of that name.
 Result<Secret> read_key_for(const std::string& path, const std::string& peer);

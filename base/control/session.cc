@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/math/units.h"
 #include "base/net/socket.h"
@@ -65,9 +67,31 @@ bool Session::complete() {
   return static_cast<int>(arrived_.size()) == expected_;
 }
 
+// Readable once a data connection has arrived, or the client has closed its control connection.
+Result<sys::Descriptor> Session::arrival_or_end() const {
+  sys::Descriptor both(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event arrived{.events = EPOLLIN, .data = {}};
+  epoll_event closed{.events = EPOLLRDHUP, .data = {}};
+  if (!both || epoll_ctl(both.get(), EPOLL_CTL_ADD, arrival_.get(), &arrived) != 0 ||
+      epoll_ctl(both.get(), EPOLL_CTL_ADD, channel_.descriptor(), &closed) != 0) {
+    return fail(from_errno(errno, "wait for streams", channel_.peer()));
+  }
+  return both;
+}
+
+bool Session::has_hung_up() const {
+  pollfd control{channel_.descriptor(), POLLRDHUP, 0};
+  return ::poll(&control, 1, 0) > 0 && control.revents != 0;
+}
+
 Result<std::vector<sys::Descriptor>> Session::streams(const net::Patience& patience) {
+  TRY(const sys::Descriptor news, arrival_or_end());
   while (!complete()) {
-    TRY(net::wait_for(arrival_.get(), POLLIN, patience, "wait for streams", channel_.peer()));
+    TRY(net::wait_for(news.get(), POLLIN, patience, "wait for streams", channel_.peer()));
+    if (has_hung_up()) {
+      return fail(ErrorKind::Refused, "wait for streams", channel_.peer(),
+                  "it closed the connection");
+    }
   }
   const std::lock_guard lock(mutex_);
   std::vector<sys::Descriptor> streams;
@@ -90,6 +114,12 @@ bool shares(const Turnstile::Test& test) {
   return test.share && test.demand.weight != Weight::Alone;
 }
 
+Result<> no_room() {
+  return fail(ErrorKind::Exhausted, "wait", "",
+              "the tests that are running leave too few threads or too little memory for this one",
+              "try again when they are done");
+}
+
 }  // namespace
 
 Turnstile::Turn::Turn(Turnstile& turnstile, Test test) : turnstile_(turnstile) {
@@ -108,10 +138,7 @@ Result<> Turnstile::Turn::take() {
   const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
   const Entry* ahead = turnstile_.obstacle(*mine);
   if (ahead == nullptr && !turnstile_.has_room_for(*mine)) {
-    return fail(
-        ErrorKind::Exhausted, "wait", "",
-        "the tests that are running leave too few threads or too little memory for this one",
-        "try again when they are done");
+    return no_room();
   }
   if (ahead == nullptr) {
     mine->running = true;
@@ -121,6 +148,19 @@ Result<> Turnstile::Turn::take() {
               fmt::format("another test {}: {}", ahead->running ? "is running" : "is ahead",
                           ahead->test.who),
               "try again when it is done");
+}
+
+Result<> Turnstile::Turn::grow(std::int64_t threads, std::int64_t bytes) {
+  TRY(turnstile_.check({Weight::Light, threads, bytes}));
+  const std::lock_guard lock(turnstile_.mutex_);
+  const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
+  const Demand before =
+      std::exchange(mine->test.demand, Demand(mine->test.demand.weight, threads, bytes));
+  if (turnstile_.has_room_for(*mine)) {
+    return {};
+  }
+  mine->test.demand = before;
+  return no_room();
 }
 
 Result<> Turnstile::check(const Demand& demand) const {

@@ -68,7 +68,7 @@ class Session {
 
   // From now on `count` data connections are taken, numbered from 0.
   void expect_streams(int count);
-  // All of them, in the order of their numbers.
+  // All of them, in the order of their numbers; an error as soon as the client has gone.
   Result<std::vector<sys::Descriptor>> streams(const net::Patience& patience);
 
   // A data connection has proved that it belongs to this test. False where none is wanted.
@@ -85,6 +85,8 @@ class Session {
         surroundings_(surroundings),
         arrival_(std::move(arrival)) {}
   bool complete();
+  Result<sys::Descriptor> arrival_or_end() const;
+  bool has_hung_up() const;
 
   Channel channel_;
   std::string id_;
@@ -174,6 +176,9 @@ class Turnstile {
     // Takes the turn if it has come. Else why not: Busy, which with `exclusive` is final, or
     // Exhausted where those that run leave too little.
     Result<> take();
+    // What a test takes that said so only once it had its turn. Exhausted where those that run
+    // leave too little; the turn is kept, as before.
+    Result<> grow(std::int64_t threads, std::int64_t bytes);
 
    private:
     Turnstile& turnstile_;

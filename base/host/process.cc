@@ -4,7 +4,9 @@
 
 #include "base/host/fact.h"
 #include "base/host/kernel_text.h"
+#include "base/sys/library.h"
 #include "base/sys/number.h"
+#include "base/sys/sandbox.h"
 
 namespace chokepoint::host {
 namespace {
@@ -12,7 +14,6 @@ namespace {
 constexpr std::string_view kLimits = "/proc/self/limits";
 constexpr std::string_view kOwnStatus = "/proc/self/status";
 constexpr std::string_view kEnvironment = "/proc/self/environ";
-constexpr std::string_view kProgram = "/proc/self/exe";
 
 std::optional<std::int64_t> limit_value(const std::string& word) {
   return word == "unlimited" ? kUnlimited : number_of(word);
@@ -83,7 +84,10 @@ Process read_process(const sys::Root& root) {
   if (const Result<std::string> environ = root.read(kEnvironment)) {
     process.environment = environment_of(*environ);
   }
-  process.program = root.resolve(kProgram);
+  if (const auto program = root.is_live() ? sys::own_library(sys::kCaptureProgram) : std::nullopt) {
+    process.capture_program = program->string();
+    process.is_capture_allowed = sys::gives_capabilities(*program);
+  }
   return process;
 }
 
@@ -95,7 +99,6 @@ void append_facts(const Process& process, Facts& facts) {
   if (process.capabilities) {
     list.add_text("capabilities", fmt::format("{:016x}", *process.capabilities), kOwnStatus);
   }
-  list.add("program", process.program, kProgram);
   if (process.environment) {
     FactList variables(facts, "environment");
     for (const auto& [name, value] : *process.environment) {

@@ -34,7 +34,9 @@ struct Process {
   std::optional<Limit> open_files;
   std::optional<Limit> core_bytes;
   std::optional<std::uint64_t> capabilities;  // the effective ones, a bit each
-  std::optional<std::string> program;         // this program's file, for commands that name it
+  // What may be given the right to capture (see capture/helper), and whether it was.
+  std::optional<std::string> capture_program;
+  bool is_capture_allowed = false;
   // NCCL_* and GLOO_*: what steers the libraries. Nothing where it could not be read.
   std::optional<std::map<std::string, std::string>> environment;
 };

@@ -48,34 +48,54 @@ void read_row(const Statement& statement, Row& row, int first) {
   each_field<Row>([&](const auto& field) { statement.read(first++, row.*(field.member)); });
 }
 
-// What a clock or a counter shows: a packet's time, by the wall clock, until 2079. The sum of a
-// time and a span is a number, too.
+// What a clock or a counter shows. A moment or a span: a packet's time, by the wall clock, until
+// 2079; what is computed back from a reading may lie some days before the clock's beginning. So any
+// difference of two, and the sum of two such differences, are numbers, too; as are the sum of three
+// counts and the difference of two.
 constexpr std::int64_t kMostNs = 3LL << 60;
-constexpr std::int64_t kMostNumber = 1LL << 62;
+constexpr std::int64_t kLeastNs = -(1LL << 50);
+constexpr std::int64_t kMostNumber = 1LL << 61;
+
+struct NumberBounds {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+constexpr NumberBounds bounds_of(std::string_view column) {
+  // Between two clocks.
+  if (column == "offset_ns" || column == "shift_ns") {
+    return {-kMostNs, kMostNs};
+  }
+  if (column.ends_with("_ns")) {
+    return {kLeastNs, kMostNs};
+  }
+  // Readers multiply them by a thousand.
+  return column.ends_with("_us") ? NumberBounds{kLeastNs / 1000, kMostNs / 1000}
+                                 : NumberBounds{-kMostNumber, kMostNumber};
+}
 
 // The bounds of a row's columns, in their order; keys have none, as some are hashes.
 template <class Row>
-auto most_of_columns() {
-  std::array<std::int64_t, kFieldCount<Row>> most{};
+auto bounds_of_columns() {
+  std::array<NumberBounds, kFieldCount<Row>> bounds{};
   std::size_t place = 0;
   each_field<Row>([&](const auto& field) {
-    const std::string_view name = field.name;
-    const bool is_span = name.ends_with("_ns") && !name.ends_with("wall_ns");
-    most.at(place++) = field.fold == Fold::Key ? std::numeric_limits<std::int64_t>::max()
-                       : is_span               ? kMostNs
-                                               : kMostNumber;
+    bounds.at(place++) = field.fold == Fold::Key
+                             ? NumberBounds{std::numeric_limits<std::int64_t>::min(),
+                                            std::numeric_limits<std::int64_t>::max()}
+                             : bounds_of(field.name);
   });
-  return most;
+  return bounds;
 }
 
-inline bool is_within(std::int64_t value, std::int64_t most) {
-  return value <= most && value >= -most;
+inline bool is_within(std::int64_t value, NumberBounds bounds) {
+  return value <= bounds.most && value >= bounds.least;
 }
-inline bool is_within(Figure value, std::int64_t most) {
-  return !value.known() || is_within(value.value(), most);
+inline bool is_within(Figure value, NumberBounds bounds) {
+  return !value.known() || is_within(value.value(), bounds);
 }
 template <class T>
-bool is_within(const T& /*text, real number or name*/, std::int64_t /*most*/) {
+bool is_within(const T& /*text, real number or name*/, NumberBounds /*bounds*/) {
   return true;
 }
 
@@ -83,11 +103,11 @@ bool is_within(const T& /*text, real number or name*/, std::int64_t /*most*/) {
 template <class Row>
 Result<> check_range(const Row& row) {
   // GCC overlooks uses that only some rows have.
-  [[maybe_unused]] static const auto most = most_of_columns<Row>();
+  [[maybe_unused]] static const auto bounds = bounds_of_columns<Row>();
   std::size_t place = 0;
   const char* wrong = nullptr;
   each_field<Row>([&](const auto& field) {
-    wrong = is_within(row.*(field.member), most[place++]) ? wrong : field.name;
+    wrong = is_within(row.*(field.member), bounds[place++]) ? wrong : field.name;
   });
   return wrong == nullptr ? Result<>()
                           : fail(ErrorKind::Malformed, "record", "",

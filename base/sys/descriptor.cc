@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/sys/sanitizers.h"
+
 namespace chokepoint::sys {
 namespace {
 
@@ -40,6 +42,22 @@ Result<> want_descriptors(std::size_t count) {
               fmt::format("this process may have only {} open", limit.rlim_cur),
               fmt::format("allow more: 'ulimit -Hn {}' as root, or LimitNOFILE= of its unit",
                           count + kBeside));
+}
+
+int keep_only(int descriptor) {
+  constexpr int kClear = 16;
+  constexpr int kKept = 3;
+  const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, kClear);
+  dup3(copy, kKept, O_CLOEXEC);
+  closefrom(kKept + 1);
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  dup2(nothing, STDIN_FILENO);
+  dup2(nothing, STDOUT_FILENO);
+  if (!kIsSanitized) {
+    dup2(nothing, STDERR_FILENO);
+  }
+  ::close(nothing);
+  return kKept;
 }
 
 Result<Pipe> open_pipe(std::string_view operation, std::string_view subject) {

@@ -50,6 +50,10 @@ void raise_descriptor_limit();
 // Exhausted where the system does not let it have them.
 Result<> want_descriptors(std::size_t count);
 
+// In a process just forked: closes everything but this descriptor, which it returns under its new
+// number; the standard streams lead nowhere, but for standard error under a sanitizer.
+int keep_only(int descriptor);
+
 // A pipe whose ends no child inherits but by being handed one. Owned by who opens it; any thread.
 
 struct Pipe {

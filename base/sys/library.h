@@ -80,6 +80,9 @@ constexpr bool kAlike = std::is_same_v<typename Shape<Own>::Type, typename Shape
 //   …/bin/chokepoint   …/lib/chokepoint/NAME     installed, or the tarball
 //   build/chokepoint   build/lib/chokepoint/NAME the build tree
 
+// The program among them that may be given the right to capture: capture/helper.
+inline constexpr std::string_view kCaptureProgram = "chokepoint-capture";
+
 // The absolute path; nothing where there is none.
 std::optional<std::filesystem::path> own_library(const std::filesystem::path& program,
                                                  std::string_view name);

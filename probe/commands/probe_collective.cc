@@ -68,15 +68,14 @@ class ProbeCollectiveCommand final : public cli::Command {
             "There is one process for each rank: start them with torchrun, mpirun or srun like a "
             "training, or let this command start them, with --local on this host or with --hosts "
             "by 'chokepoint serve' on other hosts. One of them prints.",
-        .examples =
-            {{"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
-              "all-reduce among four ranks, 4 KiB to 64 MiB"},
-             {"chokepoint probe collective --hosts hubble,voyager --key-file KEY --parameters 708M "
-              "--type bf16",
-              "the gradients of a model with 708 million parameters, between two hosts"},
-             {"chokepoint probe collective --local 2 --bytes 8..512M --json > curve.json",
-              "many sizes on this host, for 'chokepoint predict --curve'"}},
-        .opens_drivers = true};
+        .examples = {
+            {"torchrun --no_python --nproc_per_node 4 chokepoint probe collective",
+             "all-reduce among four ranks, 4 KiB to 64 MiB"},
+            {"chokepoint probe collective --hosts hubble,voyager --key-file KEY --parameters 708M "
+             "--type bf16",
+             "the gradients of a model with 708 million parameters, between two hosts"},
+            {"chokepoint probe collective --local 2 --bytes 8..512M --json > curve.json",
+             "many sizes on this host, for 'chokepoint predict --curve'"}}};
   }
 
   void define(cli::Flags& flags) override {

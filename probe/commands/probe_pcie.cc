@@ -37,12 +37,11 @@ class ProbePcieCommand final : public cli::Command {
             "other.\n\n"
             "No other program should use the GPUs during the test. Without a GPU or its driver "
             "the rest is reported.",
-        .examples = {{"chokepoint probe pcie", "every GPU, every pair of them, every NIC's slot"},
-                     {"chokepoint probe pcie --gpu 0 --gpu 1 --time 5",
-                      "two GPUs, five seconds a test"},
-                     {"chokepoint probe pcie --at-least 85 --exit-code",
-                      "for a script: exit code 3 if copies stay below 85 % of the link"}},
-        .opens_drivers = true};
+        .examples = {
+            {"chokepoint probe pcie", "every GPU, every pair of them, every NIC's slot"},
+            {"chokepoint probe pcie --gpu 0 --gpu 1 --time 5", "two GPUs, five seconds a test"},
+            {"chokepoint probe pcie --at-least 85 --exit-code",
+             "for a script: exit code 3 if copies stay below 85 % of the link"}}};
   }
 
   void define(cli::Flags& flags) override {

@@ -25,6 +25,7 @@
 #include "base/cli/flags.h"
 #include "base/cli/text.h"
 #include "base/control/handshake.h"
+#include "base/control/key_folder.h"
 #include "base/control/limits.h"
 #include "base/host/memory.h"
 #include "base/net/address.h"
@@ -82,8 +83,9 @@ class ForeignServers {
   ForeignServers& operator=(ForeignServers&&) = delete;
   ~ForeignServers();
 
-  // `log` is called from the servers' threads, and outlives them.
-  Result<> start(const control::Limits& limits, const sys::Root& root, const Log& log);
+  // `log` is called from the servers' threads; it and the turnstile outlive them.
+  Result<> start(const control::Limits& limits, const sys::Root& root,
+                 control::Turnstile& turnstile, const Log& log);
 
  private:
   explicit ForeignServers(sys::Descriptor stop) : stop_(std::move(stop)) {}
@@ -141,7 +143,7 @@ Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
 }
 
 Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& root,
-                               const Log& log) {
+                               control::Turnstile& turnstile, const Log& log) {
   const int stop = stop_.get();
   const auto note = [&log](const Result<>& done) {
     if (!done) {
@@ -149,17 +151,19 @@ Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& r
     }
   };
   if (!iperf3_.empty()) {
-    TRY(std::thread thread,
-        sys::start_thread("iperf3", [=, &log, listeners = std::move(iperf3_)]() mutable {
-          note(iperf3::serve(std::move(listeners), {.limits = limits, .root = root, .log = log},
+    TRY(std::thread thread, sys::start_thread("iperf3", [=, &log, &turnstile,
+                                                         listeners = std::move(iperf3_)]() mutable {
+          note(iperf3::serve(std::move(listeners),
+                             {.turnstile = turnstile, .limits = limits, .root = root, .log = log},
                              stop));
         }));
     threads_.push_back(std::move(thread));
   }
   if (!nuttcp_.empty()) {
-    TRY(std::thread thread,
-        sys::start_thread("nuttcp", [=, &log, listeners = std::move(nuttcp_)]() mutable {
-          note(nuttcp::serve(std::move(listeners), {.limits = limits, .root = root, .log = log},
+    TRY(std::thread thread, sys::start_thread("nuttcp", [=, &log, &turnstile,
+                                                         listeners = std::move(nuttcp_)]() mutable {
+          note(nuttcp::serve(std::move(listeners),
+                             {.turnstile = turnstile, .limits = limits, .root = root, .log = log},
                              stop));
         }));
     threads_.push_back(std::move(thread));
@@ -181,6 +185,7 @@ enum class Admitted { Local, WithTheKey, WithItsHostsKey, Everyone };
 
 struct Keys {
   control::KeyRing ring = {};
+  std::optional<control::KeyFolder> folder = {};
   std::string text = {};  // of the key that all share, for what a service starts in its turn
 };
 
@@ -211,8 +216,7 @@ class ServeCommand final : public cli::Command {
   Result<ForeignServers> open_foreign(const Log& log) const;
   Result<Open> open(const cli::Context& context, const Log& log) const;
   control::Capacity capacity(const cli::Context& context) const;
-  serve::ServerOptions server_options(const cli::Context& context,
-                                      const control::KeyRing& keys) const;
+  serve::ServerOptions server_options(const cli::Context& context, const Keys& keys) const;
   Result<cli::ExitCode> serve(const Keys& keys, int stop, const cli::Context& context) const;
 
   std::vector<ServiceFactory> others_;
@@ -316,8 +320,7 @@ cli::Summary ServeCommand::summary() const {
                    {"head -c 32 /dev/urandom | base64 > chokepoint.key; chmod 600 "
                     "chokepoint.key",
                     "makes a key"}},
-      .json = false,
-      .opens_drivers = true};
+      .json = false};
 }
 
 void ServeCommand::define(cli::Flags& flags) {
@@ -443,8 +446,9 @@ Result<Keys> ServeCommand::read_keys(int interrupt) const {
     return Keys{};
   }
   if (!leash_ && control::is_folder(key_file_)) {
+    control::KeyFolder folder(key_file_);
     TRY(control::KeyRing ring, control::read_keys_of_hosts(key_file_));
-    return Keys{.ring = std::move(ring)};
+    return Keys{.ring = std::move(ring), .folder = std::move(folder)};
   }
   TRY(const std::string text,
       leash_ ? serve::read_key(STDIN_FILENO, interrupt) : control::read_key_text(key_file_));
@@ -464,9 +468,10 @@ control::Capacity ServeCommand::capacity(const cli::Context& context) const {
 }
 
 serve::ServerOptions ServeCommand::server_options(const cli::Context& context,
-                                                  const control::KeyRing& keys) const {
+                                                  const Keys& keys) const {
   return {.own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)},
-          .keys = keys,
+          .keys = keys.ring,
+          .key_folder = keys.folder,
           .most_clients = static_cast<std::size_t>(most_clients_),
           .exclusive = exclusive_,
           .capacity = capacity(context)};
@@ -514,8 +519,9 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
                                            .limits = limits(context),
                                            .stop = stop,
                                            .key = keys.text};
-  serve::Server server(server_options(context, keys.ring), surroundings, services, log);
-  TRY(opened.foreign.start(surroundings.limits, context.root, log));
+  serve::Server server(server_options(context, keys), surroundings, services, log);
+  ForeignServers foreign = std::move(opened.foreign);  // ends before the server's turnstile does
+  TRY(foreign.start(surroundings.limits, context.root, server.turnstile(), log));
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
   TRY(server.run(std::move(opened.listeners)));
   return cli::ExitCode::Done;

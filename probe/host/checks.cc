@@ -105,11 +105,6 @@ bool may(const Process& process, Capability capability) {
   return has(process, capability).value_or(false);
 }
 
-std::string grant(const Process& process, const char* capabilities) {
-  return fmt::format("sudo setcap {}+ep {}", capabilities,
-                     process.program.value_or("$(command -v chokepoint)"));
-}
-
 Check privilege(const char* id, bool granted, const char* wanted, const char* why,
                 std::string next_step) {
   return {.id = id,
@@ -119,18 +114,6 @@ Check privilege(const char* id, bool granted, const char* wanted, const char* wh
           .wanted = wanted,
           .why = why,
           .next_step = std::move(next_step)};
-}
-
-bool may_trace(const Process& process) {
-  return may(process, Capability::SysAdmin) ||
-         (may(process, Capability::Bpf) && may(process, Capability::Perfmon));
-}
-
-std::string trace_found(const Process& process, const host::Sysctls& sysctls) {
-  return fmt::format("{} (unprivileged_bpf_disabled {}, perf_event_paranoid {})",
-                     may_trace(process) ? "yes" : "no",
-                     sysctls.text("kernel.unprivileged_bpf_disabled").value_or("?"),
-                     sysctls.text("kernel.perf_event_paranoid").value_or("?"));
 }
 
 void check_open_files(const Process& process, Checks& checks) {
@@ -246,7 +229,7 @@ void check_memory(const host::Memory& memory, Checks& checks) {
   check_huge_pages(memory, checks);
 }
 
-void check_privileges(const Process& process, const host::Sysctls& sysctls, Checks& checks) {
+void check_privileges(const Process& process, Checks& checks) {
   if (!process.capabilities) {
     checks.push_back({.id = "privilege.capture",
                       .status = Status::Unknown,
@@ -255,20 +238,16 @@ void check_privileges(const Process& process, const host::Sysctls& sysctls, Chec
                       .next_step = "grep Cap /proc/self/status"});
     return;
   }
-  checks.push_back(privilege("privilege.capture", may(process, Capability::NetRaw), "cap_net_raw",
-                             "without it 'capture' and 'run' see no packets, only sockets",
-                             grant(process, "cap_net_raw,cap_net_admin")));
+  checks.push_back(privilege(
+      "privilege.capture", may(process, Capability::NetRaw) || process.is_capture_allowed,
+      "cap_net_raw", "without it 'capture' and 'run' see no packets, only sockets",
+      "sudo setcap cap_net_raw+ep " + process.capture_program.value_or("chokepoint-capture")));
   checks.push_back(
       privilege("privilege.sockets",
                 may(process, Capability::NetAdmin) && may(process, Capability::SysPtrace),
                 "cap_net_admin, cap_sys_ptrace",
                 "without them only this user's own processes are matched with their sockets",
-                grant(process, "cap_net_raw,cap_net_admin,cap_sys_ptrace")));
-  Check trace = privilege("privilege.bpf", may_trace(process), "cap_bpf, cap_perfmon",
-                          "nothing needs it; where granted, kernel events can be counted",
-                          grant(process, "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon"));
-  trace.found = trace_found(process, sysctls);
-  checks.push_back(std::move(trace));
+                "run it as the job's own user, or as root"));
   check_open_files(process, checks);
 }
 
@@ -304,7 +283,7 @@ Checks examine(const host::Inventory& inventory) {
     }
   }
   check_gpus(inventory.gpus, inventory.cpu, has_rdma, checks);
-  check_privileges(inventory.process, inventory.sysctls, checks);
+  check_privileges(inventory.process, checks);
   if (inventory.libraries) {
     const DevicesPresent present{.gpus = !inventory.gpus.gpus.empty(), .rdma = has_rdma};
     check_libraries(*inventory.libraries, inventory.peer_memory, present, checks);

@@ -34,7 +34,7 @@ Checks examine(const host::Inventory& inventory);
 void check_kernel(const host::Kernel& kernel, Checks& checks);
 void check_memory(const host::Memory& memory, Checks& checks);
 void check_time(const host::Timekeeping& time, Checks& checks);
-void check_privileges(const host::Process& process, const host::Sysctls& sysctls, Checks& checks);
+void check_privileges(const host::Process& process, Checks& checks);
 struct DevicesPresent {
   bool gpus = false;
   bool rdma = false;

@@ -51,6 +51,7 @@ std::string_view meaning_of(std::int32_t code) {
       return "it does not have this congestion control";
     case 142:
       return "the server's authentication failed";
+    case 200:
     case 203:
       return "the streams could not be made";
     default:

@@ -83,6 +83,7 @@ enum class Refusal : std::int32_t {
   BadParameters = 114,
   Protocol = 131,
   Congestion = 134,
+  Streams = 200,  // none can be made, with the reason as errno
 };
 
 // What follows SERVER_ERROR.

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "base/control/session.h"
 #include "base/net/patience.h"
 #include "base/net/socket.h"
 #include "base/sys/thread.h"
@@ -22,7 +23,9 @@
 #include "probe/iperf3/messages.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/traffic.h"
+#include "probe/peer/datagram_meter.h"
 #include "probe/peer/door.h"
+#include "probe/tcp/parameters.h"
 
 namespace chokepoint::probe::iperf3 {
 namespace {
@@ -30,6 +33,7 @@ namespace {
 using net::Patience;
 using std::chrono::seconds;
 using Clock = Patience::Clock;
+using Turn = control::Turnstile::Turn;
 
 // One step of the handshake.
 constexpr seconds kStep{5};
@@ -106,9 +110,25 @@ Refusal refusal_for(const Error& error) {
       return Refusal::TooLong;
     case ErrorKind::NotFound:
       return Refusal::Congestion;
+    case ErrorKind::Exhausted:
+      return Refusal::Streams;
     default:
       return Refusal::BadParameters;
   }
+}
+
+// What the test may take of this host, before it takes it.
+Result<> reserve(control::Turnstile::Turn& turn, const Parameters& parameters,
+                 const control::Limits& limits) {
+  const int streams = connections(parameters);
+  const std::int64_t bytes = parameters.udp
+                                 ? streams * peer::kMemoryOfStream
+                                 : tcp::memory_of(engine_parameters(parameters, true), limits);
+  Result<> reserved = turn.grow(streams, bytes);
+  if (!reserved) {
+    reserved.error().code = ENOMEM;
+  }
+  return reserved;
 }
 
 std::uint64_t bytes_of(const EndResults& results) {
@@ -124,10 +144,12 @@ std::uint64_t bytes_of(const EndResults& results) {
 // Belongs to the test's thread.
 class ServerSession {
  public:
-  ServerSession(peer::Visitor client, Lobby& lobby, const ServerOptions& options, int stop)
+  ServerSession(peer::Visitor client, Lobby& lobby, std::optional<Turn>& turn,
+                const ServerOptions& options, int stop)
       : channel_(std::move(client.fd), client.from.text()),
         from_(client.from),
         lobby_(lobby),
+        turn_(turn),
         options_(options),
         stop_(stop) {}
 
@@ -148,10 +170,11 @@ class ServerSession {
                        own.streams.size(), bytes_of(own));
   }
 
-  // Admits the next client. Does nothing after the first call.
+  // Gives the turn up and admits the next client. Does nothing after the first call.
   void leave() {
     if (!left_) {
       left_ = true;
+      turn_.reset();
       lobby_.free();
     }
   }
@@ -162,8 +185,9 @@ class ServerSession {
     TRY(channel_.send(State::ParamExchange, patience));
     TRY(const std::string json, channel_.receive_json(kMaxParameterBytes, patience));
     Result<Parameters> parameters = decode_parameters(json);
-    const Result<> granted =
+    Result<> granted =
         parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
+    granted = granted ? reserve(*turn_, *parameters, options_.limits) : granted;
     if (!granted) {
       static_cast<void>(refuse(granted.error()));
       return std::unexpected(granted.error());
@@ -313,6 +337,7 @@ class ServerSession {
   Channel channel_;
   net::Endpoint from_;
   Lobby& lobby_;
+  std::optional<Turn>& turn_;
   const ServerOptions& options_;
   int stop_;
   bool left_ = false;
@@ -323,6 +348,12 @@ std::size_t wants(const std::string& said) {
   return kCookieBytes - std::min(said.size(), kCookieBytes);
 }
 
+// What it takes is known once its parameters are.
+control::Turnstile::Test test_of(const net::Endpoint& client) {
+  const std::string who = "iperf3 by " + client.address.unmapped().text();
+  return {.demand = control::Weight::Heavy, .who = who, .owner = who};
+}
+
 void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
   while (true) {
     Result<peer::Visitor> client = lobby.next_client(Patience::of(kUntilNextClient, stop));
@@ -330,7 +361,16 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
       return;
     }
     const std::string name = client->from.text();
-    ServerSession session(std::move(*client), lobby, options, stop);
+    std::optional<Turn> turn;
+    turn.emplace(options.turnstile, test_of(client->from));
+    if (const Result<> taken = turn->take(); !taken) {
+      turn.reset();
+      deny(*client);
+      lobby.free();
+      options.log("iperf3 " + name + ": " + describe(taken.error()));
+      continue;
+    }
+    ServerSession session(std::move(*client), lobby, turn, options, stop);
     Result<std::string> done = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
     try {
       done = session.run();

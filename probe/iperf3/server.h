@@ -1,6 +1,6 @@
-// Answers stock iperf3 clients, one test at a time as 'iperf3 -s' does; a client that comes
-// meanwhile is refused as busy. Connections that send nothing, or what is no cookie, stay at the
-// door and delay no test.
+// Answers stock iperf3 clients, one test at a time as 'iperf3 -s' does; a client that comes while
+// another test fills the path, of iperf3's or of another kind, is refused as busy. Connections that
+// send nothing, or what is no cookie, stay at the door and delay no test.
 //
 //   run() ── door's thread ── Lobby::arrive ──► a client, or a stream of the client that is served
 //        └── test's thread ── Lobby::next_client ── ServerSession
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/control/limits.h"
+#include "base/control/session.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
@@ -21,6 +22,9 @@
 namespace chokepoint::probe::iperf3 {
 
 struct ServerOptions {
+  // Shared with every other kind of test on this host, so that none runs into another. Outlives
+  // serve().
+  control::Turnstile& turnstile;
   control::Limits limits = {};
   sys::Root root = sys::Root("/");
   // A line for the operator's log. Called from the test's thread.

@@ -46,9 +46,12 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
-// For errors: at most 40 printable characters.
-std::string shown(std::string_view line) {
-  std::string text(line.substr(0, std::min<std::size_t>(line.size(), 40)));
+constexpr std::size_t kMostOfPeersWords = 40;
+constexpr std::size_t kMostOfReason = 160;  // stock clients read a line of any length in pieces
+
+// For errors: so many printable characters at most.
+std::string shown(std::string_view line, std::size_t most = kMostOfPeersWords) {
+  std::string text(line.substr(0, std::min(line.size(), most)));
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
 }
@@ -92,7 +95,9 @@ Result<Version> read_hello(std::string_view line) {
 
 std::string ok_line() { return fmt::format("OK v{}\n", kOwnVersion.text()); }
 
-std::string refusal(std::string_view why) { return fmt::format("KO\n{}\nKO\n", shown(why)); }
+std::string refusal(std::string_view why) {
+  return fmt::format("KO\n{}\nKO\n", shown(why, kMostOfReason));
+}
 
 Result<Answer> read_answer(std::string_view line) {
   const std::string_view word = without_line_end(line);

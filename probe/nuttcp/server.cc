@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/control/limits.h"
+#include "base/control/session.h"
 #include "base/net/address.h"
 #include "base/net/patience.h"
 #include "base/net/socket.h"
@@ -29,6 +30,7 @@ namespace {
 
 using net::Patience;
 using std::chrono::nanoseconds;
+using Turn = control::Turnstile::Turn;
 
 // One step of the handshake.
 constexpr std::chrono::seconds kStep{5};
@@ -37,6 +39,8 @@ constexpr std::chrono::seconds kServerGrace{40};
 // A client opens its data port only after it has received OK.
 constexpr std::chrono::milliseconds kClientListens{30};
 constexpr std::chrono::hours kUntilNextClient{24 * 365};
+constexpr std::chrono::hours kMaxQueueTime{1};
+constexpr std::chrono::milliseconds kRetryTurn{50};
 constexpr std::size_t kMaxWaiting = 16;
 constexpr std::size_t kMaxHelloBytes = 64;
 
@@ -129,6 +133,22 @@ peer::DatagramStream::Loop loop_of(const Parameters& parameters, const control::
                        format);
 }
 
+// What the test may take of this host, before it takes it.
+Result<> reserve(Turn& turn, const Parameters& parameters, const control::Limits& limits) {
+  tcp::Parameters engine = engine_parameters(parameters, limits);
+  // As the client sees it: what the server receives into is its memory.
+  engine.direction = server_sends(parameters) ? tcp::Direction::Receive : tcp::Direction::Send;
+  const std::int64_t bytes =
+      parameters.udp ? peer::kMemoryOfStream : tcp::memory_of(engine, limits);
+  return turn.grow(parameters.streams, bytes);
+}
+
+// What it takes is known once its parameters are.
+control::Turnstile::Test test_of(const net::Endpoint& client) {
+  const std::string who = "nuttcp by " + client.address.unmapped().text();
+  return {.demand = control::Weight::Heavy, .who = who, .owner = who};
+}
+
 // The server's side of one nuttcp test, as drawn in protocol.h. Every step has a deadline. Belongs
 // to the test's thread.
 class ServerSession {
@@ -137,12 +157,14 @@ class ServerSession {
       : channel_(std::move(client.fd), client.from.text(),
                  client.said.substr(client.said.find('\n') + 1)),
         from_(client.from),
+        turn_(options.turnstile, test_of(client.from)),
         options_(options),
         stop_(stop) {}
 
   // The whole test. Returns a summary for the log.
   Result<std::string> run() {
-    TRY(const Parameters parameters, receive_parameters());
+    const Result<> turn = wait_for_turn();
+    TRY(const Parameters parameters, receive_parameters(turn));
     const Result<Tally> tally = parameters.udp ? serve_udp(parameters) : serve_tcp(parameters);
     TRY(tally ? send_closing(parameters, *tally) : std::unexpected(tally.error()));
     return fmt::format("{} {}, {} stream(s), {} bytes here", parameters.version.text(),
@@ -150,13 +172,35 @@ class ServerSession {
   }
 
  private:
-  Result<Parameters> receive_parameters() {
+  // A client that is not greeted yet waits, as it does for a server that serves another one. With
+  // `exclusive` it is refused, for which the protocol has words only after the parameters.
+  Result<> wait_for_turn() {
+    const Patience patience = Patience::of(kMaxQueueTime, stop_);
+    while (true) {
+      const Result<> taken = turn_.take();
+      if (taken || options_.turnstile.exclusive() || patience.over()) {
+        return taken;
+      }
+      const Result<> gone = net::wait_for(channel_.descriptor(), POLLRDHUP,
+                                          patience.at_most(kRetryTurn), "wait", from_.text());
+      if (gone || gone.error().kind != ErrorKind::Timeout) {
+        return gone ? fail(ErrorKind::Interrupted, "wait", from_.text(), "it gave up") : gone;
+      }
+    }
+  }
+
+  Result<Parameters> receive_parameters(const Result<>& turn) {
+    if (!turn && turn.error().kind == ErrorKind::Interrupted) {
+      return std::unexpected(turn.error());
+    }
     const Patience patience = Patience::of(kStep, stop_);
     TRY(channel_.send(hello_line(), patience));
     TRY(const std::string line, channel_.line(patience));
     Result<Parameters> parameters = decode_parameters(line);
-    const Result<> granted =
+    Result<> granted =
         parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
+    granted = granted ? turn : granted;
+    granted = granted ? reserve(turn_, *parameters, options_.limits) : granted;
     if (!granted) {
       static_cast<void>(refuse(granted.error()));
       return std::unexpected(granted.error());
@@ -168,7 +212,10 @@ class ServerSession {
     return parameters;
   }
 
-  Result<> refuse(const Error& error) { return send(refusal(error.subject + ": " + error.reason)); }
+  Result<> refuse(const Error& error) {
+    return send(
+        refusal(error.subject.empty() ? error.reason : error.subject + ": " + error.reason));
+  }
 
   Result<Tally> serve_tcp(const Parameters& parameters) {
     Result<std::vector<sys::Descriptor>> listeners = listen(parameters);
@@ -344,6 +391,7 @@ class ServerSession {
 
   LineChannel channel_;
   net::Endpoint from_;
+  Turn turn_;
   const ServerOptions& options_;
   int stop_;
 };

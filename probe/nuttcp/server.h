@@ -1,6 +1,6 @@
-// Answers stock nuttcp clients, one after the other; a client that comes meanwhile waits for its
-// turn. Connections that send nothing, or what is no nuttcp greeting, stay at the door and delay no
-// test.
+// Answers stock nuttcp clients, one after the other; a client that comes while another test fills
+// the path, of nuttcp's or of another kind, waits for its turn. Connections that send nothing, or
+// what is no nuttcp greeting, stay at the door and delay no test.
 //
 //   run() ── door's thread ──► waiting room ──► test's thread ── ServerSession
 //
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/control/limits.h"
+#include "base/control/session.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
@@ -20,6 +21,9 @@
 namespace chokepoint::probe::nuttcp {
 
 struct ServerOptions {
+  // Shared with every other kind of test on this host, so that none runs into another. Outlives
+  // serve().
+  control::Turnstile& turnstile;
   control::Limits limits = {};
   sys::Root root = sys::Root("/");
   // A line for the operator's log. Called from the test's thread.

@@ -60,6 +60,10 @@ DatagramStream::Loop receiving(Format format) {
   };
 }
 
+// Of a stream, at most: the packets of its loop, and a socket's buffers as far as the system
+// usually lets them grow.
+inline constexpr std::int64_t kMemoryOfStream = std::int64_t{3} << 20;
+
 struct DatagramSocket {
   sys::Descriptor fd;
   Role role = Role::Send;

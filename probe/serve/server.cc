@@ -170,8 +170,8 @@ Server::Server(ServerOptions options, control::Surroundings surroundings,
 Server::~Server() { join_all(); }
 
 Result<> Server::run(std::vector<sys::Descriptor> listeners) {
-  Result<control::Door> door = control::Door::open(
-      std::move(listeners), {.own = options_.own, .keys = options_.keys}, *this);
+  Result<control::Door> door =
+      control::Door::open(std::move(listeners), {.own = options_.own}, *this);
   const Result<> ran = door ? door->run(surroundings_.stop) : std::unexpected(door.error());
   join_all();
   return ran;
@@ -290,7 +290,24 @@ void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {
   }
 }
 
+// Who is in stays in.
+void Server::look_for_keys() {
+  const auto news = options_.key_folder
+                        ? options_.key_folder->news(surroundings_.clock.monotonic_ns())
+                        : std::nullopt;
+  if (!news) {
+    return;
+  }
+  if (*news) {
+    options_.keys = **news;
+    log_("the keys of hosts have changed: read again");
+  } else {
+    log_("the keys of hosts have changed, the old ones stay in force: " + describe(news->error()));
+  }
+}
+
 void Server::tidy() {
+  look_for_keys();
   guests_.remove_if([](Guest& guest) {
     if (!guest.done) {
       return false;

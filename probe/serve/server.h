@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/control/door.h"
+#include "base/control/key_folder.h"
 #include "base/control/session.h"
 
 namespace chokepoint::probe::serve {
@@ -29,6 +30,8 @@ using Log = std::function<void(const std::string& line)>;
 struct ServerOptions {
   control::Identity own = {};
   control::KeyRing keys = {};
+  // Where these come from, to be read again when it changes; made before them.
+  std::optional<control::KeyFolder> key_folder = {};
   std::size_t most_clients = 32;
   bool exclusive = false;
   control::Capacity capacity = {};
@@ -44,9 +47,13 @@ class Server final : public control::Keeper {
 
   Result<> run(std::vector<sys::Descriptor> listeners);
 
+  // Who may test now: for those that serve other clients beside this server. Any thread.
+  control::Turnstile& turnstile() { return turnstile_; }
+
   Result<> enter(sys::Descriptor& fd, control::ServerHandshake& handshake) override;
   void attach(const control::Attachment& attachment, sys::Descriptor fd) override;
   void tidy() override;
+  const control::KeyRing& keys() const override { return options_.keys; }
 
  private:
   struct Guest {
@@ -66,6 +73,7 @@ class Server final : public control::Keeper {
   // server stops.
   void converse(Guest& guest);
   bool make_room();
+  void look_for_keys();
   void join_all();
 
   ServerOptions options_;

@@ -90,11 +90,10 @@ cli::Summary DevicesCommand::summary() const {
               "and flow control, and checks what a job or a test depends on: a port that is down, "
               "no routable GID, a small MTU, a narrow PCIe link, no flow control, a low limit of "
               "locked memory. 'chokepoint doctor' includes the same checks. Changes nothing.",
-          .examples = {{"chokepoint rdma devices", "all devices, and what to fix"},
-                       {"chokepoint rdma devices mlx5_0 --all",
-                        "one device, with the checks that passed"},
-                       {"chokepoint rdma devices --json", "for a script: which GID index to use"}},
-          .opens_drivers = true};
+          .examples = {
+              {"chokepoint rdma devices", "all devices, and what to fix"},
+              {"chokepoint rdma devices mlx5_0 --all", "one device, with the checks that passed"},
+              {"chokepoint rdma devices --json", "for a script: which GID index to use"}}};
 }
 
 void DevicesCommand::define(cli::Flags& flags) {

@@ -312,15 +312,13 @@ cli::Summary RdmaTestCommand::summary() const {
           "ports' counters during the test, and in one sentence whether the fabric was clean.\n\n"
           "Device and GID are those that belong to the address which the peer is reached by. "
           "The peer can reach one buffer of this host's memory, only while the test lasts.",
-      .examples = {{fmt::format("chokepoint {} bw hubble", name), "three seconds to the peer"},
-                   {fmt::format("chokepoint {} lat hubble --iterations 10000", name),
-                    "ten thousand of them, one after another"},
-                   {verb_ == Verb::Atomic
-                        ? fmt::format("chokepoint {} bw hubble --queue-pairs 8", name)
-                        : fmt::format("chokepoint {} bw hubble --sweep --json", name),
-                    verb_ == Verb::Atomic ? "over eight queue pairs"
-                                          : "all sizes from 2 bytes to 8 MiB"}},
-      .opens_drivers = true};
+      .examples = {
+          {fmt::format("chokepoint {} bw hubble", name), "three seconds to the peer"},
+          {fmt::format("chokepoint {} lat hubble --iterations 10000", name),
+           "ten thousand of them, one after another"},
+          {verb_ == Verb::Atomic ? fmt::format("chokepoint {} bw hubble --queue-pairs 8", name)
+                                 : fmt::format("chokepoint {} bw hubble --sweep --json", name),
+           verb_ == Verb::Atomic ? "over eight queue pairs" : "all sizes from 2 bytes to 8 MiB"}}};
 }
 
 void RdmaTestCommand::define(cli::Flags& flags) {

@@ -15,14 +15,14 @@ using fakes::CliRun;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class Drive final : public Command {
+class Listen final : public Command {
  public:
   Summary summary() const override {
-    return {.name = "drive",
-            .purpose = "drives",
-            .description = "Drives.",
+    return {.name = "listen",
+            .purpose = "listens",
+            .description = "Listens.",
             .examples = {},
-            .opens_drivers = true};
+            .captures = true};
   }
   void define(Flags& /*flags*/) override {}
   Result<ExitCode> run(Context& /*context*/) override { return ExitCode::Done; }
@@ -82,7 +82,7 @@ CliRun run(const std::vector<std::string>& words, bool has_file_privileges = fal
       .name = "tool",
       .version = "1.2.3",
       .purpose = "a tool",
-      .commands = {command<Ping>(), command<Drive>(), command<Show<'a'>>(), command<Show<'b'>>()}};
+      .commands = {command<Ping>(), command<Listen>(), command<Show<'a'>>(), command<Show<'b'>>()}};
   return fakes::run_cli(program, words, sys::Root("/nowhere"), has_file_privileges);
 }
 
@@ -102,14 +102,14 @@ TEST(Dispatch, AnErrorIsOneLineOnStandardError) {
             "tool: ping: 10.0.0.2 port 5210: connection refused; is 'tool serve' running there?\n");
 }
 
-// A library's plugin that the caller's environment names would have the file's capabilities.
-TEST(Dispatch, WhatOpensDriversRefusesWhereTheFileHasCapabilities) {
-  EXPECT_EQ(run({"drive"}).code, ExitCode::Done);
-  const CliRun refused = run({"drive"}, true);
+// A library that the caller's environment names would have the file's capabilities.
+TEST(Dispatch, AFileWithCapabilitiesDoesNothingButCapture) {
+  EXPECT_EQ(run({"ping"}).code, ExitCode::Done);
+  const CliRun refused = run({"ping"}, true);
   EXPECT_EQ(refused.code, ExitCode::Failed);
-  EXPECT_THAT(refused.err, HasSubstr("setcap"));
-  EXPECT_EQ(run({"drive", "--help"}, true).code, ExitCode::Done);
-  EXPECT_EQ(run({"ping"}, true).code, ExitCode::Done);
+  EXPECT_THAT(refused.err, HasSubstr("setcap -r"));
+  EXPECT_EQ(run({"ping", "--help"}, true).code, ExitCode::Done);
+  EXPECT_EQ(run({"listen"}, true).code, ExitCode::Done);
 }
 
 TEST(Dispatch, AnExceptionIsNeverACrash) {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/control/key_folder.h"
 #include "base/sys/descriptor.h"
 #include "tests/fakes/temporary_file.h"
 
@@ -154,6 +155,54 @@ TEST_F(KeysOfHosts, WhatIsWrongWithTheFolderIsSaid) {
   chmod((path_ + "/voyager").c_str(), 0600);
   chmod(path_.c_str(), 0777);
   EXPECT_THAT(read_keys_of_hosts(path_).error().next_step, HasSubstr("chmod 700"));
+}
+
+// An old copy would let in whoever has the old key.
+TEST_F(KeysOfHosts, ACopyIsNoKey) {
+  put("voyager", "0123456789abcdef");
+  put("hubble.site", "0123456789abcdef");
+  ASSERT_TRUE(read_keys_of_hosts(path_));
+  for (const char* copy : {"pioneer.old", "pioneer.bak", "pioneer.swp", "pioneer.dpkg-dist",
+                           "voyager.2026-01-01", "voyager.1", "hubble.site.x"}) {
+    put(copy, "fedcba9876543210");
+    const Result<KeyRing> ring = read_keys_of_hosts(path_);
+    ASSERT_FALSE(ring) << copy;
+    EXPECT_THAT(describe(ring.error()), HasSubstr(copy));
+    std::filesystem::remove(path_ + "/" + copy);
+  }
+  EXPECT_TRUE(read_keys_of_hosts(path_));
+}
+
+TEST_F(KeysOfHosts, AreReadAgainWhenTheyChange) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  put("voyager", "0123456789abcdef");
+  KeyFolder folder(path_);
+  EXPECT_FALSE(folder.news(kSecond));
+  put("hubble", "fedcba9876543210");
+  EXPECT_FALSE(folder.news(kSecond + 1)) << "once a second at most";
+  const auto added = folder.news(2 * kSecond);
+  ASSERT_TRUE(added && *added);
+  EXPECT_EQ((*added)->key_of("hubble"), secret_of("fedcba9876543210"));
+  EXPECT_FALSE(folder.news(3 * kSecond));
+  put("hubble", "an other key, as long");
+  ASSERT_EQ((*folder.news(4 * kSecond))->key_of("hubble"), secret_of("an other key, as long"));
+}
+
+TEST_F(KeysOfHosts, WhatIsWrongAfterAChangeIsSaidOnce) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  put("voyager", "0123456789abcdef");
+  KeyFolder folder(path_);
+  put("hubble", "");
+  const auto broken = folder.news(kSecond);
+  ASSERT_TRUE(broken);
+  EXPECT_THAT(describe(broken->error()), HasSubstr("hubble"));
+  EXPECT_FALSE(folder.news(2 * kSecond));
+  std::filesystem::remove(path_ + "/hubble");
+  std::filesystem::remove(path_ + "/voyager");
+  const auto none = folder.news(3 * kSecond);
+  ASSERT_TRUE(none && *none) << "who is taken out is out, the last one, too";
+  EXPECT_FALSE((*none)->is_empty());
+  EXPECT_NE((*none)->key_of("voyager"), secret_of("0123456789abcdef"));
 }
 
 TEST_F(KeysOfHosts, NoHostsNameLeadsOutOfTheFolder) {

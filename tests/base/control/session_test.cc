@@ -58,6 +58,21 @@ TEST(Turnstile, WhoWantsThePathAloneSharesItWithNobody) {
   EXPECT_FALSE(alone.take());
 }
 
+TEST(Turnstile, ATestThatSaysLateWhatItTakesGetsWhatIsLeft) {
+  Turnstile turnstile(false, {.threads = 10, .bytes = 1000});
+  std::optional<Turn> first;
+  first.emplace(turnstile, heavy("one", true));
+  Turn second(turnstile, heavy("two", true));
+  ASSERT_TRUE(first->take() && second.take());
+  EXPECT_FALSE(first->grow(11, 0));
+  EXPECT_TRUE(first->grow(6, 600));
+  EXPECT_EQ(second.grow(5, 0).error().kind, ErrorKind::Exhausted);
+  EXPECT_EQ(second.grow(0, 500).error().kind, ErrorKind::Exhausted);
+  EXPECT_TRUE(second.grow(4, 400));
+  first.reset();
+  EXPECT_TRUE(second.grow(10, 1000));
+}
+
 TEST(Turnstile, TestsTogetherTakeNoMoreThanTheServerHas) {
   Turnstile turnstile(false, {.threads = 10, .bytes = 1000});
   const auto test = [](std::int64_t threads, std::int64_t bytes) {

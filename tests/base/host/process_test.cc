@@ -54,7 +54,7 @@ TEST(Process, TheRunningOneIsKnown) {
   const Process process = read_process(sys::Root());
   EXPECT_TRUE(process.locked_memory_bytes);
   EXPECT_TRUE(process.capabilities);
-  EXPECT_TRUE(process.program);
+  EXPECT_FALSE(process.is_capture_allowed);
 }
 
 }  // namespace

@@ -245,6 +245,31 @@ TEST_F(HostileRecord, NumbersThatNoClockShows) {
   EXPECT_THAT(describe(each.error()), HasSubstr("a number in counter_sample.t_ns is out of range"));
 }
 
+// Readers take differences of times, sums of two differences, and a thousand times the
+// microseconds.
+TEST_F(HostileRecord, NumbersWhoseArithmeticWouldNotFit) {
+  struct Case {
+    std::string set;
+    bool is_good;
+  };
+  make();
+  for (const auto& [set, is_good] :
+       {Case{"t_ns=3458764513820540928", true}, Case{"t_ns=3458764513820540929", false},
+        Case{"t_ns=-1125899906842624", true}, Case{"t_ns=-1125899906842625", false},
+        Case{"bin_ns=-3458764513820540928", false}, Case{"merged=2305843009213693952", true},
+        Case{"merged=2305843009213693953", false}}) {
+    change(
+        "UPDATE counter_sample SET t_ns=5,bin_ns=0,merged=1 WHERE rowid=5;"
+        "UPDATE counter_sample SET " +
+        set + " WHERE rowid=5;");
+    Reader reader = open_reader();
+    EXPECT_EQ(reader.each<CounterSample>([](const CounterSample&) {}).has_value(), is_good) << set;
+  }
+  EXPECT_FALSE(check_range(SocketSample{.busy_us = kMostNs / 1000 + 1}));
+  EXPECT_TRUE(check_range(SocketSample{.busy_us = kMostNs / 1000}));
+  EXPECT_TRUE(check_range(ClockOffset{.offset_ns = -kMostNs})) << "a clock may be behind another";
+}
+
 TEST_F(HostileRecord, RowidsAtTheEndOfAllNumbers) {
   make();
   change(

@@ -173,7 +173,7 @@ using host::Capability;
 host::Process with(std::initializer_list<Capability> capabilities) {
   host::Process process;
   process.capabilities = 0;
-  process.program = "/opt/bin/chokepoint";
+  process.capture_program = "/opt/lib/chokepoint-capture";
   for (const Capability one : capabilities) {
     *process.capabilities |= 1ULL << static_cast<unsigned>(one);
   }
@@ -182,29 +182,30 @@ host::Process with(std::initializer_list<Capability> capabilities) {
 
 Checks checks_of(const host::Process& process) {
   Checks checks;
-  check_privileges(process, host::Sysctls(), checks);
+  check_privileges(process, checks);
   return checks;
 }
 
-TEST(Privileges, WithoutAnyThereIsACommandForEach) {
+TEST(Privileges, WithoutAnyThereIsSomethingToDoForEach) {
   const Checks checks = checks_of(with({}));
-  ASSERT_EQ(checks.size(), 3);
+  ASSERT_EQ(checks.size(), 2);
   EXPECT_EQ(checks[0].id, "privilege.capture");
   EXPECT_EQ(checks[0].status, Status::Info);
-  EXPECT_EQ(checks[0].next_step, "sudo setcap cap_net_raw,cap_net_admin+ep /opt/bin/chokepoint");
+  EXPECT_EQ(checks[0].next_step, "sudo setcap cap_net_raw+ep /opt/lib/chokepoint-capture");
   EXPECT_EQ(checks[1].id, "privilege.sockets");
   EXPECT_EQ(checks[1].status, Status::Info);
-  EXPECT_EQ(checks[2].id, "privilege.bpf");
-  EXPECT_EQ(checks[2].status, Status::Info);
 }
 
 TEST(Privileges, EachPassesWithItsOwn) {
   EXPECT_EQ(checks_of(with({Capability::NetRaw}))[0].status, Status::Pass);
   EXPECT_EQ(checks_of(with({Capability::NetAdmin}))[1].status, Status::Info);
   EXPECT_EQ(checks_of(with({Capability::NetAdmin, Capability::SysPtrace}))[1].status, Status::Pass);
-  EXPECT_EQ(checks_of(with({Capability::Bpf, Capability::Perfmon}))[2].status, Status::Pass);
-  EXPECT_EQ(checks_of(with({Capability::Bpf}))[2].status, Status::Info);
-  EXPECT_EQ(checks_of(with({Capability::SysAdmin}))[2].status, Status::Pass);
+}
+
+TEST(Privileges, ToCaptureTheHelperMayHaveThem) {
+  host::Process process = with({});
+  process.is_capture_allowed = true;
+  EXPECT_EQ(checks_of(process)[0].status, Status::Pass);
 }
 
 TEST(Privileges, NotReadIsUnknown) {

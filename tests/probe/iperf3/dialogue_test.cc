@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <memory>
+#include <optional>
 
+#include "base/control/session.h"
 #include "probe/iperf3/client.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/server.h"
@@ -23,10 +26,18 @@ const std::string kCreateStreams = "\x0a";
 const std::string kDenied = "\xff";
 const std::string kError = "\xfe";
 
-peers::OwnServer::Serve own_server() {
-  return [](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.log = log}, stop);
+using SharedTurnstile = std::shared_ptr<control::Turnstile>;
+
+peers::OwnServer::Serve own_server(
+    const SharedTurnstile& turnstile = std::make_shared<control::Turnstile>(false)) {
+  return [turnstile](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.turnstile = *turnstile, .log = log}, stop);
   };
+}
+
+// A test of another kind that fills the path.
+control::Turnstile::Test another() {
+  return {.demand = control::Weight::Heavy, .who = "tcp by 10.0.0.2", .owner = "voyager"};
 }
 
 std::string framed(const std::string& json) {
@@ -47,6 +58,47 @@ TEST(Iperf3Server, TellsOthersThatItIsBusy) {
   Script second = Script::to(server.at());
   EXPECT_EQ(second.say(kOtherCookie).hear(1), kDenied);
   EXPECT_TRUE(second.is_closed());
+}
+
+TEST(Iperf3Server, TellsThatItIsBusyWithATestOfAnotherKind) {
+  for (const bool exclusive : {false, true}) {
+    const auto turnstile = std::make_shared<control::Turnstile>(exclusive);
+    std::optional<control::Turnstile::Turn> other;
+    other.emplace(*turnstile, another());
+    ASSERT_TRUE(other->take());
+    const peers::OwnServer server(0, own_server(turnstile));
+    Script client = Script::to(server.at());
+    EXPECT_EQ(client.say(kCookie).hear(1), kDenied);
+    EXPECT_TRUE(client.is_closed());
+    other.reset();
+    welcomed(server);
+  }
+}
+
+TEST(Iperf3Server, AnExclusiveOneServesNobodyElseMeanwhile) {
+  const auto turnstile = std::make_shared<control::Turnstile>(true);
+  const peers::OwnServer server(0, own_server(turnstile));
+  const Script client = welcomed(server);
+  control::Turnstile::Turn other(*turnstile,
+                                 {.demand = control::Weight::Light, .owner = "voyager"});
+  const Result<> taken = other.take();
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().reason, HasSubstr("iperf3 by 127.0.0.1"));
+}
+
+TEST(Iperf3Server, CountsInWhatAllTestsMayTake) {
+  const auto turnstile = std::make_shared<control::Turnstile>(
+      false, control::Capacity{.threads = 4, .bytes = 64 << 20});
+  const peers::OwnServer server(0, own_server(turnstile));
+  for (const char* greedy :
+       {R"({"tcp":true,"time":1,"parallel":5})", R"({"tcp":true,"time":1,"window":536870912})",
+        R"({"udp":true,"time":1,"parallel":5,"len":1000})"}) {
+    Script client = welcomed(server);
+    const std::string refused = client.say(framed(greedy)).hear(9);
+    EXPECT_EQ(refused, kError + std::string("\0\0\0\xc8\0\0\0\x0c", 8)) << greedy;
+  }
+  Script client = welcomed(server);
+  EXPECT_EQ(client.say(framed(R"({"tcp":true,"time":1,"parallel":4})")).hear(1), kCreateStreams);
 }
 
 TEST(Iperf3Server, ServesTheNextWhenAClientVanishes) {

@@ -72,8 +72,9 @@ std::uint64_t least(std::uint64_t amount, Direction direction) {
 }
 
 TEST_P(StockIperf3, ClientIsServed) {
-  peers::OwnServer server(kDefaultPort, [](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.log = log}, stop);
+  control::Turnstile turnstile(false);
+  peers::OwnServer server(kDefaultPort, [&turnstile](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.turnstile = turnstile, .log = log}, stop);
   });
   const nlohmann::json told = StockProgram(client_command(GetParam())).json();
   ASSERT_TRUE(told.is_object()) << told;

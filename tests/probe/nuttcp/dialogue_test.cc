@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <memory>
+#include <optional>
 
+#include "base/control/session.h"
 #include "probe/nuttcp/client.h"
 #include "probe/nuttcp/server.h"
 #include "tests/probe/nuttcp/own_server.h"
@@ -33,6 +36,62 @@ TEST(NuttcpServer, SaysKoWithTheReason) {
   EXPECT_THAT(client.say(encode(asked)).hear(200), StartsWith("KO\n"));
   client = welcomed(server);
   EXPECT_THAT(client.say("buflen = many\n").hear(200), HasSubstr("\nKO\n"));
+}
+
+// A test of another kind that fills the path.
+control::Turnstile::Test another() {
+  return {.demand = control::Weight::Heavy, .who = "tcp by 10.0.0.2", .owner = "voyager"};
+}
+
+TEST(NuttcpServer, AClientWaitsForATestOfAnotherKind) {
+  const auto turnstile = std::make_shared<control::Turnstile>(false);
+  std::optional<control::Turnstile::Turn> other;
+  other.emplace(*turnstile, another());
+  ASSERT_TRUE(other->take());
+  const peers::OwnServer server(0, own_server(turnstile));
+  Script client = Script::to(server.at());
+  client.say(kHello);
+  Script gone = Script::to(server.at());
+  gone.say(kHello);
+  other.reset();
+  EXPECT_EQ(client.hear(kHello.size()), kHello);
+}
+
+TEST(NuttcpServer, AnExclusiveOneRefusesWhileAnotherTestRuns) {
+  const auto turnstile = std::make_shared<control::Turnstile>(true);
+  control::Turnstile::Turn other(*turnstile, another());
+  ASSERT_TRUE(other.take());
+  const peers::OwnServer server(0, own_server(turnstile));
+  Script client = welcomed(server);
+  EXPECT_EQ(client.say(encode(Parameters{})).hear(200),
+            "KO\nanother test is running: tcp by 10.0.0.2\nKO\n");
+}
+
+TEST(NuttcpServer, AnExclusiveOneServesNobodyElseMeanwhile) {
+  const auto turnstile = std::make_shared<control::Turnstile>(true);
+  const peers::OwnServer server(0, own_server(turnstile));
+  const Script client = welcomed(server);
+  control::Turnstile::Turn other(*turnstile,
+                                 {.demand = control::Weight::Light, .owner = "voyager"});
+  const Result<> taken = other.take();
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().reason, HasSubstr("nuttcp by 127.0.0.1"));
+}
+
+TEST(NuttcpServer, CountsInWhatAllTestsMayTake) {
+  const auto turnstile = std::make_shared<control::Turnstile>(
+      false, control::Capacity{.threads = 2, .bytes = 6 << 20});
+  const peers::OwnServer server(0, own_server(turnstile));
+  Parameters asked;
+  asked.streams = 2;
+  EXPECT_THAT(welcomed(server).say(encode(asked)).hear(200), HasSubstr("of memory"))
+      << "it receives into 4 MiB a stream";
+  asked.streams = 3;
+  EXPECT_THAT(welcomed(server).say(encode(asked)).hear(200),
+              HasSubstr("3 threads, and this server grants 2"));
+  asked.streams = 1;
+  asked.window_bytes = 512 << 20;
+  EXPECT_THAT(welcomed(server).say(encode(asked)).hear(200), HasSubstr("of memory"));
 }
 
 TEST(NuttcpServer, ALineWithoutAnEndEndsTheTalk) {

@@ -1,14 +1,18 @@
 // Our nuttcp server, for peers::OwnServer to run.
 #pragma once
 
+#include <memory>
+
+#include "base/control/session.h"
 #include "probe/nuttcp/server.h"
 #include "tests/probe/peer/own_server.h"
 
 namespace chokepoint::probe::nuttcp {
 
-inline peers::OwnServer::Serve own_server() {
-  return [](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.log = log}, stop);
+inline peers::OwnServer::Serve own_server(
+    std::shared_ptr<control::Turnstile> turnstile = std::make_shared<control::Turnstile>(false)) {
+  return [turnstile](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.turnstile = *turnstile, .log = log}, stop);
   };
 }
 

@@ -2,9 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/control/message.h"
 #include "tests/fakes/probe_server.h"
@@ -174,6 +178,34 @@ TEST(Server, WithAKeyForEachHostNoHostPosesAsAnother) {
   }
 }
 
+TEST(Server, ANewHostsKeyNeedsNoRestart) {
+  std::string folder = "/tmp/chokepoint-keys-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto put = [&](const std::string& host, const std::string& key) {
+    const std::string path = folder + "/" + host;
+    std::ofstream(path + ".part") << key;
+    EXPECT_EQ(chmod((path + ".part").c_str(), 0600), 0);
+    std::filesystem::rename(path + ".part", path);
+    return control::secret_of(key);
+  };
+  const control::Secret voyagers = put("voyager", "0123456789abcdef");
+  const ProbeServer server(echo(), {.own = {"chokepoint test", "hubble"},
+                                    .keys = control::read_keys_of_hosts(folder).value(),
+                                    .key_folder = control::KeyFolder(folder)});
+  ASSERT_TRUE(server.client(voyagers, "voyager"));
+  const control::Secret pioneers = put("pioneer", "fedcba9876543210");
+  std::filesystem::remove(folder + "/voyager");
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  bool is_in = false;
+  while (!is_in && std::chrono::steady_clock::now() < deadline) {
+    is_in = server.client(pioneers, "pioneer").has_value();
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+  EXPECT_TRUE(is_in);
+  EXPECT_FALSE(server.client(voyagers, "voyager")) << "who is taken out of the folder is out";
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Server, MistakesInARequestAreToldAndTheConversationGoesOn) {
   const ProbeServer server(echo());
   Result<Client> client = server.client();
@@ -278,6 +310,21 @@ TEST(Server, AWaitingClientThatGoesGivesItsPlaceUp) {
   Result<Client> third = server.client();
   ASSERT_TRUE(third && ask(*third));
   EXPECT_TRUE(finish(*third));
+}
+
+// Its turn would be held for as long as data connections are waited for.
+TEST(Server, AClientThatGoesBeforeItsDataConnectionsComeGivesItsTurnUp) {
+  const ProbeServer server(echo(control::Weight::Heavy));
+  {
+    Result<Client> gone = server.client();
+    ASSERT_TRUE(gone && ask(*gone, {{"streams", 2}}));
+    ASSERT_TRUE(gone->attach(0, {}, soon()));
+  }
+  Result<Client> next = server.client();
+  ASSERT_TRUE(next);
+  ASSERT_TRUE(next->request("echo", Json::object(), Patience::of(kPatience / 2),
+                            [](const std::string&) {}));
+  EXPECT_TRUE(finish(*next));
 }
 
 TEST(Server, WhatIsNotTheProtocolIsAnsweredAndClosed) {
