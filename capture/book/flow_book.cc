@@ -219,6 +219,13 @@ std::optional<JobEnd> FlowBook::job_end(const packet::Ends& ends, std::uint64_t 
                : std::nullopt;
 }
 
+std::optional<std::int64_t> FlowBook::process_of(std::int64_t flow, std::int64_t end) const {
+  const std::lock_guard guard(mutex_);
+  const auto known = by_flow_.find(flow);
+  const EntryPointer entry = known == by_flow_.end() ? nullptr : known->second.lock();
+  return entry ? entry->sockets_.at(end == 1 ? 1 : 0).owner.process : std::nullopt;
+}
+
 std::size_t FlowBook::size() const {
   const std::lock_guard guard(mutex_);
   return entries_.size();
@@ -250,6 +257,9 @@ void FlowBook::write(Entry& entry) {
     row.id = id;
     entry.flow_.store(id, std::memory_order_relaxed);
     entry.written_ = std::move(row);
+    if (by_flow_.size() < kMaxEntries) {
+      by_flow_[id] = entry.weak_from_this();
+    }
   }
 }
 
@@ -274,6 +284,7 @@ void FlowBook::erase(const EntryPointer& entry) {
   if (found != last) {
     entries_.erase(found);
   }
+  by_flow_.erase(entry->flow());
 }
 
 }  // namespace chokepoint::capture::book

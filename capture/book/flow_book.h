@@ -60,7 +60,7 @@ struct Owner {
 //   from both          the earlier start time
 //
 // Guarded by the book's lock, except flow() and is_job(), which any thread reads without it.
-class Entry {
+class Entry : public std::enable_shared_from_this<Entry> {
  public:
   // `row` has the ends; the first sighting decides which of them is a.
   Entry(const Pair& pair, const packet::Ends& ends, record::Flow row);
@@ -161,6 +161,8 @@ class FlowBook {
 
   // nullopt if the connection is not the job's, as far as is known now.
   std::optional<JobEnd> job_end(const packet::Ends& ends, std::uint64_t network) const;
+  // Whose socket the flow's end a (0) or b (1) is; nullopt if nobody has seen it.
+  std::optional<std::int64_t> process_of(std::int64_t flow, std::int64_t end) const;
   // Changes whenever job_end() may have another answer; takes no lock.
   std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
@@ -179,7 +181,8 @@ class FlowBook {
   record::Writer& writer_;
   mutable std::mutex mutex_;
   std::multimap<Pair, EntryPointer> entries_;
-  std::deque<EntryPointer> left_;  // the oldest first
+  std::map<std::int64_t, std::weak_ptr<Entry>> by_flow_;  // those that have a row
+  std::deque<EntryPointer> left_;                         // the oldest first
   std::atomic<std::uint64_t> version_ = 0;
 };
 

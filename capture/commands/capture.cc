@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -20,13 +21,16 @@
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
 #include "base/math/units.h"
+#include "base/record/forward.h"
 #include "base/record/writer.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
+#include "base/sys/sandbox.h"
 #include "base/sys/signals.h"
 #include "capture/commands/commands.h"
 #include "capture/commands/findings.h"
 #include "capture/commands/progress.h"
+#include "capture/keeper/keeper.h"
 #include "capture/observer/ends.h"
 #include "capture/observer/gloo.h"
 #include "capture/observer/observer.h"
@@ -34,8 +38,8 @@
 #include "capture/packet/decoder.h"
 #include "capture/source/capture_writer.h"
 #include "capture/source/file_source.h"
+#include "capture/source/helper.h"
 #include "capture/source/live.h"
-#include "capture/source/privileges.h"
 #include "capture/source/source.h"
 
 namespace chokepoint::capture {
@@ -173,22 +177,17 @@ void define(cli::Flags& flags, WriteFlags& write) {
       .option("rotate-time", &write.file_time, "TIME", "start a new file after this time");
 }
 
-// Null if nothing is to be written. Mistakes are of kind Usage.
-Result<std::unique_ptr<source::CaptureWriter>> open(const WriteFlags& flags) {
+// Mistakes are of kind Usage.
+Result<> check(const WriteFlags& flags) {
   const bool rotates = flags.file_bytes.count > 0 || flags.file_time.count() > 0;
-  if (flags.path.empty() || flags.path == "-") {
-    if (rotates) {
-      return fail(ErrorKind::Usage, "", "--rotate-size, --rotate-time", "need --write FILE");
-    }
-    if (flags.path.empty()) {
-      return nullptr;
-    }
+  if (rotates && (flags.path.empty() || flags.path == "-")) {
+    return fail(ErrorKind::Usage, "", "--rotate-size, --rotate-time", "need --write FILE");
   }
-  TRY(source::CaptureWriter writer,
-      source::CaptureWriter::create({.path = flags.path,
-                                     .file_bytes = flags.file_bytes.count,
-                                     .file_time = flags.file_time}));
-  return std::make_unique<source::CaptureWriter>(std::move(writer));
+  return {};
+}
+
+source::WriteOptions options_of(const WriteFlags& flags) {
+  return {.path = flags.path, .file_bytes = flags.file_bytes.count, .file_time = flags.file_time};
 }
 
 struct RecordFlags {
@@ -204,64 +203,45 @@ void define(cli::Flags& flags, RecordFlags& record) {
               "name of this node in the record; default: the host name");
 }
 
-// --record: a run record that is filled while the observer works. Opened before the observer
-// starts, and after privileges were dropped, because it starts a thread; finished once the observer
+// --record: rows on their way to the keeper while the observer works. Made before the observer
+// starts, and after the sandbox was entered, because it starts a thread; finished once the observer
 // has ended.
 class Recording {
  public:
-  static Result<std::unique_ptr<Recording>> open(const RecordFlags& flags,
-                                                 std::vector<packet::Address> own_addresses,
-                                                 bool is_live, const cli::Context& context) {
-    TRY(std::unique_ptr<record::Writer> writer, record::Writer::open({.folder = flags.folder,
-                                                                      .node = flags.node,
-                                                                      .role = "capture",
-                                                                      .program = context.version},
-                                                                     context.root, context.clock));
-    return std::unique_ptr<Recording>(new Recording(
-        std::move(writer),
-        {.wall_to_monotonic_ns = context.clock.monotonic_ns() - context.clock.wall_ns(),
-         .own_addresses = std::move(own_addresses),
-         .is_live = is_live}));
+  static Result<std::unique_ptr<Recording>> start(keeper::Keeper& keeper,
+                                                  const observer::RecorderOptions& options) {
+    TRY(std::unique_ptr<record::Forwarder> rows,
+        record::Forwarder::start(
+            [&keeper](std::string_view bytes) { return keeper.send_rows(bytes); }, kRowsInterval));
+    return std::unique_ptr<Recording>(new Recording(std::move(rows), options));
   }
 
   // A new one for each analyser; they live as long as the recording.
   observer::FlowListener* listener() {
-    recorders_.push_back(std::make_unique<observer::Recorder>(*writer_, options_));
+    recorders_.push_back(std::make_unique<observer::Recorder>(*rows_, options_));
     return recorders_.back().get();
   }
 
   void keep(const gloo::Collective& collective) { collectives_.keep(collective); }
 
-  // Writes what is still open, and closes the record. An error if rows are missing.
-  Result<> finish(const observer::Observer& observer, const cli::Context& context) {
+  void finish(const observer::Observer& observer) {
     for (std::size_t i = 0; i < recorders_.size(); ++i) {
       recorders_[i]->finish(*observer.analysers()[i]);
     }
-    const std::string path = writer_->path();
-    const record::WriterStatus status = writer_->close();
-    if (status.trouble) {
-      return std::unexpected(*status.trouble);
-    }
-    if (status.dropped > 0) {
-      return fail(ErrorKind::Exhausted, "record", path,
-                  fmt::format("{} rows could not be kept", status.dropped),
-                  "fewer flows fit: give a filter, or another disk");
-    }
-    if (!context.quiet) {
-      fmt::print(context.err, "kept in {}\n", path);
-    }
-    return {};
+    rows_->close();
   }
 
  private:
-  Recording(std::unique_ptr<record::Writer> writer, observer::RecorderOptions options)
-      : writer_(std::move(writer)),
-        options_(std::move(options)),
-        collectives_(*writer_, connections_, options_.wall_to_monotonic_ns) {
+  static constexpr std::chrono::milliseconds kRowsInterval{50};
+
+  Recording(std::unique_ptr<record::Forwarder> rows, const observer::RecorderOptions& options)
+      : rows_(std::move(rows)),
+        options_(options),
+        collectives_(*rows_, connections_, options_.wall_to_monotonic_ns) {
     options_.connections = &connections_;
   }
 
-  std::unique_ptr<record::Writer> writer_;
+  std::unique_ptr<record::Forwarder> rows_;
   observer::ConnectionFlows connections_;
   observer::RecorderOptions options_;
   std::vector<std::unique_ptr<observer::Recorder>> recorders_;
@@ -293,14 +273,16 @@ class CaptureCommand final : public cli::Command {
             "flows are shown during the capture. Counts are packets on the wire, also with "
             "segmentation offload (TSO, GRO).\n\n"
             "Without --duration or --count a live capture runs until Ctrl-C, which prints the "
-            "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface, and "
-            "drops it afterwards; files need no privilege.",
+            "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface; files "
+            "need "
+            "no privilege. Packets are read without any: as root by the user nobody.",
         .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
                      {"chokepoint capture -i eth0 --duration 10 --json port 29500",
                       "ten seconds of one port, as JSON"},
                      {"chokepoint capture -r job.pcap.zst", "the flows in a capture file"},
                      {"tcpdump -i eth0 -w - | chokepoint capture -r -",
-                      "the capture of another program, from a pipe"}}};
+                      "the capture of another program, from a pipe"}},
+        .captures = true};
   }
 
   void define(cli::Flags& flags) override {
@@ -329,6 +311,9 @@ class CaptureCommand final : public cli::Command {
 
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(check(context));
+    if (source_.is_live()) {
+      source::become_helper_if_needed();
+    }
     TRY(const observer::Settings wanted, settings());
     TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     const cli::Json head = cli::document(context, "chokepoint.capture/1");
@@ -345,11 +330,15 @@ class CaptureCommand final : public cli::Command {
                                        .sort = sort_named(sort_),
                                        .top = static_cast<std::size_t>(top_)},
                                       signals.descriptor(), context);
+    // Taken, so that only another one ends the wait for the disk.
+    while (signals.next()) {
+    }
     const Result<> ended = work.observer->join();
     show(work, is_interrupted, head, context);
-    const Result<> closed = close(work, context);
+    // A file that cannot be written ends the capture; the keeper says why.
+    const Result<> closed = close(work, signals.descriptor(), context);
     if (!ended || !closed) {
-      return std::unexpected(ended ? closed.error() : ended.error());
+      return std::unexpected(closed ? ended.error() : closed.error());
     }
     return is_interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
   }
@@ -357,6 +346,7 @@ class CaptureCommand final : public cli::Command {
  private:
   // What is open while a capture goes on.
   struct Work {
+    std::unique_ptr<keeper::Keeper> keeper = {};
     std::unique_ptr<source::CaptureWriter> writer = {};
     std::unique_ptr<Recording> recording = {};
     std::unique_ptr<observer::Observer> observer =
@@ -367,6 +357,7 @@ class CaptureCommand final : public cli::Command {
     if (context.json && write_.path == "-") {
       return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
     }
+    TRY(capture::check(write_));
     if (series_ && !context.json) {
       return fail(ErrorKind::Usage, "", "--series", "needs --json");
     }
@@ -383,17 +374,18 @@ class CaptureCommand final : public cli::Command {
     return settings;
   }
 
-  // Opens everything, and drops the privileges that this needed.
+  // Opens everything, and then enters the sandbox.
   Result<Work> prepare(observer::Settings settings, const cli::Context& context) const {
+    Work work;
+    // First, as it forks; and it keeps the user's rights.
+    TRY(start_keeper(work, context));
     TRY(OpenedSource opened, open(source_, context.root));
-    TRY(std::unique_ptr<source::CaptureWriter> writer, open(write_));
-    const bool keeps_files = writer != nullptr || !record_.folder.empty();
-    TRY(source::give_up_privileges(keeps_files ? source::Keep::Files : source::Keep::Nothing));
-    settings.stop_source = std::move(opened.stop);
+    TRY(open_files(work));
     if (source_.is_live() && source_.network_namespace.empty()) {
       settings.own_addresses = observer::own_addresses(context.root);
     }
-    Work work{.writer = std::move(writer)};
+    TRY(sys::enter_sandbox({.talks_to = work.keeper ? work.keeper->socket() : -1}));
+    settings.stop_source = std::move(opened.stop);
     TRY(const observer::FlowListenerFactory listener_factory,
         begin_record(work, settings, context));
     observer::Keep keep;
@@ -408,13 +400,52 @@ class CaptureCommand final : public cli::Command {
     return work;
   }
 
+  Result<> start_keeper(Work& work, const cli::Context& context) const {
+    const bool has_files = !write_.path.empty() && write_.path != "-";
+    if (!has_files && record_.folder.empty()) {
+      return {};
+    }
+    keeper::KeeperOptions options{.waits = !source_.is_live()};
+    if (!record_.folder.empty()) {
+      options.record = record::WriterOptions{.folder = record_.folder,
+                                             .node = record_.node,
+                                             .role = "capture",
+                                             .program = context.version};
+    }
+    if (has_files) {
+      options.files = options_of(write_);
+    }
+    TRY(work.keeper, keeper::Keeper::start(options, context.root, context.clock));
+    return {};
+  }
+
+  Result<> open_files(Work& work) const {
+    if (write_.path.empty()) {
+      return {};
+    }
+    source::WriteOptions options = options_of(write_);
+    if (write_.path != "-") {
+      // The keeper may close its end of the pipe: that is an error of the write, not a signal.
+      sigset_t pipe;
+      sigemptyset(&pipe);
+      sigaddset(&pipe, SIGPIPE);
+      pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+      options.open_next = [keeper = work.keeper.get()] { return keeper->next_file(); };
+    }
+    TRY(source::CaptureWriter writer, source::CaptureWriter::create(std::move(options)));
+    work.writer = std::make_unique<source::CaptureWriter>(std::move(writer));
+    return {};
+  }
+
   Result<observer::FlowListenerFactory> begin_record(Work& work, observer::Settings& settings,
                                                      const cli::Context& context) const {
     if (record_.folder.empty()) {
       return observer::FlowListenerFactory();
     }
-    TRY(auto opened, Recording::open(record_, settings.own_addresses, source_.is_live(), context));
-    work.recording = std::move(opened);
+    const std::int64_t shift_ns = context.clock.monotonic_ns() - context.clock.wall_ns();
+    TRY(work.recording, Recording::start(*work.keeper, {.wall_to_monotonic_ns = shift_ns,
+                                                        .own_addresses = settings.own_addresses,
+                                                        .is_live = source_.is_live()}));
     Recording* const recording = work.recording.get();
     settings.on_collective = [recording](const gloo::Collective& each) { recording->keep(each); };
     return [recording](std::size_t) { return recording->listener(); };
@@ -436,21 +467,41 @@ class CaptureCommand final : public cli::Command {
                is_taken ? context.err_terminal : context.out_terminal, findings);
   }
 
-  // Ends the files and the record; an error if not everything could be kept.
-  Result<> close(Work& work, const cli::Context& context) const {
-    Result<> closed;
+  // Ends the files and the record; an error if not everything could be kept. `interrupt`: readable
+  // if the user does not want to wait.
+  Result<> close(Work& work, int interrupt, const cli::Context& context) const {
+    Result<> written;
     if (work.writer) {
-      closed = work.writer->finish();
-      if (closed && !context.quiet) {
-        fmt::print(context.err, "{} packets written to {}\n", work.writer->packets(),
-                   fmt::join(work.writer->paths(), ", "));
-      }
+      written = work.writer->finish();
     }
     if (work.recording) {
-      const Result<> recorded = work.recording->finish(*work.observer, context);
-      closed = closed ? recorded : closed;
+      work.recording->finish(*work.observer);
     }
-    return closed;
+    if (work.keeper) {
+      TRY(const keeper::Kept kept, work.keeper->close(interrupt));
+      TRY(check_kept(kept, work.keeper->record_path()));
+    }
+    TRY(std::move(written));
+    if (work.writer && !context.quiet) {
+      fmt::print(context.err, "{} packets written to {}\n", work.writer->packets(),
+                 fmt::join(work.writer->paths(), ", "));
+    }
+    if (work.recording && !context.quiet) {
+      fmt::print(context.err, "kept in {}\n", work.keeper->record_path());
+    }
+    return {};
+  }
+
+  static Result<> check_kept(const keeper::Kept& kept, const std::string& record_path) {
+    if (kept.files_trouble || kept.record_trouble) {
+      return fail(kept.files_trouble ? *kept.files_trouble : *kept.record_trouble);
+    }
+    if (kept.dropped_rows > 0) {
+      return fail(ErrorKind::Exhausted, "record", record_path,
+                  fmt::format("{} rows could not be kept", kept.dropped_rows),
+                  "fewer flows fit: give a filter, or another disk");
+    }
+    return {};
   }
 
   SourceFlags source_;

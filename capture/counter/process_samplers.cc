@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -73,10 +74,11 @@ class ProcessSampler final : public Sampler {
   std::string buffer_;
 };
 
-// CPU time and memory of chokepoint itself.
+// CPU time and memory of chokepoint itself: of this process and of those that it started, which
+// read packets.
 class OwnSampler final : public Sampler {
  public:
-  explicit OwnSampler(const sys::Root& root) : stat_(root, "/proc/self/stat") {}
+  explicit OwnSampler(const sys::Root& root) : root_(root), stat_(root, kOwnStat) {}
 
   void sample(const Moment& moment, Sink& sink) override {
     const Result<std::string_view> text = stat_.read(buffer_);
@@ -85,15 +87,16 @@ class OwnSampler final : public Sampler {
       sink.remark("chokepoint's own cost: no /proc/self/stat");
       return;
     }
+    const ProcessStat all = with_children(*stat);
     sink.counter({std::string(record::kOwnCpu), "", kOwnStat}, Keep::Always)
-        .see(moment.now_ns, stat->cpu_ns);
+        .see(moment.now_ns, all.cpu_ns);
     sink.level({std::string(record::kOwnMemory), "", kOwnStat}, kProcessMemoryToleranceBytes)
-        .see(moment.now_ns, static_cast<double>(stat->memory_bytes));
+        .see(moment.now_ns, static_cast<double>(all.memory_bytes));
     if (!first_ns_) {
       first_ns_ = moment.now_ns;
-      first_cpu_ns_ = stat->cpu_ns;
+      first_cpu_ns_ = all.cpu_ns;
     } else if (moment.now_ns > *first_ns_) {
-      percent_ = 100.0 * static_cast<double>(stat->cpu_ns - first_cpu_ns_) /
+      percent_ = 100.0 * static_cast<double>(all.cpu_ns - first_cpu_ns_) /
                  static_cast<double>(moment.now_ns - *first_ns_);
     }
   }
@@ -101,6 +104,27 @@ class OwnSampler final : public Sampler {
   void report(Figures& figures) const override { figures.own_cpu_percent = percent_; }
 
  private:
+  // What a child that has ended took stays in the sum.
+  ProcessStat with_children(ProcessStat own) {
+    for (const std::string& thread : root_.list("/proc/self/task")) {
+      const std::string path = "/proc/self/task/" + thread + "/children";
+      std::istringstream children(root_.text(path).value_or(""));
+      for (std::string child; children >> child;) {
+        const auto text = root_.read("/proc/" + child + "/stat");
+        if (const auto stat = text ? process_stat_in(*text) : std::nullopt) {
+          children_cpu_ns_[child] = stat->cpu_ns;
+          own.memory_bytes += stat->memory_bytes;
+        }
+      }
+    }
+    for (const auto& [child, cpu_ns] : children_cpu_ns_) {
+      own.cpu_ns += cpu_ns;
+    }
+    return own;
+  }
+
+  sys::Root root_;
+  std::map<std::string, std::uint64_t> children_cpu_ns_;
   KeptFile stat_;
   std::string buffer_;
   std::optional<std::int64_t> first_ns_;

@@ -92,24 +92,127 @@ void ExpectedBuffers::forget_before(const Message& message) {
   }
 }
 
+namespace {
+
+// Buffers of one slot, all of one size, that a stretch may have contained.
+struct SlotChoice {
+  explicit SlotChoice(std::uint64_t of_each) : bytes(of_each) {}
+
+  std::uint64_t bytes;  // of each, with its header
+  std::vector<std::size_t> places = {};
+  std::size_t chosen = 0;
+};
+
+// Of all ways to fill the bytes the one with the fewest ready messages; the search is cut off after
+// so many steps.
+class StretchSearch {
+ public:
+  explicit StretchSearch(std::vector<SlotChoice>& slots) : slots_(slots) {}
+
+  bool find(std::uint64_t bytes) {
+    fill(0, bytes);
+    for (std::size_t place = 0; place < best_.size(); ++place) {
+      slots_[place].chosen = best_[place];
+    }
+    return !best_.empty();
+  }
+
+ private:
+  static constexpr std::uint32_t kMaxSteps = 4'096;
+  static constexpr std::uint64_t kMaxReady = 32;
+
+  void fill(std::size_t place, std::uint64_t left) {
+    if (++steps_ > kMaxSteps) {
+      return;
+    }
+    if (place == slots_.size()) {
+      if (left % kHeaderBytes == 0 && left < least_left_) {
+        least_left_ = left;
+        best_.clear();
+        for (const SlotChoice& slot : slots_) {
+          best_.push_back(slot.chosen);
+        }
+      }
+      return;
+    }
+    SlotChoice& slot = slots_[place];
+    for (std::uint64_t count = std::min(slot.places.size(), left / slot.bytes) + 1; count-- > 0;) {
+      slot.chosen = count;
+      fill(place + 1, left - count * slot.bytes);
+    }
+  }
+
+  std::vector<SlotChoice>& slots_;
+  std::vector<std::size_t> best_;
+  std::uint64_t least_left_ = kMaxReady * kHeaderBytes + 1;
+  std::uint32_t steps_ = 0;
+};
+
+}  // namespace
+
+// A stretch may be reported long after its end.
+ExpectedBuffers::Places ExpectedBuffers::possible_in(const Message& missed) const {
+  Places places;
+  for (std::size_t place = 0; place < size_; ++place) {
+    places[place] = waiting_[place].buffer.first_byte_ns <= missed.last_byte_ns;
+  }
+  return places;
+}
+
+ExpectedBuffers::Places ExpectedBuffers::contained_in(const Message& missed) const {
+  const Places possible = possible_in(missed);
+  std::vector<SlotChoice> slots;
+  for (std::size_t place = 0; place < size_; ++place) {
+    if (!possible[place]) {
+      continue;
+    }
+    const Message& buffer = waiting_[place].buffer;
+    const std::uint64_t bytes = buffer.payload_bytes + kHeaderBytes;
+    const auto same = std::ranges::find_if(slots, [&](const SlotChoice& slot) {
+      return slot.bytes == bytes && is_same_slot(waiting_[slot.places.front()].buffer, buffer);
+    });
+    SlotChoice& slot = same == slots.end() ? slots.emplace_back(bytes) : *same;
+    slot.places.push_back(place);
+  }
+  Places contained;
+  if (StretchSearch(slots).find(missed.payload_bytes)) {
+    for (const SlotChoice& slot : slots) {
+      for (std::size_t one = 0; one < slot.chosen; ++one) {
+        contained.set(slot.places[one]);
+      }
+    }
+    return contained;
+  }
+  std::uint64_t left = missed.payload_bytes;
+  for (std::size_t place = 0; place < size_; ++place) {
+    const std::uint64_t bytes = waiting_[place].buffer.payload_bytes + kHeaderBytes;
+    if (possible[place] && bytes <= left) {
+      contained.set(place);
+      left -= bytes;
+    }
+  }
+  return contained;
+}
+
 template <class OnMessage>
 void ExpectedBuffers::explain(Message& missed, OnMessage&& on_message) {
   const Message whole = missed;
-  for (std::size_t place = 0; place < size_;) {
-    const std::uint64_t bytes = waiting_[place].buffer.payload_bytes + kHeaderBytes;
-    const bool is_later = waiting_[place].buffer.first_byte_ns > whole.last_byte_ns;
-    if (missed.payload_bytes < bytes || is_later) {
-      ++place;
+  const Places contained = contained_in(missed);
+  const std::size_t size = size_;
+  std::size_t removed = 0;
+  for (std::size_t place = 0; place < size; ++place) {
+    if (!contained[place]) {
       continue;
     }
-    Message deduced = waiting_[place].buffer;
+    Message deduced = waiting_[place - removed].buffer;
+    remove(place - removed++);
     missed.first_byte_ns = std::max(missed.first_byte_ns, deduced.first_byte_ns);
     deduced.first_byte_ns = missed.first_byte_ns;
-    missed.payload_bytes -= bytes;
+    missed.payload_bytes -= deduced.payload_bytes + kHeaderBytes;
     deduced.last_byte_ns = std::max(deduced.first_byte_ns,
                                     moment_in(whole, whole.payload_bytes - missed.payload_bytes));
     missed.first_byte_ns = deduced.last_byte_ns;
-    remove(place);
+    deduced_.at(next_deduced_++ % kMaxDeduced) = deduced;
     on_message(deduced);
   }
 }
@@ -118,9 +221,9 @@ void ExpectedBuffers::announce(const Message& ready) {
   const bool is_announcement = ready.opcode == Opcode::SendReady;
   for (std::size_t place = 0; place < size_; ++place) {
     Waiting& waiting = waiting_[place];
-    bool& has_come = is_announcement ? waiting.is_announced : waiting.is_credited;
-    if (!has_come && is_same_slot(waiting.buffer, ready)) {
-      has_come = true;
+    std::int64_t& came_ns = is_announcement ? waiting.announced_ns : waiting.credited_ns;
+    if (came_ns == 0 && is_same_slot(waiting.buffer, ready)) {
+      came_ns = ready.first_byte_ns;
       waiting.buffer.first_byte_ns = ready.first_byte_ns;
       return;
     }
@@ -135,15 +238,64 @@ void ExpectedBuffers::announce(const Message& ready) {
   waiting.buffer.payload_bytes = ready.announced_bytes;
   waiting.buffer.announced_bytes = 0;
   waiting.buffer.is_whole = false;
-  waiting.is_announced = is_announcement;
-  waiting.is_credited = !is_announcement;
+  waiting.announced_ns = is_announcement ? ready.first_byte_ns : 0;
+  waiting.credited_ns = is_announcement ? 0 : ready.first_byte_ns;
 }
 
-void ExpectedBuffers::arrived(const Message& buffer) {
+std::optional<Message> ExpectedBuffers::take_deduced(const Message& slot) {
+  const auto found = std::ranges::find_if(
+      deduced_, [&](const Message& deduced) { return is_same_slot(deduced, slot); });
+  return found == deduced_.end() ? std::nullopt : std::optional(std::exchange(*found, Message{}));
+}
+
+// What was expected at that time, of the size that comes nearest.
+std::optional<Message> ExpectedBuffers::take_alike(const Message& deduced) {
+  const auto difference = [&](const Waiting& waiting) {
+    const std::uint64_t bytes = waiting.buffer.payload_bytes;
+    return std::max(bytes, deduced.payload_bytes) - std::min(bytes, deduced.payload_bytes);
+  };
+  std::optional<std::size_t> nearest;
   for (std::size_t place = 0; place < size_; ++place) {
-    if (is_same_slot(waiting_[place].buffer, buffer)) {
+    if (waiting_[place].buffer.first_byte_ns <= deduced.last_byte_ns &&
+        (!nearest || difference(waiting_[place]) < difference(waiting_[*nearest]))) {
+      nearest = place;
+    }
+  }
+  if (!nearest) {
+    return std::nullopt;
+  }
+  const Message alike = waiting_[*nearest].buffer;
+  remove(*nearest);
+  return alike;
+}
+
+template <class OnMessage>
+void ExpectedBuffers::arrived(const Message& buffer, OnMessage&& on_message) {
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(size_);
+  const auto own = std::find_if(waiting_.begin(), end, [&](const Waiting& waiting) {
+    return is_same_slot(waiting.buffer, buffer);
+  });
+  if (own == end) {
+    const std::optional<Message> deduced = take_deduced(buffer);
+    if (std::optional<Message> other = deduced ? take_alike(*deduced) : std::nullopt) {
+      other->first_byte_ns = deduced->first_byte_ns;
+      other->last_byte_ns = deduced->last_byte_ns;
+      on_message(*other);
+    }
+    return;
+  }
+  const Waiting come = *own;
+  remove(static_cast<std::size_t>(own - waiting_.begin()));
+  for (std::size_t place = 0; come.is_sendable() && place < size_;) {
+    const Waiting& waiting = waiting_[place];
+    if (waiting.is_sendable() && waiting.announced_ns < come.announced_ns &&
+        waiting.credited_ns < come.credited_ns) {
+      Message unseen = waiting.buffer;
+      unseen.last_byte_ns = 0;
       remove(place);
-      return;
+      on_message(unseen);
+    } else {
+      ++place;
     }
   }
 }
@@ -211,6 +363,23 @@ std::uint32_t Collectives::free_group(const packet::Address& peer) const {
 }
 
 std::uint32_t Collectives::connect(const packet::Ends& ends) {
+  const std::uint32_t group = free_group(ends.destination);
+  const std::uint32_t number = add_connection(ends.destination);
+  if (number != kNoConnection) {
+    connections_[number].group = group;
+  }
+  return number;
+}
+
+std::uint32_t Collectives::connect_alone(const packet::Ends& ends) {
+  const std::uint32_t number = add_connection(ends.destination);
+  if (number != kNoConnection) {
+    connections_[number].group = number;
+  }
+  return number;
+}
+
+std::uint32_t Collectives::add_connection(const packet::Address& peer) {
   auto place = std::ranges::find(connections_, false, &Connection::is_used);
   if (place == connections_.end()) {
     if (connections_.size() == limits_.connections) {
@@ -219,8 +388,7 @@ std::uint32_t Collectives::connect(const packet::Ends& ends) {
     place = connections_.insert(place, Connection{});
   }
   Connection made;
-  made.peer = ends.destination;
-  made.group = free_group(ends.destination);
+  made.peer = peer;
   made.is_used = true;
   *place = made;
   return static_cast<std::uint32_t>(place - connections_.begin());
@@ -243,7 +411,14 @@ void Collectives::take(std::uint32_t connection, bool is_sent, const Message& me
   auto& streams = connections_[connection].streams;
   streams[is_sent].latest = message;
   if (!is_ready_message(message)) {
-    streams[is_sent].expected.arrived(message);
+    Stream& stream = streams[is_sent];
+    stream.expected.arrived(message, [&](Message unseen) {
+      if (unseen.last_byte_ns == 0) {
+        unseen.last_byte_ns = std::clamp(stream.missed_by_ns, unseen.first_byte_ns,
+                                         std::max(unseen.first_byte_ns, message.first_byte_ns));
+      }
+      add(connection, is_sent, unseen, true);
+    });
   } else if (message.opcode == Opcode::SendReady) {
     streams[is_sent].expected.announce(message);
   } else {

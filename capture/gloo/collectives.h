@@ -19,9 +19,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "capture/gloo/message.h"
@@ -40,12 +42,18 @@ namespace chokepoint::capture::gloo {
 //   this direction    send-ready(slot, length) ──┐
 //   the other one     receive-ready(slot, length) ┴─▶ expected ── buffer read, or deduced ──▶ gone
 //
-// Gloo sends the buffers of a slot in the order of their announcements. Fixed memory; a value.
+// Gloo sends the buffers of a slot in the order of their announcements, and all buffers of a
+// connection in the order in which both sides had become ready for them: so what both had announced
+// before a buffer that comes has come before it. A buffer that comes although it was deduced before
+// shows that another one had come then. Fixed memory; a value.
 class ExpectedBuffers {
  public:
   // A ready message that concerns this direction.
   void announce(const Message& ready);
-  void arrived(const Message& buffer);
+  // Calls `on_message(const Message&)` for each that must have come before it, unseen; its
+  // last_byte_ns is 0 if it is not known when.
+  template <class OnMessage>
+  void arrived(const Message& buffer, OnMessage&& on_message);
 
   // Takes from `missed`, a message of unknown kind, the buffers that it must have contained. Those
   // announced only after it are left out: a stretch may be reported long after its end. Calls
@@ -56,16 +64,30 @@ class ExpectedBuffers {
 
  private:
   static constexpr std::size_t kMaxBuffers = 64;
+  static constexpr std::size_t kMaxDeduced = 16;
 
   struct Waiting {
-    Message buffer{};  // first_byte_ns: when it was last announced
-    bool is_announced = false;
-    bool is_credited = false;
+    Message buffer{};               // first_byte_ns: when it was last announced
+    std::int64_t announced_ns = 0;  // 0: not yet
+    std::int64_t credited_ns = 0;
+
+    bool is_sendable() const { return announced_ns != 0 && credited_ns != 0; }
   };
 
   void remove(std::size_t place);
   void forget_before(const Message& message);
 
+  using Places = std::bitset<kMaxBuffers>;
+  // Those that may have been in the stretch, and of them those that it must have contained: which
+  // have, with ready messages between them, exactly its bytes; else the first that fit.
+  Places possible_in(const Message& missed) const;
+  Places contained_in(const Message& missed) const;
+
+  std::optional<Message> take_deduced(const Message& slot);
+  std::optional<Message> take_alike(const Message& deduced);
+
+  std::array<Message, kMaxDeduced> deduced_{};  // the newest ones; kind Unknown: none
+  std::size_t next_deduced_ = 0;
   std::array<Waiting, kMaxBuffers> waiting_{};
   std::size_t size_ = 0;
 };
@@ -136,6 +158,8 @@ class Collectives {
   // `ends` as this node sends. Returns the connection's number; kNoConnection: there is no place.
   static constexpr std::uint32_t kNoConnection = 0xffffffff;
   std::uint32_t connect(const packet::Ends& ends);
+  // Its messages are not joined with those of other connections.
+  std::uint32_t connect_alone(const packet::Ends& ends);
   void disconnect(std::uint32_t connection);
 
   // Messages of one connection come in order of their ends.
@@ -160,6 +184,7 @@ class Collectives {
     std::array<Stream, 2> streams{};  // received, sent
   };
 
+  std::uint32_t add_connection(const packet::Address& peer);
   void take_missed(std::uint32_t connection, bool is_sent, Message missed);
   void add(std::uint32_t connection, bool is_sent, const Message& message, bool is_deduced);
   std::uint32_t free_group(const packet::Address& peer) const;

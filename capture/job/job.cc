@@ -4,12 +4,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <numeric>
 #include <string_view>
@@ -148,6 +146,7 @@ class LiveJob final : public Job {
           stop_self(SIGTSTP, false);
         }
       }
+      reap();
     }
   }
 
@@ -183,12 +182,30 @@ class LiveJob final : public Job {
   void reap() {
     siginfo_t child{};
     while (waitid(P_ALL, 0, &child, WEXITED | WSTOPPED | WNOHANG) == 0 && child.si_pid != 0) {
-      if (child.si_pid == pid_ && child.si_code == CLD_STOPPED) {
+      if (child.si_pid == pid_ && !status_ && child.si_code == CLD_STOPPED) {
         on_stopped(child.si_status);
-      } else if (child.si_pid == pid_) {
+      } else if (child.si_pid == pid_ && !status_) {
         on_ended(status_of(child));
+      } else if (child.si_code != CLD_STOPPED) {
+        on_relay_ended(child);
       }
       child = {};
+    }
+  }
+
+  // Or another child, which is no relay.
+  void on_relay_ended(const siginfo_t& child) {
+    const auto relay = std::ranges::find(relays_, child.si_pid, &Relay::pid);
+    if (relay == relays_.end()) {
+      return;
+    }
+    if (child.si_code == CLD_EXITED && child.si_status == 0) {
+      relay->retire();
+    } else if (relay->replace()) {
+      relay->send({NoteKind::Started, pid_});
+      if (status_) {
+        relay->send({NoteKind::Ended, 0});
+      }
     }
   }
 
@@ -274,38 +291,6 @@ class LiveJob final : public Job {
   std::optional<sys::ExitStatus> status_ = {};
 };
 
-// The environment as the kernel stored it. Programs with capabilities of their own, which need
-// this, cannot open /proc/self/environ.
-std::string_view original_strings() {
-  const std::optional<StatLine> own = read_stat(sys::Root(), getpid());
-  if (!own || own->environment == 0 || own->environment_end <= own->environment) {
-    return {};
-  }
-  return {std::bit_cast<const char*>(static_cast<std::uintptr_t>(own->environment)),
-          own->environment_end - own->environment};
-}
-
-// Variables that the caller set and the dynamic linker removed: a program with capabilities of its
-// own (setcap) does not see LD_LIBRARY_PATH and the like. The job runs without those capabilities
-// and would have the variables if it were started directly.
-std::vector<std::pair<std::string, std::string>> withheld_variables() {
-  std::vector<std::pair<std::string, std::string>> found;
-  if (getauxval(AT_SECURE) == 0) {
-    return found;
-  }
-  std::string_view rest = original_strings();
-  while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find('\0'));
-    const std::size_t equals = entry.find('=');
-    const std::string name(entry.substr(0, equals));
-    if (equals != std::string_view::npos && getenv(name.c_str()) == nullptr) {
-      found.emplace_back(name, entry.substr(equals + 1));
-    }
-    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
-  }
-  return found;
-}
-
 constexpr int kNotFoundExitCode = 127;  // as POSIX shells do
 constexpr int kNotExecutableExitCode = 126;
 
@@ -323,11 +308,10 @@ sigset_t blocked_now() {
 }
 
 sys::Spawn spawn_for(const Launch& launch, const sigset_t& blocked) {
-  sys::Spawn spawn{.command = launch.command, .keep_ignored = true, .blocked = blocked};
-  spawn.environment = withheld_variables();
-  spawn.environment.insert(spawn.environment.end(), launch.environment.begin(),
-                           launch.environment.end());
-  return spawn;
+  return {.command = launch.command,
+          .environment = launch.environment,
+          .keep_ignored = true,
+          .blocked = blocked};
 }
 
 // A script without a "#!" line is run by the shell.

@@ -147,7 +147,6 @@ struct RelayEnds {
   bool is_terminal = false;  // `from` is a pseudo-terminal that follows the size of `to`
 };
 
-constexpr const char* kRelayName = "job-output";
 // More than a pipe or a terminal holds: whatever exceeds it was printed after the command's end.
 constexpr std::size_t kMaxUnreadBytes = 1 << 20;
 // The terminal's foreground group gets SIGWINCH; the relay is seldom in it, so it polls the size.
@@ -354,17 +353,19 @@ RelayEnds keep_only(RelayEnds ends) {
 
 // In a process just forked, with all signals blocked.
 [[noreturn]] void become_relay(const RelayEnds& ends, const sys::Clock& clock) {
+  prctl(PR_SET_NAME, kRelayName);
   ignore_signals();
   setsid();
   [[maybe_unused]] const int left = chdir("/");
   const RelayEnds kept = keep_only(ends);
-  prctl(PR_SET_NAME, kRelayName);
   RelayProcess(kept, clock).run();
   _exit(0);
 }
 
 // Per call: the loop that calls receive() has other work.
 constexpr int kMaxPiecesPerCall = 64;
+// A relay that something in the output makes crash would be replaced without end.
+constexpr int kMaxReplacements = 100;
 // For pieces that come while that loop is busy. The kernel clamps it to net.core.wmem_max.
 constexpr int kQueueBytes = 1 << 20;
 
@@ -379,13 +380,21 @@ Result<std::array<sys::Descriptor, 2>> open_sockets() {
 
 }  // namespace
 
-Relay::Relay(pid_t pid, Stream stream, sys::Descriptor socket)
-    : pid_(pid),
-      stream_(stream),
-      socket_(std::move(socket)),
+Relay::Relay(OutputChannel& channel, const sys::Clock& clock)
+    : stream_(channel.stream),
+      clock_(&clock),
+      job_output_(std::move(channel.relay_end)),
+      destination_(channel.destination),
+      is_terminal_(channel.is_terminal),
       buffer_(std::make_unique<char[]>(kMaxPieceBytes)) {}
 
 Result<Relay> Relay::start(OutputChannel& channel, const sys::Clock& clock) {
+  Relay relay(channel, clock);
+  TRY(relay.start_process());
+  return relay;
+}
+
+Result<> Relay::start_process() {
   TRY(auto sockets, open_sockets());
   auto& [own, theirs] = sockets;
   // No signal may reach the relay before it ignores them.
@@ -395,14 +404,30 @@ Result<Relay> Relay::start(OutputChannel& channel, const sys::Clock& clock) {
     return fail(from_errno(errno, "watch output", "fork"));
   }
   if (pid == 0) {
-    become_relay({.from = channel.relay_end.get(),
-                  .to = channel.destination,
+    become_relay({.from = job_output_.get(),
+                  .to = destination_,
                   .control = theirs.get(),
-                  .is_terminal = channel.is_terminal},
-                 clock);
+                  .is_terminal = is_terminal_},
+                 *clock_);
   }
-  channel.relay_end.reset();
-  return Relay(pid, channel.stream, std::move(own));
+  pid_ = pid;
+  socket_ = std::move(own);
+  return {};
+}
+
+bool Relay::replace() {
+  missed_before_ += missed_;
+  missed_ = 0;
+  if (!job_output_ || ++replaced_ > kMaxReplacements || !start_process()) {
+    retire();
+    return false;
+  }
+  return true;
+}
+
+void Relay::retire() {
+  socket_.reset();
+  job_output_.reset();
 }
 
 void Relay::send(const Note& note) const {

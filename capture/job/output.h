@@ -53,33 +53,50 @@ struct Note {
   std::int32_t pid = 0;
 };
 
+// What a relay's process is called.
+inline constexpr const char* kRelayName = "job-output";
+
 // The process that passes one output of the job on, seen from chokepoint. It ends by itself when
-// the job's last process has closed its output; until then it goes on, even if chokepoint ends.
+// the job's last process has closed its output; until then it goes on, even if chokepoint ends. Its
+// end of the job's output stays open here, too: if somebody kills it, another one takes its place
+// before the job's next write could fail.
 class Relay {
  public:
-  // Forks, so there must be no other thread yet.
+  // Forks, so there must be no other thread yet. The clock outlives it.
   static Result<Relay> start(OutputChannel& channel, const sys::Clock& clock);
 
   pid_t pid() const { return pid_; }
+  // Its process was killed. Forks another one; what the first had read and not yet written is lost,
+  // 64 KiB at most. False if there is none: then it is retired.
+  bool replace();
+  // Its process has ended, and nobody takes its place: the job's next write fails.
+  void retire();
   // Readable: call receive(). -1 once the relay has ended.
   int descriptor() const { return socket_.get(); }
   void send(const Note& note) const;
   // Hands over what has come, at most a bounded number of pieces.
   void receive(const OnOutput& on_output);
-  // Everything that the command printed is written, or the relay has ended.
-  bool is_drained() const { return is_drained_ || !socket_; }
-  std::uint64_t missed() const { return missed_; }
+  // Everything that the command printed is written, or nobody is there to write it.
+  bool is_drained() const { return is_drained_ || !job_output_; }
+  std::uint64_t missed() const { return missed_before_ + missed_; }
 
  private:
-  Relay(pid_t pid, Stream stream, sys::Descriptor socket);
+  Relay(OutputChannel& channel, const sys::Clock& clock);
+  Result<> start_process();
   // False if nothing more has come.
   bool receive_one(const OnOutput& on_output);
 
-  pid_t pid_;
+  pid_t pid_ = -1;
   Stream stream_;
-  sys::Descriptor socket_;
+  const sys::Clock* clock_;
+  sys::Descriptor job_output_;
+  int destination_;
+  bool is_terminal_;
+  sys::Descriptor socket_ = {};
   std::unique_ptr<char[]> buffer_;
   bool is_drained_ = false;
+  int replaced_ = 0;
+  std::uint64_t missed_before_ = 0;  // by those that were replaced
   std::uint64_t missed_ = 0;
 };
 

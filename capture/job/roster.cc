@@ -10,6 +10,7 @@
 
 #include "base/record/schema.h"
 #include "base/record/secrets.h"
+#include "capture/job/output.h"
 
 namespace chokepoint::capture::job {
 namespace {
@@ -203,6 +204,11 @@ class DescendantSearch {
       }
       if (const std::optional<StatLine> stat = read_stat(root_, pid)) {
         parents[pid] = stat->parent;
+        // One that took the place of another, whose pid nobody could give beforehand.
+        if (stat->parent == selection_.adopter && stat->name == kRelayName) {
+          known_[pid] = Known::NotOurs;
+          parents.erase(pid);
+        }
       }
     }
     return parents;

@@ -6,7 +6,7 @@ Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& progress, 
                    FlowListener* listener)
     : engine_(limits),
       gloo_(ledger,
-            [this](std::uint32_t slot, std::uint32_t connection) {
+            [this](std::uint32_t slot, const GlooLedger::Connection& connection) {
               if (listener_ != nullptr) {
                 listener_->on_gloo(*this, slot, connection);
               }

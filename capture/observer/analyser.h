@@ -26,7 +26,8 @@ class FlowListener {
   // A flow is about to make room for another.
   virtual void on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) = 0;
   // The flow carries Gloo, and has this number in the ledger.
-  virtual void on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) = 0;
+  virtual void on_gloo(Analyser& analyser, std::uint32_t slot,
+                       const GlooLedger::Connection& connection) = 0;
   // Between two batches.
   virtual void after_batch(Analyser& analyser) = 0;
 };

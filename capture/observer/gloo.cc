@@ -37,9 +37,11 @@ std::string_view kind_text(gloo::Kind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-GlooLedger::GlooLedger(std::vector<packet::Address> own_addresses, OnCollective on_collective)
+GlooLedger::GlooLedger(std::vector<packet::Address> own_addresses, OnCollective on_collective,
+                       Joining joining)
     : own_addresses_(std::move(own_addresses)),
       on_collective_(std::move(on_collective)),
+      joining_(joining),
       collectives_([this](const gloo::Collective& collective) { add(collective); }) {}
 
 GlooLedger::Connection GlooLedger::connect(const packet::Ends& ends) {
@@ -49,19 +51,31 @@ GlooLedger::Connection GlooLedger::connect(const packet::Ends& ends) {
     own_addresses_.push_back(ends.source);
   }
   ++connections_;
-  if (is_own(ends.source) || !is_own(ends.destination)) {
-    return {.number = collectives_.connect(ends), .sending = 0};
+  const bool is_a_own = is_own(ends.source);
+  const bool is_b_own = is_own(ends.destination);
+  const bool has_both = joining_ == Joining::ByConnection && is_a_own && is_b_own;
+  Connection made;
+  if (is_a_own || !is_b_own) {
+    made.numbers[0] = connect_end(ends);
   }
-  packet::Ends sending = ends;
-  std::swap(sending.source, sending.destination);
-  std::swap(sending.source_port, sending.destination_port);
-  return {.number = collectives_.connect(sending), .sending = 1};
+  if (has_both || (is_b_own && !is_a_own)) {
+    packet::Ends sending = ends;
+    std::swap(sending.source, sending.destination);
+    std::swap(sending.source_port, sending.destination_port);
+    made.numbers[1] = connect_end(sending);
+  }
+  return made;
+}
+
+std::uint32_t GlooLedger::connect_end(const packet::Ends& sending) {
+  return joining_ == Joining::ByConnection ? collectives_.connect_alone(sending)
+                                           : collectives_.connect(sending);
 }
 
 void GlooLedger::disconnect(const Connection& connection) {
   const std::lock_guard lock(mutex_);
-  if (connection.number != gloo::Collectives::kNoConnection) {
-    collectives_.disconnect(connection.number);
+  for (const std::uint32_t number : connection.numbers) {
+    collectives_.disconnect(number);
   }
 }
 
@@ -69,10 +83,10 @@ void GlooLedger::take(const Connection& connection, std::uint8_t direction,
                       const gloo::Message& message) {
   const std::lock_guard lock(mutex_);
   ++messages_;
-  if (connection.number != gloo::Collectives::kNoConnection) {
-    collectives_.take(connection.number, direction == connection.sending, message);
-    settle(message.last_byte_ns);
+  for (std::uint8_t end = 0; end < 2; ++end) {
+    collectives_.take(connection.numbers.at(end), direction == end, message);
   }
+  settle(message.last_byte_ns);
 }
 
 void GlooLedger::settle(std::int64_t now_ns) {
@@ -156,7 +170,7 @@ void GlooWatch::begin(Entry& entry, const packet::Packet& packet, const flow::Se
     entry.followed = std::make_unique<Followed>();
     entry.followed->connection = ledger_.connect(ends_of(packet, seen));
     if (on_connection_) {
-      on_connection_(seen.slot, entry.followed->connection.number);
+      on_connection_(seen.slot, entry.followed->connection);
     }
     follow(*entry.followed, packet, seen);
   }
@@ -189,11 +203,12 @@ void GlooWatch::end(Entry& entry) {
   entry.followed.reset();
 }
 
-CollectiveRecorder::CollectiveRecorder(record::Writer& writer, const ConnectionFlows& flows,
-                                       std::int64_t wall_to_monotonic_ns)
-    : producer_(writer.producer("collectives")),
+CollectiveRecorder::CollectiveRecorder(record::Sink& sink, const ConnectionFlows& flows,
+                                       std::int64_t wall_to_monotonic_ns, Joining joining)
+    : producer_(sink.producer("collectives")),
       flows_(flows),
-      wall_to_monotonic_ns_(wall_to_monotonic_ns) {}
+      wall_to_monotonic_ns_(wall_to_monotonic_ns),
+      joining_(joining) {}
 
 record::Collective CollectiveRecorder::keep(const gloo::Collective& collective) {
   const record::Collective row = row_of(collective);
@@ -217,7 +232,12 @@ record::Collective CollectiveRecorder::row_of(const gloo::Collective& collective
     row.waited_ns = std::max<std::int64_t>(arrival.peer_ns - arrival.own_ns, 0);
     row.kept_waiting_ns = std::max<std::int64_t>(arrival.own_ns - arrival.peer_ns, 0);
   }
-  row.flow = flows_.flow(arrival.last_peer);
+  row.flow = flows_.find(arrival.last_peer).flow;
+  if (joining_ == Joining::ByConnection) {
+    const ConnectionFlows::End end = flows_.find(collective.shares.front().connection);
+    row.flow = end.flow;
+    row.communicator = end.end;
+  }
   return row;
 }
 

@@ -4,6 +4,10 @@
 //
 //   analyser ─ GlooWatch ─┐
 //   analyser ─ GlooWatch ─┴─ messages ─▶ GlooLedger ─ collectives ─▶ CollectiveRecorder
+//
+// A host may have several ranks, and which of them a connection belongs to is not in the packets.
+// Who knows it (chokepoint run) has the ledger keep each end of each connection by itself, and
+// joins them by rank: see capture/gloo/rank_collectives.h.
 #pragma once
 
 #include <array>
@@ -18,7 +22,7 @@
 
 #include "base/math/histogram.h"
 #include "base/record/samples.h"
-#include "base/record/writer.h"
+#include "base/record/sink.h"
 #include "capture/flow/engine.h"
 #include "capture/flow/slot_table.h"
 #include "capture/gloo/collectives.h"
@@ -39,6 +43,8 @@ struct CollectiveSum {
   math::Histogram duration_ns = {};
 };
 
+enum class Joining : std::uint8_t { ByGroup, ByConnection };
+
 // Collectives from the messages of all analysers, and sums of them by kind. One lock per message,
 // none per packet: a collective consists of some dozens of messages. Any thread.
 class GlooLedger {
@@ -48,11 +54,13 @@ class GlooLedger {
   // Flows are described from the end that has one of these addresses; others from the end that was
   // seen first. `on_collective` may be empty; it is called under the lock, by any thread.
   explicit GlooLedger(std::vector<packet::Address> own_addresses = {},
-                      OnCollective on_collective = {});
+                      OnCollective on_collective = {}, Joining joining = Joining::ByGroup);
 
+  // Its numbers as a and as b see it; kNoConnection if that end is not here. Both are if two ranks
+  // of this host talk, where the ledger joins by connection.
   struct Connection {
-    std::uint32_t number = gloo::Collectives::kNoConnection;
-    std::uint8_t sending = 0;  // the direction in which this node sends
+    std::array<std::uint32_t, 2> numbers{gloo::Collectives::kNoConnection,
+                                         gloo::Collectives::kNoConnection};
   };
 
   // `ends` of the flow, its a as the source.
@@ -71,10 +79,12 @@ class GlooLedger {
   void settle(std::int64_t now_ns);
   void add(const gloo::Collective& collective);
   bool is_own(const packet::Address& address) const;
+  std::uint32_t connect_end(const packet::Ends& sending);
 
   mutable std::mutex mutex_;
   std::vector<packet::Address> own_addresses_;
   OnCollective on_collective_;
+  Joining joining_;
   gloo::Collectives collectives_;
   std::uint64_t messages_ = 0;
   std::uint64_t connections_ = 0;
@@ -89,8 +99,9 @@ class GlooLedger {
 // outlives it.
 class GlooWatch {
  public:
-  // The flow in this slot is the ledger's connection of this number from now on.
-  using OnConnection = std::function<void(std::uint32_t slot, std::uint32_t connection)>;
+  // The flow in this slot is this connection of the ledger's from now on.
+  using OnConnection =
+      std::function<void(std::uint32_t slot, const GlooLedger::Connection& connection)>;
 
   // `on_connection` may be empty.
   explicit GlooWatch(GlooLedger& ledger, OnConnection on_connection = {})
@@ -122,36 +133,51 @@ class GlooWatch {
   flow::SlotTable<Entry> entries_;
 };
 
-// Which flow of the record each of the ledger's connections is. Set by the recorders when their
-// flows get rows, read once per collective. Any thread.
+// Which flow of the record each of the ledger's connections is, and as which of its ends sees it.
+// Set by the recorders when their flows get rows, read once per collective. Any thread.
 class ConnectionFlows {
  public:
+  struct End {
+    record::Figure flow = {};
+    std::int64_t end = 0;  // 0: a, 1: b
+  };
+
   // `flow` 0: none, or none yet. A number that is reused belongs to another connection.
-  void set(std::uint32_t connection, std::int64_t flow) {
-    if (connection == gloo::Collectives::kNoConnection) {
-      return;
-    }
+  void set(const GlooLedger::Connection& connection, std::int64_t flow) {
     const std::lock_guard lock(mutex_);
-    flows_[connection] = flow;
+    for (std::uint8_t end = 0; end < 2; ++end) {
+      if (connection.numbers.at(end) != gloo::Collectives::kNoConnection) {
+        flows_[connection.numbers.at(end)] = {.flow = flow, .end = end};
+      }
+    }
   }
 
-  record::Figure flow(std::uint32_t connection) const {
+  End find(std::uint32_t connection) const {
     const std::lock_guard lock(mutex_);
-    const std::int64_t* const flow = flows_.find(connection);
-    return flow == nullptr || *flow == 0 ? record::Figure() : record::Figure(*flow);
+    const Known* const known = flows_.find(connection);
+    if (known == nullptr || known->flow == 0) {
+      return {};
+    }
+    return {.flow = known->flow, .end = known->end};
   }
 
  private:
+  struct Known {
+    std::int64_t flow = 0;  // 0: not known
+    std::uint8_t end = 0;
+  };
+
   mutable std::mutex mutex_;
-  flow::SlotTable<std::int64_t> flows_;  // by the connection's number; 0: not known
+  flow::SlotTable<Known> flows_;  // by the connection's number
 };
 
 // Writes Gloo's collectives to a run record. Called under the ledger's lock, so by one thread at a
-// time; the writer and the flows outlive it.
+// time; the sink and the flows outlive it.
 class CollectiveRecorder {
  public:
-  CollectiveRecorder(record::Writer& writer, const ConnectionFlows& flows,
-                     std::int64_t wall_to_monotonic_ns);
+  // By connection, a row's communicator is the end of its flow whose part it is.
+  CollectiveRecorder(record::Sink& sink, const ConnectionFlows& flows,
+                     std::int64_t wall_to_monotonic_ns, Joining joining = Joining::ByGroup);
 
   // Returns the row.
   record::Collective keep(const gloo::Collective& collective);
@@ -163,6 +189,7 @@ class CollectiveRecorder {
   record::Producer producer_;
   const ConnectionFlows& flows_;
   std::int64_t wall_to_monotonic_ns_;
+  Joining joining_;
 };
 
 }  // namespace chokepoint::capture::observer

@@ -56,6 +56,7 @@ struct Settings {
   std::chrono::nanoseconds most_time{0};            // between the first frame and the last; 0: all
   std::vector<packet::Address> own_addresses = {};  // of this node, if its traffic is captured
   GlooLedger::OnCollective on_collective = {};      // see GlooLedger
+  Joining joining = Joining::ByGroup;
   // How to stop the source; empty: it ends with the batch that is being read. Called by any thread.
   std::function<void()> stop_source = {};
 };

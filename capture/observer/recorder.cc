@@ -17,8 +17,6 @@ namespace {
 // Bins are 10 ms wide, and full detail is kept for five seconds.
 constexpr std::int64_t kDrainLiveNs = 500'000'000;
 constexpr std::int64_t kDrainFileNs = 2'000'000'000;
-// Of a file: rows that may wait for the disk, fewer than the queue holds.
-constexpr std::uint64_t kMaxQueuedRows = 16'384;
 
 template <class T>
 record::Figure figure(const std::optional<T>& value) {
@@ -98,19 +96,19 @@ record::FlowSample sample_of(const flow::Bin& bin) {
   return row;
 }
 
-Recorder::Recorder(record::Writer& writer, const RecorderOptions& options)
-    : writer_(writer),
-      producer_(writer.producer("flows")),
+Recorder::Recorder(record::Sink& sink, const RecorderOptions& options)
+    : sink_(sink),
+      producer_(sink.producer("flows")),
       options_(options),
-      own_rows_(writer),
+      own_rows_(sink),
       rows_(options.rows != nullptr ? *options.rows : own_rows_) {}
 
 void Recorder::on_drop(Analyser& analyser, const source::Drop& drop) {
-  writer_.add(record::Event{.t_ns = monotonic(drop.time_ns),
-                            .kind = std::string(record::kPacketsDropped),
-                            .subject = analyser.progress().interface_name(drop.interface),
-                            .detail = fmt::format(R"({{"kernel":{},"interface":{}}})",
-                                                  drop.by_kernel, drop.by_interface)});
+  sink_.add(record::Event{.t_ns = monotonic(drop.time_ns),
+                          .kind = std::string(record::kPacketsDropped),
+                          .subject = analyser.progress().interface_name(drop.interface),
+                          .detail = fmt::format(R"({{"kernel":{},"interface":{}}})", drop.by_kernel,
+                                                drop.by_interface)});
 }
 
 void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
@@ -122,11 +120,12 @@ void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowF
       keep(entry, direction, bin);
     }
   }
-  rows_.leave(slot);
+  rows_.leave(slot, entry.place);
   entry = {};
 }
 
-void Recorder::on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) {
+void Recorder::on_gloo(Analyser& analyser, std::uint32_t slot,
+                       const GlooLedger::Connection& connection) {
   Entry& entry = entries_[slot];
   entry.connection = connection;
   has_row(analyser, slot, entry);
@@ -209,11 +208,10 @@ void Recorder::keep_marks(Analyser& analyser) {
 }
 
 void Recorder::push(const auto& row) {
-  if (!options_.is_live) {
-    wait_for_room();
+  while (!options_.is_live && producer_.is_full<std::remove_cvref_t<decltype(row)>>()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   producer_.push(row);
-  ++pushed_;
 }
 
 bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
@@ -259,7 +257,7 @@ void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::F
   for (std::size_t direction = 0; direction < 2 && entry.place.flow != 0; ++direction) {
     record::FlowTotal total = total_of(entry.place.flow, direction, facts);
     total.direction = direction_of(entry, direction);
-    writer_.add(total);
+    sink_.add(total);
   }
 }
 
@@ -273,19 +271,6 @@ void Recorder::drain(Analyser& analyser, bool all) {
                           });
   analyser.marks().settle(analyser.time_ns(), all);
   keep_marks(analyser);
-}
-
-void Recorder::wait_for_room() const {
-  if (pushed_ % kMaxQueuedRows != 0) {
-    return;
-  }
-  for (;;) {
-    const record::WriterStatus status = writer_.status();
-    if (status.trouble || status.rows + status.dropped + kMaxQueuedRows / 4 >= pushed_) {
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 }  // namespace chokepoint::capture::observer

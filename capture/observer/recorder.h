@@ -16,7 +16,7 @@
 
 #include "base/record/entities.h"
 #include "base/record/samples.h"
-#include "base/record/writer.h"
+#include "base/record/sink.h"
 #include "capture/flow/engine.h"
 #include "capture/flow/facts.h"
 #include "capture/flow/slot_table.h"
@@ -42,7 +42,7 @@ class RowKeeper {
   // The row as it is known now; `place` is what place() gave.
   virtual void update(std::uint32_t slot, const RowPlace& place, record::Flow row) = 0;
   // The slot is another flow's from now on.
-  virtual void leave(std::uint32_t slot) = 0;
+  virtual void leave(std::uint32_t slot, const RowPlace& place) = 0;
   // Whether place() may now give another answer; cheap.
   virtual bool is_worth_asking(std::uint32_t slot) = 0;
 };
@@ -50,28 +50,32 @@ class RowKeeper {
 // A row for each flow.
 class OwnRows final : public RowKeeper {
  public:
-  // The writer outlives it.
-  explicit OwnRows(record::Writer& writer) : writer_(writer) {}
+  // The sink outlives it.
+  explicit OwnRows(record::Sink& sink) : sink_(sink) {}
 
   RowPlace place(std::uint32_t /*slot*/, const flow::FlowFacts& /*facts*/,
                  record::Flow row) override {
-    return {.flow = writer_.add(std::move(row))};
+    return {.flow = sink_.add(std::move(row))};
   }
   void update(std::uint32_t /*slot*/, const RowPlace& place, record::Flow row) override {
     row.id = place.flow;
-    writer_.add(std::move(row));
+    sink_.add(std::move(row));
   }
-  void leave(std::uint32_t /*slot*/) override {}
+  void leave(std::uint32_t /*slot*/, const RowPlace& place) override {
+    if (place.flow != 0) {
+      sink_.leave(place.flow);
+    }
+  }
   bool is_worth_asking(std::uint32_t /*slot*/) override { return true; }
 
  private:
-  record::Writer& writer_;
+  record::Sink& sink_;
 };
 
 struct RecorderOptions {
   std::int64_t wall_to_monotonic_ns = 0;
   std::vector<packet::Address> own_addresses = {};  // show which end of a flow is here
-  bool is_live = true;  // false: the reader waits for the record instead of losing rows
+  bool is_live = true;  // false: the reader waits for room instead of losing rows
   // Outlive the recorder.
   RowKeeper* rows = nullptr;               // null: each flow gets a row of its own
   ConnectionFlows* connections = nullptr;  // null: not needed
@@ -79,12 +83,13 @@ struct RecorderOptions {
 
 class Recorder final : public FlowListener {
  public:
-  // The writer outlives the recorder.
-  Recorder(record::Writer& writer, const RecorderOptions& options);
+  // The sink outlives the recorder.
+  Recorder(record::Sink& sink, const RecorderOptions& options);
 
   void on_drop(Analyser& analyser, const source::Drop& drop) override;
   void on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) override;
-  void on_gloo(Analyser& analyser, std::uint32_t slot, std::uint32_t connection) override;
+  void on_gloo(Analyser& analyser, std::uint32_t slot,
+               const GlooLedger::Connection& connection) override;
   void after_batch(Analyser& analyser) override;
 
   void finish(Analyser& analyser);
@@ -93,7 +98,7 @@ class Recorder final : public FlowListener {
   // A flow that has a row in the record.
   struct Entry {
     RowPlace place = {};
-    std::uint32_t connection = gloo::Collectives::kNoConnection;  // of the ledger
+    GlooLedger::Connection connection = {};
     std::array<std::int64_t, 2> kept_ns{};  // bins that end until then are in the record
   };
 
@@ -109,16 +114,14 @@ class Recorder final : public FlowListener {
   void push(const auto& row);
   void keep_totals(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts);
   void drain(Analyser& analyser, bool all);
-  void wait_for_room() const;
 
-  record::Writer& writer_;
+  record::Sink& sink_;
   record::Producer producer_;
   RecorderOptions options_;
   OwnRows own_rows_;
   RowKeeper& rows_;
   flow::SlotTable<Entry> entries_;
   std::int64_t drained_ns_ = 0;
-  std::uint64_t pushed_ = 0;
 };
 
 // A flow's figures as rows of the run record.

@@ -20,6 +20,7 @@ struct Options {
   bool keep_secrets = false;              // in command lines
   std::string program = {};               // this program's version
   bool packets = true;
+  std::string tap_program = {};              // see tap::TapOptions::program
   std::vector<std::string> interfaces = {};  // empty: those that the job uses
   std::string step_expression = {};          // empty: the forms that are known
   std::optional<std::int64_t> samples_per_step = {};

@@ -9,15 +9,9 @@
 #include <vector>
 
 #include "base/host/network.h"
-#include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "capture/observer/ends.h"
-#include "capture/observer/gloo.h"
-#include "capture/observer/observer.h"
-#include "capture/observer/recorder.h"
 #include "capture/packet/address_text.h"
-#include "capture/run/job_flows.h"
-#include "capture/source/live.h"
 #include "capture/source/network_interfaces.h"
 
 namespace chokepoint::capture::run {
@@ -38,11 +32,14 @@ void add_all_below(const std::string& interface, const Below& below, std::set<st
   }
 }
 
+constexpr std::string_view kLoopback = "lo";
+
 bool is_physical(const source::InterfaceFacts& facts) { return facts.speed_mbps.has_value(); }
 
 // The interfaces that a job may use: those that are up and have an address. A connection passes one
 // of them, whatever lies below it (bond, VLAN, bridge), so no packet is seen twice. Loopback cannot
-// limit a job. Sorted; physical ones are preferred if there are more than kMaxInterfaces.
+// limit a job, but ranks of one host may talk over it: see follow(). Sorted; physical ones are
+// preferred if there are more than kMaxInterfaces.
 std::vector<std::string> candidate_interfaces(const sys::Root& root) {
   std::set<std::string> addressed;
   for (const auto& each :
@@ -107,172 +104,19 @@ std::string path_of(std::uint64_t network, const socket::Peer& peer) {
   return network == 0 ? std::string() : fmt::format("/proc/{}/ns/net", peer.pid);
 }
 
-std::vector<Host> hosts_of(const std::set<socket::Peer>& peers, std::uint64_t network) {
+// The job's peers on loopback, or on all other interfaces of a network.
+std::vector<Host> hosts_of(const std::set<socket::Peer>& peers, std::uint64_t network,
+                           bool is_loopback) {
   std::set<Host> hosts;
   for (const socket::Peer& peer : peers) {
-    if (peer.network == network && peer.interface != "lo") {
+    if (peer.network == network && (peer.interface == kLoopback) == is_loopback) {
       hosts.insert({.address = peer.address, .is_ipv6 = peer.is_ipv6});
     }
   }
   return {hosts.begin(), hosts.end()};
 }
 
-// Enough for a Gloo header over IPv6 with options.
-constexpr std::uint32_t kSnapshotBytes = 144;
-constexpr std::int64_t kMeasureNs = 100'000'000;
-// The job needs the memory: only some thousands of flows in full detail.
-constexpr flow::Limits kLimits{.flows = 8'192, .detail_bytes = std::size_t{24} << 20};
-
-std::int64_t now_ns() { return sys::SystemClock().monotonic_ns(); }
-
 }  // namespace
-
-struct TapOptions {
-  std::string interface = {};
-  std::uint64_t network = 0;  // as in the book: 0 for the program's own namespace
-  std::string netns = {};     // a path, if it is another namespace
-  std::string filter = {};
-  std::uint64_t ring_bytes = 0;
-  std::vector<packet::Address> own_addresses = {};
-  std::vector<std::string> rivals = {};  // see JobFlows
-  sys::Root root = {};
-};
-
-// The packets of one interface: source, observer and record, on a thread of their own. Interfaces
-// come and go; each has its own watch, so that the end of one does not end the others. All public
-// functions are called by one thread.
-//
-//   open() ─▶ begin() ─▶ narrow()… ─▶ end()
-//                └─ the interface goes away: is_over()
-class TapWatch final : private observer::FlowListener {
- public:
-  // The interface is captured from here on; what comes before begin() waits in the ring. The
-  // arguments outlive the watch.
-  static Result<std::unique_ptr<TapWatch>> open(const TapOptions& options, book::FlowBook& book,
-                                                record::Writer& writer,
-                                                const TapListeners& listeners) {
-    TRY(std::unique_ptr<source::LiveSource> source,
-        source::open_live({.interfaces = {options.interface},
-                           .snapshot_bytes = kSnapshotBytes,
-                           .ring_bytes = options.ring_bytes,
-                           .filter = options.filter,
-                           .netns = options.netns,
-                           .time_scale = source::TimeScale::Monotonic,
-                           .root = options.root}));
-    std::unique_ptr<TapWatch> watch(new TapWatch(options, book, writer, listeners));
-    source::LiveSource* const live = source.get();
-    observer::Settings settings{.limits = kLimits,
-                                .own_addresses = options.own_addresses,
-                                .stop_source = [live] { live->stop(); }};
-    settings.on_collective = [watch = watch.get()](const gloo::Collective& collective) {
-      const record::Collective row = watch->collectives_.keep(collective);
-      if (watch->listeners_.on_collective) {
-        watch->listeners_.on_collective(row);
-      }
-    };
-    const auto listener = [watch = watch.get()](std::size_t) -> observer::FlowListener* {
-      return watch;
-    };
-    TRY(auto observer, observer::Observer::make(std::move(source), settings, listener));
-    watch->observer_ = std::move(observer);
-    watch->source_ = live;
-    return watch;
-  }
-
-  ~TapWatch() override {
-    if (!is_ended_) {
-      static_cast<void>(end());
-    }
-  }
-
-  void begin() { observer_->start(); }
-
-  void narrow(const std::string& filter) {
-    if (filter != filter_ && source_->narrow(filter)) {
-      filter_ = filter;
-    }
-  }
-
-  bool is_over() const { return sys::is_readable(observer_->descriptor()); }
-
-  // What was captured before is still analysed and kept. An error if the interface went away.
-  Result<> end() {
-    is_ended_ = true;
-    observer_->stop();
-    Result<> ended = observer_->join();
-    observer::Analyser& analyser = *observer_->analysers().front();
-    volume_.measure(analyser, now_ns());
-    recorder_.finish(analyser);
-    hand_on(analyser);
-    return ended;
-  }
-
-  const std::string& interface() const { return options_.interface; }
-  std::uint64_t network() const { return options_.network; }
-  VolumeCounts volume() const { return volume_.counts(); }
-
-  std::uint64_t dropped() const {
-    const observer::Progress progress = observer_->progress().now();
-    return progress.dropped_by_kernel + progress.dropped_by_interface;
-  }
-
- private:
-  TapWatch(const TapOptions& options, book::FlowBook& book, record::Writer& writer,
-           TapListeners listeners)
-      : options_(options),
-        listeners_(std::move(listeners)),
-        rows_(book, JobFlows(book, options.network, options.rivals)),
-        volume_(JobFlows(book, options.network, options.rivals), writer, options.interface),
-        recorder_(
-            writer,
-            {.own_addresses = options.own_addresses, .rows = &rows_, .connections = &connections_}),
-        collectives_(writer, connections_, 0),
-        filter_(options.filter) {}
-
-  void on_drop(observer::Analyser& analyser, const source::Drop& drop) override {
-    recorder_.on_drop(analyser, drop);
-  }
-
-  void on_fold(observer::Analyser& analyser, std::uint32_t slot,
-               const flow::FlowFacts& facts) override {
-    volume_.fold(analyser, slot, facts);
-    recorder_.on_fold(analyser, slot, facts);
-  }
-
-  void on_gloo(observer::Analyser& analyser, std::uint32_t slot,
-               std::uint32_t connection) override {
-    recorder_.on_gloo(analyser, slot, connection);
-  }
-
-  void after_batch(observer::Analyser& analyser) override {
-    recorder_.after_batch(analyser);
-    if (const std::int64_t now = now_ns(); now - measured_ns_ >= kMeasureNs) {
-      measured_ns_ = now;
-      volume_.measure(analyser, now);
-      hand_on(analyser);
-    }
-  }
-
-  void hand_on(observer::Analyser& analyser) const {
-    if (listeners_.on_traffic && !analyser.traffic_bins().bins().empty()) {
-      listeners_.on_traffic(analyser.traffic_bins().bins());
-    }
-    analyser.traffic_bins().clear();
-  }
-
-  TapOptions options_;
-  TapListeners listeners_;
-  JobRows rows_;
-  JobVolume volume_;
-  observer::ConnectionFlows connections_;
-  observer::Recorder recorder_;
-  observer::CollectiveRecorder collectives_;
-  source::LiveSource* source_ = nullptr;  // the observer's
-  std::unique_ptr<observer::Observer> observer_;
-  std::string filter_;
-  std::int64_t measured_ns_ = 0;
-  bool is_ended_ = false;
-};
 
 std::string filter_for(const std::vector<Host>& peers) {
   if (peers.empty() || peers.size() > kMaxFilterHosts) {
@@ -287,7 +131,7 @@ std::string filter_for(const std::vector<Host>& peers) {
 }
 
 Packets::Packets(PacketOptions options, book::FlowBook& book, record::Writer& writer,
-                 TapListeners listeners)
+                 tap::TapListeners listeners)
     : options_(std::move(options)),
       book_(book),
       writer_(writer),
@@ -326,18 +170,19 @@ std::vector<std::string> Packets::rivals_of(const std::string& interface) const 
 
 Result<> Packets::add(const TapKey& key, const std::string& netns, const std::string& filter,
                       std::size_t of) {
-  TRY(auto tap,
-      TapWatch::open({.interface = key.second,
-                      .network = key.first,
-                      .netns = netns,
-                      .filter = filter,
-                      .ring_bytes = ring_of(of),
-                      .own_addresses = key.first == 0 ? observer::own_addresses(options_.root)
-                                                      : std::vector<packet::Address>{},
-                      // sysfs shows how interfaces are stacked in this namespace only.
-                      .rivals = key.first == 0 ? rivals_of(key.second) : std::vector<std::string>{},
-                      .root = options_.root},
-                     book_, writer_, listeners_));
+  TRY(auto tap, tap::TapProcess::open(
+                    {.program = options_.tap_program,
+                     .interface = key.second,
+                     .network = key.first,
+                     .netns = netns,
+                     .filter = filter,
+                     .ring_bytes = ring_of(of),
+                     .own_addresses = key.first == 0 ? observer::own_addresses(options_.root)
+                                                     : std::vector<packet::Address>{},
+                     // sysfs shows how interfaces are stacked in this namespace only.
+                     .rivals = key.first == 0 ? rivals_of(key.second) : std::vector<std::string>{},
+                     .root = options_.root},
+                    book_, writer_, listeners_));
   taps_[key] = std::move(tap);
   has_listened_ = true;
   return {};
@@ -351,7 +196,9 @@ void Packets::begin() {
   }
 }
 
-void Packets::follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns) {
+void Packets::follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns,
+                     bool has_several_ranks) {
+  has_several_ranks_ = has_several_ranks_ || has_several_ranks;
   close_dead(now_ns);
   for (const socket::Peer& peer : peers) {
     if (peers_.insert(peer).second) {
@@ -399,11 +246,12 @@ void Packets::capture_where_peers_are(const std::vector<socket::Peer>& peers, st
 
 // While new peers come, all packets that may be the job's are captured.
 void Packets::narrow(bool is_settled) {
-  std::map<std::uint64_t, std::string> filters;
+  std::map<std::pair<std::uint64_t, bool>, std::string> filters;
   for (const auto& [key, tap] : taps_) {
-    const auto [filter, is_new] = filters.try_emplace(key.first, kAnyJob);
+    const bool is_loopback = key.second == kLoopback;
+    const auto [filter, is_new] = filters.try_emplace({key.first, is_loopback}, kAnyJob);
     if (is_new && is_settled) {
-      filter->second = filter_for(hosts_of(peers_, key.first));
+      filter->second = filter_for(hosts_of(peers_, key.first, is_loopback));
     }
     tap->narrow(filter->second);
   }
@@ -420,22 +268,26 @@ void Packets::close_unused() {
     });
     // An interface that carried the job's packets may do so again although its address is no
     // peer's.
-    const VolumeCounts counts = current->second->volume();
+    const tap::VolumeCounts counts = current->second->volume();
     if (!is_used && counts.sent_bytes + counts.received_bytes == 0) {
       close(current);
     }
   }
 }
 
-void Packets::close(std::map<TapKey, std::unique_ptr<TapWatch>>::iterator tap) {
-  static_cast<void>(tap->second->end());
+void Packets::close(std::map<TapKey, std::unique_ptr<tap::TapProcess>>::iterator tap) {
+  const Result<> ended = tap->second->end();
+  // That an interface went away is the host's business; that its reader did is ours.
+  if (!ended && ended.error().kind != ErrorKind::Unreachable) {
+    remark("packets are missing: " + describe(ended.error()));
+  }
   gone_[tap->second->interface()] += tap->second->volume();
   dropped_ += tap->second->dropped();
   taps_.erase(tap);
 }
 
 bool Packets::is_wanted(const std::string& interface) const {
-  return !interface.empty() && interface != "lo" &&
+  return !interface.empty() && (interface != kLoopback || has_several_ranks_) &&
          (options_.interfaces.empty() || std::ranges::count(options_.interfaces, interface) > 0);
 }
 
@@ -446,11 +298,12 @@ void Packets::end() {
 }
 
 std::vector<InterfaceVolume> Packets::volumes() const {
-  std::map<std::string, VolumeCounts> sums = gone_;
+  std::map<std::string, tap::VolumeCounts> sums = gone_;
   for (const auto& [key, tap] : taps_) {
     sums[key.second] += tap->volume();
   }
   std::vector<InterfaceVolume> volumes;
+  sums.erase(std::string(kLoopback));
   for (const auto& [interface, counts] : sums) {
     if (counts.sent_bytes + counts.received_bytes > 0) {
       volumes.push_back({.interface = interface, .counts = counts});

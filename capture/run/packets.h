@@ -2,11 +2,10 @@
 // address, so that the first handshake is seen, with all packets that may be the job's. Once no new
 // peers have come for some time, only their packets are captured, and interfaces that lead to none
 // of them are closed. Interfaces that return, or are used for the first time, are captured from
-// then on. One thread.
+// then on. Each is read by a process of its own: see capture/tap/process.h. One thread.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,51 +14,45 @@
 #include <utility>
 #include <vector>
 
-#include "base/record/samples.h"
 #include "base/record/writer.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/book/flow_book.h"
-#include "capture/observer/flow_timing.h"
 #include "capture/packet/packet.h"
-#include "capture/run/job_flows.h"
 #include "capture/socket/watcher.h"
+#include "capture/tap/process.h"
 
 namespace chokepoint::capture::run {
-
-// Called on the threads of the packets. Times are monotonic.
-struct TapListeners {
-  std::function<void(const std::vector<observer::TrafficBin>& bins)> on_traffic = {};
-  std::function<void(const record::Collective& collective)> on_collective = {};
-};
-
-class TapWatch;
 
 struct PacketOptions {
   std::vector<std::string> interfaces = {};  // empty: those that the job uses
   sys::Root root = {};
+  std::string tap_program = {};  // see tap::TapOptions::program
 };
 
 struct InterfaceVolume {
   std::string interface = {};
-  VolumeCounts counts = {};
+  tap::VolumeCounts counts = {};
 };
 
 class Packets {
  public:
   // The arguments outlive it.
   Packets(PacketOptions options, book::FlowBook& book, record::Writer& writer,
-          TapListeners listeners);
+          tap::TapListeners listeners);
   ~Packets();
 
   // Before the job starts. If an interface cannot be captured, this is an error if the user named
   // it; else it is a remark.
   Result<> open();
   void begin();
-  // To be called regularly, with the job's peers at this monotonic time.
-  void follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
+  // To be called regularly, with the job's peers at this monotonic time. Loopback is captured only
+  // where ranks of this host may talk with each other over it.
+  void follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns,
+              bool has_several_ranks = false);
   void end();
 
+  // Of what leaves and enters this host.
   std::vector<InterfaceVolume> volumes() const;
   std::uint64_t dropped() const;
   bool has_listened() const { return has_listened_; }
@@ -77,20 +70,21 @@ class Packets {
   void capture_where_peers_are(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
   void narrow(bool is_settled);
   void close_unused();
-  void close(std::map<TapKey, std::unique_ptr<TapWatch>>::iterator tap);
+  void close(std::map<TapKey, std::unique_ptr<tap::TapProcess>>::iterator tap);
   bool is_wanted(const std::string& interface) const;
 
   PacketOptions options_;
   book::FlowBook& book_;
   record::Writer& writer_;
-  TapListeners listeners_;
-  std::map<TapKey, std::unique_ptr<TapWatch>> taps_;
-  std::map<TapKey, std::int64_t> tried_ns_;   // the last failure
-  std::map<std::string, VolumeCounts> gone_;  // of interfaces that were closed
-  std::uint64_t dropped_ = 0;                 // on these
+  tap::TapListeners listeners_;
+  std::map<TapKey, std::unique_ptr<tap::TapProcess>> taps_;
+  std::map<TapKey, std::int64_t> tried_ns_;        // the last failure
+  std::map<std::string, tap::VolumeCounts> gone_;  // of interfaces that were closed
+  std::uint64_t dropped_ = 0;                      // on these
   std::vector<std::string> remarks_;
   std::set<socket::Peer> peers_;  // all since the start
-  std::int64_t grown_ns_ = 0;     // when the last new peer came
+  bool has_several_ranks_ = false;
+  std::int64_t grown_ns_ = 0;  // when the last new peer came
   bool has_listened_ = false;
 };
 

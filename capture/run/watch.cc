@@ -45,6 +45,22 @@ Result<> check_words(const Options& options) {
   return {};
 }
 
+std::vector<gloo::RankedProcess> ranks_of(const job::JobProcesses& processes) {
+  std::vector<gloo::RankedProcess> ranks;
+  for (const job::JobProcess& process : processes) {
+    if (process.record_id != 0 && process.rank.rank) {
+      ranks.push_back({.process = process.record_id, .rank = *process.rank.rank});
+    }
+  }
+  return ranks;
+}
+
+// Helpers of a rank have its number, too.
+bool are_several(const std::vector<gloo::RankedProcess>& ranks) {
+  return std::ranges::any_of(
+      ranks, [&](const gloo::RankedProcess& each) { return each.rank != ranks.front().rank; });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Root& root,
@@ -74,10 +90,20 @@ Watch::Watch(const Options& options, const sys::Root& root, const sys::Clock& cl
       writer_(std::move(writer)),
       record_path_(writer_->path()),
       book_(*writer_),
+      collective_rows_(writer_->producer("collectives")),
       packets_(std::make_unique<Packets>(
-          PacketOptions{.interfaces = options.interfaces, .root = root}, book_, *writer_,
-          TapListeners{.on_traffic = [this](const auto& bins) { steps_->take(bins); },
-                       .on_collective = [this](const auto& each) { steps_->take(each); }})),
+          PacketOptions{
+              .interfaces = options.interfaces, .root = root, .tap_program = options.tap_program},
+          book_, *writer_,
+          tap::TapListeners{.on_traffic = [this](const auto& bins) { steps_->take(bins); },
+                            .on_collective =
+                                [this](const record::Collective& row, std::int64_t end,
+                                       std::optional<std::int64_t> process) {
+                                  collectives_.take(
+                                      {.row = row, .end = end, .process = process.value_or(0)},
+                                      clock_.monotonic_ns());
+                                }})),
+      collectives_([this](const record::Collective& row) { keep(row); }),
       socket_volume_(*writer_),
       began_ns_(clock.monotonic_ns()) {}
 
@@ -196,11 +222,18 @@ std::shared_ptr<const job::JobProcesses> Watch::processes() const { return roste
 
 void Watch::attend_marks() { steps_->take_marks(*roster_->processes()); }
 
+void Watch::keep(const record::Collective& row) {
+  collective_rows_.push(row);
+  steps_->take(row);
+}
+
 void Watch::attend() {
   const std::int64_t now_ns = clock_.monotonic_ns();
+  const std::vector<gloo::RankedProcess> ranks = ranks_of(*roster_->processes());
   if (options_.packets && sockets_) {
-    packets_->follow(sockets_->figures().peers, now_ns);
+    packets_->follow(sockets_->figures().peers, now_ns, are_several(ranks));
   }
+  collectives_.settle(ranks, now_ns);
   steps_->attend(now_ns);
   gather();
   if (metrics_) {
@@ -240,6 +273,7 @@ void Watch::look_last(std::optional<int> exit_status) {
   counters_->finish(*roster_->processes());
   wait_for_packets_in_flight();
   packets_->end();
+  collectives_.finish();
   nccl_->end();
   steps_->take_marks(*roster_->processes());
   steps_->finish(now_ns);

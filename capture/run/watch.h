@@ -4,7 +4,7 @@
 //   "sockets"         the job's processes, its connections
 //   "counters"        the host's facts, then its counters
 //   "nccl"            NCCL's collectives
-//   per interface     packets
+//   per interface     what a process without rights says of its packets: capture/tap/process.h
 //   the writer's      the record
 //
 // All of them live in a process of their own: see run/watch_process.h.
@@ -28,11 +28,12 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/book/flow_book.h"
+#include "capture/gloo/rank_collectives.h"
 #include "capture/job/output.h"
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
-#include "capture/run/job_flows.h"
 #include "capture/run/options.h"
+#include "capture/tap/job_flows.h"
 
 namespace chokepoint::capture::job {
 class Roster;
@@ -93,7 +94,7 @@ class SocketVolume {
 
  private:
   record::Writer& writer_;
-  std::optional<VolumeSeries> series_;  // registered with its first rows
+  std::optional<tap::VolumeSeries> series_;  // registered with its first rows
 };
 
 class Watch {
@@ -140,6 +141,7 @@ class Watch {
   Result<> prepare();
   Result<> open_packets();
   void warn(const std::string& text);
+  void keep(const record::Collective& row);
   void keep_labels();
   void keep_facts();
   void serve_metrics();
@@ -157,7 +159,9 @@ class Watch {
   book::FlowBook book_;
   std::unique_ptr<Steps> steps_;
   std::unique_ptr<live::Metrics> metrics_;
+  record::Producer collective_rows_;
   std::unique_ptr<Packets> packets_;
+  gloo::RankCollectives collectives_;
   SocketVolume socket_volume_;
   std::unique_ptr<socket::Watcher> sockets_;
   std::unique_ptr<counter::Watcher> counters_;

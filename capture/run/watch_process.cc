@@ -1,10 +1,8 @@
 #include "capture/run/watch_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,11 +11,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 
 #include <nlohmann/json.hpp>
 
+#include "base/sys/message_socket.h"
 #include "base/sys/signals.h"
 #include "capture/run/watch.h"
 
@@ -28,29 +26,13 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr const char* kProcessName = "chokepoint-rec";
-constexpr std::size_t kMaxTextBytes = 65'536;  // also the most that a relay hands over at once
 // For what the job prints while the watch is busy. The kernel clamps it to net.core.wmem_max.
 constexpr int kQueueRoomBytes = 1 << 20;
 constexpr milliseconds kAttendInterval{250};
 // So that a job that prints without end does not keep the watch from looking at it.
 constexpr int kMaxMessagesPerTurn = 64;
-// Of a word in an error: a message is cut, and must still be JSON.
-constexpr std::size_t kMaxWordBytes = 4096;
 constexpr milliseconds kOutputPatience{50};
 constexpr milliseconds kNotePatience{1'000};
-
-// What a sanitizer reports must be seen.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CHOKEPOINT_IS_SANITIZED
-#endif
-#endif
-#if defined(CHOKEPOINT_IS_SANITIZED) || defined(__SANITIZE_ADDRESS__) || \
-    defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
 
 enum class Message : std::int32_t {
   Opened,
@@ -66,64 +48,16 @@ enum class Message : std::int32_t {
   End,  // of chokepoint
 };
 
-struct MessageHead {
-  Message kind = Message::Say;
-  std::int32_t number = 0;  // a stream, an exit status
-  std::int64_t t_ns = 0;
-};
-
-struct Received {
-  MessageHead head;
-  std::string_view text;
-};
-
-// False where there was no room in that time, or the other side is gone.
-bool send_message(int socket, const MessageHead& head, std::string_view text, milliseconds time) {
-  text = text.substr(0, kMaxTextBytes);
-  std::array<iovec, 2> parts{iovec{const_cast<MessageHead*>(&head), sizeof head},
-                             iovec{const_cast<char*>(text.data()), text.size()}};
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  while (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-    pollfd room{.fd = socket, .events = POLLOUT, .revents = 0};
-    if (errno != EINTR &&
-        (errno != EAGAIN || poll(&room, 1, static_cast<int>(time.count())) <= 0)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// nullopt if nothing has come; `is_gone`: the other side has closed.
-std::optional<Received> receive_message(int socket, char* buffer, bool& is_gone) {
-  MessageHead head;
-  std::array<iovec, 2> parts{iovec{&head, sizeof head}, iovec{buffer, kMaxTextBytes}};
-  const ssize_t got = readv(socket, parts.data(), parts.size());
-  is_gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-  if (got < static_cast<ssize_t>(sizeof head)) {
-    return std::nullopt;
-  }
-  return Received{head, {buffer, static_cast<std::size_t>(got) - sizeof head}};
+// Under the name of this protocol.
+bool send_message(int socket, Message kind, std::string_view text, milliseconds time,
+                  std::int32_t number = 0, std::int64_t t_ns = 0) {
+  return sys::send_message(
+      socket, {.kind = static_cast<std::int32_t>(kind), .number = number, .t_ns = t_ns}, text,
+      time);
 }
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json json_of(const Error& error) {
-  return {static_cast<int>(error.kind),           error.operation,
-          error.subject.substr(0, kMaxWordBytes), error.code,
-          error.reason.substr(0, kMaxWordBytes),  error.next_step};
-}
-
-Error error_of(const Json& json) {
-  return {static_cast<ErrorKind>(json.at(0).get<int>()),
-          json.at(1),
-          json.at(2),
-          json.at(3),
-          json.at(4),
-          json.at(5)};
 }
 
 // The watch's own side. Its thread takes messages and looks after the watch; what blocks is on the
@@ -131,12 +65,12 @@ Error error_of(const Json& json) {
 class WatchedJob {
  public:
   WatchedJob(int socket, Screen& screen, const sys::Clock& clock)
-      : socket_(socket), screen_(screen), clock_(clock), buffer_(kMaxTextBytes, '\0') {}
+      : socket_(socket), screen_(screen), clock_(clock), buffer_(sys::message_buffer()) {}
 
   void run(const Options& options, const sys::Root& root) {
     Result<std::unique_ptr<Watch>> watch = Watch::open(options, root, clock_);
     if (!watch) {
-      send(Message::Failed, text_of(json_of(watch.error())));
+      send(Message::Failed, sys::packed_error(watch.error()));
       return;
     }
     watch_ = std::move(*watch);
@@ -154,13 +88,13 @@ class WatchedJob {
 
  private:
   void send(Message kind, std::string_view text = {}) const {
-    send_message(socket_, {.kind = kind}, text, kNotePatience);
+    send_message(socket_, kind, text, kNotePatience);
   }
 
   void print() const {
     const std::string text = screen_.take_text();
-    for (std::size_t at = 0; at < text.size(); at += kMaxTextBytes) {
-      send(Message::Say, std::string_view(text).substr(at, kMaxTextBytes));
+    for (std::size_t at = 0; at < text.size(); at += sys::kMaxMessageBytes) {
+      send(Message::Say, std::string_view(text).substr(at, sys::kMaxMessageBytes));
     }
   }
 
@@ -176,7 +110,7 @@ class WatchedJob {
   void take_messages() {
     bool is_gone = false;
     for (int left = kMaxMessagesPerTurn; watch_ && left > 0; --left) {
-      const std::optional<Received> received = receive_message(socket_, buffer_.data(), is_gone);
+      const auto received = sys::receive_message(socket_, buffer_.get(), is_gone);
       if (is_gone) {
         // As when chokepoint was one process and was killed: the job has the marks' socket and the
         // plugin's folder, which stay.
@@ -189,24 +123,25 @@ class WatchedJob {
     }
   }
 
-  void take(const Received& received) {
-    switch (received.head.kind) {
+  void take(const sys::ReceivedMessage& received) {
+    switch (static_cast<Message>(received.head.kind)) {
       case Message::Remark:
-        watch_->remark(std::string(received.text));
+        watch_->remark(std::string(received.bytes));
         return;
       case Message::Begin:
-        begin(Json::parse(received.text));
+        begin(Json::parse(received.bytes));
         return;
       case Message::Output:
         take_output({.t_ns = received.head.t_ns,
                      .stream = static_cast<job::Stream>(received.head.number),
-                     .bytes = received.text});
+                     .bytes = received.bytes});
         return;
       case Message::Abandon:
         watch_->abandon(received.head.number);
         return finish();
       case Message::End:
-        return end(received.text.empty() ? std::optional<int>(received.head.number) : std::nullopt);
+        return end(received.bytes.empty() ? std::optional<int>(received.head.number)
+                                          : std::nullopt);
       default:
         return;
     }
@@ -256,37 +191,21 @@ class WatchedJob {
   const int socket_;
   Screen& screen_;
   const sys::Clock& clock_;
-  std::string buffer_;
+  std::unique_ptr<char[]> buffer_;
   std::unique_ptr<Watch> watch_;
   bool has_begun_ = false;
   std::int64_t due_ns_ = 0;
 };
 
-// Nothing that chokepoint's caller waits for stays open here: the end of a pipe, a terminal.
-int keep_only(int socket) {
-  constexpr int kClear = 16;
-  constexpr int kSocket = 3;
-  const int kept = fcntl(socket, F_DUPFD_CLOEXEC, kClear);
-  dup3(kept, kSocket, O_CLOEXEC);
-  closefrom(kSocket + 1);
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  if (!kIsSanitized) {
-    dup2(nothing, STDERR_FILENO);
-  }
-  close(nothing);
-  return kSocket;
-}
-
-// In a process just forked, with all signals blocked; its threads inherit that.
+// In a process just forked, with all signals blocked; its threads inherit that. Nothing that
+// chokepoint's caller waits for stays open here: the end of a pipe, a terminal.
 [[noreturn]] void become_watch(int socket, const Options& options, Screen& screen,
                                const sys::Root& root, const sys::Clock& clock) noexcept {
   setsid();
   prctl(PR_SET_NAME, kProcessName);
   // The caller's stack is a copy of the job's parent: an exception must not unwind into it.
   try {
-    WatchedJob(keep_only(socket), screen, clock).run(options, root);
+    WatchedJob(sys::keep_only(socket), screen, clock).run(options, root);
   } catch (const std::exception&) {
     _exit(1);
   }
@@ -305,27 +224,22 @@ WatchProcess::WatchProcess(pid_t pid, sys::Descriptor socket, OnText on_text,
       socket_(std::move(socket)),
       on_text_(std::move(on_text)),
       patience_(patience),
-      buffer_(std::make_unique<char[]>(kMaxTextBytes)) {}
+      buffer_(sys::message_buffer()) {}
 
 Result<WatchProcess> WatchProcess::start(const Options& options, Screen& screen,
                                          const sys::Root& root, const sys::Clock& clock,
                                          OnText on_text, const Patience& patience) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
-    return fail(from_errno(errno, "watch the job", "socket"));
-  }
-  sys::Descriptor own(ends[0]);
-  const sys::Descriptor theirs(ends[1]);
-  setsockopt(own.get(), SOL_SOCKET, SO_SNDBUF, &kQueueRoomBytes, sizeof kQueueRoomBytes);
+  TRY(sys::MessageSockets sockets, sys::open_message_sockets("watch the job"));
+  setsockopt(sockets.own.get(), SOL_SOCKET, SO_SNDBUF, &kQueueRoomBytes, sizeof kQueueRoomBytes);
   const sys::SignalsHeld held;
   const pid_t pid = fork();
   if (pid < 0) {
     return fail(from_errno(errno, "watch the job", "fork"));
   }
   if (pid == 0) {
-    become_watch(theirs.get(), options, screen, root, clock);
+    become_watch(sockets.other.get(), options, screen, root, clock);
   }
-  return WatchProcess(pid, std::move(own), std::move(on_text), patience);
+  return WatchProcess(pid, std::move(sockets.own), std::move(on_text), patience);
 }
 
 void WatchProcess::lose() {
@@ -335,23 +249,23 @@ void WatchProcess::lose() {
 
 bool WatchProcess::receive_one() {
   bool is_gone = false;
-  const std::optional<Received> received = receive_message(socket_.get(), buffer_.get(), is_gone);
+  const auto received = sys::receive_message(socket_.get(), buffer_.get(), is_gone);
   if (is_gone) {
     lose();
   }
   if (!received) {
     return false;
   }
-  switch (received->head.kind) {
+  switch (static_cast<Message>(received->head.kind)) {
     case Message::Opened:
-      variables_ = Json::parse(received->text).get<Variables>();
+      variables_ = Json::parse(received->bytes).get<Variables>();
       stage_ = Stage::Open;
       break;
     case Message::Began:
       stage_ = Stage::Watching;
       break;
     case Message::Failed:
-      error_ = error_of(Json::parse(received->text));
+      error_ = sys::unpacked_error(received->bytes);
       stage_ = Stage::Failed;
       break;
     case Message::Looked:
@@ -361,7 +275,7 @@ bool WatchProcess::receive_one() {
       stage_ = Stage::Done;
       break;
     default:
-      on_text_(received->text);
+      on_text_(received->bytes);
   }
   return true;
 }
@@ -397,23 +311,21 @@ Result<WatchProcess::Variables> WatchProcess::opened() {
 }
 
 void WatchProcess::remark(const std::string& text) const {
-  send_message(socket_.get(), {.kind = Message::Remark}, text, kNotePatience);
+  send_message(socket_.get(), Message::Remark, text, kNotePatience);
 }
 
 void WatchProcess::begin(const job::Selection& selection) {
   std::vector<pid_t> others = selection.not_the_jobs;
   others.push_back(pid_);
   const Json text{selection.pid, selection.cgroup, selection.adopter, others};
-  send_message(socket_.get(), {.kind = Message::Begin}, text_of(text), kNotePatience);
+  send_message(socket_.get(), Message::Begin, text_of(text), kNotePatience);
   wait_for(Stage::Watching, kNotePatience, -1);
 }
 
 void WatchProcess::take_output(const job::OutputPiece& piece) {
-  const MessageHead head{.kind = Message::Output,
-                         .number = static_cast<std::int32_t>(piece.stream),
-                         .t_ns = piece.t_ns};
-  is_slow_ =
-      !send_message(socket_.get(), head, piece.bytes, is_slow_ ? milliseconds(0) : kOutputPatience);
+  is_slow_ = !send_message(socket_.get(), Message::Output, piece.bytes,
+                           is_slow_ ? milliseconds(0) : kOutputPatience,
+                           static_cast<std::int32_t>(piece.stream), piece.t_ns);
 }
 
 Result<> WatchProcess::finish() {
@@ -435,13 +347,13 @@ Result<> WatchProcess::finish() {
 }
 
 Result<> WatchProcess::abandon(int exit_status) {
-  send_message(socket_.get(), {.kind = Message::Abandon, .number = exit_status}, {}, kNotePatience);
+  send_message(socket_.get(), Message::Abandon, {}, kNotePatience, exit_status);
   return finish();
 }
 
 Result<> WatchProcess::end(std::optional<int> exit_status) {
-  send_message(socket_.get(), {.kind = Message::End, .number = exit_status.value_or(0)},
-               exit_status ? "" : "unknown", kNotePatience);
+  send_message(socket_.get(), Message::End, exit_status ? "" : "unknown", kNotePatience,
+               exit_status.value_or(0));
   return finish();
 }
 

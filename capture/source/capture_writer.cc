@@ -30,7 +30,15 @@ std::size_t encoded_bytes(const packet::Frame& frame) {
   return frame.captured_bytes + kMaxOverhead;
 }
 
+bool rotates(const WriteOptions& options) {
+  return options.file_bytes > 0 || options.file_time.count() > 0;
+}
+
 }  // namespace
+
+std::string capture_path(const WriteOptions& options, std::size_t number) {
+  return rotates(options) ? numbered(options.path, number) : options.path;
+}
 
 Result<CaptureWriter> CaptureWriter::create(WriteOptions options) {
   CaptureWriter writer(std::move(options));
@@ -42,9 +50,10 @@ Result<> CaptureWriter::next_file() {
   if (file_) {
     TRY(file_->finish());
   }
-  TRY(auto file,
-      OutputFile::create(rotates() ? numbered(options_.path, paths_.size() + 1) : options_.path));
-  file_ = std::move(file);
+  const std::string path = capture_path(options_, paths_.size() + 1);
+  TRY(sys::Descriptor descriptor,
+      options_.open_next ? options_.open_next() : open_capture_file(path));
+  file_.emplace(path, std::move(descriptor));
   paths_.push_back(file_->path());
   begun_ = false;
   interfaces_described_ = 0;
@@ -85,7 +94,7 @@ bool CaptureWriter::is_full(const packet::Frame& frame) const {
 
 Result<> CaptureWriter::add_frame(const packet::Frame& frame,
                                   const std::vector<Interface>& interfaces) {
-  if (rotates() && file_since_ns_ && is_full(frame)) {
+  if (rotates(options_) && file_since_ns_ && is_full(frame)) {
     TRY(next_file());
     begin(interfaces);
   }

@@ -10,10 +10,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "capture/source/output_file.h"
 #include "capture/source/source.h"
@@ -24,7 +26,12 @@ struct WriteOptions {
   std::string path = {};                    // "-": standard output
   std::uint64_t file_bytes = 0;             // the next file after this size; 0: never
   std::chrono::nanoseconds file_time = {};  // and after this time, by the packets' clock; 0: never
+  // Opens each file in turn; empty: open_capture_file() of its path.
+  std::function<Result<sys::Descriptor>()> open_next = {};
 };
+
+// The path of the file of this number, from 1 on.
+std::string capture_path(const WriteOptions& options, std::size_t number);
 
 class CaptureWriter {
  public:
@@ -42,7 +49,6 @@ class CaptureWriter {
   enum class Kind { Pcap, Pcapng };
 
   explicit CaptureWriter(WriteOptions options) : options_(std::move(options)) {}
-  bool rotates() const { return options_.file_bytes > 0 || options_.file_time.count() > 0; }
   Result<> next_file();
   void begin(const std::vector<Interface>& interfaces);
   void describe(const std::vector<Interface>& interfaces);

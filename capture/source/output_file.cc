@@ -1,6 +1,7 @@
 #include "capture/source/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -14,8 +15,25 @@ namespace {
 constexpr std::size_t kWaitingBytes = std::size_t{256} << 10;
 constexpr mode_t kCaptureMode = 0640;  // what others send is not everybody's to read
 constexpr const char* kWriteCapture = "write capture";
+constexpr int kRoomPatienceMs = 5'000;
+
+// Of a pipe whose reader waits for a disk.
+bool has_room(int descriptor) {
+  pollfd room{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  return poll(&room, 1, kRoomPatienceMs) > 0;
+}
 
 }  // namespace
+
+Result<sys::Descriptor> open_capture_file(const std::string& path) {
+  sys::Descriptor descriptor(
+      path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                  : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kCaptureMode));
+  if (!descriptor) {
+    return fail(from_errno(errno, kWriteCapture, path));
+  }
+  return descriptor;
+}
 
 OutputFile::OutputFile(std::string path, sys::Descriptor descriptor)
     : path_(std::move(path)),
@@ -30,16 +48,6 @@ OutputFile::OutputFile(std::string path, sys::Descriptor descriptor)
   }
 }
 
-Result<OutputFile> OutputFile::create(const std::string& path) {
-  sys::Descriptor descriptor(
-      path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                  : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kCaptureMode));
-  if (!descriptor) {
-    return fail(from_errno(errno, kWriteCapture, path));
-  }
-  return OutputFile(path, std::move(descriptor));
-}
-
 std::uint8_t* OutputFile::append(std::size_t bytes) {
   if (waiting_.size() - used_ < bytes) {
     if (!write_out(WriteUntil::Full)) {
@@ -52,7 +60,11 @@ std::uint8_t* OutputFile::append(std::size_t bytes) {
 
 Result<> OutputFile::flush() { return write_out(WriteUntil::Flushed); }
 
-Result<> OutputFile::finish() { return write_out(WriteUntil::Finished); }
+Result<> OutputFile::finish() {
+  const Result<> written = write_out(WriteUntil::Finished);
+  descriptor_.reset();
+  return written;
+}
 
 Result<> OutputFile::write_out(WriteUntil until) {
   if (error_) {
@@ -88,7 +100,10 @@ Result<> OutputFile::compress(std::span<const std::uint8_t> bytes, WriteUntil un
 Result<> OutputFile::write(std::span<const std::uint8_t> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) {
+    if (count < 0 && errno == EAGAIN && !has_room(descriptor_.get())) {
+      return fail(ErrorKind::Timeout, kWriteCapture, path_, "its disk does not answer");
+    }
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
       continue;
     }
     if (count < 0) {

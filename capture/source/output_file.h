@@ -18,15 +18,18 @@ struct ZSTD_CCtx_s;
 
 namespace chokepoint::capture::source {
 
+// Replaces an existing file. "-": standard output.
+Result<sys::Descriptor> open_capture_file(const std::string& path);
+
 class OutputFile {
  public:
-  // Replaces an existing file. "-": standard output.
-  static Result<OutputFile> create(const std::string& path);
+  // `descriptor`: what open_capture_file() gave, or a pipe that leads to it.
+  OutputFile(std::string path, sys::Descriptor descriptor);
 
   // Room for so many bytes, to be filled now; null if the file has failed: see error().
   std::uint8_t* append(std::size_t bytes);
   Result<> flush();
-  // flush(), and the end of the compressed data.
+  // flush(), and the end of the compressed data and of the file.
   Result<> finish();
 
   const std::optional<Error>& error() const { return error_; }
@@ -38,7 +41,6 @@ class OutputFile {
   using Compressor = std::unique_ptr<ZSTD_CCtx_s, std::size_t (*)(ZSTD_CCtx_s*)>;
   enum class WriteUntil { Full, Flushed, Finished };
 
-  OutputFile(std::string path, sys::Descriptor descriptor);
   Result<> write_out(WriteUntil until);
   Result<> compress(std::span<const std::uint8_t> bytes, WriteUntil until);
   Result<> write(std::span<const std::uint8_t> bytes);

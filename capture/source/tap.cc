@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "capture/source/helper.h"
+
 namespace chokepoint::capture::source {
 namespace {
 
@@ -149,7 +151,7 @@ Error Tap::error_of(int status) const {
     case PCAP_ERROR_PROMISC_PERM_DENIED:
       error.kind = ErrorKind::Permission;
       error.reason = "this process may not listen on interfaces";
-      error.next_step = "run as root, or once: sudo setcap cap_net_raw+ep \"$(which chokepoint)\"";
+      error.next_step = how_to_allow_capture();
       break;
     case PCAP_ERROR_NO_SUCH_DEVICE:
       error.kind = ErrorKind::NotFound;

@@ -4,10 +4,12 @@
 
 #include <vector>
 
+#include "tests/fakes/nanoseconds.h"
+
 namespace chokepoint::capture::gloo {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using fakes::kSecond;
 
 packet::Ends ends_to(std::uint64_t peer) {
   packet::Ends ends;
@@ -261,6 +263,65 @@ TEST_F(GlooCollectives, StaysWithinItsMemory) {
   EXPECT_EQ(collectives.evicted(), 996U);
   EXPECT_EQ(over.front().number, 0U) << "the oldest goes first";
   EXPECT_EQ(over.front().shares.size(), 1U);
+}
+
+// Two collectives under way at once: only one choice of their buffers has the stretch's bytes.
+TEST_F(GlooCollectives, AMissedStretchHasTheBuffersWhoseBytesItHas) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  constexpr Kind kKind = Kind::AllReduce;
+  const auto credit = [&](std::uint32_t tag, std::uint64_t bytes, std::int64_t at_ns) {
+    collectives.take(peer, true, message_of(Opcode::ReceiveReady, kKind, tag, bytes, at_ns));
+  };
+  credit(1, 10'000, 1);
+  credit(1, 10'000, 2);
+  credit(2, 7'000, 3);
+  credit(2, 7'000, 4);
+  // One of the first's, two of the second's and a ready message.
+  collectives.take(peer, false, missed(10'048 + 2 * 7'048 + 48, 10, 100));
+  collectives.take(peer, false, message_of(Opcode::UnboundBuffer, kKind, 1, 10'000, 110, 120));
+  collectives.settle(0, true);
+  ASSERT_EQ(over.size(), 2U);
+  EXPECT_EQ(over[0].received_bytes(), 20'000U);
+  EXPECT_EQ(over[0].end_ns, 120);
+  EXPECT_EQ(over[1].received_bytes(), 14'000U);
+  EXPECT_NEAR(static_cast<double>(over[1].end_ns), 100, 1);
+}
+
+// What was deduced and comes after all shows that another one had come.
+TEST_F(GlooCollectives, AWrongDeductionIsTakenBack) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  constexpr Kind kKind = Kind::AllReduce;
+  for (const std::uint32_t tag : {1U, 2U}) {
+    collectives.take(peer, true, message_of(Opcode::ReceiveReady, kKind, tag, 5'000, tag));
+  }
+  collectives.take(peer, false, missed(5'048, 10, 100));  // taken for the first's
+  collectives.take(peer, false, message_of(Opcode::UnboundBuffer, kKind, 1, 5'000, 110, 120));
+  collectives.settle(0, true);
+  ASSERT_EQ(over.size(), 2U);
+  EXPECT_EQ(over[1].number, 2U);
+  EXPECT_EQ(over[1].received_bytes(), 5'000U);
+  EXPECT_EQ(over[1].end_ns, 100);
+}
+
+// A connection's buffers leave in the order in which both sides were ready for them.
+TEST_F(GlooCollectives, WhatBothWereReadyForEarlierHasComeBefore) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  constexpr Kind kKind = Kind::AllReduce;
+  for (const std::uint32_t tag : {1U, 2U}) {
+    const std::int64_t at_ns = 10 * static_cast<std::int64_t>(tag);
+    collectives.take(peer, false, message_of(Opcode::SendReady, kKind, tag, 5'000, at_ns));
+    collectives.take(peer, true, message_of(Opcode::ReceiveReady, kKind, tag, 5'000, at_ns));
+  }
+  collectives.take(peer, false, missed(500, 50, 60));
+  collectives.take(peer, false, message_of(Opcode::UnboundBuffer, kKind, 2, 5'000, 110, 120));
+  collectives.take(peer, false, missed(5'048, 900, 1'000));
+  collectives.settle(0, true);
+  ASSERT_EQ(over.size(), 2U);
+  EXPECT_EQ(over[0].number, 1U);
+  EXPECT_EQ(over[0].end_ns, 60);
 }
 
 }  // namespace

@@ -8,11 +8,12 @@
 
 #include "capture/gloo/arrival.h"
 #include "tests/capture/gloo/capture_reading.h"
+#include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::capture::gloo {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+using fakes::kMs;
 
 struct Action {
   std::uint32_t group = 0;

@@ -16,6 +16,7 @@ struct FakeProcess {
   std::string command = "train.py";       // words apart by NUL
   std::string environment = "PATH=/bin";  // likewise
   int wait_status = 0;
+  std::string name = "python3";
 };
 
 class JobHost {
@@ -31,7 +32,7 @@ class JobHost {
     const std::string folder = "/proc/" + std::to_string(process.pid) + "/";
     const std::string program = std::to_string(1000 * process.program);
     tree_.write(folder + "stat",
-                std::to_string(process.pid) + " (python3) " + process.state + " " +
+                std::to_string(process.pid) + " (" + process.name + ") " + process.state + " " +
                     std::to_string(process.parent) + " 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " +
                     std::to_string(process.start_ticks) + " 0 0 0 0 0 " + program +
                     " 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 " + program + " " + program + " " +

@@ -276,6 +276,19 @@ TEST(Output, AFullDiskDoesNotEndTheJob) {
   EXPECT_EQ(driver.wait(), 6);
 }
 
+// What it has open but /dev/null; -1 while some are being closed.
+std::ptrdiff_t used_files(const std::filesystem::path& process) {
+  std::ptrdiff_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(process / "fd")) {
+    std::error_code closed;
+    files += std::filesystem::read_symlink(entry, closed) == "/dev/null" ? 0 : 1;
+    if (closed) {
+      return -1;
+    }
+  }
+  return files;
+}
+
 TEST(Output, TheRelayHasItsNameAndKeepsNothing) {
   Ends out = open_pipe();
   Ends in = open_pipe();
@@ -290,14 +303,11 @@ TEST(Output, TheRelayHasItsNameAndKeepsNothing) {
   }));
   const pid_t pid = std::stoi(relay);
   EXPECT_TRUE(await([&] { return status_field(pid, "Name") == "job-output"; }));
-  EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/cwd"), "/");
-  int files = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
-    files +=
-        entry.is_character_file() && std::filesystem::read_symlink(entry) == "/dev/null" ? 0 : 1;
-  }
-  EXPECT_EQ(files, 3) << "the job's output, ours, and the way to chokepoint";
+  // It gives up the rest one by one after that.
+  const std::filesystem::path process = "/proc/" + std::to_string(pid);
+  EXPECT_TRUE(await([&] { return std::filesystem::read_symlink(process / "cwd") == "/"; }));
+  EXPECT_TRUE(await([&] { return used_files(process) == 3; }))
+      << "not the job's output, ours, and the way to chokepoint, but " << used_files(process);
   in.write.reset();
   EXPECT_EQ(driver.wait(), 0);
 }
@@ -341,6 +351,59 @@ TEST_F(Survival, TheRelayIsDeafToWhatEndsAJob) {
   driver.signal(SIGTERM);
   EXPECT_EQ(read_all(out.read.get()), "ended\n");
   EXPECT_EQ(driver.wait(), 2);
+}
+
+pid_t relay_of(const Driver& driver) {
+  std::istringstream children(content_of("/proc/" + std::to_string(driver.pid()) + "/task/" +
+                                         std::to_string(driver.pid()) + "/children"));
+  for (pid_t pid = 0; children >> pid;) {
+    if (status_field(pid, "Name") == kRelayName && status_field(pid, "State").front() != 'Z') {
+      return pid;
+    }
+  }
+  return 0;
+}
+
+TEST_F(Survival, TheJobGoesOnWhenItsRelayIsKilledAndNothingOfItsOutputIsLost) {
+  Ends out = open_pipe();
+  Ends in = open_pipe();
+  const std::string path = temporary_path();
+  Driver driver(copied(path, shell("echo first; while read word; do echo $word; done; exit 9")),
+                {.in = in.read.get(), .out = out.write.get()});
+  out.write.reset();
+  in.read.reset();
+  ASSERT_EQ(read_until(out.read.get(), "\n"), "first\n");
+  for (const std::string word : {"second\n", "third\n"}) {
+    const pid_t relay = relay_of(driver);
+    ASSERT_GT(relay, 0);
+    kill(relay, SIGKILL);
+    ASSERT_TRUE(await([&] { return relay_of(driver) != relay && relay_of(driver) > 0; }));
+    ASSERT_EQ(write(in.write.get(), word.data(), word.size()), std::ssize(word));
+    EXPECT_EQ(read_until(out.read.get(), "\n"), word);
+  }
+  in.write.reset();
+  EXPECT_EQ(read_all(out.read.get()), "");
+  EXPECT_EQ(driver.wait(), 9);
+  // A relay may be killed after it has written and before it has sent the copy.
+  EXPECT_TRUE(read_copies(path).bytes_of("out").ends_with("third\n"));
+}
+
+TEST_F(Survival, ARelayThatIsKilledAfterTheJobsEndIsReplaced) {
+  Ends out = open_pipe();
+  // More than our pipe and the relay hold (4 and 64 KiB), less than with what the job's pipe holds.
+  ASSERT_EQ(fcntl(out.write.get(), F_SETPIPE_SZ, 4096), 4096);
+  Driver driver(shell("seq 1 13530; exit 9"), {.out = out.write.get()});
+  out.write.reset();
+  const std::string job = "/proc/" + std::to_string(driver.pid()) + "/task/" +
+                          std::to_string(driver.pid()) + "/children";
+  pid_t relay = 0;
+  ASSERT_TRUE(await([&] {
+    relay = relay_of(driver);
+    return relay > 0 && content_of(job) == std::to_string(relay) + " ";
+  }));
+  kill(relay, SIGKILL);
+  EXPECT_TRUE(read_all(out.read.get()).ends_with("13529\n13530\n"));
+  EXPECT_EQ(driver.wait(), 9);
 }
 
 }  // namespace

@@ -66,6 +66,12 @@ TEST_F(RosterTest, HasTheCommandAndAllBelowItWhateverTheOrderOfTheirNumbers) {
   EXPECT_THAT(look(), ElementsAre(30, kCommand, 120));
 }
 
+TEST_F(RosterTest, ARelayThatTookAnothersPlaceIsNotTheJobs) {
+  host_.put({.pid = 52, .parent = kOurselves, .name = "job-output"});
+  host_.put({.pid = 120, .parent = kCommand, .name = "job-output"});
+  EXPECT_THAT(look(), ElementsAre(kCommand, 120));
+}
+
 TEST_F(RosterTest, WhoComesLaterIsFoundAndWhoGoesIsGone) {
   look();
   host_.put({.pid = 120, .parent = kCommand});

@@ -100,10 +100,29 @@ TEST(GlooLedger, TellsAConnectionFromTheEndThatIsHere) {
   const Segment segment;
   packet::Ends ends = segment.packet.ends;
   ends.destination.words = {1, 2};
+  constexpr std::uint32_t kNone = gloo::Collectives::kNoConnection;
   GlooLedger ledger({ends.destination});
-  EXPECT_EQ(ledger.connect(ends).sending, 1);
+  EXPECT_THAT(ledger.connect(ends).numbers, testing::ElementsAre(kNone, 0));
   ends.source.words = {1, 2};
-  EXPECT_EQ(ledger.connect(ends).sending, 0);
+  EXPECT_THAT(ledger.connect(ends).numbers, testing::ElementsAre(1, kNone));
+}
+
+// Two ranks of one host: what one sends the other receives, and each has a part of its own.
+TEST(GlooLedger, TellsAConnectionWithinThisHostFromBothEnds) {
+  Segment segment;
+  std::vector<gloo::Collective> parts;
+  GlooLedger ledger(
+      {segment.packet.ends.source, segment.packet.ends.destination},
+      [&](const gloo::Collective& each) { parts.push_back(each); }, Joining::ByConnection);
+  GlooWatch watch(ledger);
+  watch.take(segment.packet, segment.seen);
+  watch.finish();
+  ledger.finish();
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].sent_bytes(), 100U);
+  EXPECT_EQ(parts[0].received_bytes(), 0U);
+  EXPECT_EQ(parts[1].sent_bytes(), 0U);
+  EXPECT_EQ(parts[1].received_bytes(), 100U);
 }
 
 // Real Gloo traffic from a capture to a record.

@@ -200,7 +200,7 @@ class Memory final : public FlowListener {
   void on_fold(Analyser&, std::uint32_t, const flow::FlowFacts& facts) override {
     folded_ports.push_back(facts.ends.source_port);
   }
-  void on_gloo(Analyser&, std::uint32_t, std::uint32_t) override {}
+  void on_gloo(Analyser&, std::uint32_t, const GlooLedger::Connection&) override {}
   void after_batch(Analyser& analyser) override {
     ++batches;
     flows = analyser.engine().flows();

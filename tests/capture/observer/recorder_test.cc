@@ -147,7 +147,7 @@ TEST_F(RecorderTest, CollectivesAreKept) {
 TEST_F(RecorderTest, WhoWaitedForWhomIsKept) {
   const std::unique_ptr<record::Writer> writer = open_writer();
   ConnectionFlows flows;
-  flows.set(2, 9);
+  flows.set({.numbers = {2, gloo::Collectives::kNoConnection}}, 9);
   CollectiveRecorder recorder(*writer, flows, kShift);
   const gloo::Way early{.send_ready_ns = 100, .receive_ready_ns = 110, .first_data_ns = 160};
   const gloo::Way late{.send_ready_ns = 150, .receive_ready_ns = 155, .last_data_ns = 300};
@@ -167,6 +167,23 @@ TEST_F(RecorderTest, WhoWaitedForWhomIsKept) {
   EXPECT_EQ(kept[1].waited_ns.value(), 0);
   EXPECT_EQ(kept[1].kept_waiting_ns.value(), 50);
   EXPECT_FALSE(kept[1].flow.known());
+}
+
+TEST_F(RecorderTest, APartTellsTheEndThatSawIt) {
+  const std::unique_ptr<record::Writer> writer = open_writer();
+  ConnectionFlows flows;
+  flows.set({.numbers = {4, 5}}, 9);
+  CollectiveRecorder recorder(*writer, flows, kShift, Joining::ByConnection);
+  recorder.keep({.shares = {{.connection = 4}}});
+  recorder.keep({.shares = {{.connection = 5}}});
+  writer->close();
+  record::Reader reader = open_reader();
+  const auto kept = rows<record::Collective>(reader);
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[0].flow.value(), 9);
+  EXPECT_EQ(kept[0].communicator.value(), 0);
+  EXPECT_EQ(kept[1].flow.value(), 9);
+  EXPECT_EQ(kept[1].communicator.value(), 1);
 }
 
 }  // namespace

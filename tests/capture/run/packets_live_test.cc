@@ -4,6 +4,7 @@
 #include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -79,8 +80,9 @@ void send(const std::string& into, const observer::Datagram& datagram, int count
   }
 }
 
-// Of this thread alone.
+// Of this thread alone, and of the programs that it starts.
 void give_up_privileges() {
+  ASSERT_EQ(prctl(PR_CAPBSET_DROP, CAP_NET_RAW, 0, 0, 0), 0);
   __user_cap_header_struct head{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> none{};
   ASSERT_EQ(syscall(SYS_capset, &head, none.data()), 0);
@@ -99,8 +101,9 @@ class LivePackets : public record::RecordFolder {
   std::unique_ptr<Packets> packets(std::vector<std::string> interfaces = {},
                                    const sys::Root& root = sys::Root()) {
     return std::make_unique<Packets>(
-        PacketOptions{.interfaces = std::move(interfaces), .root = root}, *book_, *writer_,
-        TapListeners{});
+        PacketOptions{
+            .interfaces = std::move(interfaces), .root = root, .tap_program = CHOKEPOINT_CAPTURE},
+        *book_, *writer_, tap::TapListeners{});
   }
   // The job is 10.0.0.1, and this its connection with 10.0.0.`to`.
   void job_talks_to(std::uint8_t to, const std::string& interface = "near") {

@@ -92,6 +92,7 @@ class WatchTest : public record::RecordFolder {
             .command = {"train.py"},
             .program = "chokepoint 9.8",
             .packets = false,
+            .tap_program = CHOKEPOINT_CAPTURE,
             .runtime_folder = folder_.path() / "runtime",
             .nccl = false};
   }

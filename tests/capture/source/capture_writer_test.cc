@@ -175,8 +175,10 @@ TEST(CaptureWriter, ACaptureOfNothingIsAFileOfNothing) {
 
 TEST(CaptureWriter, AFileCutAfterAFlushIsReadUpToIt) {
   const Folder folder;
-  auto file = OutputFile::create(folder.at("a.pcap.zst"));
-  ASSERT_TRUE(file);
+  auto descriptor = open_capture_file(folder.at("a.pcap.zst"));
+  ASSERT_TRUE(descriptor);
+  OutputFile output(folder.at("a.pcap.zst"), *std::move(descriptor));
+  OutputFile* const file = &output;
   append_pcap_head(*file, interfaces(1).front());
   const Batch batch = batch_of(0, 5);
   for (std::size_t i = 0; i < 5; ++i) {

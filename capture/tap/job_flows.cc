@@ -1,10 +1,10 @@
-#include "capture/run/job_flows.h"
+#include "capture/tap/job_flows.h"
 
 #include <utility>
 
 #include "base/record/names.h"
 
-namespace chokepoint::capture::run {
+namespace chokepoint::capture::tap {
 namespace {
 
 constexpr std::uint64_t kMinOtherFlowBytes = 4'000'000;  // on the wire, both directions together
@@ -24,17 +24,17 @@ void add(VolumeCounts& counts, const flow::Tally& sent, const flow::Tally& recei
 
 }  // namespace
 
-VolumeSeries::VolumeSeries(record::Writer& writer, const std::string& producer,
+VolumeSeries::VolumeSeries(record::Sink& sink, const std::string& producer,
                            const std::string& subject, const std::string& source)
-    : producer_(writer.producer(producer)) {
+    : producer_(sink.producer(producer)) {
   record::Series series{.name = std::string(record::kJobSentBytes),
                         .subject = subject,
                         .unit = "bytes",
                         .kind = record::SeriesKind::Counter,
                         .source = source};
-  sent_ = writer.add(series);
+  sent_ = sink.add(series);
   series.name = record::kJobReceivedBytes;
-  received_ = writer.add(series);
+  received_ = sink.add(series);
 }
 
 void VolumeSeries::push(std::int64_t now_ns, std::uint64_t sent_bytes,
@@ -48,29 +48,26 @@ void VolumeSeries::push(std::int64_t now_ns, std::uint64_t sent_bytes,
 observer::RowPlace JobRows::place(std::uint32_t slot, const flow::FlowFacts& facts,
                                   record::Flow row) {
   State& state = states_[slot];
+  state.ends = facts.ends;
   state.asked_version = flows_.version();
   state.passed_over = 0;
   if (!flows_.sends(facts.ends) && bytes_of(facts) < kMinOtherFlowBytes) {
     return {};
   }
-  const book::Sighting sighting =
-      book_.seen_by_packets(facts.ends, flows_.network(), ++keys_, std::move(row));
-  state.entry = sighting.entry;
-  return {.flow = sighting.entry->flow(), .is_turned = sighting.is_turned};
+  return {.flow = sink_.add(std::move(row))};
 }
 
-void JobRows::update(std::uint32_t slot, const observer::RowPlace& /*place*/, record::Flow row) {
-  if (const book::EntryPointer& entry = states_[slot].entry) {
-    book_.update_by_packets(*entry, row);
-  }
+void JobRows::update(std::uint32_t /*slot*/, const observer::RowPlace& place, record::Flow row) {
+  row.id = place.flow;
+  sink_.add(std::move(row));
 }
 
-void JobRows::leave(std::uint32_t slot) {
-  State& state = states_[slot];
-  if (state.entry) {
-    book_.left_by_packets(state.entry);
+void JobRows::leave(std::uint32_t slot, const observer::RowPlace& place) {
+  if (place.flow != 0) {
+    sink_.leave(place.flow);
   }
-  state = {};
+  flows_.forget(states_[slot].ends);
+  states_[slot] = {};
 }
 
 bool JobRows::is_worth_asking(std::uint32_t slot) {
@@ -78,8 +75,12 @@ bool JobRows::is_worth_asking(std::uint32_t slot) {
   return state.asked_version != flows_.version() || ++state.passed_over >= kBinsPerCheck;
 }
 
-JobVolume::JobVolume(JobFlows flows, record::Writer& writer, const std::string& interface)
-    : flows_(std::move(flows)), series_(writer, "volume " + interface, interface, "packets") {}
+JobVolume::JobVolume(Membership& flows, record::Sink& sink, const std::string& interface)
+    : flows_(flows) {
+  if (interface != "lo") {
+    series_.emplace(sink, "volume " + interface, interface, "packets");
+  }
+}
 
 // Whether a connection is the job's may become known only after its first packets.
 std::optional<bool> JobVolume::sends(observer::Analyser& analyser, std::uint32_t slot,
@@ -124,7 +125,9 @@ void JobVolume::keep(const VolumeCounts& counts, std::int64_t now_ns) {
   }
   if (is_news) {
     is_kept_ = true;
-    series_.push(now_ns, counts.sent_bytes, counts.received_bytes);
+    if (series_) {
+      series_->push(now_ns, counts.sent_bytes, counts.received_bytes);
+    }
   }
 }
 
@@ -133,4 +136,4 @@ VolumeCounts JobVolume::counts() const {
   return counts_;
 }
 
-}  // namespace chokepoint::capture::run
+}  // namespace chokepoint::capture::tap

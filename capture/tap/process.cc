@@ -1,0 +1,399 @@
+#include "capture/tap/process.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/codec.h"
+#include "base/record/forward.h"
+#include "base/sys/library.h"
+#include "base/sys/message_socket.h"
+#include "base/sys/process.h"
+#include "base/sys/thread.h"
+#include "capture/packet/address_text.h"
+#include "capture/source/helper.h"
+#include "capture/tap/messages.h"
+
+namespace chokepoint::capture::tap {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr const char* kWatchPackets = "watch packets";
+constexpr milliseconds kOpenPatience{4'000};  // less than WatchProcess waits for all of the watch
+constexpr milliseconds kEndPatience{3'000};
+constexpr milliseconds kSendPatience{1'000};
+// How soon the tap hears that a flow has turned out to be the job's.
+constexpr milliseconds kLookInterval{50};
+
+// Rows of the job's flows, which share theirs with its sockets. The tap's thread.
+class JobTarget final : public record::RowTarget {
+ public:
+  JobTarget(book::FlowBook& book, record::Writer& writer, std::uint64_t network,
+            const std::string& interface, const TapListeners& listeners)
+      : book_(book),
+        writer_(writer),
+        producer_(writer.producer("packets " + interface)),
+        network_(network),
+        listeners_(listeners) {}
+  JobTarget(const JobTarget&) = delete;
+  JobTarget& operator=(const JobTarget&) = delete;
+  ~JobTarget() override {
+    for (const auto& [id, entry] : entries_) {
+      book_.left_by_packets(entry);
+    }
+  }
+
+  record::FlowPlace place(std::int64_t id, const record::FlowPlace& known,
+                          record::Flow row) override {
+    if (const auto entry = entries_.find(id); entry != entries_.end()) {
+      book_.update_by_packets(*entry->second, row);
+      return known;
+    }
+    const std::optional<packet::Ends> ends = ends_of(row);
+    if (!ends) {
+      return {};
+    }
+    const book::Sighting sighting = book_.seen_by_packets(*ends, network_, ++keys_, std::move(row));
+    entries_[id] = sighting.entry;
+    return {.id = sighting.entry->flow(), .is_turned = sighting.is_turned};
+  }
+
+  void leave(std::int64_t id) override {
+    if (const auto entry = entries_.find(id); entry != entries_.end()) {
+      book_.left_by_packets(entry->second);
+      entries_.erase(entry);
+    }
+  }
+
+  std::int64_t add(record::Series row) override { return writer_.add(std::move(row)); }
+  void add(record::Event row) override { writer_.add(std::move(row)); }
+  void add(record::FlowTotal row) override { writer_.add(std::move(row)); }
+  void push(const record::FlowSample& row) override { producer_.push(row); }
+  void push(const record::FlowMark& row) override { producer_.push(row); }
+  void push(const record::CounterSample& row) override { producer_.push(row); }
+  void push(const record::Collective& row, const record::FlowPlace& place) override {
+    if (!listeners_.on_collective) {
+      return;
+    }
+    const std::int64_t end = (row.communicator.value_or(0) == 1) != place.is_turned ? 1 : 0;
+    listeners_.on_collective(row, end, book_.process_of(place.id, end));
+  }
+  void lost(std::uint64_t rows) override { producer_.note_lost(rows); }
+
+ private:
+  static std::optional<packet::Ends> ends_of(const record::Flow& row) {
+    const auto a = net::Address::parse(row.a_address);
+    const auto b = net::Address::parse(row.b_address);
+    if (!a || !b) {
+      return std::nullopt;
+    }
+    return packet::Ends{
+        .source = packet::as_in_packets(*a),
+        .destination = packet::as_in_packets(*b),
+        .source_port = static_cast<std::uint16_t>(row.a_port.value_or(0)),
+        .destination_port = static_cast<std::uint16_t>(row.b_port.value_or(0)),
+        .protocol = static_cast<std::uint8_t>(row.protocol == "tcp" ? IPPROTO_TCP : IPPROTO_UDP),
+        .is_ipv6 = a->family() == net::Family::Ipv6};
+  }
+
+  book::FlowBook& book_;
+  record::Writer& writer_;
+  record::Producer producer_;
+  const std::uint64_t network_;
+  const TapListeners& listeners_;
+  std::map<std::int64_t, book::EntryPointer> entries_;
+  std::uint64_t keys_ = 0;
+};
+
+}  // namespace
+
+class TapProcess::Core {
+ public:
+  Core(TapOptions options, book::FlowBook& book, record::Writer& writer,
+       const TapListeners& listeners, sys::Process process, sys::Descriptor socket)
+      : options_(std::move(options)),
+        book_(book),
+        listeners_(listeners),
+        process_(std::move(process)),
+        socket_(std::move(socket)),
+        buffer_(sys::message_buffer()),
+        target_(book, writer, options_.network, options_.interface, listeners_),
+        receiver_(target_) {}
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+  ~Core() { static_cast<void>(end()); }
+
+  Result<> start() {
+    if (!send(Message::Setup, setup_text())) {
+      return gone();
+    }
+    TRY(wait_until_open());
+    TRY(thread_, sys::start_thread("packets", [this] { receive_all(); }));
+    return {};
+  }
+
+  bool send(Message kind, std::string_view bytes = {}) const {
+    return sys::send_message(socket_.get(), {.kind = static_cast<std::int32_t>(kind)}, bytes,
+                             kSendPatience);
+  }
+
+  void narrow(const std::string& filter) {
+    if (filter == options_.filter || is_over() || !send(Message::Narrow, filter)) {
+      return;
+    }
+    options_.filter = filter;
+    std::unique_lock lock(mutex_);
+    narrowed_.wait_for(lock, kSendPatience, [this] { return has_narrowed_; });
+    has_narrowed_ = false;
+  }
+
+  bool is_over() const { return is_over_.load(std::memory_order_acquire); }
+  const std::string& interface() const { return options_.interface; }
+
+  TapFigures figures() const {
+    const std::lock_guard lock(mutex_);
+    return figures_;
+  }
+
+  Result<> end() {
+    if (is_ended_) {
+      return ended_;
+    }
+    is_ended_ = true;
+    if (thread_.joinable()) {
+      send(Message::Stop);
+      deadline_ = steady_clock::now() + kEndPatience;
+      thread_.join();
+    }
+    // It has nothing more to say; what it is busy with is nobody's loss.
+    static_cast<void>(process_.signal(SIGKILL));
+    static_cast<void>(process_.wait());
+    return ended_;
+  }
+
+ private:
+  std::unexpected<Error> gone() const {
+    return fail(ErrorKind::Io, kWatchPackets, options_.interface,
+                "the process that reads packets has ended");
+  }
+
+  std::string setup_text() const {
+    Setup setup{.interface = options_.interface,
+                .netns = options_.netns,
+                .filter = options_.filter,
+                .ring_bytes = options_.ring_bytes,
+                .root = options_.root.folder().string()};
+    for (const packet::Address& address : options_.own_addresses) {
+      setup.own_addresses.push_back(packet::text_of(address, true));
+    }
+    return json::to_json(setup).dump();
+  }
+
+  Result<> wait_until_open() {
+    const auto until = steady_clock::now() + kOpenPatience;
+    bool is_gone = false;
+    while (!is_gone && steady_clock::now() < until) {
+      pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+      poll(&waiting, 1, static_cast<int>(kLookInterval.count()));
+      const auto received = sys::receive_message(socket_.get(), buffer_.get(), is_gone);
+      if (received && static_cast<Message>(received->head.kind) == Message::Failed) {
+        return fail(sys::unpacked_error(received->bytes));
+      }
+      if (received) {
+        return static_cast<Message>(received->head.kind) == Message::Opened ? Result<>() : gone();
+      }
+    }
+    return is_gone ? gone()
+                   : fail(ErrorKind::Timeout, kWatchPackets, options_.interface,
+                          "cannot be opened in time");
+  }
+
+  // The thread, until the other side is gone.
+  void receive_all() {
+    bool is_gone = false;
+    while (!is_gone && steady_clock::now() < deadline_.load()) {
+      pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+      poll(&waiting, 1, static_cast<int>(kLookInterval.count()));
+      while (const auto received = sys::receive_message(socket_.get(), buffer_.get(), is_gone)) {
+        if (!take(*received)) {
+          is_gone = true;
+          break;
+        }
+      }
+      answer();
+    }
+    if (!has_said_why_) {
+      ended_ = gone();
+    }
+    is_over_.store(true, std::memory_order_release);
+  }
+
+  // False after the last message, or one that no tap of ours sends.
+  bool take(const sys::ReceivedMessage& received) {
+    switch (static_cast<Message>(received.head.kind)) {
+      case Message::Rows:
+        if (const Result<> taken = receiver_.take(received.bytes); !taken) {
+          return stop_trusting(taken.error());
+        }
+        return true;
+      case Message::Questions:
+        return ask(values_in<PackedEnds>(received.bytes));
+      case Message::Bins:
+        if (listeners_.on_traffic) {
+          listeners_.on_traffic(values_in<observer::TrafficBin>(received.bytes));
+        }
+        return true;
+      case Message::Figures:
+        if (const auto figures = values_in<TapFigures>(received.bytes); !figures.empty()) {
+          const std::lock_guard lock(mutex_);
+          figures_ = figures.front();
+        }
+        return true;
+      case Message::Narrowed: {
+        const std::lock_guard lock(mutex_);
+        has_narrowed_ = true;
+        narrowed_.notify_one();
+        return true;
+      }
+      case Message::Ended:
+        has_said_why_ = true;
+        if (!received.bytes.empty()) {
+          ended_ = fail(sys::unpacked_error(received.bytes));
+        }
+        return false;
+      default:
+        return stop_trusting({ErrorKind::Malformed, kWatchPackets, options_.interface, 0,
+                              "the process that reads packets says what makes no sense"});
+    }
+  }
+
+  bool stop_trusting(const Error& error) {
+    has_said_why_ = true;
+    ended_ = fail(error);
+    return false;
+  }
+
+  bool ask(const std::vector<PackedEnds>& flows) {
+    std::vector<Answer> answers;
+    for (const PackedEnds& ends : flows) {
+      if (asked_.size() >= kMaxAsked) {
+        // Those of flows that are over are asked about again, should they come back.
+        asked_.clear();
+      }
+      answers.push_back({.ends = ends, .sender = sender_of(ends)});
+      asked_[ends] = answers.back().sender;
+    }
+    return send_values(socket_.get(), Message::Answers, answers, kSendPatience);
+  }
+
+  // What has changed since it was asked.
+  void answer() {
+    const std::uint64_t version = book_.version();
+    if (std::exchange(version_, version) == version) {
+      return;
+    }
+    std::vector<Answer> answers;
+    for (auto& [ends, known] : asked_) {
+      const Sender sender = sender_of(ends);
+      if (std::exchange(known, sender) != sender) {
+        answers.push_back({.ends = ends, .sender = sender});
+      }
+    }
+    send_values(socket_.get(), Message::Answers, answers, kSendPatience);
+  }
+
+  Sender sender_of(const PackedEnds& ends) const {
+    const std::optional<book::JobEnd> end = book_.job_end(unpacked(ends), options_.network);
+    if (!end || std::ranges::count(options_.rivals, end->interface) > 0) {
+      return Sender::NotTheJobs;
+    }
+    return end->is_source ? Sender::Source : Sender::Destination;
+  }
+
+  TapOptions options_;
+  book::FlowBook& book_;
+  const TapListeners listeners_;
+  sys::Process process_;
+  sys::Descriptor socket_;
+  bool is_ended_ = false;
+  Result<> ended_ = {};
+  std::atomic<bool> is_over_ = false;
+  std::atomic<steady_clock::time_point> deadline_ = steady_clock::time_point::max();
+  mutable std::mutex mutex_;  // the three below
+  TapFigures figures_;
+  std::condition_variable narrowed_;
+  bool has_narrowed_ = false;
+
+  // The thread's.
+  std::unique_ptr<char[]> buffer_;
+  JobTarget target_;
+  record::Receiver receiver_;
+  std::map<PackedEnds, Sender> asked_;
+  std::uint64_t version_ = UINT64_MAX;
+  bool has_said_why_ = false;
+  std::thread thread_;
+};
+
+namespace {
+
+Result<std::string> program_of(const TapOptions& options) {
+  if (!options.program.empty()) {
+    return options.program;
+  }
+  const auto found = source::helper_program();
+  return found ? Result<std::string>(found->string())
+               : fail(ErrorKind::NotFound, kWatchPackets, sys::kCaptureProgram,
+                      "it should lie in lib/chokepoint beside this program");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TapProcess>> TapProcess::open(const TapOptions& options,
+                                                     book::FlowBook& book, record::Writer& writer,
+                                                     const TapListeners& listeners) {
+  TRY(const std::string program, program_of(options));
+  TRY(sys::MessageSockets sockets, sys::open_message_sockets(kWatchPackets));
+  sys::Spawn spawn{.command = {program, "tap"}, .in = sockets.other.get()};
+  sigemptyset(&spawn.blocked);
+  TRY(sys::Process process, sys::Process::start(spawn));
+  sockets.other.reset();
+  auto core = std::make_unique<Core>(options, book, writer, listeners, std::move(process),
+                                     std::move(sockets.own));
+  TRY(core->start());
+  return std::unique_ptr<TapProcess>(new TapProcess(std::move(core)));
+}
+
+TapProcess::TapProcess(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+TapProcess::~TapProcess() = default;
+
+void TapProcess::begin() { core_->send(Message::Begin); }
+void TapProcess::narrow(const std::string& filter) { core_->narrow(filter); }
+bool TapProcess::is_over() const { return core_->is_over(); }
+Result<> TapProcess::end() { return core_->end(); }
+const std::string& TapProcess::interface() const { return core_->interface(); }
+
+VolumeCounts TapProcess::volume() const {
+  const TapFigures figures = core_->figures();
+  return {.sent_bytes = figures.sent_bytes,
+          .received_bytes = figures.received_bytes,
+          .sent_packets = figures.sent_packets,
+          .retransmitted_packets = figures.retransmitted_packets};
+}
+
+std::uint64_t TapProcess::dropped() const { return core_->figures().dropped_packets; }
+
+}  // namespace chokepoint::capture::tap

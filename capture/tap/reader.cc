@@ -1,0 +1,329 @@
+#include "capture/tap/reader.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/codec.h"
+#include "base/net/address.h"
+#include "base/record/forward.h"
+#include "base/sys/clock.h"
+#include "base/sys/message_socket.h"
+#include "base/sys/sandbox.h"
+#include "capture/observer/gloo.h"
+#include "capture/observer/observer.h"
+#include "capture/observer/recorder.h"
+#include "capture/packet/address_text.h"
+#include "capture/source/live.h"
+#include "capture/tap/job_flows.h"
+#include "capture/tap/messages.h"
+
+namespace chokepoint::capture::tap {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{1'000};
+constexpr milliseconds kRowsInterval{50};
+// Enough for a Gloo header over IPv6 with options.
+constexpr std::uint32_t kSnapshotBytes = 144;
+constexpr std::int64_t kMeasureNs = 100'000'000;
+// The job needs the memory: only some thousands of flows in full detail.
+constexpr flow::Limits kLimits{.flows = 8'192, .detail_bytes = std::size_t{24} << 20};
+
+std::int64_t now_ns() { return sys::SystemClock().monotonic_ns(); }
+
+// What the watch has said of each flow. The analyser asks, the main thread hears the answers.
+class AskedMembership final : public Membership {
+ public:
+  std::optional<bool> sends(const packet::Ends& ends) override {
+    const PackedEnds key = packed(ends);
+    const std::lock_guard lock(mutex_);
+    const auto known = states_.find(key);
+    if (known == states_.end()) {
+      if (states_.size() < kMaxAsked) {
+        states_[key] = {};
+        questions_.push_back(key);
+      }
+      return std::nullopt;
+    }
+    const Sender sender = known->second.sender;
+    return sender == Sender::NotTheJobs ? std::nullopt : std::optional(sender == Sender::Source);
+  }
+
+  std::uint64_t version() const override { return version_.load(std::memory_order_relaxed); }
+
+  void forget(const packet::Ends& ends) override {
+    const std::lock_guard lock(mutex_);
+    states_.erase(packed(ends));
+  }
+
+  std::vector<PackedEnds> take_questions() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(questions_, {});
+  }
+
+  void hear(const std::vector<Answer>& answers) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Answer& answer : answers) {
+        if (const auto state = states_.find(answer.ends); state != states_.end()) {
+          state->second = {.sender = answer.sender, .is_answered = true};
+        }
+      }
+    }
+    version_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  bool is_every_question_answered() const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::all_of(states_, [](const auto& each) { return each.second.is_answered; });
+  }
+
+ private:
+  struct State {
+    Sender sender = Sender::NotTheJobs;
+    bool is_answered = false;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<PackedEnds, State> states_;
+  std::vector<PackedEnds> questions_;
+  std::atomic<std::uint64_t> version_ = 0;
+};
+
+std::vector<packet::Address> addresses_of(const std::vector<std::string>& texts) {
+  std::vector<packet::Address> addresses;
+  for (const std::string& text : texts) {
+    if (const auto address = net::Address::parse(text)) {
+      addresses.push_back(packet::as_in_packets(*address));
+    }
+  }
+  return addresses;
+}
+
+class Reader final : private observer::FlowListener {
+ public:
+  explicit Reader(int socket) : socket_(socket), buffer_(sys::message_buffer()) {}
+
+  int run() {
+    const std::optional<Setup> setup = receive_setup();
+    if (!setup) {
+      return 1;
+    }
+    if (const Result<> opened = open(*setup); !opened) {
+      send(Message::Failed, sys::packed_error(opened.error()));
+      return 1;
+    }
+    send(Message::Opened);
+    attend();
+    if (is_gone_) {
+      return 1;
+    }
+    const Result<> ended = finish();
+    send(Message::Ended, ended ? std::string() : sys::packed_error(ended.error()));
+    return 0;
+  }
+
+ private:
+  bool send(Message kind, std::string_view bytes = {}) const {
+    return sys::send_message(socket_, {.kind = static_cast<std::int32_t>(kind)}, bytes, kPatience);
+  }
+
+  std::optional<Setup> receive_setup() {
+    pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+    while (poll(&waiting, 1, -1) >= 0) {
+      const auto received = sys::receive_message(socket_, buffer_.get(), is_gone_);
+      if (is_gone_ || (received && static_cast<Message>(received->head.kind) != Message::Setup)) {
+        return std::nullopt;
+      }
+      if (received) {
+        const auto body = json::parse_object(received->bytes, sys::kMaxMessageBytes, "setup");
+        auto setup = body ? json::from_json<Setup>(*body, "setup") : fail(body.error());
+        return setup ? std::optional(*std::move(setup)) : std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // No thread but this one until the sandbox is entered.
+  Result<> open(const Setup& setup) {
+    TRY(std::unique_ptr<source::LiveSource> source,
+        source::open_live({.interfaces = {setup.interface},
+                           .snapshot_bytes = kSnapshotBytes,
+                           .ring_bytes = setup.ring_bytes,
+                           .filter = setup.filter,
+                           .netns = setup.netns,
+                           .time_scale = source::TimeScale::Monotonic,
+                           .root = sys::Root(setup.root)}));
+    TRY(sys::enter_sandbox({.talks_to = socket_}));
+    TRY(forwarder_,
+        record::Forwarder::start(
+            [this](std::string_view rows) { return send(Message::Rows, rows); }, kRowsInterval));
+    const std::vector<packet::Address> own = addresses_of(setup.own_addresses);
+    rows_.emplace(*forwarder_, membership_);
+    volume_.emplace(membership_, *forwarder_, setup.interface);
+    recorder_.emplace(*forwarder_,
+                      observer::RecorderOptions{
+                          .own_addresses = own, .rows = &*rows_, .connections = &connections_});
+    collectives_.emplace(*forwarder_, connections_, 0, observer::Joining::ByConnection);
+    return observe(std::move(source), own);
+  }
+
+  Result<> observe(std::unique_ptr<source::LiveSource> source,
+                   const std::vector<packet::Address>& own) {
+    source_ = source.get();
+    const observer::Settings settings{
+        .limits = kLimits,
+        .own_addresses = own,
+        .on_collective = [this](const gloo::Collective& each) { collectives_->keep(each); },
+        .joining = observer::Joining::ByConnection,
+        .stop_source = [this] { source_->stop(); }};
+    TRY(observer_,
+        observer::Observer::make(std::move(source), settings,
+                                 [this](std::size_t) -> observer::FlowListener* { return this; }));
+    return {};
+  }
+
+  // Until Stop, or until the interface or the watch goes.
+  void attend() {
+    bool has_begun = false;
+    while (!is_gone_ && !is_stopped_) {
+      std::array<pollfd, 2> waiting{
+          pollfd{.fd = socket_, .events = POLLIN, .revents = 0},
+          pollfd{.fd = has_begun ? observer_->descriptor() : -1, .events = POLLIN, .revents = 0}};
+      poll(waiting.data(), waiting.size(), -1);
+      take_messages(has_begun);
+      if (waiting[1].revents != 0) {
+        return;
+      }
+    }
+  }
+
+  void take_messages(bool& has_begun) {
+    while (const auto received = sys::receive_message(socket_, buffer_.get(), is_gone_)) {
+      switch (static_cast<Message>(received->head.kind)) {
+        case Message::Begin:
+          if (!has_begun) {
+            observer_->start();
+          }
+          has_begun = true;
+          break;
+        case Message::Answers:
+          membership_.hear(values_in<Answer>(received->bytes));
+          break;
+        case Message::Narrow:
+          // An error leaves the old filter.
+          static_cast<void>(source_->narrow(std::string(received->bytes)));
+          send(Message::Narrowed);
+          break;
+        case Message::Stop:
+          is_stopped_ = true;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  // What was captured before is still analysed. An error if the interface went away.
+  Result<> finish() {
+    observer_->stop();
+    Result<> ended = observer_->join();
+    observer::Analyser& analyser = *observer_->analysers().front();
+    volume_->measure(analyser, now_ns());  // asks about the newest flows
+    ask();
+    wait_for_answers();
+    volume_->measure(analyser, now_ns());
+    recorder_->finish(analyser);
+    ask();
+    tell(analyser);
+    forwarder_->close();
+    return ended;
+  }
+
+  void wait_for_answers() {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    bool has_begun = true;
+    while (!is_gone_ && !membership_.is_every_question_answered() &&
+           std::chrono::steady_clock::now() < until) {
+      pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+      poll(&waiting, 1, static_cast<int>(kRowsInterval.count()));
+      take_messages(has_begun);
+    }
+  }
+
+  void on_drop(observer::Analyser& analyser, const source::Drop& drop) override {
+    recorder_->on_drop(analyser, drop);
+  }
+
+  void on_fold(observer::Analyser& analyser, std::uint32_t slot,
+               const flow::FlowFacts& facts) override {
+    volume_->fold(analyser, slot, facts);
+    recorder_->on_fold(analyser, slot, facts);
+  }
+
+  void on_gloo(observer::Analyser& analyser, std::uint32_t slot,
+               const observer::GlooLedger::Connection& connection) override {
+    recorder_->on_gloo(analyser, slot, connection);
+  }
+
+  void after_batch(observer::Analyser& analyser) override {
+    recorder_->after_batch(analyser);
+    if (const std::int64_t now = now_ns(); now - measured_ns_ >= kMeasureNs) {
+      measured_ns_ = now;
+      volume_->measure(analyser, now);
+      ask();
+      tell(analyser);
+    }
+  }
+
+  void ask() { send_values(socket_, Message::Questions, membership_.take_questions(), kPatience); }
+
+  void tell(observer::Analyser& analyser) const {
+    send_values(socket_, Message::Bins, analyser.traffic_bins().bins(), kPatience);
+    analyser.traffic_bins().clear();
+    const VolumeCounts counts = volume_->counts();
+    const observer::Progress progress = observer_->progress().now();
+    const TapFigures figures{
+        .sent_bytes = counts.sent_bytes,
+        .received_bytes = counts.received_bytes,
+        .sent_packets = counts.sent_packets,
+        .retransmitted_packets = counts.retransmitted_packets,
+        .dropped_packets = progress.dropped_by_kernel + progress.dropped_by_interface};
+    send(Message::Figures, bytes_of(figures));
+  }
+
+  const int socket_;
+  std::unique_ptr<char[]> buffer_;
+  bool is_gone_ = false;
+  bool is_stopped_ = false;
+  AskedMembership membership_;
+  std::unique_ptr<record::Forwarder> forwarder_;
+  observer::ConnectionFlows connections_;
+  std::optional<JobRows> rows_;
+  std::optional<JobVolume> volume_;
+  std::optional<observer::Recorder> recorder_;
+  std::optional<observer::CollectiveRecorder> collectives_;
+  source::LiveSource* source_ = nullptr;          // the observer's
+  std::unique_ptr<observer::Observer> observer_;  // the last: stops before what it writes to ends
+  std::int64_t measured_ns_ = 0;
+};
+
+}  // namespace
+
+int run_reader(int socket) { return Reader(socket).run(); }
+
+}  // namespace chokepoint::capture::tap
