@@ -106,10 +106,15 @@ std::string sentence_of(const Verdict& verdict) {
 }
 
 std::string sentence_of(const Diagnosis& diagnosis) {
+  constexpr double kProbable = 0.6;
   const bool is_blind = !diagnosis.accounting && diagnosis.verdict.cause == Cause::None &&
                         diagnosis.verdict.verdict == VerdictClass::Unknown;
-  return is_blind ? "the records tell too little to say where the time went"
-                  : sentence_of(diagnosis.verdict);
+  if (is_blind) {
+    return "the records tell too little to say where the time went";
+  }
+  const bool is_doubtful = diagnosis.verdict.verdict != VerdictClass::Unknown &&
+                           diagnosis.verdict.confidence < kProbable;
+  return (is_doubtful ? "probably " : "") + sentence_of(diagnosis.verdict);
 }
 
 const char* words_of(Account account) {

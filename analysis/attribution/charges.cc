@@ -9,6 +9,7 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kOthersShare = 0.2;    // of what passes the card
+constexpr double kFarBelow = 0.5;       // of the line
 constexpr double kLineFull = 0.7;       // of the line, by payload
 constexpr double kBestLanRttMs = 0.15;  // hardly any LAN does better
 
@@ -26,6 +27,12 @@ double without_others(const Phases& phases, double own_share) {
   return phases.exposed_ms > 0 ? std::max(0.0, 1 - left_ms / phases.exposed_ms) : 0;
 }
 
+// Something between the cards is slower than both, or they agreed on less than they say.
+bool is_far_below_its_cards(const Route& route) {
+  const auto line_mbps = route.line_mbps();
+  return !route.is_wan && line_mbps && route.rate_mbps < kFarBelow * *line_mbps;
+}
+
 void judge_link(const DiagnosisInput& input, Charge& charge) {
   const Route& route = charge.route;
   charge.account = Account::Link;
@@ -33,7 +40,9 @@ void judge_link(const DiagnosisInput& input, Charge& charge) {
   const double others = std::max(route.sender.others_mbps, route.receiver.others_mbps);
   const double all = others + route.rate_mbps;
   const double own_share = all > 0 ? route.rate_mbps / all : 1;
-  charge.cause = 1 - own_share > kOthersShare ? Cause::CompetingTraffic : Cause::LineRate;
+  charge.cause = 1 - own_share > kOthersShare    ? Cause::CompetingTraffic
+                 : is_far_below_its_cards(route) ? Cause::Shaper
+                                                 : Cause::LineRate;
   if (const Card* card = route.narrow_slot()) {
     charge.account = Account::Pcie;
     charge.verdict = VerdictClass::PcieNic;
@@ -147,7 +156,7 @@ class Exposure {
 
  private:
   static bool is_outage(const DirectionBlame& direction, std::optional<Limit> limit) {
-    return limit == Limit::Loss && !direction.facts.is_lossy;
+    return limit == Limit::Loss && !direction.facts.is_lossy && !direction.facts.is_shrunk_by_loss;
   }
 
   double steps_ = 1;

@@ -1,6 +1,7 @@
 #include "analysis/attribution/diagnose.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/rdma_traffic.h"
@@ -33,13 +34,21 @@ void describe_run(const RunData& run, Diagnosis& diagnosis) {
 }
 
 void add_ranks(const DiagnosisInput& input, Diagnosis& diagnosis) {
+  const auto add = [&](std::int64_t rank, std::size_t place, double late_ms) {
+    diagnosis.ranks.push_back({.rank = rank,
+                               .node = input.run.nodes[place].name,
+                               .computing_ms = input.phases.computing_ms + late_ms,
+                               .waiting_ms = input.phases.waiting_ms() - late_ms});
+  };
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
     if (const auto rank = input.run.nodes[place].rank()) {
-      diagnosis.ranks.push_back(
-          {.rank = *rank,
-           .node = input.run.nodes[place].name,
-           .computing_ms = input.phases.computing_ms + input.phases.late_ms[place],
-           .waiting_ms = input.phases.waiting_ms() - input.phases.late_ms[place]});
+      add(*rank, place, input.phases.late_ms[place]);
+      continue;
+    }
+    for (const RankLateness& each : input.phases.ranks) {
+      if (each.node == place && each.rank >= 0) {
+        add(each.rank, place, each.late_ms);
+      }
     }
   }
   std::ranges::sort(diagnosis.ranks, {}, &RankFigures::rank);
@@ -49,6 +58,26 @@ bool has_nccl(const RunData& run) {
   return std::ranges::any_of(run.nodes, [](const NodeData& node) {
     return node.has_collectives_of(record::CollectiveSource::Nccl);
   });
+}
+
+// Of two steps nothing can be said.
+std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps) {
+  constexpr std::size_t kLeast = 3;
+  constexpr double kDeviations = 1.96;  // of the mean, on either side: 95 %
+  if (steps.size() < kLeast) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<double>(steps.size());
+  Accounting uncertainty;
+  for (std::size_t account = 0; account < kAccounts; ++account) {
+    const auto of_step = [&](const StepAccounts& step) { return step.accounting.ms.at(account); };
+    const double mean = math::sum_by(steps, of_step) / count;
+    const double squares = math::sum_by(steps, [&](const StepAccounts& step) {
+      return (of_step(step) - mean) * (of_step(step) - mean);
+    });
+    uncertainty.ms.at(account) = kDeviations * std::sqrt(squares / (count - 1) / count);
+  }
+  return uncertainty;
 }
 
 }  // namespace
@@ -63,7 +92,7 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   inquiry.phases = phases_of(run, inquiry.clocks, inquiry.steps);
   const bool is_rdma = goes_by_rdma(run, inquiry.clocks, inquiry.steps);
   if (inquiry.phases.step_ms <= 0 || (inquiry.phases.source == PhaseSource::None && !is_rdma)) {
-    diagnosis.verdict = gone_rank(run).value_or(Verdict{});
+    diagnosis.verdict = early_end(run).value_or(Verdict{});
     return inquiry;
   }
   if (is_rdma) {
@@ -91,6 +120,7 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   add_nccl_waits(input, findings);
   judge(input, std::move(findings), diagnosis);
   add_ranks(input, diagnosis);
+  diagnosis.uncertainty = uncertainty_of(step_accounts(run, options, inquiry));
   return inquiry;
 }
 

@@ -108,6 +108,9 @@ struct Diagnosis {
   std::vector<std::string> nodes = {};
   StepTimes steps = {};
   std::optional<Accounting> accounting = {};  // empty without steps
+  // Half the width of the 95 % interval of each account's mean, by how the steps differ; what the
+  // model of a step is wrong by is not in it.
+  std::optional<Accounting> uncertainty = {};
   Verdict verdict = {};
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};

@@ -62,8 +62,8 @@ void add_late(const DiagnosisInput& input, Findings& findings);
 // gets no processor computes as slowly as it sends, and in the phases both look like computing. A
 // receiver's wait does not count: it may wait while nothing is asked of it.
 void add_starvation(const DiagnosisInput& input, Findings& findings);
-// The rank that ended before the job did, and took it along.
-std::optional<Verdict> gone_rank(const RunData& run);
+// Whose failure ended the job: one rank's, which took the others along, or that of all nodes.
+std::optional<Verdict> early_end(const RunData& run);
 
 // gpu_copies.cc: moves time that copies between GPUs and their host took from computing to the PCIe
 // account, and from waiting for a rank that came late because it copied for longer than the others;

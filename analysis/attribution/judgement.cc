@@ -172,6 +172,7 @@ Verdict computing(const DiagnosisInput& input, double lost_percent) {
 std::vector<Verdict> weighed(const DiagnosisInput& input, std::vector<Verdict> verdicts) {
   std::ranges::sort(verdicts, std::ranges::greater{}, &Verdict::lost_ms_per_step);
   for (Verdict& verdict : verdicts) {
+    verdict.lost_ms_per_step = std::min(verdict.lost_ms_per_step, input.phases.step_ms);
     verdict.share_percent = 100 * verdict.lost_ms_per_step / input.phases.step_ms;
   }
   std::erase_if(verdicts,
@@ -188,19 +189,44 @@ std::vector<Verdict> weighed(const DiagnosisInput& input, std::vector<Verdict> v
   return verdicts;
 }
 
+double other_percent(const DiagnosisInput& input, const Accounting& accounting) {
+  return 100 * accounting[Account::Other] / input.phases.step_ms;
+}
+
+Verdict unknown(const DiagnosisInput& input, const Accounting& accounting,
+                std::vector<Evidence> hints) {
+  Verdict verdict{.lost_ms_per_step = accounting[Account::Other],
+                  .share_percent = other_percent(input, accounting),
+                  .evidence = std::move(hints)};
+  advise(input, verdict);
+  return verdict;
+}
+
 // Where nothing that could be named takes much.
 Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accounting& accounting,
                   std::vector<Evidence> hints) {
-  const double other_percent = 100 * accounting[Account::Other] / input.phases.step_ms;
-  if (const auto gone = gone_rank(input.run)) {
+  if (const auto gone = early_end(input.run)) {
     return *gone;
   }
-  if (other_percent < kUnexplainedPercent) {
-    return computing(input, lost_percent);
-  }
-  return {.lost_ms_per_step = accounting[Account::Other],
-          .share_percent = other_percent,
-          .evidence = std::move(hints)};
+  return other_percent(input, accounting) < kUnexplainedPercent
+             ? computing(input, lost_percent)
+             : unknown(input, accounting, std::move(hints));
+}
+
+// RDMA without the library's messages: what communication takes at its best is in what is left, too,
+// since only what loss and congestion cost can be told from it.
+bool is_usual_cost_left(const Phases& phases, VerdictClass found) {
+  return phases.source == PhaseSource::None ||
+         (phases.source == PhaseSource::Packets &&
+          (found == VerdictClass::RdmaLoss || found == VerdictClass::RdmaCongestion));
+}
+
+// What could not be attributed is larger than what was: then that is no headline.
+bool is_outweighed(const DiagnosisInput& input, const Verdict& largest,
+                   const Accounting& accounting) {
+  return !is_usual_cost_left(input.phases, largest.verdict) &&
+         other_percent(input, accounting) >= kUnexplainedPercent &&
+         accounting[Account::Other] > largest.lost_ms_per_step;
 }
 
 }  // namespace
@@ -210,7 +236,9 @@ void advise(const DiagnosisInput& input, Verdict& verdict) {
   const auto add = [&](const AdviceText& text) {
     const auto what = filled(text.what, words);
     const auto command = filled(text.command, words);
-    if (!text.what.empty() && what && command) {
+    const bool is_said = command && !command->empty() &&
+                         std::ranges::count(verdict.advice, *command, &Advice::command) > 0;
+    if (!text.what.empty() && what && command && !is_said) {
       verdict.advice.push_back({.what = *what, .command = *command});
     }
   };
@@ -232,6 +260,8 @@ void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis)
   if (diagnosis.others.empty()) {
     diagnosis.verdict = otherwise(input, 100 * largest_ms / input.phases.step_ms,
                                   *diagnosis.accounting, std::move(findings.hints));
+  } else if (is_outweighed(input, diagnosis.others.front(), *diagnosis.accounting)) {
+    diagnosis.verdict = unknown(input, *diagnosis.accounting, std::move(findings.hints));
   } else {
     diagnosis.verdict = std::move(diagnosis.others.front());
     diagnosis.others.erase(diagnosis.others.begin());

@@ -1,10 +1,12 @@
 // Findings about ranks: who came late, who got no processor time to send, and who went away.
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <vector>
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/gpu_clocks.h"
 #include "analysis/attribution/hosts.h"
+#include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -13,18 +15,6 @@ constexpr std::int64_t kBySignal = 128;  // a shell adds the signal's number to 
 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
 
-// Of a node's ranks the one that was late most.
-std::optional<std::int64_t> late_rank(const DiagnosisInput& input, std::size_t place) {
-  std::map<std::int64_t, double> lost_ns;
-  for (const Late& late : input.phases.late) {
-    if (late.node == place && late.rank >= 0) {
-      lost_ns[late.rank] += late.lost_ns;
-    }
-  }
-  const auto most = std::ranges::max_element(lost_ns, {}, [](const auto& of) { return of.second; });
-  return most == lost_ns.end() ? input.run.nodes[place].rank() : most->first;
-}
-
 // A rank ended by a signal goes before any other; else the one that ended first.
 bool went_before(const NodeData& one, const NodeData& other) {
   const bool is_one_killed = one.exit_status.value_or(0) > kBySignal;
@@ -32,16 +22,66 @@ bool went_before(const NodeData& one, const NodeData& other) {
   return is_one_killed != is_other_killed ? is_one_killed : one.span.end_ns < other.span.end_ns;
 }
 
-// Ranks that come late by turns, as on any host, delay each other equally: only the excess counts.
-double more_than_others_ms(const DiagnosisInput& input, std::size_t place) {
-  const double own = input.phases.late_ms[place];
-  const auto others = static_cast<double>(input.phases.late_ms.size() - 1);
-  return others < 1 ? own : own - (input.phases.waiting_ms() - own) / others;
+// A traceback or Ctrl-C on every node. Where one rank was killed, the others fail for that. `gone`:
+// those killed come first.
+bool is_failure_of_all(const RunData& run, const std::vector<const NodeData*>& gone) {
+  const std::int64_t status = *gone.front()->exit_status;
+  return run.nodes.size() > 1 && gone.size() == run.nodes.size() &&
+         (status <= kBySignal || std::ranges::all_of(gone, [&](const NodeData* node) {
+            return *node->exit_status == status;
+          }));
 }
 
-std::size_t latest_of(const DiagnosisInput& input) {
-  return static_cast<std::size_t>(std::ranges::max_element(input.phases.late_ms) -
-                                  input.phases.late_ms.begin());
+// Ranks that come late by turns, as on any host, delay each other equally: only the excess counts.
+double more_than_others_ms(const Phases& phases, const RankLateness& own) {
+  const auto others = static_cast<double>(phases.ranks.size()) - 1;
+  return others < 1 ? own.late_ms : own.late_ms - (phases.waiting_ms() - own.late_ms) / others;
+}
+
+// A rank that is late in few steps and not at all in the others: it saves a checkpoint, evaluates,
+// writes a log.
+struct Pauses {
+  double every_steps = 0;
+  double ms = 0;
+};
+
+std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLateness& rank) {
+  const std::vector<Span>& steps = input.steps.settled;
+  std::vector<double> late_ms(steps.size(), 0);
+  for (const Late& late : input.phases.late) {
+    const auto after = std::ranges::upper_bound(steps, late.waited.end_ns, {}, &Span::start_ns);
+    if (late.node == rank.node && late.rank == rank.rank && after != steps.begin()) {
+      late_ms[static_cast<std::size_t>(after - steps.begin()) - 1] += late.lost_ns / 1e6;
+    }
+  }
+  return late_ms;
+}
+
+std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness& rank) {
+  constexpr double kFew = 0.34;    // of the steps
+  constexpr double kNearly = 0.8;  // of the lateness
+  constexpr double kAlike = 0.5;   // of the longest pause
+  const std::vector<double> late_ms = late_by_step_ms(input, rank);
+  const double longest_ms = late_ms.empty() ? 0 : std::ranges::max(late_ms);
+  std::vector<double> pauses;
+  std::vector<double> apart;
+  std::optional<std::size_t> before;
+  for (std::size_t step = 0; step < late_ms.size(); ++step) {
+    if (late_ms[step] > kAlike * longest_ms) {
+      pauses.push_back(late_ms[step]);
+      if (before) {
+        apart.push_back(static_cast<double>(step - *before));
+      }
+      before = step;
+    }
+  }
+  const auto few = kFew * static_cast<double>(late_ms.size());
+  const double all_ms = std::reduce(late_ms.begin(), late_ms.end());
+  if (apart.empty() || static_cast<double>(pauses.size()) > few ||
+      std::reduce(pauses.begin(), pauses.end()) < kNearly * all_ms) {
+    return std::nullopt;
+  }
+  return Pauses{.every_steps = *math::median(apart), .ms = *math::median(pauses)};
 }
 
 Verdict* sending_host(const NodeData& node, Findings& findings) {
@@ -57,10 +97,12 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
   if (input.phases.waiting_ms() <= 0) {
     return;
   }
-  const std::size_t place = latest_of(input);
+  const RankLateness& latest =
+      *std::ranges::max_element(input.phases.ranks, {}, &RankLateness::late_ms);
+  const std::size_t place = latest.node;
   const NodeData& node = input.run.nodes[place];
   const HostLoad load = load_of(node, input.span_of(place));
-  const double lost_ms = more_than_others_ms(input, place);
+  const double lost_ms = more_than_others_ms(input.phases, latest);
   if (Verdict* host = load.is_starved ? sending_host(node, findings) : nullptr) {
     host->lost_ms_per_step += input.phases.waiting_ms();
     findings.accounting[Account::SenderHost] += input.phases.waiting_ms();
@@ -69,34 +111,51 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
   findings.accounting[Account::Straggler] += input.phases.waiting_ms();
   Verdict verdict{.verdict = VerdictClass::Straggler,
                   .cause = load.is_starved ? Cause::ProcessCpu : Cause::LateRank,
-                  .where = {.node = node.name, .rank = late_rank(input, place)},
+                  .where = {.node = node.name,
+                            .rank = latest.rank >= 0 ? std::optional(latest.rank) : node.rank()},
                   .lost_ms_per_step = lost_ms};
-  verdict.evidence.push_back({"arrived last at exchanges, later than the rank before it by",
-                              input.phases.late_ms[place], "ms a step",
-                              input.phases.source == PhaseSource::Library
-                                  ? "collectives of all nodes"
-                                  : "first bytes of all nodes after each pause"});
+  verdict.evidence.push_back(
+      {"arrived last at exchanges, later than the rank before it by", latest.late_ms, "ms a step",
+       input.phases.source == PhaseSource::Library ? "collectives of all nodes"
+                                                   : "first bytes of all nodes after each pause"});
   if (load.is_starved) {
     verdict.evidence.push_back(starvation_of(load, node));
+  } else if (const auto pauses = pauses_of(input, latest)) {
+    verdict.cause = Cause::PeriodicPause;
+    verdict.evidence.insert(verdict.evidence.begin(),
+                            {{"pauses every", pauses->every_steps, "steps", "lateness by step"},
+                             {"each time for", pauses->ms, "ms", "lateness by step"}});
   } else {
     explain_by_clocks(input, place, verdict);
   }
   findings.verdicts.push_back(std::move(verdict));
 }
 
-std::optional<Verdict> gone_rank(const RunData& run) {
-  const NodeData* gone = nullptr;
+std::optional<Verdict> early_end(const RunData& run) {
+  std::vector<const NodeData*> gone;
   for (const NodeData& node : run.nodes) {
-    if (node.exit_status.value_or(0) != 0 && (gone == nullptr || went_before(node, *gone))) {
-      gone = &node;
+    if (node.exit_status.value_or(0) != 0) {
+      gone.push_back(&node);
     }
   }
-  if (gone == nullptr) {
+  if (gone.empty()) {
     return std::nullopt;
   }
-  Verdict verdict{.cause = Cause::RankGone, .where = place_of(*gone), .confidence = 0.8};
-  verdict.evidence.push_back(
-      {"exit status on " + gone->name, static_cast<double>(*gone->exit_status), "", "session"});
+  std::ranges::sort(
+      gone, [](const NodeData* one, const NodeData* other) { return went_before(*one, *other); });
+  const NodeData& first = *gone.front();
+  Verdict verdict{.cause = Cause::RankGone, .where = place_of(first), .confidence = 0.8};
+  if (is_failure_of_all(run, gone)) {
+    verdict.cause = Cause::JobFailed;
+    verdict.where = {.node = first.name};
+    verdict.confidence = 1;
+  } else {
+    gone.resize(1);
+  }
+  for (const NodeData* node : gone) {
+    verdict.evidence.push_back(
+        {"exit status on " + node->name, static_cast<double>(*node->exit_status), "", "session"});
+  }
   return verdict;
 }
 

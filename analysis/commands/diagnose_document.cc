@@ -115,6 +115,8 @@ struct Fields<analysis::Diagnosis> {
       field("complete", &D::is_complete, "every record has an end"),
       field("steps", &D::steps, "all that were seen"),
       field("accounting_ms_per_step", &D::accounting, "sums to the step; null without steps"),
+      field("accounting_uncertainty_ms", &D::uncertainty,
+            "half of each account's 95 % interval, by how steps differ; null below three steps"),
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),

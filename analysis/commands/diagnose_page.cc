@@ -113,7 +113,9 @@ std::string why_text(const Diagnosis& diagnosis) {
 }
 
 Advice advice_of(const Diagnosis& diagnosis) {
-  if (!diagnosis.verdict.advice.empty()) {
+  const bool lacks_records = diagnosis.verdict.verdict == VerdictClass::Unknown &&
+                             diagnosis.verdict.cause == Cause::None && !diagnosis.missing.empty();
+  if (!diagnosis.verdict.advice.empty() && !lacks_records) {
     return diagnosis.verdict.advice.front();
   }
   if (diagnosis.verdict.verdict == VerdictClass::Compute) {
@@ -148,21 +150,24 @@ void print_below(std::ostream& out, const cli::Terminal& terminal, const cli::Ta
   table.print(out, terminal);
 }
 
-void print_accounts(std::ostream& out, const cli::Terminal& terminal,
-                    const Accounting& accounting) {
+void print_accounts(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
+  const Accounting& accounting = *diagnosis.accounting;
   const double sum = accounting.sum();
   cli::Table table({{"a step of " + whole_text(sum)},
                     {whole_text(sum).ends_with("ms") ? "ms" : "s", Align::Right},
+                    {"±", Align::Right},
                     {"share", Align::Right},
                     {""}});
   for (std::size_t index = 0; index < kAccounts; ++index) {
     const double ms = accounting.ms[index];
     const double share = sum > 0 ? ms / sum : 0;
     const cli::Tint tint = ms > 0 ? cli::Tint::None : cli::Tint::Faint;
-    table.add({{words_of(static_cast<Account>(index)), tint},
-               {part_text(ms, sum), tint},
-               {fmt::format("{:.1f} %", 100 * share), tint},
-               share_bar(share, kAccountBarLetters)});
+    table.add(
+        {{words_of(static_cast<Account>(index)), tint},
+         {part_text(ms, sum), tint},
+         {diagnosis.uncertainty ? part_text(diagnosis.uncertainty->ms[index], sum) : "", tint},
+         {fmt::format("{:.1f} %", 100 * share), tint},
+         share_bar(share, kAccountBarLetters)});
   }
   print_below(out, terminal, table);
 }
@@ -336,7 +341,7 @@ std::string with_command(const std::string& text, const std::string& command, in
 
 void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
   if (diagnosis.accounting) {
-    print_accounts(out, terminal, *diagnosis.accounting);
+    print_accounts(out, terminal, diagnosis);
   }
   if (!diagnosis.verdict.evidence.empty()) {
     print_evidence(out, terminal, diagnosis.verdict);

@@ -12,6 +12,7 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/compare/keys.h"
 #include "base/json/codec.h"
+#include "base/math/saturating.h"
 #include "base/record/names.h"
 #include "base/sys/number.h"
 
@@ -40,7 +41,7 @@ struct StepRows {
   std::int64_t count() const {  // of steps, of which a row may stand for several
     std::int64_t count = 0;
     for (const record::Step* row : rows) {
-      count += times(*row);
+      count = math::saturated_sum(count, times(*row));
     }
     return count;
   }

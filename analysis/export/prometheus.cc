@@ -10,6 +10,7 @@
 
 #include "analysis/load/run_summary.h"
 #include "base/cli/text.h"
+#include "base/math/saturating.h"
 #include "base/math/units.h"
 #include "base/record/names.h"
 #include "base/record/series_table.h"
@@ -53,7 +54,7 @@ void add_run_labels(Labels& labels, const std::map<std::string, std::string>& ow
 std::int64_t rows_dropped(const NodeData& node) {
   std::int64_t rows = 0;
   for (const record::Event& event : node.events) {
-    rows += event.kind == record::kDropped ? dropped_rows(event) : 0;
+    rows = math::saturated_sum(rows, event.kind == record::kDropped ? dropped_rows(event) : 0);
   }
   return rows;
 }

@@ -14,8 +14,7 @@ constexpr double kReceiveWindowUsed = 0.8;     // of the announced window is in 
 constexpr std::int64_t kMinBytes = 100;        // of a bin; fewer are ignored
 constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in flight
 constexpr double kBufferUsed = 0.75;           // of the send buffer
-constexpr double kStallNs = 100e6;     // nothing gets through although something is under way
-constexpr std::int64_t kRecovery = 3;  // congestion_state from here on (TCP_CA_Recovery)
+constexpr double kStallNs = 100e6;  // nothing gets through although something is under way
 constexpr std::int64_t kCellNs = 20'000'000;  // as often as sockets are read
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
@@ -57,15 +56,16 @@ Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
     return Limit::LinkFull;  // the queue may be the host's own, or the sender paces to the path's
                              // rate
   }
-  return Limit::CongestionWindow;
+  return facts.is_shrunk_by_loss ? Limit::Loss : Limit::CongestionWindow;
 }
 
 // All that the sender has is on its way.
 Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
   const double queued =
       std::max(figure(now.send_queue_bytes), figure(now.unacked_packets) * figure(now.mss_bytes));
-  if (facts.send_buffer_bytes && queued > kBufferUsed * *facts.send_buffer_bytes &&
-      queued < 2 * *facts.send_buffer_bytes) {
+  const bool is_queue_full = is_full(facts) && has_queue(now, facts);
+  if (!is_queue_full && facts.send_buffer_bytes &&
+      queued > kBufferUsed * *facts.send_buffer_bytes && queued < 2 * *facts.send_buffer_bytes) {
     return Limit::SendBuffer;
   }
   if (queued <= kBulkBytes && !facts.has_queue_mostly) {
@@ -111,7 +111,9 @@ LimitedSpan limited(const SocketSample& before, const SocketSample& now, double 
   const double buffer_ns = std::min(
       growth_ns(before.send_buffer_limited_us, now.send_buffer_limited_us), busy_ns - window_ns);
   span.times[Limit::ReceiveWindow] = window_ns;
-  span.times[Limit::SendBuffer] = buffer_ns;
+  // With a queue that stands before a line at its rate a larger buffer would only fill the queue.
+  const bool is_queue_full = is_full(facts) && has_queue(now, facts);
+  span.times[is_queue_full ? Limit::LinkFull : Limit::SendBuffer] += buffer_ns;
   span.times[limit_of_network(before, now, stalled_ns, facts)] += busy_ns - window_ns - buffer_ns;
   return span;
 }
@@ -182,6 +184,11 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
   return bytes;
 }
 
+bool is_within_host(const Connection& connection) {
+  return connection.ends[0] && connection.ends[1] &&
+         connection.ends[0]->node == connection.ends[1]->node;
+}
+
 }  // namespace
 
 std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
@@ -223,12 +230,16 @@ Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> c
   Blame blame;
   std::map<std::int64_t, std::pair<double, std::size_t>> busiest;
   std::vector<Cells> cells;
+  const bool is_between_hosts = !std::ranges::all_of(run.connections, is_within_host);
   for (const DirectionView& view : directions_of(run)) {
     DirectionBlame& direction =
         blame.directions.emplace_back(DirectionBlame{.view = view, .facts = facts_of(run, view)});
     cells.push_back(cells_of(direction, clocks, communicating));
     for (const auto& [cell, times] : cells.back()) {
       direction.busy += times;
+      if (is_between_hosts && is_within_host(run.connections[view.connection])) {
+        continue;  // copies through memory hold no wire back
+      }
       auto& most = busiest[cell];
       most = std::max(most, {times.sum(), cells.size() - 1});
     }

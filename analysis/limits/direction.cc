@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -19,6 +20,8 @@ constexpr double kOfAWindow = 0.5;    // retransmitted packets a window
 constexpr double kFloor = 0.01;       // quantile: the very shortest round trips may be wrong
 constexpr double kSteady = 0.55;  // of what the best bins carried: then the median bin is steady
 constexpr double kMostly = 0.5;
+constexpr std::int64_t kAfterLossNs = 500'000'000;
+constexpr int kSeveral = 2;
 
 // "4096 16384 4194304": the last is the maximum.
 std::optional<double> last_number(std::string_view text) {
@@ -44,10 +47,6 @@ std::optional<double> send_buffer_of(const NodeData& node) {
 using record::FlowSample;
 using record::SocketSample;
 
-const std::vector<FlowSample>* sent_packets(const DirectionView& view) {
-  return view.at_sender == nullptr ? nullptr : &view.at_sender->packets.at(side_of(view));
-}
-
 template <class Row>
 std::vector<double> known_of(const std::vector<Row>& rows, record::Figure Row::* member) {
   std::vector<double> values;
@@ -59,22 +58,53 @@ std::vector<double> known_of(const std::vector<Row>& rows, record::Figure Row::*
   return values;
 }
 
-// Packets are timed behind the host's own queue, and each by itself; sockets are not.
-double unloaded_rtt_us(const DirectionView& view) {
-  std::vector<double> rtts;
-  if (const auto* packets = sent_packets(view)) {
-    rtts = known_of(*packets, &FlowSample::min_rtt_us);
-  }
-  if (!rtts.empty()) {
-    return *math::quantile(rtts, kFloor);
-  }
+// Until anything was sent again, no answer can be to another packet than it seems: the least is
+// sure.
+std::int64_t sure_rtt_us(const std::vector<SocketSample>& samples) {
   std::int64_t least_us = 0;
-  for (const FlowData* flow : {view.at_sender, view.at_receiver}) {
-    for (std::size_t way = 0; flow != nullptr && way < 2; ++way) {
-      least_us = lesser_rtt_us(least_us, least_rtt_us(flow->sockets.at(way)));
+  for (const SocketSample& sample : samples) {
+    if (sample.retransmits.value_or(1) > 0) {
+      break;
     }
+    least_us = lesser_rtt_us(least_us, sample.min_rtt_us.value_or(0));
   }
-  return static_cast<double>(least_us);
+  return least_us;
+}
+
+bool is_queued(double rtt_us, double unloaded_us) {
+  return unloaded_us > 0 && rtt_us > kQueueFactor * unloaded_us &&
+         rtt_us > unloaded_us + kQueueMinUs;
+}
+
+struct RoundTrips {
+  double packets_us = 0;  // of what one end sent, at its own tap: behind the host's queue, and each
+                          // packet by itself
+  double sure_us = 0;     // by its kernel, which remembers the handshake
+  double unsure_us = 0;   // likewise, where it may have taken one packet for another
+};
+
+RoundTrips round_trips_of(const FlowData* flow, std::size_t way) {
+  if (flow == nullptr) {
+    return {};
+  }
+  const std::vector<double> of_packets = known_of(flow->packets.at(way), &FlowSample::min_rtt_us);
+  return {.packets_us = math::quantile(of_packets, kFloor).value_or(0),
+          .sure_us = static_cast<double>(sure_rtt_us(flow->sockets.at(way))),
+          .unsure_us = static_cast<double>(least_rtt_us(flow->sockets.at(way)))};
+}
+
+// The sender's packets tell it, else its kernel. But a queue may stand for the whole run, on either
+// way and in either host: where any place saw so much less that there must be one, that is taken.
+double unloaded_rtt_us(const DirectionView& view) {
+  const RoundTrips there = round_trips_of(view.at_sender, side_of(view));
+  const RoundTrips back = round_trips_of(view.at_receiver, 1 - side_of(view));
+  double least_us = 0;
+  for (const double seen_us : {there.packets_us, there.sure_us, back.packets_us, back.sure_us}) {
+    least_us = lesser_rtt_us(least_us, seen_us);
+  }
+  const double told_us =
+      there.packets_us > 0 ? there.packets_us : lesser_rtt_us(there.unsure_us, back.unsure_us);
+  return told_us == 0 || is_queued(told_us, least_us) ? least_us : told_us;
 }
 
 // As it arrives, for only there the link has given it its rate.
@@ -117,6 +147,48 @@ double mean_window_packets(const DirectionView& view) {
   return count > 0 ? sum / count : 0;
 }
 
+// By how many packets the congestion window fell, by what went before.
+struct WindowFalls {
+  double after_loss = 0;
+  double after_pause = 0;
+  int losses = 0;
+};
+
+// The kernel makes the window smaller when packets were lost, within a round trip or two, and when
+// a connection that was idle goes on.
+WindowFalls window_falls(const DirectionView& view) {
+  WindowFalls falls;
+  if (view.at_sender == nullptr) {
+    return falls;
+  }
+  std::int64_t lost_ns = std::numeric_limits<std::int64_t>::min() / 2;
+  const auto& samples = view.at_sender->sockets.at(side_of(view));
+  for (std::size_t place = 1; place < samples.size(); ++place) {
+    const SocketSample& before = samples[place - 1];
+    const SocketSample& now = samples[place];
+    if (now.congestion_state.value_or(0) >= kRecovery ||
+        figure(now.retransmits) > figure(before.retransmits)) {
+      lost_ns = now.t_ns;
+    }
+    const double fallen = figure(before.cwnd_packets) - figure(now.cwnd_packets);
+    if (!now.cwnd_packets.known() || fallen <= 0) {
+      continue;
+    }
+    if (now.t_ns - lost_ns <= kAfterLossNs) {
+      falls.after_loss += fallen;
+      ++falls.losses;
+    } else if (figure(before.unacked_packets) == 0) {
+      falls.after_pause += fallen;
+    }
+  }
+  return falls;
+}
+
+bool is_shrunk_by_loss(const DirectionView& view) {
+  const WindowFalls falls = window_falls(view);
+  return falls.losses >= kSeveral && falls.after_loss > falls.after_pause;
+}
+
 // On a long path a share that is small anywhere else keeps the window from growing.
 bool is_lossy(const DirectionView& view, const DirectionFacts& facts) {
   return facts.packets > 0 &&
@@ -127,8 +199,7 @@ bool is_lossy(const DirectionView& view, const DirectionFacts& facts) {
 }  // namespace
 
 bool has_queue(double rtt_us, const DirectionFacts& facts) {
-  return facts.min_rtt_us > 0 && rtt_us > kQueueFactor * facts.min_rtt_us &&
-         rtt_us > facts.min_rtt_us + kQueueMinUs;
+  return is_queued(rtt_us, facts.min_rtt_us);
 }
 
 std::vector<DirectionView> directions_of(const RunData& run) {
@@ -168,6 +239,7 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
   }
   facts.min_rtt_us = unloaded_rtt_us(view);
   facts.is_lossy = is_lossy(view, facts);
+  facts.is_shrunk_by_loss = is_shrunk_by_loss(view);
   facts.has_queue_mostly = has_queue_mostly(view, facts);
   facts.is_steady = is_steady(view);
   if (view.sender) {

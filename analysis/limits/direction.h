@@ -36,12 +36,14 @@ struct DirectionFacts {
   double bytes = 0;       // payload
   double packets = 0;
   double retransmitted = 0;
-  bool is_lossy = false;          // more retransmissions than any network has
-  bool has_queue_mostly = false;  // while it had something under way
-  bool is_steady = false;         // was nearly as fast most of the time as at its fastest
+  bool is_lossy = false;           // more retransmissions than any network has
+  bool is_shrunk_by_loss = false;  // its congestion window fell after losses, not after pauses
+  bool has_queue_mostly = false;   // while it had something under way
+  bool is_steady = false;          // was nearly as fast most of the time as at its fastest
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
 
+constexpr std::int64_t kRecovery = 3;     // congestion_state from here on (TCP_CA_Recovery)
 constexpr double kBulkBytes = 48 * 1024;  // in flight: more than a small message
 
 inline double figure(record::Figure value) { return static_cast<double>(value.value_or(0)); }

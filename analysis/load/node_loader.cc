@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/math/saturating.h"
 #include "base/sys/number.h"
 #include "base/sys/thread.h"
 
@@ -53,9 +54,9 @@ void add_packets(const std::vector<record::FlowSample>& packets, record::FlowTot
   std::int64_t payload_bytes = 0;
   std::int64_t retransmitted = 0;
   for (const record::FlowSample& sample : packets) {
-    count += sample.packets.value_or(0);
-    payload_bytes += sample.payload_bytes.value_or(0);
-    retransmitted += sample.retransmitted_packets.value_or(0);
+    count = math::saturated_sum(count, sample.packets.value_or(0));
+    payload_bytes = math::saturated_sum(payload_bytes, sample.payload_bytes.value_or(0));
+    retransmitted = math::saturated_sum(retransmitted, sample.retransmitted_packets.value_or(0));
   }
   total.packets = count;
   total.payload_bytes = payload_bytes;
@@ -206,7 +207,7 @@ class NodeLoader {
 
   void take_session() {
     if (session_ == nullptr) {
-      node_.span = {0, std::numeric_limits<std::int64_t>::max()};
+      node_.span = {0, record::kMostNs};
       return;
     }
     node_.host = session_->host;

@@ -7,6 +7,7 @@
 #include "analysis/load/node_loader.h"
 #include "analysis/load/run_data.h"
 #include "base/json/codec.h"
+#include "base/math/saturating.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -104,7 +105,8 @@ void take_events(record::Reader& reader, NodeSummary& node) {
     return;
   }
   for (const record::Event& event : *events) {
-    node.dropped += event.kind == record::kDropped ? dropped_rows(event) : 0;
+    node.dropped =
+        math::saturated_sum(node.dropped, event.kind == record::kDropped ? dropped_rows(event) : 0);
   }
   node.events = std::move(*events);
 }
@@ -145,7 +147,8 @@ void take_steps(record::Reader& reader, NodeSummary& node) {
     const auto merged = static_cast<double>(rows);
     const auto busy_ns = static_cast<double>(step.busy_ns.value_or(step.end_ns - step.start_ns));
     steps.weighed_ms.emplace_back(busy_ns / merged / 1e6, merged);
-    count_of_rank[step.rank.value_or(-1)] += rows;
+    std::int64_t& count = count_of_rank[step.rank.value_or(-1)];
+    count = math::saturated_sum(count, rows);
   });
   note(read, node);
   for (const auto& [rank, count] : count_of_rank) {
@@ -207,7 +210,7 @@ void join(RunSummary& run, const NodeSummary& node) {
   add(run.volume.sent_bytes, node.volume.sent_bytes);
   add(run.volume.received_bytes, node.volume.received_bytes);
   join(run.steps, node.steps);
-  run.dropped += node.dropped;
+  run.dropped = math::saturated_sum(run.dropped, node.dropped);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ bool has_samples(const FlowData& flow) {
 
 bool resumes(const record::FlowSample& sample) {
   const double packets = static_cast<double>(sample.packets.value_or(0));
-  const auto known = static_cast<double>(sample.retransmitted_packets.value_or(0) +
-                                         sample.out_of_order.value_or(0));
+  const double known = static_cast<double>(sample.retransmitted_packets.value_or(0)) +
+                       static_cast<double>(sample.out_of_order.value_or(0));
   return packets > 0 && known >= kMostlyResent * packets;
 }
 
@@ -133,12 +133,28 @@ std::optional<FlowPlace> telling_end(const RunData& run, const Connection& conne
   return chosen;
 }
 
-SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node) {
+std::optional<std::int64_t> sender_rank(const RunData& run, const Connection& connection,
+                                        std::size_t side) {
+  const auto& end = connection.ends.at(side);
+  if (!end) {
+    return std::nullopt;
+  }
+  const NodeData& node = run.nodes[end->node];
+  if (const auto rank = connection.ranks.at(side) ? connection.ranks.at(side) : node.rank()) {
+    return rank;
+  }
+  const bool has_ranks = std::ranges::any_of(
+      node.processes, [](const record::Process& process) { return process.rank.known(); });
+  return has_ranks ? std::nullopt : std::optional<std::int64_t>(-1);
+}
+
+SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node,
+                          std::int64_t rank) {
   SenderActivity activity;
   for (const Connection& connection : run.connections) {
     for (const std::size_t side : {0U, 1U}) {
       const auto& end = connection.ends.at(side);
-      if (!end || end->node != node) {
+      if (!end || end->node != node || (rank >= 0 && sender_rank(run, connection, side) != rank)) {
         continue;
       }
       const auto& samples = run.flow(*end).sockets.at(side);

@@ -11,6 +11,7 @@
 // Pure; any thread.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/phases/phases.h"
@@ -24,14 +25,21 @@ struct Activity {
   Spans spans = {};
 };
 
-// When one node's senders had something under way, less the way of the last answer; and when
-// nothing of it came through for long.
+// When senders had something under way, less the way of the last answer; and when nothing of it
+// came through for long.
 struct SenderActivity {
   Spans busy = {};
   Spans stalled = {};
 };
 
-SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node);
+// Which rank sends at this end of a connection that its node saw: -1 where no ranks are known;
+// nullopt where the node has several and it is not known which, or it left no record.
+std::optional<std::int64_t> sender_rank(const RunData& run, const Connection& connection,
+                                        std::size_t side);
+
+// Of one rank of a node. -1: of all that are on it; so, too, where it is the only one.
+SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node,
+                          std::int64_t rank);
 
 // By RoCE packets alone, with the waits for retransmissions.
 Spans roce_activity(const RunData& run, const Clocks& clocks);

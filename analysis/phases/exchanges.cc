@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analysis/load/run_data.h"
@@ -16,6 +17,7 @@ using record::CollectiveKind;
 using record::CollectiveSource;
 
 constexpr std::int64_t kSameMeetingNs = 2'000'000'000;
+constexpr std::int64_t kClockSlackNs = 10'000'000;  // by which two nodes' clocks may differ
 constexpr std::size_t kOpenMeetings = 8;  // of one key, as messages' numbers come again each step
 
 // What a flow of a node's record is to the run.
@@ -126,19 +128,27 @@ std::map<std::int64_t, FlowUse> busiest_by_rank(const NodeData& node,
   return busiest;
 }
 
-std::vector<Exchange> exchanges_of(const RunData& run, std::size_t place, const Clocks& clocks) {
+// By rank.
+std::map<std::int64_t, std::vector<Exchange>> exchanges_of(const RunData& run, std::size_t place,
+                                                           const Clocks& clocks) {
   const std::map<std::int64_t, FlowUse> uses = uses_of(run, place);
   std::map<std::int64_t, FlowUse> busiest = busiest_by_rank(run.nodes[place], uses);
-  std::vector<Exchange> exchanges;
+  std::map<std::int64_t, std::vector<Exchange>> exchanges;
   for (const record::Collective& row : run.nodes[place].collectives) {
     if (row.merged > 1 || is_unreported(row)) {
       continue;  // folded: the moments are lost
     }
     const bool has_flow = !is_nccl(row) || row.flow.known();
-    exchanges.push_back(exchange_of(
-        row, place, clocks, has_flow ? use_of(uses, row.flow) : busiest[row.rank.value_or(-1)]));
+    const std::int64_t rank = row.rank.value_or(-1);
+    exchanges[rank].push_back(
+        exchange_of(row, place, clocks, has_flow ? use_of(uses, row.flow) : busiest[rank]));
   }
-  std::ranges::sort(exchanges, {}, &Exchange::own_ready_ns);
+  if (exchanges.empty()) {
+    exchanges[-1] = {};
+  }
+  for (auto& [rank, own] : exchanges) {
+    std::ranges::sort(own, {}, &Exchange::own_ready_ns);
+  }
   return exchanges;
 }
 
@@ -146,7 +156,87 @@ using MeetingKey = std::tuple<CollectiveSource, CollectiveKind, std::int64_t, st
 
 MeetingKey key_of(const Exchange& exchange) {
   return {exchange.source, kind_at_both(exchange.kind), exchange.number,
-          is_message(exchange) ? exchange.connection : exchange.communicator};
+          is_message(exchange) ? exchange.connection : exchange.group};
+}
+
+// NCCL's communicators have the same number everywhere. A rank knows Gloo's process groups by
+// numbers of its own: they are one group if they use one connection. Where that is not known of all
+// of them, only time tells collectives of different groups apart: see can_be_one().
+class Groups {
+ public:
+  explicit Groups(const Exchanges& exchanges) {
+    std::map<std::int64_t, Member> first_of;  // by connection
+    std::set<Member> linked;
+    for (const auto& of_rank : exchanges) {
+      for (const Exchange& exchange : of_rank) {
+        if (exchange.source == CollectiveSource::Nccl || is_message(exchange)) {
+          continue;
+        }
+        const Member own = member_of(exchange);
+        parents_.try_emplace(own, own);
+        if (exchange.connection < 0) {
+          continue;
+        }
+        const Member other = first_of.try_emplace(exchange.connection, own).first->second;
+        if (other != own) {
+          linked.insert(own);
+          linked.insert(other);
+          parents_[root_of(own)] = root_of(other);
+        }
+      }
+    }
+    are_known_ = linked.size() == parents_.size();
+    for (const auto& [member, parent] : parents_) {
+      numbers_.try_emplace(root_of(member), static_cast<std::int64_t>(numbers_.size()));
+    }
+  }
+
+  std::int64_t of(const Exchange& exchange) const {
+    if (exchange.source == CollectiveSource::Nccl) {
+      return exchange.communicator;
+    }
+    return are_known_ && !is_message(exchange) ? numbers_.at(root_of(member_of(exchange))) : 0;
+  }
+
+ private:
+  using Member = std::tuple<std::size_t, std::int64_t, std::int64_t>;  // node, rank, communicator
+
+  static Member member_of(const Exchange& exchange) {
+    return {exchange.node, exchange.rank, exchange.communicator};
+  }
+
+  Member root_of(Member member) const {
+    while (parents_.at(member) != member) {
+      member = parents_.at(member);
+    }
+    return member;
+  }
+
+  std::map<Member, Member> parents_;
+  std::map<Member, std::int64_t> numbers_;
+  bool are_known_ = false;
+};
+
+// Whether nobody leaves it before all have come. Of the others a root may.
+bool is_left_together(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter:
+    case CollectiveKind::AllToAll:
+    case CollectiveKind::Barrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Not so if one was over before the other's last neighbour had come: then these are collectives of
+// two process groups.
+bool can_be_one(const Exchange& one, const Exchange& other) {
+  const std::int64_t slack_ns = kClockSlackNs + std::max(one.way_ns, other.way_ns);
+  return !is_left_together(one.kind) || (one.all_ready_ns <= other.end_ns + slack_ns &&
+                                         other.all_ready_ns <= one.end_ns + slack_ns);
 }
 
 bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange& exchange) {
@@ -156,7 +246,7 @@ bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange&
   return std::ranges::none_of(meeting, [&](Part part) {
     const Exchange& other = at(exchanges, part);
     return (other.node == exchange.node && other.rank == exchange.rank) ||
-           (is_message(exchange) && other.kind == exchange.kind);
+           (is_message(exchange) && other.kind == exchange.kind) || !can_be_one(other, exchange);
   });
 }
 
@@ -166,7 +256,7 @@ void settle(Exchanges& exchanges, const Meeting& meeting) {
     last_ns = std::max(last_ns, at(exchanges, part).own_ready_ns);
   }
   for (const Part part : meeting) {
-    Exchange& own = exchanges[part.node][part.place];
+    Exchange& own = exchanges[part.list][part.place];
     own.all_ready_ns =
         std::clamp(last_ns, own.own_ready_ns, std::max(own.end_ns, own.own_ready_ns));
   }
@@ -174,9 +264,9 @@ void settle(Exchanges& exchanges, const Meeting& meeting) {
 
 std::vector<Part> in_order(const Exchanges& exchanges) {
   std::vector<Part> parts;
-  for (std::size_t node = 0; node < exchanges.size(); ++node) {
-    for (std::size_t place = 0; place < exchanges[node].size(); ++place) {
-      parts.push_back({node, place});
+  for (std::size_t list = 0; list < exchanges.size(); ++list) {
+    for (std::size_t place = 0; place < exchanges[list].size(); ++place) {
+      parts.push_back({list, place});
     }
   }
   std::ranges::sort(parts, {}, [&](Part part) { return at(exchanges, part).end_ns; });
@@ -216,7 +306,15 @@ std::vector<Meeting> meetings_of(const Exchanges& exchanges) {
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks) {
   Exchanges exchanges;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    exchanges.push_back(exchanges_of(run, place, clocks));
+    for (auto& [rank, own] : exchanges_of(run, place, clocks)) {
+      exchanges.push_back(std::move(own));
+    }
+  }
+  const Groups groups(exchanges);
+  for (auto& of_rank : exchanges) {
+    for (Exchange& exchange : of_rank) {
+      exchange.group = groups.of(exchange);
+    }
   }
   for (const Meeting& meeting : meetings_of(exchanges)) {
     if (meeting.size() > 1) {

@@ -19,7 +19,8 @@ struct Exchange {
   record::CollectiveSource source = record::CollectiveSource::Gloo;
   record::CollectiveKind kind = record::CollectiveKind::Unknown;
   std::int64_t number = 0;
-  std::int64_t communicator = 0;
+  std::int64_t communicator = 0;  // as the rank's record numbers it
+  std::int64_t group = 0;         // of all ranks that exchange with each other in it
   // In RunData, to the neighbour that came last; of NCCL's messages a number of the two ranks.
   std::int64_t connection = -1;
   double bytes = 0;
@@ -35,7 +36,8 @@ inline bool is_message(const Exchange& exchange) {
          exchange.kind == record::CollectiveKind::Receive;
 }
 
-// By node, each in the order of own_ready_ns; empty if a node's record has none.
+// A list for each rank, in the order of nodes and ranks; one of rank -1 if it is not known, also
+// for a node whose record has none. Each in the order of own_ready_ns.
 using Exchanges = std::vector<std::vector<Exchange>>;
 
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks);
@@ -43,14 +45,14 @@ Exchanges exchanges_of(const RunData& run, const Clocks& clocks);
 // What Exchange::number is of this row.
 std::int64_t number_of(const record::Collective& row);
 
-// exchanges[node][place]
+// exchanges[list][place]
 struct Part {
-  std::size_t node = 0;
+  std::size_t list = 0;
   std::size_t place = 0;
 };
 
 inline const Exchange& at(const Exchanges& exchanges, Part part) {
-  return exchanges[part.node][part.place];
+  return exchanges[part.list][part.place];
 }
 
 // The parts of one collective, of each rank that has one, or of one message: sender and receiver.

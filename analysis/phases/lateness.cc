@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
+#include <utility>
 
+#include "analysis/phases/activity.h"
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/pipeline.h"
 #include "base/math/statistics.h"
@@ -13,13 +16,14 @@ namespace {
 
 using record::CollectiveKind;
 
-using Way = std::pair<std::int64_t, std::size_t>;  // connection, sender
+using Way = std::tuple<std::int64_t, std::size_t, std::int64_t>;  // connection, sender: node, rank
 
 std::map<Way, double> usual_computes(const std::vector<std::vector<StageCompute>>& computes) {
   std::map<Way, std::vector<double>> of_way;
   for (const auto& of_node : computes) {
     for (const StageCompute& compute : of_node) {
-      of_way[{compute.sent->connection, compute.sent->node}].push_back(compute.ns);
+      of_way[{compute.sent->connection, compute.sent->node, compute.sent->rank}].push_back(
+          compute.ns);
     }
   }
   std::map<Way, double> usual;
@@ -33,7 +37,7 @@ std::map<Way, double> usual_computes(const std::vector<std::vector<StageCompute>
 double allowed_ns(const std::map<Way, double>& usual, std::int64_t connection) {
   double sum_ns = 0;
   for (const auto& [way, ns] : usual) {
-    sum_ns += way.first == connection ? ns : 0;
+    sum_ns += std::get<0>(way) == connection ? ns : 0;
   }
   return sum_ns;
 }
@@ -107,65 +111,81 @@ constexpr std::int64_t kMinBlurs = 3;  // times the blur of the moments; less is
 
 struct Sending {
   std::size_t node = 0;
+  std::int64_t rank = -1;  // -1: not known
+  std::size_t sender = 0;  // a number of the two
   std::int64_t t_ns = 0;
   std::int64_t blur_ns = 0;  // it may have been earlier by this
   std::int64_t bytes = 0;
 };
 
-void add_packets(const std::vector<record::FlowSample>& samples, std::size_t node,
+// `sender`: what is known of it.
+void add_packets(const std::vector<record::FlowSample>& samples, const Sending& sender,
                  const Clocks& clocks, std::vector<Sending>& sendings) {
   for (const record::FlowSample& sample : samples) {
     if (sample.payload_bytes.value_or(0) > 0) {
-      sendings.push_back({.node = node,
-                          .t_ns = clocks.common_ns(node, sample.t_ns),
+      sendings.push_back({.node = sender.node,
+                          .rank = sender.rank,
+                          .sender = sender.sender,
+                          .t_ns = clocks.common_ns(sender.node, sample.t_ns),
                           .blur_ns = sample.bin_ns,
                           .bytes = sample.payload_bytes.value()});
     }
   }
 }
 
-void add_readings(const std::vector<record::SocketSample>& samples, std::size_t node,
+void add_readings(const std::vector<record::SocketSample>& samples, const Sending& sender,
                   const Clocks& clocks, std::vector<Sending>& sendings) {
   for (std::size_t place = 1; place < samples.size(); ++place) {
     const record::SocketSample& before = samples[place - 1];
     const std::int64_t bytes =
         samples[place].bytes_sent.value_or(0) - before.bytes_sent.value_or(0);
     if (before.bytes_sent.known() && bytes > 0) {
-      sendings.push_back({.node = node,
-                          .t_ns = clocks.common_ns(node, samples[place].t_ns),
+      sendings.push_back({.node = sender.node,
+                          .rank = sender.rank,
+                          .sender = sender.sender,
+                          .t_ns = clocks.common_ns(sender.node, samples[place].t_ns),
                           .blur_ns = samples[place].t_ns - before.t_ns,
                           .bytes = bytes});
     }
   }
 }
 
-// What each node sent, by its own record, in order of time.
-std::vector<Sending> sendings_of(const RunData& run, const Clocks& clocks) {
+struct Sendings {
+  std::vector<Sending> all = {};  // in order of time
+  std::size_t senders = 0;
+};
+
+// What each rank sent, by its own node's record.
+Sendings sendings_of(const RunData& run, const Clocks& clocks) {
   std::vector<Sending> sendings;
+  std::map<std::pair<std::size_t, std::int64_t>, std::size_t> senders;
   for (const Connection& connection : run.connections) {
     for (const std::size_t side : {0U, 1U}) {
       const auto& end = connection.ends.at(side);
-      if (!end) {
+      const std::optional<std::int64_t> rank = sender_rank(run, connection, side);
+      if (!rank) {
         continue;
       }
+      Sending sender{.node = end->node, .rank = *rank};
+      sender.sender = senders.try_emplace({sender.node, sender.rank}, senders.size()).first->second;
       const FlowData& flow = run.flow(*end);
       if (flow.packets.at(side).empty()) {
-        add_readings(flow.sockets.at(side), end->node, clocks, sendings);
+        add_readings(flow.sockets.at(side), sender, clocks, sendings);
       } else {
-        add_packets(flow.packets.at(side), end->node, clocks, sendings);
+        add_packets(flow.packets.at(side), sender, clocks, sendings);
       }
     }
   }
   std::ranges::sort(sendings, {}, &Sending::t_ns);
-  return sendings;
+  return {std::move(sendings), senders.size()};
 }
 
 class Rounds {
  public:
-  Rounds(const std::vector<Sending>& sendings, std::size_t nodes, const Spans& steps)
-      : steps_(steps), takes_part_(nodes, false), came_(nodes) {
-    for (const Sending& sending : sendings) {
-      takes_part_[sending.node] = true;
+  Rounds(const Sendings& sendings, const Spans& steps)
+      : steps_(steps), takes_part_(sendings.senders, false), came_(sendings.senders) {
+    for (const Sending& sending : sendings.all) {
+      takes_part_[sending.sender] = true;
     }
   }
 
@@ -173,8 +193,8 @@ class Rounds {
     if (is_complete() && sending.t_ns - last_ns_ > kQuietNs) {
       close();
     }
-    if (!came_[sending.node]) {
-      came_[sending.node] = &sending;
+    if (!came_[sending.sender]) {
+      came_[sending.sender] = &sending;
     }
     if (bulk_ns_ == kNever && sending.bytes > kBulkBytes) {
       bulk_ns_ = sending.t_ns;
@@ -203,8 +223,8 @@ class Rounds {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   bool is_complete() const {
-    for (std::size_t node = 0; node < came_.size(); ++node) {
-      if (takes_part_[node] && came_[node] == nullptr) {
+    for (std::size_t sender = 0; sender < came_.size(); ++sender) {
+      if (takes_part_[sender] && came_[sender] == nullptr) {
         return false;
       }
     }
@@ -218,8 +238,9 @@ class Rounds {
       return;
     }
     const Span waited{before.t_ns, last.t_ns};
-    if (waited.length_ns() > kMinBlurs * blur_ns) {
+    if (waited.length_ns() / kMinBlurs > blur_ns) {
       late.push_back({.node = last.node,
+                      .rank = last.rank,
                       .waited = waited,
                       .lost_ns = static_cast<double>(waited.length_ns())});
     }
@@ -227,7 +248,7 @@ class Rounds {
 
   const Spans& steps_;
   std::vector<bool> takes_part_;
-  std::vector<const Sending*> came_;  // of each node the first sending of this round
+  std::vector<const Sending*> came_;  // of each sender the first sending of this round
   std::int64_t bulk_ns_ = kNever;
   std::int64_t last_ns_ = 0;
 };
@@ -251,6 +272,7 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
       const double lost_ns = std::min(excess_ns, waited_ns);
       if (lost_ns > 0) {
         late.push_back({.node = compute.sent->node,
+                        .rank = compute.sent->rank,
                         .waited = {sent_ns - static_cast<std::int64_t>(lost_ns), sent_ns},
                         .lost_ns = lost_ns});
       }
@@ -280,9 +302,9 @@ std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meet
 
 std::vector<Late> late_by_first_bytes(const RunData& run, const Clocks& clocks,
                                       const Spans& steps) {
-  const std::vector<Sending> sendings = sendings_of(run, clocks);
-  Rounds rounds(sendings, run.nodes.size(), steps);
-  for (const Sending& sending : sendings) {
+  const Sendings sendings = sendings_of(run, clocks);
+  Rounds rounds(sendings, steps);
+  for (const Sending& sending : sendings.all) {
     rounds.take(sending);
   }
   rounds.close();

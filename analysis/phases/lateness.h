@@ -45,6 +45,9 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
 // Bins and readings are 10 to 20 ms long, so less than three times that is not lateness; and a rank
 // that announces itself in the bin of the last data is not seen to wait. So the ranks named are
 // late, but there may be late ranks that are not named.
+//
+// Of a host with several ranks each counts by itself, as far as its connections are known to be
+// its.
 std::vector<Late> late_by_first_bytes(const RunData& run, const Clocks& clocks, const Spans& steps);
 
 }  // namespace chokepoint::analysis

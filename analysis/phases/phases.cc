@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "analysis/phases/activity.h"
 #include "analysis/phases/lateness.h"
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/steps.h"
+#include "base/math/statistics.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -60,40 +63,75 @@ double per_step_ms(double ns, const StepLine& steps) {
 
 struct Waiting {
   std::vector<Late> late = {};
-  std::vector<double> late_ms = {};  // by node
+  std::vector<RankLateness> ranks = {};
   Spans held = {};  // no lateness: what would have shown that the rank had come was held up itself
 };
 
+std::vector<RankLateness> ranks_in(const Exchanges& exchanges) {
+  std::vector<RankLateness> ranks;
+  for (const auto& of_rank : exchanges) {
+    if (!of_rank.empty()) {
+      ranks.push_back({.node = of_rank.front().node, .rank = of_rank.front().rank});
+    }
+  }
+  return ranks;
+}
+
+void add_late(const Late& late, double ms, std::vector<RankLateness>& ranks) {
+  const auto found = std::ranges::find_if(ranks, [&](const RankLateness& rank) {
+    return rank.node == late.node && rank.rank == late.rank;
+  });
+  if (found == ranks.end()) {
+    ranks.push_back({.node = late.node, .rank = late.rank, .late_ms = ms});
+  } else {
+    found->late_ms += ms;
+  }
+}
+
+// Whose sending is seen, without the library's messages.
+std::vector<RankLateness> senders_seen(const RunData& run) {
+  std::vector<RankLateness> ranks;
+  for (const Connection& connection : run.connections) {
+    for (const std::size_t side : {0U, 1U}) {
+      if (const auto rank = sender_rank(run, connection, side)) {
+        add_late({.node = connection.ends.at(side)->node, .rank = *rank}, 0, ranks);
+      }
+    }
+  }
+  return ranks;
+}
+
 Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& exchanges,
                    const std::vector<Meeting>& meetings, const StepLine& steps) {
-  std::vector<SenderActivity> senders;
-  for (std::size_t node = 0; node < run.nodes.size(); ++node) {
-    senders.push_back(senders_of(run, clocks, node));
-  }
   const Spans inside = united(steps.settled);
   Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled),
-                  .late_ms = std::vector<double>(run.nodes.size(), 0)};
+                  .ranks = ranks_in(exchanges)};
+  std::map<std::pair<std::size_t, std::int64_t>, SenderActivity> senders;
+  for (const RankLateness& rank : waiting.ranks) {
+    senders[{rank.node, rank.rank}] = senders_of(run, clocks, rank.node, rank.rank);
+  }
   for (const Late& late : waiting.late) {
     const Spans waited = common_to(std::span(&late.waited, 1), touching(inside, late.waited));
-    const Spans held = common_to(waited, touching(senders[late.node].busy, late.waited));
+    const Spans held =
+        common_to(waited, touching(senders[{late.node, late.rank}].busy, late.waited));
     const auto free_ns = static_cast<double>(length_ns(waited) - length_ns(held));
-    waiting.late_ms[late.node] += per_step_ms(std::min(late.lost_ns, free_ns), steps);
+    add_late(late, per_step_ms(std::min(late.lost_ns, free_ns), steps), waiting.ranks);
     std::ranges::copy(held, std::back_inserter(waiting.held));
   }
-  for (const SenderActivity& sender : senders) {
+  for (const auto& [rank, sender] : senders) {
     std::ranges::copy(sender.stalled, std::back_inserter(waiting.held));
   }
   return waiting;
 }
 
 // Ranks of several groups may be late at the same time: together they cost no more than there was.
-void fit_into(double most_ms, std::vector<double>& late_ms) {
-  const double sum_ms = std::reduce(late_ms.begin(), late_ms.end());
+void fit_into(double most_ms, std::vector<RankLateness>& ranks) {
+  const double sum_ms = math::sum_by(ranks, &RankLateness::late_ms);
   if (sum_ms <= most_ms) {
     return;
   }
-  for (double& ms : late_ms) {
-    ms *= most_ms / sum_ms;
+  for (RankLateness& rank : ranks) {
+    rank.late_ms *= most_ms / sum_ms;
   }
 }
 
@@ -118,7 +156,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     const std::vector<Meeting> meetings = meetings_of(exchanges);
     Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
     phases.late = std::move(waiting.late);
-    phases.late_ms = std::move(waiting.late_ms);
+    phases.ranks = std::move(waiting.ranks);
     Spans communication = communication_of(exchanges, meetings);
     std::ranges::move(waiting.held, std::back_inserter(communication));
     phases.communicating = common_to(united(std::move(communication)), inside);
@@ -128,14 +166,18 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     const Activity activity = activity_of(run, clocks);
     phases.source = activity.source;
     phases.late = late_by_first_bytes(run, clocks, inside);
+    phases.ranks = senders_seen(run);
     for (const Late& late : phases.late) {
-      phases.late_ms[late.node] += per_step_ms(late.lost_ns, steps);
+      add_late(late, per_step_ms(late.lost_ns, steps), phases.ranks);
     }
     phases.communicating = common_to(activity.spans, inside);
   }
   const double communicating_ms =
       per_step_ms(static_cast<double>(length_ns(phases.communicating)), steps);
-  fit_into(std::max(0.0, phases.step_ms - communicating_ms), phases.late_ms);
+  fit_into(std::max(0.0, phases.step_ms - communicating_ms), phases.ranks);
+  for (const RankLateness& rank : phases.ranks) {
+    phases.late_ms[rank.node] += rank.late_ms;
+  }
   const double alone_ms = phases.step_ms - communicating_ms - phases.waiting_ms();
   phases.hidden_ms = std::clamp(hidden_ms({.run = run,
                                            .clocks = clocks,

@@ -16,6 +16,13 @@ namespace chokepoint::analysis {
 // Alone: the job talks to no other host or rank, so there is nothing but computing.
 enum class PhaseSource { None, Alone, Library, Sockets, Packets };
 
+// Milliseconds a step that others waited for it.
+struct RankLateness {
+  std::size_t node = 0;
+  std::int64_t rank = -1;  // -1: not known
+  double late_ms = 0;
+};
+
 // Milliseconds a step, of the settled steps.
 struct Phases {
   PhaseSource source = PhaseSource::None;
@@ -25,8 +32,9 @@ struct Phases {
   double hidden_ms = 0;
   bool by_messages = false;          // most bytes went by send() and receive(), not by collectives
   std::vector<double> late_ms = {};  // lost by each node's lateness
-  std::vector<Late> late = {};       // each time that somebody was waited for
-  Spans communicating = {};          // within the steps, hidden or not
+  std::vector<RankLateness> ranks = {};  // the same by rank, of all that are known to take part
+  std::vector<Late> late = {};           // each time that somebody was waited for
+  Spans communicating = {};              // within the steps, hidden or not
   double waiting_ms() const;
 };
 

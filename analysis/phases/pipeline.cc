@@ -90,24 +90,26 @@ std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
   std::vector<std::size_t> begins(exchanges.size(), 0);
   for (const Span& step : steps) {
     const Exchange* first = nullptr;
-    for (const auto& of_node : exchanges) {
-      const Exchange* sent = first_sent_in(of_node, step);
-      first = sent != nullptr && (first == nullptr || sent->own_ready_ns < first->own_ready_ns)
-                  ? sent
-                  : first;
+    std::size_t first_list = 0;
+    for (std::size_t list = 0; list < exchanges.size(); ++list) {
+      const Exchange* sent = first_sent_in(exchanges[list], step);
+      if (sent != nullptr && (first == nullptr || sent->own_ready_ns < first->own_ready_ns)) {
+        first = sent;
+        first_list = list;
+      }
     }
     if (first != nullptr) {
-      ++begins[first->node];
+      ++begins[first_list];
     }
   }
   Ends ends;
   ends.first = static_cast<std::size_t>(std::ranges::max_element(begins) - begins.begin());
   bool has_last = false;
-  for (std::size_t node = 0; node < exchanges.size(); ++node) {
-    const std::size_t neighbours = neighbours_of(exchanges[node]);
+  for (std::size_t list = 0; list < exchanges.size(); ++list) {
+    const std::size_t neighbours = neighbours_of(exchanges[list]);
     ends.stages += neighbours > 0 ? 1 : 0;
-    if (node != ends.first && neighbours == 1) {
-      ends.last = node;
+    if (list != ends.first && neighbours == 1) {
+      ends.last = list;
       has_last = true;
     }
   }

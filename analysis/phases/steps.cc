@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
+
+#include "base/math/saturating.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr std::size_t kWarmUp = 2;
 constexpr std::size_t kFewSteps = 5;  // too few to leave any out
-// A collective is written when nothing of it came for a second.
-constexpr std::int64_t kCollectivesLagNs = 1'500'000'000;
+// A collective is written when nothing of it came for a second, and its parts half a second later.
+constexpr std::int64_t kCollectivesLagNs = 2'500'000'000;
 
 std::optional<std::int64_t> last_sample_ns(const NodeData& node) {
   std::optional<std::int64_t> last_ns;
@@ -62,7 +65,8 @@ Choice best_of(const RunData& run) {
     std::map<std::pair<StepSource, std::int64_t>, std::int64_t> counts;
     for (const record::Step& step : run.nodes[place].steps) {
       if (step.end_ns > step.start_ns) {
-        counts[{step.source, step.rank.value_or(-1)}] += times(step);
+        std::int64_t& count = counts[{step.source, step.rank.value_or(-1)}];
+        count = math::saturated_sum(count, times(step));
       }
     }
     for (const auto& [key, count] : counts) {
@@ -72,6 +76,10 @@ Choice best_of(const RunData& run) {
   }
   return best;
 }
+
+// In memory; the newest ones. An hour of steps of a millisecond, which folding makes one row of,
+// are fewer. A row may say that it stands for any number.
+constexpr std::int64_t kMostSteps = 1 << 22;
 
 // Cuts a step that stands for several; length times count may be beyond 64 bits.
 void add_parts(Span step, std::int64_t count, std::vector<Span>& parts) {
@@ -159,11 +167,13 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
     return {};
   }
   StepLine line{.source = choice.source};
-  for (const record::Step& step : choice.node->steps) {
+  std::int64_t left = kMostSteps;
+  for (const record::Step& step : choice.node->steps | std::views::reverse) {
     if (step.source != choice.source || step.rank.value_or(-1) != choice.rank ||
-        step.end_ns <= step.start_ns) {
+        step.end_ns <= step.start_ns || times(step) > left) {
       continue;
     }
+    left -= times(step);
     const std::int64_t start_ns = clocks.common_ns(choice.place, step.start_ns);
     const std::int64_t end_ns = clocks.common_ns(choice.place, step.end_ns);
     add_parts({start_ns, end_ns}, times(step), line.all);

@@ -12,6 +12,7 @@
 #include "analysis/load/run_summary.h"
 #include "analysis/report/tracks.h"
 #include "analysis/timeline/spans.h"
+#include "base/math/saturating.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -150,7 +151,9 @@ Lane steps_lane(const RunData& run, const Inquiry& inquiry, std::size_t place, s
   const NodeData& node = run.nodes[place];
   Lane lane{.node = node.name, .rank = node.rank(), .kind = "steps", .names = {"step"}};
   for (const record::Step& step : node.steps) {
-    lane.all += step.source == inquiry.steps.source ? std::max<std::int64_t>(step.merged, 1) : 0;
+    if (step.source == inquiry.steps.source) {
+      lane.all = math::saturated_sum(lane.all, std::max<std::int64_t>(step.merged, 1));
+    }
   }
   const Thinned thinned(known_span(node), static_cast<std::size_t>(lane.all), most);
   for (const record::Step& step : node.steps) {

@@ -88,7 +88,7 @@ ClockMap map_of(const OneWayDelays& base, const Corridor& corridor) {
     knots.push_back(
         {base.begin_ns + std::llround(knot.t_ns), base.offset_ns + std::llround(knot.offset_ns)});
   }
-  return ClockMap(std::move(knots));
+  return ClockMap(knots);
 }
 
 // One boot has one monotonic clock; but a record that continues after a reboot has its own times,

@@ -125,6 +125,13 @@ std::vector<std::string> remarks_on(const ClockLink& link, const NodeData& first
 
 using Knot = ClockMap::Knot;
 
+std::int64_t bounded_moment(std::int64_t t_ns) {
+  return std::clamp(t_ns, record::kLeastNs, record::kMostNs);
+}
+std::int64_t bounded_shift(std::int64_t ns) {
+  return std::clamp(ns, -record::kMostNs, record::kMostNs);
+}
+
 double rate(const Knot& from, const Knot& to) {
   return static_cast<double>(to.shift_ns - from.shift_ns) /
          static_cast<double>(to.t_ns - from.t_ns);
@@ -169,20 +176,34 @@ NodeClock below(const NodeClock& parent, const ClockLink& link, const ClockMap& 
 
 }  // namespace
 
+ClockMap::ClockMap(const std::vector<Knot>& knots) {
+  for (const Knot& knot : knots) {
+    const Knot bounded{bounded_moment(knot.t_ns), bounded_shift(knot.shift_ns)};
+    if (knots_.empty() || bounded.t_ns > knots_.back().t_ns) knots_.push_back(bounded);
+  }
+}
+
+std::int64_t ClockMap::operator()(std::int64_t t_ns) const {
+  return bounded_moment(bounded_moment(t_ns) + shift_ns(t_ns));
+}
+
 std::int64_t ClockMap::shift_ns(std::int64_t t_ns) const {
   if (knots_.size() < 2) return knots_.empty() ? 0 : knots_.front().shift_ns;
   const auto after =
       std::upper_bound(knots_.begin() + 1, knots_.end() - 1, t_ns,
                        [](std::int64_t t, const Knot& knot) { return t < knot.t_ns; });
   const Knot& from = *(after - 1);
-  return from.shift_ns + std::llround(static_cast<double>(t_ns - from.t_ns) * rate(from, *after));
+  const auto since_ns = static_cast<double>(bounded_moment(t_ns) - from.t_ns);
+  constexpr auto kMost = static_cast<double>(record::kMostNs);
+  const double more_ns = std::clamp(since_ns * rate(from, *after), -kMost, kMost);
+  return bounded_shift(from.shift_ns + std::llround(more_ns));
 }
 
 ClockMap ClockMap::inverse() const {
   std::vector<Knot> turned;
   turned.reserve(knots_.size());
   for (const Knot& knot : knots_) turned.push_back({knot.t_ns + knot.shift_ns, -knot.shift_ns});
-  return ClockMap(std::move(turned));
+  return ClockMap(turned);
 }
 
 ClockMap ClockMap::then(const ClockMap& other) const {
@@ -195,7 +216,7 @@ ClockMap ClockMap::then(const ClockMap& other) const {
   std::vector<Knot> knots;
   knots.reserve(moments.size());
   for (const std::int64_t t_ns : moments) knots.push_back({t_ns, other((*this)(t_ns)) - t_ns});
-  return ClockMap(std::move(knots));
+  return ClockMap(knots);
 }
 
 double ClockMap::drift_ppm() const {

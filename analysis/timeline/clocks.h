@@ -26,10 +26,12 @@ class ClockMap {
   };
 
   ClockMap() = default;  // a clock to itself
-  // In the order of t_ns, each moment once. A single knot is the same shift for ever.
-  explicit ClockMap(std::vector<Knot> knots) : knots_(std::move(knots)) {}
+  // In the order of t_ns; one that is not later than the one before is left out. A single knot is
+  // the same shift for ever.
+  explicit ClockMap(const std::vector<Knot>& knots);
 
-  std::int64_t operator()(std::int64_t t_ns) const { return t_ns + shift_ns(t_ns); }
+  // Whatever a record says, a moment that a record may hold.
+  std::int64_t operator()(std::int64_t t_ns) const;
   std::int64_t shift_ns(std::int64_t t_ns) const;
   ClockMap inverse() const;
   // From this map's first clock to the other's second.

@@ -170,8 +170,7 @@ Links::Links(const ExportedRun& run) : links_(run.nodes()) {
     ++link;
     for (const Part part : meeting) {
       const Exchange& own = at(exchanges, part);
-      links_[part.node].emplace(Key{own.kind, own.number, own.communicator, own.own_ready_ns},
-                                link);
+      links_[own.node].emplace(Key{own.kind, own.number, own.communicator, own.own_ready_ns}, link);
     }
   }
 }

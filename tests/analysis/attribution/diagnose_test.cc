@@ -11,6 +11,7 @@ namespace chokepoint::analysis {
 namespace {
 
 using record::Direction;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // a and b exchange in 60 of every 100 ms.
@@ -60,11 +61,26 @@ TEST_F(Diagnosed, AFullLinkOneWay) {
   send(full_link());
   const Verdict verdict = diagnosis().verdict;
   EXPECT_EQ(verdict.verdict, VerdictClass::LanBandwidth);
-  EXPECT_EQ(verdict.cause, Cause::LineRate);
   EXPECT_EQ(verdict.where.from, "a");
   EXPECT_EQ(verdict.where.to, "b");
   EXPECT_EQ(verdict.where.direction, "");
   EXPECT_NEAR(verdict.lost_ms_per_step, 60, 6);
+}
+
+// 900 Mb/s between cards of 10 Gb/s, of 2 and of 1.
+TEST_F(Diagnosed, ALinkThatIsFullFarBelowItsCardsIsShaped) {
+  send(full_link());
+  const Verdict shaped = diagnosis().verdict;
+  EXPECT_EQ(shaped.cause, Cause::Shaper);
+  ASSERT_FALSE(shaped.advice.empty());
+  EXPECT_THAT(shaped.advice.front().what, HasSubstr("find what holds it there"));
+  for (const Advice& each : shaped.advice) {
+    EXPECT_EQ(std::ranges::count(shaped.advice, each.command, &Advice::command), 1) << each.what;
+  }
+  made_.node("b").interfaces.front().speed_mbps = 2'000;
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::Shaper);
+  made_.node("b").interfaces.front().speed_mbps = 1'000;
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::LineRate);
 }
 
 TEST_F(Diagnosed, AFullLinkBothWays) {
@@ -298,6 +314,48 @@ TEST_F(Diagnosed, MoreThanALittleIsOne) {
   way.busy_ms = 8;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+}
+
+// Of the 60 ms that an exchange takes something is under way for 15.
+TEST_F(Diagnosed, WhatIsLessThanTheUnexplainedIsNoHeadline) {
+  MadeWay way = full_link();
+  way.busy_ms = 15;
+  send(way);
+  made_.collectives(60, {0, 0});
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Unknown);
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, (*found.accounting)[Account::Other], 1e-6);
+  EXPECT_FALSE(found.verdict.advice.empty());
+  ASSERT_FALSE(found.others.empty());
+  EXPECT_EQ(found.others.front().verdict, VerdictClass::LanBandwidth);
+  EXPECT_LT(found.others.front().lost_ms_per_step, found.verdict.lost_ms_per_step);
+}
+
+// Steps that are all alike leave little doubt; steps of which every second one waits do.
+TEST_F(Diagnosed, AccountsSayWhatTheyAreUnsureBy) {
+  send(full_link());
+  made_.collectives(60, {0, 0});
+  const Diagnosis alike = diagnosis();
+  ASSERT_TRUE(alike.uncertainty);
+  EXPECT_LT((*alike.uncertainty)[Account::Link], 1);
+  for (auto& node : made_.data.nodes) {
+    for (std::size_t step = 0; step < node.collectives.size(); step += 2) {
+      record::Collective& row = node.collectives[step];
+      row.own_ready_ns = row.own_ready_ns.value() + 50'000'000;
+      row.peer_ready_ns = row.own_ready_ns;
+    }
+  }
+  EXPECT_GT((*diagnosis().uncertainty)[Account::Link], 3);
+  made_.data.nodes[0].steps.resize(2);
+  made_.data.nodes[1].steps.clear();
+  EXPECT_FALSE(diagnose(made_.data).uncertainty);
+}
+
+TEST_F(Diagnosed, WhatIsNotSureIsSaidToBeProbable) {
+  Diagnosis found{.verdict = {.verdict = VerdictClass::Straggler, .confidence = 0.59}};
+  EXPECT_TRUE(sentence_of(found).starts_with("probably "));
+  found.verdict.confidence = 0.6;
+  EXPECT_FALSE(sentence_of(found).starts_with("probably "));
 }
 
 TEST_F(Diagnosed, TheLargestComesFirst) {

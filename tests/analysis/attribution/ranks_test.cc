@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
 #include "analysis/attribution/findings.h"
 #include "base/record/names.h"
@@ -76,6 +77,26 @@ TEST_F(Ranks, ThatComeLateByTurnsAreNotToBlame) {
   EXPECT_NEAR((*found.accounting)[Account::Straggler], 40, 1);
 }
 
+// Rank 0 is 75 ms late in every fifth step.
+TEST_F(Ranks, OneThatPausesNowAndThenIsToldEveryHowManySteps) {
+  made_.collectives(5, {0, 0, 0, 0});
+  for (std::size_t place = 1; place < made_.data.nodes.size(); ++place) {
+    auto& rows = made_.data.nodes[place].collectives;
+    for (std::size_t step = 0; step < rows.size(); step += 5) {
+      rows[step].own_ready_ns = rows[step].own_ready_ns.value() - 75'000'000;
+      rows[step].start_ns -= 75'000'000;
+    }
+  }
+  const Diagnosis found = diagnose(made_.data);
+  expect_sound(found);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
+  EXPECT_EQ(found.verdict.cause, Cause::PeriodicPause);
+  EXPECT_EQ(found.verdict.where.rank, 0);
+  ASSERT_GE(found.verdict.evidence.size(), 2U);
+  EXPECT_EQ(found.verdict.evidence[0].value, 5);
+  EXPECT_NEAR(*found.verdict.evidence[1].value, 75, 1);
+}
+
 TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
   made_.counter(made_.node("b"), record::kThreadCpu, "1/python3 (main)", 5e7);
   made_.counter(made_.node("b"), record::kThreadWait, "1/python3 (main)", 9e8);
@@ -85,25 +106,44 @@ TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
 }
 
 TEST_F(Ranks, TheOneThatWasKilledWentFirst) {
-  EXPECT_FALSE(gone_rank(made_.data));
+  EXPECT_FALSE(early_end(made_.data));
   for (const char* name : {"a", "b", "d"}) {
     made_.node(name).exit_status = 1;
   }
   made_.node("c").exit_status = 137;
   made_.node("c").span.end_ns += 5'000'000'000;  // it was noticed late
-  const auto gone = gone_rank(made_.data);
+  const auto gone = early_end(made_.data);
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->cause, Cause::RankGone);
   EXPECT_EQ(gone->where.rank, 2);
 }
 
 TEST_F(Ranks, OfThoseThatFailedTheFirstToEndWentFirst) {
-  for (NodeData& node : made_.data.nodes) {
-    node.exit_status = 1;
+  made_.node("b").exit_status = 1;
+  made_.node("c").exit_status = 1;
+  made_.node("c").span.end_ns -= 1'000'000'000;
+  const auto gone = early_end(made_.data);
+  EXPECT_EQ(gone->cause, Cause::RankGone);
+  EXPECT_EQ(gone->where.rank, 2);
+  EXPECT_FALSE(early_end({}));
+}
+
+TEST_F(Ranks, WhereAllFailedTheJobDid) {
+  for (const std::int64_t status : {1, 130}) {
+    for (NodeData& node : made_.data.nodes) {
+      node.exit_status = status;
+    }
+    made_.node("b").span.end_ns -= status == 1 ? 1'000'000'000 : 0;
+    const auto gone = early_end(made_.data);
+    ASSERT_TRUE(gone);
+    EXPECT_EQ(gone->cause, Cause::JobFailed);
+    EXPECT_EQ(sentence_of(*gone), "the job failed on every node");
+    EXPECT_EQ(gone->where.node, "b");
+    EXPECT_FALSE(gone->where.rank);
+    ASSERT_EQ(gone->evidence.size(), made_.data.nodes.size());
+    EXPECT_EQ(gone->evidence.front().what, "exit status on b");
+    EXPECT_EQ(gone->evidence.front().value, static_cast<double>(status));
   }
-  made_.node("b").span.end_ns -= 1'000'000'000;
-  EXPECT_EQ(gone_rank(made_.data)->where.rank, 1);
-  EXPECT_FALSE(gone_rank({}));
 }
 
 }  // namespace

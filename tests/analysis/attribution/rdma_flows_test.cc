@@ -101,6 +101,19 @@ TEST_F(RoceFlows, LossIsWhatWasWaitedForAndSentAgain) {
               Contains(Field(&Evidence::what, HasSubstr("the receiver missed"))));
 }
 
+// Nothing tells what 60 ms of sending would take at best: that is no reason to be silent about loss.
+TEST_F(RoceFlows, LossIsToldBesideTheSendingThatNobodyCanJudge) {
+  for (double end_ms = 30; end_ms <= 80; end_ms += kBinMs) {
+    passes(ab_, end_ms, data(100));
+  }
+  passes(ab_, 100, data(100, 50));
+  passes(ba_, 80, answers(2));
+  const Diagnosis found = diagnose(made_.data);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::RdmaLoss);
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, kBinMs + kBinMs / 2, 0.1);
+  EXPECT_GT((*found.accounting)[Account::Other], found.verdict.lost_ms_per_step);
+}
+
 // A host that answers late makes the other side send again; nothing was missed.
 TEST_F(RoceFlows, SendingAgainWithoutAnythingMissingIsNoLoss) {
   passes(ab_, 60, data(100));

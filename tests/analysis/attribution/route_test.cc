@@ -58,9 +58,10 @@ TEST_F(Routes, AreWideFromARoundTripOn) {
   MadeWay far = full_link();
   far.min_rtt_us = 20'000;
   far.rtt_us = 60'000;
-  made_.way(ab_, Direction::BToA, far);
+  made_.way(made_.connect("a", "b"), Direction::AToB, far);
   const MadeScene made(made_.data);
-  EXPECT_TRUE(route_of(made.input, made.blame.directions.at(1)).is_wan);
+  EXPECT_FALSE(route_of(made.input, made.blame.directions.at(0)).is_wan);
+  EXPECT_TRUE(route_of(made.input, made.blame.directions.at(2)).is_wan);
 }
 
 TEST_F(Routes, KnowTheCardsSpeedWhileItRanBetterThanBefore) {

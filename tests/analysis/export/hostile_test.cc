@@ -102,9 +102,10 @@ TEST(BrokenRun, AnyTimeCanBeExported) {
   NodeMaker& node = made.node({});
   const std::int64_t flow = node.flow("10.0.0.1:4000", "10.0.0.2:5000");
   constexpr std::int64_t kMost = record::kMostNs;
+  constexpr std::int64_t kMany = record::kMostNumber;
   for (const std::int64_t t_ns : {std::int64_t{-5}, std::int64_t{1}, kMost / 2, kMost}) {
-    node.push(record::FlowSample{.t_ns = t_ns, .bin_ns = kMost, .flow = flow, .bytes = kMost});
-    node.push(record::Step{.start_ns = t_ns, .end_ns = 5, .number = kMost});
+    node.push(record::FlowSample{.t_ns = t_ns, .bin_ns = kMost, .flow = flow, .bytes = kMany});
+    node.push(record::Step{.start_ns = t_ns, .end_ns = 5, .number = kMany});
     node.push(record::Collective{.start_ns = kMost,
                                  .end_ns = t_ns,
                                  .kind = static_cast<record::CollectiveKind>(77),
@@ -112,7 +113,7 @@ TEST(BrokenRun, AnyTimeCanBeExported) {
                                  .waited_ns = kMost});
     node.push(record::CounterSample{.t_ns = t_ns, .series = 99, .value = 1e308});
     node.push(record::GaugeSample{.t_ns = t_ns, .bin_ns = kMost, .series = 98, .value = -1e308});
-    node.push(record::SocketSample{.t_ns = t_ns, .flow = 97, .cwnd_packets = kMost});
+    node.push(record::SocketSample{.t_ns = t_ns, .flow = 97, .cwnd_packets = kMany});
   }
   made.finish();
   const TraceContent trace = exported_trace(made.folder());

@@ -53,6 +53,21 @@ TEST_F(Blamed, TheOneDirectionIsBlamedForAll) {
   EXPECT_NEAR(found.idle_ns, 0, 1e6);
 }
 
+// Two ranks of a host talk over loopback all the time.
+TEST_F(Blamed, LoopbackHoldsNoWireBack) {
+  made_.way(ab_, Direction::AToB, full_link());
+  const std::size_t within = made_.connect("a", "b");
+  made_.way(within, Direction::AToB, {.busy_ms = 100});
+  Connection& loopback = made_.data.connections[within];
+  loopback.ends[1] = loopback.ends[0];
+  const Blame found = blame(communicating(0));
+  for (const DirectionBlame& direction : found.directions) {
+    const bool is_loopback = direction.view.connection == within;
+    EXPECT_EQ(direction.held.sum() > 0,
+              !is_loopback && direction.view.direction == Direction::AToB);
+  }
+}
+
 TEST_F(Blamed, TheBusiestHoldsTheOthersBack) {
   made_.way(ab_, Direction::AToB, full_link());
   made_.way(ab_, Direction::BToA, {.busy_ms = 20, .like = {.mss_bytes = 1448}});

@@ -57,9 +57,28 @@ TEST_F(Directions, HaveWhatTheFullerRecordCounted) {
 TEST_F(Directions, UnloadedRoundTripIsThePacketsOfTheSender) {
   made_.way(ab_, Direction::AToB, {.min_rtt_us = 300});
   for (auto& sample : flow_at("a").sockets[0]) {
-    sample.min_rtt_us = 40;  // sockets cannot tell a packet from one sent again
+    sample.min_rtt_us = 40;
+    sample.retransmits = 1;  // sockets cannot tell a packet from one sent again
   }
   EXPECT_DOUBLE_EQ(facts().min_rtt_us, 300);
+}
+
+TEST_F(Directions, UnloadedRoundTripIsBelowAQueueThatAlwaysStands) {
+  made_.way(ab_, Direction::AToB, {.min_rtt_us = 2'100});
+  // The kernel remembers the handshake; what it says after a loss may be wrong.
+  auto& readings = flow_at("a").sockets[0];
+  for (auto& sample : readings) {
+    sample.min_rtt_us = &sample == &readings.front() ? 270 : 90;
+    sample.retransmits = &sample == &readings.front() ? 0 : 7;
+  }
+  EXPECT_DOUBLE_EQ(facts().min_rtt_us, 270);
+}
+
+TEST_F(Directions, UnloadedRoundTripIsThatOfTheWayWithoutTheQueue) {
+  made_.way(ab_, Direction::AToB, {.min_rtt_us = 5'000});
+  made_.way(ab_, Direction::BToA, {.min_rtt_us = 200});
+  EXPECT_DOUBLE_EQ(facts().min_rtt_us, 200);
+  EXPECT_DOUBLE_EQ(facts(Direction::BToA).min_rtt_us, 200);
 }
 
 TEST_F(Directions, UnloadedRoundTripIsElseTheSocketsOfEitherEnd) {
@@ -90,6 +109,25 @@ TEST_F(Directions, LossIsAlsoWhatKeepsALargeWindowFromGrowing) {
   way.like.cwnd_packets = 10'000;
   made_.way(ab_, Direction::BToA, way);
   EXPECT_TRUE(facts(Direction::BToA).is_lossy);
+}
+
+// The window halves every tenth reading, 100 ms after a packet was sent again or after a pause.
+TEST_F(Directions, TellWhetherLossesOrPausesMadeTheWindowSmaller) {
+  made_.way(ab_, Direction::AToB, {.busy_ms = 100});
+  auto& readings = flow_at("a").sockets[0];
+  const auto shrink = [&](bool is_lost) {
+    for (std::size_t place = 0; place < readings.size(); ++place) {
+      const bool has_fallen = place % 10 >= 5;
+      readings[place].cwnd_packets = has_fallen ? 50 : 100;
+      readings[place].unacked_packets = place % 10 == 4 && !is_lost ? 0 : 40;
+      readings[place].retransmits = is_lost ? static_cast<std::int64_t>(place / 10) : 0;
+    }
+  };
+  shrink(true);
+  EXPECT_TRUE(facts().is_shrunk_by_loss);
+  EXPECT_FALSE(facts().is_lossy);
+  shrink(false);
+  EXPECT_FALSE(facts().is_shrunk_by_loss);
 }
 
 TEST_F(Directions, AreSteadyWhereTheyGoAsFastAsTheyEverDid) {

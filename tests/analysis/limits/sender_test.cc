@@ -92,6 +92,29 @@ TEST_F(Sender, AWindowThatNeverLostAPacketIsStillGrowing) {
   EXPECT_EQ(limit(kWindowFull), Limit::CongestionWindow);
 }
 
+TEST_F(Sender, AWindowThatFellByLossIsHeldDownByIt) {
+  facts_.is_shrunk_by_loss = true;
+  EXPECT_EQ(limit(kWindowFull), Limit::Loss);
+}
+
+// The buffer's stopwatch runs, too, where the link lets out what it can.
+TEST_F(Sender, ABufferThatIsFullBehindAStandingQueueIsAFullLink) {
+  const auto of_buffer = [&](std::int64_t rtt_us) {
+    samples_.clear();
+    SocketSample sample{.rtt_us = rtt_us, .unacked_packets = 100};
+    sample.send_buffer_limited_us = 0;
+    reading(sample);
+    sample.send_buffer_limited_us = 20'000;
+    reading(sample);
+    return times()[Limit::SendBuffer];
+  };
+  EXPECT_DOUBLE_EQ(of_buffer(10'000), 20e6);
+  full();
+  EXPECT_DOUBLE_EQ(of_buffer(10'000), 0);
+  EXPECT_DOUBLE_EQ(times()[Limit::LinkFull], 20e6);
+  EXPECT_DOUBLE_EQ(of_buffer(kRound), 20e6);
+}
+
 TEST_F(Sender, AWindowThatLossHoldsDownIsLoss) {
   lossy();
   EXPECT_EQ(limit(kWindowFull), Limit::Loss);

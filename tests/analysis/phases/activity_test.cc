@@ -89,7 +89,9 @@ TEST_F(OfActivity, PrefersSocketsToPackets) {
 
 class OfSenders : public OfActivity {
  protected:
-  SenderActivity senders(std::size_t node) const { return senders_of(run.data, run.clocks, node); }
+  SenderActivity senders(std::size_t node) const {
+    return senders_of(run.data, run.clocks, node, -1);
+  }
 };
 
 TEST_F(OfSenders, AreOfOneNodeAndWhatItSentItself) {

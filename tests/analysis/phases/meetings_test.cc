@@ -11,11 +11,11 @@ namespace {
 std::vector<std::string> texts_of(const Exchanges& exchanges) {
   std::vector<std::string> texts;
   for (Meeting meeting : meetings_of(exchanges)) {
-    std::ranges::sort(meeting, {}, &Part::node);
+    std::ranges::sort(meeting, {}, &Part::list);
     std::string text;
     for (const Part part : meeting) {
       text +=
-          (text.empty() ? "" : " ") + std::to_string(part.node) + "." + std::to_string(part.place);
+          (text.empty() ? "" : " ") + std::to_string(part.list) + "." + std::to_string(part.place);
     }
     texts.push_back(text);
   }
@@ -31,13 +31,24 @@ TEST(MeetingsOf, PairTheSameNumberOverNodes) {
             (Texts{"0.0 1.0 2.0", "0.1 1.1 2.1"}));
 }
 
-TEST(MeetingsOf, KeepKindsAndCommunicatorsApart) {
+TEST(MeetingsOf, KeepKindsAndGroupsApart) {
   Exchange gather = all_reduce(1, 0, 0, 10);
   gather.kind = record::CollectiveKind::AllGather;
   Exchange other_group = all_reduce(2, 0, 0, 10);
-  other_group.communicator = 7;
+  other_group.group = 7;
   EXPECT_EQ(texts_of({{all_reduce(0, 0, 0, 10)}, {gather}, {other_group}}),
             (Texts{"0.0", "1.0", "2.0"}));
+}
+
+// Two groups whose connections are not known: 0 and 2 had left before 1 knew that 3 had come.
+TEST(MeetingsOf, KeepCollectivesApartOfWhichOneWasOverBeforeTheOtherCouldBegin) {
+  Exchange waited = all_reduce(1, 0, 0, 320);
+  waited.all_ready_ns = ms_ns(300);
+  EXPECT_EQ(texts_of({{all_reduce(0, 0, 0, 10)},
+                      {waited},
+                      {all_reduce(2, 0, 0, 12)},
+                      {all_reduce(3, 0, 300, 320)}}),
+            (Texts{"0.0 2.0", "1.0 3.0"}));
 }
 
 TEST(MeetingsOf, LackANodeWhoseRecordDoes) {

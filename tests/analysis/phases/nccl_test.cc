@@ -141,7 +141,7 @@ TEST_F(NcclRun, TheTwoEndsOfAMessageMeetWhateverGoesBackMeanwhile) {
   for (const Meeting& meeting : meetings) {
     ASSERT_EQ(meeting.size(), 2U);
     EXPECT_NE(at(exchanges, meeting[0]).kind, at(exchanges, meeting[1]).kind);
-    EXPECT_NE(meeting[0].node, meeting[1].node);
+    EXPECT_NE(meeting[0].list, meeting[1].list);
     EXPECT_EQ(at(exchanges, meeting[0]).number, 4);
   }
 }

@@ -150,6 +150,37 @@ TEST_F(AStep, MayLeaveGapsBeforeTheNext) {
   expect_sound(phases);
 }
 
+//   node 0   rank 0   40 ─┤ ············├─ 90        each talks with the next one, 0 with 1 and 2
+//   with
+//            rank 1   40 ──────── 80 ──┤├─ 90        3 over loopback
+//   node 1   rank 2   40 ─┤ ············├─ 90
+//            rank 3   40 ─┤ ············├─ 90
+TEST_F(AStep, KnowsWhichOfANodesRanksIsLate) {
+  run = TimelineRun(2);
+  run.add_steps(0, steps_ms(20, 100), 0);
+  const std::vector<std::int64_t> flows{run.connect(0, 0), run.connect(0, 1), run.connect(1, 1),
+                                        run.connect(1, 0)};
+  for (int step = 0; step < 20; ++step) {
+    for (std::int64_t rank = 0; rank < 4; ++rank) {
+      record::Collective own = row({.number = step,
+                                    .ready_ms = step * 100 + (rank == 1 ? 80.0 : 40.0),
+                                    .peer_ms = step * 100 + (rank == 3 ? 40.0 : 80.0),
+                                    .end_ms = step * 100 + 90.0},
+                                   flows.at(static_cast<std::size_t>(rank == 0 ? 0 : rank - 1)));
+      own.rank = rank;
+      run.add(rank < 2 ? 0 : 1, own);
+    }
+  }
+  const Phases phases = phases_of(run);
+  expect_sound(phases);
+  ASSERT_EQ(phases.ranks.size(), 4U);
+  EXPECT_EQ(phases.ranks[1].rank, 1);
+  EXPECT_NEAR(phases.ranks[1].late_ms, 40, 1);
+  EXPECT_NEAR(phases.late_ms.at(0), 40, 1);
+  EXPECT_NEAR(phases.late_ms.at(1), 0, 1);
+  EXPECT_NEAR(phases.exposed_ms, 10, 1);
+}
+
 TEST_F(AStep, MayOverlapTheNext) {
   make(2, {0, 30});
   for (record::Step& step : run.data.nodes[0].steps) {
@@ -163,14 +194,16 @@ TEST_F(AStep, MayOverlapTheNext) {
 TEST_F(AStep, HasNoMoreWaitingThanTime) {
   run = TimelineRun(8);
   run.add_steps(0, steps_ms(20, 100), 0);
+  std::int64_t shared = 0;
   for (std::size_t node = 0; node < 8; ++node) {
+    shared = node % 2 == 0 ? run.connect(node, node + 1) : shared;
     for (int step = 0; step < 20; ++step) {
       run.add(node, row({.number = step,
-                         .communicator = static_cast<std::int64_t>(node / 2),
                          .ready_ms = step * 100 + 40.0 + (node % 2 == 0 ? 0 : 40),
                          .peer_ms = step * 100 + 80.0,
                          .end_ms = step * 100 + 90.0,
-                         .bytes = 1000}));
+                         .bytes = 1000},
+                        shared));
     }
   }
   const Phases phases = phases_of(run);

@@ -82,6 +82,17 @@ TEST(ChooseSteps, CutsALongOneIntoVeryMany) {
   }
 }
 
+// A row of sixty bytes may say that it stands for any number of steps.
+TEST(ChooseSteps, LeavesOutARowThatStandsForMoreThanMemoryHas) {
+  TimelineRun run(1);
+  run.add_steps(0, steps_ms(20, 100));
+  run.data.nodes[0].steps[3].merged = std::int64_t{1} << 61;
+  run.data.nodes[0].steps[5].merged = std::int64_t{1} << 61;
+  run.data.nodes[0].steps[7].merged = std::int64_t{1} << 61;
+  run.data.nodes[0].steps[9].merged = std::int64_t{1} << 61;
+  EXPECT_EQ(choose_steps(run.data, run.clocks).all.size(), 16U);
+}
+
 TEST(ChooseSteps, LeavesOutTheFirstOnesWhereThereAreEnough) {
   TimelineRun many(1);
   many.add_steps(0, steps_ms(20, 100));
@@ -180,8 +191,8 @@ TEST_F(Horizon, IsTheLastCollectiveOfARunThatGoesOn) {
 TEST_F(Horizon, StaysBehindTheSamplesWhereThereMayBeCollectivesYet) {
   run_.data.nodes[0].is_complete = false;
   const std::int64_t flow = run_.connect(0, 1);
-  run_.flow(0, flow).sockets[0] = {{.t_ns = ms_ns(3500)}};
-  run_.flow(0, flow).packets[1] = {{.t_ns = ms_ns(3200)}};
+  run_.flow(0, flow).sockets[0] = {{.t_ns = ms_ns(4500)}};
+  run_.flow(0, flow).packets[1] = {{.t_ns = ms_ns(4200)}};
   EXPECT_EQ(known_until_ns(run_.data, run_.clocks), ms_ns(2000));
   EXPECT_EQ(settled(), 18U);
 }
@@ -190,7 +201,7 @@ TEST_F(Horizon, StaysBehindTheSamplesWhereThereMayBeCollectivesYet) {
 TEST_F(Horizon, DoesNotWaitForCollectivesThatWillNotCome) {
   run_.data.nodes[0].is_complete = false;
   exchanged_until(0, 500);
-  run_.flow(0, run_.connect(0, 1)).sockets[0] = {{.t_ns = ms_ns(3500)}};
+  run_.flow(0, run_.connect(0, 1)).sockets[0] = {{.t_ns = ms_ns(4500)}};
   EXPECT_EQ(known_until_ns(run_.data, run_.clocks), ms_ns(2000));
 }
 
