@@ -1,0 +1,89 @@
+// Documents and lists that other programs, other hosts and people write: what agents of a preflight
+// measured, a probe's document in a record, ranks' orders and answers, a curve for `predict`, a
+// preflight's limits, lists of hosts. Whatever the text, values or an error that gives a reason.
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "analysis/load/probe_document.h"
+#include "analysis/predict/exchange_time.h"
+#include "base/host/launcher.h"
+#include "base/json/codec.h"
+#include "preflight/judge/limits.h"
+#include "preflight/lead/readings.h"
+#include "probe/collective/order.h"
+
+namespace {
+
+using namespace chokepoint;
+
+template <class T>
+void has_reason(const Result<T>& result) {
+  if (!result && describe(result.error()).empty()) std::abort();
+}
+
+void read_measured(const json::Json& document) {
+  using namespace preflight;
+  using namespace preflight::lead;
+  WayResult way;
+  WayResult back;
+  PairResult pair;
+  CollectiveResult collective;
+  HostResult host;
+  std::vector<HostResult> hosts(3);
+  has_reason(read_tcp(document, way));
+  has_reason(read_alone(document, way));
+  has_reason(read_together(document, way, back));
+  has_reason(read_loss(document, pair));
+  has_reason(read_latency(document, pair));
+  has_reason(read_path(document, pair));
+  has_reason(read_rdma_bandwidth(document, way));
+  has_reason(read_rdma_latency(document, pair));
+  has_reason(read_collective(document, collective));
+  has_reason(read_doctor(document, host));
+  if (const auto offset = monotonic_offset_ms(document); offset && !std::isfinite(*offset)) {
+    std::abort();
+  }
+}
+
+void read_probe_of_record(const std::string& text) {
+  for (const char* kind : {"tcp", "udp", "latency", "path", "rdma"}) {
+    const record::Probe row{.kind = kind,
+                            .peer = "b",
+                            .direction = "send",
+                            .schema = std::string("chokepoint.probe.") + kind + "/1",
+                            .document = text};
+    std::ignore = analysis::read_probe(row);
+  }
+}
+
+void read_texts(const std::string& text) {
+  if (const auto curve = analysis::parse_curve(text, "fuzz")) {
+    for (const double bytes : {0.0, 1.0, 1e6, 1e12}) {
+      if (std::isnan(analysis::time_ms(*curve, bytes))) std::abort();
+    }
+  }
+  if (const auto limits = preflight::limits_in(text, "fuzz")) {
+    const auto again = preflight::limits_in(preflight::limits_text(*limits), "fuzz");
+    if (!again || *again != *limits) std::abort();
+  }
+  if (const auto hosts = host::hosts_of(text)) {
+    if (hosts->size() > host::kMostListedHosts) std::abort();
+  }
+  std::ignore = host::first_host(text);
+  std::ignore = host::find_rank(text);
+  has_reason(probe::collective::parse_order(text));
+  has_reason(probe::collective::parse_answer(text, 0));
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string text(data, data + size);
+  read_texts(text);
+  read_probe_of_record(text);
+  if (const auto document = json::parse_object(text, size, "fuzz")) read_measured(*document);
+  return 0;
+}
