@@ -1,4 +1,5 @@
 """usage: attribution [--repetitions N] [--only GLOB] [--limit N] [--seed N] [--out DIR] CHOKEPOINT
+       attribution --draw N --seed S [--out DIR] CHOKEPOINT
        attribution --diagnose-only DIR [--only GLOB] [--without WHAT] CHOKEPOINT
        attribution --list CHOKEPOINT
 
@@ -8,7 +9,8 @@ divided by their names into the half on which thresholds are chosen and the half
 --diagnose-only judges what lies in DIR already, also what tests/lab/lab scenario --twin left there.
 --without judges records from which something was taken: the library's collectives, all packets,
 all of sockets, the host's counters, or every node but the first. Another --seed is another order,
-and, but for 0, somewhat other strengths. --report FILE.json gets everything, and the tables a file
+and, but for 0, somewhat other strengths. --draw plays N jobs, wires and faults that a seed draws from
+ranges instead (draw.py), once each. --report FILE.json gets everything, and the tables a file
 .md beside it. Nothing fails by what is measured.
 """
 
@@ -23,6 +25,7 @@ import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "lab"))
 
+import draw  # noqa: E402
 import figures  # noqa: E402
 import judging  # noqa: E402
 import lacking  # noqa: E402
@@ -40,6 +43,7 @@ def arguments():
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--limit", type=int, help="so many scenarios, of all kinds first")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--draw", type=int, metavar="N")
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/attribution")
     parser.add_argument("--play-only", action="store_true", help="judge nothing")
     parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
@@ -84,7 +88,8 @@ def say(text):
 
 
 def chosen(asked):
-    return [(base, one) for base, one in strengths.every(asked.seed)
+    named = draw.plays(asked.seed, asked.draw) if asked.draw else strengths.every(asked.seed)
+    return [(base, one) for base, one in named
             if fnmatch.fnmatch(one.name, asked.only)]
 
 
@@ -97,7 +102,7 @@ def play(asked):
     """What could not be played: {name: why}"""
     sweep = playing.Sweep(pathlib.Path(asked.chokepoint).parent, asked.out, say)
     wanted = playing.dealt(chosen(asked), asked.seed)[:asked.limit]
-    for repetition in range(1, asked.repetitions + 1):
+    for repetition in range(1, (1 if asked.draw else asked.repetitions) + 1):
         sweep.play(wanted, repetition)
         wanted = random.Random(repetition).sample(wanted, len(wanted))
     return sweep.failed

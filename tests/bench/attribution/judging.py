@@ -74,7 +74,8 @@ def judged(chokepoint, case):
                  "share_percent": verdict.get("share_percent"),
                  "confidence": verdict.get("confidence")},
         "class_right": right,
-        "cause_right": verdict.get("cause") == truth.get("cause") if right else None,
+        "cause_right": verdict.get("cause") == truth["cause"] if right and truth.get("cause")
+                       else None,
         "place_right": place_is_right(truth, where) if right and named(truth) else None,
         "others": [other.get("class") for other in (document or {}).get("others", [])],
         "seconds": seconds, "failure": failure}

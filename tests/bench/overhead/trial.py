@@ -64,11 +64,14 @@ def usual_ms(rank):
 
 
 class Watcher:
-    """All processes of a host that run chokepoint: the watcher, and who passes the output on. They
-    are looked for as often where there is none, so that looking costs both kinds of trial alike."""
+    """All processes of a host that run chokepoint: the watcher, who passes the output on, and who
+    reads packets. They are looked for as often where there is none, so that looking costs both
+    kinds of trial alike."""
 
     def __init__(self, host, program):
-        self.host, self.program = host, os.path.realpath(program)
+        program = pathlib.Path(program).resolve()
+        helper = program.parent / "lib/chokepoint/chokepoint-capture"
+        self.host, self.programs = host, {str(program), str(helper)}
         self.began = time.monotonic()
         self.processor_s, self.memory_kb, self.seconds = {}, {}, 0
         self.set_up_s = self.set_up_after = None
@@ -76,7 +79,7 @@ class Watcher:
     def look(self):
         for pid in self.host.pids():
             with contextlib.suppress(OSError, StopIteration):
-                if os.readlink(f"/proc/{pid}/exe") == self.program:
+                if os.readlink(f"/proc/{pid}/exe") in self.programs:
                     self.note(pid)
         if self.set_up_after is None and self.seconds >= SET_UP_SECONDS:
             self.set_up_s, self.set_up_after = sum(self.processor_s.values()), self.seconds
