@@ -24,6 +24,12 @@ def between(found, low, high, what):
     holds(found is not None and low <= found <= high, f"{what}: {found} is not in {low} … {high}")
 
 
+def carried(found, wire, what):
+    """What a shaped wire let through: never more than its rate. It may be less, because the
+    kernel's shaper runs late on a machine whose processors are busy with other work."""
+    between(found, 0.8 * wire, 1.01 * wire, what)
+
+
 def soon(condition, seconds, what):
     """Waits until it holds. For what happens on its own; how long it took is returned."""
     began = time.monotonic()

@@ -69,24 +69,37 @@ class Process:
             time.sleep(TICK)
 
     def signal(self, number):
-        with contextlib.suppress(ProcessLookupError):
+        if self.is_ours():
             os.kill(self.pid, number)
+
+    def is_ours(self):
+        """Until its end was seen. From then on the number may be another's, of a process or of a
+        group, perhaps of one that has nothing to do with any lab."""
+        return self.popen.returncode is None
+
+    def has_ended(self):
+        """Without seeing to it that the number is free."""
+        return not self.is_ours() or os.waitid(
+            os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self, timeout=GRACE_SECONDS):
         """Asks it to end, and sees that it does. The exit status."""
         self.signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.popen.wait(timeout)
+        end = time.monotonic() + timeout
+        while not self.has_ended() and time.monotonic() < end:
+            time.sleep(TICK)
         self.kill()
         return self.popen.returncode
 
     def kill(self):
-        """Ends the whole tree at once."""
-        for pid in tree_of(self.pid) if self.running() else []:
+        """Ends the whole tree at once. What one left behind whose end was seen before, the end of
+        its host ends."""
+        if self.is_ours():
+            for pid in tree_of(self.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
         self.popen.wait(GRACE_SECONDS)
 
     def told(self):

@@ -34,6 +34,7 @@ class Job:
     label: str  # of the parallelism
     family: int | None = None
     pinned: bool = False  # each rank to a processor of its own
+    ranks_a_host: int = 1  # of ddp
     options: dict = dataclasses.field(default_factory=dict)
 
 
@@ -117,5 +118,6 @@ def job_of(words, first_link):
     words = dict(words)
     program, link = words.pop("program"), words.pop("link", first_link)
     family, pinned = words.pop("family", None), words.pop("pinned", False)
+    ranks_a_host = words.pop("ranks_a_host", 1)
     label = words.get("pattern", "dp").upper()
-    return Job(program, link, label, family, pinned, words)
+    return Job(program, link, label, family, pinned, ranks_a_host, words)

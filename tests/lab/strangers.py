@@ -12,7 +12,8 @@ import socket
 import struct
 import threading
 
-HELLO, WELCOME, PROOF, ADMITTED, REFUSED, REQUEST, FAILED = 1, 2, 3, 4, 5, 7, 14
+HELLO, WELCOME, PROOF, ADMITTED, REFUSED, ATTACH, REQUEST = 1, 2, 3, 4, 5, 6, 7
+READY, BEGIN, STOP, FAILED, NOTE, LAST = 9, 10, 12, 14, 16, 16
 PLAIN, SEALED = 1, 2
 SEAL_BYTES = 16
 ANSWER_SECONDS = 20
@@ -20,11 +21,17 @@ ANSWER_SECONDS = 20
 SODIUM = ctypes.CDLL("libsodium.so.23")
 
 
-def connect(host, address, port):
+def connect(host, address, port, source=""):
+    """`source`: which of the host's addresses."""
     with host.entered():
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.settimeout(ANSWER_SECONDS)
-    made.connect((address, port))
+    try:
+        made.bind((source, 0))
+        made.connect((address, port))
+    except OSError:
+        made.close()
+        raise
     return made
 
 
@@ -87,9 +94,10 @@ def mac(key, *parts):
 
 
 class Keys:
-    """A client's key pair, and the seals that it leads to; without a shared key."""
+    """A client's key pair, and the seals that it leads to. `shared`: the content of a key file."""
 
-    def __init__(self):
+    def __init__(self, shared=None):
+        self.shared = hashlib.sha256(shared).digest() if shared else bytes(32)
         self.secret = secrets.token_bytes(32)
         public = ctypes.create_string_buffer(32)
         SODIUM.crypto_scalarmult_base(public, self.secret)
@@ -98,7 +106,8 @@ class Keys:
     def seals(self, said, heard):
         agreed = ctypes.create_string_buffer(32)
         SODIUM.crypto_scalarmult(agreed, self.secret, bytes.fromhex(heard["nonce"]))
-        root = mac(bytes(32), b"chokepoint root 2", text_of(said), text_of(heard), agreed.raw)
+        root = mac(self.shared, b"chokepoint root 2", text_of(said), text_of(heard), agreed.raw)
+        self.attach = mac(root, b"attach")
         return Seal(mac(root, b"to server")), Seal(mac(root, b"to client"))
 
 
@@ -141,17 +150,27 @@ def is_closed(connection):
 
 
 class Client:
-    """A connection that shakes hands with a server without a key."""
+    """A connection that shakes hands with a server, with or without a key."""
 
-    def __init__(self, host, address, port):
-        self.connection = connect(host, address, port)
-        keys = Keys()
-        said = hello_body(nonce=keys.public.hex())
+    def __init__(self, host, address, port, shared=None, source=""):
+        self.host, self.place, self.source = host, (address, port), source
+        self.connection = connect(host, address, port, source)
+        self.keys = Keys(shared)
+        said = hello_body(nonce=self.keys.public.hex())
         self.connection.sendall(frame(HELLO, said))
         welcome = hear(self.connection)[0][1]
-        self.to_server, self.to_client = keys.seals(said, welcome)
+        self.to_server, self.to_client = self.keys.seals(said, welcome)
         self.say(PROOF, {})
         self.answers = self.hear()
+
+    def attached(self, request=1, index=0):
+        """A data connection of this session's request."""
+        session = self.answers[0][1]["session"]
+        made = connect(self.host, *self.place, self.source)
+        proof = mac(self.keys.attach, b"chokepoint attach 2", session.encode(),
+                    str(request).encode(), str(index).encode())
+        made.sendall(frame(ATTACH, {"session": session, "index": index, "mac": proof.hex()}))
+        return made
 
     def say(self, kind, body):
         self.connection.sendall(self.to_server.frame(kind, body))

@@ -22,6 +22,7 @@ from stage import Stage
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 DDP = TREE / "scripts" / "train" / "ddp.py"
+SEVERAL = TREE / "tests" / "lab" / "jobs" / "host_ranks.py"
 PORT = 29500
 STEP = re.compile(r"^step (\d+) loss [\d.]+ time ([\d.]+)ms$", re.MULTILINE)
 HAS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
@@ -109,7 +110,7 @@ class Player:
     def labels(self):
         job = self.scenario.job
         batch = [f"batch={job.options['batch']}"] if "batch" in job.options else []
-        return [f"setup={len(self.scenario.ranks)}x1", f"parallelism={job.label}", *batch]
+        return [f"setup={len(self.scenario.ranks)}x{job.ranks_a_host}", f"parallelism={job.label}", *batch]
 
     def words(self, host):
         job = self.scenario.job
@@ -122,6 +123,10 @@ class Player:
             end = self.stage.end(self.scenario.ranks[0], link)
             environment |= {"MASTER_ADDR": end.ipv4, "MASTER_PORT": str(PORT)}
             words = [python_with_torch(), "-B", DDP]
+            if job.ranks_a_host > 1:
+                environment.pop("RANK")
+                words = [words[0], "-B", SEVERAL, number * job.ranks_a_host, job.ranks_a_host,
+                         len(self.scenario.ranks) * job.ranks_a_host, *words]
         else:
             words = [trainer()]
         pin = ["taskset", "-c", self.stage.processor(host)] if job.pinned else []

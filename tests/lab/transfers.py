@@ -20,7 +20,7 @@ POLL_SECONDS = 0.002
 CHUNK = 1 << 18
 CLOSED = 7
 # struct tcp_info of linux/tcp.h: what is asked for, and where it stands.
-FIELDS = {"state": ("B", 0), "probes": ("B", 3), "snd_mss": ("I", 16), "rtt": ("I", 68),
+FIELDS = {"state": ("B", 0), "backoff": ("B", 4), "snd_mss": ("I", 16), "rtt": ("I", 68),
           "total_retrans": ("I", 100), "bytes_acked": ("Q", 120), "bytes_retrans": ("Q", 208),
           "snd_wnd": ("I", 228)}
 

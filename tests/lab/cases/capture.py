@@ -154,7 +154,7 @@ def test_a_small_window_is_full_and_a_reader_that_stops_closes_it(lab):
             transfer.send(400_000)
             transfer.may_read.clear()
             transfer.start(400_000)
-            transfer.until(lambda told: told["probes"] >= 1, "a question whether it has opened")
+            transfer.until(lambda told: told["backoff"] >= 1, "a question whether it has opened")
             transfer.may_read.set()
             transfer.send(100_000)
     flow = taps.flow("sender")

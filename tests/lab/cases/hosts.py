@@ -2,8 +2,10 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import namespaces
 import traffic
@@ -118,3 +120,15 @@ def test_what_a_killed_lab_left_is_swept(lab):
     holds(left.exists(), "the killed lab left no namespace to sweep")
     with Lab():
         holds(not left.exists(), f"{namespace} was not swept")
+
+
+def test_a_number_that_is_used_again_is_left_alone(lab):
+    """As where process numbers wrap while a lab goes on."""
+    host = lab.host("left")
+    ended, other = host.run(["true"]), host.start(["sleep", "60"])
+    ended.pid = other.pid
+    ended.signal(signal.SIGKILL)
+    ended.kill()
+    ended.stop()
+    time.sleep(0.2)
+    holds(other.running(), "it was ended in the place of another that had ended before")

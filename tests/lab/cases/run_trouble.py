@@ -8,6 +8,7 @@ import time
 
 import kernel
 from checks import between, holds, same, soon
+from disks import disk_that_freezes
 from watched import Both, Record, Watched, exchange
 
 MEGABYTE = 1_000_000
@@ -94,24 +95,6 @@ def test_no_room_at_all(lab):
         strict = Watched(left, ["echo", "started"], disk / "run", ("--strict",)).wait(status=1)
         same(strict.stdout(), "", "the job's output")
         same(len(strict.stderr().splitlines()), 1, f"lines of {strict.stderr()}")
-
-
-@contextlib.contextmanager
-def disk_that_freezes(folder):
-    """One whose writers the kernel holds where no signal reaches them, from freeze() on."""
-    image = folder / "image"
-    disk = folder / "freezing"
-    disk.mkdir()
-    with open(image, "wb") as file:
-        file.truncate(64 * MEGABYTE)
-    kernel.command("mkfs.ext4", "-q", image)
-    kernel.command("mount", "-o", "loop", image, disk)
-    try:
-        yield disk
-    finally:
-        with contextlib.suppress(Exception):
-            kernel.command("fsfreeze", "-u", disk)
-        kernel.command("umount", "-l", disk)
 
 
 def is_complete(folder):
