@@ -19,7 +19,9 @@ bool read_number(const char*& text, std::uint64_t& number) {
 
 }  // namespace
 
-bool Window::is_on(std::uint64_t wall_ns) const { return wall_ns / kSecond % of_s < on_s; }
+bool Window::is_on(std::uint64_t wall_ns, std::uint64_t age_ns) const {
+  return age_ns / kSecond < first_s || wall_ns / kSecond % of_s < on_s;
+}
 
 // Windows begin and end at whole seconds. Asking every second also covers a wall clock that was
 // set.
@@ -30,7 +32,7 @@ Window window_of(const char* text) {
     return {};
   }
   if (strcmp(text, "all") == 0) {
-    return {.on_s = 1, .of_s = 1};
+    return {.on_s = 1, .of_s = 1, .first_s = 0};
   }
   std::uint64_t on = 0;
   std::uint64_t of = 1;
@@ -38,14 +40,14 @@ Window window_of(const char* text) {
     return {};
   }
   if (*text == '\0') {
-    return on == 0 ? Window{.on_s = 0, .of_s = 1} : Window{};
+    return on == 0 ? Window{.on_s = 0, .of_s = 1, .first_s = 0} : Window{};
   }
   if (*text != '/') {
     return {};
   }
   ++text;
   const bool is_share = read_number(text, of) && *text == '\0' && of != 0 && on <= of;
-  return is_share ? Window{.on_s = on, .of_s = of} : Window{};
+  return is_share ? Window{.on_s = on, .of_s = of, .first_s = 0} : Window{};
 }
 
 }  // namespace chokepoint::capture::nccl::plugin

@@ -1,5 +1,7 @@
 #include "capture/nccl/plugin/communicators.h"
 
+#include <algorithm>
+
 #include "capture/nccl/plugin/clocks.h"
 #include "capture/nccl/plugin/process.h"
 #include "capture/nccl/plugin/record.h"
@@ -118,7 +120,8 @@ void keep_mask(Communicator& communicator, const Lane* lane, std::uint64_t now_n
   }
   std::uint64_t mask = mask_of_next(communicator);
   if (process().is_recording()) {
-    const bool is_on = process().window.is_on(wall);
+    const std::uint64_t age_ns = now_ns - std::min(now_ns, process().began_ns);
+    const bool is_on = process().window.is_on(wall, age_ns);
     mask |= kAlways | (is_on ? kInWindows : 0);
     keep_window(communicator, lane, now_ns, is_on);
   }

@@ -18,6 +18,7 @@ void disown() { the_process.lanes.disown(); }
 void make_ready() {
   Process& process = the_process;
   process.id = static_cast<std::uint64_t>(getpid());
+  process.began_ns = now_ns();
   process.window = window_of(getenv(kWindowVariable));
   if (!process.lanes.prepare(process.file) || pthread_atfork(nullptr, nullptr, disown) != 0) {
     return;

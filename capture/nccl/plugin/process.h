@@ -19,6 +19,7 @@ struct Process {
   Communicators communicators;
   Next next;
   Window window;
+  std::uint64_t began_ns = 0;              // when the plugin was called first
   std::uint64_t id = 0;                    // as this process sees itself
   std::atomic<bool> is_usable = false;     // threads have keys
   std::atomic<std::uint32_t> kernels = 2;  // whether they are recorded: 0 no, 1 yes, 2 not decided

@@ -39,13 +39,24 @@ TEST(NcclPluginWindow, IsTheUsualOneWhereNobodyCanReadIt) {
 }
 
 TEST(NcclPluginWindow, IsTheSameForAllByTheirClocks) {
-  const Window window = {.on_s = 2, .of_s = 8};
-  EXPECT_TRUE(window.is_on(16 * kSecond));
-  EXPECT_TRUE(window.is_on(18 * kSecond - 1));
-  EXPECT_FALSE(window.is_on(18 * kSecond));
-  EXPECT_FALSE(window.is_on(24 * kSecond - 1));
+  const Window window = {.on_s = 2, .of_s = 8, .first_s = 0};
+  EXPECT_TRUE(window.is_on(16 * kSecond, 0));
+  EXPECT_TRUE(window.is_on(18 * kSecond - 1, 0));
+  EXPECT_FALSE(window.is_on(18 * kSecond, 0));
+  EXPECT_FALSE(window.is_on(24 * kSecond - 1, 0));
   EXPECT_EQ(window.left_ns(16 * kSecond), kSecond);
   EXPECT_EQ(window.left_ns(17 * kSecond - 1), 1U);
+}
+
+TEST(NcclPluginWindow, BeginsWithAllOfTheFirstSecondsUnlessTold) {
+  const Window window = window_of(nullptr);
+  EXPECT_TRUE(window.is_on(3 * kSecond, 0));
+  EXPECT_TRUE(window.is_on(3 * kSecond, 30 * kSecond - 1));
+  EXPECT_FALSE(window.is_on(3 * kSecond, 30 * kSecond));
+  EXPECT_TRUE(window.is_on(8 * kSecond, 30 * kSecond));
+  for (const char* told : {"0", "1/8"}) {
+    EXPECT_FALSE(window_of(told).is_on(3 * kSecond, 0)) << told;
+  }
 }
 
 TEST(NcclPluginWindow, NeverLeavesTheCostlyEventsOff) {
