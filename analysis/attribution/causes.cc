@@ -19,9 +19,9 @@ struct AccountDescription {
 
 #define ADVICE(what, command) \
   AdviceText { what, command }
-#define UNDER(class_, sentence_, ...)                                                          \
-  CauseUnder {                                                                                 \
-    .verdict = VerdictClass::class_, .sentence = sentence_ __VA_OPT__(, .advice =) __VA_ARGS__ \
+#define UNDER(class_, sentence_, ...)                                                 \
+  CauseUnder {                                                                        \
+    .verdict = VerdictClass::class_, .sentence = sentence_, .advice = { __VA_ARGS__ } \
   }
 #define VERDICT(enumerator, name_, sentence_, disproof_, ...) \
   VerdictDescription{.verdict = VerdictClass::enumerator,     \

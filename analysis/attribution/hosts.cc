@@ -12,6 +12,8 @@ namespace {
 constexpr double kWaitsLong = 25;      // percent of the time
 constexpr double kWaitsMostly = 0.75;  // of the time in which the thread was ready or ran
 constexpr double kFull = 92;           // percent of one core
+constexpr double kTakesMuch = 10;      // percent of one core
+constexpr std::size_t kTakersTold = 3;
 
 double percent_of(const SeriesData& series, Span span) {
   return span.length_ns() <= 0
@@ -67,9 +69,27 @@ HostLoad load_of(const NodeData& node, Span span) {
   return load;
 }
 
-Evidence starvation_of(const HostLoad& load, const NodeData& node) {
-  return {"thread " + load.waiting_thread + " was runnable but got no processor",
-          load.waited_percent, "% of the time", "thread.wait_ns of " + node.name};
+std::vector<Taker> takers_of(const NodeData& node, Span span) {
+  std::vector<Taker> takers;
+  for (const SeriesData* taken : node.find(record::kOthersCpu)) {
+    const double percent = percent_of(*taken, span);
+    if (percent >= kTakesMuch) {
+      takers.push_back({taken->row.subject, percent});
+    }
+  }
+  std::ranges::sort(takers, std::ranges::greater{}, &Taker::percent);
+  takers.resize(std::min(takers.size(), kTakersTold));
+  return takers;
+}
+
+void add_starvation(const NodeData& node, Span span, const HostLoad& load,
+                    std::vector<Evidence>& evidence) {
+  evidence.push_back({"thread " + load.waiting_thread + " was runnable but got no processor",
+                      load.waited_percent, "% of the time", "thread.wait_ns of " + node.name});
+  for (const Taker& taker : takers_of(node, span)) {
+    evidence.push_back({"processor time that " + taker.name + " took, which is not of the job",
+                        taker.percent, "% of a core", "others.cpu_ns of " + node.name});
+  }
 }
 
 const record::Fact* fact_of(const NodeData& node, std::string_view category,

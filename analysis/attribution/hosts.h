@@ -28,8 +28,17 @@ struct HostLoad {
 };
 
 HostLoad load_of(const NodeData& node, Span span);
-// That its job's threads got no processor.
-Evidence starvation_of(const HostLoad& load, const NodeData& node);
+// Processes of one name that are not the job's.
+struct Taker {
+  std::string name = {};
+  double percent = 0;  // of a core
+};
+// Those that took most of the processors, the greatest first; nobody who took little.
+std::vector<Taker> takers_of(const NodeData& node, Span span);
+// What can be said of a host whose job got no processor: that it waited, and who had them
+// meanwhile.
+void add_starvation(const NodeData& node, Span span, const HostLoad& load,
+                    std::vector<Evidence>& evidence);
 
 // A fact of the host, the last one in the record; nullptr where there is none.
 const record::Fact* fact_of(const NodeData& node, std::string_view category,

@@ -10,6 +10,7 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/gpu_clocks.h"
+#include "analysis/attribution/hosts.h"
 #include "analysis/attribution/route.h"
 
 namespace chokepoint::analysis {
@@ -98,13 +99,29 @@ std::string peer_address(const DiagnosisInput& input, const DirectionBlame& dire
                                                              : connection.row.a_address;
 }
 
+// On the host that the verdict blames; empty where nobody was seen.
+std::string taker_on(const DiagnosisInput& input, const Verdict& verdict) {
+  const Where& where = verdict.where;
+  const std::string& host = verdict.verdict == VerdictClass::ReceiverHost ? where.to
+                            : verdict.verdict == VerdictClass::SenderHost ? where.from
+                                                                          : where.node;
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    if (input.run.nodes[place].name == host) {
+      const std::vector<Taker> takers = takers_of(input.run.nodes[place], input.span_of(place));
+      return takers.empty() ? "" : takers.front().name;
+    }
+  }
+  return "";
+}
+
 Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
   const Where& where = verdict.where;
   Words words{{"from", where.from},
               {"to", where.to},
               {"node", where.node},
               {"node_interface", where.interface},
-              {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
+              {"rank", where.rank ? fmt::format("{}", *where.rank) : ""},
+              {"taker", verdict.cause == Cause::ProcessCpu ? taker_on(input, verdict) : ""}};
   const DirectionBlame* direction = direction_of(input, where);
   if (direction == nullptr) {
     return words;
@@ -213,8 +230,8 @@ Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accoun
              : unknown(input, accounting, std::move(hints));
 }
 
-// RDMA without the library's messages: what communication takes at its best is in what is left, too,
-// since only what loss and congestion cost can be told from it.
+// RDMA without the library's messages: what communication takes at its best is in what is left,
+// too, since only what loss and congestion cost can be told from it.
 bool is_usual_cost_left(const Phases& phases, VerdictClass found) {
   return phases.source == PhaseSource::None ||
          (phases.source == PhaseSource::Packets &&
@@ -243,7 +260,7 @@ void advise(const DiagnosisInput& input, Verdict& verdict) {
     }
   };
   if (const CauseUnder* own = describe(verdict.verdict, verdict.cause)) {
-    add(own->advice);
+    std::ranges::for_each(own->advice, add);
   }
   const VerdictDescription& of_class = verdict_table()[static_cast<std::size_t>(verdict.verdict)];
   std::ranges::for_each(of_class.advice, add);

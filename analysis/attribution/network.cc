@@ -69,7 +69,7 @@ void add_hosts(const DiagnosisInput& input, const DirectionBlame& direction, Ver
   const NodeData& node = input.run.nodes[*place];
   const HostLoad load = load_of(node, input.span_of(*place));
   if (load.is_starved) {
-    verdict.evidence.push_back(starvation_of(load, node));
+    add_starvation(node, input.span_of(*place), load, verdict.evidence);
   } else if (load.busiest_percent > load.softirq_percent) {
     verdict.evidence.push_back({"thread " + load.busiest_thread + " worked", load.busiest_percent,
                                 "% of a core", "thread.cpu_ns of " + node.name});

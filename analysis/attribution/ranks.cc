@@ -119,7 +119,7 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
        input.phases.source == PhaseSource::Library ? "collectives of all nodes"
                                                    : "first bytes of all nodes after each pause"});
   if (load.is_starved) {
-    verdict.evidence.push_back(starvation_of(load, node));
+    add_starvation(node, input.span_of(place), load, verdict.evidence);
   } else if (const auto pauses = pauses_of(input, latest)) {
     verdict.cause = Cause::PeriodicPause;
     verdict.evidence.insert(verdict.evidence.begin(),

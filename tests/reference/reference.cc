@@ -4,11 +4,13 @@
 //   reference FOLDER            write FOLDER's pages
 //   reference --check FOLDER    exit code 1 where a page differs, with its name
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +139,16 @@ std::string advice_text(const analysis::AdviceText& advice) {
   return fmt::format("{}: `{}`", advice.what, advice.command);
 }
 
+std::vector<std::string> texts_of(std::span<const analysis::AdviceText> advice) {
+  std::vector<std::string> texts;
+  for (const analysis::AdviceText& each : advice) {
+    if (!each.what.empty()) {
+      texts.push_back(advice_text(each));
+    }
+  }
+  return texts;
+}
+
 void add_causes_under(std::string& page, analysis::VerdictClass verdict) {
   bool is_first = true;
   for (const analysis::CauseDescription& cause : analysis::cause_table()) {
@@ -149,7 +161,8 @@ void add_causes_under(std::string& page, analysis::VerdictClass verdict) {
           "\n| cause | says | advice | evidence it must carry begins with |\n|---|---|---|---|\n";
     }
     page += fmt::format("| `{}` | {} | {} | {} |\n", cause.name, cell(under->sentence),
-                        cell(advice_text(under->advice)), cell(cause.evidence));
+                        cell(fmt::format("{}", fmt::join(texts_of(under->advice), "; else "))),
+                        cell(cause.evidence));
   }
 }
 

@@ -117,9 +117,9 @@ TEST(Sentences, WithoutAccountsNothingIsSaidToBeLost) {
   EXPECT_THAT(sentence_of(diagnosis), HasSubstr("does not show where"));
 }
 
-constexpr std::array<std::string_view, 12> kWords{
-    "from", "to",     "node",   "node_interface", "interface", "peer_interface",
-    "rank", "buffer", "better", "address",        "link",      "to_address"};
+constexpr std::array<std::string_view, 13> kWords{
+    "from",   "to",     "node",    "node_interface", "interface",  "peer_interface", "rank",
+    "buffer", "better", "address", "link",           "to_address", "taker"};
 
 // Every {word} of a text.
 std::vector<std::string> words_in(std::string_view text) {
@@ -137,7 +137,9 @@ std::vector<AdviceText> advice_texts() {
     std::ranges::copy(each.advice, std::back_inserter(texts));
   }
   for (const CauseDescription& each : cause_table()) {
-    std::ranges::transform(each.under, std::back_inserter(texts), &CauseUnder::advice);
+    for (const CauseUnder& under : each.under) {
+      std::ranges::copy(under.advice, std::back_inserter(texts));
+    }
   }
   return texts;
 }

@@ -100,8 +100,11 @@ TEST_F(Ranks, OneThatPausesNowAndThenIsToldEveryHowManySteps) {
 TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
   made_.counter(made_.node("b"), record::kThreadCpu, "1/python3 (main)", 5e7);
   made_.counter(made_.node("b"), record::kThreadWait, "1/python3 (main)", 9e8);
+  made_.counter(made_.node("b"), record::kOthersCpu, "backup", 9e8);
   const Diagnosis found = late({0, 30, 0, 0});
   EXPECT_EQ(found.verdict.cause, Cause::ProcessCpu);
+  ASSERT_FALSE(found.verdict.advice.empty());
+  EXPECT_EQ(found.verdict.advice[0].what, "keep backup off the processors of the job on b");
   EXPECT_TRUE(found.verdict.where.node == "b" || found.verdict.where.from == "b");
 }
 

@@ -101,7 +101,8 @@ TEST_F(RoceFlows, LossIsWhatWasWaitedForAndSentAgain) {
               Contains(Field(&Evidence::what, HasSubstr("the receiver missed"))));
 }
 
-// Nothing tells what 60 ms of sending would take at best: that is no reason to be silent about loss.
+// Nothing tells what 60 ms of sending would take at best: that is no reason to be silent about
+// loss.
 TEST_F(RoceFlows, LossIsToldBesideTheSendingThatNobodyCanJudge) {
   for (double end_ms = 30; end_ms <= 80; end_ms += kBinMs) {
     passes(ab_, end_ms, data(100));

@@ -55,6 +55,70 @@ TEST_F(HostSamplersTest, Of256CoresRowsAreFewAndNoTimeIsLost) {
   EXPECT_THAT(counters_.values("cpu.busy_ns", "all").back(), 256 * 19 * 1e8);
 }
 
+class OtherProcesses : public HostSamplersTest {
+ protected:
+  void process(pid_t pid, const std::string& name, int ticks) const {
+    tree_.write(fmt::format("/proc/{}/stat", pid),
+                fmt::format("{} ({}) R 1 1 1 0 -1 0 0 0 0 0 {} 0 0 0 20 0 1 0 5 4096 10 0", pid,
+                            name, ticks));
+  }
+  // So many milliseconds of the second in which tasks waited for a core.
+  void second(int waited_ms) {
+    waited_us_ += waited_ms * 1000;
+    tree_.write("/proc/pressure/cpu",
+                fmt::format("some avg10=0.00 avg60=0.00 avg300=0.00 total={}\n", waited_us_));
+    pressure_->sample({clock_.monotonic_ns(), processes_}, sink());
+    sample(sampler_);
+  }
+
+  int waited_us_ = 0;
+  std::unique_ptr<Sampler> pressure_ = pressure_sampler(tree_.root());
+  std::unique_ptr<Sampler> sampler_ = other_processes_sampler(tree_.root());
+};
+
+TEST_F(OtherProcesses, AreSummedUpByNameWithoutTheJobs) {
+  processes_ = {{.pid = 100, .start_ticks = 5}};
+  second(400);
+  for (int round = 0; round < 3; ++round) {
+    process(100, "python3", 100 * round);
+    process(200, "worker-1", 7000 + 20 * round);
+    process(201, "a (b) c", 40 * round);
+    process(202, "worker-2", 10 * round);
+    process(203, "idle", 5000 + round);
+    if (round == 2) {
+      process(204, "worker-3", 30);  // came since
+    }
+    second(400);
+  }
+  close();
+  EXPECT_THAT(counters_.values("others.cpu_ns", "worker-*"), ElementsAre(3e8, 9e8));
+  EXPECT_THAT(counters_.values("others.cpu_ns", "a (b) c"), ElementsAre(4e8, 8e8));
+  EXPECT_EQ(counters_.rows.count({"others.cpu_ns", "idle"}), 0U);
+  EXPECT_EQ(counters_.rows.count({"others.cpu_ns", "python3"}), 0U);
+}
+
+TEST_F(OtherProcesses, AreNotReadWhileNobodyWaitsForACore) {
+  for (int round = 0; round < 4; ++round) {
+    process(200, "worker", 100 * round);
+    second(1);
+  }
+  close();
+  EXPECT_EQ(counters_.rows.count({"others.cpu_ns", "worker"}), 0U);
+}
+
+TEST_F(OtherProcesses, AreFewSeriesHoweverManyNamesThereAre) {
+  second(400);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      process(200 + i, fmt::format("name{}x", i), 100 * round);
+    }
+    second(400);
+  }
+  close();
+  EXPECT_LE(counters_.rows.size(), 24U + 2U);
+  EXPECT_EQ(counters_.rows.count({"others.cpu_ns", "other"}), 1U);
+}
+
 TEST_F(HostSamplersTest, PressureInNanoseconds) {
   const std::unique_ptr<Sampler> sampler = pressure_sampler(tree_.root());
   const auto write = [&](int some, int full) {
