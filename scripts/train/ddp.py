@@ -21,8 +21,8 @@ from torch.nn.parallel import DistributedDataParallel
 from marks import Marks
 
 
-def arguments():
-    words = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars="@",
+def options(about):
+    words = argparse.ArgumentParser(description=about, fromfile_prefix_chars="@",
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--width", type=int, default=1024)
     words.add_argument("--depth", type=int, default=2, help="layers of this width")
@@ -34,7 +34,7 @@ def arguments():
     words.add_argument("--late-ms", type=float, default=0, help="so much")
     words.add_argument("--quiet", action="store_true", help="no line a step")
     words.add_argument("--marks", action="store_true", help="marks each step by CHOKEPOINT_MARKS")
-    return words.parse_args()
+    return words
 
 
 class Late(torch.autograd.Function):
@@ -73,13 +73,19 @@ def batch_of(size, width):
     return data, (data[:, :half].sum(1) - data[:, half:].sum(1)).unsqueeze(1) / width ** 0.5
 
 
-def one_step(model, optimizer, asked):
-    data, wanted = batch_of(asked.batch, asked.width)
-    optimizer.zero_grad()
-    loss = nn.functional.mse_loss(model(data), wanted)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
+def stepping(model, asked):
+    """What makes a step, and returns its loss."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+    def step():
+        data, wanted = batch_of(asked.batch, asked.width)
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(data), wanted)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
 
 
 def agreed(loss, is_over):
@@ -89,15 +95,13 @@ def agreed(loss, is_over):
     return told[0].item() / dist.get_world_size(), told[1].item() > 0
 
 
-def train(model, asked):
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+def train(step, asked):
     marks = Marks(asked.marks)
     began = time.monotonic()
     for number in range(1, asked.steps + 1):
         marks.step(number)
         step_began = time.monotonic()
-        loss = one_step(model, optimizer, asked)
-        loss, is_over = agreed(loss, step_began - began >= asked.seconds)
+        loss, is_over = agreed(step(), step_began - began >= asked.seconds)
         if not asked.quiet:
             print(f"step {number} loss {loss:.4f} "
                   f"time {(time.monotonic() - step_began) * 1000:.1f}ms", flush=True)
@@ -106,12 +110,12 @@ def train(model, asked):
 
 
 def main():
-    asked = arguments()
+    asked = options(__doc__).parse_args()
     dist.init_process_group("gloo")
     torch.manual_seed(dist.get_rank())
     is_late = dist.get_rank() == asked.late_rank
     model = Perceptron(asked.width, asked.depth, asked.late_ms / 1000 if is_late else 0)
-    train(DistributedDataParallel(model, bucket_cap_mb=asked.bucket_mb), asked)
+    train(stepping(DistributedDataParallel(model, bucket_cap_mb=asked.bucket_mb), asked), asked)
     dist.destroy_process_group()
 
 

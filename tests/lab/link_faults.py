@@ -63,7 +63,8 @@ class Slot(LinkChanged):
 
 
 class Competing(Fault):
-    """Other traffic on the same link: streams of TCP from one host to another."""
+    """Other traffic on the same link, from one host to another: streams of TCP, or of UDP at a rate
+    in all."""
 
     def begin(self, jobs):
         self.stage.lab.needs("iperf3")
@@ -72,7 +73,12 @@ class Competing(Fault):
         there = link.a if here is link.b else link.b
         there.host.serve(["iperf3", "-s"], port=5201)
         self.traffic = sender.start(["iperf3", "-c", there.ipv4, "-t", 60, "-P",
-                                     self.words["streams"]])
+                                     self.words["streams"], *self.udp()])
+
+    def udp(self):
+        if "udp_mbps" not in self.words:
+            return []
+        return ["-u", "-b", f"{self.words['udp_mbps'] / self.words['streams']:.3f}M"]
 
     def end(self, jobs):
         self.traffic.stop()

@@ -29,12 +29,12 @@ class Link:
 
 @dataclasses.dataclass
 class Job:
-    program: str  # trainer or ddp
+    program: str  # trainer, ddp, shapes or nccl
     link: str  # whose interface the ranks are told to use
     label: str  # of the parallelism
     family: int | None = None
     pinned: bool = False  # each rank to a processor of its own
-    ranks_a_host: int = 1  # of ddp
+    ranks_a_host: int = 1  # not of the trainer
     options: dict = dataclasses.field(default_factory=dict)
 
 
@@ -61,6 +61,7 @@ class Scenario:
     truth: dict
     expected: Expected
     baseline: dict = dataclasses.field(default_factory=dict)  # probes before the job
+    congestion_control: str | None = None  # of all hosts, else the kernel's default
 
     @property
     def ranks(self):
@@ -98,7 +99,7 @@ def made(name, document):
     return Scenario(name, document["about"], document.get("ci", False), topology["hosts"],
                     topology.get("switch"), links, job_of(document["job"], next(iter(links))),
                     fault, truth, Expected(**document["expected"]),
-                    document.get("baseline", {}))
+                    document.get("baseline", {}), topology.get("congestion_control"))
 
 
 def link_of(words, fault):

@@ -10,6 +10,9 @@ class Stage:
     def __init__(self, lab, scenario):
         self.lab, self.scenario = lab, scenario
         self.hosts = {name: lab.host(name) for name in scenario.hosts}
+        if scenario.congestion_control:
+            for host in self.hosts.values():
+                host.sysctls({"net.ipv4.tcp_congestion_control": scenario.congestion_control})
         self.links = {name: self.joined(link) for name, link in scenario.links.items()}
         if scenario.switch:
             self.hosts[scenario.switch].forward()

@@ -13,6 +13,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 import time
 
 import baseline
@@ -21,10 +22,11 @@ from kernel import Skipped
 from stage import Stage
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-DDP = TREE / "scripts" / "train" / "ddp.py"
+BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jobs/shapes.py"}
+NCCL_RANK = TREE / "tests/lab/jobs/nccl_rank.py"
 SEVERAL = TREE / "tests" / "lab" / "jobs" / "host_ranks.py"
 PORT = 29500
-STEP = re.compile(r"^step (\d+) loss [\d.]+ time ([\d.]+)ms$", re.MULTILINE)
+STEP = re.compile(r"^step (\d+)(?: loss [\d.]+)? time ([\d.]+)ms$", re.MULTILINE)
 HAS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
 RUN_SECONDS = 90
 TICK = 0.05
@@ -88,7 +90,7 @@ class Player:
                 began = time.monotonic()
             if began is not None:
                 self.fault.at(time.monotonic() - began, jobs)
-                self.look(len(steps_of(first)))
+                self.look(len(steps_of(first)) // self.scenario.job.ranks_a_host)
             time.sleep(TICK)
 
     def look(self, steps):
@@ -119,23 +121,26 @@ class Player:
         environment = {"RANK": str(number), "WORLD_SIZE": str(len(self.scenario.ranks)),
                        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                        **self.interface(host, link)}
-        if job.program == "ddp":
-            end = self.stage.end(self.scenario.ranks[0], link)
-            environment |= {"MASTER_ADDR": end.ipv4, "MASTER_PORT": str(PORT)}
-            words = [python_with_torch(), "-B", DDP]
-            if job.ranks_a_host > 1:
-                environment.pop("RANK")
-                words = [words[0], "-B", SEVERAL, number * job.ranks_a_host, job.ranks_a_host,
-                         len(self.scenario.ranks) * job.ranks_a_host, *words]
+        addresses = [self.stage.end(name, link).ipv4 for name in self.scenario.ranks]
+        if job.program in BY_TORCH:
+            environment |= {"MASTER_ADDR": addresses[0], "MASTER_PORT": str(PORT)}
+            words = [python_with_torch(), "-B", BY_TORCH[job.program]]
+        elif job.program == "nccl":
+            words = [sys.executable, "-B", NCCL_RANK, "--program", nccl_stand_in(),
+                     "--addresses", ",".join(addresses)]
         else:
             words = [trainer()]
+        if job.ranks_a_host > 1:
+            environment.pop("RANK")
+            words = [sys.executable, "-B", SEVERAL, number * job.ranks_a_host, job.ranks_a_host,
+                     len(self.scenario.ranks) * job.ranks_a_host, *words]
         pin = ["taskset", "-c", self.stage.processor(host)] if job.pinned else []
         return [*pin, *words, f"@{self.options_of(host)}"], environment
 
     def options_of(self, host):
         """In a file, so that no command line tells what is wrong."""
         job = self.scenario.job
-        own = {} if job.program == "ddp" else {
+        own = {} if job.program != "trainer" else {
             "meet": self.meet, "truth": self.spent / f"{host}.json",
             "family": job.family or False}
         file = self.options / host
@@ -194,9 +199,17 @@ def python_with_torch():
 
 
 def trainer():
-    """As it was built: where the tests say, or in the release build."""
-    found = pathlib.Path(os.environ.get(
-        "CHOKEPOINT_LAB_TRAINER", TREE / "build/release/scripts/train/trainer/lab_trainer"))
+    return built("CHOKEPOINT_LAB_TRAINER", "scripts/train/trainer/lab_trainer",
+                 "the trainer: libgloo-dev, and")
+
+
+def nccl_stand_in():
+    return built("CHOKEPOINT_LAB_NCCL", "tests/lab/nccl/lab_nccl", "the stand-in for NCCL:")
+
+
+def built(variable, place, needed):
+    """Where the tests say, or in the release build."""
+    found = pathlib.Path(os.environ.get(variable, TREE / "build/release" / place))
     if not os.access(found, os.X_OK):
-        raise Skipped("needs the trainer: libgloo-dev, and ninja -C build/release lab_trainer")
+        raise Skipped(f"needs {needed} ninja -C build/release {found.name}")
     return found

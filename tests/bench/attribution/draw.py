@@ -14,6 +14,10 @@ import scenario
 
 PLAYS = 10_000
 FAST_MBPS = 10_000
+MIN_QUEUE_BYTES = 32_000
+CONGESTION_CONTROLS = ("bbr", "cubic", "reno")
+SMALL = {"width": 224, "depth": 1, "batch": 8192}  # few bytes, much to compute
+SHAPES = {"accumulate": 1, "fp16": 0.5, "flat": 1, "zero": 1, "gather": 1.5, "tp-dp": 2}
 HEALTHY, TWO = 0.30, 0.25
 SECONDS = 7
 
@@ -23,12 +27,14 @@ def between(chance, low, high):
     return math.exp(chance.uniform(math.log(low), math.log(high)))
 
 
-def topology(hosts, **wire):
+def topology(chance, hosts, **wire):
     """Two hosts by a cable, three by a switch; `wire` is of each link."""
     wire = {"rate_mbps": FAST_MBPS, **wire}
+    control = chance.choice(CONGESTION_CONTROLS)
     if len(hosts) == 2:
-        return {"hosts": hosts, "links": [{"name": "lan", "between": hosts, "there": wire}]}
-    return {"hosts": [*hosts, "switch"], "switch": "switch",
+        return {"hosts": hosts, "congestion_control": control,
+                "links": [{"name": "lan", "between": hosts, "there": wire}]}
+    return {"hosts": [*hosts, "switch"], "switch": "switch", "congestion_control": control,
             "links": [{"name": "lan" if host == "a" else f"lan-{host}",
                        "between": [host, "switch"], "there": wire} for host in hosts]}
 
@@ -51,23 +57,44 @@ def ddp(chance, ranks_a_host=1, **words):
             "seconds": SECONDS, **words}
 
 
+def shape(chance, **words):
+    """`shapes.py`'s, whose factors are what each sends, of what DDP would."""
+    job = ddp(chance, program="shapes", shape=chance.choice(list(SHAPES)), **words)
+    if job["shape"] == "accumulate":
+        job["micro"] = chance.randint(2, 8)
+    if job["shape"] == "tp-dp":
+        job["ranks_a_host"] = 2
+    return job
+
+
 def sent_bytes(job):
     """Each way, a step and host, of an all-reduce."""
-    if job["program"] == "ddp":
-        return 4 * job["depth"] * job["width"] ** 2
+    if job["program"] != "trainer":
+        return 4 * job["depth"] * job["width"] ** 2 * SHAPES.get(job.get("shape"), 1)
     return job["bytes"] * (job.get("pieces", 1) if job["pattern"] != "dp" else 1)
+
+
+def largest_bytes(job):
+    """Of what is exchanged at once; 0 where it is not one all-reduce."""
+    if job.get("shape") in ("zero", "gather", "tp-dp"):
+        return 0
+    return sent_bytes(job) / job.get("pieces", 1)
 
 
 def any_job(chance, *patterns):
     pattern = chance.choice(patterns)
-    return ddp(chance) if pattern == "ddp" else trainer(chance, pattern)
+    makers = {"ddp": ddp, "shape": shape}
+    return makers[pattern](chance) if pattern in makers else trainer(chance, pattern)
 
 
 def healthy(chance):
     hosts = ["a", "b"] if chance.random() < 0.7 else ["a", "b", "c"]
-    pattern = chance.choice(("dp", "dp", "tp", "pp", "ddp"))
+    pattern = chance.choice(("dp", "dp", "tp", "pp", "ddp", "shape"))
     if pattern == "ddp":
-        job = ddp(chance, width=chance.choice((192, 256)), depth=1, batch=8192)
+        job = ddp(chance, **SMALL)
+    elif pattern == "shape":
+        job = ddp(chance, program="shapes", shape=chance.choice(("fp16", "flat", "zero", "gather")),
+                  **SMALL)
     else:
         job = trainer(chance, pattern, compute_ms=round(between(chance, 250, 500)))
         job["bytes"] = min(job["bytes"], {"dp": 4_000_000, "tp": 64_000, "pp": 500_000}[pattern])
@@ -75,29 +102,32 @@ def healthy(chance):
             job["pieces"] = 3
         if pattern == "pp":
             job["pieces"] = 16
-    return {"topology": topology(hosts), "job": job, "truth": {"class": "compute"}}
+    return {"topology": topology(chance, hosts), "job": job, "truth": {"class": "compute"}}
 
 
 def narrow(chance):
     """The rate makes the exchange last 1.5 to 4 times as long as a step computes. A far path has its
     delay in the twin, too, and it is small, so that the rate costs more."""
-    job = any_job(chance, "dp", "pp", "ddp")
+    job = any_job(chance, "dp", "pp", "ddp", "shape")
     computing_s = job.get("compute_ms", 60) / 1e3
     rate = sent_bytes(job) * 8 / 1e6 / (computing_s * between(chance, 1.5, 4))
     way = {"rate_mbps": round(min(max(rate, 20), 2_500))}
     is_far = chance.random() < 0.35
     wire = {"delay_ms": round(between(chance, 1.2, 3), 1)} if is_far else {}
-    return {"topology": topology(["a", "b"], **wire), "job": job,
+    if chance.random() < 0.5:
+        way["queue_bytes"] = max(MIN_QUEUE_BYTES,
+                                 round(way["rate_mbps"] * 125 * between(chance, 5, 300)))
+    return {"topology": topology(chance, ["a", "b"], **wire), "job": job,
             "fault": {"kind": "link", "link": "lan", "there": {**way, **wire}},
             "truth": {"class": "wan-bandwidth" if is_far else "lan-bandwidth",
                       "cause": "line-rate" if is_far else "shaper", "node": "a"}}
 
 
 def far(chance):
-    job = any_job(chance, "dp", "tp", "ddp")
-    cause = "gloo-credit" if sent_bytes(job) / job.get("pieces", 1) > 1_000_000 else None
+    job = any_job(chance, "dp", "tp", "ddp", "shape")
+    cause = "gloo-credit" if largest_bytes(job) > 1_000_000 else None
     delay_ms = round(between(chance, 4, 30), 1)
-    return {"topology": topology(["a", "b"], delay_ms=0.1), "job": job,
+    return {"topology": topology(chance, ["a", "b"], delay_ms=0.1), "job": job,
             "fault": {"kind": "link", "link": "lan",
                       "there": {"rate_mbps": FAST_MBPS, "delay_ms": delay_ms}},
             "truth": {"class": "wan-latency", "cause": cause, "node": "a"}}
@@ -108,7 +138,7 @@ def lossy(chance):
     is_far = chance.random() < 0.5
     wire = {"rate_mbps": 1000, "delay_ms": round(between(chance, 3, 12), 1) if is_far else 0.1}
     loss = between(chance, 0.001, 0.01) if is_far else between(chance, 0.004, 0.02)
-    return {"topology": topology(["a", "b"], **wire), "job": job,
+    return {"topology": topology(chance, ["a", "b"], **wire), "job": job,
             "fault": {"kind": "link", "link": "lan", "there": {**wire, "loss": round(loss, 5)},
                       "back": wire},
             "truth": {"class": "wan-loss" if is_far else "lan-loss", "cause": "loss",
@@ -119,9 +149,10 @@ def late(chance):
     hosts = ["a", "b"] if chance.random() < 0.6 else ["a", "b", "c"]
     is_torch = chance.random() < 0.6
     ranks_a_host = chance.choice((1, 2, 2, 4)) if is_torch and len(hosts) == 2 else 1
-    job = ddp(chance, ranks_a_host) if is_torch else any_job(chance, "dp", "tp")
+    job = ddp(chance, ranks_a_host) if is_torch else any_job(chance, "dp", "tp", "shape")
+    ranks_a_host = job.get("ranks_a_host", 1)
     rank = chance.randrange(len(hosts) * ranks_a_host)
-    return {"topology": topology(hosts), "job": job,
+    return {"topology": topology(chance, hosts), "job": job,
             "fault": {"kind": "job", "options": {"late_rank": rank,
                                                  "late_ms": round(between(chance, 40, 300))}},
             "truth": {"class": "straggler", "cause": "late-rank", "rank": rank}}
@@ -133,7 +164,7 @@ def small_buffer(chance):
     sysctl = ({"net.ipv4.tcp_wmem": f"4096 {bytes_most} {bytes_most}"} if is_sender else
               {"net.ipv4.tcp_rmem": f"4096 {bytes_most} {bytes_most}"})
     job = trainer(chance, "dp", bytes=int(between(chance, 8e6, 2e7)))
-    return {"topology": topology(["a", "b"], delay_ms=round(between(chance, 0.2, 0.5), 2)),
+    return {"topology": topology(chance, ["a", "b"], delay_ms=round(between(chance, 0.2, 0.5), 2)),
             "job": job, "fault": {"kind": "sysctls", "host": "a" if is_sender else "b",
                                   "sysctls": sysctl},
             "truth": {"class": "sender-host" if is_sender else "receiver-host",
@@ -148,7 +179,7 @@ def starved(chance):
     fault = ({"kind": "processor-taken", "host": "a", "nice": -12} if is_sender else
              {"kind": "processor-quota", "host": "b", "period_ms": 40,
               "share": round(between(chance, 0.02, 0.04), 3)})
-    return {"topology": topology(["a", "b"]), "job": job, "fault": fault,
+    return {"topology": topology(chance, ["a", "b"]), "job": job, "fault": fault,
             "truth": {"class": "sender-host" if is_sender else "receiver-host",
                       "cause": "process-cpu", "from": "a", "to": "b"}}
 
@@ -156,9 +187,10 @@ def starved(chance):
 def competing(chance):
     job = any_job(chance, "dp", "pp")
     rate = chance.choice((500, 1000))
-    return {"topology": topology(["a", "b"], rate_mbps=rate), "job": job,
+    udp = {"udp_mbps": round(rate * chance.uniform(0.5, 0.85))} if chance.random() < 0.4 else {}
+    return {"topology": topology(chance, ["a", "b"], rate_mbps=rate), "job": job,
             "fault": {"kind": "competing", "link": "lan", "host": "a",
-                      "streams": chance.randint(2, 4)},
+                      "streams": chance.randint(2, 4), **udp},
             "truth": {"class": "lan-bandwidth", "cause": "competing-traffic", "from": "a",
                       "to": "b"}}
 
@@ -170,9 +202,12 @@ FAULTS = ((narrow, 4), (far, 3), (lossy, 3), (late, 5), (small_buffer, 2), (star
 def with_lesser(chance, document):
     """A rank that is late by little beside the fault, in the twin, too."""
     job = document["job"]
-    if job["program"] == "trainer" and document["fault"]["kind"] != "job":
-        job |= {"late_rank": chance.randrange(2), "late_ms": round(between(chance, 10, 25))}
-        document["second"] = True
+    if document["fault"]["kind"] != "job":
+        late_ms = round(between(chance, 10, 60))
+        rank = chance.randrange(2)
+        job |= {"late_rank": rank, "late_ms": late_ms}
+        document["truth"]["second"] = {"class": "straggler", "rank": rank,
+                                       "ms": late_ms * job.get("micro", 1)}
 
 
 def play(seed, number):
@@ -184,10 +219,9 @@ def play(seed, number):
         document, kind = make(chance), make.__name__
         if chance.random() < TWO:
             with_lesser(chance, document)
-    second = document.pop("second", None)
     document["truth"] = {name: value for name, value in document["truth"].items()
                          if value is not None}
-    name = f"draw-{seed}-{number:05}-{kind}" + ("-two" if second else "")
+    name = f"draw-{seed}-{number:05}-{kind}" + ("-two" if "second" in document["truth"] else "")
     return scenario.made(name, {"about": "drawn", "expected": {}, **document})
 
 

@@ -4,6 +4,7 @@ import statistics
 
 from recordings import HALVES
 
+CONFIDENCE_BINS = (0.3, 0.6, 0.7, 0.8, 0.9, 0.95, 1.01)
 WANTED = {"class": 0.95, "place": 0.95, "alarms": 0.01, "lost": 0.15, "stable": 0.95}
 
 
@@ -27,7 +28,33 @@ def of(judgements):
             "alarms": share([not one["class_right"] for one in healthy]),
             "stable": share([one["early"]["stable"] for one in judgements if one["early"]]),
             "live": share([one["live"]["fits"] for one in judgements if one["live"]]),
+            "live_unknown": share([one["live"]["told"] == "unknown" for one in judgements
+                                   if one["live"]]),
+            "second": share([one.get("second_right") for one in judgements]),
+            "calibration": calibration(judgements),
             "seconds": spread([one["seconds"] for one in judgements])}
+
+
+def is_right(one):
+    """Class and, where it has one, place."""
+    return one["class_right"] and one["place_right"] is not False
+
+
+def calibration(judgements):
+    """Verdicts by their confidence: how often those were right, and by how much the two differ on
+    average (the expected calibration error)."""
+    told = [one for one in judgements if one["told"].get("confidence") is not None]
+    rows, low = [], 0.0
+    for high in CONFIDENCE_BINS:
+        within = [one for one in told if low <= one["told"]["confidence"] < high]
+        if within:
+            rows.append({"from": low, "to": min(high, 1), "count": len(within),
+                         "told": statistics.mean(one["told"]["confidence"] for one in within),
+                         "right": statistics.mean(is_right(one) for one in within)})
+        low = high
+    error = (sum(row["count"] * abs(row["told"] - row["right"]) for row in rows) / len(told)
+             if told else None)
+    return {"bins": rows, "error": error}
 
 
 def spread(values):

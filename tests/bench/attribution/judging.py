@@ -9,6 +9,7 @@ import lacking
 DIAGNOSE_SECONDS = 60
 NO_ANSWER = "no-answer"
 WITHIN = 0.15  # of the truth's lost milliseconds a step
+SECOND_SHARE = 0.1  # of a step
 ENDS = ("from", "to")
 EARLY = "early"  # records as they were when a few steps had been made
 
@@ -77,10 +78,22 @@ def judged(chokepoint, case):
         "cause_right": verdict.get("cause") == truth["cause"] if right and truth.get("cause")
                        else None,
         "place_right": place_is_right(truth, where) if right and named(truth) else None,
+        "second_right": second_is_named(case, document),
         "others": [other.get("class") for other in (document or {}).get("others", [])],
         "seconds": seconds, "failure": failure}
     return {**found, **steps(case, document), **lost(case, found),
             **early(chokepoint, case, verdict)}
+
+
+def second_is_named(case, document):
+    """The lesser of two faults, where it takes much of a step: among the runners-up, or it is what
+    was told first."""
+    second = case.truth.get("second")
+    if not second or not document or second["ms"] < SECOND_SHARE * case.mean_ms:
+        return None
+    told = [document["verdict"], *(document.get("others") or [])]
+    return any(one["class"] == second["class"] and
+               one["where"].get("rank") == second["rank"] for one in told)
 
 
 def steps(case, document):

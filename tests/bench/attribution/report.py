@@ -39,13 +39,23 @@ def summary(document):
             ("lost ms off, median and 90 %", "lost_off", off_told),
             ("healthy, but an alarm", "alarms", counted),
             ("same class after ten steps", "stable", counted),
-            ("the same or unknown, looked at live", "live", counted)]
+            ("the same or unknown, looked at live", "live", counted),
+            ("unknown, looked at live", "live_unknown", counted),
+            ("second fault named", "second", counted),
+            ("confidence off, on average", "calibration", lambda found: percent(found["error"]))]
     return [["", *columns], *([title, *(show(column[key]) for column in columns.values())]
                               for title, key, show in rows)]
 
 
 def off_told(spread):
     return ABSENT if not spread else f"{percent(spread['median'])}, {percent(spread['p90'])}"
+
+
+def reliability(document):
+    return [["confidence", "verdicts", "said on average", "right"],
+            *([f"{percent(row['from'], 0)} to {percent(row['to'], 0)}", str(row["count"]),
+               percent(row["told"]), percent(row["right"])]
+              for row in document["figures"]["calibration"]["bins"])]
 
 
 def matrix(document):
@@ -86,6 +96,7 @@ def left_out(document):
 def sections(document):
     yield f"{document['cases']} recordings of {document['scenarios']} scenarios", summary(document)
     yield "Recordings by class, true and told", matrix(document)
+    yield "Confidence said, and how often it was right", reliability(document)
     if document["twins"]:
         yield "Healthy twins", [["alarms", counted(document["twins"]["alarms"])]]
     if document["misses"]:

@@ -1,25 +1,14 @@
 """A job on NCCL as chokepoint sees it by its plugin: a stand-in for NCCL's own side calls the plugin
 as NCCL does, around a ring all-reduce over real connections. There is no GPU in it."""
 
-import os
-import pathlib
 import shlex
 
 from checks import between, holds, near, same
-from kernel import Skipped
+from training import nccl_stand_in
 from watched import Watched
 
-TREE = pathlib.Path(__file__).resolve().parents[3]
 NCCL = 2
 STEPS, BUCKETS = 130, 4
-
-
-def program():
-    found = pathlib.Path(os.environ.get("CHOKEPOINT_LAB_NCCL",
-                                        TREE / "build/release/tests/lab/nccl/lab_nccl"))
-    if not os.access(found, os.X_OK):
-        raise Skipped("needs the stand-in for NCCL: ninja -C build/release lab_nccl")
-    return found
 
 
 class Job:
@@ -39,7 +28,7 @@ class Job:
         address = [end.ipv4 for end in (self.link.a, self.link.b)]
         own, following = (address[of * 2 // self.ranks] for of in (rank, (rank + 1) % self.ranks))
         late = ["--late-ms", self.late[1]] if self.late and self.late[0] == rank else []
-        words = [program(), rank, self.ranks, own, following, "--steps", STEPS, "--buckets",
+        words = [nccl_stand_in(), rank, self.ranks, own, following, "--steps", STEPS, "--buckets",
                  BUCKETS, *self.words, *late]
         return f"RANK={rank} WORLD_SIZE={self.ranks} {shlex.join(map(str, words))}"
 

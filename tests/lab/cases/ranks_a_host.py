@@ -19,7 +19,7 @@ def diagnosed(lab, hosts, per_host, late):
                    "OPENBLAS_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": INTERFACE}
     jobs = [host.start(["chokepoint", "run", "--out", records, "--node", host.name, "--",
                         python, "-B", SPAWN, place * per_host, per_host, hosts * per_host,
-                        python, "-B", training.DDP, "--steps", 40, "--width", 512,
+                        python, "-B", training.BY_TORCH["ddp"], "--steps", 40, "--width", 512,
                         "--late-rank", late, "--late-ms", LATE_MS], environment=environment)
             for place, host in enumerate(cluster.hosts)]
     for job in jobs:

@@ -89,7 +89,7 @@ def test_pytorch_learns_and_its_ranks_agree(lab):
     ranks = [end.host.start(
         ["env", f"RANK={number}", "WORLD_SIZE=2", f"MASTER_ADDR={link.a.ipv4}",
          f"MASTER_PORT={training.PORT}", "OMP_NUM_THREADS=1",
-         f"GLOO_SOCKET_IFNAME={end.interface}", python, "-B", training.DDP, "--width", 256,
+         f"GLOO_SOCKET_IFNAME={end.interface}", python, "-B", training.BY_TORCH["ddp"], "--width", 256,
          "--steps", 60])
         for number, end in enumerate((link.a, link.b))]
     for rank in ranks:

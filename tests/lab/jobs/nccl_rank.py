@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+"""usage: nccl_rank.py --program LAB_NCCL --addresses A,B [options], as a rank by RANK and WORLD_SIZE
+
+Becomes a rank of the stand-in for a job on NCCL; ADDRESSES are the hosts', which all have as many
+ranks. Options that it does not know are the stand-in's own.
+"""
+
+import argparse
+import os
+
+words = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars="@", allow_abbrev=False)
+words.add_argument("--program", required=True)
+words.add_argument("--addresses", required=True, type=lambda text: text.split(","))
+words.add_argument("--late-rank", type=int)
+words.add_argument("--late-ms", default="0")
+asked, others = words.parse_known_args()
+
+rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+own, following = (asked.addresses[of * len(asked.addresses) // ranks]
+                  for of in (rank, (rank + 1) % ranks))
+late = ["--late-ms", asked.late_ms] if rank == asked.late_rank else []
+os.execv(asked.program, [asked.program, str(rank), str(ranks), own, following, "--tell", "1",
+                         *others, *late])
