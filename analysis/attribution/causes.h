@@ -39,7 +39,7 @@ struct VerdictDescription {
 struct CauseUnder {
   std::optional<VerdictClass> verdict = {};
   std::string_view sentence = {};
-  std::array<AdviceText, 2> advice = {};  // the most useful first
+  std::array<AdviceText, 3> advice = {};  // the most useful first
 };
 
 struct CauseDescription {

@@ -82,10 +82,25 @@ std::vector<Taker> takers_of(const NodeData& node, Span span) {
   return takers;
 }
 
+std::optional<Taker> throttled_cgroup(const NodeData& node, Span span) {
+  Taker most;
+  for (const SeriesData* held : node.find(record::kThrottled)) {
+    const double percent = percent_of(*held, span);
+    if (percent >= kTakesMuch && percent > most.percent) {
+      most = {held->row.subject, percent};
+    }
+  }
+  return most.percent > 0 ? std::optional(most) : std::nullopt;
+}
+
 void add_starvation(const NodeData& node, Span span, const HostLoad& load,
                     std::vector<Evidence>& evidence) {
   evidence.push_back({"thread " + load.waiting_thread + " was runnable but got no processor",
                       load.waited_percent, "% of the time", "thread.wait_ns of " + node.name});
+  if (const auto quota = throttled_cgroup(node, span)) {
+    evidence.push_back({"held back by the processor quota of cgroup " + quota->name, quota->percent,
+                        "% of a core", "cgroup.throttled_ns of " + node.name});
+  }
   for (const Taker& taker : takers_of(node, span)) {
     evidence.push_back({"processor time that " + taker.name + " took, which is not of the job",
                         taker.percent, "% of a core", "others.cpu_ns of " + node.name});

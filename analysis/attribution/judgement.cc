@@ -99,19 +99,21 @@ std::string peer_address(const DiagnosisInput& input, const DirectionBlame& dire
                                                              : connection.row.a_address;
 }
 
-// On the host that the verdict blames; empty where nobody was seen.
-std::string taker_on(const DiagnosisInput& input, const Verdict& verdict) {
+// Who or what keeps the processors of the host that the verdict blames from the job.
+void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& words) {
   const Where& where = verdict.where;
   const std::string& host = verdict.verdict == VerdictClass::ReceiverHost ? where.to
                             : verdict.verdict == VerdictClass::SenderHost ? where.from
                                                                           : where.node;
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
     if (input.run.nodes[place].name == host) {
-      const std::vector<Taker> takers = takers_of(input.run.nodes[place], input.span_of(place));
-      return takers.empty() ? "" : takers.front().name;
+      const NodeData& node = input.run.nodes[place];
+      const std::vector<Taker> takers = takers_of(node, input.span_of(place));
+      const auto quota = throttled_cgroup(node, input.span_of(place));
+      words["taker"] = takers.empty() || quota ? "" : takers.front().name;
+      words["quota"] = quota ? quota->name : "";
     }
   }
-  return "";
 }
 
 Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
@@ -120,8 +122,10 @@ Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
               {"to", where.to},
               {"node", where.node},
               {"node_interface", where.interface},
-              {"rank", where.rank ? fmt::format("{}", *where.rank) : ""},
-              {"taker", verdict.cause == Cause::ProcessCpu ? taker_on(input, verdict) : ""}};
+              {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
+  if (verdict.cause == Cause::ProcessCpu) {
+    add_takers(input, verdict, words);
+  }
   const DirectionBlame* direction = direction_of(input, where);
   if (direction == nullptr) {
     return words;
@@ -160,15 +164,29 @@ bool sees_late_ranks(const Phases& phases) {
   return phases.source == PhaseSource::Library || phases.source == PhaseSource::Alone;
 }
 
-// By how much the largest stands out, how many steps were seen, and what the phases rest on.
+bool is_any_socket_read(const RunData& run) {
+  return std::ranges::any_of(run.connections, [&](const Connection& connection) {
+    return std::ranges::any_of(connection.ends, [&](const std::optional<FlowPlace>& end) {
+      return end && std::ranges::any_of(run.flow(*end).sockets,
+                                        [](const auto& samples) { return !samples.empty(); });
+    });
+  });
+}
+
+// How often such a verdict was right where jobs were played whose truth was known: docs/attribution.md
+// has the draws on which the figures were chosen, and those on which they were held to it. What is
+// missing of the record counts most, then by how much the largest stands out, and of how many steps.
 double confidence_of(const DiagnosisInput& input, double share_percent, double next_percent) {
-  const double margin = share_percent > 0 ? 1 - next_percent / share_percent : 0;
+  const double margin = share_percent > 0 ? std::max(0.0, 1 - next_percent / share_percent) : 0;
   const double above = std::min(1.0, share_percent / (4 * kMattersPercent));
-  const double seen = std::min(1.0, static_cast<double>(input.steps.settled.size()) /
-                                        static_cast<double>(kStepsForConfidence));
-  const double source = sees_late_ranks(input.phases) ? 1 : 0.8;
-  const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.6;
-  return std::round(100 * (0.3 + 0.4 * margin + 0.25 * above) * seen * source * ends) / 100;
+  const double steps = std::min(1.0, static_cast<double>(input.steps.settled.size()) /
+                                         static_cast<double>(kStepsForConfidence));
+  const double clear = 0.80 + 0.14 * margin + 0.05 * above;
+  const double seen = 0.6 + 0.4 * steps;
+  const double source = sees_late_ranks(input.phases) ? 1 : 0.92;
+  const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.5;
+  const double sockets = is_any_socket_read(input.run) || input.run.connections.empty() ? 1 : 0.85;
+  return std::round(100 * clear * seen * source * ends * sockets) / 100;
 }
 
 Verdict computing(const DiagnosisInput& input, double lost_percent) {

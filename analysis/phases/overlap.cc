@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kQueuedNs = 500'000;  // a shorter gap holds no computing
 constexpr double kForwardShare = 0.5;        // of the backward pass
+constexpr double kMostOfGaps = 2;            // times the gaps, may computing go on beside exchanges
 constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are rarely as large
 constexpr double kMoreAlike = 0.5;           // one spread of the other: then it is clearly smaller
 constexpr double kAlike = 0.05;              // of the bytes of the one before
@@ -215,6 +216,16 @@ double hidden_of(const Line& line, const Spans& steps) {
   return hidden_ns;
 }
 
+// The backward pass, which alone can hide exchanges, is about twice the forward pass, and that is
+// seen: nothing is under way meanwhile.
+double most_hidden_ns(const Line& line, const Spans& steps) {
+  double gaps_ns = 0;
+  for (const StageGap& gap : line.gaps) {
+    gaps_ns += covers(steps, gap.exchange->own_ready_ns) ? static_cast<double>(gap.gap_ns) : 0;
+  }
+  return kMostOfGaps * gaps_ns;
+}
+
 // By the rank with the longest gaps: it waits for no other, so its gaps are its computing.
 double collectives_ms(const OverlapInput& input) {
   double hidden_ns = 0;
@@ -225,7 +236,7 @@ double collectives_ms(const OverlapInput& input) {
       const double gaps_ns = math::sum_by(line.gaps, &StageGap::gap_ns);
       if (!line.gaps.empty() && gaps_ns > most_gaps_ns) {
         most_gaps_ns = gaps_ns;
-        hidden_ns = hidden_of(line, input.steps);
+        hidden_ns = std::min(hidden_of(line, input.steps), most_hidden_ns(line, input.steps));
       }
     }
   }

@@ -54,6 +54,7 @@ OwnedSampler softnet_sampler(const sys::Root& root);
 OwnedSampler process_sampler(const sys::Root& root);
 OwnedSampler own_sampler(const sys::Root& root);
 OwnedSampler other_processes_sampler(const sys::Root& root);
+OwnedSampler quota_sampler(const sys::Root& root);
 OwnedSampler thread_sampler(const sys::Root& root);
 OwnedSampler pcie_sampler(const sys::Root& root);
 OwnedSampler rdma_sampler(const sys::Root& root);

@@ -453,6 +453,7 @@ void Collectives::add(std::uint32_t connection, bool is_sent, const Message& mes
   Collective& of = message.kind == Kind::PointToPoint
                        ? find_transfer(connection, is_sent, message)
                        : find(connections_[connection].group, message);
+  note_pause(of, message);
   of.start_ns = std::min(of.start_ns, message.first_byte_ns);
   of.end_ns = std::max(of.end_ns, message.last_byte_ns);
   if (Share* share = share_of(of, connection)) {
@@ -530,12 +531,35 @@ void Collectives::close(std::size_t place) {
   see_(over);
 }
 
+void Collectives::note_pause(const Collective& collective, const Message& message) {
+  constexpr std::int64_t kShortNs = 10'000'000;
+  const std::int64_t pause_ns = message.first_byte_ns - collective.end_ns;
+  if (pause_ns > std::max(kShortNs, longest_pause_ns_) && is_settled(collective)) {
+    longest_pause_ns_ = pause_ns;
+  }
+}
+
+bool Collectives::has_gone_on(const Collective& collective) const {
+  return std::ranges::any_of(open_, [&](const Collective& other) {
+    return other.group == collective.group && other.start_ns > collective.end_ns;
+  });
+}
+
+std::int64_t Collectives::quiet_before_end_ns(const Collective& collective) const {
+  constexpr std::int64_t kPauses = 4;
+  if (!is_settled(collective)) {
+    return limits_.abandoned_ns;
+  }
+  return has_gone_on(collective)
+             ? std::clamp(kPauses * longest_pause_ns_,
+                          std::min(limits_.least_quiet_ns, limits_.quiet_ns), limits_.quiet_ns)
+             : limits_.quiet_ns;
+}
+
 void Collectives::settle(std::int64_t now_ns, bool all) {
   for (std::size_t place = 0; place < open_.size();) {
     const Collective& each = open_[place];
-    const std::int64_t quiet_ns = now_ns - each.end_ns;
-    const std::int64_t wanted_ns = is_settled(each) ? limits_.quiet_ns : limits_.abandoned_ns;
-    if (all || quiet_ns >= wanted_ns) {
+    if (all || now_ns - each.end_ns >= quiet_before_end_ns(each)) {
       close(place);
     } else {
       ++place;

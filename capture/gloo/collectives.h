@@ -7,7 +7,8 @@
 //
 // A group is a process group, which has one connection to each peer. PyTorch counts collectives
 // within each group, so the n-th connection to an address is taken for the n-th group's. The wire
-// does not show the end of a collective: it is over when no message of it has come for a while. A
+// does not show the end of a collective: it is over when no message of it has come for a while,
+// which is shorter where its group has begun another one since, and all pauses so far were short. A
 // later message opens it again under the same number; nothing is lost by that.
 //
 // Each send() with its receive() is a transfer of its own. Transfers of one tag on one connection
@@ -145,6 +146,7 @@ struct CollectiveLimits {
   std::size_t open = 512;
   std::size_t shares = 256;                     // of one collective
   std::int64_t quiet_ns = 1'000'000'000;        // settled, and nothing came for so long
+  std::int64_t least_quiet_ns = 100'000'000;    // the same, where the group has gone on
   std::int64_t abandoned_ns = 120'000'000'000;  // unsettled: a rank may be very late
 };
 
@@ -192,13 +194,18 @@ class Collectives {
   Collective& find_transfer(std::uint32_t connection, bool is_sent, const Message& message);
   Collective& opened(std::uint32_t group, const Message& message);
   Share* share_of(Collective& collective, std::uint32_t connection) const;
+  void note_pause(const Collective& collective, const Message& message);
+  // Whether its group has begun another one since the last message of this one.
+  bool has_gone_on(const Collective& collective) const;
+  std::int64_t quiet_before_end_ns(const Collective& collective) const;
   void close(std::size_t place);
   void make_room();
 
   See see_;
   CollectiveLimits limits_;
   std::vector<Connection> connections_;
-  std::vector<Collective> open_;  // the newest last
+  std::vector<Collective> open_;       // the newest last
+  std::int64_t longest_pause_ns_ = 0;  // of a settled one of which more came
   std::uint64_t evicted_ = 0;
 };
 

@@ -17,7 +17,8 @@ using record::Figure;
 constexpr std::int64_t kAdjacentNs = 2'000'000;
 constexpr std::int64_t kSameMomentNs = 5'000'000;
 constexpr int kOftenEnough = 3;
-constexpr std::int64_t kQuietNs = 500'000'000;       // taps report within 200 ms of each other
+constexpr std::int64_t kTogetherNs = 250'000'000;    // taps report within 200 ms of each other
+constexpr std::int64_t kQuietNs = 500'000'000;       // where it is not known how many there will be
 constexpr std::int64_t kPassedNs = 5'000'000'000;    // the next one has come
 constexpr std::int64_t kGivenUpNs = 30'000'000'000;  // a rank may be late
 constexpr std::size_t kMaxFlowEnds = 65'536;
@@ -192,13 +193,15 @@ bool RankCollectives::is_due(const Open& open, std::int64_t now_ns) const {
   if (is_message(open.parts.front().row)) {
     return true;
   }
-  if (now_ns - open.taken_ns < kQuietNs) {
-    return false;
-  }
   const auto usual = usual_parts_.find({open.process, open.group, open.parts.front().row.kind});
+  const std::int64_t quiet_ns = now_ns - open.taken_ns;
+  if (usual != usual_parts_.end() && open.parts.size() >= usual->second) {
+    return quiet_ns >= kTogetherNs;
+  }
   const std::int64_t since_ns = now_ns - open.end_ns;
-  return usual == usual_parts_.end() || open.parts.size() >= usual->second ||
-         (since_ns >= kPassedNs && has_successor(open)) || since_ns >= kGivenUpNs;
+  return quiet_ns >= kQuietNs &&
+         (usual == usual_parts_.end() || (since_ns >= kPassedNs && has_successor(open)) ||
+          since_ns >= kGivenUpNs);
 }
 
 void RankCollectives::settle(const std::vector<RankedProcess>& processes, std::int64_t now_ns) {

@@ -117,9 +117,9 @@ TEST(Sentences, WithoutAccountsNothingIsSaidToBeLost) {
   EXPECT_THAT(sentence_of(diagnosis), HasSubstr("does not show where"));
 }
 
-constexpr std::array<std::string_view, 13> kWords{
+constexpr std::array<std::string_view, 14> kWords{
     "from",   "to",     "node",    "node_interface", "interface",  "peer_interface", "rank",
-    "buffer", "better", "address", "link",           "to_address", "taker"};
+    "buffer", "better", "address", "link",           "to_address", "taker",          "quota"};
 
 // Every {word} of a text.
 std::vector<std::string> words_in(std::string_view text) {

@@ -79,6 +79,16 @@ TEST_F(Hosts, WhoTookTheProcessorsIsSaidMostFirst) {
   EXPECT_EQ(takers[1].name, "backup");
 }
 
+TEST_F(Hosts, TheQuotaThatHeldBackLongestIsSaid) {
+  EXPECT_FALSE(throttled_cgroup(node_, made_.span()));
+  made_.counter(node_, record::kThrottled, "/a", 20 * 1e7);
+  made_.counter(node_, record::kThrottled, "/a/b", 300 * 1e7);
+  const auto found = throttled_cgroup(node_, made_.span());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "/a/b");
+  EXPECT_NEAR(found->percent, 300, 1);
+}
+
 TEST_F(Hosts, WithoutAnyCounterNobodyIsBlamed) {
   EXPECT_FALSE(load().is_at_limit());
   thread("python3 (main)", 10, 90);

@@ -105,6 +105,9 @@ TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
   EXPECT_EQ(found.verdict.cause, Cause::ProcessCpu);
   ASSERT_FALSE(found.verdict.advice.empty());
   EXPECT_EQ(found.verdict.advice[0].what, "keep backup off the processors of the job on b");
+  made_.counter(made_.node("b"), record::kThrottled, "/pod", 9e8);
+  EXPECT_EQ(diagnose(made_.data).verdict.advice[0].what,
+            "raise the processor quota of cgroup /pod on b");
   EXPECT_TRUE(found.verdict.where.node == "b" || found.verdict.where.from == "b");
 }
 

@@ -116,6 +116,22 @@ TEST_F(Hidden, OfBucketsThatQueueIsTheLinesModel) {
   EXPECT_LE(hidden_of_step, 40);  // the last is waited for
 }
 
+//   ─ 12 ─┤  1  ├2┤  2  ├2┤  3  ├
+// Too little is seen of the forward pass for a backward pass that hides most of 84 ms.
+TEST_F(Hidden, IsNoMoreThanTheBackwardPassThatBelongsToTheGaps) {
+  for (std::size_t node = 0; node < 2; ++node) {
+    for (int step = 0; step < 10; ++step) {
+      for (int bucket = 0; bucket < 3; ++bucket) {
+        const double ready = step * 100 + 10 + bucket * 30;
+        exchanges[node].push_back(all_reduce(node, step * 3 + bucket, ready, ready + 28));
+      }
+    }
+  }
+  const double gaps_ms = 12 + 2 + 2;
+  EXPECT_GT(hidden(gaps_ms), 10);
+  EXPECT_LE(hidden(gaps_ms), 2 * gaps_ms);
+}
+
 TEST_F(Hidden, WithoutMessagesGoesByBuckets) {
   EXPECT_EQ(hidden(60), 0);
   send_bytes(10'000'000);  // a single bucket is there when backward is over

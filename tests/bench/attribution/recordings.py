@@ -93,6 +93,10 @@ class Recording:
         if self.mean_ms < SHOWS_FROM * self.twin.mean_ms:
             return (f"the fault does not show: {self.mean_ms:.1f} ms a step, "
                     f"{self.twin.mean_ms:.1f} without it")
+        more = (self.twin.exposed_share() or 0) * self.twin.mean_ms
+        if more > self.lost_ms("mean_ms"):
+            return (f"the fault is not the largest: it takes {self.lost_ms('mean_ms'):.1f} ms a step, "
+                    f"what is not computing takes {more:.1f} without it")
         return None
 
 

@@ -119,6 +119,41 @@ TEST_F(OtherProcesses, AreFewSeriesHoweverManyNamesThereAre) {
   EXPECT_EQ(counters_.rows.count({"others.cpu_ns", "other"}), 1U);
 }
 
+class Quotas : public HostSamplersTest {
+ protected:
+  void cgroup(const std::string& folder, const std::string& stat) const {
+    tree_.write("/sys/fs/cgroup" + folder + "/cgroup.procs", "100\n");
+    tree_.write("/sys/fs/cgroup" + folder + "/cpu.stat", stat);
+  }
+
+  std::unique_ptr<Sampler> sampler_ = quota_sampler(tree_.root());
+};
+
+TEST_F(Quotas, AreThoseOfTheJobsCgroupsAndAboveThem) {
+  processes_ = {{.pid = 100, .start_ticks = 5}};
+  tree_.write("/proc/100/cgroup", "0::/pods/one\n");
+  cgroup("/pods", "usage_usec 7\nnr_periods 10\nnr_throttled 1\nthrottled_usec 3000\n");
+  cgroup("/pods/one", "usage_usec 7\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n");
+  cgroup("/others", "usage_usec 7\nnr_periods 10\nnr_throttled 1\nthrottled_usec 3000\n");
+  sample(sampler_);
+  cgroup("/pods", "usage_usec 7\nnr_periods 20\nnr_throttled 2\nthrottled_usec 500000\n");
+  sample(sampler_);
+  close();
+  EXPECT_THAT(counters_.values("cgroup.throttled_ns", "/pods"), ElementsAre(3e6, 5e8));
+  EXPECT_EQ(series_.size(), 1U);
+}
+
+TEST_F(Quotas, OfVersion1AreTheProcessorControllers) {
+  processes_ = {{.pid = 100, .start_ticks = 5}};
+  tree_.write("/proc/100/cgroup", "5:memory:/m\n4:cpu,cpuacct:/q\n1:cpuset:/s\n0::/\n");
+  cgroup("/cpu,cpuacct/q", "nr_periods 10\nnr_throttled 1\nthrottled_time 77\n");
+  cgroup("/cpuset/s", "nr_periods 10\nnr_throttled 1\nthrottled_time 88\n");
+  sample(sampler_);
+  close();
+  EXPECT_THAT(counters_.values("cgroup.throttled_ns", "/cpu,cpuacct/q"), ElementsAre(77));
+  EXPECT_EQ(series_.size(), 1U);
+}
+
 TEST_F(HostSamplersTest, PressureInNanoseconds) {
   const std::unique_ptr<Sampler> sampler = pressure_sampler(tree_.root());
   const auto write = [&](int some, int full) {

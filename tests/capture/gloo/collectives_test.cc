@@ -101,6 +101,42 @@ TEST_F(GlooCollectives, GivesAConnectionsGroupToTheOneThatReplacesIt) {
   EXPECT_EQ(over.at(0).group, 0U);
 }
 
+constexpr std::int64_t kTenth = kSecond / 10;
+
+TEST_F(GlooCollectives, AreOverSoonWhereTheirGroupHasGoneOn) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  transfer(collectives, peer, Kind::AllReduce, 1, 10, kSecond);
+  collectives.settle(kSecond + 2 * kTenth);
+  EXPECT_TRUE(over.empty()) << "nothing else has begun";
+  transfer(collectives, peer, Kind::AllReduce, 2, 10, kSecond + 2 * kTenth);
+  collectives.settle(kSecond + 2 * kTenth + 100);
+  ASSERT_EQ(over.size(), 1U);
+  EXPECT_EQ(over[0].number, 1U);
+}
+
+TEST_F(GlooCollectives, OfAnotherGroupSayNothing) {
+  Collectives collectives = made();
+  transfer(collectives, collectives.connect(ends_to(2)), Kind::AllReduce, 1, 10, kSecond);
+  transfer(collectives, collectives.connect(ends_to(2)), Kind::AllReduce, 2, 10, kSecond + kTenth);
+  collectives.settle(kSecond + 5 * kTenth);
+  EXPECT_TRUE(over.empty());
+}
+
+// Of a collective to several peers, or of several rounds, more came after 60 ms.
+TEST_F(GlooCollectives, ArePatientWherePausesWereSeen) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  transfer(collectives, peer, Kind::AllReduce, 1, 10, kSecond);
+  transfer(collectives, peer, Kind::AllReduce, 1, 10, kSecond + 60'000'000);
+  transfer(collectives, peer, Kind::AllReduce, 2, 10, kSecond + kTenth);
+  collectives.settle(kSecond + 2 * kTenth + kTenth / 2);
+  EXPECT_TRUE(over.empty());
+  collectives.settle(kSecond + 3 * kTenth + kTenth / 2);
+  ASSERT_EQ(over.size(), 1U);
+  EXPECT_EQ(over[0].sent_bytes(), 20U);
+}
+
 TEST_F(GlooCollectives, WaitsLongForARankThatIsLateAndShortlyWhenAllHasCome) {
   Collectives collectives = made();
   const std::uint32_t peer = collectives.connect(ends_to(2));

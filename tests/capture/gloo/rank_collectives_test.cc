@@ -66,6 +66,19 @@ TEST_F(RankCollectivesTest, ARanksPartsAreOneCollective) {
   EXPECT_EQ(rows[0].end_ns, 90 * kMs);
 }
 
+TEST_F(RankCollectivesTest, WhatHasAllUsualPartsIsOverSoon) {
+  collectives.take(part(2, 7, 30, {.end_ms = 5}), 0);
+  collectives.settle(two_ranks(), 300 * kMs);
+  EXPECT_TRUE(rows.empty()) << "nobody knows how many parts it has";
+  collectives.settle(two_ranks(), 500 * kMs);
+  ASSERT_EQ(rows.size(), 1U);
+  collectives.take(part(2, 7, 31, {.start_ms = 1'000, .end_ms = 1'005}), kSecond);
+  collectives.settle(two_ranks(), kSecond + 200 * kMs);
+  EXPECT_EQ(rows.size(), 1U);
+  collectives.settle(two_ranks(), kSecond + 250 * kMs);
+  EXPECT_EQ(rows.size(), 2U);
+}
+
 TEST_F(RankCollectivesTest, RanksOfOneHostHaveOneEach) {
   CollectivePart other = part(1, 9, 30, {.end_ms = 5});
   other.end = 1;
