@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import sys

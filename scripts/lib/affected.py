@@ -21,15 +21,14 @@ def ninja(build, *words):
 
 def files_of_objects(build):
     """Object → files of this tree that it was compiled from."""
-    found = {}
+    found, files = {}, set()
     for line in ninja(build, "-t", "deps").splitlines():
         if line.startswith("    "):
             path = (build / line.strip()).resolve()
             if path.is_relative_to(ROOT) and not path.is_relative_to(build):
-                found[name].add(path)
+                files.add(path)
         elif ":" in line:
-            name = line.split(":")[0]
-            found[name] = set()
+            files = found[line.split(":")[0]] = set()
     return found
 
 

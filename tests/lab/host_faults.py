@@ -4,7 +4,6 @@ The hosts share the machine's processors. So a rank whose processor is taken is 
 scenario says, and what takes it is pinned beside it; everything else of the lab stays free.
 """
 
-import os
 import pathlib
 
 import namespaces

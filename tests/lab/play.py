@@ -28,19 +28,29 @@ def output(*words):
 
 
 def diagnosed(program, records, judging=()):
-    """The class of the verdict."""
-    return json.loads(output(program, "diagnose", records, "--json", *judging))["verdict"]["class"]
+    """The verdict."""
+    return json.loads(output(program, "diagnose", records, "--json", *judging))["verdict"]
 
 
 def diagnosed_by_all(program, records):
-    """The class of the verdict by default; the commands that say one agree, however it is judged."""
+    """The verdict by default; the commands that say one agree on its class, however it is judged."""
     for judging in JUDGING:
-        verdict = diagnosed(program, records, judging)
+        told = diagnosed(program, records, judging)
+        verdict = told["class"]
         compared = json.loads(output(program, "compare", records, "--json", *judging))
         same(compared["runs"][0]["verdict"]["class"], verdict, f"compare {judging}")
         exported = output(program, "export", records, "--to", "prometheus", *judging)
         holds(f'class="{verdict}"' in exported, f"export {judging} does not say {verdict}")
-    return verdict
+    return told
+
+
+def carries(verdict, evidence):
+    """Whether all of these texts are in its evidence."""
+    whats = "\n".join(each["what"] for each in verdict["evidence"])
+    lacking = [text for text in evidence if text not in whats]
+    if lacking:
+        print(f"no evidence of {lacking} in:\n{whats}")
+    return not lacking
 
 
 def play(program, path):
@@ -57,8 +67,8 @@ def play(program, path):
 
     with_lab(program, test)
     wanted = one.expected.verdict or [one.truth["class"]]
-    print(f"verdict: {verdicts[0]}, wanted: {' or '.join(wanted)}")
-    return verdicts[0] in wanted
+    print(f"verdict: {verdicts[0]['class']}, wanted: {' or '.join(wanted)}")
+    return verdicts[0]["class"] in wanted and carries(verdicts[0], one.expected.evidence)
 
 
 def main(program, path):

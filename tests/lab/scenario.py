@@ -46,6 +46,7 @@ class Expected:
     longest_ms: list | None = None  # one step took that long
     is_whole: bool = True  # all ranks end well
     verdict: list | None = None  # of diagnose, where the record alone cannot tell the truth
+    evidence: list = dataclasses.field(default_factory=list)  # of that verdict: parts of its texts
 
 
 @dataclasses.dataclass

@@ -1,7 +1,7 @@
 """Segments that got lost, and how they were sent again. The tap is at the sender, where nothing is
 said of another place."""
 
-from packets import FIN, RST, SYN, ACK
+from packets import FIN, RST, ACK
 from talk import BACK, RTT_MS, THERE
 
 SILENCE_MS = 210

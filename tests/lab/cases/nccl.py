@@ -1,6 +1,7 @@
 """A job on NCCL as chokepoint sees it by its plugin: a stand-in for NCCL's own side calls the plugin
 as NCCL does, around a ring all-reduce over real connections. There is no GPU in it."""
 
+import pathlib
 import shlex
 
 from checks import between, holds, near, same

@@ -5,11 +5,11 @@ A name never changes its meaning: by it a scenario belongs to one half or the ot
 """
 
 import scenario
-from strengths import (changes, healthy, host_faults, lan, mixes, paths, ranks, stragglers,
-                       wrong_paths)
+from strengths import (changes, healthy, host_faults, lan, mixes, paths, queues, ranks,
+                       stragglers, wrong_paths)
 
 LISTS = (lan.ALL, host_faults.ALL, stragglers.ALL, paths.ALL, wrong_paths.ALL, mixes.ALL,
-         ranks.ALL, healthy.ALL)
+         ranks.ALL, queues.ALL, healthy.ALL)
 
 
 def every(seed):
