@@ -76,6 +76,7 @@ inline std::optional<std::uint64_t> number_in(std::string_view word, int base = 
 struct ProcessStat {
   std::uint64_t cpu_ns = 0;  // the kernel counts in ticks of 10 ms
   std::uint64_t memory_bytes = 0;
+  std::uint64_t start_ticks = 0;  // since the host started
 };
 
 std::optional<ProcessStat> process_stat_in(std::string_view text);

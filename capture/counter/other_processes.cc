@@ -41,15 +41,15 @@ class OtherProcessesSampler final : public Sampler {
   void sample(const Moment& moment, Sink& sink) override {
     const auto waited = sink.growth_per_s(record::kPressureSome, "cpu");
     if (waited && *waited < kCrowdedNsPerS) {
-      cpu_ns_.clear();
+      seen_.clear();
       return;
     }
-    const bool is_first = cpu_ns_.empty();
-    std::map<pid_t, std::uint64_t> now_ns;
+    std::map<pid_t, ProcessStat> now;
     for (const pid_t pid : others(moment.processes)) {
-      look_at(pid, is_first, now_ns);
+      look_at(pid, now);
     }
-    cpu_ns_ = std::move(now_ns);
+    seen_ = std::move(now);
+    newest_ticks_ = newest_of(seen_);
     for (auto& [name, taken] : names_) {
       write(name, taken, moment.now_ns, sink);
     }
@@ -75,20 +75,36 @@ class OtherProcessesSampler final : public Sampler {
     return found;
   }
 
-  // One that was not there at the last look has taken all its time since then.
-  void look_at(pid_t pid, bool is_first, std::map<pid_t, std::uint64_t>& now_ns) {
+  void look_at(pid_t pid, std::map<pid_t, ProcessStat>& now) {
     const Result<std::string> text = root_.read(fmt::format("/proc/{}/stat", pid));
     const auto stat = text ? process_stat_in(*text) : std::nullopt;
     if (!stat) {
       return;
     }
-    now_ns[pid] = stat->cpu_ns;
-    const auto before = cpu_ns_.find(pid);
-    const std::uint64_t before_ns =
-        before != cpu_ns_.end() ? before->second : (is_first ? stat->cpu_ns : 0);
+    now[pid] = *stat;
+    const std::uint64_t before_ns = before(pid, *stat);
     if (stat->cpu_ns > before_ns) {
       names_[name_of(*text)].cpu_ns += stat->cpu_ns - before_ns;
     }
+  }
+
+  // What it had taken at the last look. One that was missed then, rather than started since, may
+  // have taken all its time long ago.
+  std::uint64_t before(pid_t pid, const ProcessStat& stat) const {
+    const auto found = seen_.find(pid);
+    if (found != seen_.end() && found->second.start_ticks == stat.start_ticks) {
+      return found->second.cpu_ns;
+    }
+    const bool is_new = !seen_.empty() && stat.start_ticks > newest_ticks_;
+    return is_new ? 0 : stat.cpu_ns;
+  }
+
+  static std::uint64_t newest_of(const std::map<pid_t, ProcessStat>& seen) {
+    std::uint64_t newest = 0;
+    for (const auto& [pid, stat] : seen) {
+      newest = std::max(newest, stat.start_ticks);
+    }
+    return newest;
   }
 
   std::string name_of(std::string_view stat) const {
@@ -108,7 +124,8 @@ class OtherProcessesSampler final : public Sampler {
   }
 
   sys::Root root_;
-  std::map<pid_t, std::uint64_t> cpu_ns_;  // at the last look; empty after time without waiting
+  std::map<pid_t, ProcessStat> seen_;  // at the last look; empty after time without waiting
+  std::uint64_t newest_ticks_ = 0;     // the latest start of these
   std::map<std::string, Taken> names_;
 };
 

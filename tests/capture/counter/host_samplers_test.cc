@@ -57,10 +57,10 @@ TEST_F(HostSamplersTest, Of256CoresRowsAreFewAndNoTimeIsLost) {
 
 class OtherProcesses : public HostSamplersTest {
  protected:
-  void process(pid_t pid, const std::string& name, int ticks) const {
+  void process(pid_t pid, const std::string& name, int ticks, int start_ticks = 5) const {
     tree_.write(fmt::format("/proc/{}/stat", pid),
-                fmt::format("{} ({}) R 1 1 1 0 -1 0 0 0 0 0 {} 0 0 0 20 0 1 0 5 4096 10 0", pid,
-                            name, ticks));
+                fmt::format("{} ({}) R 1 1 1 0 -1 0 0 0 0 0 {} 0 0 0 20 0 1 0 {} 4096 10 0", pid,
+                            name, ticks, start_ticks));
   }
   // So many milliseconds of the second in which tasks waited for a core.
   void second(int waited_ms) {
@@ -86,7 +86,8 @@ TEST_F(OtherProcesses, AreSummedUpByNameWithoutTheJobs) {
     process(202, "worker-2", 10 * round);
     process(203, "idle", 5000 + round);
     if (round == 2) {
-      process(204, "worker-3", 30);  // came since
+      process(204, "worker-3", 30, 9);  // came since
+      process(205, "worker-4", 99);     // was there before, but not seen
     }
     second(400);
   }
