@@ -10,6 +10,7 @@ import subprocess
 
 import kernel
 import links
+from wires import Way
 
 LEAST_FRAME_BYTES = 1514
 FRAMES_WITHOUT_RATE = 100_000
@@ -27,7 +28,8 @@ def is_there():
 
 
 def can(way):
-    return not (way.drop or way.duplicate or way.reorder)
+    """What both do alike."""
+    return way == Way(way.rate_mbps, way.delay_ms, loss=way.loss, queue_bytes=way.queue_bytes)
 
 
 def words(way):

@@ -35,6 +35,8 @@ class Job:
     family: int | None = None
     pinned: bool = False  # each rank to a processor of its own
     ranks_a_host: int = 1  # not of the trainer
+    launcher: str | None = None  # torchrun, of PyTorch's jobs; else each rank is started by itself
+    output: str = "lines"  # a line a step; "silent", or "marks" instead
     options: dict = dataclasses.field(default_factory=dict)
 
 
@@ -111,7 +113,7 @@ def link_of(words, fault):
     ways = [link.there, link.back]
     if touched:
         ways += [Way(**fault.get("there", {})), Way(**fault.get("back", {}))]
-    link.is_wire = any(way.delay_ms or way.loss or way.queue_bytes or way.drop for way in ways)
+    link.is_wire = not all(way.is_plain() for way in ways)
     link.is_wire = link.is_wire or (touched and fault["kind"] == "cut")
     return link
 
@@ -121,5 +123,8 @@ def job_of(words, first_link):
     program, link = words.pop("program"), words.pop("link", first_link)
     family, pinned = words.pop("family", None), words.pop("pinned", False)
     ranks_a_host = words.pop("ranks_a_host", 1)
+    launcher, output = words.pop("launcher", None), words.pop("output", "lines")
+    if launcher not in (None, "torchrun") or output not in ("lines", "silent", "marks"):
+        raise ValueError(f"no such launcher or output: {launcher}, {output}")
     label = words.get("pattern", "dp").upper()
-    return Job(program, link, label, family, pinned, ranks_a_host, words)
+    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, words)

@@ -21,23 +21,35 @@ DEVICE_QUEUE_FRAMES = 20_000
 @dataclasses.dataclass
 class Way:
     """One direction. Rates and bytes count Ethernet frames without FCS; without a rate the wire is
-    as fast as the processors, and without a queue it holds 50 ms of its rate.
+    as fast as the processors, and without a queue it holds 50 ms of its rate; with `bucket_bytes`
+    the rate is a policer's. `jitter_ms` is the most that is added to the delay, `loss_run` how many
+    frames are lost at once, `late` the share of frames that others overtake.
 
     Orders go by number: frames that carry data, counted from one since the last change. `reorder`
     has pairs: the frame that is held back, and how many later ones pass it."""
 
     rate_mbps: float | None = None
     delay_ms: float = 0
+    jitter_ms: float = 0
     loss: float = 0
+    loss_run: float = 1
+    late: float = 0
     queue_bytes: int | None = None
+    bucket_bytes: int | None = None
     drop: tuple = ()
     duplicate: tuple = ()
     reorder: tuple = ()
 
+    def is_plain(self):
+        """No more than a rate, which a veth pair and a token bucket do as well."""
+        return self == Way(rate_mbps=self.rate_mbps)
+
     def words(self):
         rate = [f"rate={self.rate_mbps * 1e6:.0f}"] if self.rate_mbps else []
         queue = [f"queue={self.queue_bytes}"] if self.queue_bytes else []
-        return [*rate, *queue, f"delay={self.delay_ms}ms", f"loss={self.loss:.9f}",
+        bucket = [f"bucket={self.bucket_bytes}"] if self.bucket_bytes else []
+        return [*rate, *queue, *bucket, f"delay={self.delay_ms}ms", f"jitter={self.jitter_ms}ms",
+                f"loss={self.loss:.9f}", f"run={self.loss_run}", f"late={self.late:.9f}",
                 f"drop={','.join(map(str, self.drop))}",
                 f"duplicate={','.join(map(str, self.duplicate))}",
                 f"reorder={','.join(f'{number}:{behind}' for number, behind in self.reorder)}"]

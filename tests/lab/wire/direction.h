@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -35,11 +36,13 @@ class Direction {
  private:
   struct Held {
     std::vector<std::byte> data;
-    std::uint64_t until;  // so many frames with data have passed
+    std::uint64_t until;    // so many frames with data have passed
+    std::int64_t until_ns;  // or it is so late
   };
 
   void dispose(std::span<const std::byte> frame, std::int64_t now_ns);
   void send(std::span<const std::byte> frame, std::int64_t now_ns);
+  bool draws_late();
   void send_held(std::uint64_t counted, std::int64_t now_ns);
 
   const Tap& from_;
@@ -48,6 +51,7 @@ class Direction {
   OrderBook orders_;
   FrameQueue queue_;
   std::vector<Held> held_;
+  std::mt19937_64 random_;
 };
 
 }  // namespace chokepoint::lab

@@ -1,5 +1,6 @@
 // What one direction of the wire does to frames, and how it is written: words such as
-//   rate=100M delay=7.5ms loss=0.0001 queue=256K drop=17,18 duplicate=3 reorder=5:3
+//   rate=100M delay=7.5ms jitter=2ms loss=0.0001 run=5 late=0.001 queue=256K bucket=64K
+//   drop=17,18 duplicate=3 reorder=5:3
 // Rates and bytes count whole Ethernet frames without FCS, as a token bucket of the kernel does.
 // Values and pure functions.
 #pragma once
@@ -17,9 +18,15 @@ namespace chokepoint::lab {
 struct DirectionSettings {
   std::optional<double> bits_per_second{};  // nothing: as fast as the processors are
   std::chrono::nanoseconds delay{0};
-  double loss = 0;  // the probability that a frame is lost
+  std::chrono::nanoseconds jitter{0};  // up to so much more, evenly; frames keep their order
+  double loss = 0;                     // the share of frames that are lost
+  double loss_run = 1;                 // so many one after the other, on average
+  double late = 0;  // the share of frames that come up to a millisecond late, behind others
   // What may wait for the rate; more is dropped. Nothing: 50 ms of the rate.
   std::optional<std::uint64_t> queue_bytes{};
+  // A policer instead of a queue: so much passes at once, then what the rate refills; the rest is
+  // dropped.
+  std::optional<std::uint64_t> bucket_bytes{};
   Orders orders{};
 
   std::uint64_t queue_limit_bytes() const;

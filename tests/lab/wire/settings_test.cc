@@ -22,11 +22,17 @@ TEST(WireSettings, AreWords) {
   EXPECT_EQ(settings.delay, 7500us);
   EXPECT_EQ(settings.loss, 0.0001);
   EXPECT_EQ(settings.queue_limit_bytes(), 262'144U);
+  const auto unsteady = of({"jitter=2ms", "run=5", "late=0.01", "bucket=64K"});
+  EXPECT_EQ(unsteady.jitter, 2ms);
+  EXPECT_EQ(unsteady.loss_run, 5);
+  EXPECT_EQ(unsteady.late, 0.01);
+  EXPECT_EQ(unsteady.bucket_bytes, 65'536U);
 }
 
 TEST(WireSettings, RefusesWhatItDoesNotUnderstand) {
-  for (const auto* word : {"speed=1G", "rate=fast", "delay", "loss=2", "loss=-1", "loss=0.1x", "",
-                           "drop=0", "drop=1;2", "duplicate=x", "reorder=5", "reorder=5:0"}) {
+  for (const auto* word :
+       {"speed=1G", "rate=fast", "delay", "loss=2", "loss=-1", "loss=0.1x", "", "run=0", "late=2",
+        "bucket=x", "drop=0", "drop=1;2", "duplicate=x", "reorder=5", "reorder=5:0"}) {
     DirectionSettings settings;
     EXPECT_FALSE(apply_word(settings, word)) << word;
   }
@@ -53,6 +59,8 @@ TEST(WireSettings, SuperFramesWhereTheyLookLikeTheirSegments) {
   EXPECT_FALSE(allows_super_frames(of({"loss=0.000001"})));
   EXPECT_FALSE(allows_super_frames(of({"rate=100M"})));
   EXPECT_FALSE(allows_super_frames(of({"drop=1"})));
+  EXPECT_FALSE(allows_super_frames(of({"late=0.001"})));
+  EXPECT_FALSE(allows_super_frames(of({"rate=1G", "bucket=1M"})));
   EXPECT_FALSE(allows_super_frames(of({"rate=10G", "queue=100K"})));
 }
 

@@ -1,12 +1,13 @@
 // What becomes of a frame on one direction of the wire, and when. Time is handed in with each
 // frame, so the model is arithmetic alone:
 //
-//   frame ──▶ queue ──▶ line at `rate` ──▶ loss ──▶ `delay` ──▶ out
+//   frame ──▶ queue ──▶ line at `rate` ──▶ loss ──▶ `delay`, `jitter` ──▶ out
 //               │ full                      │ drawn
 //               ▼                           ▼
 //         dropped_queue                dropped_loss (it has used the line)
 //
-// The queue holds no frames: how much waits follows from when the line will be free. Frames never
+// The queue holds no frames: how much waits follows from when the line will be free. A policer
+// stands in its place where there is a bucket: what finds it empty is dropped_queue. Frames never
 // overtake one another, also where the delay is lowered. One thread.
 #pragma once
 
@@ -51,12 +52,18 @@ class Shaper {
 
  private:
   bool fits(std::int64_t now_ns, std::uint64_t bytes) const;
-  bool draws_loss() { return settings_.loss > 0 && uniform_(random_) < settings_.loss; }
+  bool passes_policer(std::int64_t now_ns, std::uint64_t bytes);
+  void use_line(std::int64_t now_ns, std::uint64_t bytes);
+  bool draws_loss();
+  std::int64_t jitter_ns();
 
   DirectionSettings settings_;
   std::mt19937_64 random_;
   std::uniform_real_distribution<double> uniform_{0, 1};
   std::int64_t line_free_ns_ = 0;
+  double bucket_bytes_ = 0;
+  std::optional<std::int64_t> bucket_filled_ns_;  // at first it is full
+  bool in_loss_run_ = false;
   std::int64_t last_due_ns_ = 0;
   bool cut_ = false;
   Counters counters_;

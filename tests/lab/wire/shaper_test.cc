@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace chokepoint::lab {
@@ -61,6 +62,51 @@ TEST(Shaper, LosesTheShareThatIsAskedForTheSameWithTheSameSeed) {
   EXPECT_NE(lost, lost_of(100'000, 0.01, 8));
   EXPECT_TRUE(lost_of(1000, 0, 7).empty());
   EXPECT_EQ(lost_of(10, 1, 7).size(), 10U);
+}
+
+TEST(Shaper, LosesAsManyInRunsAsOneByOne) {
+  Shaper shaper({.loss = 0.01, .loss_run = 8}, 7);
+  int lost = 0;
+  int runs = 0;
+  bool was_lost = false;
+  for (int number = 0; number < 400'000; ++number) {
+    const bool is_lost = !shaper.offer(number, {.bytes = 1514});
+    lost += is_lost ? 1 : 0;
+    runs += is_lost && !was_lost ? 1 : 0;
+    was_lost = is_lost;
+  }
+  EXPECT_NEAR(lost, 4000, 600);
+  EXPECT_NEAR(static_cast<double>(lost) / runs, 8, 1);
+}
+
+TEST(Shaper, APolicerPassesABucketAtOnceAndThenTheRate) {
+  Shaper shaper({.bits_per_second = 8e6, .delay = 1ms, .bucket_bytes = 3000}, 1);
+  for (int number = 0; number < 3; ++number) {
+    EXPECT_EQ(shaper.offer(0, {.bytes = 1000}), kMillisecond) << "nobody waits for the rate";
+  }
+  EXPECT_FALSE(shaper.offer(0, {.bytes = 1000}));
+  EXPECT_FALSE(shaper.offer(kMillisecond / 2, {.bytes = 1000})) << "500 bytes were refilled";
+  EXPECT_TRUE(shaper.offer(kMillisecond, {.bytes = 1000}));
+  EXPECT_TRUE(shaper.offer(1000 * kMillisecond, {.bytes = 3000}));
+  EXPECT_FALSE(shaper.offer(1000 * kMillisecond, {.bytes = 1000})) << "no more than full";
+  EXPECT_EQ(shaper.counters().dropped_queue, 3U);
+}
+
+TEST(Shaper, JitterIsBetweenNothingAndAllOfItInOrder) {
+  Shaper shaper({.delay = 1ms, .jitter = 2ms}, 3);
+  std::int64_t last = 0;
+  std::int64_t least = 10 * kMillisecond;
+  std::int64_t most = 0;
+  for (std::int64_t number = 0; number < 1000; ++number) {
+    const std::int64_t sent = number * 10 * kMillisecond;
+    const std::int64_t due = *shaper.offer(sent, {.bytes = 100});
+    EXPECT_GE(due, last);
+    last = due;
+    least = std::min(least, due - sent);
+    most = std::max(most, due - sent);
+  }
+  EXPECT_NEAR(static_cast<double>(least), 1e6, 0.1e6);
+  EXPECT_NEAR(static_cast<double>(most), 3e6, 0.1e6);
 }
 
 TEST(Shaper, WhatIsLostHasUsedTheLine) {
