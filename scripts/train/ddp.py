@@ -59,11 +59,12 @@ class Perceptron(nn.Module):
         self.late_s = late_s
 
     def forward(self, value):
+        return self.last(self.hidden(value))
+
+    def hidden(self, value):
         for layer in self.layers:
             value = torch.relu(layer(value))
-        if self.late_s:
-            value = Late.apply(value, self.late_s)
-        return self.last(value)
+        return Late.apply(value, self.late_s) if self.late_s else value
 
 
 def batch_of(size, width):

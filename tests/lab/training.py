@@ -24,7 +24,9 @@ from stage import Stage
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jobs/shapes.py"}
 NCCL_RANK = TREE / "tests/lab/jobs/nccl_rank.py"
-SEVERAL = TREE / "tests" / "lab" / "jobs" / "host_ranks.py"
+SEVERAL = TREE / "tests/lab/jobs/host_ranks.py"
+TORCHRUN = TREE / "tests/lab/jobs/torchrun.py"
+TO_A_FILE = 'file=$1; shift; exec "$@" > "$file"'
 PORT = 29500
 STEP = re.compile(r"^step (\d+)(?: loss [\d.]+)? time ([\d.]+)ms$", re.MULTILINE)
 HAS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
@@ -58,9 +60,9 @@ class Player:
         """`folder`: gets records/ once the job is over; until then nothing that is seen of it has
         the scenario's name."""
         self.scenario, self.folder, self.is_watched = scenario, folder, is_watched
-        self.meet, self.spent, self.records, self.options = (
-            lab.folder / "job" / name for name in ("meet", "spent", "records", "options"))
-        for made in (self.meet, self.spent, self.options):
+        self.meet, self.spent, self.records, self.options, self.unseen = (
+            lab.folder / "job" / name for name in ("meet", "spent", "records", "options", "unseen"))
+        for made in (self.meet, self.spent, self.options, self.unseen):
             made.mkdir(parents=True)
         self.stage = Stage(lab, scenario)
         self.fault = faults.of(self.stage, scenario.fault)
@@ -74,7 +76,7 @@ class Player:
             jobs = {host: self.start(host) for host in self.scenario.ranks}
             self.watch(jobs)
             statuses = {host: job.wait(RUN_SECONDS) for host, job in jobs.items()}
-        steps = {host: steps_of(job) for host, job in jobs.items()}
+        steps = {host: steps_in(self.output(host, job)) for host, job in jobs.items()}
         return Played(steps[self.scenario.ranks[0]], statuses,
                       difference(self.counters(), before), time.monotonic() - began,
                       self.kept_records(), self.record(), self.time_spent(),
@@ -82,15 +84,16 @@ class Player:
 
     def watch(self, jobs):
         """The fault comes and goes as the first rank's steps go on."""
-        first = jobs[self.scenario.ranks[0]]
+        host = self.scenario.ranks[0]
         end = time.monotonic() + RUN_SECONDS
         began = None
         while any(job.running() for job in jobs.values()) and time.monotonic() < end:
-            if began is None and STEP.search(first.stdout()):
+            steps = len(steps_in(self.output(host, jobs[host])))
+            if began is None and steps > 0:
                 began = time.monotonic()
             if began is not None:
                 self.fault.at(time.monotonic() - began, jobs)
-                self.look(len(steps_of(first)) // self.scenario.job.ranks_a_host)
+                self.look(steps // self.scenario.job.ranks_a_host)
             time.sleep(TICK)
 
     def look(self, steps):
@@ -115,27 +118,43 @@ class Player:
         return [f"setup={len(self.scenario.ranks)}x{job.ranks_a_host}", f"parallelism={job.label}", *batch]
 
     def words(self, host):
-        job = self.scenario.job
-        link = self.fault.link_of_the_job(job.link)
-        number = self.scenario.ranks.index(host)
-        environment = {"RANK": str(number), "WORLD_SIZE": str(len(self.scenario.ranks)),
-                       "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-                       **self.interface(host, link)}
+        link = self.fault.link_of_the_job(self.scenario.job.link)
         addresses = [self.stage.end(name, link).ipv4 for name in self.scenario.ranks]
-        if job.program in BY_TORCH:
-            environment |= {"MASTER_ADDR": addresses[0], "MASTER_PORT": str(PORT)}
-            words = [python_with_torch(), "-B", BY_TORCH[job.program]]
-        elif job.program == "nccl":
-            words = [sys.executable, "-B", NCCL_RANK, "--program", nccl_stand_in(),
-                     "--addresses", ",".join(addresses)]
-        else:
-            words = [trainer()]
-        if job.ranks_a_host > 1:
-            environment.pop("RANK")
-            words = [sys.executable, "-B", SEVERAL, number * job.ranks_a_host, job.ranks_a_host,
-                     len(self.scenario.ranks) * job.ranks_a_host, *words]
-        pin = ["taskset", "-c", self.stage.processor(host)] if job.pinned else []
-        return [*pin, *words, f"@{self.options_of(host)}"], environment
+        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+                       "MASTER_ADDR": addresses[0], "MASTER_PORT": str(PORT),
+                       **self.interface(host, link)}
+        words, more = self.launched(host, self.program(addresses), addresses)
+        pin = ["taskset", "-c", self.stage.processor(host)] if self.scenario.job.pinned else []
+        words = [*pin, *words, f"@{self.options_of(host)}"]
+        if self.scenario.job.output != "lines":
+            words = ["sh", "-c", TO_A_FILE, "sh", self.unseen / host, *words]
+        return words, environment | more
+
+    def program(self, addresses):
+        name = self.scenario.job.program
+        if name in BY_TORCH:
+            return [python_with_torch(), "-B", BY_TORCH[name]]
+        if name == "nccl":
+            return [sys.executable, "-B", NCCL_RANK, "--program", nccl_stand_in(),
+                    "--addresses", ",".join(addresses)]
+        return [trainer()]
+
+    def launched(self, host, program, addresses):
+        """What starts a host's ranks, and the variables that tell it which they are."""
+        each, hosts = self.scenario.job.ranks_a_host, len(self.scenario.ranks)
+        number = self.scenario.ranks.index(host)
+        if self.scenario.job.launcher == "torchrun":
+            return [python_with_torch(), "-B", TORCHRUN, "--nnodes", hosts, "--node_rank", number,
+                    "--nproc_per_node", each, "--master_addr", addresses[0],
+                    "--master_port", PORT, *program[2:]], {}
+        if each > 1:
+            return [sys.executable, "-B", SEVERAL, number * each, each, hosts * each, *program], {}
+        return program, {"RANK": str(number), "WORLD_SIZE": str(hosts)}
+
+    def output(self, host, job):
+        """What the job said, also where chokepoint does not see it."""
+        file = self.unseen / host
+        return file.read_text() if file.exists() else job.stdout()
 
     def options_of(self, host):
         """In a file, so that no command line tells what is wrong."""
@@ -143,6 +162,8 @@ class Player:
         own = {} if job.program != "trainer" else {
             "meet": self.meet, "truth": self.spent / f"{host}.json",
             "family": job.family or False}
+        if job.output == "marks":
+            own |= {"marks": True}
         file = self.options / host
         file.write_text("".join(f"{word}\n" for name, value in
                                 {**own, **job.options, **self.fault.options()}.items()
@@ -186,8 +207,8 @@ def difference(after, before):
             for host in after}
 
 
-def steps_of(job):
-    return [float(found[2]) for found in STEP.finditer(job.stdout())]
+def steps_in(output):
+    return [float(found[2]) for found in STEP.finditer(output)]
 
 
 def python_with_torch():

@@ -9,6 +9,8 @@ Training by PyTorch over Gloo whose communication is not DDP's usual one, beside
   zero         each gradient is reduced to its owner, each parameter broadcast by it
   gather       parameters are gathered from shards before each layer, gradients reduced after
   tp-dp        tensor parallel between the ranks of a host, data parallel between hosts
+  pp-dp        a host is a stage of a pipeline, its ranks are data parallel
+  experts      tokens go to their experts on all ranks and back (all-to-all), between the layers
 """
 
 import pathlib
@@ -166,14 +168,74 @@ class TensorAndData:
         return loss
 
 
+class PipelineAndData:
+    """All micro-batches forward, then all of them back. The ranks of a host add up what they learn,
+    those of the next host with the same place have the next layers."""
+
+    def __init__(self, model, asked):
+        self.model, self.asked = model, asked
+        ranks, wide, rank = dist.get_world_size(), asked.tensor_parallel, dist.get_rank()
+        for first in range(0, ranks, wide):
+            group = dist.new_group(list(range(first, first + wide)))
+            if first <= rank < first + wide:
+                self.data = group
+        self.before = rank - wide if rank >= wide else None
+        self.after = rank + wide if rank + wide < ranks else None
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+
+    def step(self):
+        self.optimizer.zero_grad()
+        passed = [self.forward() for _ in range(self.asked.micro)]
+        for given, made in reversed(passed):
+            self.back(given, made)
+        for parameter in self.model.parameters():
+            if parameter.grad is not None:
+                dist.all_reduce(parameter.grad, group=self.data)
+        self.optimizer.step()
+        return passed[-1][1].detach().mean().item()
+
+    def forward(self):
+        given, wanted = ddp.batch_of(self.asked.batch, self.asked.width)
+        if self.before is not None:
+            dist.recv(given, self.before)
+            given.requires_grad_()
+        made = self.model.hidden(given)
+        if self.after is not None:
+            dist.send(made.detach(), self.after)
+            return given, made
+        return given, nn.functional.mse_loss(self.model.last(made), wanted)
+
+    def back(self, given, made):
+        gradient = None
+        if self.after is not None:
+            gradient = torch.empty_like(made)
+            dist.recv(gradient, self.after)
+        made.backward(gradient)
+        if self.before is not None:
+            dist.send(given.grad, self.before)
+
+
+class Experts(Flat):
+    """Each rank has an expert; as many tokens go to each."""
+
+    def step(self):
+        ranks = dist.get_world_size()
+        tokens = torch.ones(-(-self.asked.batch // ranks) * ranks, self.asked.width)
+        for _ in self.model.layers:
+            for _ in ("there", "back"):
+                moved = torch.empty_like(tokens)
+                dist.all_to_all_single(moved, tokens)
+        return super().step()
+
+
 SHAPES = {"accumulate": Accumulate, "fp16": Fp16, "flat": Flat, "zero": Zero, "gather": Gather,
-          "tp-dp": TensorAndData}
+          "tp-dp": TensorAndData, "pp-dp": PipelineAndData, "experts": Experts}
 
 
 def arguments():
     words = ddp.options(__doc__)
     words.add_argument("--shape", choices=SHAPES, required=True)
-    words.add_argument("--micro", type=int, default=4, help="backward passes a step")
+    words.add_argument("--micro", type=int, default=4, help="passes a step")
     words.add_argument("--tensor-parallel", type=int, default=2, help="ranks side by side")
     return words.parse_args()
 
