@@ -16,8 +16,12 @@ PLAYS = 10_000
 FAST_MBPS = 10_000
 MIN_QUEUE_BYTES = 32_000
 CONGESTION_CONTROLS = ("bbr", "cubic", "reno")
+SLOWED_BY_LOSS = ("cubic", "reno")
 SMALL = {"width": 224, "depth": 1, "batch": 8192}  # few bytes, much to compute
-SHAPES = {"accumulate": 1, "fp16": 0.5, "flat": 1, "zero": 1, "gather": 1.5, "tp-dp": 2}
+SHAPES = {"accumulate": 1, "fp16": 0.5, "flat": 1, "zero": 1, "gather": 1.5, "tp-dp": 2, "pp-dp": 0,
+          "experts": 1}
+SIDE_BY_SIDE = ("tp-dp", "pp-dp")  # two ranks a host
+OUTPUTS = ("silent", "marks")
 HEALTHY, TWO = 0.30, 0.25
 SECONDS = 7
 
@@ -27,16 +31,38 @@ def between(chance, low, high):
     return math.exp(chance.uniform(math.log(low), math.log(high)))
 
 
-def topology(chance, hosts, **wire):
+def topology(chance, hosts, controls=CONGESTION_CONTROLS, **wire):
     """Two hosts by a cable, three by a switch; `wire` is of each link."""
     wire = {"rate_mbps": FAST_MBPS, **wire}
-    control = chance.choice(CONGESTION_CONTROLS)
+    control = chance.choice(controls)
     if len(hosts) == 2:
         return {"hosts": hosts, "congestion_control": control,
                 "links": [{"name": "lan", "between": hosts, "there": wire}]}
     return {"hosts": [*hosts, "switch"], "switch": "switch", "congestion_control": control,
             "links": [{"name": "lan" if host == "a" else f"lan-{host}",
                        "between": [host, "switch"], "there": wire} for host in hosts]}
+
+
+def heard(chance, job):
+    """How the job is started, and what it says."""
+    if job["program"] != "trainer" and chance.random() < 0.25:
+        job["launcher"] = "torchrun"
+    if chance.random() < 0.2:
+        job["output"] = chance.choice(OUTPUTS)
+    return job
+
+
+def unsteady(chance, delay_ms):
+    """A far path whose delay varies, or on which packets overtake each other."""
+    if chance.random() < 0.8:
+        return {}
+    return chance.choice(({"jitter_ms": round(delay_ms * chance.uniform(0.05, 0.3), 2)},
+                          {"late": round(between(chance, 0.0005, 0.01), 4)}))
+
+
+def ends(chance):
+    """(the link's way, from, to): what goes one way, and its other way `back`."""
+    return chance.choice((("there", "a", "b"), ("back", "b", "a")))
 
 
 def trainer(chance, pattern, **words):
@@ -47,36 +73,42 @@ def trainer(chance, pattern, **words):
         job["pieces"] = chance.choice((4, 8, 12))
     if chance.random() < 0.3:
         job["family"] = 6
-    return job
+    return heard(chance, job)
 
 
 def ddp(chance, ranks_a_host=1, **words):
-    return {"program": "ddp", "width": chance.choice((384, 512, 768, 1024)),
-            "depth": chance.randint(1, 3), "batch": chance.choice((16, 64, 256)),
-            "bucket_mb": chance.choice((1, 5, 25)), "ranks_a_host": ranks_a_host,
-            "seconds": SECONDS, **words}
+    return heard(chance, {
+        "program": "ddp", "width": chance.choice((384, 512, 768, 1024)),
+        "depth": chance.randint(1, 3), "batch": chance.choice((16, 64, 256)),
+        "bucket_mb": chance.choice((1, 5, 25)), "ranks_a_host": ranks_a_host,
+        "seconds": SECONDS, **words})
 
 
 def shape(chance, **words):
     """`shapes.py`'s, whose factors are what each sends, of what DDP would."""
     job = ddp(chance, program="shapes", shape=chance.choice(list(SHAPES)), **words)
-    if job["shape"] == "accumulate":
+    if job["shape"] in ("accumulate", "pp-dp"):
         job["micro"] = chance.randint(2, 8)
-    if job["shape"] == "tp-dp":
+    if job["shape"] in SIDE_BY_SIDE:
         job["ranks_a_host"] = 2
     return job
 
 
 def sent_bytes(job):
     """Each way, a step and host, of an all-reduce."""
+    tokens = 4 * job.get("batch", 0) * job.get("width", 0)
+    if job.get("shape") == "pp-dp":
+        return job["ranks_a_host"] * job["micro"] * tokens
+    if job.get("shape") == "experts":
+        return 4 * job["depth"] * job["width"] ** 2 + job["depth"] * tokens
     if job["program"] != "trainer":
         return 4 * job["depth"] * job["width"] ** 2 * SHAPES.get(job.get("shape"), 1)
-    return job["bytes"] * (job.get("pieces", 1) if job["pattern"] != "dp" else 1)
+    return job["bytes"] * (job.get("pieces", 1) if job["pattern"] == "tp" else 1)
 
 
 def largest_bytes(job):
     """Of what is exchanged at once; 0 where it is not one all-reduce."""
-    if job.get("shape") in ("zero", "gather", "tp-dp"):
+    if job.get("shape") in ("zero", "gather", "experts", *SIDE_BY_SIDE):
         return 0
     return sent_bytes(job) / job.get("pieces", 1)
 
@@ -93,8 +125,8 @@ def healthy(chance):
     if pattern == "ddp":
         job = ddp(chance, **SMALL)
     elif pattern == "shape":
-        job = ddp(chance, program="shapes", shape=chance.choice(("fp16", "flat", "zero", "gather")),
-                  **SMALL)
+        job = ddp(chance, program="shapes", shape=chance.choice(("fp16", "flat", "zero", "gather",
+                                                                   "experts")), **SMALL)
     else:
         job = trainer(chance, pattern, compute_ms=round(between(chance, 250, 500)))
         job["bytes"] = min(job["bytes"], {"dp": 4_000_000, "tp": 64_000, "pp": 500_000}[pattern])
@@ -105,22 +137,46 @@ def healthy(chance):
     return {"topology": topology(chance, hosts), "job": job, "truth": {"class": "compute"}}
 
 
-def narrow(chance):
-    """The rate makes the exchange last 1.5 to 4 times as long as a step computes. A far path has its
-    delay in the twin, too, and it is small, so that the rate costs more."""
-    job = any_job(chance, "dp", "pp", "ddp", "shape")
+def rate_for(chance, job):
+    """Mb/s by which the exchange lasts 1.5 to 4 times as long as a step computes."""
     computing_s = job.get("compute_ms", 60) / 1e3
     rate = sent_bytes(job) * 8 / 1e6 / (computing_s * between(chance, 1.5, 4))
-    way = {"rate_mbps": round(min(max(rate, 20), 2_500))}
+    return round(min(max(rate, 20), 2_500))
+
+
+def narrow(chance):
+    """A far path has its delay in the twin, too, and it is small, so that the rate costs more."""
+    job = any_job(chance, "dp", "pp", "ddp", "shape")
+    way = {"rate_mbps": rate_for(chance, job)}
     is_far = chance.random() < 0.35
     wire = {"delay_ms": round(between(chance, 1.2, 3), 1)} if is_far else {}
+    if is_far:
+        wire |= unsteady(chance, wire["delay_ms"])
     if chance.random() < 0.5:
         way["queue_bytes"] = max(MIN_QUEUE_BYTES,
                                  round(way["rate_mbps"] * 125 * between(chance, 5, 300)))
+    fault, where = {"there": {**way, **wire}}, {"node": "a"}
+    if job.get("pattern") == "dp" and chance.random() < 0.3:
+        slow, from_, to = ends(chance)
+        fault = {"there": {"rate_mbps": FAST_MBPS, **wire}, "back": {"rate_mbps": FAST_MBPS, **wire},
+                 slow: {**way, **wire}}
+        where = {"from": from_, "to": to}
     return {"topology": topology(chance, ["a", "b"], **wire), "job": job,
-            "fault": {"kind": "link", "link": "lan", "there": {**way, **wire}},
+            "fault": {"kind": "link", "link": "lan", **fault},
             "truth": {"class": "wan-bandwidth" if is_far else "lan-bandwidth",
-                      "cause": "line-rate" if is_far else "shaper", "node": "a"}}
+                      "cause": "line-rate" if is_far else "shaper", **where}}
+
+
+def policed(chance):
+    """More than the rate is dropped rather than queued."""
+    job = any_job(chance, "dp", "pp", "ddp")
+    rate = rate_for(chance, job)
+    bucket = max(MIN_QUEUE_BYTES, round(rate * 125 * between(chance, 5, 50)))
+    wire = {"delay_ms": 0.1}
+    return {"topology": topology(chance, ["a", "b"], SLOWED_BY_LOSS, **wire), "job": job,
+            "fault": {"kind": "link", "link": "lan",
+                      "there": {"rate_mbps": rate, "bucket_bytes": bucket, **wire}},
+            "truth": {"class": "lan-loss", "node": "a"}}
 
 
 def far(chance):
@@ -129,7 +185,8 @@ def far(chance):
     delay_ms = round(between(chance, 4, 30), 1)
     return {"topology": topology(chance, ["a", "b"], delay_ms=0.1), "job": job,
             "fault": {"kind": "link", "link": "lan",
-                      "there": {"rate_mbps": FAST_MBPS, "delay_ms": delay_ms}},
+                      "there": {"rate_mbps": FAST_MBPS, "delay_ms": delay_ms,
+                                **unsteady(chance, delay_ms)}},
             "truth": {"class": "wan-latency", "cause": cause, "node": "a"}}
 
 
@@ -138,11 +195,27 @@ def lossy(chance):
     is_far = chance.random() < 0.5
     wire = {"rate_mbps": 1000, "delay_ms": round(between(chance, 3, 12), 1) if is_far else 0.1}
     loss = between(chance, 0.001, 0.01) if is_far else between(chance, 0.004, 0.02)
-    return {"topology": topology(chance, ["a", "b"], **wire), "job": job,
-            "fault": {"kind": "link", "link": "lan", "there": {**wire, "loss": round(loss, 5)},
-                      "back": wire},
+    run = chance.choice((1, 1, 3, 8))
+    bad, from_, to = ends(chance)
+    return {"topology": topology(chance, ["a", "b"], SLOWED_BY_LOSS, **wire), "job": job,
+            "fault": {"kind": "link", "link": "lan", "there": wire, "back": wire,
+                      bad: {**wire, "loss": round(loss, 5), "loss_run": run}},
             "truth": {"class": "wan-loss" if is_far else "lan-loss", "cause": "loss",
-                      "from": "a", "to": "b"}}
+                      "from": from_, "to": to}}
+
+
+def broken(chance):
+    """For a while nothing passes: the link is cut, or a host's interface goes down."""
+    kind = chance.choice(("cut", "flap"))
+    from_s = round(chance.uniform(1, 3), 1)
+    fault = {"kind": kind, "link": "lan", "from_s": from_s,
+             "until_s": round(from_s + between(chance, 0.7, 2.5), 1)}
+    cause, where = ("link-cut", {}) if kind == "cut" else ("interface-flap",
+                                                           {"interface": "to-b"})
+    return {"topology": topology(chance, ["a", "b"], delay_ms=0.1),
+            "job": any_job(chance, "dp", "tp", "ddp"),
+            "fault": fault | ({"host": "a"} if kind == "flap" else {}),
+            "truth": {"class": "lan-loss", "cause": cause, **where}}
 
 
 def late(chance):
@@ -159,17 +232,15 @@ def late(chance):
 
 
 def small_buffer(chance):
-    is_sender = chance.random() < 0.5
     bytes_most = chance.choice((16384, 32768))
-    sysctl = ({"net.ipv4.tcp_wmem": f"4096 {bytes_most} {bytes_most}"} if is_sender else
-              {"net.ipv4.tcp_rmem": f"4096 {bytes_most} {bytes_most}"})
+    name, fault_class, cause = chance.choice((("tcp_wmem", "sender-host", "send-buffer"),
+                                              ("tcp_rmem", "receiver-host", "receive-window")))
+    _, from_, to = ends(chance)
     job = trainer(chance, "dp", bytes=int(between(chance, 8e6, 2e7)))
     return {"topology": topology(chance, ["a", "b"], delay_ms=round(between(chance, 0.2, 0.5), 2)),
-            "job": job, "fault": {"kind": "sysctls", "host": "a" if is_sender else "b",
-                                  "sysctls": sysctl},
-            "truth": {"class": "sender-host" if is_sender else "receiver-host",
-                      "cause": "send-buffer" if is_sender else "receive-window",
-                      "from": "a", "to": "b"}}
+            "job": job, "fault": {"kind": "sysctls", "host": from_ if name == "tcp_wmem" else to,
+                                  "sysctls": {f"net.ipv4.{name}": f"4096 {bytes_most} {bytes_most}"}},
+            "truth": {"class": fault_class, "cause": cause, "from": from_, "to": to}}
 
 
 def starved(chance):
@@ -188,15 +259,16 @@ def competing(chance):
     job = any_job(chance, "dp", "pp")
     rate = chance.choice((500, 1000))
     udp = {"udp_mbps": round(rate * chance.uniform(0.5, 0.85))} if chance.random() < 0.4 else {}
+    _, from_, to = ends(chance)
     return {"topology": topology(chance, ["a", "b"], rate_mbps=rate), "job": job,
-            "fault": {"kind": "competing", "link": "lan", "host": "a",
+            "fault": {"kind": "competing", "link": "lan", "host": from_,
                       "streams": chance.randint(2, 4), **udp},
-            "truth": {"class": "lan-bandwidth", "cause": "competing-traffic", "from": "a",
-                      "to": "b"}}
+            "truth": {"class": "lan-bandwidth", "cause": "competing-traffic", "from": from_,
+                      "to": to}}
 
 
-FAULTS = ((narrow, 4), (far, 3), (lossy, 3), (late, 5), (small_buffer, 2), (starved, 1),
-          (competing, 2))
+FAULTS = ((narrow, 4), (policed, 1), (far, 3), (lossy, 3), (broken, 1), (late, 5), (small_buffer, 2),
+          (starved, 1), (competing, 2))
 
 
 def with_lesser(chance, document):
