@@ -1,4 +1,5 @@
-"""usage: overhead [--pairs N] [--steps N] [--rate-mbps R] [--out FILE] CHOKEPOINT [trainer|ddp|nccl]…
+"""usage: overhead [--pairs N] [--steps N] [--rate-mbps R] [--out FILE] CHOKEPOINT
+                [trainer|ddp|compute|nccl]…
 
 What watching costs a job: two ranks, a host each, with and without `chokepoint run` on both, in turn.
 They train by Gloo, or (nccl) call the profiler plugin as NCCL would. Prints the ratio of their step

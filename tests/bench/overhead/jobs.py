@@ -21,15 +21,24 @@ def trainer(folder, addresses, steps):
             "--compute-ms", 60, "--steps", steps], {}
 
 
-def ddp(folder, addresses, steps):
-    """PyTorch's own, 8 MB of gradients, computing on the processors that watching shares."""
+def by_torch(addresses, *options):
     for python in ("python3", "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import torch.distributed"], check=False,
                           capture_output=True).returncode == 0:
-            return [python, "-B", TREE / "scripts/train/ddp.py", "--width", 1024, "--depth", 2,
-                    "--batch", 32, "--steps", steps], \
+            return [python, "-B", TREE / "scripts/train/ddp.py", *options], \
                 {"MASTER_ADDR": addresses[0], "MASTER_PORT": str(PORT)}
     raise Skipped("needs python3-torch")
+
+
+def ddp(folder, addresses, steps):
+    """PyTorch's own, 8 MB of gradients, computing on the processors that watching shares."""
+    return by_torch(addresses, "--width", 1024, "--depth", 2, "--batch", 32, "--steps", steps)
+
+
+def compute(folder, addresses, steps):
+    """PyTorch's own with 0.2 MB of gradients: the ranks fill a processor each all the time, so on a
+    machine of two whatever watching takes is taken from the job."""
+    return by_torch(addresses, "--width", 224, "--depth", 1, "--batch", 8192, "--steps", steps)
 
 
 def nccl(folder, addresses, steps):
@@ -44,4 +53,4 @@ def nccl(folder, addresses, steps):
     return ["sh", "-c", start], {"CHOKEPOINT_NCCL_WINDOW": "all"}
 
 
-JOBS = {"trainer": trainer, "ddp": ddp, "nccl": nccl}
+JOBS = {"trainer": trainer, "ddp": ddp, "compute": compute, "nccl": nccl}
