@@ -21,6 +21,7 @@ constexpr std::int64_t kTogetherNs = 250'000'000;    // taps report within 200 m
 constexpr std::int64_t kQuietNs = 500'000'000;       // where it is not known how many there will be
 constexpr std::int64_t kPassedNs = 5'000'000'000;    // the next one has come
 constexpr std::int64_t kGivenUpNs = 30'000'000'000;  // a rank may be late
+constexpr std::int64_t kPastNs = 3'000'000'000;  // by so much may taps tell of a collective apart
 constexpr std::size_t kMaxFlowEnds = 65'536;
 
 bool is_message(const record::Collective& row) {
@@ -33,8 +34,7 @@ bool is_near(std::int64_t start_ns, std::int64_t end_ns, const record::Collectiv
 
 // Whether the part is of a collective of the same kind and number, to which the rank came at the
 // same moment.
-bool begins_with(const std::vector<CollectivePart>& parts, const CollectivePart& part) {
-  const record::Collective& row = parts.front().row;
+bool begins_with(const record::Collective& row, const CollectivePart& part) {
   return row.kind == part.row.kind && row.number == part.row.number && !is_message(row) &&
          row.own_ready_ns.known() && part.row.own_ready_ns.known() &&
          std::abs(row.own_ready_ns.value() - part.row.own_ready_ns.value()) <= kSameMomentNs;
@@ -113,6 +113,9 @@ void RankCollectives::take(const CollectivePart& part, std::int64_t now_ns) {
   }
   Open* open = find(part, group);
   if (open == nullptr) {
+    if (group) {
+      wait_for_more(part, *group);
+    }
     if (open_.size() == kMaxOpen) {
       emit(open_.front());
       open_.pop_front();
@@ -155,29 +158,87 @@ RankCollectives::Open* RankCollectives::find(const CollectivePart& part,
 }
 
 void RankCollectives::unite_if_one(const CollectivePart& part, std::int64_t& group) {
-  const auto other = std::ranges::find_if(open_, [&](const Open& open) {
-    return open.process == part.process && open.group != group && begins_with(open.parts, part);
-  });
-  if (other == open_.end()) {
+  const auto other = other_group_of(part, group);
+  if (!other) {
     return;
   }
-  const auto [low, high] = std::minmax(group, other->group);
+  const auto [low, high] = std::minmax(group, *other);
   const std::tuple pair{part.process, low, high};
   if (++together_[pair] < kOftenEnough) {
     return;
   }
   together_.erase(pair);
+  unite(part.process, low, high);
+  group = low;
+}
+
+// That of a collective which began as this part's did, though its connection is of another group.
+std::optional<std::int64_t> RankCollectives::other_group_of(const CollectivePart& part,
+                                                            std::int64_t group) const {
+  const auto groups = group_counts_.find(part.process);
+  if (groups == group_counts_.end() || groups->second < 2) {
+    return std::nullopt;
+  }
+  const auto is_same = [&](std::int64_t process, std::int64_t other_group,
+                           const record::Collective& row) {
+    return process == part.process && other_group != group && begins_with(row, part);
+  };
+  for (const Open& open : open_) {
+    if (is_same(open.process, open.group, open.parts.front().row)) {
+      return open.group;
+    }
+  }
+  for (const Past& past : past_) {
+    if (is_same(past.process, past.group, past.first_part)) {
+      return past.group;
+    }
+  }
+  return std::nullopt;
+}
+
+void RankCollectives::unite(std::int64_t process, std::int64_t low, std::int64_t high) {
   for (auto& [end, of_end] : groups_) {
-    if (std::get<0>(end) == part.process && of_end == high) {
+    if (std::get<0>(end) == process && of_end == high) {
       of_end = low;
     }
   }
-  for (Open& open : open_) {
-    if (open.process == part.process && open.group == high) {
-      open.group = low;
+  const auto rename = [&](auto& each) {
+    if (each.process == process && each.group == high) {
+      each.group = low;
+    }
+  };
+  std::ranges::for_each(open_, rename);
+  std::ranges::for_each(past_, rename);
+  for (auto usual = usual_parts_.begin(); usual != usual_parts_.end();) {
+    const auto& [of_process, group, kind] = usual->first;
+    if (of_process == process && group == high) {
+      usual_parts_[{process, low, kind}] += usual->second;
+      usual = usual_parts_.erase(usual);
+    } else {
+      ++usual;
     }
   }
-  group = low;
+}
+
+// The part of one that has been emitted: there were more parts than was known.
+void RankCollectives::wait_for_more(const CollectivePart& part, std::int64_t group) {
+  for (const Past& past : past_) {
+    if (past.process == part.process && past.group == group && begins_with(past.first_part, part)) {
+      std::size_t& usual = usual_parts_[{part.process, group, part.row.kind}];
+      usual = std::max(usual, past.parts + 1);
+    }
+  }
+}
+
+void RankCollectives::remember(const Open& open, std::int64_t now_ns) {
+  if (past_.size() == kMaxOpen) {
+    past_.pop_front();
+  }
+  past_.push_back({.process = open.process,
+                   .group = open.group,
+                   .first_part = open.parts.front().row,
+                   .parts = open.parts.size(),
+                   .emitted_ns = now_ns});
 }
 
 std::int64_t RankCollectives::new_group(std::int64_t process) { return group_counts_[process]++; }
@@ -209,9 +270,13 @@ void RankCollectives::settle(const std::vector<RankedProcess>& processes, std::i
   for (const RankedProcess& each : processes) {
     ranks_[each.process] = each.rank;
   }
+  while (!past_.empty() && now_ns - past_.front().emitted_ns > kPastNs) {
+    past_.pop_front();
+  }
   for (auto open = open_.begin(); open != open_.end();) {
     if (is_due(*open, now_ns)) {
       emit(*open);
+      remember(*open, now_ns);
       open = open_.erase(open);
     } else {
       ++open;

@@ -8,11 +8,13 @@
 //
 // Which process group a connection is of is not in the packets. Two connections of a rank are taken
 // to be of one if both have a part in a collective of one kind and number at one time; from then on
-// they are. Two groups whose collectives of one number always begin together are one, too. The
-// row's communicator is a number of the group, as this rank counts them.
+// they are. Two groups whose collectives of one number always begin together are one, too, also
+// where one interface's part comes when the other's has been emitted already: from then on as many
+// parts as both had are waited for. The row's communicator is a number of the group, as this rank
+// counts them.
 //
 // The rows are what chokepoint run records. take() by any thread; settle() and finish() by one.
-// Bounded: kMaxOpen.
+// Bounded: kMaxOpen, also of those emitted.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +70,21 @@ class RankCollectives {
     std::int64_t taken_ns = 0;  // the last part
   };
 
+  // Emitted a short time ago.
+  struct Past {
+    std::int64_t process = 0;
+    std::int64_t group = 0;
+    record::Collective first_part = {};
+    std::size_t parts = 0;
+    std::int64_t emitted_ns = 0;
+  };
+
   Open* find(const CollectivePart& part, std::optional<std::int64_t> group);
   void unite_if_one(const CollectivePart& part, std::int64_t& group);
+  std::optional<std::int64_t> other_group_of(const CollectivePart& part, std::int64_t group) const;
+  void unite(std::int64_t process, std::int64_t low, std::int64_t high);
+  void remember(const Open& open, std::int64_t now_ns);
+  void wait_for_more(const CollectivePart& part, std::int64_t group);
   std::int64_t new_group(std::int64_t process);
   bool is_due(const Open& open, std::int64_t now_ns) const;
   bool has_successor(const Open& open) const;
@@ -79,6 +94,7 @@ class RankCollectives {
   Emit emit_;
   std::mutex mutex_;
   std::deque<Open> open_;  // the newest last
+  std::deque<Past> past_;  // likewise
   std::map<FlowEnd, std::int64_t> groups_;
   std::map<std::int64_t, std::int64_t> group_counts_;  // by process
   std::map<Usual, std::size_t> usual_parts_;

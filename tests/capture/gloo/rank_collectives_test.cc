@@ -122,6 +122,53 @@ TEST_F(RankCollectivesTest, GroupsThatAlwaysBeginTogetherAreOne) {
 }
 
 // A tap reports a part when it was quiet for a second; with a late neighbour that is too early.
+// One tap tells a second later than the other, each time: by then the row has been emitted.
+TEST_F(RankCollectivesTest, GroupsAreOneAlsoWhereOnePartAlwaysComesTooLate) {
+  std::int64_t now = 0;
+  for (int step = 0; step < 6; ++step) {
+    const std::int64_t ms = 2'000 * step;
+    const auto part_of = [&](std::int64_t flow) {
+      return part(2, flow, step,
+                  {.start_ms = ms, .own_ms = ms + 1, .peer_ms = ms, .end_ms = ms + 9});
+    };
+    collectives.take(part_of(7), now);
+    collectives.settle(two_ranks(), now + 600 * kMs);
+    collectives.take(part_of(8), now + kSecond);
+    collectives.settle(two_ranks(), now + 1'600 * kMs);
+    now += 2 * kSecond;
+  }
+  // At first apart, as two groups.
+  std::vector<std::int64_t> together;
+  for (const record::Collective& row : rows) {
+    if (row.bytes == Figure(200)) {
+      EXPECT_EQ(row.communicator, Figure(0));
+      together.push_back(row.number);
+    }
+  }
+  EXPECT_THAT(together, testing::ElementsAre(4, 5));
+}
+
+// Their barrier came together, so they are known to be one group; the all-reduces' parts do not.
+TEST_F(RankCollectivesTest, APartThatCameTooLateIsWaitedForTheNextTime) {
+  for (const std::int64_t flow : {7, 8}) {
+    CollectivePart barrier = part(2, flow, 0, {.own_ms = 1, .peer_ms = 1, .end_ms = 2});
+    barrier.row.kind = CollectiveKind::Barrier;
+    collectives.take(barrier, 0);
+  }
+  for (std::int64_t step = 1; step < 4; ++step) {
+    const std::int64_t now = 2 * step * kSecond;
+    for (const std::int64_t flow : {7, 8}) {
+      const std::int64_t ms = 2'000 * step;
+      collectives.take(
+          part(2, flow, step, {.start_ms = ms, .own_ms = ms + 1, .peer_ms = ms, .end_ms = ms + 9}),
+          now + (flow == 7 ? 0 : kSecond));
+      collectives.settle(two_ranks(), now + (flow == 7 ? 600 : 1'600) * kMs);
+    }
+  }
+  EXPECT_EQ(rows.back().number, 3);
+  EXPECT_EQ(rows.back().bytes, Figure(200));
+}
+
 TEST_F(RankCollectivesTest, AnUsualPartIsWaitedFor) {
   for (const std::int64_t flow : {7, 8}) {
     collectives.take(part(1, flow, 30, {.end_ms = 20}), 0);
