@@ -80,6 +80,18 @@ std::int64_t ranks_of_message(const record::Collective& row) {
   return kNoConnection + std::min(from, to) * kMaxRanks + std::max(from, to);
 }
 
+// Whether the row tells when its rank came. Of Gloo's that was not seen where data followed the
+// peer's announcement at once: then it had been there for a time that nobody knows.
+bool knows_ready(const record::Collective& row) {
+  constexpr std::int64_t kAtOnceNs = 1'000'000;
+  if (is_nccl(row) || row.own_ready_ns.known()) {
+    return row.own_ready_ns.known();
+  }
+  const bool has_followed_peer = row.peer_ready_ns.known() && row.first_data_ns.known() &&
+                                 row.first_data_ns.value() - row.peer_ready_ns.value() < kAtOnceNs;
+  return !has_followed_peer;
+}
+
 Exchange exchange_of(const record::Collective& row, std::size_t place, const Clocks& clocks,
                      const FlowUse& use) {
   const std::int64_t otherwise_ns =
@@ -100,7 +112,7 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
       .connection = is_nccl(row) && is_message_row(row) ? ranks_of_message(row) : use.connection,
       .bytes = static_cast<double>(row.bytes.value_or(0)),
       .way_ns = use.way_ns,
-      .knows_ready = !is_nccl(row) || row.own_ready_ns.known(),
+      .knows_ready = knows_ready(row),
       .own_ready_ns = common(own_ns),
       .all_ready_ns = common(ready_ns),
       .end_ns = common(std::max(last_ns, ready_ns))};
@@ -165,54 +177,167 @@ MeetingKey key_of(const Exchange& exchange) {
 class Groups {
  public:
   explicit Groups(const Exchanges& exchanges) {
-    std::map<std::int64_t, Member> first_of;  // by connection
-    std::set<Member> linked;
     for (const auto& of_rank : exchanges) {
       for (const Exchange& exchange : of_rank) {
-        if (exchange.source == CollectiveSource::Nccl || is_message(exchange)) {
-          continue;
-        }
-        const Member own = member_of(exchange);
-        parents_.try_emplace(own, own);
-        if (exchange.connection < 0) {
-          continue;
-        }
-        const Member other = first_of.try_emplace(exchange.connection, own).first->second;
-        if (other != own) {
-          linked.insert(own);
-          linked.insert(other);
-          parents_[root_of(own)] = root_of(other);
+        if (exchange.source != CollectiveSource::Nccl && !is_message(exchange)) {
+          take(exchange);
         }
       }
     }
-    are_known_ = linked.size() == parents_.size();
-    for (const auto& [member, parent] : parents_) {
+    forget_leftovers();
+    for (const auto& [member, own] : members_) {
+      if (!own.is_linked) {
+        join_whom_it_meets(member);
+      }
+    }
+    for (const auto& [member, own] : members_) {
       numbers_.try_emplace(root_of(member), static_cast<std::int64_t>(numbers_.size()));
     }
+    are_known_ = is_each_rank_once() && std::ranges::all_of(members_, [](const auto& entry) {
+                   return entry.second.is_linked;
+                 });
   }
 
   std::int64_t of(const Exchange& exchange) const {
     if (exchange.source == CollectiveSource::Nccl) {
       return exchange.communicator;
     }
-    return are_known_ && !is_message(exchange) ? numbers_.at(root_of(member_of(exchange))) : 0;
+    const Member member = member_of(exchange);
+    return are_known_ && !is_message(exchange) && members_.contains(member)
+               ? numbers_.at(root_of(member))
+               : 0;
   }
 
  private:
   using Member = std::tuple<std::size_t, std::int64_t, std::int64_t>;  // node, rank, communicator
 
+  struct Own {
+    Member parent;
+    bool is_linked = false;
+    std::vector<const Exchange*> exchanges = {};
+  };
+
   static Member member_of(const Exchange& exchange) {
     return {exchange.node, exchange.rank, exchange.communicator};
   }
 
+  void take(const Exchange& exchange) {
+    const Member member = member_of(exchange);
+    members_.try_emplace(member, Own{.parent = member})
+        .first->second.exchanges.push_back(&exchange);
+    if (exchange.connection >= 0) {
+      const Member other = first_of_.try_emplace(exchange.connection, member).first->second;
+      if (other != member) {
+        link(member, other);
+      }
+    }
+  }
+
+  void link(const Member& one, const Member& other) {
+    members_.at(one).is_linked = true;
+    members_.at(other).is_linked = true;
+    members_.at(root_of(one)).parent = root_of(other);
+  }
+
   Member root_of(Member member) const {
-    while (parents_.at(member) != member) {
-      member = parents_.at(member);
+    while (members_.at(member).parent != member) {
+      member = members_.at(member).parent;
     }
     return member;
   }
 
-  std::map<Member, Member> parents_;
+  // What passed before a rank's process was known, or while its groups were made, and never again.
+  void forget_leftovers() {
+    constexpr double kFew = 0.05;  // of the node's
+    std::map<std::size_t, double> of_node;
+    for (const auto& [member, own] : members_) {
+      of_node[std::get<0>(member)] += static_cast<double>(own.exchanges.size());
+    }
+    const auto is_leftover = [&](const Member& member) {
+      return static_cast<double>(members_.at(member).exchanges.size()) <
+             kFew * of_node[std::get<0>(member)];
+    };
+    std::vector<Member> leftovers;
+    for (const auto& [member, own] : members_) {
+      if (is_leftover(member)) {
+        leftovers.push_back(member);
+      }
+    }
+    for (const Member& member : leftovers) {
+      forget(member);
+    }
+  }
+
+  // Whoever was linked through it stays linked.
+  void forget(const Member& member) {
+    std::vector<Member> children;
+    for (const auto& [child, own] : members_) {
+      if (child != member && own.parent == member) {
+        children.push_back(child);
+      }
+    }
+    const Member parent = members_.at(member).parent;
+    for (const Member& child : children) {
+      members_.at(child).parent = parent == member ? children.front() : parent;
+    }
+    members_.erase(member);
+  }
+
+  // A rank whose connections tell nothing takes part where most of its collectives have their like:
+  // of the same kind and number at the same time.
+  void join_whom_it_meets(const Member& member) {
+    constexpr double kMost = 0.8;
+    const Own& own = members_.at(member);
+    const Member* best = nullptr;
+    std::size_t most = 0;
+    for (const auto& [other, theirs] : members_) {
+      const std::size_t met = has_rank(root_of(other), member) ? 0 : like(own, theirs);
+      if (other != member && met > most) {
+        best = &other;
+        most = met;
+      }
+    }
+    if (best != nullptr &&
+        static_cast<double>(most) >= kMost * static_cast<double>(own.exchanges.size())) {
+      link(member, *best);
+    }
+  }
+
+  bool has_rank(const Member& root, const Member& member) const {
+    return std::ranges::any_of(members_, [&](const auto& entry) {
+      return entry.first != member && std::get<0>(entry.first) == std::get<0>(member) &&
+             std::get<1>(entry.first) == std::get<1>(member) && root_of(entry.first) == root;
+    });
+  }
+
+  static std::size_t like(const Own& one, const Own& other) {
+    std::size_t count = 0;
+    auto first = other.exchanges.begin();
+    for (const Exchange* exchange : one.exchanges) {
+      while (first != other.exchanges.end() && (*first)->end_ns < exchange->own_ready_ns) {
+        ++first;
+      }
+      const auto after = std::find_if(first, other.exchanges.end(), [&](const Exchange* candidate) {
+        return candidate->own_ready_ns > exchange->end_ns;
+      });
+      count += std::any_of(first, after, [&](const Exchange* candidate) {
+        return candidate->kind == exchange->kind && candidate->number == exchange->number;
+      });
+    }
+    return count;
+  }
+
+  // A rank has one number for each of its groups: with two of them in one, a connection misled.
+  bool is_each_rank_once() const {
+    std::set<Member> seen;  // with its group in place of its number
+    return std::ranges::all_of(members_, [&](const auto& entry) {
+      const auto& [node, rank, communicator] = entry.first;
+      return seen.insert({node, rank, numbers_.at(root_of(entry.first))}).second;
+    });
+  }
+
+  std::map<Member, Own> members_;
+  std::map<std::int64_t, Member> first_of_;  // by connection
   std::map<Member, std::int64_t> numbers_;
   bool are_known_ = false;
 };

@@ -76,18 +76,66 @@ GapOf gaps_of(const std::vector<Line>& lines) {
   return gaps;
 }
 
+using RankId = std::pair<std::size_t, std::int64_t>;  // node, rank
+
+// When each rank stood in a message: it computed nothing, whoever kept it waiting. What it began
+// meanwhile shows that it went on, as after a message that it does not wait for.
+std::map<RankId, Spans> standing_in_messages(const Exchanges& exchanges) {
+  std::map<RankId, Spans> standing;
+  for (const auto& of_rank : exchanges) {
+    for (std::size_t place = 0; place < of_rank.size(); ++place) {
+      const Exchange& own = of_rank[place];
+      if (!is_message(own)) {
+        continue;
+      }
+      const auto after = std::ranges::upper_bound(of_rank, own.end_ns, {}, &Exchange::own_ready_ns);
+      const std::int64_t since_ns = std::prev(after)->own_ready_ns;
+      standing[{own.node, own.rank}].push_back({std::max(since_ns, own.own_ready_ns), own.end_ns});
+    }
+  }
+  for (auto& [rank, spans] : standing) {
+    spans = united(std::move(spans));
+  }
+  return standing;
+}
+
+class Computing {
+ public:
+  explicit Computing(const Exchanges& exchanges, const GapOf& gaps)
+      : gaps_(gaps), standing_(standing_in_messages(exchanges)) {}
+
+  const StageGap& gap(const Exchange& exchange) const { return *gaps_.at(&exchange); }
+
+  // What the rank computed before it came.
+  double before_ns(const Exchange& exchange) const {
+    const std::int64_t gap_ns = gap(exchange).gap_ns;
+    const auto standing = standing_.find({exchange.node, exchange.rank});
+    const std::int64_t stood_ns =
+        standing == standing_.end()
+            ? 0
+            : covered_ns(standing->second, {exchange.own_ready_ns - gap_ns, exchange.own_ready_ns});
+    return static_cast<double>(gap_ns - stood_ns);
+  }
+
+ private:
+  const GapOf& gaps_;
+  std::map<RankId, Spans> standing_;
+};
+
 // By how much the late rank computed longer than the one that waits: a rank that left the last
 // collective later also arrives later, and is not to blame. The rank that waits may have been
 // queueing, and then went on computing meanwhile.
-double lost_ns(const StageGap& waiting, const StageGap& late, double waited_ns) {
-  const double own_ns = waiting.queued ? waiting.pace_ns : static_cast<double>(waiting.gap_ns);
-  return std::clamp(static_cast<double>(late.gap_ns) - own_ns, 0.0, std::max(waited_ns, 0.0));
+double lost_ns(const Exchange& waiting, const Exchange& late, const Computing& computing,
+               double waited_ns) {
+  const StageGap& gap = computing.gap(waiting);
+  const double own_ns = gap.queued ? gap.pace_ns : computing.before_ns(waiting);
+  return std::clamp(computing.before_ns(late) - own_ns, 0.0, std::max(waited_ns, 0.0));
 }
 
-void add_collective(const Exchanges& exchanges, const Meeting& meeting, const GapOf& gaps,
-                    std::vector<Late>& late) {
+void add_collective(const Exchanges& exchanges, std::span<const Meeting> meetings,
+                    std::size_t number, const Computing& computing, std::vector<Late>& late) {
   std::vector<const Exchange*> in_order;
-  for (const Part part : meeting) {
+  for (const Part part : meetings[number]) {
     const Exchange& own = at(exchanges, part);
     if (!own.knows_ready) {
       return;  // it may have been the last
@@ -98,10 +146,13 @@ void add_collective(const Exchanges& exchanges, const Meeting& meeting, const Ga
   const Exchange& last = *in_order.back();
   const Exchange& before = *in_order[in_order.size() - 2];
   const Span waited{before.own_ready_ns + std::max(before.way_ns, last.way_ns), last.own_ready_ns};
-  const StageGap& waiting = *gaps.at(&before);
-  const double lost = lost_ns(waiting, *gaps.at(&last), static_cast<double>(waited.length_ns()));
-  if (lost > 0 && !waiting.unwaited) {
-    late.push_back({.node = last.node, .rank = last.rank, .waited = waited, .lost_ns = lost});
+  const double lost = lost_ns(before, last, computing, static_cast<double>(waited.length_ns()));
+  if (lost > 0 && !computing.gap(before).unwaited) {
+    late.push_back({.node = last.node,
+                    .rank = last.rank,
+                    .waited = waited,
+                    .lost_ns = lost,
+                    .meeting = number});
   }
 }
 
@@ -291,10 +342,12 @@ std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meet
     }
   }
   const GapOf gaps = gaps_of(lines);
+  const Computing computing(exchanges, gaps);
   std::vector<Late> late = late_senders(exchanges, meetings);
-  for (const Meeting& meeting : meetings) {
+  for (std::size_t number = 0; number < meetings.size(); ++number) {
+    const Meeting& meeting = meetings[number];
     if (meeting.size() > 1 && !is_message(at(exchanges, meeting.front()))) {
-      add_collective(exchanges, meeting, gaps, late);
+      add_collective(exchanges, meetings, number, computing, late);
     }
   }
   return late;

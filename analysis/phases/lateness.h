@@ -12,6 +12,7 @@
 // as far as the receiver had been ready for them. Pure; any thread.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/phases/exchanges.h"
@@ -20,10 +21,11 @@
 namespace chokepoint::analysis {
 
 struct Late {
-  std::size_t node = 0;    // that arrived late
-  std::int64_t rank = -1;  // -1: not known
-  Span waited = {};        // by the one that arrived before it
-  double lost_ns = 0;      // of it, by which the step took longer
+  std::size_t node = 0;                     // that arrived late
+  std::int64_t rank = -1;                   // -1: not known
+  Span waited = {};                         // by the one that arrived before it
+  double lost_ns = 0;                       // of it, by which the step took longer
+  std::optional<std::size_t> meeting = {};  // to which it came, where that is known
 };
 
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,

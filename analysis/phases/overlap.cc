@@ -28,7 +28,10 @@ std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
   std::vector<StageGap> gaps;
   std::int64_t over_ns = 0;
   for (const Exchange* exchange : exchanges) {
-    const std::int64_t gap_ns = gaps.empty() ? 0 : exchange->own_ready_ns - over_ns;
+    // Of one that came at a time that nobody knows no computing is known either.
+    const bool is_known =
+        exchange->knows_ready || exchange->source != record::CollectiveSource::Gloo;
+    const std::int64_t gap_ns = gaps.empty() || !is_known ? 0 : exchange->own_ready_ns - over_ns;
     gaps.push_back({.exchange = exchange,
                     .gap_ns = std::max<std::int64_t>(gap_ns, 0),
                     .queued = !gaps.empty() && gap_ns < kQueuedNs});

@@ -17,16 +17,79 @@ namespace chokepoint::analysis {
 namespace {
 
 // Of a message, from when both of its ends were ready; of a collective, each rank's part.
-Spans communication_of(const Exchanges& exchanges, const std::vector<Meeting>& meetings) {
+Span communication_of(const Exchanges& exchanges, const Meeting& meeting) {
+  Span span{at(exchanges, meeting.front()).all_ready_ns, at(exchanges, meeting.front()).end_ns};
+  for (const Part part : meeting) {
+    span.start_ns = std::max(span.start_ns, at(exchanges, part).all_ready_ns);
+    span.end_ns = std::max(span.end_ns, at(exchanges, part).end_ns);
+  }
+  return span;
+}
+
+bool has_common_rank(const Meeting& one, const Meeting& other) {
+  return std::ranges::any_of(
+      one, [&](Part part) { return std::ranges::count(other, part.list, &Part::list) > 0; });
+}
+
+// While one group of ranks waits for a late one, another may exchange. Where the one that waits
+// ends last, the step is as long as it is for the late rank.
+//
+//   ranks 1, 3   ──┤ exchange ───────┤
+//   ranks 0, 2   ──┤ wait for 0 ·····├─ exchange ───────┤
+class Overtaken {
+ public:
+  Overtaken(const Exchanges& exchanges, const std::vector<Meeting>& meetings,
+            const std::vector<Late>& late)
+      : exchanges_(exchanges), meetings_(meetings) {
+    for (const Late& each : late) {
+      if (each.meeting) {
+        late_.push_back(&each);
+        longest_ns_ = std::max(longest_ns_, each.waited.length_ns());
+      }
+    }
+    std::ranges::sort(late_, {}, [](const Late* each) { return each->waited.end_ns; });
+  }
+
+  // The parts of the meeting's exchange that do not count.
+  Spans of(const Meeting& meeting, Span exchange) const {
+    Spans waited;
+    auto each = std::ranges::lower_bound(late_, exchange.start_ns, {},
+                                         [](const Late* late) { return late->waited.end_ns; });
+    for (; each != late_.end() && (*each)->waited.end_ns - longest_ns_ < exchange.end_ns; ++each) {
+      const Meeting& later = meetings_[*(*each)->meeting];
+      if (communication_of(exchanges_, later).end_ns > exchange.end_ns &&
+          !has_common_rank(meeting, later)) {
+        waited.push_back((*each)->waited);
+      }
+    }
+    return united(std::move(waited));
+  }
+
+ private:
+  const Exchanges& exchanges_;
+  const std::vector<Meeting>& meetings_;
+  std::vector<const Late*> late_;  // in the order of their ends
+  std::int64_t longest_ns_ = 0;
+};
+
+Spans without(Span span, const Spans& holes) {
+  Spans left;
+  for (const Span& hole : holes) {
+    left.push_back({span.start_ns, std::min(hole.start_ns, span.end_ns)});
+    span.start_ns = std::max(span.start_ns, hole.end_ns);
+  }
+  left.push_back(span);
+  return united(std::move(left));
+}
+
+Spans communication_of(const Exchanges& exchanges, const std::vector<Meeting>& meetings,
+                       const std::vector<Late>& late) {
+  const Overtaken overtaken(exchanges, meetings, late);
   Spans spans;
   for (const Meeting& meeting : meetings) {
-    std::int64_t ready_ns = at(exchanges, meeting.front()).all_ready_ns;
-    std::int64_t end_ns = at(exchanges, meeting.front()).end_ns;
-    for (const Part part : meeting) {
-      ready_ns = std::max(ready_ns, at(exchanges, part).all_ready_ns);
-      end_ns = std::max(end_ns, at(exchanges, part).end_ns);
-    }
-    spans.push_back({ready_ns, end_ns});
+    const Span exchange = communication_of(exchanges, meeting);
+    std::ranges::copy(without(exchange, overtaken.of(meeting, exchange)),
+                      std::back_inserter(spans));
   }
   return united(std::move(spans));
 }
@@ -157,7 +220,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
     phases.late = std::move(waiting.late);
     phases.ranks = std::move(waiting.ranks);
-    Spans communication = communication_of(exchanges, meetings);
+    Spans communication = communication_of(exchanges, meetings, phases.late);
     std::ranges::move(waiting.held, std::back_inserter(communication));
     phases.communicating = common_to(united(std::move(communication)), inside);
   } else if (is_alone(run)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <tuple>
 
 #include "base/math/saturating.h"
 
@@ -81,6 +82,49 @@ Choice best_of(const RunData& run) {
 // are fewer. A row may say that it stands for any number.
 constexpr std::int64_t kMostSteps = 1 << 22;
 
+// One end of a connection in one direction, of one rank.
+using MessageWay = std::tuple<std::int64_t, record::CollectiveKind, std::int64_t, std::int64_t>;
+
+std::map<MessageWay, std::vector<const record::Collective*>> messages_of(const NodeData& node) {
+  std::map<MessageWay, std::vector<const record::Collective*>> messages;
+  for (const record::Collective& row : node.collectives) {
+    if (row.source == record::CollectiveSource::Gloo && row.merged <= 1 &&
+        (row.kind == record::CollectiveKind::Send || row.kind == record::CollectiveKind::Receive)) {
+      messages[{row.flow.value_or(-1), row.kind, row.rank.value_or(-1),
+                row.communicator.value_or(0)}]
+          .push_back(&row);
+    }
+  }
+  for (auto& [way, rows] : messages) {
+    std::ranges::sort(rows, {}, &record::Collective::start_ns);
+  }
+  return messages;
+}
+
+// A pipeline numbers the micro-batches of each step anew. Empty where numbers tell nothing.
+std::vector<Span> steps_of_messages(const RunData& run, const Clocks& clocks) {
+  std::vector<Span> most;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    for (const auto& [way, rows] : messages_of(run.nodes[place])) {
+      const std::int64_t first = std::ranges::min(rows, {}, &record::Collective::number)->number;
+      std::vector<Span> steps;
+      std::optional<std::int64_t> begin_ns;
+      for (std::size_t row = 1; row < rows.size(); ++row) {
+        if (rows[row]->number != first || rows[row - 1]->number == first) {
+          continue;
+        }
+        const std::int64_t end_ns = clocks.common_ns(place, rows[row]->start_ns);
+        if (begin_ns && end_ns > *begin_ns) {
+          steps.push_back({*begin_ns, end_ns});
+        }
+        begin_ns = end_ns;
+      }
+      most = steps.size() > most.size() ? std::move(steps) : most;
+    }
+  }
+  return most.size() >= kFewSteps ? most : std::vector<Span>();
+}
+
 // Cuts a step that stands for several; length times count may be beyond 64 bits.
 void add_parts(Span step, std::int64_t count, std::vector<Span>& parts) {
   const std::int64_t whole_ns = step.length_ns() / count;
@@ -91,6 +135,26 @@ void add_parts(Span step, std::int64_t count, std::vector<Span>& parts) {
   for (std::int64_t part = 0; part < count; ++part) {
     parts.push_back({border(part), border(part + 1)});
   }
+}
+
+StepLine line_of(const Choice& choice, const Clocks& clocks) {
+  StepLine line;
+  if (choice.node == nullptr) {
+    return line;
+  }
+  line.source = choice.source;
+  std::int64_t left = kMostSteps;
+  for (const record::Step& step : choice.node->steps | std::views::reverse) {
+    if (step.source != choice.source || step.rank.value_or(-1) != choice.rank ||
+        step.end_ns <= step.start_ns || times(step) > left) {
+      continue;
+    }
+    left -= times(step);
+    const std::int64_t start_ns = clocks.common_ns(choice.place, step.start_ns);
+    const std::int64_t end_ns = clocks.common_ns(choice.place, step.end_ns);
+    add_parts({start_ns, end_ns}, times(step), line.all);
+  }
+  return line;
 }
 
 // If samples were read of windows only, a step between these would look as if nothing went on.
@@ -162,21 +226,14 @@ double count_between(std::span<const Span> settled) {
 }
 
 StepLine choose_steps(const RunData& run, const Clocks& clocks) {
-  const Choice choice = best_of(run);
-  if (choice.node == nullptr) {
-    return {};
-  }
-  StepLine line{.source = choice.source};
-  std::int64_t left = kMostSteps;
-  for (const record::Step& step : choice.node->steps | std::views::reverse) {
-    if (step.source != choice.source || step.rank.value_or(-1) != choice.rank ||
-        step.end_ns <= step.start_ns || times(step) > left) {
-      continue;
+  StepLine line = line_of(best_of(run), clocks);
+  if (line.source.value_or(StepSource::Traffic) == StepSource::Traffic) {
+    if (std::vector<Span> steps = steps_of_messages(run, clocks); !steps.empty()) {
+      line = {.source = StepSource::Collectives, .all = std::move(steps)};
     }
-    left -= times(step);
-    const std::int64_t start_ns = clocks.common_ns(choice.place, step.start_ns);
-    const std::int64_t end_ns = clocks.common_ns(choice.place, step.end_ns);
-    add_parts({start_ns, end_ns}, times(step), line.all);
+  }
+  if (line.all.empty()) {
+    return {};
   }
   std::ranges::sort(line.all, {}, &Span::start_ns);
   const std::size_t skipped = line.all.size() > kWarmUp + kFewSteps ? kWarmUp : 0;

@@ -98,6 +98,20 @@ TEST(ExchangesOf, TakesTheNextBestWhereAMomentIsUnknown) {
   EXPECT_EQ(exchanges[0][1].bytes, 0);
 }
 
+// Its own announcement was not seen, and data followed the peer's: it had been there before.
+TEST(ExchangesOf, KnowsNotSinceWhenARankWaitedWhoseAnnouncementWasNotSeen) {
+  TimelineRun run(1);
+  record::Collective row{.start_ns = ms_ns(10), .end_ns = ms_ns(70)};
+  row.peer_ready_ns = ms_ns(40);
+  row.first_data_ns = ms_ns(40);
+  run.add(0, row);
+  row.first_data_ns = ms_ns(50);
+  run.add(0, row);
+  const Exchanges exchanges = exchanges_of(run.data, run.clocks);
+  EXPECT_FALSE(exchanges[0][0].knows_ready);
+  EXPECT_TRUE(exchanges[0][1].knows_ready) << "data waited for this rank";
+}
+
 // Of a node with one connection it is that one; of several it cannot be told.
 TEST(ExchangesOf, GuessesAConnectionThatHadNoRowYetOnlyWhereThereIsOne) {
   TimelineRun one(2);

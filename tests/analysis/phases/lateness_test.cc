@@ -208,5 +208,44 @@ TEST(LateArrivals, AreNeverNegativeNorLongerThanTheWait) {
   }
 }
 
+Exchange of_rank(Exchange exchange, std::int64_t rank, std::int64_t group = 0) {
+  exchange.rank = rank;
+  exchange.group = group;
+  return exchange;
+}
+
+//   rank 0   ─ 10 ─┤ ························· waits 100 ·······················├ reduces with 1
+//   rank 1   ─ 100 ───────────────────────────────────────────┤ receives, 10 ──┤
+//   rank 3   ─ 10 ─┤ sends to 1 ·······························├─┤ reduces with 2
+//   rank 2   ─ 10 ─┤ ·····························waits 92 ····├─┤
+TEST(LateArrivals, AreNotThoseWhomALateRankKeptInAMessage) {
+  Exchanges exchanges;
+  for (std::int64_t rank = 0; rank < 4; ++rank) {
+    exchanges.push_back({of_rank(all_reduce(rank < 2 ? 0 : 1, -1, 0, 0, kSmall), rank, rank / 2)});
+  }
+  for (int step = 0; step < 10; ++step) {
+    const double base = step * 200;
+    const auto reduces = [&](std::size_t rank, double ready, double end) {
+      exchanges[rank].push_back(
+          of_rank(all_reduce(rank / 2, step, base + ready, base + end, kSmall),
+                  static_cast<std::int64_t>(rank), static_cast<std::int64_t>(rank / 2)));
+    };
+    exchanges[3].push_back(
+        of_rank(sent({.node = 1, .number = step, .ready = base + 10, .end = base + 101}), 3));
+    exchanges[1].push_back(
+        of_rank(received({.node = 0, .number = step, .ready = base + 100, .end = base + 101}), 1));
+    reduces(0, 10, 112);
+    reduces(1, 111, 112);
+    reduces(2, 10, 103);
+    reduces(3, 102, 103);
+  }
+  std::map<std::int64_t, double> lost;
+  for (const Late& late : late_of(exchanges)) {
+    lost[late.rank] += late.lost_ns / 1e6;
+  }
+  EXPECT_NEAR(lost[1], 10 * 100, 5);
+  EXPECT_LT(lost[3], 10 * 2);
+}
+
 }  // namespace
 }  // namespace chokepoint::analysis

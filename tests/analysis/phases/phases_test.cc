@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "tests/analysis/phases/timelines.h"
@@ -179,6 +180,40 @@ TEST_F(AStep, KnowsWhichOfANodesRanksIsLate) {
   EXPECT_NEAR(phases.late_ms.at(0), 40, 1);
   EXPECT_NEAR(phases.late_ms.at(1), 0, 1);
   EXPECT_NEAR(phases.exposed_ms, 10, 1);
+}
+
+// Two groups, {0, 2} and {1, 3}, of which the second exchanges while the first waits for rank 0,
+// and is over before it. Rank 3's connection was never the one of another rank, but it met rank 1;
+// and one row is from before rank 2 was known.
+//
+//   rank 0   40 ──────── 75 ──┤├──── 95          rank 1   40 ─┤├──── 70
+//   rank 2   40 ─┤ ···········├───── 95          rank 3   40 ─┤├──── 70
+TEST_F(AStep, IsAsLongAsForTheLateRankWhereAnotherGroupExchangesMeanwhile) {
+  run = TimelineRun(2);
+  run.add_steps(0, steps_ms(40, 100), 0);
+  const std::int64_t first = run.connect(0, 1);
+  const std::int64_t second = run.connect(0, 1);
+  const std::int64_t alone = run.connect(0, 1);
+  const std::array flows{first, second, first, alone};
+  for (int step = 0; step < 40; ++step) {
+    for (std::int64_t rank = 0; rank < 4; ++rank) {
+      const double came = step * 100 + (rank == 0 ? 75.0 : 40.0);
+      record::Collective own = row({.number = step,
+                                    .communicator = rank % 2,
+                                    .ready_ms = came,
+                                    .peer_ms = step * 100 + (rank == 2 ? 75.0 : 40.0),
+                                    .end_ms = step * 100 + (rank % 2 == 0 ? 95.0 : 70.0)},
+                                   flows.at(static_cast<std::size_t>(rank)));
+      own.rank = rank;
+      run.add(rank < 2 ? 0 : 1, own);
+    }
+  }
+  run.add(1, row({.number = 0, .communicator = 7, .ready_ms = 1, .end_ms = 2}));
+  const Phases phases = phases_of(run);
+  expect_sound(phases);
+  EXPECT_NEAR(phases.late_ms.at(0), 35, 1);
+  EXPECT_NEAR(phases.late_ms.at(1), 0, 1);
+  EXPECT_NEAR(phases.exposed_ms, 20, 1);
 }
 
 TEST_F(AStep, MayOverlapTheNext) {

@@ -216,6 +216,41 @@ TEST_F(Horizon, IsNoneOfAHostThatSeesNoTrafficAtAll) {
   EXPECT_EQ(settled(), 38U);
 }
 
+// A silent pipeline, whose traffic recurs with every round trip.
+TEST(MessageSteps, BeginWithTheFirstMicroBatch) {
+  TimelineRun run(2);
+  run.add_steps(0, steps_ms(400, 10), {}, record::StepSource::Traffic);
+  const std::int64_t flow = run.connect(0, 1);
+  for (int step = 0; step < 20; ++step) {
+    for (const auto& [kind, from] : {std::pair(record::CollectiveKind::Send, 0.0),
+                                     std::pair(record::CollectiveKind::Receive, 80.0)}) {
+      for (int number = 0; number < 4; ++number) {
+        const double ready = 200 * step + from + 10 * number;
+        run.add(
+            0, row({.kind = kind, .number = number, .ready_ms = ready, .end_ms = ready + 5}, flow));
+      }
+    }
+  }
+  const StepLine line = choose_steps(run.data, run.clocks);
+  EXPECT_EQ(line.source, record::StepSource::Collectives);
+  ASSERT_EQ(line.all.size(), 18U) << "the first one's begin is not sure, nor the last one's end";
+  EXPECT_EQ(line.all.front().start_ns, ms_ns(200));
+  EXPECT_EQ(line.all.front().end_ns, ms_ns(400));
+}
+
+TEST(MessageSteps, AreNotToldByMessagesOfOneNumber) {
+  TimelineRun run(2);
+  run.add_steps(0, steps_ms(400, 10), {}, record::StepSource::Traffic);
+  const std::int64_t flow = run.connect(0, 1);
+  for (int message = 0; message < 80; ++message) {
+    run.add(0, row({.kind = record::CollectiveKind::Send,
+                    .ready_ms = 50.0 * message,
+                    .end_ms = 50.0 * message + 5},
+                   flow));
+  }
+  EXPECT_EQ(choose_steps(run.data, run.clocks).source, record::StepSource::Traffic);
+}
+
 }  // namespace
 
 }  // namespace chokepoint::analysis
