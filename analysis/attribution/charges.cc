@@ -8,7 +8,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kOthersShare = 0.2;    // of what passes the card
 constexpr double kFarBelow = 0.5;       // of the line
 constexpr double kLineFull = 0.7;       // of the line, by payload
 constexpr double kBestLanRttMs = 0.15;  // hardly any LAN does better
@@ -37,10 +36,7 @@ void judge_link(const DiagnosisInput& input, Charge& charge) {
   const Route& route = charge.route;
   charge.account = Account::Link;
   charge.verdict = route.is_wan ? VerdictClass::WanBandwidth : VerdictClass::LanBandwidth;
-  const double others = std::max(route.sender.others_mbps, route.receiver.others_mbps);
-  const double all = others + route.rate_mbps;
-  const double own_share = all > 0 ? route.rate_mbps / all : 1;
-  charge.cause = 1 - own_share > kOthersShare    ? Cause::CompetingTraffic
+  charge.cause = route.is_shared()               ? Cause::CompetingTraffic
                  : is_far_below_its_cards(route) ? Cause::Shaper
                                                  : Cause::LineRate;
   if (const Card* card = route.narrow_slot()) {
@@ -49,8 +45,8 @@ void judge_link(const DiagnosisInput& input, Charge& charge) {
     charge.cause = card->is_slot_slow ? Cause::PcieSpeed : Cause::PcieWidth;
     return;
   }
-  charge.removable =
-      1 - own_share > kOthersShare ? without_others(input.phases, own_share) : beyond_line(route);
+  charge.removable = route.is_shared() ? without_others(input.phases, 1 - route.others_share())
+                                       : beyond_line(route);
   if (const auto better = better_way(input, *charge.direction, route)) {
     charge.verdict = VerdictClass::WrongPath;
     charge.cause = better->cause;
@@ -83,7 +79,10 @@ void judge_delay(const Route& route, Account account, Cause cause, Charge& charg
 void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
   switch (limit) {
     case Limit::LinkFull:
-      return judge_link(input, charge);
+      // Long round trips are no sure sign of a queue there, unless others are known to make one.
+      return charge.direction->facts.is_late_by_host && !charge.route.is_shared()
+                 ? judge_delay(charge.route, Account::Latency, Cause::RoundTrips, charge)
+                 : judge_link(input, charge);
     case Limit::Loss:
       charge.account = Account::Loss;
       charge.cause = Cause::Loss;
@@ -164,19 +163,57 @@ class Exposure {
   double rest_ = 1;  // of communicating, what is exposed
 };
 
+struct Way {
+  const DirectionBlame* direction = nullptr;
+  Route route = {};
+};
+
+// The routes of all directions.
+class Ways {
+ public:
+  explicit Ways(const DiagnosisInput& input) {
+    for (const DirectionBlame& direction : input.blame.directions) {
+      ways_.push_back({&direction, route_of(input, direction)});
+    }
+  }
+
+  const Way& of(const DirectionBlame& direction) const {
+    return ways_[static_cast<std::size_t>(&direction - ways_.front().direction)];
+  }
+
+  // Whose queue it is that shows in this direction's round trips: its own, or that of the way back
+  // if others crowd that one and no less passes there.
+  const Way& queued(const DirectionBlame& direction) const {
+    const Way& own = of(direction);
+    const auto back = std::ranges::find_if(ways_, [&](const Way& way) {
+      return way.direction->view.connection == direction.view.connection &&
+             way.direction->view.direction != direction.view.direction;
+    });
+    const bool is_theirs = back != ways_.end() && back->route.is_shared() &&
+                           !own.route.is_shared() && all_mbps(back->route) > all_mbps(own.route);
+    return is_theirs ? *back : own;
+  }
+
+ private:
+  static double all_mbps(const Route& route) { return route.rate_mbps + route.others_mbps(); }
+
+  std::vector<Way> ways_;
+};
+
 }  // namespace
 
 std::vector<Charge> charges_of(const DiagnosisInput& input) {
+  const Ways ways(input);
   const Starvation starvation(input);
   const Exposure exposure(input);
   std::vector<Charge> charges;
-  const auto add = [&](const DirectionBlame& direction, const Route& route, double ns,
-                       std::optional<Limit> limit) {
+  const auto add = [&](const DirectionBlame& direction, double ns, std::optional<Limit> limit) {
     if (ns <= 0) {
       return;
     }
-    Charge charge{.direction = &direction,
-                  .route = route,
+    const Way& way = limit == Limit::LinkFull ? ways.queued(direction) : ways.of(direction);
+    Charge charge{.direction = way.direction,
+                  .route = way.route,
                   .limit = limit,
                   .ms = exposure.ms(direction, ns, limit)};
     const bool is_real_loss = limit == Limit::Loss && direction.facts.is_lossy;
@@ -188,15 +225,14 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
     }
   };
   for (const DirectionBlame& direction : input.blame.directions) {
-    const Route route = route_of(input, direction);
     for (std::size_t limit = 0; limit < kLimits; ++limit) {
-      add(direction, route, direction.held.ns.at(limit), Limit(limit));
+      add(direction, direction.held.ns.at(limit), Limit(limit));
     }
   }
   // Time in which nothing was under way is charged to the direction that moved most.
   const auto bytes = [](const DirectionBlame& direction) { return direction.facts.bytes; };
   if (const DirectionBlame* main = math::most_by(input.blame.directions, bytes)) {
-    add(*main, route_of(input, *main), input.blame.idle_ns, std::nullopt);
+    add(*main, input.blame.idle_ns, std::nullopt);
   }
   return charges;
 }

@@ -58,6 +58,9 @@ Findings rdma_findings(const DiagnosisInput& input);
 // ranks.cc: the rank that comes late, unless a host without processor time is found already, which
 // then has the blame.
 void add_late(const DiagnosisInput& input, Findings& findings);
+// Where the job itself fills the processors that it computes on, its ranks differ by a tenth of a
+// step by chance: by which core they get, and what shares it. Then no late rank is a headline.
+bool is_chance(const DiagnosisInput& input, const Verdict& verdict);
 // Moves time from computing to a sending host that is among the findings already: a sender that
 // gets no processor computes as slowly as it sends, and in the phases both look like computing. A
 // receiver's wait does not count: it may wait while nothing is asked of it.

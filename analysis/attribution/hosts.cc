@@ -69,21 +69,21 @@ HostLoad load_of(const NodeData& node, Span span) {
   return load;
 }
 
-std::vector<Taker> takers_of(const NodeData& node, Span span) {
-  std::vector<Taker> takers;
+std::vector<Restraint> takers_of(const NodeData& node, Span span) {
+  std::vector<Restraint> takers;
   for (const SeriesData* taken : node.find(record::kOthersCpu)) {
     const double percent = percent_of(*taken, span);
     if (percent >= kTakesMuch) {
       takers.push_back({taken->row.subject, percent});
     }
   }
-  std::ranges::sort(takers, std::ranges::greater{}, &Taker::percent);
+  std::ranges::sort(takers, std::ranges::greater{}, &Restraint::percent);
   takers.resize(std::min(takers.size(), kTakersTold));
   return takers;
 }
 
-std::optional<Taker> throttled_cgroup(const NodeData& node, Span span) {
-  Taker most;
+std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span) {
+  Restraint most;
   for (const SeriesData* held : node.find(record::kThrottled)) {
     const double percent = percent_of(*held, span);
     if (percent >= kTakesMuch && percent > most.percent) {
@@ -101,7 +101,7 @@ void add_starvation(const NodeData& node, Span span, const HostLoad& load,
     evidence.push_back({"held back by the processor quota of cgroup " + quota->name, quota->percent,
                         "% of a core", "cgroup.throttled_ns of " + node.name});
   }
-  for (const Taker& taker : takers_of(node, span)) {
+  for (const Restraint& taker : takers_of(node, span)) {
     evidence.push_back({"processor time that " + taker.name + " took, which is not of the job",
                         taker.percent, "% of a core", "others.cpu_ns of " + node.name});
   }

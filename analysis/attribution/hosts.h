@@ -28,15 +28,16 @@ struct HostLoad {
 };
 
 HostLoad load_of(const NodeData& node, Span span);
-// Processes of one name that are not the job's, or a cgroup of the job with a quota.
-struct Taker {
+// What keeps processor time from the job: processes of one name that are not the job's, or the
+// quota of one of the job's cgroups.
+struct Restraint {
   std::string name = {};
   double percent = 0;  // of a core
 };
 // Those that took most of the processors, the greatest first; nobody who took little.
-std::vector<Taker> takers_of(const NodeData& node, Span span);
+std::vector<Restraint> takers_of(const NodeData& node, Span span);
 // The cgroup of the job that was held back longest by its processor quota; nullopt where none was.
-std::optional<Taker> throttled_cgroup(const NodeData& node, Span span);
+std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span);
 // What can be said of a host whose job got no processor: that it waited, and for what.
 void add_starvation(const NodeData& node, Span span, const HostLoad& load,
                     std::vector<Evidence>& evidence);

@@ -108,7 +108,7 @@ void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& word
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
     if (input.run.nodes[place].name == host) {
       const NodeData& node = input.run.nodes[place];
-      const std::vector<Taker> takers = takers_of(node, input.span_of(place));
+      const std::vector<Restraint> takers = takers_of(node, input.span_of(place));
       const auto quota = throttled_cgroup(node, input.span_of(place));
       words["taker"] = takers.empty() || quota ? "" : takers.front().name;
       words["quota"] = quota ? quota->name : "";
@@ -293,6 +293,9 @@ void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis)
     largest_ms = std::max(largest_ms, verdict.lost_ms_per_step);
   }
   diagnosis.others = weighed(input, std::move(findings.verdicts));
+  if (!diagnosis.others.empty() && is_chance(input, diagnosis.others.front())) {
+    diagnosis.others.erase(diagnosis.others.begin());
+  }
   if (diagnosis.others.empty()) {
     diagnosis.verdict = otherwise(input, 100 * largest_ms / input.phases.step_ms,
                                   *diagnosis.accounting, std::move(findings.hints));

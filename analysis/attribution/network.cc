@@ -29,10 +29,9 @@ void add_link(const Route& route, Verdict& verdict) {
     verdict.evidence.push_back(
         {"the interface's own speed", line, "Mb/s", "nic.speed_mbps of " + route.sender.interface});
   }
-  const double others = std::max(route.sender.others_mbps, route.receiver.others_mbps);
   if (verdict.cause == Cause::CompetingTraffic) {
-    verdict.evidence.push_back({"traffic of others on the same interface", others, "Mb/s",
-                                "nic.sent_bytes, job.sent_bytes"});
+    verdict.evidence.push_back({"traffic of others on the same interface", route.others_mbps(),
+                                "Mb/s", "nic.sent_bytes, job.sent_bytes"});
   }
   if (const Card* slot = route.narrow_slot()) {
     verdict.evidence.push_back({"capacity of the PCIe slot", slot->slot_mbps, "Mb/s",
@@ -322,8 +321,34 @@ Flap flap_of(const DiagnosisInput& input) {
   return first;
 }
 
+// Nearly all that was sent again was so in the steps that took twice the usual one: nothing else
+// gets lost. Also where nobody counted.
+bool is_lost_in_long_steps(const DiagnosisInput& input, double usual_ns) {
+  Spans long_steps;
+  for (const Span& step : input.steps.settled) {
+    if (static_cast<double>(step.length_ns()) > 2 * usual_ns) {
+      long_steps.push_back(step);
+    }
+  }
+  double all = 0;
+  double inside = 0;
+  for (const DirectionBlame& direction : input.blame.directions) {
+    const DirectionView& view = direction.view;
+    for (const record::FlowSample& sample : view.best().packets.at(side_of(view))) {
+      const double again = figure(sample.retransmitted_packets);
+      const std::int64_t t_ns = input.clocks.common_ns(view.best_node(), sample.t_ns);
+      if (again > 0 && covers(input.steps.settled, t_ns)) {
+        all += again;
+        inside += covers(long_steps, t_ns) ? again : 0;
+      }
+    }
+  }
+  return inside >= kMostLost * all;
+}
+
 // Few steps took nearly all of the time that is above the usual step.
-bool is_outage(const Spans& steps) {
+bool is_outage(const DiagnosisInput& input) {
+  const Spans& steps = input.steps.settled;
   std::vector<double> lengths;
   for (const Span& step : steps) {
     lengths.push_back(static_cast<double>(step.length_ns()));
@@ -338,7 +363,8 @@ bool is_outage(const Spans& steps) {
     all += lost;
     of_few += place < std::max<std::size_t>(few, 1) ? lost : 0;
   }
-  return of_few > kMostLost * all && lengths.front() > 4 * usual && lengths.front() > usual + 500e6;
+  return of_few > kMostLost * all && lengths.front() > 4 * usual &&
+         lengths.front() > usual + 500e6 && is_lost_in_long_steps(input, usual);
 }
 
 }  // namespace
@@ -385,7 +411,7 @@ void explain_loss(const DiagnosisInput& input, Verdict& verdict) {
                                 std::nullopt, "", "events of " + flap.node->name});
     return;
   }
-  if (input.steps.settled.size() > 3 && is_outage(input.steps.settled)) {
+  if (input.steps.settled.size() > 3 && is_outage(input)) {
     verdict.cause = Cause::LinkCut;
   }
 }

@@ -131,6 +131,21 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
   findings.verdicts.push_back(std::move(verdict));
 }
 
+bool is_chance(const DiagnosisInput& input, const Verdict& verdict) {
+  constexpr double kCrowded = 0.1;    // of the time some task waits for a core
+  constexpr double kByChance = 0.15;  // of a step
+  if (verdict.cause != Cause::LateRank ||
+      verdict.lost_ms_per_step >= kByChance * input.phases.step_ms) {
+    return false;
+  }
+  const auto node = std::ranges::find(input.run.nodes, verdict.where.node, &NodeData::name);
+  if (node == input.run.nodes.end() || core_wait_share(*node) <= kCrowded) {
+    return false;
+  }
+  const auto place = static_cast<std::size_t>(node - input.run.nodes.begin());
+  return job_gpus(*node, input.span_of(place)).empty();
+}
+
 std::optional<Verdict> early_end(const RunData& run) {
   std::vector<const NodeData*> gone;
   for (const NodeData& node : run.nodes) {

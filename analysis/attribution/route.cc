@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <iterator>
 
 #include "analysis/attribution/hosts.h"
 #include "analysis/load/probe_document.h"
@@ -17,6 +18,8 @@ constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload: 
 constexpr double kSlotNarrower = 0.9;  // of the line
 constexpr double kFasterFamily = 1.5;  // times what passed, as measured
 constexpr double kWiderLine = 2;       // times what passed
+constexpr double kOthersShare = 0.2;   // of what passes the card
+constexpr double kMostlyQueue = 2.5;   // times the least round trip, is the usual one
 
 // Of what the card itself can do, the share that its PCIe path is trained to; 1 if not known.
 double share_of_card(const NodeData& node, const std::string& interface, std::string_view series,
@@ -27,16 +30,52 @@ double share_of_card(const NodeData& node, const std::string& interface, std::st
   return trained && possible && *possible > 0 ? *trained / *possible : 1;
 }
 
+double grown_in(const std::vector<record::SocketSample>& samples,
+                record::Figure record::SocketSample::* member, Span span) {
+  const auto inside = [&](std::int64_t t_ns) {
+    const auto at = std::ranges::lower_bound(samples, t_ns, {}, &record::SocketSample::t_ns);
+    return at == samples.end() ? std::prev(at) : at;
+  };
+  return samples.empty()
+             ? 0
+             : figure((*inside(span.end_ns)).*member) - figure((*inside(span.start_ns)).*member);
+}
+
+// By the sockets of the job on this interface: payload, and a little more for the headers.
+std::optional<double> socket_bytes(const NodeData& node, const std::string& interface,
+                                   bool is_sender, Span span) {
+  constexpr double kWithHeaders = 1.05;
+  const auto member =
+      is_sender ? &record::SocketSample::bytes_sent : &record::SocketSample::bytes_received;
+  std::optional<double> bytes;
+  for (const FlowData& flow : node.flows) {
+    for (const auto& samples : flow.sockets) {
+      if (flow.row.interface == interface && !samples.empty()) {
+        bytes = bytes.value_or(0) + kWithHeaders * grown_in(samples, member, span);
+      }
+    }
+  }
+  return bytes;
+}
+
+// Of the job, by packets, else by its sockets. nullopt where neither was watched.
+std::optional<double> own_bytes(const NodeData& node, const std::string& interface, bool is_sender,
+                                Span span) {
+  const SeriesData* counted =
+      node.find(is_sender ? record::kJobSentBytes : record::kJobReceivedBytes, interface);
+  return counted != nullptr ? growth(*counted, span)
+                            : socket_bytes(node, interface, is_sender, span);
+}
+
 Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flow, bool is_sender) {
   const NodeData& node = input.run.nodes[place];
   Card card = analysis::card_of(node, flow.row.interface);
   const Span span = input.span_of(place);
   const double all = grown(node, is_sender ? record::kNicSentBytes : record::kNicReceivedBytes,
                            card.interface, span);
-  const double own = grown(node, is_sender ? record::kJobSentBytes : record::kJobReceivedBytes,
-                           card.interface, span);
-  if (span.length_ns() > 0) {
-    card.others_mbps = std::max(0.0, all - own) * 8e3 / static_cast<double>(span.length_ns());
+  const auto own = own_bytes(node, card.interface, is_sender, span);
+  if (span.length_ns() > 0 && own) {
+    card.others_mbps = std::max(0.0, all - *own) * 8e3 / static_cast<double>(span.length_ns());
   }
   return card;
 }
@@ -184,6 +223,13 @@ std::optional<BetterWay> better_family(const DiagnosisInput& input, const Direct
                    .from = "probe tcp of " + (sent ? sender : receiver).name};
 }
 
+// A queue that others keep before the line, from before the job began, is in every round trip, the
+// least one included. Where most of the usual one is a queue, the rest may be one, too.
+bool is_others_queue(const Route& route, const DirectionBlame& direction) {
+  return route.is_shared() &&
+         direction.facts.usual_rtt_us > kMostlyQueue * direction.facts.min_rtt_us;
+}
+
 }  // namespace
 
 Card card_of(const NodeData& node, const std::string& interface) {
@@ -216,6 +262,15 @@ const Card* Route::narrow_slot() const {
   return nullptr;
 }
 
+bool Route::is_shared() const { return others_share() > kOthersShare; }
+
+double Route::others_mbps() const { return std::max(sender.others_mbps, receiver.others_mbps); }
+
+double Route::others_share() const {
+  const double others = others_mbps();
+  return others > 0 ? others / (others + rate_mbps) : 0;
+}
+
 Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {
   const DirectionView& view = direction.view;
   const Connection& connection = input.run.connections[view.connection];
@@ -228,8 +283,8 @@ Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {
     route.receiver = card_of(input, *view.receiver, *view.at_receiver, false);
   }
   route.rtt_ms = direction.facts.min_rtt_us / 1e3;
-  route.is_wan = route.rtt_ms >= input.options.wan_rtt_ms;
   route.rate_mbps = direction.rate_mbps;
+  route.is_wan = route.rtt_ms >= input.options.wan_rtt_ms && !is_others_queue(route, direction);
   return route;
 }
 

@@ -30,6 +30,10 @@ struct Route {
   bool is_wan = false;
   double rate_mbps = 0;  // of payload, while it had something under way
 
+  double others_mbps() const;
+  // Of what passes the line, the part that is not the job's; and whether it is a good part.
+  double others_share() const;
+  bool is_shared() const;
   // What the narrower card's line carries.
   std::optional<double> line_mbps() const;
   // The card whose slot is narrower than its line, and no wider than what passed.

@@ -14,6 +14,7 @@ constexpr double kReceiveWindowUsed = 0.8;     // of the announced window is in 
 constexpr std::int64_t kMinBytes = 100;        // of a bin; fewer are ignored
 constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in flight
 constexpr double kBufferUsed = 0.75;           // of the send buffer
+constexpr double kLongRoundTripUs = 2000;      // a pace is found within few of them
 constexpr double kStallNs = 100e6;  // nothing gets through although something is under way
 constexpr std::int64_t kCellNs = 20'000'000;  // as often as sockets are read
 
@@ -52,9 +53,11 @@ Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
   if (fills_window && facts.is_lossy && !is_full(facts)) {
     return Limit::Loss;
   }
-  if (has_queue(now, facts) || !fills_window) {
-    return Limit::LinkFull;  // the queue may be the host's own, or the sender paces to the path's
-                             // rate
+  // Without a queue that shows, the sender paces to the path's rate, which is steady then; where
+  // round trips are long it may also be slow to find that rate again after each pause.
+  const bool is_finding_rate = !facts.is_steady && facts.min_rtt_us > kLongRoundTripUs;
+  if (has_queue(now, facts) || (!fills_window && !is_finding_rate)) {
+    return Limit::LinkFull;
   }
   return facts.is_shrunk_by_loss ? Limit::Loss : Limit::CongestionWindow;
 }
@@ -93,6 +96,27 @@ Limit limit_of_network(const SocketSample& before, const SocketSample& now, doub
 // If the kernel does not count acknowledged bytes, the connection counts as moving.
 bool has_moved(const SocketSample& before, const SocketSample& now) {
   return !now.bytes_acked.known() || figure(now.bytes_acked) > figure(before.bytes_acked);
+}
+
+// For how long, at each reading, nothing had come through although something was under way: what
+// had to be sent again, or never came. What came in the end only took long.
+std::vector<std::int64_t> stalls_of(const std::vector<SocketSample>& samples) {
+  std::vector<std::int64_t> stalled_ns(samples.size(), 0);
+  std::size_t moved = 0;  // when something came through last
+  for (std::size_t place = 1; place < samples.size(); ++place) {
+    const SocketSample& last = samples[moved];
+    const SocketSample& now = samples[place];
+    const bool moves = has_moved(last, now);
+    // Readings may be rare: when in a span something came through is not known.
+    stalled_ns[place] = (moves ? samples[place - 1] : now).t_ns - last.t_ns;
+    const bool is_idle = figure(now.unacked_packets) == 0 && figure(now.unsent_bytes) == 0;
+    if (moves && now.retransmits.known() && figure(now.retransmits) == figure(last.retransmits)) {
+      std::fill(stalled_ns.begin() + static_cast<std::ptrdiff_t>(moved) + 1,
+                stalled_ns.begin() + static_cast<std::ptrdiff_t>(place) + 1, 0);
+    }
+    moved = moves || is_idle ? place : moved;
+  }
+  return stalled_ns;
 }
 
 double growth_ns(record::Figure before, record::Figure now) {
@@ -208,17 +232,11 @@ std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>
 
 std::vector<LimitedSpan> limits_of_sender(const std::vector<SocketSample>& samples,
                                           const DirectionFacts& facts) {
+  const std::vector<std::int64_t> stalled_ns = stalls_of(samples);
   std::vector<LimitedSpan> spans;
-  std::size_t moved = 0;  // when something came through last
   for (std::size_t place = 1; place < samples.size(); ++place) {
-    const SocketSample& before = samples[place - 1];
-    const SocketSample& now = samples[place];
-    const bool moves = has_moved(samples[moved], now);
-    // Readings may be rare: when in a span something came through is not known.
-    const std::int64_t stalled_ns = (moves ? before : now).t_ns - samples[moved].t_ns;
-    const LimitedSpan span = limited(before, now, static_cast<double>(stalled_ns), facts);
-    const bool is_idle = figure(now.unacked_packets) == 0 && figure(now.unsent_bytes) == 0;
-    moved = moves || is_idle ? place : moved;
+    const LimitedSpan span =
+        limited(samples[place - 1], samples[place], static_cast<double>(stalled_ns[place]), facts);
     if (span.times.sum() > 0) {
       spans.push_back(span);
     }

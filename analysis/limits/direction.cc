@@ -9,6 +9,7 @@
 
 #include "analysis/load/run_data.h"
 #include "base/math/statistics.h"
+#include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -19,7 +20,12 @@ constexpr double kLossy = 0.0005;     // of packets are retransmitted
 constexpr double kOfAWindow = 0.5;    // retransmitted packets a window
 constexpr double kFloor = 0.01;       // quantile: the very shortest round trips may be wrong
 constexpr double kSteady = 0.55;  // of what the best bins carried: then the median bin is steady
+constexpr double kSteadyLine = 0.85;  // likewise of an interface, of which more readings are whole
+constexpr std::size_t kMinReadings = 5;
 constexpr double kMostly = 0.5;
+constexpr double kCrowded = 0.2;            // of the time some task waits for a core
+constexpr double kMinPayload = 3000;        // of a bin
+constexpr double kWheneverDataPass = 0.75;  // of such bins
 constexpr std::int64_t kAfterLossNs = 500'000'000;
 constexpr int kSeveral = 2;
 
@@ -129,18 +135,70 @@ std::vector<const SocketSample*> busy_readings(const DirectionView& view) {
   return busy;
 }
 
-bool has_queue_mostly(const DirectionView& view, const DirectionFacts& facts) {
-  const std::vector<const SocketSample*> busy = busy_readings(view);
+// Whether all that left by the sender's interface, the job's and what is not, did so at one rate
+// while this direction had something under way.
+bool is_line_steady(const RunData& run, const DirectionView& view,
+                    const std::vector<const SocketSample*>& busy) {
+  const SeriesData* sent = view.sender ? run.nodes[*view.sender].find(record::kNicSentBytes,
+                                                                      view.at_sender->row.interface)
+                                       : nullptr;
+  std::vector<double> rates;
+  auto reading = busy.begin();
+  for (std::size_t place = 1; sent != nullptr && place < sent->readings.size(); ++place) {
+    const Reading& before = sent->readings[place - 1];
+    const Reading& now = sent->readings[place];
+    while (reading != busy.end() && (*reading)->t_ns <= before.t_ns) {
+      ++reading;
+    }
+    const bool is_busy = reading != busy.end() && (*reading)->t_ns <= now.t_ns;
+    if (is_busy && now.t_ns > before.t_ns) {
+      rates.push_back((now.value - before.value) / static_cast<double>(now.t_ns - before.t_ns));
+    }
+  }
+  const auto usual = math::median(rates);
+  return rates.size() >= kMinReadings && *usual > kSteadyLine * *math::quantile(rates, 0.95);
+}
+
+double usual_rtt_us(const std::vector<const SocketSample*>& busy) {
+  std::vector<double> rtts;
+  for (const SocketSample* sample : busy) {
+    if (sample->rtt_us.known()) {
+      rtts.push_back(figure(sample->rtt_us));
+    }
+  }
+  return math::median(rtts).value_or(0);
+}
+
+bool is_crowded(const NodeData& node) { return core_wait_share(node) > kCrowded; }
+
+bool is_late_by_host(const RunData& run, const DirectionView& view, const DirectionFacts& facts) {
+  const bool is_near_crowd = (view.sender && is_crowded(run.nodes[*view.sender])) ||
+                             (view.receiver && is_crowded(run.nodes[*view.receiver]));
+  if (!is_near_crowd || view.at_sender == nullptr) {
+    return false;
+  }
+  double moments = 0;
+  double queued = 0;
+  for (const FlowSample& sample : view.at_sender->packets.at(side_of(view))) {
+    if (sample.rtt_us.known() && figure(sample.payload_bytes) > kMinPayload) {
+      ++moments;
+      queued += is_queued(figure(sample.rtt_us), facts.min_rtt_us) ? 1 : 0;
+    }
+  }
+  return moments > 0 && queued < kWheneverDataPass * moments;
+}
+
+bool has_queue_mostly(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
   const auto queued = std::ranges::count_if(
       busy, [&](const SocketSample* sample) { return has_queue(figure(sample->rtt_us), facts); });
   return static_cast<double>(queued) > kMostly * static_cast<double>(busy.size());
 }
 
 // Of the congestion window while something was under way.
-double mean_window_packets(const DirectionView& view) {
+double mean_window_packets(const std::vector<const SocketSample*>& busy) {
   double sum = 0;
   double count = 0;
-  for (const SocketSample* sample : busy_readings(view)) {
+  for (const SocketSample* sample : busy) {
     sum += figure(sample->cwnd_packets);
     count += sample->cwnd_packets.known() ? 1 : 0;
   }
@@ -190,10 +248,10 @@ bool is_shrunk_by_loss(const DirectionView& view) {
 }
 
 // On a long path a share that is small anywhere else keeps the window from growing.
-bool is_lossy(const DirectionView& view, const DirectionFacts& facts) {
+bool is_lossy(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
   return facts.packets > 0 &&
          (facts.retransmitted > kLossy * facts.packets ||
-          facts.retransmitted * mean_window_packets(view) > kOfAWindow * facts.packets);
+          facts.retransmitted * mean_window_packets(busy) > kOfAWindow * facts.packets);
 }
 
 }  // namespace
@@ -237,11 +295,14 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
       most(facts.retransmitted, total.retransmitted_packets);
     }
   }
+  const std::vector<const SocketSample*> busy = busy_readings(view);
   facts.min_rtt_us = unloaded_rtt_us(view);
-  facts.is_lossy = is_lossy(view, facts);
+  facts.usual_rtt_us = usual_rtt_us(busy);
+  facts.is_late_by_host = is_late_by_host(run, view, facts);
+  facts.is_lossy = is_lossy(busy, facts);
   facts.is_shrunk_by_loss = is_shrunk_by_loss(view);
-  facts.has_queue_mostly = has_queue_mostly(view, facts);
-  facts.is_steady = is_steady(view);
+  facts.has_queue_mostly = has_queue_mostly(busy, facts);
+  facts.is_steady = is_steady(view) || is_line_steady(run, view, busy);
   if (view.sender) {
     facts.send_buffer_bytes = send_buffer_of(run.nodes[*view.sender]);
   }

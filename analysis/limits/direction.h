@@ -32,14 +32,20 @@ inline std::size_t side_of(const DirectionView& view) {
 }
 
 struct DirectionFacts {
-  double min_rtt_us = 0;  // unloaded; 0: unknown
-  double bytes = 0;       // payload
+  double min_rtt_us = 0;    // unloaded; 0: unknown
+  double usual_rtt_us = 0;  // while it had something under way, by the sender's kernel; 0: unknown
+  double bytes = 0;         // payload
   double packets = 0;
   double retransmitted = 0;
   bool is_lossy = false;           // more retransmissions than any network has
   bool is_shrunk_by_loss = false;  // its congestion window fell after losses, not after pauses
   bool has_queue_mostly = false;   // while it had something under way
-  bool is_steady = false;          // was nearly as fast most of the time as at its fastest
+  // The processors of a host at its ends are crowded, so answers are late now and then for want of
+  // one; a queue before a link stands whenever data pass.
+  bool is_late_by_host = false;
+  // It, or all that passed the sender's interface with it, was nearly as fast most of the time as
+  // at its fastest.
+  bool is_steady = false;
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
 

@@ -264,6 +264,18 @@ std::optional<double> growth(const SeriesData& series, Span span) {
   return value_at(series.readings, span.end_ns) - value_at(series.readings, span.start_ns);
 }
 
+double core_wait_share(const NodeData& node) {
+  const SeriesData* waited = node.find(record::kPressureSome, "cpu");
+  if (waited == nullptr || waited->readings.size() < 2) {
+    return 0;
+  }
+  const Reading& first = waited->readings.front();
+  const Reading& last = waited->readings.back();
+  return last.t_ns > first.t_ns
+             ? (last.value - first.value) / static_cast<double>(last.t_ns - first.t_ns)
+             : 0;
+}
+
 std::optional<double> mean_level(const SeriesData& series, Span span) {
   double weighed = 0;
   double length = 0;

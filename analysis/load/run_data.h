@@ -122,6 +122,9 @@ RunData load_run(record::Run& run, const LoadLimits& limits = {});
 // Of a counter: its growth between two moments, by straight lines between readings, held at both
 // ends. nullopt without any reading.
 std::optional<double> growth(const SeriesData& series, Span span);
+// Of the time for which it was recorded, the share in which some task of the host waited for a
+// core; 0 where the kernel does not say.
+double core_wait_share(const NodeData& node);
 // Of a gauge: its mean over the span, and the most in it.
 std::optional<double> mean_level(const SeriesData& series, Span span);
 std::optional<double> most_level(const SeriesData& series, Span span);

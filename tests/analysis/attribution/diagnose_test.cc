@@ -238,6 +238,33 @@ TEST_F(Diagnosed, OthersTraffic) {
   EXPECT_NEAR(found.verdict.lost_ms_per_step / (*found.accounting)[Account::Link], 0.5, 0.05);
 }
 
+TEST_F(Diagnosed, LongRoundTripsOfACrowdedHostAreNoFullLink) {
+  MadeWay way = full_link();
+  way.like.unsent_bytes = 0;
+  send(way);
+  auto& bins = made_.node("a").flows.front().packets[0];
+  for (std::size_t place = 0; place < bins.size(); place += 2) {
+    bins[place].rtt_us = 100;
+  }
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+  made_.counter(made_.node("a"), record::kPressureSome, "cpu", 0.3e9);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::Compute);
+}
+
+// Answers wait in the queue of the way back: it shows in the round trips of both ways.
+TEST_F(Diagnosed, OthersTrafficOnTheWayBack) {
+  made_.counter(made_.node("b"), record::kNicSentBytes, "eth0", 180e6);
+  made_.counter(made_.node("b"), record::kJobSentBytes, "eth0", 10e6);
+  send(full_link());
+  MadeWay back = full_link(80);
+  back.busy_ms = 20;
+  made_.way(0, record::Direction::BToA, back);
+  const Verdict verdict = diagnosis().verdict;
+  EXPECT_EQ(verdict.cause, Cause::CompetingTraffic);
+  EXPECT_EQ(verdict.where.from, "b");
+  EXPECT_EQ(verdict.where.direction, "");
+}
+
 TEST_F(Diagnosed, ABetterInterfaceThatWasIdle) {
   made_.node("a").interfaces.push_back({"ens2", "physical", true, 25'000, {"10.1.0.1/24"}});
   made_.node("b").interfaces.push_back({"ens2", "physical", true, 25'000, {"10.1.0.2/24"}});

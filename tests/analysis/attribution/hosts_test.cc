@@ -72,7 +72,7 @@ TEST_F(Hosts, WhoTookTheProcessorsIsSaidMostFirst) {
   made_.counter(node_, record::kOthersCpu, "backup", 150 * 1e7);
   made_.counter(node_, record::kOthersCpu, "cron", 2 * 1e7);
   made_.counter(node_, record::kOthersCpu, "stress", 180 * 1e7);
-  const std::vector<Taker> takers = takers_of(node_, made_.span());
+  const std::vector<Restraint> takers = takers_of(node_, made_.span());
   ASSERT_EQ(takers.size(), 2U);
   EXPECT_EQ(takers[0].name, "stress");
   EXPECT_NEAR(takers[0].percent, 180, 0.5);

@@ -70,6 +70,14 @@ TEST_F(Outages, OneStepThatTookNearlyAllIsACut) {
   EXPECT_EQ(explained().cause, Cause::LinkCut);
 }
 
+TEST_F(Outages, OneLongStepIsNoneWherePacketsGetLostInAll) {
+  for (record::FlowSample& sample : made_.node("a").flows.front().packets[0]) {
+    sample.retransmitted_packets = 1;
+  }
+  stretch_step(10, 3'000'000'000);
+  EXPECT_EQ(explained().cause, Cause::Loss);
+}
+
 TEST_F(Outages, ManyLongStepsAreNone) {
   for (std::size_t step = 2; step < 20; step += 2) {
     stretch_step(step, 700'000'000);

@@ -46,6 +46,19 @@ TEST_F(Ranks, TheOneThatAllWaitForIsNamed) {
   EXPECT_NEAR((*found.accounting)[Account::Link], 20, 1);
 }
 
+// Which core a rank gets, and what shares it, is chance; so much is not.
+TEST_F(Ranks, DifferByChanceWhereTheJobFillsTheProcessors) {
+  made_.counter(made_.node("c"), record::kPressureSome, "cpu", 0.2e9);
+  const Diagnosis found = late({0, 0, 12, 0});
+  EXPECT_NE(found.verdict.verdict, VerdictClass::Straggler);
+  EXPECT_NEAR((*found.accounting)[Account::Straggler], 12, 1);
+}
+
+TEST_F(Ranks, AreLateByMoreThanChanceOnFullProcessors) {
+  made_.counter(made_.node("c"), record::kPressureSome, "cpu", 0.2e9);
+  EXPECT_EQ(late({0, 0, 31, 0}).verdict.verdict, VerdictClass::Straggler);
+}
+
 TEST_F(Ranks, ComputeAndWaitForOthers) {
   const Diagnosis found = late({0, 0, 30, 0});
   ASSERT_EQ(found.ranks.size(), 4U);

@@ -95,6 +95,36 @@ TEST_F(Routes, TellOthersTrafficFromTheJobs) {
   EXPECT_NEAR(route().sender.others_mbps, 320, 1);
 }
 
+TEST_F(Routes, KnowTheJobsBytesByItsSocketsWherePacketsWereNotSeen) {
+  made_.counter(made_.node("a"), record::kNicSentBytes, "eth0", 100e6);
+  const double sent_mbps = 0.6 * 900;  // 60 of 100 ms
+  EXPECT_NEAR(route().sender.others_mbps, 800 - 1.05 * sent_mbps, 20);
+  made_.node("a").flows.front().sockets = {};
+  EXPECT_EQ(route().sender.others_mbps, 0) << "nobody knows whose they are";
+}
+
+// In every round trip is the queue of others, who were there before the job.
+TEST_F(Routes, AreNotFarForAQueueThatOthersKeep) {
+  MadeWay way = full_link();
+  way.min_rtt_us = 6'000;
+  way.rtt_us = 18'000;
+  made_.way(made_.connect("a", "b"), Direction::AToB, way);
+  way.min_rtt_us = 12'000;
+  made_.way(made_.connect("a", "b"), Direction::AToB, way);
+  const auto are_far = [&] {
+    const MadeScene made(made_.data);
+    const auto is_far = [&](std::size_t direction) {
+      return route_of(made.input, made.blame.directions.at(direction)).is_wan;
+    };
+    return std::pair(is_far(2), is_far(4));
+  };
+  EXPECT_EQ(are_far(), std::pair(true, true));
+  made_.counter(made_.node("a"), record::kNicSentBytes, "eth0", 480e6);
+  made_.counter(made_.node("a"), record::kJobSentBytes, "eth0", 210e6);
+  // Of the second one most of the usual round trip is the path's.
+  EXPECT_EQ(are_far(), std::pair(false, true));
+}
+
 TEST_F(Routes, KnowOnlyWhatARecordTells) {
   made_.lose("b");
   const Route found = route();

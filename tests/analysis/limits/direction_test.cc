@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -175,6 +176,47 @@ TEST(Limits, HaveNamesOfTheirOwn) {
       EXPECT_STRNE(name_of(Limit(one)), name_of(Limit(other)));
     }
   }
+}
+
+// Bursts of its own, beside others who fill the line.
+TEST_F(Directions, AreSteadyWhereTheLineIs) {
+  made_.way(ab_, Direction::AToB, {.like = {.unacked_packets = 100}});
+  auto& bins = flow_at("b").packets[0];
+  for (std::size_t place = 0; place < bins.size(); ++place) {
+    bins[place].payload_bytes = place % 3 == 0 ? 900'000 : 100'000;
+  }
+  EXPECT_FALSE(facts().is_steady);
+  NodeData& node = made_.node("a");
+  made_.counter(node, record::kNicSentBytes, "eth0", 40e6);
+  SeriesData& sent = node.series.back();
+  const Reading first = sent.readings.front();
+  const Reading last = sent.readings.back();
+  sent.readings.clear();
+  for (int tenth = 0; tenth <= 10; ++tenth) {
+    sent.readings.push_back({.t_ns = first.t_ns + (last.t_ns - first.t_ns) / 10 * tenth,
+                             .value = last.value / 10 * tenth});
+  }
+  EXPECT_TRUE(facts().is_steady);
+  for (std::size_t tenth = 0; tenth < 8; ++tenth) {
+    sent.readings[tenth].value /= 4;
+  }
+  EXPECT_FALSE(facts().is_steady);
+}
+
+// Half of the round trips are long: before a link they would all be, while data pass.
+TEST_F(Directions, AreLateByAHostThatIsCrowded) {
+  made_.way(ab_, Direction::AToB, {.min_rtt_us = 100, .rtt_us = 3000});
+  auto& bins = flow_at("a").packets[0];
+  for (std::size_t place = 0; place < bins.size(); place += 2) {
+    bins[place].rtt_us = 150;
+  }
+  EXPECT_FALSE(facts().is_late_by_host);
+  made_.counter(made_.node("b"), record::kPressureSome, "cpu", 0.3e9);
+  EXPECT_TRUE(facts().is_late_by_host);
+  for (auto& bin : bins) {
+    bin.rtt_us = 3000;
+  }
+  EXPECT_FALSE(facts().is_late_by_host);
 }
 
 }  // namespace

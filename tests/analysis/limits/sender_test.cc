@@ -267,6 +267,21 @@ TEST_F(Stall, DoesNotOutliveTheMomentAtWhichSomethingComesThrough) {
   EXPECT_GE(times()[Limit::LinkFull], 180e6);
 }
 
+// Others crowd the queue before it; or the round trip takes so long.
+TEST_F(Stall, IsNoLossWhereAllOfItComesThroughInTheEnd) {
+  const SocketSample waiting{
+      .cwnd_packets = 400, .retransmits = 3, .unacked_packets = 100, .unsent_bytes = 1'000'000};
+  stall(waiting);
+  EXPECT_GT(times()[Limit::Loss], 300e6) << "nothing has come yet";
+  reading(waiting);
+  EXPECT_DOUBLE_EQ(times()[Limit::Loss], 0);
+  stall(waiting);
+  SocketSample sent_again = waiting;
+  sent_again.retransmits = 4;
+  reading(sent_again);
+  EXPECT_GT(times()[Limit::Loss], 300e6);
+}
+
 TEST_F(Stall, IsNoneWhereThereWasNothingToSend) {
   // Answers that were acknowledged 500 ms ago, then data that are on their way.
   reading({.cwnd_packets = 400, .unacked_packets = 0, .unsent_bytes = 0});
