@@ -98,8 +98,17 @@ bool has_moved(const SocketSample& before, const SocketSample& now) {
   return !now.bytes_acked.known() || figure(now.bytes_acked) > figure(before.bytes_acked);
 }
 
+// Before its timer for sending again has run out: else there was a way by which nothing could
+// leave.
+bool has_come_in_time(const SocketSample& last, const SocketSample& now) {
+  constexpr double kUsualTimeoutUs = 200'000;
+  const double timeout_us = last.timeout_us.known() ? figure(last.timeout_us) : kUsualTimeoutUs;
+  return now.retransmits.known() && figure(now.retransmits) == figure(last.retransmits) &&
+         static_cast<double>(now.t_ns - last.t_ns) <= 1e3 * timeout_us;
+}
+
 // For how long, at each reading, nothing had come through although something was under way: what
-// had to be sent again, or never came. What came in the end only took long.
+// had to be sent again, or never came. What came in time only took long.
 std::vector<std::int64_t> stalls_of(const std::vector<SocketSample>& samples) {
   std::vector<std::int64_t> stalled_ns(samples.size(), 0);
   std::size_t moved = 0;  // when something came through last
@@ -110,7 +119,7 @@ std::vector<std::int64_t> stalls_of(const std::vector<SocketSample>& samples) {
     // Readings may be rare: when in a span something came through is not known.
     stalled_ns[place] = (moves ? samples[place - 1] : now).t_ns - last.t_ns;
     const bool is_idle = figure(now.unacked_packets) == 0 && figure(now.unsent_bytes) == 0;
-    if (moves && now.retransmits.known() && figure(now.retransmits) == figure(last.retransmits)) {
+    if (moves && has_come_in_time(last, now)) {
       std::fill(stalled_ns.begin() + static_cast<std::ptrdiff_t>(moved) + 1,
                 stalled_ns.begin() + static_cast<std::ptrdiff_t>(place) + 1, 0);
     }

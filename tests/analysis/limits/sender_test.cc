@@ -268,9 +268,12 @@ TEST_F(Stall, DoesNotOutliveTheMomentAtWhichSomethingComesThrough) {
 }
 
 // Others crowd the queue before it; or the round trip takes so long.
-TEST_F(Stall, IsNoLossWhereAllOfItComesThroughInTheEnd) {
-  const SocketSample waiting{
-      .cwnd_packets = 400, .retransmits = 3, .unacked_packets = 100, .unsent_bytes = 1'000'000};
+TEST_F(Stall, IsNoLossWhereAllOfItComesThroughInTime) {
+  const SocketSample waiting{.cwnd_packets = 400,
+                             .timeout_us = 900'000,
+                             .retransmits = 3,
+                             .unacked_packets = 100,
+                             .unsent_bytes = 1'000'000};
   stall(waiting);
   EXPECT_GT(times()[Limit::Loss], 300e6) << "nothing has come yet";
   reading(waiting);
@@ -279,6 +282,18 @@ TEST_F(Stall, IsNoLossWhereAllOfItComesThroughInTheEnd) {
   SocketSample sent_again = waiting;
   sent_again.retransmits = 4;
   reading(sent_again);
+  EXPECT_GT(times()[Limit::Loss], 300e6);
+}
+
+// The interface is down: nothing leaves, and what could not be sent again is not counted as such.
+TEST_F(Stall, IsLossWhereTheTimerHasRunOut) {
+  const SocketSample waiting{.cwnd_packets = 10,
+                             .timeout_us = 200'000,
+                             .retransmits = 3,
+                             .unacked_packets = 0,
+                             .unsent_bytes = 200'000};
+  stall(waiting);
+  reading(waiting);
   EXPECT_GT(times()[Limit::Loss], 300e6);
 }
 
