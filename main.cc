@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
               probe::latency_command(),
               probe::path_command(),
               probe::pcie_command(),
+              probe::storage_command(),
               probe::collective_command(collective_backends()),
               rdma_test(rdma::Verb::Write),
               rdma_test(rdma::Verb::Read),

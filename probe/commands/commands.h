@@ -25,6 +25,7 @@ cli::CommandFactory udp_command();
 cli::CommandFactory latency_command();
 cli::CommandFactory path_command();
 cli::CommandFactory pcie_command();
+cli::CommandFactory storage_command();
 cli::CommandFactory collective_command(std::vector<collective::Backend> backends);
 
 }  // namespace chokepoint::probe

@@ -1,5 +1,6 @@
 // /proc, /sys and recorded answers come from kernels, drivers and copies of every kind: whatever a
-// file holds, the host is read and judged, and every finding says why.
+// file holds, the host is read and judged, and every finding says why. Mounts have a point and a
+// type.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/host/inventory.h"
+#include "base/host/mounts.h"
 #include "probe/host/checks.h"
 #include "tests/fakes/host_tree.h"
 
@@ -48,5 +50,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     }
   }
   kVictim.tree.write(path, before);
+  for (const host::Mount& mount : host::mounts_in({reinterpret_cast<const char*>(data), size})) {
+    if (mount.point.empty() || mount.type.empty()) {
+      std::abort();
+    }
+  }
   return 0;
 }

@@ -1,0 +1,43 @@
+// The file systems that this process sees, from /proc/self/mountinfo, and the disks below them.
+// Reads under the given root only; pure otherwise; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/sys/root.h"
+
+namespace chokepoint::host {
+
+struct Mount {
+  std::string point = {};   // "/data"
+  std::string type = {};    // "ext4", "nfs4", "fuse.sshfs"
+  std::string source = {};  // "/dev/nvme0n1p2", "server:/export"
+  std::string device = {};  // "259:2", as the kernel numbers it
+  bool is_read_only = false;
+
+  bool is_remote() const;     // on another host
+  bool is_in_memory() const;  // nothing of it is on a disk
+};
+
+// In the kernel's order; of two at one point the later one hides the other.
+std::vector<Mount> mounts_in(std::string_view mountinfo);
+std::vector<Mount> read_mounts(const sys::Root& root);
+
+// The one that a path without symbolic links lies on; nullptr of none.
+const Mount* mount_of(std::span<const Mount> mounts, std::string_view path);
+
+struct Disk {
+  std::string name = {};  // "nvme0n1", also of its partitions
+  std::string model = {};
+  std::optional<bool> is_rotational = {};
+};
+
+// nullopt of file systems without a disk of their own.
+std::optional<Disk> disk_of(const sys::Root& root, const Mount& mount);
+
+}  // namespace chokepoint::host

@@ -1,0 +1,236 @@
+// chokepoint probe storage: what the storage below a folder does for a training job. The document
+// chokepoint.probe.storage/1, and the table for people. One thread, and those of the random reads.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/cli/output.h"
+#include "base/cli/table.h"
+#include "base/control/bodies.h"
+#include "base/host/mounts.h"
+#include "base/math/units.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/signals.h"
+#include "probe/commands/commands.h"
+#include "probe/storage/measure.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::storage::RandomReads> {
+  using R = probe::storage::RandomReads;
+  static constexpr std::tuple kList{
+      field("threads", &R::threads, "that read at the same time"),
+      field("per_s", &R::per_s, "reads of 4 KiB a second, of all of them"),
+      field("latency_ms", &R::latency_ms, "of a read")};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::probe {
+namespace {
+
+using cli::Json;
+using control::or_null;
+
+constexpr std::uint64_t kMinBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
+
+struct StorageShown {
+  std::string folder = {};
+  std::optional<host::Mount> mount = {};
+  std::optional<host::Disk> disk = {};
+  storage::Outcome outcome = {};
+};
+
+Json mount_body(const StorageShown& shown) {
+  if (!shown.mount) {
+    return {};
+  }
+  return {{"point", shown.mount->point},
+          {"type", shown.mount->type},
+          {"source", shown.mount->source},
+          {"remote", shown.mount->is_remote()},
+          {"in_memory", shown.mount->is_in_memory()}};
+}
+
+Json disk_body(const StorageShown& shown) {
+  if (!shown.disk) {
+    return {};
+  }
+  return {{"name", shown.disk->name},
+          {"model", shown.disk->model.empty() ? Json() : Json(shown.disk->model)},
+          {"rotational", or_null(shown.disk->is_rotational)}};
+}
+
+// Into `document`, which has its head already.
+void add_to(Json& document, const StorageShown& shown) {
+  const storage::Outcome& outcome = shown.outcome;
+  document["folder"] = shown.folder;
+  document["mount"] = mount_body(shown);
+  document["disk"] = disk_body(shown);
+  document["file_bytes"] = outcome.file_bytes;
+  document["write_mb_per_s"] = or_null(outcome.write_mb_per_s);
+  document["sync_ms"] = outcome.sync_ms ? json::to_json(*outcome.sync_ms) : Json();
+  document["read_mb_per_s"] = or_null(outcome.read_mb_per_s);
+  document["read_cold"] = outcome.is_read_cold;
+  document["random_direct"] = outcome.is_random_direct;
+  document["random_reads"] = Json::array();
+  for (const storage::RandomReads& reads : outcome.random) {
+    document["random_reads"].push_back(json::to_json(reads));
+  }
+  document["problems"] = outcome.problems;
+  document["interrupted"] = outcome.interrupted;
+}
+
+std::string place_of(const StorageShown& shown) {
+  if (!shown.mount) {
+    return shown.folder;
+  }
+  std::string place =
+      fmt::format("{} lies on {}, {}", shown.folder, shown.mount->point, shown.mount->type);
+  if (shown.mount->is_in_memory()) {
+    return place + ", which is memory";
+  }
+  place += " of " + shown.mount->source;
+  if (shown.disk) {
+    place += fmt::format(" (disk {}{}{})", shown.disk->name,
+                         shown.disk->model.empty() ? "" : ", " + shown.disk->model,
+                         shown.disk->is_rotational.value_or(false) ? ", rotating" : "");
+  }
+  return place;
+}
+
+std::string latency_text(double ms) { return fmt::format("{:.3g} ms", ms); }
+
+std::string megabytes_text(const std::optional<double>& mb_per_s) {
+  return mb_per_s ? fmt::format("{:.0f} MB/s", *mb_per_s) : "-";
+}
+
+void print_page(const cli::Context& context, const StorageShown& shown) {
+  using cli::Align;
+  const storage::Outcome& outcome = shown.outcome;
+  fmt::print(context.out, "{}\n\n", place_of(shown));
+  cli::Table table({{""},
+                    {"rate", Align::Right},
+                    {"median", Align::Right},
+                    {"p99", Align::Right},
+                    {"max", Align::Right}});
+  table.add({"write, synced every 32 MiB", megabytes_text(outcome.write_mb_per_s), "", "", ""});
+  if (const auto& sync = outcome.sync_ms) {
+    table.add({"write of 4 KiB, synced each time", fmt::format("{:.0f}/s", 1e3 / sync->mean),
+               latency_text(sync->median), latency_text(sync->p99), latency_text(sync->max)});
+  }
+  if (outcome.read_mb_per_s) {
+    table.add(
+        {outcome.is_read_cold ? "read, not in the page cache" : "read, partly of the page cache",
+         megabytes_text(outcome.read_mb_per_s), "", "", ""});
+  }
+  for (const storage::RandomReads& reads : outcome.random) {
+    table.add({fmt::format("random reads of 4 KiB, {} thread{}", reads.threads,
+                           reads.threads == 1 ? "" : "s"),
+               fmt::format("{:.0f}/s", reads.per_s), latency_text(reads.latency_ms.median),
+               latency_text(reads.latency_ms.p99), latency_text(reads.latency_ms.max)});
+  }
+  table.print(context.out, context.out_terminal);
+  for (const std::string& problem : outcome.problems) {
+    fmt::print(context.out, "not measured: {}\n", problem);
+  }
+  if (!outcome.is_random_direct && !outcome.random.empty()) {
+    context.out << "This file system knows no reads past the page cache: random reads may be "
+                   "faster than its disk.\n";
+  }
+  if (outcome.interrupted) {
+    context.out << "Interrupted: these are the results until then.\n";
+  }
+}
+
+class ProbeStorageCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "probe storage",
+        .purpose = "what the storage below a folder does: writes, syncs, reads",
+        .description =
+            "Measures what a training job asks of its storage: writing a checkpoint, small synced "
+            "writes as of a log, reading a data set from its beginning to its end and in random "
+            "order, from one thread and from several, none of it from the page cache.\n\n"
+            "It writes one file of its own below the folder, which has no name where the file "
+            "system allows that, and is gone however the test ends. At least a twentieth of the "
+            "file system and 256 MiB stay free. A server's or a virtual machine's host's own cache "
+            "may hold what it wrote: a file larger than that (--size) tells more.",
+        .examples = {{"chokepoint probe storage /data", "the file system of the data set"},
+                     {"chokepoint probe storage /mnt/nfs --size 16G --time 10",
+                      "a file that a server's cache does not hold"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.positional("PATH", &path_, "a folder in which this user may write")
+        .group("What to measure")
+        .option("size,s", &size_, "SIZE", "of the file, at most")
+        .option("time,t", &time_, "TIME", "duration of each measurement")
+        .option("threads,n", &threads_, "N", "of the random reads", 1, 64);
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(check());
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::canonical(path_, error);
+    if (error || !std::filesystem::is_directory(folder, error)) {
+      return fail(ErrorKind::NotFound, "", path_, error ? "no such folder" : "is no folder",
+                  "name a folder on the storage");
+    }
+    cli::Json document = cli::document(context, "chokepoint.probe.storage/1");
+    StorageShown shown{.folder = folder.string()};
+    const std::vector<host::Mount> mounts = host::read_mounts(context.root);
+    if (const host::Mount* mount = host::mount_of(mounts, shown.folder)) {
+      shown.mount = *mount;
+      shown.disk = host::disk_of(context.root, *mount);
+    }
+    const int interrupt = signals.descriptor();
+    const storage::Plan plan{
+        .folder = folder,
+        .bytes = size_.count,
+        .time = time_,
+        .threads = static_cast<std::size_t>(threads_),
+        .stopped = [interrupt] { return sys::is_readable(interrupt); },
+        .tell = [&](const std::string& what) { cli::show_progress(context, what); }};
+    TRY(shown.outcome, storage::measure(plan, context.clock));
+    add_to(document, shown);
+    return baseline::answer(context, baseline_,
+                            {.kind = "storage", .document = std::move(document)},
+                            shown.outcome.interrupted, [&] { print_page(context, shown); });
+  }
+
+ private:
+  Result<> check() const {
+    if (size_.count < kMinBytes || size_.count > kMaxBytes) {
+      return fail(ErrorKind::Usage, "", "--size", "must be from 1M to 1T");
+    }
+    if (time_ < std::chrono::milliseconds(10) || time_ > std::chrono::hours(1)) {
+      return fail(ErrorKind::Usage, "", "--time", "must be from 10 ms to 1 h");
+    }
+    return {};
+  }
+
+  std::string path_;
+  baseline::Flags baseline_;
+  math::Bytes size_{std::uint64_t{1} << 30};
+  std::chrono::nanoseconds time_ = std::chrono::seconds(2);
+  std::int64_t threads_ = 8;
+};
+
+}  // namespace
+
+cli::CommandFactory storage_command() { return cli::command<ProbeStorageCommand>(); }
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,59 @@
+// What a folder's storage does for a training job: writes (checkpoints), small synced writes
+// (logs), sequential and random reads that are not in the page cache (data sets). In this order,
+// each for a given time and no longer than the file:
+//
+//   write        1 MiB after the other, synced every 32 MiB      MB/s, syncs included
+//   small write  4 KiB, synced each time                          latency
+//   read         1 MiB after the other, forgotten by the cache    MB/s
+//   random read  4 KiB anywhere, past the cache where possible    latency, reads/s of one thread
+//                                                                 and of several
+//
+// What fails is noted; what was measured before stays. Data cannot be compressed. One thread, and
+// those of the random reads.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/math/statistics.h"
+#include "base/sys/clock.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::probe::storage {
+
+struct Plan {
+  std::filesystem::path folder = {};
+  std::uint64_t bytes = std::uint64_t{1} << 30;             // of the file, at most
+  std::chrono::nanoseconds time = std::chrono::seconds(2);  // of each measurement
+  std::size_t threads = 8;                                  // of random reads
+  std::function<bool()> stopped = [] { return false; };     // any thread
+  std::function<void(const std::string& what)> tell = [](const std::string&) {};
+};
+
+struct RandomReads {
+  std::size_t threads = 1;
+  double per_s = 0;
+  math::Distribution latency_ms = {};
+};
+
+struct Outcome {
+  std::uint64_t file_bytes = 0;  // that were written
+  std::optional<double> write_mb_per_s = {};
+  std::optional<math::Distribution> sync_ms = {};
+  std::optional<double> read_mb_per_s = {};
+  bool is_read_cold = false;      // nothing of it was in the page cache
+  bool is_random_direct = false;  // random reads went past the page cache
+  std::vector<RandomReads> random = {};
+  std::vector<std::string> problems = {};
+  bool interrupted = false;
+};
+
+// Fails where nothing could be measured at all.
+Result<Outcome> measure(const Plan& plan, const sys::Clock& clock);
+
+}  // namespace chokepoint::probe::storage
