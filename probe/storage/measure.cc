@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -26,8 +25,9 @@ constexpr std::uint64_t kSmall = 4096;
 constexpr std::uint64_t kSyncedBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMostSyncs = 100'000;
 
-Error failed(std::string_view operation, const Plan& plan) {
-  return from_errno(errno, operation, plan.folder.string());
+// `done`: what the call returned; a short one leaves errno as it was.
+Error failed(std::string_view operation, const Plan& plan, ssize_t done = -1) {
+  return from_errno(done < 0 ? errno : EIO, operation, plan.folder.string());
 }
 
 // Until the time is over or the user asks to stop.
@@ -112,7 +112,7 @@ class Survey {
       const ssize_t written =
           pwrite(file_.get(), block().data(), length, static_cast<off_t>(outcome_.file_bytes));
       if (written <= 0) {
-        return fail(failed("write", plan_));
+        return fail(failed("write", plan_, written));
       }
       outcome_.file_bytes += static_cast<std::uint64_t>(written);
       unsynced += static_cast<std::uint64_t>(written);
@@ -138,8 +138,9 @@ class Survey {
       refresh(block().first(kSmall), latencies.count());
       const auto at = static_cast<off_t>(latencies.count() % places * kSmall);
       const std::int64_t began_ns = clock_.monotonic_ns();
-      if (pwrite(file_.get(), block().data(), kSmall, at) != static_cast<ssize_t>(kSmall)) {
-        return fail(failed("write", plan_));
+      const ssize_t written = pwrite(file_.get(), block().data(), kSmall, at);
+      if (written != static_cast<ssize_t>(kSmall)) {
+        return fail(failed("write", plan_, written));
       }
       TRY(sync());
       latencies.add(static_cast<std::uint64_t>(clock_.monotonic_ns() - began_ns));
@@ -158,7 +159,7 @@ class Survey {
     while (bytes < outcome_.file_bytes && !deadline.is_over()) {
       const ssize_t got = pread(file_.get(), block().data(), kBlock, static_cast<off_t>(bytes));
       if (got <= 0) {
-        return fail(failed("read", plan_));
+        return fail(failed("read", plan_, got));
       }
       bytes += static_cast<std::uint64_t>(got);
     }
@@ -190,6 +191,7 @@ class Survey {
         }
       });
       if (!reader) {
+        const std::lock_guard lock(mutex);
         error = reader.error();
         break;
       }
@@ -215,8 +217,9 @@ class Survey {
     while (!deadline.is_over()) {
       const auto at = static_cast<off_t>(random() % places * kSmall);
       const std::int64_t began_ns = clock_.monotonic_ns();
-      if (pread(file, page, kSmall, at) != static_cast<ssize_t>(kSmall)) {
-        return fail(failed("read", plan_));
+      const ssize_t got = pread(file, page, kSmall, at);
+      if (got != static_cast<ssize_t>(kSmall)) {
+        return fail(failed("read", plan_, got));
       }
       latencies.add(static_cast<std::uint64_t>(clock_.monotonic_ns() - began_ns));
     }
