@@ -1,5 +1,3 @@
-#include "probe/storage/file.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "base/math/units.h"
+#include "probe/storage/measure.h"
 
 namespace chokepoint::probe::storage {
 namespace {

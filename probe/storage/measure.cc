@@ -15,7 +15,6 @@
 #include "base/math/units.h"
 #include "base/sys/pages.h"
 #include "base/sys/thread.h"
-#include "probe/storage/file.h"
 
 namespace chokepoint::probe::storage {
 namespace {

@@ -1,10 +1,10 @@
-#include "probe/storage/file.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+
+#include "probe/storage/measure.h"
 
 namespace chokepoint::probe::storage {
 namespace {
