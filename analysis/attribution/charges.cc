@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kFarBelow = 0.5;       // of the line
 constexpr double kLineFull = 0.7;       // of the line, by payload
+constexpr double kEndOfExchange = 0.2;  // the last bucket of a backward pass
+constexpr double kMostOwnWork = 0.5;    // of the communication
 constexpr double kBestLanRttMs = 0.15;  // hardly any LAN does better
 
 // Even the best change leaves what the line itself takes; a line that is full can only be replaced.
@@ -17,13 +19,6 @@ double beyond_line(const Route& route) {
   const auto line_mbps = route.line_mbps();
   const bool is_line_full = line_mbps && route.rate_mbps > kLineFull * *line_mbps;
   return line_mbps && *line_mbps > 0 && !is_line_full ? 1 - route.rate_mbps / *line_mbps : 1;
-}
-
-// With the link for itself the job needs its own share of the time, part of it behind computing.
-double without_others(const Phases& phases, double own_share) {
-  const double needed_ms = own_share * (phases.exposed_ms + phases.hidden_ms);
-  const double left_ms = std::max(0.0, needed_ms - phases.hidden_ms);
-  return phases.exposed_ms > 0 ? std::max(0.0, 1 - left_ms / phases.exposed_ms) : 0;
 }
 
 // Something between the cards is slower than both, or they agreed on less than they say.
@@ -45,8 +40,7 @@ void judge_link(const DiagnosisInput& input, Charge& charge) {
     charge.cause = card->is_slot_slow ? Cause::PcieSpeed : Cause::PcieWidth;
     return;
   }
-  charge.removable = route.is_shared() ? without_others(input.phases, 1 - route.others_share())
-                                       : beyond_line(route);
+  charge.removable = route.is_shared() ? route.others_share() : beyond_line(route);
   if (const auto better = better_way(input, *charge.direction, route)) {
     charge.verdict = VerdictClass::WrongPath;
     charge.cause = better->cause;
@@ -64,8 +58,17 @@ void judge_window(const Route& route, bool is_receiver, Charge& charge) {
                                  : VerdictClass::SenderHost;
 }
 
-void judge_delay(const Route& route, Account account, Cause cause, Charge& charge) {
-  charge.removable = beyond_line(route);
+// Of the communication, what its own work takes. Over a slow link or one that loses packets threads
+// wake for each packet, and would not over a better one; over a long path they do not.
+double own_work(const Phases& phases) {
+  const double communicating_ms = phases.exposed_ms + phases.hidden_ms;
+  return communicating_ms > 0 ? std::min(kMostOwnWork, phases.exchange_work_ms / communicating_ms)
+                              : 0;
+}
+
+void judge_delay(const DiagnosisInput& input, Account account, Cause cause, Charge& charge) {
+  const Route& route = charge.route;
+  charge.removable = std::min(beyond_line(route), 1 - own_work(input.phases));
   charge.account = account;
   charge.cause = cause;
   charge.verdict = route.is_wan ? VerdictClass::WanLatency : VerdictClass::LanLatency;
@@ -81,7 +84,7 @@ void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
     case Limit::LinkFull:
       // Long round trips are no sure sign of a queue there, unless others are known to make one.
       return charge.direction->facts.is_late_by_host && !charge.route.is_shared()
-                 ? judge_delay(charge.route, Account::Latency, Cause::RoundTrips, charge)
+                 ? judge_delay(input, Account::Latency, Cause::RoundTrips, charge)
                  : judge_link(input, charge);
     case Limit::Loss:
       charge.account = Account::Loss;
@@ -93,14 +96,14 @@ void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
     case Limit::SendBuffer:
       return judge_window(charge.route, false, charge);
     case Limit::CongestionWindow:
-      return judge_delay(charge.route, Account::Window, Cause::CongestionWindow, charge);
+      return judge_delay(input, Account::Window, Cause::CongestionWindow, charge);
     case Limit::LibraryCredit:
       // A message goes as a whole; only a collective's segments wait for credit.
       return input.phases.by_messages
-                 ? judge_delay(charge.route, Account::Latency, Cause::RoundTrips, charge)
-                 : judge_delay(charge.route, Account::Library, Cause::GlooCredit, charge);
+                 ? judge_delay(input, Account::Latency, Cause::RoundTrips, charge)
+                 : judge_delay(input, Account::Library, Cause::GlooCredit, charge);
     case Limit::RoundTrip:
-      return judge_delay(charge.route, Account::Latency, Cause::RoundTrips, charge);
+      return judge_delay(input, Account::Latency, Cause::RoundTrips, charge);
   }
 }
 
@@ -153,6 +156,18 @@ class Exposure {
     return ns * (is_outage(direction, limit) ? outage_ : rest_) / 1e6 / steps_;
   }
 
+  // Of the time that is exposed, the share that goes if communication takes less by `removable`:
+  // as much as before is hidden of what is left, but for its end, which nothing can hide.
+  double share_removed(const DirectionBlame& direction, std::optional<Limit> limit,
+                       double removable) const {
+    if (is_outage(direction, limit) || rest_ <= 0) {
+      return removable;
+    }
+    const double exposed = std::min(rest_, 1.0);
+    const double left = 1 - removable;
+    return 1 - std::max(exposed - removable, std::min(kEndOfExchange, exposed) * left) / exposed;
+  }
+
  private:
   static bool is_outage(const DirectionBlame& direction, std::optional<Limit> limit) {
     return limit == Limit::Loss && !direction.facts.is_lossy && !direction.facts.is_shrunk_by_loss;
@@ -200,6 +215,30 @@ class Ways {
   std::vector<Way> ways_;
 };
 
+// Where a buffer or a window holds less than a message, data go in pieces, each after an answer: on
+// a short path the waits between them are its, too, whichever way they show.
+void join_round_trips(std::vector<Charge>& charges) {
+  const auto is_small_window = [](const Charge& charge) {
+    return charge.cause == Cause::SendBuffer || charge.cause == Cause::ReceiveWindow;
+  };
+  for (Charge& charge : charges) {
+    if (charge.verdict != VerdictClass::LanLatency || charge.cause != Cause::RoundTrips) {
+      continue;
+    }
+    const auto window = std::ranges::find_if(charges, [&](const Charge& other) {
+      return is_small_window(other) && other.ms > charge.ms &&
+             other.direction->view.connection == charge.direction->view.connection;
+    });
+    if (window != charges.end()) {
+      charge.route = window->route;
+      charge.account = window->account;
+      charge.verdict = window->verdict;
+      charge.cause = window->cause;
+      charge.removable = window->removable;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Charge> charges_of(const DiagnosisInput& input) {
@@ -221,6 +260,7 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
       charges.push_back(charge);
     } else if (limit) {
       judge_charge(input, *limit, charge);
+      charge.removable = exposure.share_removed(direction, limit, charge.removable);
       charges.push_back(charge);
     }
   };
@@ -234,6 +274,7 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
   if (const DirectionBlame* main = math::most_by(input.blame.directions, bytes)) {
     add(*main, input.blame.idle_ns, std::nullopt);
   }
+  join_round_trips(charges);
   return charges;
 }
 

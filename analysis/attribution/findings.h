@@ -59,8 +59,12 @@ Findings rdma_findings(const DiagnosisInput& input);
 // then has the blame.
 void add_late(const DiagnosisInput& input, Findings& findings);
 // Where the job itself fills the processors that it computes on, its ranks differ by a tenth of a
-// step by chance: by which core they get, and what shares it. Then no late rank is a headline.
+// step by chance: by which core they get, and what shares it. And of few steps, in some of which
+// the rank was late and in others not, nobody can say whether that goes on. Then no late rank is a
+// headline.
 bool is_chance(const DiagnosisInput& input, const Verdict& verdict);
+// The same of so few steps that nothing else can be said instead.
+bool is_undecided(const DiagnosisInput& input, const Verdict& verdict);
 // Moves time from computing to a sending host that is among the findings already: a sender that
 // gets no processor computes as slowly as it sends, and in the phases both look like computing. A
 // receiver's wait does not count: it may wait while nothing is asked of it.

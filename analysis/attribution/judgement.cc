@@ -17,6 +17,7 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kMbpsPerGbps = 1000;
+constexpr double kRounding = 1e-9;
 constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
 constexpr std::size_t kStepsForConfidence = 10;
 constexpr double kLateUnseen = 0.6;  // a rank that the others wait for may look like computing, too
@@ -148,7 +149,8 @@ Accounting account_for(const Phases& phases, const Findings& findings) {
   const double explained = accounting.sum();
   const double computing_ms = phases.computing_ms - findings.of_computing_ms;
   accounting[Account::Compute] = computing_ms;
-  accounting[Account::Other] += std::max(0.0, phases.step_ms - computing_ms - explained);
+  const double rest_ms = phases.step_ms - computing_ms - explained;
+  accounting[Account::Other] += rest_ms > kRounding * phases.step_ms ? rest_ms : 0;
   return accounting;
 }
 
@@ -299,7 +301,8 @@ void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis)
   if (diagnosis.others.empty()) {
     diagnosis.verdict = otherwise(input, 100 * largest_ms / input.phases.step_ms,
                                   *diagnosis.accounting, std::move(findings.hints));
-  } else if (is_outweighed(input, diagnosis.others.front(), *diagnosis.accounting)) {
+  } else if (is_undecided(input, diagnosis.others.front()) ||
+             is_outweighed(input, diagnosis.others.front(), *diagnosis.accounting)) {
     diagnosis.verdict = unknown(input, *diagnosis.accounting, std::move(findings.hints));
   } else {
     diagnosis.verdict = std::move(diagnosis.others.front());

@@ -11,6 +11,7 @@
 namespace chokepoint::analysis {
 namespace {
 
+constexpr std::size_t kVeryFewSteps = 5;
 constexpr std::int64_t kBySignal = 128;  // a shell adds the signal's number to it
 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
@@ -84,6 +85,32 @@ std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness&
   return Pauses{.every_steps = *math::median(apart), .ms = *math::median(pauses)};
 }
 
+const RankLateness& latest_of(const Phases& phases) {
+  return *std::ranges::max_element(phases.ranks, {}, &RankLateness::late_ms);
+}
+
+// Few steps, in some of which the rank was late and in others not: whether that goes on cannot be
+// said yet. A rank that is late for a reason is so in each of them by about as much.
+bool is_uneven(const std::vector<double>& late_ms) {
+  constexpr std::size_t kFewSteps = 20;
+  constexpr double kUneven = 0.35;  // median of the deviations, of the median
+  return late_ms.size() >= kVeryFewSteps && late_ms.size() < kFewSteps &&
+         *math::median_absolute_deviation(late_ms) > kUneven * *math::median(late_ms);
+}
+
+// Processors that tasks wait for make ranks late by turns.
+bool is_by_crowd(const DiagnosisInput& input, const Verdict& verdict) {
+  constexpr double kCrowded = 0.1;    // of the time some task waits for a core
+  constexpr double kByChance = 0.15;  // of a step
+  const auto node = std::ranges::find(input.run.nodes, verdict.where.node, &NodeData::name);
+  if (verdict.lost_ms_per_step >= kByChance * input.phases.step_ms ||
+      node == input.run.nodes.end() || core_wait_share(*node) <= kCrowded) {
+    return false;
+  }
+  const auto place = static_cast<std::size_t>(node - input.run.nodes.begin());
+  return job_gpus(*node, input.span_of(place)).empty();
+}
+
 Verdict* sending_host(const NodeData& node, Findings& findings) {
   const auto found = std::ranges::find_if(findings.verdicts, [&](const Verdict& verdict) {
     return verdict.verdict == VerdictClass::SenderHost && verdict.where.from == node.name;
@@ -97,8 +124,7 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
   if (input.phases.waiting_ms() <= 0) {
     return;
   }
-  const RankLateness& latest =
-      *std::ranges::max_element(input.phases.ranks, {}, &RankLateness::late_ms);
+  const RankLateness& latest = latest_of(input.phases);
   const std::size_t place = latest.node;
   const NodeData& node = input.run.nodes[place];
   const HostLoad load = load_of(node, input.span_of(place));
@@ -132,18 +158,16 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
 }
 
 bool is_chance(const DiagnosisInput& input, const Verdict& verdict) {
-  constexpr double kCrowded = 0.1;    // of the time some task waits for a core
-  constexpr double kByChance = 0.15;  // of a step
-  if (verdict.cause != Cause::LateRank ||
-      verdict.lost_ms_per_step >= kByChance * input.phases.step_ms) {
+  if (verdict.cause != Cause::LateRank) {
     return false;
   }
-  const auto node = std::ranges::find(input.run.nodes, verdict.where.node, &NodeData::name);
-  if (node == input.run.nodes.end() || core_wait_share(*node) <= kCrowded) {
-    return false;
-  }
-  const auto place = static_cast<std::size_t>(node - input.run.nodes.begin());
-  return job_gpus(*node, input.span_of(place)).empty();
+  return is_uneven(late_by_step_ms(input, latest_of(input.phases))) || is_by_crowd(input, verdict);
+}
+
+bool is_undecided(const DiagnosisInput& input, const Verdict& verdict) {
+  constexpr double kBeyondChance = 0.3;  // of a step
+  return verdict.cause == Cause::LateRank && input.steps.settled.size() < kVeryFewSteps &&
+         verdict.lost_ms_per_step < kBeyondChance * input.phases.step_ms;
 }
 
 std::optional<Verdict> early_end(const RunData& run) {

@@ -44,19 +44,39 @@ bool is_losing(const SocketSample& before, const SocketSample& now) {
 }
 
 // Then packets are lost because the queue before the link is full.
-bool is_full(const DirectionFacts& facts) { return facts.has_queue_mostly && facts.is_steady; }
+bool is_full(const DirectionFacts& facts) {
+  return facts.has_queue_mostly && facts.is_steady && !facts.is_policed;
+}
+
+// The receiver announces less than the sender has, and most of that is under way: a sender waits
+// until half of the window is free rather than send little pieces.
+bool is_held_by_receiver(const SocketSample& now, const DirectionFacts& facts) {
+  constexpr double kHalf = 0.5;
+  const double window = figure(now.send_window_bytes);
+  const double in_flight = figure(now.unacked_packets) * figure(now.mss_bytes);
+  return now.send_window_bytes.known() && window < kBulkBytes && !facts.has_queue_mostly &&
+         in_flight + figure(now.unsent_bytes) > window && in_flight >= kHalf * window;
+}
+
+bool fills_window(const SocketSample& now) {
+  return figure(now.unacked_packets) >= kCongestionWindowUsed * figure(now.cwnd_packets);
+}
 
 // More waits in the sender's queue than the window lets out.
 Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
-  const bool fills_window =
-      figure(now.unacked_packets) >= kCongestionWindowUsed * figure(now.cwnd_packets);
-  if (fills_window && facts.is_lossy && !is_full(facts)) {
+  const bool is_window_full = fills_window(now);
+  if (is_window_full && facts.is_lossy && !is_full(facts)) {
     return Limit::Loss;
   }
-  // Without a queue that shows, the sender paces to the path's rate, which is steady then; where
-  // round trips are long it may also be slow to find that rate again after each pause.
-  const bool is_finding_rate = !facts.is_steady && facts.min_rtt_us > kLongRoundTripUs;
-  if (has_queue(now, facts) || (!fills_window && !is_finding_rate)) {
+  // Without a queue that shows, the sender paces to the path's rate, which is steady then, and has
+  // more to send most of the time. Where round trips are long it may also be slow to find that rate
+  // again after each pause.
+  if (!is_window_full && is_held_by_receiver(now, facts)) {
+    return Limit::ReceiveWindow;
+  }
+  const bool is_at_rate = facts.is_steady && facts.has_backlog_mostly;
+  const bool is_finding_rate = !is_at_rate && facts.min_rtt_us > kLongRoundTripUs;
+  if (has_queue(now, facts) || (!is_window_full && !is_finding_rate)) {
     return Limit::LinkFull;
   }
   return facts.is_shrunk_by_loss ? Limit::Loss : Limit::CongestionWindow;
@@ -70,6 +90,9 @@ Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
   if (!is_queue_full && facts.send_buffer_bytes &&
       queued > kBufferUsed * *facts.send_buffer_bytes && queued < 2 * *facts.send_buffer_bytes) {
     return Limit::SendBuffer;
+  }
+  if (facts.is_shrunk_by_loss && facts.is_lossy && !is_queue_full && fills_window(now)) {
+    return Limit::Loss;  // the rest of what went window by window
   }
   if (queued <= kBulkBytes && !facts.has_queue_mostly) {
     return Limit::RoundTrip;  // any queue is not its own
@@ -89,8 +112,7 @@ Limit limit_of_network(const SocketSample& before, const SocketSample& now, doub
   if (is_losing(before, now) && facts.is_lossy) {
     return is_full(facts) ? Limit::LinkFull : Limit::Loss;
   }
-  const bool has_backlog = figure(now.unsent_bytes) > figure(now.mss_bytes);
-  return has_backlog ? limit_with_backlog(now, facts) : limit_in_flight(now, facts);
+  return has_backlog(now) ? limit_with_backlog(now, facts) : limit_in_flight(now, facts);
 }
 
 // If the kernel does not count acknowledged bytes, the connection counts as moving.

@@ -17,9 +17,10 @@ namespace {
 constexpr double kQueueFactor = 1.8;  // of the unloaded round trip
 constexpr double kQueueMinUs = 500;   // and that much more
 constexpr double kLossy = 0.0005;     // of packets are retransmitted
-constexpr double kOfAWindow = 0.5;    // retransmitted packets a window
-constexpr double kFloor = 0.01;       // quantile: the very shortest round trips may be wrong
-constexpr double kSteady = 0.55;  // of what the best bins carried: then the median bin is steady
+constexpr double kPoliced = 0.02;
+constexpr double kOfAWindow = 0.5;  // retransmitted packets a window
+constexpr double kFloor = 0.01;     // quantile: the very shortest round trips may be wrong
+constexpr double kSteady = 0.55;    // of what the best bins carried: then the median bin is steady
 constexpr double kSteadyLine = 0.85;  // likewise of an interface, of which more readings are whole
 constexpr std::size_t kMinReadings = 5;
 constexpr double kMostly = 0.5;
@@ -194,6 +195,12 @@ bool has_queue_mostly(const std::vector<const SocketSample*>& busy, const Direct
   return static_cast<double>(queued) > kMostly * static_cast<double>(busy.size());
 }
 
+bool has_backlog_mostly(const std::vector<const SocketSample*>& busy) {
+  const auto waiting =
+      std::ranges::count_if(busy, [](const SocketSample* sample) { return has_backlog(*sample); });
+  return static_cast<double>(waiting) > kMostly * static_cast<double>(busy.size());
+}
+
 // Of the congestion window while something was under way.
 double mean_window_packets(const std::vector<const SocketSample*>& busy) {
   double sum = 0;
@@ -254,10 +261,27 @@ bool is_lossy(const std::vector<const SocketSample*>& busy, const DirectionFacts
           facts.retransmitted * mean_window_packets(busy) > kOfAWindow * facts.packets);
 }
 
+// Of loss, not of what it measures.
+bool slows_by_loss(const NodeData& node) {
+  return std::ranges::any_of(node.facts, [](const record::Fact& fact) {
+    return fact.key == "net.ipv4.tcp_congestion_control" &&
+           (fact.value == "cubic" || fact.value == "reno");
+  });
+}
+
+bool is_policed(const RunData& run, const DirectionView& view, const DirectionFacts& facts) {
+  return view.sender && facts.retransmitted > kPoliced * facts.packets &&
+         slows_by_loss(run.nodes[*view.sender]);
+}
+
 }  // namespace
 
 bool has_queue(double rtt_us, const DirectionFacts& facts) {
   return is_queued(rtt_us, facts.min_rtt_us);
+}
+
+bool has_backlog(const SocketSample& sample) {
+  return figure(sample.unsent_bytes) > figure(sample.mss_bytes);
 }
 
 std::vector<DirectionView> directions_of(const RunData& run) {
@@ -300,8 +324,10 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
   facts.usual_rtt_us = usual_rtt_us(busy);
   facts.is_late_by_host = is_late_by_host(run, view, facts);
   facts.is_lossy = is_lossy(busy, facts);
+  facts.is_policed = is_policed(run, view, facts);
   facts.is_shrunk_by_loss = is_shrunk_by_loss(view);
   facts.has_queue_mostly = has_queue_mostly(busy, facts);
+  facts.has_backlog_mostly = has_backlog_mostly(busy);
   facts.is_steady = is_steady(view) || is_line_steady(run, view, busy);
   if (view.sender) {
     facts.send_buffer_bytes = send_buffer_of(run.nodes[*view.sender]);

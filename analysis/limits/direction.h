@@ -37,9 +37,13 @@ struct DirectionFacts {
   double bytes = 0;         // payload
   double packets = 0;
   double retransmitted = 0;
-  bool is_lossy = false;           // more retransmissions than any network has
-  bool is_shrunk_by_loss = false;  // its congestion window fell after losses, not after pauses
-  bool has_queue_mostly = false;   // while it had something under way
+  bool is_lossy = false;  // more retransmissions than any network has
+  // More of them than a queue makes that overflows now and then, though the sender slows down by
+  // loss: something drops what is beyond a rate.
+  bool is_policed = false;
+  bool is_shrunk_by_loss = false;   // its congestion window fell after losses, not after pauses
+  bool has_queue_mostly = false;    // while it had something under way
+  bool has_backlog_mostly = false;  // likewise: more waited to be sent
   // The processors of a host at its ends are crowded, so answers are late now and then for want of
   // one; a queue before a link stands whenever data pass.
   bool is_late_by_host = false;
@@ -56,6 +60,8 @@ inline double figure(record::Figure value) { return static_cast<double>(value.va
 
 // Whether a round trip under load shows a queue.
 bool has_queue(double rtt_us, const DirectionFacts& facts);
+// Whether the sender has more to send than is under way.
+bool has_backlog(const record::SocketSample& sample);
 
 std::vector<DirectionView> directions_of(const RunData& run);
 DirectionFacts facts_of(const RunData& run, const DirectionView& view);

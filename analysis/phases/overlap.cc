@@ -15,6 +15,7 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::int64_t kQueuedNs = 500'000;  // a shorter gap holds no computing
+constexpr double kLittleOfExchange = 0.05;   // likewise, after a long exchange
 constexpr double kForwardShare = 0.5;        // of the backward pass
 constexpr double kMostOfGaps = 2;            // times the gaps, may computing go on beside exchanges
 constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are rarely as large
@@ -32,9 +33,13 @@ std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
     const bool is_known =
         exchange->knows_ready || exchange->source != record::CollectiveSource::Gloo;
     const std::int64_t gap_ns = gaps.empty() || !is_known ? 0 : exchange->own_ready_ns - over_ns;
+    const std::int64_t before_ns =
+        gaps.empty() ? 0 : gaps.back().exchange->end_ns - gaps.back().exchange->all_ready_ns;
+    const auto little_ns =
+        static_cast<std::int64_t>(kLittleOfExchange * static_cast<double>(before_ns));
     gaps.push_back({.exchange = exchange,
                     .gap_ns = std::max<std::int64_t>(gap_ns, 0),
-                    .queued = !gaps.empty() && gap_ns < kQueuedNs});
+                    .queued = !gaps.empty() && gap_ns < std::max(kQueuedNs, little_ns)});
     over_ns = std::max(over_ns, exchange->end_ns);
   }
   return gaps;
@@ -189,18 +194,61 @@ double worked_ns(const OverlapInput& input, std::size_t node, const SeriesData& 
   return sum_ns;
 }
 
-// What a job's main thread worked in a step, on the node where it worked most.
-double worked_ms(const OverlapInput& input) {
-  double most_ms = 0;
+// Of threads, in a step.
+struct Work {
+  double ran_ms = 0;
+  double waited_ms = 0;  // for a processor
+
+  // Waiting is told for threads that sleep by a quota, too: then it says nothing of their work.
+  double all_ms() const { return ran_ms + std::min(waited_ms, ran_ms); }
+  Work& operator+=(const Work& other) {
+    ran_ms += other.ran_ms;
+    waited_ms += other.waited_ms;
+    return *this;
+  }
+};
+
+Work work_of(const OverlapInput& input, std::size_t node, const SeriesData& ran) {
+  const SeriesData* waited = input.run.nodes[node].find(record::kThreadWait, ran.row.subject);
+  const double to_ms = 1e-6 / input.count;
+  return {.ran_ms = to_ms * worked_ns(input, node, ran),
+          .waited_ms = waited == nullptr ? 0 : to_ms * worked_ns(input, node, *waited)};
+}
+
+// A process's threads by what they do.
+struct Threads {
+  Work main = {};
+  Work polling = {};  // they hand data to the network and take it from there
+  Work others = {};
+};
+
+// Of all processes of a node, by the process's number; subjects are "30189/python3 (epoll)".
+std::map<std::string, Threads, std::less<>> threads_of(const OverlapInput& input,
+                                                       std::size_t node) {
+  std::map<std::string, Threads, std::less<>> processes;
+  for (const SeriesData* ran : input.run.nodes[node].find(record::kThreadCpu)) {
+    const std::string& subject = ran->row.subject;
+    Threads& threads = processes[subject.substr(0, subject.find('/'))];
+    Work& kind = subject.ends_with(" (main)")    ? threads.main
+                 : subject.ends_with(" (epoll)") ? threads.polling
+                                                 : threads.others;
+    kind += work_of(input, node, *ran);
+  }
+  return processes;
+}
+
+// Of the main thread that ran longest.
+Work main_work_of(const OverlapInput& input) {
+  Work most;
   for (std::size_t node = 0; node < input.run.nodes.size(); ++node) {
-    for (const SeriesData* series : input.run.nodes[node].find(record::kThreadCpu)) {
-      if (series->row.subject.ends_with(" (main)")) {
-        most_ms = std::max(most_ms, worked_ns(input, node, *series) / 1e6 / input.count);
-      }
+    for (const auto& [process, threads] : threads_of(input, node)) {
+      most = threads.main.ran_ms > most.ran_ms ? threads.main : most;
     }
   }
-  return most_ms;
+  return most;
 }
+
+bool is_on_processors(const RunData& run) { return std::ranges::none_of(run.nodes, has_gpu); }
 
 bool is_any_message(const Exchanges& exchanges) {
   return std::ranges::any_of(
@@ -300,10 +348,9 @@ double hidden_ms(const OverlapInput& input) {
   if (input.count <= 0 || input.steps.empty()) {
     return 0;
   }
-  const bool is_on_processors = std::ranges::none_of(input.run.nodes, has_gpu);
-  const double worked = is_on_processors ? worked_ms(input) : 0;
-  if (worked > kProcessorsCompute * input.alone_ms) {
-    return std::max(0.0, worked - input.alone_ms);
+  const Work work = is_on_processors(input.run) ? main_work_of(input) : Work{};
+  if (work.ran_ms > kProcessorsCompute * input.alone_ms) {
+    return std::max(0.0, work.all_ms() - input.alone_ms);
   }
   if (is_any_message(input.exchanges)) {
     const auto ideal_ns = ideal_step_ns(input.exchanges, input.steps);
@@ -312,6 +359,22 @@ double hidden_ms(const OverlapInput& input) {
   const bool is_any =
       std::ranges::any_of(input.exchanges, [](const auto& of_node) { return !of_node.empty(); });
   return is_any ? collectives_ms(input) : buckets_ms(input);
+}
+
+double exchange_work_ms(const OverlapInput& input) {
+  if (input.count <= 0 || !is_on_processors(input.run)) {
+    return 0;
+  }
+  double most_ms = 0;
+  for (std::size_t node = 0; node < input.run.nodes.size(); ++node) {
+    for (const auto& [process, threads] : threads_of(input, node)) {
+      // Threads that run for longer than the main one compute with it.
+      const bool computes = threads.others.ran_ms > threads.main.ran_ms;
+      const double others_ms = computes ? 0 : threads.others.all_ms();
+      most_ms = std::max(most_ms, threads.polling.all_ms() + others_ms);
+    }
+  }
+  return most_ms;
 }
 
 }  // namespace chokepoint::analysis

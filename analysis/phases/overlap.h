@@ -30,6 +30,10 @@ struct OverlapInput {
 
 double hidden_ms(const OverlapInput& input);
 
+// What the exchange itself takes of the processors in a step, or waits for them, of the rank for
+// which that is most: no better path takes it away. 0 where it is not known.
+double exchange_work_ms(const OverlapInput& input);
+
 // A collective with what its rank computed before it; it had to queue if the one before was not
 // over.
 //

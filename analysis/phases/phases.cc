@@ -242,13 +242,14 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     phases.late_ms[rank.node] += rank.late_ms;
   }
   const double alone_ms = phases.step_ms - communicating_ms - phases.waiting_ms();
-  phases.hidden_ms = std::clamp(hidden_ms({.run = run,
-                                           .clocks = clocks,
-                                           .exchanges = exchanges,
-                                           .steps = steps.settled,
-                                           .alone_ms = alone_ms,
-                                           .count = static_cast<double>(steps.settled.size())}),
-                                0.0, communicating_ms);
+  const OverlapInput overlap{.run = run,
+                             .clocks = clocks,
+                             .exchanges = exchanges,
+                             .steps = steps.settled,
+                             .alone_ms = alone_ms,
+                             .count = static_cast<double>(steps.settled.size())};
+  phases.hidden_ms = std::clamp(hidden_ms(overlap), 0.0, communicating_ms);
+  phases.exchange_work_ms = std::min(exchange_work_ms(overlap), communicating_ms);
   phases.exposed_ms = communicating_ms - phases.hidden_ms;
   phases.computing_ms = phases.step_ms - phases.exposed_ms - phases.waiting_ms();
   return phases;

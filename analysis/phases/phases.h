@@ -30,6 +30,7 @@ struct Phases {
   double computing_ms = 0;  // and whatever else is not communication
   double exposed_ms = 0;    // of the communication; hidden_ms is in computing_ms
   double hidden_ms = 0;
+  double exchange_work_ms = 0;       // that no better path takes away; see overlap.h
   bool by_messages = false;          // most bytes went by send() and receive(), not by collectives
   std::vector<double> late_ms = {};  // lost by each node's lateness
   std::vector<RankLateness> ranks = {};  // the same by rank, of all that are known to take part

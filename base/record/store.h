@@ -27,6 +27,8 @@ struct Limits {
   std::int64_t entity_bytes = 8 << 20;  // of rows with text that wait for the writer
   std::int64_t batch_bytes = 2 << 20;   // of samples in one transaction
   std::chrono::milliseconds commit_interval{250};
+  std::chrono::milliseconds first_commit_interval{250};  // while the session is young
+  std::chrono::milliseconds young{0};
   std::chrono::milliseconds retry_interval{1000};
 };
 

@@ -147,6 +147,7 @@ class Writer::Core {
   void note_limit(std::vector<Entity>& entities);
   void anchor_clock();
   bool is_due() const;
+  std::chrono::milliseconds commit_interval() const;
   void commit();
   void count_written();
   void fall_back(const Error& error);
@@ -184,6 +185,7 @@ class Writer::Core {
   LossBook losses_;
   std::optional<Error> trouble_;
   std::uint64_t rows_ = 0;
+  const Steady::time_point begun_ = Steady::now();
   Steady::time_point last_commit_ = Steady::now();
   Steady::time_point last_anchor_ = Steady::now();
   Steady::time_point retry_at_;
@@ -363,13 +365,18 @@ void Writer::Core::anchor_clock() {
   batch_.entities.emplace_back(ClockAnchor{session_.id, now_ns(), clock_.wall_ns()});
 }
 
+std::chrono::milliseconds Writer::Core::commit_interval() const {
+  return Steady::now() - begun_ < limits_.young ? limits_.first_commit_interval
+                                                : limits_.commit_interval;
+}
+
 bool Writer::Core::is_due() const {
   const bool is_full = batch_.samples.size() * sizeof(Word) + sizeof(SocketSample) >=
                        static_cast<std::size_t>(limits_.batch_bytes);
   if ((batch_.empty() && !losses_.has_news()) || Steady::now() < retry_at_) {
     return false;
   }
-  return is_full || Steady::now() - last_commit_ >= limits_.commit_interval;
+  return is_full || Steady::now() - last_commit_ >= commit_interval();
 }
 
 void Writer::Core::commit() {
@@ -471,7 +478,7 @@ void Writer::Core::publish() {
 std::chrono::milliseconds Writer::Core::pause() {
   if (moved_bytes_ < kBusyBytes) {
     pause_ = std::min(pause_ * 2, kMaxPause);
-    return batch_.empty() ? pause_ : std::min(pause_, limits_.commit_interval / 4);
+    return batch_.empty() ? pause_ : std::min(pause_, commit_interval() / 4);
   }
   pause_ = kMinPause;
   return trouble_ || batch_.samples.size() * sizeof(Word) * 2 <

@@ -539,21 +539,26 @@ void Collectives::note_pause(const Collective& collective, const Message& messag
   }
 }
 
-bool Collectives::has_gone_on(const Collective& collective) const {
-  return std::ranges::any_of(open_, [&](const Collective& other) {
+std::ptrdiff_t Collectives::begun_since(const Collective& collective) const {
+  return std::ranges::count_if(open_, [&](const Collective& other) {
     return other.group == collective.group && other.start_ns > collective.end_ns;
   });
 }
 
 std::int64_t Collectives::quiet_before_end_ns(const Collective& collective) const {
   constexpr std::int64_t kPauses = 4;
+  constexpr std::ptrdiff_t kMore = 3;  // than PyTorch has under way at once
+  constexpr std::int64_t kSureQuietNs = 20'000'000;
   if (!is_settled(collective)) {
     return limits_.abandoned_ns;
   }
-  return has_gone_on(collective)
-             ? std::clamp(kPauses * longest_pause_ns_,
-                          std::min(limits_.least_quiet_ns, limits_.quiet_ns), limits_.quiet_ns)
-             : limits_.quiet_ns;
+  const std::ptrdiff_t later = begun_since(collective);
+  const std::int64_t least_ns = std::min(limits_.least_quiet_ns, limits_.quiet_ns);
+  if (later >= kMore) {
+    return std::min(kSureQuietNs, least_ns);
+  }
+  return later > 0 ? std::clamp(kPauses * longest_pause_ns_, least_ns, limits_.quiet_ns)
+                   : limits_.quiet_ns;
 }
 
 void Collectives::settle(std::int64_t now_ns, bool all) {

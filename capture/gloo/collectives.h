@@ -195,8 +195,8 @@ class Collectives {
   Collective& opened(std::uint32_t group, const Message& message);
   Share* share_of(Collective& collective, std::uint32_t connection) const;
   void note_pause(const Collective& collective, const Message& message);
-  // Whether its group has begun another one since the last message of this one.
-  bool has_gone_on(const Collective& collective) const;
+  // How many its group has begun since the last message of this one.
+  std::ptrdiff_t begun_since(const Collective& collective) const;
   std::int64_t quiet_before_end_ns(const Collective& collective) const;
   void close(std::size_t place);
   void make_room();

@@ -17,8 +17,8 @@ using record::Figure;
 constexpr std::int64_t kAdjacentNs = 2'000'000;
 constexpr std::int64_t kSameMomentNs = 5'000'000;
 constexpr int kOftenEnough = 3;
-constexpr std::int64_t kTogetherNs = 250'000'000;    // taps report within 200 ms of each other
-constexpr std::int64_t kQuietNs = 500'000'000;       // where it is not known how many there will be
+constexpr std::int64_t kTogetherNs = 100'000'000;    // taps report within 50 ms of each other
+constexpr std::int64_t kQuietNs = 250'000'000;       // where it is not known how many there will be
 constexpr std::int64_t kPassedNs = 5'000'000'000;    // the next one has come
 constexpr std::int64_t kGivenUpNs = 30'000'000'000;  // a rank may be late
 constexpr std::int64_t kPastNs = 3'000'000'000;  // by so much may taps tell of a collective apart
@@ -257,7 +257,7 @@ bool RankCollectives::is_due(const Open& open, std::int64_t now_ns) const {
   const auto usual = usual_parts_.find({open.process, open.group, open.parts.front().row.kind});
   const std::int64_t quiet_ns = now_ns - open.taken_ns;
   if (usual != usual_parts_.end() && open.parts.size() >= usual->second) {
-    return quiet_ns >= kTogetherNs;
+    return quiet_ns >= kTogetherNs || has_successor(open);
   }
   const std::int64_t since_ns = now_ns - open.end_ns;
   return quiet_ns >= kQuietNs &&

@@ -8,7 +8,7 @@
 namespace chokepoint::capture::observer {
 namespace {
 
-constexpr std::int64_t kSettleIntervalNs = 100'000'000;
+constexpr std::int64_t kSettleIntervalNs = 50'000'000;
 
 std::span<const std::uint8_t> new_bytes(const packet::Packet& packet, const flow::Seen& seen) {
   const std::uint32_t skipped = std::min(seen.new_from, packet.captured_payload_bytes);

@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kInFlightPause{150};
 constexpr std::int64_t kMaxInFlightNs = 1'500'000'000;
 // A commit costs as much as some hundreds of rows.
 constexpr std::chrono::milliseconds kCommitInterval{500};
+constexpr std::chrono::milliseconds kFirstCommitInterval{150};
 
 record::WriterOptions record_of(const Options& options) {
   return {.folder = options.folder,
@@ -36,7 +37,9 @@ record::WriterOptions record_of(const Options& options) {
           .command = options.command,
           .keep_secrets = options.keep_secrets,
           .program = options.program,
-          .limits = {.commit_interval = kCommitInterval}};
+          .limits = {.commit_interval = kCommitInterval,
+                     .first_commit_interval = kFirstCommitInterval,
+                     .young = kYoung}};
 }
 
 // Before anything is written: a mistake on the command line leaves no record.

@@ -15,6 +15,7 @@
 // what was not seen.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,6 +44,10 @@ class Metrics;
 }
 
 namespace chokepoint::capture::run {
+
+// Since the watching began: whoever looks at the record so early finds little, so what was seen is
+// passed on and written more often.
+inline constexpr std::chrono::milliseconds kYoung{15'000};
 
 class Nccl;
 class Packets;

@@ -29,6 +29,7 @@ constexpr const char* kProcessName = "chokepoint-rec";
 // For what the job prints while the watch is busy. The kernel clamps it to net.core.wmem_max.
 constexpr int kQueueRoomBytes = 1 << 20;
 constexpr milliseconds kAttendInterval{250};
+constexpr milliseconds kFirstAttendInterval{100};  // while the job is young
 // So that a job that prints without end does not keep the watch from looking at it.
 constexpr int kMaxMessagesPerTurn = 64;
 constexpr milliseconds kOutputPatience{50};
@@ -153,6 +154,7 @@ class WatchedJob {
                    .adopter = selection.at(2),
                    .not_the_jobs = selection.at(3)});
     has_begun_ = true;
+    begun_ns_ = clock_.monotonic_ns();
     send(Message::Began);
   }
 
@@ -167,7 +169,9 @@ class WatchedJob {
     }
     watch_->attend_marks();
     if (const std::int64_t now_ns = clock_.monotonic_ns(); now_ns >= due_ns_) {
-      due_ns_ = now_ns + std::chrono::nanoseconds(kAttendInterval).count();
+      const bool is_young = now_ns - begun_ns_ < std::chrono::nanoseconds(kYoung).count();
+      due_ns_ = now_ns +
+                std::chrono::nanoseconds(is_young ? kFirstAttendInterval : kAttendInterval).count();
       watch_->attend();
       screen_.show(watch_->figures(), now_ns);
       print();
@@ -195,6 +199,7 @@ class WatchedJob {
   std::unique_ptr<Watch> watch_;
   bool has_begun_ = false;
   std::int64_t due_ns_ = 0;
+  std::int64_t begun_ns_ = 0;
 };
 
 // In a process just forked, with all signals blocked; its threads inherit that. Nothing that

@@ -35,7 +35,8 @@ class Job:
     family: int | None = None
     pinned: bool = False  # each rank to a processor of its own
     ranks_a_host: int = 1  # not of the trainer
-    launcher: str | None = None  # torchrun, of PyTorch's jobs; else each rank is started by itself
+    # torchrun, of PyTorch's jobs, or mpirun on each host; else each rank is started by itself
+    launcher: str | None = None
     output: str = "lines"  # a line a step; "silent", or "marks" instead
     options: dict = dataclasses.field(default_factory=dict)
 
@@ -124,7 +125,7 @@ def job_of(words, first_link):
     family, pinned = words.pop("family", None), words.pop("pinned", False)
     ranks_a_host = words.pop("ranks_a_host", 1)
     launcher, output = words.pop("launcher", None), words.pop("output", "lines")
-    if launcher not in (None, "torchrun") or output not in ("lines", "silent", "marks"):
+    if launcher not in (None, "torchrun", "mpirun") or output not in ("lines", "silent", "marks"):
         raise ValueError(f"no such launcher or output: {launcher}, {output}")
     label = words.get("pattern", "dp").upper()
     return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, words)

@@ -26,6 +26,8 @@ BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jo
 NCCL_RANK = TREE / "tests/lab/jobs/nccl_rank.py"
 SEVERAL = TREE / "tests/lab/jobs/host_ranks.py"
 TORCHRUN = TREE / "tests/lab/jobs/torchrun.py"
+# As people start PyTorch by it: its rank becomes the variable that PyTorch reads.
+BY_MPI = 'export RANK=$(($1 + OMPI_COMM_WORLD_RANK)) WORLD_SIZE=$2; shift 2; exec "$@"'
 TO_A_FILE = 'file=$1; shift; exec "$@" > "$file"'
 PORT = 29500
 STEP = re.compile(r"^step (\d+)(?: loss [\d.]+)? time ([\d.]+)ms$", re.MULTILINE)
@@ -147,6 +149,10 @@ class Player:
             return [python_with_torch(), "-B", TORCHRUN, "--nnodes", hosts, "--node_rank", number,
                     "--nproc_per_node", each, "--master_addr", addresses[0],
                     "--master_port", PORT, *program[2:]], {}
+        if self.scenario.job.launcher == "mpirun":
+            return ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                    "-np", each, "sh", "-c", BY_MPI, "sh", number * each, hosts * each,
+                    *program], {}
         if each > 1:
             return [sys.executable, "-B", SEVERAL, number * each, each, hosts * each, *program], {}
         return program, {"RANK": str(number), "WORLD_SIZE": str(hosts)}

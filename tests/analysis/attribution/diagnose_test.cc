@@ -95,6 +95,43 @@ TEST_F(Diagnosed, AFullLinkBothWays) {
   EXPECT_EQ(diagnosis().verdict.where.direction, "both");
 }
 
+// Of 60 ms, 40 behind computing that a processor's main thread does: with a tenth of it the rest
+// would all be hidden, but for the end.
+TEST_F(Diagnosed, WhatALinkCostsIsGivenBackInTheOpenFirst) {
+  send(full_link());
+  made_.counter(made_.node("a"), record::kThreadCpu, "1000/python3 (main)", 0.8e9);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_NEAR((*found.accounting)[Account::Link], 20, 2);
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, 20, 2);
+}
+
+// The exchange's own threads run for 30 of 60 ms, whatever the path.
+TEST_F(Diagnosed, AShorterPathDoesNotGiveBackWhatTheExchangeItselfTakes) {
+  const MadeWay way = in_flight(20'000, 10);
+  send(way);
+  const double all_ms = diagnosis().verdict.lost_ms_per_step;
+  made_.counter(made_.node("a"), record::kThreadCpu, "1000/python3 (main)", 0.3e9);
+  made_.counter(made_.node("a"), record::kThreadCpu, "1000/python3 (epoll)", 0.3e9);
+  const Verdict verdict = diagnosis().verdict;
+  EXPECT_EQ(verdict.verdict, VerdictClass::WanLatency);
+  EXPECT_NEAR(verdict.lost_ms_per_step, all_ms / 2, 4);
+}
+
+// What goes in pieces of a small buffer waits for answers between them.
+TEST_F(Diagnosed, RoundTripsBetweenPiecesOfASmallBufferAreTheBuffers) {
+  made_.node("a").facts.push_back({.key = "net.ipv4.tcp_wmem", .value = "4096 16384 16384"});
+  MadeWay pieces = in_flight(500, 40);
+  pieces.send_buffer = 0.7;
+  pieces.like.unacked_packets = 20;
+  send(pieces);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::SenderHost);
+  EXPECT_EQ(found.verdict.cause, Cause::SendBuffer);
+  EXPECT_EQ((*found.accounting)[Account::Latency], 0);
+  EXPECT_NEAR((*found.accounting)[Account::SenderHost], 60, 6);
+}
+
 TEST_F(Diagnosed, AFullWidePath) {
   MadeWay way = full_link();
   way.min_rtt_us = 20'000;

@@ -32,7 +32,7 @@ class Ranks : public testing::Test {
     return found;
   }
 
-  MadeRun made_;
+  MadeRun made_{{.steps = 30}};
 };
 
 TEST_F(Ranks, TheOneThatAllWaitForIsNamed) {
@@ -57,6 +57,28 @@ TEST_F(Ranks, DifferByChanceWhereTheJobFillsTheProcessors) {
 TEST_F(Ranks, AreLateByMoreThanChanceOnFullProcessors) {
   made_.counter(made_.node("c"), record::kPressureSome, "cpu", 0.2e9);
   EXPECT_EQ(late({0, 0, 31, 0}).verdict.verdict, VerdictClass::Straggler);
+}
+
+// By up to 60 ms: of few steps nobody can say whether it goes on.
+TEST_F(Ranks, AreNotToldOfFewStepsInWhichTheyWereLateByWhatEver) {
+  const auto told = [&](std::size_t steps) {
+    made_.collectives(20, {0, 0, 0, 0});
+    for (std::size_t place = 0; place < made_.data.nodes.size(); ++place) {
+      auto& rows = made_.data.nodes[place].collectives;
+      rows.resize(steps);
+      for (std::size_t step = 0; step < rows.size(); ++step) {
+        const auto early_ns =
+            place == 2 ? 0 : static_cast<std::int64_t>(step * step * 7 % 31) * 2'000'000;
+        rows[step].own_ready_ns = rows[step].own_ready_ns.value() - early_ns;
+        rows[step].start_ns -= early_ns;
+      }
+      made_.data.nodes[place].steps.resize(steps);
+    }
+    return diagnose(made_.data).verdict.verdict;
+  };
+  EXPECT_EQ(told(30), VerdictClass::Straggler);
+  EXPECT_NE(told(14), VerdictClass::Straggler);
+  EXPECT_EQ(told(4), VerdictClass::Unknown);
 }
 
 TEST_F(Ranks, ComputeAndWaitForOthers) {

@@ -153,6 +153,25 @@ TEST_F(Directions, HaveAQueueMostlyWhereTheRoundTripShowsIt) {
   EXPECT_FALSE(facts(Direction::BToA).has_queue_mostly);
 }
 
+TEST_F(Directions, HaveABacklogMostlyWhereMoreWaitsToBeSent) {
+  made_.way(ab_, Direction::AToB,
+            {.like = {.mss_bytes = 1448, .unacked_packets = 10, .unsent_bytes = 9'000}});
+  EXPECT_TRUE(facts().has_backlog_mostly);
+  made_.way(ab_, Direction::BToA,
+            {.like = {.mss_bytes = 1448, .unacked_packets = 10, .unsent_bytes = 1'000}});
+  EXPECT_FALSE(facts(Direction::BToA).has_backlog_mostly);
+}
+
+// A sender that slows down by loss loses a packet now and then to a queue that overflows.
+TEST_F(Directions, ArePolicedWhereFarMoreIsLostThanAQueueDrops) {
+  made_.way(ab_, Direction::AToB, {.lost = 0.03});
+  EXPECT_FALSE(facts().is_policed) << "its sender may not care for loss";
+  made_.node("a").facts.push_back({.key = "net.ipv4.tcp_congestion_control", .value = "cubic"});
+  EXPECT_TRUE(facts().is_policed);
+  made_.way(ab_, Direction::AToB, {.lost = 0.005});
+  EXPECT_FALSE(facts().is_policed);
+}
+
 TEST_F(Directions, KnowNoBufferThatNobodyWroteDown) {
   EXPECT_FALSE(facts().send_buffer_bytes);
   made_.node("a").facts.push_back({.key = "net.ipv4.tcp_wmem", .value = "4096 16384 4194304"});

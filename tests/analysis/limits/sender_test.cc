@@ -136,6 +136,50 @@ TEST_F(Sender, WhatAFullLinkDropsIsNoLoss) {
   EXPECT_EQ(limit(sample), Limit::LinkFull);
 }
 
+// A sender that slows down by loss makes no queue overflow so often.
+TEST_F(Sender, WhatAPolicerDropsIsLossThoughRoundTripsAreLong) {
+  lossy();
+  full();
+  facts_.is_policed = true;
+  SocketSample sample = kWindowFull;
+  sample.rtt_us = 40'000;
+  EXPECT_EQ(limit(sample), Limit::Loss);
+}
+
+TEST_F(Sender, TheRestOfWhatWentWindowByWindowIsLoss) {
+  lossy();
+  const SocketSample rest{.cwnd_packets = 12, .unacked_packets = 10, .unsent_bytes = 0};
+  EXPECT_EQ(limit(rest), Limit::RoundTrip);
+  facts_.is_shrunk_by_loss = true;
+  EXPECT_EQ(limit(rest), Limit::Loss);
+}
+
+// The kernel's stopwatch runs only while the whole window is under way.
+TEST_F(Sender, AReceiverThatAnnouncesLittleIsSeenByWhatIsUnderWay) {
+  SocketSample sample{.cwnd_packets = 400,
+                      .unacked_packets = 4,
+                      .unsent_bytes = 1'000'000,
+                      .send_window_bytes = 10'000};
+  EXPECT_EQ(limit(sample), Limit::ReceiveWindow);
+  sample.unacked_packets = 2;
+  EXPECT_EQ(limit(sample), Limit::LinkFull);
+  sample.unacked_packets = 400;
+  sample.send_window_bytes = 1'000'000;
+  EXPECT_NE(limit(sample), Limit::ReceiveWindow);
+}
+
+// On a long path a sender that paces is at the path's rate only where it has more to send all the
+// time, and that rate is always the same.
+TEST_F(Sender, ASenderThatPacesOnALongPathMayStillLookForItsRate) {
+  facts_.min_rtt_us = 20'000;
+  const SocketSample pacing{
+      .cwnd_packets = 4000, .rtt_us = 20'000, .unacked_packets = 120, .unsent_bytes = 2'000'000};
+  facts_.is_steady = true;
+  EXPECT_EQ(limit(pacing), Limit::CongestionWindow);
+  facts_.has_backlog_mostly = true;
+  EXPECT_EQ(limit(pacing), Limit::LinkFull);
+}
+
 TEST_F(Sender, APacketSentAgainNowAndThenIsNoLoss) {
   SocketSample recovering{.congestion_state = 3,
                           .cwnd_packets = 400,

@@ -21,10 +21,19 @@ class Hidden : public testing::Test {
                       .alone_ms = alone_ms,
                       .count = static_cast<double>(steps.size())});
   }
-  // The main thread of a node's rank works so much of each step.
-  void works(std::size_t node, double ms, const std::string& thread = "train (main)") {
+  double exchange_work(double alone_ms = 0) const {
+    return exchange_work_ms({.run = run.data,
+                             .clocks = run.clocks,
+                             .exchanges = exchanges,
+                             .steps = steps,
+                             .alone_ms = alone_ms,
+                             .count = static_cast<double>(steps.size())});
+  }
+  // A thread of a node's rank, the main one if no other is named, runs so much of each step.
+  void works(std::size_t node, double ms, const std::string& thread = "1/train (main)",
+             std::string_view series_name = record::kThreadCpu) {
     SeriesData series;
-    series.row.name = record::kThreadCpu;
+    series.row.name = series_name;
     series.row.subject = thread;
     const double end_ns = static_cast<double>(steps.size()) * ms * 1e6;
     series.readings = {{.t_ns = 0}, {.t_ns = steps.back().end_ns, .value = end_ns}};
@@ -57,6 +66,33 @@ TEST_F(Hidden, IsWhatAProcessorsMainThreadWorkedBeyondTheTimeAlone) {
   EXPECT_EQ(hidden(90), 0);
 }
 
+TEST_F(Hidden, CountsTheMainThreadsWaitForAProcessorAsWork) {
+  works(0, 60);
+  works(0, 10, "1/train (main)", record::kThreadWait);
+  EXPECT_NEAR(hidden(55), 15, 0.1);
+}
+
+// By a quota it waits far longer than it has work.
+TEST_F(Hidden, CountsNoMoreWaitThanWork) {
+  works(0, 40);
+  works(0, 90, "1/train (main)", record::kThreadWait);
+  EXPECT_NEAR(hidden(55), 25, 0.1);
+}
+
+TEST_F(Hidden, WorkOfTheExchangeIsThatOfTheThreadsBesideTheMainOne) {
+  works(0, 30);
+  works(0, 5, "1/train (epoll)");
+  works(0, 3, "1/train (epoll)", record::kThreadWait);
+  works(0, 10, "1/train");
+  works(1, 30, "1/train (main)");
+  works(1, 4, "1/train (epoll)");
+  EXPECT_NEAR(exchange_work(), 18, 0.1);
+  works(0, 25, "1/train");  // now they compute with the main one
+  EXPECT_NEAR(exchange_work(), 8, 0.1);
+  has_gpu(1);
+  EXPECT_EQ(exchange_work(), 0);
+}
+
 TEST_F(Hidden, AMainThreadThatSpinsForItsGpuComputesNothing) {
   works(0, 100);
   works(1, 100);
@@ -68,7 +104,7 @@ TEST_F(Hidden, AMainThreadThatSpinsForItsGpuComputesNothing) {
 }
 
 TEST_F(Hidden, DoesNotTakeOtherThreadsForTheMainOne) {
-  works(0, 90, "gloo");
+  works(0, 90, "1/gloo");
   EXPECT_EQ(hidden(50), 0);
 }
 
@@ -114,6 +150,21 @@ TEST_F(Hidden, OfBucketsThatQueueIsTheLinesModel) {
   const double hidden_of_step = hidden(40);
   EXPECT_GT(hidden_of_step, 10);
   EXPECT_LE(hidden_of_step, 40);  // the last is waited for
+}
+
+//   ── 30 ──┤  1  ├1┤  2  ├1┤  3  ├
+// Little pauses after long exchanges are no computing that would have gone on beside them.
+TEST_F(Hidden, OfBucketsThatQueueWithLittlePausesIsTheSame) {
+  for (std::size_t node = 0; node < 2; ++node) {
+    for (int step = 0; step < 10; ++step) {
+      for (int bucket = 0; bucket < 3; ++bucket) {
+        const double ready = step * 100 + 30 + bucket * 23.3;
+        exchanges[node].push_back(all_reduce(node, step * 3 + bucket, ready, ready + 22.3));
+      }
+    }
+  }
+  EXPECT_GT(hidden(30), 10);
+  EXPECT_LE(hidden(30), 30);
 }
 
 //   ─ 12 ─┤  1  ├2┤  2  ├2┤  3  ├

@@ -128,6 +128,25 @@ TEST_F(RecordWriter, WaitsForAReaderThatKeepsTheLogFromShrinking) {
   EXPECT_EQ(status.dropped, 0U);
 }
 
+// A young session's rows are there soon; those of an old one would come in an hour.
+TEST_F(RecordWriter, CommitsOftenerWhileItsSessionIsYoung) {
+  WriterOptions seldom = options();
+  seldom.limits.commit_interval = std::chrono::hours(1);
+  seldom.limits.first_commit_interval = std::chrono::milliseconds(5);
+  seldom.limits.young = std::chrono::hours(1);
+  auto writer = open_writer(seldom);
+  writer->add(Label{.key = "setup", .value = "2x2"});
+  const auto has_come = [&] {
+    Reader reader = open_reader();
+    return !reader.all<Label>()->empty();
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!has_come() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(has_come());
+}
+
 TEST_F(RecordWriter, CountsWhatAFullQueueRefusesAndSaysSo) {
   WriterOptions small = options();
   small.limits.queue_bytes = 3072;

@@ -46,7 +46,7 @@ def topology(chance, hosts, controls=CONGESTION_CONTROLS, **wire):
 def heard(chance, job):
     """How the job is started, and what it says."""
     if job["program"] != "trainer" and chance.random() < 0.25:
-        job["launcher"] = "torchrun"
+        job["launcher"] = chance.choice(("torchrun", "mpirun"))
     if chance.random() < 0.2:
         job["output"] = chance.choice(OUTPUTS)
     return job

@@ -115,6 +115,25 @@ TEST_F(GlooCollectives, AreOverSoonWhereTheirGroupHasGoneOn) {
   EXPECT_EQ(over[0].number, 1U);
 }
 
+// More than PyTorch has under way at once, so nothing of it is still to come, whatever pauses were.
+TEST_F(GlooCollectives, AreOverWhereThreeOthersHaveBegunSince) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  transfer(collectives, peer, Kind::AllReduce, 1, 10, kSecond);
+  transfer(collectives, peer, Kind::AllReduce, 1, 10, kSecond + 2 * kTenth);
+  for (std::uint32_t number = 2; number < 4; ++number) {
+    transfer(collectives, peer, Kind::AllReduce, number, 10,
+             kSecond + 2 * kTenth + number * 1'000'000);
+  }
+  const std::int64_t now_ns = kSecond + 2 * kTenth + kTenth / 2;
+  collectives.settle(now_ns);
+  EXPECT_TRUE(over.empty()) << "the pause was 200 ms";
+  transfer(collectives, peer, Kind::AllReduce, 4, 10, now_ns);
+  collectives.settle(now_ns);
+  ASSERT_EQ(over.size(), 1U);
+  EXPECT_EQ(over[0].number, 1U);
+}
+
 TEST_F(GlooCollectives, OfAnotherGroupSayNothing) {
   Collectives collectives = made();
   transfer(collectives, collectives.connect(ends_to(2)), Kind::AllReduce, 1, 10, kSecond);

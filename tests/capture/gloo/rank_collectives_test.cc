@@ -68,15 +68,25 @@ TEST_F(RankCollectivesTest, ARanksPartsAreOneCollective) {
 
 TEST_F(RankCollectivesTest, WhatHasAllUsualPartsIsOverSoon) {
   collectives.take(part(2, 7, 30, {.end_ms = 5}), 0);
-  collectives.settle(two_ranks(), 300 * kMs);
+  collectives.settle(two_ranks(), 200 * kMs);
   EXPECT_TRUE(rows.empty()) << "nobody knows how many parts it has";
-  collectives.settle(two_ranks(), 500 * kMs);
+  collectives.settle(two_ranks(), 250 * kMs);
   ASSERT_EQ(rows.size(), 1U);
   collectives.take(part(2, 7, 31, {.start_ms = 1'000, .end_ms = 1'005}), kSecond);
-  collectives.settle(two_ranks(), kSecond + 200 * kMs);
+  collectives.settle(two_ranks(), kSecond + 90 * kMs);
   EXPECT_EQ(rows.size(), 1U);
-  collectives.settle(two_ranks(), kSecond + 250 * kMs);
+  collectives.settle(two_ranks(), kSecond + 100 * kMs);
   EXPECT_EQ(rows.size(), 2U);
+}
+
+TEST_F(RankCollectivesTest, WhatHasAllUsualPartsIsOverWhenTheNextHasBegun) {
+  collectives.take(part(2, 7, 30, {.end_ms = 5}), 0);
+  collectives.settle(two_ranks(), 250 * kMs);
+  collectives.take(part(2, 7, 31, {.start_ms = 1'000, .end_ms = 1'005}), kSecond);
+  collectives.take(part(2, 7, 32, {.start_ms = 1'010, .end_ms = 1'015}), kSecond + 10 * kMs);
+  collectives.settle(two_ranks(), kSecond + 10 * kMs);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].number, 31);
 }
 
 TEST_F(RankCollectivesTest, RanksOfOneHostHaveOneEach) {
