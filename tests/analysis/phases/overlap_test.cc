@@ -13,22 +13,16 @@ namespace {
 // Ten steps of 100 ms.
 class Hidden : public testing::Test {
  protected:
-  double hidden(double alone_ms) const {
-    return hidden_ms({.run = run.data,
-                      .clocks = run.clocks,
-                      .exchanges = exchanges,
-                      .steps = steps,
-                      .alone_ms = alone_ms,
-                      .count = static_cast<double>(steps.size())});
+  OverlapInput input(double alone_ms) const {
+    return {.run = run.data,
+            .clocks = run.clocks,
+            .exchanges = exchanges,
+            .steps = steps,
+            .alone_ms = alone_ms,
+            .count = static_cast<double>(steps.size())};
   }
-  double exchange_work(double alone_ms = 0) const {
-    return exchange_work_ms({.run = run.data,
-                             .clocks = run.clocks,
-                             .exchanges = exchanges,
-                             .steps = steps,
-                             .alone_ms = alone_ms,
-                             .count = static_cast<double>(steps.size())});
-  }
+  double hidden(double alone_ms) const { return hidden_ms(input(alone_ms)); }
+  double exchange_work() const { return exchange_work_ms(input(0)); }
   // A thread of a node's rank, the main one if no other is named, runs so much of each step.
   void works(std::size_t node, double ms, const std::string& thread = "1/train (main)",
              std::string_view series_name = record::kThreadCpu) {
