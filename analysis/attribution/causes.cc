@@ -85,6 +85,11 @@ std::string way_of(const char* what, const Where& where) {
              : fmt::format("the {} from {} to {}", what, where.from, where.to);
 }
 
+std::string file_system_of(const Where& where) {
+  const std::string name = or_else(where.mount, "a file system");
+  return where.node.empty() ? name : name + " on " + where.node;
+}
+
 std::string rank_of(const Where& where) {
   if (!where.rank) {
     return or_else(where.node, "one rank");
@@ -101,6 +106,8 @@ std::string sentence_of(const Verdict& verdict) {
       fmt::runtime(wording_of(verdict)), fmt::arg("link", way_of("link", where)),
       fmt::arg("path", way_of("path", where)), fmt::arg("interface", interface_of(where)),
       fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
+      fmt::arg("file_system", file_system_of(where)),
+      fmt::arg("mount", or_else(where.mount, "a file system")),
       fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
       fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
 }

@@ -113,6 +113,7 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   Findings findings = is_rdma ? rdma_findings(input) : network_findings(input);
   add_late(input, findings);
   add_starvation(input, findings);
+  add_input(input, findings);
   add_gpu_copies(input, findings);
   if (is_alone) {
     add_idleness(input, findings);

@@ -57,6 +57,7 @@ struct Where {
   std::string interface = {};  // of `node`
   std::string node = {};
   std::optional<std::int64_t> rank = {};
+  std::string mount = {};  // of a file system on `node`
 };
 
 // A number that a claim rests on, and the rows that it came from: "socket samples of a".

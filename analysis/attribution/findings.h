@@ -58,6 +58,11 @@ Findings rdma_findings(const DiagnosisInput& input);
 // ranks.cc: the rank that comes late, unless a host without processor time is found already, which
 // then has the blame.
 void add_late(const DiagnosisInput& input, Findings& findings);
+// input.cc: what all ranks wait for beside the network: their next batch, a file's data, a write.
+void add_input(const DiagnosisInput& input, Findings& findings);
+// Whether that is why a rank is late: then the verdict says so.
+bool explain_by_input(const DiagnosisInput& input, std::size_t node, std::int64_t rank,
+                      bool is_periodic, Verdict& verdict);
 // Where the job itself fills the processors that it computes on, its ranks differ by a tenth of a
 // step by chance: by which core they get, and what shares it. And of few steps, in some of which
 // the rank was late and in others not, nobody can say whether that goes on. Then no late rank is a

@@ -119,11 +119,9 @@ void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& word
 
 Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
   const Where& where = verdict.where;
-  Words words{{"from", where.from},
-              {"to", where.to},
-              {"node", where.node},
-              {"node_interface", where.interface},
-              {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
+  Words words{{"from", where.from},   {"to", where.to},
+              {"node", where.node},   {"node_interface", where.interface},
+              {"mount", where.mount}, {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
   if (verdict.cause == Cause::ProcessCpu) {
     add_takers(input, verdict, words);
   }

@@ -144,15 +144,20 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
       {"arrived last at exchanges, later than the rank before it by", latest.late_ms, "ms a step",
        input.phases.source == PhaseSource::Library ? "collectives of all nodes"
                                                    : "first bytes of all nodes after each pause"});
+  const auto pauses = load.is_starved ? std::nullopt : pauses_of(input, latest);
   if (load.is_starved) {
     add_starvation(node, input.span_of(place), load, verdict.evidence);
-  } else if (const auto pauses = pauses_of(input, latest)) {
-    verdict.cause = Cause::PeriodicPause;
+  } else if (!explain_by_input(input, place, latest.rank, pauses.has_value(), verdict)) {
+    if (pauses) {
+      verdict.cause = Cause::PeriodicPause;
+    } else {
+      explain_by_clocks(input, place, verdict);
+    }
+  }
+  if (pauses) {
     verdict.evidence.insert(verdict.evidence.begin(),
                             {{"pauses every", pauses->every_steps, "steps", "lateness by step"},
                              {"each time for", pauses->ms, "ms", "lateness by step"}});
-  } else {
-    explain_by_clocks(input, place, verdict);
   }
   findings.verdicts.push_back(std::move(verdict));
 }

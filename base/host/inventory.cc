@@ -146,6 +146,7 @@ Inventory read_inventory(const sys::Root& root) {
       .addresses = read_addresses(root),
       .own_name = {},
       .time = read_timekeeping(root),
+      .mounts = read_mounts(root),
       .rdma = read_rdma(root),
       .gpus = {},
       .peer_memory = has_peer_memory(root),
@@ -168,6 +169,7 @@ Facts facts_of(const Inventory& inventory) {
   append_facts(inventory.addresses, facts);
   append_facts(inventory.own_name, facts);
   append_facts(inventory.time, facts);
+  append_facts(inventory.mounts, facts);
   append_facts(inventory.rdma, facts);
   append_facts(inventory.gpus, facts);
   if (inventory.libraries) {

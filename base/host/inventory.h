@@ -15,6 +15,7 @@
 #include "base/host/kernel.h"
 #include "base/host/libraries.h"
 #include "base/host/memory.h"
+#include "base/host/mounts.h"
 #include "base/host/network.h"
 #include "base/host/process.h"
 #include "base/host/rdma.h"
@@ -65,6 +66,7 @@ struct Inventory {
   Addresses addresses;
   OwnName own_name;
   Timekeeping time;
+  std::vector<Mount> mounts;
   std::vector<RdmaDevice> rdma;
   Gpus gpus;
   std::optional<bool> peer_memory;     // has_peer_memory

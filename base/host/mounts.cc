@@ -97,6 +97,20 @@ std::vector<Mount> read_mounts(const sys::Root& root) {
   return mounts_in(root.text(kMountInfo).value_or(""));
 }
 
+void append_facts(std::span<const Mount> mounts, Facts& facts) {
+  constexpr std::size_t kMost = 64;
+  std::size_t count = 0;
+  for (const Mount& mount : mounts) {
+    const bool is_programs = mount.type.starts_with("fuse") && mount.type != "fusectl";
+    if ((mount.source.starts_with('/') || mount.is_remote() || is_programs) && count++ < kMost) {
+      FactList list(facts, "mount", mount.point);
+      list.add_text("type", mount.type, kMountInfo);
+      list.add_text("source", mount.source, kMountInfo);
+      list.add_text("is_remote", mount.is_remote() ? "true" : "false", kMountInfo);
+    }
+  }
+}
+
 const Mount* mount_of(std::span<const Mount> mounts, std::string_view path) {
   const Mount* found = nullptr;
   for (const Mount& mount : mounts) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host/fact.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::host {
@@ -27,6 +28,9 @@ struct Mount {
 // In the kernel's order; of two at one point the later one hides the other.
 std::vector<Mount> mounts_in(std::string_view mountinfo);
 std::vector<Mount> read_mounts(const sys::Root& root);
+
+// Of those that hold files of their own: disks, other hosts', and programs'.
+void append_facts(std::span<const Mount> mounts, Facts& facts);
 
 // The one that a path without symbolic links lies on; nullptr of none.
 const Mount* mount_of(std::span<const Mount> mounts, std::string_view path);

@@ -14,6 +14,8 @@ namespace {
 constexpr double kShareOfSlow = 0.0003;
 constexpr double kShareOfFast = 0.0007;
 constexpr double kShareOfThreads = 0.0015;
+constexpr double kShareOfInput = 0.0015;
+constexpr std::int64_t kInputIntervalNs = 50'000'000;  // a wait of a step's length is seen
 
 // Threads are read more often than slow sources, because their bursts are shorter than a second.
 constexpr int kThreadReadingsPerSlowOne = 5;
@@ -47,6 +49,8 @@ std::vector<Scheduled> samplers_of(const Options& options, const sys::Root& root
   all.push_back({link_sampler(root, options.slow_interval_ns), fast});
   all.push_back({cpu_sampler(root), fast});
   all.push_back({thread_sampler(root), threads});
+  all.push_back(
+      {input_sampler(root), Pace(std::min(kInputIntervalNs, options.interval_ns), kShareOfInput)});
   all.push_back({process_sampler(root), slow});
   all.push_back({own_sampler(root), slow});
   all.push_back({pressure_sampler(root), slow});

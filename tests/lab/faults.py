@@ -7,6 +7,7 @@ after its first step.
 import host_faults
 import job_faults
 import link_faults
+import storage_faults
 from fault import Fault
 from kernel import Failed
 
@@ -24,6 +25,7 @@ KINDS = {
     "interface": job_faults.OtherInterface,
     "host-names": job_faults.HostNames,
     "killed": job_faults.Killed,
+    "slow-files": storage_faults.SlowFiles,
 }
 
 

@@ -13,7 +13,7 @@ from wires import Way
 
 FOLDER = pathlib.Path(__file__).parent / "scenarios"
 CLASSES = ("compute", "straggler", "lan-bandwidth", "lan-loss", "lan-latency", "wan-bandwidth",
-           "wan-loss", "wan-latency", "receiver-host", "sender-host", "pcie-nic", "wrong-path",
+           "wan-loss", "wan-latency", "input", "storage", "receiver-host", "sender-host", "pcie-nic", "wrong-path",
            "unknown")
 
 
@@ -38,6 +38,7 @@ class Job:
     # torchrun, of PyTorch's jobs, or mpirun on each host; else each rank is started by itself
     launcher: str | None = None
     output: str = "lines"  # a line a step; "silent", or "marks" instead
+    data: dict | None = None  # files that each rank reads: how many, and kb of each
     options: dict = dataclasses.field(default_factory=dict)
 
 
@@ -125,7 +126,8 @@ def job_of(words, first_link):
     family, pinned = words.pop("family", None), words.pop("pinned", False)
     ranks_a_host = words.pop("ranks_a_host", 1)
     launcher, output = words.pop("launcher", None), words.pop("output", "lines")
+    data = words.pop("data", None)
     if launcher not in (None, "torchrun", "mpirun") or output not in ("lines", "silent", "marks"):
         raise ValueError(f"no such launcher or output: {launcher}, {output}")
     label = words.get("pattern", "dp").upper()
-    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, words)
+    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, data, words)

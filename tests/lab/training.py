@@ -18,11 +18,13 @@ import time
 
 import baseline
 import faults
+import storage_faults
 from kernel import Skipped
 from stage import Stage
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jobs/shapes.py"}
+BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jobs/shapes.py",
+            "loading": TREE / "tests/lab/jobs/loading.py"}
 NCCL_RANK = TREE / "tests/lab/jobs/nccl_rank.py"
 SEVERAL = TREE / "tests/lab/jobs/host_ranks.py"
 TORCHRUN = TREE / "tests/lab/jobs/torchrun.py"
@@ -62,15 +64,16 @@ class Player:
         """`folder`: gets records/ once the job is over; until then nothing that is seen of it has
         the scenario's name."""
         self.scenario, self.folder, self.is_watched = scenario, folder, is_watched
-        self.meet, self.spent, self.records, self.options, self.unseen = (
-            lab.folder / "job" / name for name in ("meet", "spent", "records", "options", "unseen"))
+        self.meet, self.spent, self.records, self.options, self.unseen, self.files = (
+            lab.folder / "job" / name
+            for name in ("meet", "spent", "records", "options", "unseen", "files"))
         for made in (self.meet, self.spent, self.options, self.unseen):
             made.mkdir(parents=True)
         self.stage = Stage(lab, scenario)
         self.fault = faults.of(self.stage, scenario.fault)
 
     def play(self):
-        with contextlib.closing(self.fault):
+        with self.data(), contextlib.closing(self.fault):
             self.fault.before_the_job()
             if self.is_watched and self.scenario.baseline:
                 baseline.probe(self.stage, self.scenario.baseline["probes"], self.records)
@@ -83,6 +86,17 @@ class Player:
                       difference(self.counters(), before), time.monotonic() - began,
                       self.kept_records(), self.record(), self.time_spent(),
                       {host: len(told) for host, told in steps.items()})
+
+    @contextlib.contextmanager
+    def data(self):
+        """What the ranks read, where the job reads anything."""
+        job = self.scenario.job
+        if not job.data:
+            yield
+            return
+        ranks = len(self.scenario.ranks) * job.ranks_a_host
+        with storage_faults.data_of(self.files, ranks, job.data) as self.stage.data:
+            yield
 
     def watch(self, jobs):
         """The fault comes and goes as the first rank's steps go on."""
@@ -170,6 +184,8 @@ class Player:
             "family": job.family or False}
         if job.output == "marks":
             own |= {"marks": True}
+        if job.data:
+            own |= {"data": self.files}
         file = self.options / host
         file.write_text("".join(f"{word}\n" for name, value in
                                 {**own, **job.options, **self.fault.options()}.items()

@@ -118,7 +118,7 @@ TEST(Prometheus, AccountsSumToTheStep) {
       ++accounts;
     }
   }
-  EXPECT_EQ(accounts, 11);
+  EXPECT_EQ(accounts, 13);
   EXPECT_NEAR(sum, 0.1, 1e-6);
 }
 

@@ -32,7 +32,7 @@ TEST_F(WatcherTest, WhatIsCheapIsReadTenTimesAsOften) {
     EXPECT_GT(next_ns, clock_.monotonic_ns());
     clock_.advance(next_ns - clock_.monotonic_ns());
   }
-  EXPECT_EQ(ticks, 20);
+  EXPECT_EQ(ticks, 40);  // what ranks wait for is looked at every 50 ms
   close();
   EXPECT_EQ(counters_.of("cpu.busy_ns", "cpu0").size(), 20U);
   EXPECT_EQ(counters_.of("pressure.some_ns", "cpu").size(), 2U);

@@ -12,10 +12,12 @@ export const accountIds = [
   "sender_host",
   "pcie",
   "latency",
+  "input",
+  "storage",
   "other",
 ] as const;
 
-const parts = [0.249, 0.042, 0.531, 0.061, 0.018, 0, 0.034, 0, 0.012, 0.02, 0.033];
+const parts = [0.249, 0.042, 0.531, 0.061, 0.018, 0, 0.034, 0, 0.012, 0.02, 0, 0, 0.033];
 
 export const accountMs = (shape: Shape): number[] => parts.map((part) => part * shape.stepMs);
 

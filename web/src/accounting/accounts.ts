@@ -84,6 +84,20 @@ const known: readonly Account[] = [
     pattern: "dots",
   },
   {
+    id: "input",
+    name: "Input",
+    meaning: "ranks wait for their next batch, or for data of a file",
+    colour: "#a5642b",
+    pattern: "level",
+  },
+  {
+    id: "storage",
+    name: "Storage",
+    meaning: "ranks wait for a write to a file system",
+    colour: "#a5642b",
+    pattern: "upright",
+  },
+  {
     id: "other",
     name: "Other",
     meaning: "time that no account explains",

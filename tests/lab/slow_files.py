@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""usage: slow_files.py MOUNT_POINT FILES BYTES
+
+A file system of one's own: FILES files of BYTES each, sample-0 and so on, and what is written beside
+them, which is thrown away. All of it is as slow as the last line that was written to its file `speed`
+says: "MBPS LATENCY_MS", megabits a second of all requests together, and how long each takes besides;
+"0 0", as it begins, is as fast as it can be. Nothing stays in the kernel's memory, so that each read
+comes here. Runs until it is unmounted.
+"""
+
+import errno
+import stat
+import sys
+import threading
+import time
+
+import fusepy as fuse
+
+BITS = 8
+
+
+class Speed:
+    """Requests are served one after the other as far as the rate goes; their latencies overlap."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.free_at = 0.0
+        self.set("0 0")
+
+    def set(self, words):
+        mbps, latency_ms = map(float, words.split())
+        self.bytes_per_s, self.latency_s = mbps * 1e6 / BITS, latency_ms / 1000
+
+    def wait(self, count):
+        with self.lock:
+            now = time.monotonic()
+            takes = count / self.bytes_per_s if self.bytes_per_s else 0
+            self.free_at = max(now, self.free_at) + takes
+            over_at = self.free_at + self.latency_s
+        if over_at > now:
+            time.sleep(over_at - now)
+
+
+class SlowFiles(fuse.Operations):
+    def __init__(self, files, size):
+        self.speed = Speed()
+        self.sizes = {f"/sample-{number}": size for number in range(files)} | {"/speed": 0}
+
+    def known(self, path):
+        if path not in self.sizes:
+            raise fuse.FuseOSError(errno.ENOENT)
+        return self.sizes[path]
+
+    def getattr(self, path, fh=None):
+        if path == "/":
+            return {"st_mode": stat.S_IFDIR | 0o755, "st_nlink": 2}
+        return {"st_mode": stat.S_IFREG | 0o644, "st_nlink": 1, "st_size": self.known(path)}
+
+    def readdir(self, path, fh):
+        return [".", "..", *(name[1:] for name in self.sizes)]
+
+    def open(self, path, flags):
+        self.known(path)
+        return 0
+
+    def create(self, path, mode, fi=None):
+        self.sizes[path] = 0
+        return 0
+
+    def truncate(self, path, length, fh=None):
+        self.known(path)
+        self.sizes[path] = length
+
+    def unlink(self, path):
+        self.known(path)
+        del self.sizes[path]
+
+    def read(self, path, size, offset, fh):
+        count = max(0, min(size, self.known(path) - offset))
+        self.speed.wait(count)
+        return bytes(count)
+
+    def write(self, path, data, offset, fh):
+        if path == "/speed":
+            self.speed.set(data.decode())
+        else:
+            self.speed.wait(len(data))
+            self.sizes[path] = max(self.known(path), offset + len(data))
+        return len(data)
+
+
+def main(mount_point, files, size):
+    fuse.FUSE(SlowFiles(int(files), int(size)), mount_point, foreground=True, direct_io=True,
+              big_writes=True, fsname="slow-files")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
