@@ -108,6 +108,7 @@ std::string sentence_of(const Verdict& verdict) {
       fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
       fmt::arg("file_system", file_system_of(where)),
       fmt::arg("mount", or_else(where.mount, "a file system")),
+      fmt::arg("collective", or_else(where.collective, "a collective")),
       fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
       fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
 }

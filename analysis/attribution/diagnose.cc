@@ -80,9 +80,28 @@ std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps)
   return uncertainty;
 }
 
-}  // namespace
+// What the steps before lost is second to that.
+void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& inquiry) {
+  auto found = stalled(run, inquiry.clocks);
+  if (!found) {
+    return;
+  }
+  const Blame none;
+  advise({.run = run,
+          .options = options,
+          .clocks = inquiry.clocks,
+          .steps = inquiry.steps,
+          .phases = inquiry.phases,
+          .blame = inquiry.blame ? *inquiry.blame : none},
+         *found);
+  Diagnosis& diagnosis = inquiry.diagnosis;
+  if (diagnosis.verdict.lost_ms_per_step > 0) {
+    diagnosis.others.insert(diagnosis.others.begin(), std::move(diagnosis.verdict));
+  }
+  diagnosis.verdict = *std::move(found);
+}
 
-Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
+Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
   Inquiry inquiry{.clocks = fit_clocks(run)};
   Diagnosis& diagnosis = inquiry.diagnosis;
   describe_run(run, diagnosis);
@@ -122,6 +141,14 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   judge(input, std::move(findings), diagnosis);
   add_ranks(input, diagnosis);
   diagnosis.uncertainty = uncertainty_of(step_accounts(run, options, inquiry));
+  return inquiry;
+}
+
+}  // namespace
+
+Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
+  Inquiry inquiry = look_into(run, options);
+  judge_stall(run, options, inquiry);
   return inquiry;
 }
 

@@ -57,7 +57,8 @@ struct Where {
   std::string interface = {};  // of `node`
   std::string node = {};
   std::optional<std::int64_t> rank = {};
-  std::string mount = {};  // of a file system on `node`
+  std::string mount = {};       // of a file system on `node`
+  std::string collective = {};  // "all-reduce 641", which a rank is in, or has not come to
 };
 
 // A number that a claim rests on, and the rows that it came from: "socket samples of a".

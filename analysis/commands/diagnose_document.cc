@@ -46,6 +46,7 @@ struct Fields<analysis::Where> {
       field("to", &W::to, "the node that receives").null_if_empty(),
       field("direction", &W::direction, "both: also from `to` to `from`").null_if_empty(),
       field("mount", &W::mount, "mount point of a file system of `node`").null_if_empty(),
+      field("collective", &W::collective, "that a rank is in, or has not come to").null_if_empty(),
       field("interface", &W::interface, "NIC, RDMA port or GPU of `node`").null_if_empty(),
       field("node", &W::node, "the node by itself").null_if_empty(),
       field("rank", &W::rank, "that arrives late or ended")};

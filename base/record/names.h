@@ -14,6 +14,9 @@ namespace chokepoint::record {
 // Behind it stands the common name of what drivers count, "received_pauses".
 constexpr std::string_view kNicPrefix = "nic.";
 
+// Event: the job makes no progress; detail: see base/record/stall.h.
+constexpr std::string_view kStall = "stall";
+
 // Event: rows that did not reach the record; detail {"reason","rows","until_ns"}.
 constexpr std::string_view kDropped = "dropped";
 

@@ -7,9 +7,11 @@
 // tables.h; what it means and its unit stand in docs/record.md. Values.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <variant>
 
 namespace chokepoint::record {
@@ -161,6 +163,11 @@ enum class CollectiveKind : std::int64_t {
   Receive = 11,
 };
 
+// By their numbers.
+constexpr std::array<std::string_view, 12> kCollectiveKinds{
+    "unknown", "all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce",
+    "gather",  "scatter",    "all-to-all", "barrier",        "send",      "receive"};
+
 enum class CollectiveSource : std::int64_t { Gloo = 1, Nccl = 2, Traffic = 3 };
 
 enum class CollectiveAlgorithm : std::int64_t {
@@ -179,7 +186,7 @@ enum class CollectiveProtocol : std::int64_t { Unknown = 0, LL = 1, LL128 = 2, S
 struct Collective {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t merged = 1;
+  std::int64_t merged = 1;  // 0, on the way to the watch: it goes on; such rows are not kept
   std::int64_t number = 0;
   CollectiveKind kind = CollectiveKind::Unknown;
   CollectiveSource source = CollectiveSource::Gloo;

@@ -117,6 +117,12 @@ std::optional<std::string> Root::resolve(std::string_view path) const {
   return "/" + (below == "." ? std::string() : below.string());
 }
 
+std::optional<std::string> Root::link_target(std::string_view path) const {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(at(path), error);
+  return error ? std::nullopt : std::optional(target.string());
+}
+
 std::string host_name(const Root& root) {
   if (root.is_live()) {
     std::array<char, 256> name{};

@@ -38,6 +38,9 @@ class Root {
   // Where a symbolic link or path leads in the end, as a path of the host; nothing where it does
   // not exist or would leave the root.
   std::optional<std::string> resolve(std::string_view path) const;
+  // What a symbolic link says. Nothing there is looked at, which might not answer: a file system on
+  // another host.
+  std::optional<std::string> link_target(std::string_view path) const;
 
  private:
   std::filesystem::path folder_;

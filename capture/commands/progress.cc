@@ -266,10 +266,15 @@ void LiveNotes::note_output(const job::OutputPiece& piece) {
 }
 
 void LiveNotes::say(const live::Figures& figures, std::int64_t now_ns) {
-  if (every_ns_ == 0 || now_ns - said_ns_ < every_ns_) {
-    return;
+  const bool stands = figures.stall.state == record::StallState::Stands;
+  const bool is_news = std::exchange(stands_, stands) != stands && !context_.quiet;
+  if (is_news || (every_ns_ != 0 && now_ns - said_ns_ >= every_ns_)) {
+    said_ns_ = now_ns;
+    print(figures);
   }
-  said_ns_ = now_ns;
+}
+
+void LiveNotes::print(const live::Figures& figures) {
   const auto columns = static_cast<std::size_t>(context_.err_terminal.width);
   const bool breaks = is_line_open_ && context_.err_terminal.interactive;
   fmt::print(context_.err, "{}{}{}\n", breaks ? "\n" : "", kPrefix,

@@ -29,11 +29,12 @@ struct WatchOptions {
 bool watch(observer::Observer& observer, const WatchOptions& options, int interrupt,
            const cli::Context& context);
 
-// A line from time to time of how the job is doing, on a line of its own even where the job shares
-// the terminal and has left one unfinished.
+// A line from time to time of how the job is doing, and at once where it is found to stand or goes
+// on again, on a line of its own even where the job shares the terminal and has left one
+// unfinished.
 class LiveNotes {
  public:
-  // 0: no lines.
+  // 0: none but those at once.
   LiveNotes(const cli::Context& context, std::chrono::nanoseconds every);
 
   // What the job printed since the last call.
@@ -41,10 +42,13 @@ class LiveNotes {
   void say(const live::Figures& figures, std::int64_t now_ns);
 
  private:
+  void print(const live::Figures& figures);
+
   const cli::Context& context_;
   std::int64_t every_ns_;
   std::int64_t said_ns_;
   bool is_line_open_ = false;
+  bool stands_ = false;
 };
 
 // Exposed for its test. The first `width` letters of a line; the codes for colour take no room.

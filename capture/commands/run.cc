@@ -206,6 +206,8 @@ constexpr std::int64_t kMaxRepeats = 10'000;
 constexpr std::int64_t kMaxPid = std::int64_t{1} << 22;
 constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
 constexpr std::chrono::seconds kLiveOnTerminal{10};
+// Collectives are known to be over some seconds after their last packet.
+constexpr std::chrono::seconds kLeastStallAfter{5};
 
 std::string folder_for(std::int64_t wall_ns) {
   // 2026-11-20T10:12:00.123Z without the fraction, and without ':', which some tools take for a
@@ -302,7 +304,11 @@ class RunCommand final : public cli::Command {
                 "samples, tokens or images that this node processes per step", 0, kMaxSamples)
         .group("Meanwhile")
         .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
-        .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus");
+        .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus")
+        .option("stall-after", &stall_after_, "TIME",
+                "how long no step may end, and five usual steps at least, until it is asked why")
+        .option("on-stall", &stall_hook_, "COMMAND",
+                "run by a shell when the job is found to stand, with CHOKEPOINT_STALL: why");
     flags.rest("COMMAND", &command_, "the command to start and watch", false);
   }
 
@@ -327,6 +333,9 @@ class RunCommand final : public cli::Command {
                   "a command is started; --pid and --cgroup watch running processes",
                   "give one of them");
     }
+    if (stall_after_ < kLeastStallAfter) {
+      return fail(ErrorKind::Usage, "", "--stall-after", "is too short", "give at least 5s");
+    }
     if (attaches() && repeat_ > 1) {
       return fail(ErrorKind::Usage, "--repeat", std::to_string(repeat_),
                   "needs a command to start");
@@ -347,6 +356,8 @@ class RunCommand final : public cli::Command {
                          .step_expression = step_expression_,
                          .runtime_folder = runtime_folder(context),
                          .metrics_address = metrics_,
+                         .stall_after_ns = stall_after_.count(),
+                         .stall_hook = stall_hook_,
                          .starts_job = !attaches(),
                          .is_strict = is_strict_,
                          .nccl = nccl_ != "off",
@@ -453,6 +464,8 @@ class RunCommand final : public cli::Command {
   std::string packets_ = "auto";
   std::vector<std::string> interfaces_;
   std::string metrics_;
+  std::chrono::nanoseconds stall_after_ = std::chrono::seconds(10);
+  std::string stall_hook_;
   std::string live_ = "auto";
   bool is_strict_ = false;
   bool keeps_secrets_ = false;

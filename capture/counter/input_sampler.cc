@@ -9,10 +9,8 @@
 // thread sleeps and none of its loaders does: their queue is empty then. What of this costs a step
 // only the analysis can say, which knows when the ranks exchanged.
 #include <fmt/format.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,8 +23,9 @@
 #include "base/host/mounts.h"
 #include "base/record/names.h"
 #include "base/sys/root.h"
-#include "capture/counter/kernel_file.h"
+#include "capture/counter/first_thread.h"
 #include "capture/counter/sampler.h"
+#include "capture/job/kinship.h"
 
 namespace chokepoint::capture::counter {
 namespace {
@@ -36,149 +35,6 @@ constexpr std::size_t kMaxFamilies = 16;
 constexpr std::size_t kMaxHelpers = 64;  // of one rank
 constexpr std::size_t kMaxMounts = 8;    // of one rank; what waits for others counts for none
 constexpr double kTolerance = 1;         // percent
-
-// Functions of the kernel in which a thread sleeps that waits for a file system or its device.
-// Names as in /proc/PID/wchan of Linux 5.10 to 6.18.
-constexpr std::array<std::string_view, 24> kFileWaits{"folio_wait",
-                                                      "wait_on_page",
-                                                      "__lock_page",
-                                                      "filemap_",
-                                                      "io_schedule",
-                                                      "bit_wait_io",
-                                                      "wait_on_bit",
-                                                      "__wait_on_buffer",
-                                                      "submit_bio_wait",
-                                                      "blkdev_issue_flush",
-                                                      "__iomap_dio",
-                                                      "iomap_dio",
-                                                      "blkdev_direct",
-                                                      "jbd2_",
-                                                      "ext4_",
-                                                      "xfs_",
-                                                      "btrfs_",
-                                                      "f2fs_",
-                                                      "balance_dirty",
-                                                      "fuse_",
-                                                      "request_wait_answer",
-                                                      "rpc_wait",
-                                                      "nfs",
-                                                      "cifs_"};
-// Those in which it waits for what it wrote.
-constexpr std::array<std::string_view, 6> kWriteWaits{
-    "jbd2_log_wait", "folio_wait_writeback", "wait_on_page_writeback",
-    "balance_dirty", "blkdev_issue_flush",   "file_write_and_wait"};
-
-template <std::size_t Count>
-bool begins_as_one_of(std::string_view name,
-                      const std::array<std::string_view, Count>& beginnings) {
-  return std::ranges::any_of(
-      beginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
-}
-
-// "18 0x5 0x7f… …": the system call that a sleeping thread is in, and its first argument.
-struct SystemCall {
-  std::int64_t number = -1;
-  std::optional<std::uint64_t> first = {};
-};
-
-std::optional<SystemCall> system_call_in(std::string_view text) {
-  Words words(text);
-  const auto number = sys::parse_number<std::int64_t>(words.next());
-  if (!number || *number < 0) {
-    return std::nullopt;  // "running", or "-1" outside of any
-  }
-  const std::string_view first = words.next();
-  return SystemCall{
-      .number = *number,
-      .first = first.starts_with("0x") ? number_in(first.substr(2), 16) : std::nullopt};
-}
-
-bool writes(std::int64_t system_call) {
-  static const std::set<std::int64_t> kWrites{
-      SYS_write,     SYS_pwrite64,  SYS_writev, SYS_pwritev, SYS_pwritev2,
-      SYS_fsync,     SYS_fdatasync, SYS_sync,   SYS_syncfs,  SYS_sync_file_range,
-      SYS_fallocate, SYS_ftruncate, SYS_close,  SYS_msync,   SYS_copy_file_range,
-      SYS_unlinkat,  SYS_renameat2};
-  return kWrites.contains(system_call);
-}
-
-// Whether its first argument is a file's descriptor.
-bool is_of_descriptor(std::int64_t system_call) {
-  static const std::set<std::int64_t> kOthers{SYS_sync,      SYS_openat,     SYS_unlinkat,
-                                              SYS_renameat2, SYS_msync,      SYS_newfstatat,
-                                              SYS_statx,     SYS_readlinkat, SYS_mmap};
-  return !kOthers.contains(system_call);
-}
-
-// Rests: for a time that it chose itself, which no batch ends.
-enum class Doing { Runs, Sleeps, Rests, Reads, Writes };
-
-struct Look {
-  Doing doing = Doing::Sleeps;
-  std::string mount = {};  // "?" where it is not known which
-  bool is_of_files() const { return doing == Doing::Reads || doing == Doing::Writes; }
-};
-
-// The first thread of a process.
-class FirstThread {
- public:
-  FirstThread(const sys::Root& root, pid_t pid)
-      : pid_(pid),
-        stat_(root, fmt::format("/proc/{}/stat", pid)),
-        waits_in_(root, fmt::format("/proc/{}/wchan", pid)) {}
-
-  // nullopt where the process has gone.
-  std::optional<Look> look(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                           std::string& buffer) {
-    const Result<std::string_view> stat = stat_.read(buffer);
-    const std::size_t bracket = stat ? stat->rfind(") ") : std::string_view::npos;
-    if (bracket == std::string_view::npos || bracket + 2 >= stat->size()) {
-      return std::nullopt;
-    }
-    const char state = stat->at(bracket + 2);
-    if (state == 'R') {
-      return Look{.doing = Doing::Runs};
-    }
-    if (state != 'S' && state != 'D') {
-      return Look{};
-    }
-    const std::string waits_in(waits_in_.read(buffer).value_or(""));
-    if (is_of_files(state, waits_in)) {
-      return of_files(root, mounts, waits_in);
-    }
-    return Look{.doing = waits_in.starts_with("hrtimer_nanosleep") ? Doing::Rests : Doing::Sleeps};
-  }
-
- private:
-  // Without the right to see where it sleeps, a sleep that no signal ends is nearly always one.
-  static bool is_of_files(char state, std::string_view waits_in) {
-    const bool is_hidden = waits_in.empty() || waits_in == "0";
-    return is_hidden ? state == 'D' : begins_as_one_of(waits_in, kFileWaits);
-  }
-
-  Look of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                const std::string& waits_in) const {
-    const auto text = root.text(fmt::format("/proc/{}/syscall", pid_));
-    const auto call = text ? system_call_in(*text) : std::nullopt;
-    const bool is_write = begins_as_one_of(waits_in, kWriteWaits) || (call && writes(call->number));
-    return {.doing = is_write ? Doing::Writes : Doing::Reads,
-            .mount = mount_of(root, mounts, call)};
-  }
-
-  std::string mount_of(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                       const std::optional<SystemCall>& call) const {
-    if (!call || !call->first || !is_of_descriptor(call->number)) {
-      return "?";
-    }
-    const auto path = root.resolve(fmt::format("/proc/{}/fd/{}", pid_, *call->first));
-    const host::Mount* mount = path ? host::mount_of(mounts, *path) : nullptr;
-    return mount == nullptr ? "?" : mount->point;
-  }
-
-  pid_t pid_;
-  KeptFile stat_;
-  KeptFile waits_in_;
-};
 
 struct Helper {
   FirstThread thread;
@@ -311,73 +167,6 @@ class Family {
   std::int64_t before_ns_ = 0;
 };
 
-// Of the job's processes, which are ranks, and whose helpers the others are. One that only waits
-// for its child to end, as a shell does, counts for nothing.
-class Kinship {
- public:
-  Kinship(const sys::Root& root, const job::JobProcesses& processes) {
-    for (const job::JobProcess& process : processes) {
-      by_pid_[process.pid] = &process;
-      has_ranks_ = has_ranks_ || process.rank.rank.has_value();
-    }
-    for (const job::JobProcess& process : processes) {
-      const auto parent = by_pid_.find(process.parent);
-      if (parent != by_pid_.end() && waits_for_child(root, process.parent)) {
-        shells_.insert(process.parent);
-      }
-    }
-  }
-
-  // A helper has its rank's number in its environment, too.
-  bool is_rank(const job::JobProcess& process) const {
-    if (shells_.contains(process.pid)) {
-      return false;
-    }
-    const job::JobProcess* parent = parent_of(process);
-    if (!has_ranks_) {
-      return parent == nullptr;
-    }
-    return process.rank.rank && (parent == nullptr || parent->rank.rank != process.rank.rank);
-  }
-
-  // nullptr of what is no rank's, as a launcher.
-  const job::JobProcess* rank_of(const job::JobProcess& process) const {
-    const job::JobProcess* each = parent_of(process);
-    for (std::size_t depth = 0; each != nullptr && depth < by_pid_.size(); ++depth) {
-      if (is_rank(*each)) {
-        return each;
-      }
-      each = parent_of(*each);
-    }
-    return nullptr;
-  }
-
- private:
-  static bool waits_for_child(const sys::Root& root, pid_t pid) {
-    return root.text(fmt::format("/proc/{}/wchan", pid)).value_or("").starts_with("do_wait");
-  }
-
-  // The nearest that is no shell. Numbers are used again, so a chain may lead in a circle.
-  const job::JobProcess* parent_of(const job::JobProcess& process) const {
-    const job::JobProcess* each = &process;
-    for (std::size_t depth = 0; depth < by_pid_.size(); ++depth) {
-      const auto found = by_pid_.find(each->parent);
-      if (found == by_pid_.end()) {
-        return nullptr;
-      }
-      each = found->second;
-      if (!shells_.contains(each->pid)) {
-        return each == &process ? nullptr : each;
-      }
-    }
-    return nullptr;
-  }
-
-  std::map<pid_t, const job::JobProcess*> by_pid_;
-  std::set<pid_t> shells_;
-  bool has_ranks_ = false;
-};
-
 class InputSampler final : public Sampler {
  public:
   explicit InputSampler(sys::Root root) : root_(std::move(root)) {}
@@ -394,7 +183,7 @@ class InputSampler final : public Sampler {
 
  private:
   void find(const Moment& moment) {
-    const Kinship kinship(root_, moment.processes);
+    const job::Kinship kinship(root_, moment.processes);
     std::set<pid_t> ranks;
     for (const job::JobProcess& process : moment.processes) {
       if (kinship.is_rank(process) && ranks.size() < kMaxFamilies) {

@@ -561,6 +561,16 @@ std::int64_t Collectives::quiet_before_end_ns(const Collective& collective) cons
                    : limits_.quiet_ns;
 }
 
+void Collectives::tell_waiting(std::int64_t now_ns, const See& see) {
+  for (Collective& each : open_) {
+    if (now_ns - each.end_ns >= limits_.waiting_ns && each.told_ns != each.end_ns &&
+        !is_settled(each)) {
+      each.told_ns = each.end_ns;
+      see(each);
+    }
+  }
+}
+
 void Collectives::settle(std::int64_t now_ns, bool all) {
   for (std::size_t place = 0; place < open_.size();) {
     const Collective& each = open_[place];

@@ -129,6 +129,7 @@ struct Collective {
   bool is_send = false;  // PointToPoint: this node sends
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::int64_t told_ns = 0;  // its end when it was last told as waiting
   std::vector<Share> shares{};
 
   std::uint64_t sent_bytes() const;
@@ -147,6 +148,7 @@ struct CollectiveLimits {
   std::size_t shares = 256;                     // of one collective
   std::int64_t quiet_ns = 1'000'000'000;        // settled, and nothing came for so long
   std::int64_t least_quiet_ns = 100'000'000;    // the same, where the group has gone on
+  std::int64_t waiting_ns = 2'000'000'000;      // unsettled: some rank is waited for
   std::int64_t abandoned_ns = 120'000'000'000;  // unsettled: a rank may be very late
 };
 
@@ -168,6 +170,9 @@ class Collectives {
   void take(std::uint32_t connection, bool is_sent, const Message& message);
   // Reports what is over by now; `all`: everything.
   void settle(std::int64_t now_ns, bool all = false);
+  // Calls `see` for each that is not settled and of which nothing came for a while: somebody is
+  // waited for. Once, and again after each later message. It stays open.
+  void tell_waiting(std::int64_t now_ns, const See& see);
 
   std::size_t open() const { return open_.size(); }
   std::uint64_t evicted() const { return evicted_; }  // to make room, before they were over

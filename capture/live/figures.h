@@ -9,6 +9,7 @@
 
 #include "capture/counter/watcher.h"
 #include "capture/socket/watcher.h"
+#include "capture/stall/monitor.h"
 #include "capture/step/step.h"
 
 namespace chokepoint::capture::live {
@@ -26,6 +27,7 @@ struct Figures {
   std::string program_version = {};
   std::map<std::string, std::string> labels = {};
   step::Figures steps = {};
+  stall::Figures stall = {};
   socket::Figures sockets = {};
   counter::Figures counters = {};
   std::size_t processes = 0;

@@ -35,6 +35,16 @@ struct Part {
   std::string text = {};
 };
 
+// "STALLED for 00:14: rank 3 is stopped"
+std::string stall_part(const stall::Figures& stall) {
+  if (stall.state == record::StallState::Over) {
+    return {};
+  }
+  return fmt::format("{} for {}: {}",
+                     stall.state == record::StallState::Stands ? "STALLED" : "no step",
+                     clock_text(stall.for_s), cli::printable(stall.what));
+}
+
 std::string step_part(const step::Figures& steps) {
   if (!steps.last_ms || !steps.source) {
     return {};
@@ -84,10 +94,15 @@ std::string traffic_part(const Figures& figures) {
 
 // In the order of the line.
 std::vector<Part> parts_of(const Figures& figures) {
-  std::vector<Part> parts{{4, clock_text(figures.elapsed_s)}, {0, step_part(figures.steps)},
-                          {6, samples_part(figures.steps)},   {1, traffic_part(figures)},
-                          {3, retransmitted_part(figures)},   {5, missed_part(figures)},
-                          {7, gpu_part(figures.counters)},    {2, held_part(figures)}};
+  std::vector<Part> parts{{4, clock_text(figures.elapsed_s)},
+                          {-1, stall_part(figures.stall)},
+                          {0, step_part(figures.steps)},
+                          {6, samples_part(figures.steps)},
+                          {1, traffic_part(figures)},
+                          {3, retransmitted_part(figures)},
+                          {5, missed_part(figures)},
+                          {7, gpu_part(figures.counters)},
+                          {2, held_part(figures)}};
   std::erase_if(parts, [](const Part& part) { return part.text.empty(); });
   return parts;
 }

@@ -110,6 +110,14 @@ void add_steps(Families& families, const step::Figures& steps) {
             divided(steps.samples_per_s, 1, source));
 }
 
+// By what the node alone sees, as the live line.
+void add_stall(Families& families, const stall::Figures& stall) {
+  const bool stands = stall.state == record::StallState::Stands;
+  add_gauge(families, "job_stalled_seconds",
+            "How long no step has ended, of a job that was found to stand; else 0.",
+            {{stands ? stall.for_s : 0, {}}});
+}
+
 // A sample of each interface.
 template <class Row>
 std::vector<Sample> each(const std::vector<Row>& rows, std::string Row::* interface,
@@ -312,6 +320,7 @@ std::vector<MetricFamily> families_of(const Figures& figures) {
   Families families;
   add_run(families, figures);
   add_steps(families, figures.steps);
+  add_stall(families, figures.stall);
   add_volumes(families, figures.volumes);
   add_packets(families, figures);
   add_sockets(families, figures.sockets);

@@ -38,9 +38,10 @@ std::string_view kind_text(gloo::Kind kind) {
 }
 
 GlooLedger::GlooLedger(std::vector<packet::Address> own_addresses, OnCollective on_collective,
-                       Joining joining)
+                       Joining joining, OnCollective on_waiting)
     : own_addresses_(std::move(own_addresses)),
       on_collective_(std::move(on_collective)),
+      on_waiting_(std::move(on_waiting)),
       joining_(joining),
       collectives_([this](const gloo::Collective& collective) { add(collective); }) {}
 
@@ -93,7 +94,15 @@ void GlooLedger::settle(std::int64_t now_ns) {
   if (now_ns - settled_ns_ >= kSettleIntervalNs) {
     settled_ns_ = now_ns;
     collectives_.settle(now_ns);
+    if (on_waiting_) {
+      collectives_.tell_waiting(now_ns, on_waiting_);
+    }
   }
+}
+
+void GlooLedger::note_time(std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  settle(now_ns);
 }
 
 void GlooLedger::finish() {
@@ -214,6 +223,12 @@ record::Collective CollectiveRecorder::keep(const gloo::Collective& collective) 
   const record::Collective row = row_of(collective);
   producer_.push(row);
   return row;
+}
+
+void CollectiveRecorder::keep_waiting(const gloo::Collective& collective) {
+  record::Collective row = row_of(collective);
+  row.merged = 0;
+  producer_.push(row);
 }
 
 record::Collective CollectiveRecorder::row_of(const gloo::Collective& collective) const {

@@ -52,9 +52,11 @@ class GlooLedger {
   using OnCollective = gloo::Collectives::See;
 
   // Flows are described from the end that has one of these addresses; others from the end that was
-  // seen first. `on_collective` may be empty; it is called under the lock, by any thread.
+  // seen first. `on_collective` may be empty, and so may `on_waiting`, which hears of those that
+  // wait for somebody; both are called under the lock, by any thread.
   explicit GlooLedger(std::vector<packet::Address> own_addresses = {},
-                      OnCollective on_collective = {}, Joining joining = Joining::ByGroup);
+                      OnCollective on_collective = {}, Joining joining = Joining::ByGroup,
+                      OnCollective on_waiting = {});
 
   // Its numbers as a and as b see it; kNoConnection if that end is not here. Both are if two ranks
   // of this host talk, where the ledger joins by connection.
@@ -67,6 +69,9 @@ class GlooLedger {
   Connection connect(const packet::Ends& ends);
   void disconnect(const Connection& connection);
   void take(const Connection& connection, std::uint8_t direction, const gloo::Message& message);
+  // All messages of before have been taken. For whoever has a clock: messages, by which the ledger
+  // knows the time otherwise, may stay away.
+  void note_time(std::int64_t now_ns);
   // Nothing more will come.
   void finish();
 
@@ -84,6 +89,7 @@ class GlooLedger {
   mutable std::mutex mutex_;
   std::vector<packet::Address> own_addresses_;
   OnCollective on_collective_;
+  OnCollective on_waiting_;
   Joining joining_;
   gloo::Collectives collectives_;
   std::uint64_t messages_ = 0;
@@ -181,6 +187,8 @@ class CollectiveRecorder {
 
   // Returns the row.
   record::Collective keep(const gloo::Collective& collective);
+  // One that is not over: a row that stands for none.
+  void keep_waiting(const gloo::Collective& collective);
 
  private:
   record::Collective row_of(const gloo::Collective& collective) const;

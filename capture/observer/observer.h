@@ -56,6 +56,7 @@ struct Settings {
   std::chrono::nanoseconds most_time{0};            // between the first frame and the last; 0: all
   std::vector<packet::Address> own_addresses = {};  // of this node, if its traffic is captured
   GlooLedger::OnCollective on_collective = {};      // see GlooLedger
+  GlooLedger::OnCollective on_waiting = {};         // likewise
   Joining joining = Joining::ByGroup;
   // How to stop the source; empty: it ends with the batch that is being read. Called by any thread.
   std::function<void()> stop_source = {};
@@ -82,6 +83,9 @@ class Observer {
   void stop();
   // Waits for the end. An error of the source or of `keep`; what came before it is analysed.
   Result<> join();
+
+  // No packet of before is still to come.
+  void note_time(std::int64_t now_ns) { gloo_.note_time(now_ns); }
 
   // Looks at one analyser after the other, between two batches while they run. False if one did not
   // answer in time: the source is silent, or the analyser busy.

@@ -26,8 +26,10 @@ struct Options {
   std::optional<std::int64_t> samples_per_step = {};
   std::string runtime_folder = "/tmp";  // where the socket for marks may lie
   std::string metrics_address = {};     // empty: none are served
-  bool starts_job = true;               // false: it runs already
-  bool is_strict = false;               // what cannot be watched as asked for is an error
+  std::int64_t stall_after_ns = 10'000'000'000;
+  std::string stall_hook = {};  // a shell's command; empty: none
+  bool starts_job = true;       // false: it runs already
+  bool is_strict = false;       // what cannot be watched as asked for is an error
   bool nccl = true;
   std::string nccl_profiler = {};  // that the job's environment had named
 };

@@ -102,10 +102,13 @@ Watch::Watch(const Options& options, const sys::Root& root, const sys::Clock& cl
                             .on_collective =
                                 [this](const record::Collective& row, std::int64_t end,
                                        std::optional<std::int64_t> process) {
-                                  collectives_.take(
-                                      {.row = row, .end = end, .process = process.value_or(0)},
-                                      clock_.monotonic_ns());
+                                  take(row, end, process.value_or(0));
                                 }})),
+      stall_({.after_ns = options.stall_after_ns,
+              .hook = options.stall_hook,
+              .node = writer_->path().stem(),
+              .record = options.folder},
+             root, *writer_),
       collectives_([this](const record::Collective& row) { keep(row); }),
       socket_volume_(*writer_),
       began_ns_(clock.monotonic_ns()) {}
@@ -123,7 +126,10 @@ Result<> Watch::prepare() {
   }
   counters_ = counter::Watcher::make({}, root_, clock_, *writer_);
   nccl_ = std::make_unique<Nccl>(options_, sys::own_library(kPlugin), clock_, *writer_,
-                                 [this](const auto& each) { steps_->take(each); });
+                                 [this](const auto& each) {
+                                   stall_.note_over(each);
+                                   steps_->take(each);
+                                 });
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());
   }
@@ -225,7 +231,16 @@ std::shared_ptr<const job::JobProcesses> Watch::processes() const { return roste
 
 void Watch::attend_marks() { steps_->take_marks(*roster_->processes()); }
 
+void Watch::take(const record::Collective& part, std::int64_t end, std::int64_t process) {
+  if (part.merged == 0) {
+    stall_.note_waiting(part, process);
+  } else {
+    collectives_.take({.row = part, .end = end, .process = process}, clock_.monotonic_ns());
+  }
+}
+
 void Watch::keep(const record::Collective& row) {
+  stall_.note_over(row);
   collective_rows_.push(row);
   steps_->take(row);
 }
@@ -238,10 +253,31 @@ void Watch::attend() {
   }
   collectives_.settle(ranks, now_ns);
   steps_->attend(now_ns);
+  attend_stall(now_ns);
   gather();
   if (metrics_) {
     metrics_->update(figures_);
   }
+}
+
+void Watch::attend_stall(std::int64_t now_ns) {
+  constexpr double kUsualShare = 0.02;
+  const step::Figures steps = steps_->figures();
+  const socket::Figures sockets = sockets_ ? sockets_->figures() : socket::Figures();
+  const double mbps = figures_.sent_mbps + figures_.received_mbps;
+  double bytes = 0;
+  for (const live::Volume& volume : figures_.volumes) {
+    bytes += static_cast<double>(volume.sent_bytes + volume.received_bytes);
+  }
+  const double usual_mbps = figures_.elapsed_s > 0 ? bytes * 8 / 1e6 / figures_.elapsed_s : 0;
+  stall_.attend({.now_ns = now_ns,
+                 .steps = steps.count,
+                 .usual_ms = steps.median_ms.value_or(0),
+                 .newest_step_ns = steps.newest_end_ns,
+                 .is_traffic_usual =
+                     steps.source == record::StepSource::Traffic && mbps > kUsualShare * usual_mbps,
+                 .processes = *roster_->processes(),
+                 .silent = sockets.silent});
 }
 
 // The kernel goes on sending what a process left in its sockets when it ended.
@@ -280,6 +316,7 @@ void Watch::look_last(std::optional<int> exit_status) {
   nccl_->end();
   steps_->take_marks(*roster_->processes());
   steps_->finish(now_ns);
+  stall_.finish();
   gather();
 }
 

@@ -34,6 +34,7 @@
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
 #include "capture/run/options.h"
+#include "capture/stall/monitor.h"
 #include "capture/tap/job_flows.h"
 
 namespace chokepoint::capture::job {
@@ -146,7 +147,9 @@ class Watch {
   Result<> prepare();
   Result<> open_packets();
   void warn(const std::string& text);
+  void take(const record::Collective& part, std::int64_t end, std::int64_t process);
   void keep(const record::Collective& row);
+  void attend_stall(std::int64_t now_ns);
   void keep_labels();
   void keep_facts();
   void serve_metrics();
@@ -166,6 +169,7 @@ class Watch {
   std::unique_ptr<live::Metrics> metrics_;
   record::Producer collective_rows_;
   std::unique_ptr<Packets> packets_;
+  stall::Monitor stall_;
   gloo::RankCollectives collectives_;
   SocketVolume socket_volume_;
   std::unique_ptr<socket::Watcher> sockets_;

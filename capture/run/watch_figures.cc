@@ -48,6 +48,7 @@ void Watch::gather() {
                         .program_version = options_.program,
                         .labels = options_.labels,
                         .steps = steps_->figures(),
+                        .stall = stall_.figures(),
                         .counters = counters_->figures(),
                         .processes = roster_->processes()->size(),
                         .packets_dropped = packets_->dropped(),

@@ -9,6 +9,12 @@ namespace chokepoint::capture::socket {
 namespace {
 
 constexpr double kNsPerUs = 1'000;
+constexpr std::int64_t kLeastResent = 2;
+constexpr std::size_t kMaxSilent = 64;
+
+bool is_answered(const record::SocketSample& before, const record::SocketSample& now) {
+  return now.unacked_packets.value_or(0) == 0 || now.bytes_acked != before.bytes_acked;
+}
 
 // A reading without tcp_info leaves `seen` as it was.
 void learn(Totals& seen, const Reading& reading, const net::TcpInfo& info) {
@@ -29,6 +35,20 @@ void Account::open(const Peer& peer) {
   ++connections_ever_;
   if (peers_.size() < kMaxPeers && peers_.insert(peer).second) {
     has_new_peers_ = true;
+  }
+}
+
+void Account::hear(const Connection& connection, const record::SocketSample& row) {
+  const std::int64_t resent = row.retransmits.value_or(0) - connection.resent_before;
+  if (connection.silent_ns == 0 || resent < kLeastResent) {
+    silent_.erase(connection.cookie);
+  } else if (silent_.size() < kMaxSilent || silent_.contains(connection.cookie)) {
+    silent_[connection.cookie] = {.peer = connection.ends.destination,
+                                  .is_ipv6 = connection.ends.is_ipv6,
+                                  .flow = row.flow,
+                                  .since_ns = connection.silent_ns,
+                                  .unacked_packets = row.unacked_packets.value_or(0),
+                                  .resent_packets = resent};
   }
 }
 
@@ -94,6 +114,10 @@ void Account::report(Figures& figures) {
   figures.retransmitted_segments = sums_.retransmitted_segments;
   figures.sent_segments = sums_.sent_segments;
   figures.shares = shares_;
+  figures.silent.clear();
+  for (const auto& [cookie, silent] : silent_) {
+    figures.silent.push_back(silent);
+  }
   if (std::exchange(has_new_peers_, false)) {
     figures.peers.assign(peers_.begin(), peers_.end());
   }
@@ -122,6 +146,13 @@ void Journal::own(Connection& connection, const book::Owner& owner) {
 
 int Journal::keep(Connection& connection, const Reading& reading, std::int64_t now_ns) {
   const record::SocketSample row = take(connection, reading, now_ns);
+  if (is_answered(connection.last, row)) {
+    connection.silent_ns = 0;
+  } else if (connection.silent_ns == 0) {
+    connection.silent_ns = connection.last.t_ns;
+    connection.resent_before = connection.last.retransmits.value_or(0);
+  }
+  account_.hear(connection, row);
   int rows = 0;
   if (is_other(row, connection.last)) {
     rows = connection.is_last_written ? 1 : 2;
@@ -157,7 +188,7 @@ void Journal::remember(Connection& connection, const Reading& reading, std::int6
 void Journal::close(Connection& connection, std::int64_t now_ns) {
   keep_last(connection);
   book_.left_by_sockets(connection.entry, connection.cookie, now_ns);
-  account_.close();
+  account_.close(connection);
 }
 
 record::SocketSample Journal::take(Connection& connection, const Reading& reading,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 
@@ -29,6 +30,9 @@ struct Connection {
   book::EntryPointer entry = {};  // null: not known to be the job's
   bool is_turned = false;         // the local end is the book's end b
 
+  std::int64_t silent_ns = 0;  // since when the other end acknowledges nothing of what is under way
+  std::int64_t resent_before = 0;  // packets, by then
+
   record::SocketSample last = {};  // the sample before
   bool is_last_written = false;
   std::int64_t changed_ns = 0;
@@ -49,7 +53,12 @@ class Account {
   static constexpr std::size_t kMaxPeers = 4'096;
 
   void open(const Peer& peer);
-  void close() { --connections_; }
+  void close(const Connection& connection) {
+    --connections_;
+    silent_.erase(connection.cookie);
+  }
+  // Whether the other end still answers.
+  void hear(const Connection& connection, const record::SocketSample& row);
   void judged(Rule rule) { ++judged_.at(static_cast<std::size_t>(rule)); }
   // How many connections rules alone assigned to the job, as a sentence; empty if none.
   std::string judgements() const;
@@ -70,6 +79,7 @@ class Account {
   std::uint64_t connections_ever_ = 0;
   std::array<std::uint64_t, 3> judged_ = {};  // by Rule
   Totals sums_ = {};
+  std::map<std::uint64_t, Silent> silent_;  // by cookie
   std::set<Peer> peers_;
   bool has_new_peers_ = false;
 

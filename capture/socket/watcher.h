@@ -49,6 +49,17 @@ struct Peer {
   auto operator<=>(const Peer&) const = default;
 };
 
+// A connection on which something is under way, and nothing of it was acknowledged for a while
+// though it was sent again.
+struct Silent {
+  packet::Address peer = {};
+  bool is_ipv6 = false;
+  std::int64_t flow = 0;  // its row; 0: none
+  std::int64_t since_ns = 0;
+  std::int64_t unacked_packets = 0;
+  std::int64_t resent_packets = 0;  // since then
+};
+
 // Sums since the start, and the state now.
 struct Figures {
   std::size_t connections = 0;  // of the job, now
@@ -59,7 +70,8 @@ struct Figures {
   std::uint64_t retransmitted_segments = 0;
   std::uint64_t sent_segments = 0;
   Shares shares = {};
-  std::vector<Peer> peers = {};           // sorted, each once; loopback included
+  std::vector<Peer> peers = {};  // sorted, each once; loopback included
+  std::vector<Silent> silent = {};
   std::vector<std::string> remarks = {};  // what could not be seen, and why
 };
 

@@ -104,6 +104,7 @@ struct Ledger::State {
   record::Producer producer;
   std::optional<std::int64_t> samples_per_step;
   std::map<record::StepSource, Source> sources = {};  // the best first
+  std::int64_t newest_end_ns = 0;
 
   std::optional<std::int64_t> samples_of(const Step& step, int first_rank) const {
     const bool is_first = step.rank.value_or(-1) == first_rank;
@@ -123,6 +124,7 @@ void Ledger::take(const Step& step) {
     return;
   }
   const std::lock_guard lock(mutex_);
+  state_->newest_end_ns = std::max(state_->newest_end_ns, step.end_ns);
   State::Source& source = state_->sources[step.source];
   const int rank = step.rank.value_or(-1);
   const auto samples = state_->samples_of(step, source.first_rank.value_or(rank));
@@ -156,6 +158,7 @@ Figures Ledger::figures() const {
     samples_per_s += recent.samples_per_s();
   }
   figures.median_ms = math::median(durations);
+  figures.newest_end_ns = state_->newest_end_ns;
   if (samples_per_s > 0) {
     figures.samples_per_s = samples_per_s;
   }

@@ -34,6 +34,7 @@ struct Figures {
   std::optional<double> last_ms = {};        // the newest step
   std::optional<double> median_ms = {};      // of the newest 64
   std::optional<double> samples_per_s = {};  // of this node's ranks together, over the newest 64
+  std::int64_t newest_end_ns = 0;            // of all sources
 };
 
 // Writes steps to the record and sums them up for the live line. Bounded memory: a limited number

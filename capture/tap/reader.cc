@@ -40,6 +40,10 @@ constexpr milliseconds kRowsInterval{50};
 // Enough for a Gloo header over IPv6 with options.
 constexpr std::uint32_t kSnapshotBytes = 144;
 constexpr std::int64_t kMeasureNs = 100'000'000;
+// Where no packet comes the clock says that time passes: how often, and how long after it passed a
+// packet has been read for certain.
+constexpr milliseconds kRest{250};
+constexpr std::int64_t kUnderWayNs = 1'000'000'000;
 // The job needs the memory: only some thousands of flows in full detail.
 constexpr flow::Limits kLimits{.flows = 8'192, .detail_bytes = std::size_t{24} << 20};
 
@@ -189,6 +193,7 @@ class Reader final : private observer::FlowListener {
         .limits = kLimits,
         .own_addresses = own,
         .on_collective = [this](const gloo::Collective& each) { collectives_->keep(each); },
+        .on_waiting = [this](const gloo::Collective& each) { collectives_->keep_waiting(each); },
         .joining = observer::Joining::ByConnection,
         .stop_source = [this] { source_->stop(); }};
     TRY(observer_,
@@ -204,8 +209,11 @@ class Reader final : private observer::FlowListener {
       std::array<pollfd, 2> waiting{
           pollfd{.fd = socket_, .events = POLLIN, .revents = 0},
           pollfd{.fd = has_begun ? observer_->descriptor() : -1, .events = POLLIN, .revents = 0}};
-      poll(waiting.data(), waiting.size(), -1);
+      poll(waiting.data(), waiting.size(), static_cast<int>(kRest.count()));
       take_messages(has_begun);
+      if (has_begun) {
+        observer_->note_time(now_ns() - kUnderWayNs);
+      }
       if (waiting[1].revents != 0) {
         return;
       }

@@ -93,6 +93,9 @@ def agreed(loss, is_over):
     """The mean loss of all ranks, and whether any of them wants to end."""
     told = torch.tensor([loss, float(is_over)])
     dist.all_reduce(told)
+    # Or Gloo's thread frees the last one, needs Python for that, and has the lock that Python waits
+    # for while it ends: PyTorch 1.13 hangs then.
+    agreed.last = told
     return told[0].item() / dist.get_world_size(), told[1].item() > 0
 
 

@@ -7,6 +7,7 @@ after its first step.
 import host_faults
 import job_faults
 import link_faults
+import stall_faults
 import storage_faults
 from fault import Fault
 from kernel import Failed
@@ -26,6 +27,12 @@ KINDS = {
     "host-names": job_faults.HostNames,
     "killed": job_faults.Killed,
     "slow-files": storage_faults.SlowFiles,
+    "stall": stall_faults.Stall,
+    "rank-stopped": stall_faults.RankStopped,
+    "host-frozen": stall_faults.HostFrozen,
+    "host-gone": stall_faults.HostGone,
+    "path-cut": stall_faults.PathCut,
+    "files-hang": stall_faults.FilesHang,
 }
 
 

@@ -12,9 +12,10 @@ from kernel import Failed
 from wires import Way
 
 FOLDER = pathlib.Path(__file__).parent / "scenarios"
+CUTS = ("cut", "path-cut", "host-gone")
 CLASSES = ("compute", "straggler", "lan-bandwidth", "lan-loss", "lan-latency", "wan-bandwidth",
-           "wan-loss", "wan-latency", "input", "storage", "receiver-host", "sender-host", "pcie-nic", "wrong-path",
-           "unknown")
+           "wan-loss", "wan-latency", "input", "storage", "stalled", "receiver-host", "sender-host",
+           "pcie-nic", "wrong-path", "unknown")
 
 
 @dataclasses.dataclass
@@ -111,12 +112,12 @@ def link_of(words, fault):
     there = Way(**words.get("there", {}))
     link = Link(words["name"], words["between"], there, Way(**words["back"])
                 if "back" in words else there, words.get("mtu"))
-    touched = fault.get("link") == link.name and fault.get("kind") in ("link", "cut")
+    touched = fault.get("link") == link.name and fault.get("kind") in ("link", *CUTS)
     ways = [link.there, link.back]
     if touched:
         ways += [Way(**fault.get("there", {})), Way(**fault.get("back", {}))]
     link.is_wire = not all(way.is_plain() for way in ways)
-    link.is_wire = link.is_wire or (touched and fault["kind"] == "cut")
+    link.is_wire = link.is_wire or (touched and fault["kind"] in CUTS)
     return link
 
 

@@ -24,7 +24,8 @@ from stage import Stage
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jobs/shapes.py",
-            "loading": TREE / "tests/lab/jobs/loading.py"}
+            "loading": TREE / "tests/lab/jobs/loading.py",
+            "stalling": TREE / "tests/lab/jobs/stalling.py"}
 NCCL_RANK = TREE / "tests/lab/jobs/nccl_rank.py"
 SEVERAL = TREE / "tests/lab/jobs/host_ranks.py"
 TORCHRUN = TREE / "tests/lab/jobs/torchrun.py"

@@ -95,7 +95,7 @@ TEST_F(OfInput, WhatIsReadBesideExchangesCostsNothing) {
     share(node, record::kInputReading, "/data", 92, 99);
   }
   const Diagnosis found = diagnosis();
-  EXPECT_EQ(found.verdict.verdict, VerdictClass::Compute);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
   EXPECT_NEAR((*found.accounting)[Account::Input], 0, 0.5);
 }
 
@@ -185,7 +185,7 @@ TEST_F(OfInput, WhatAllRanksWriteIsTheSteps) {
 
 TEST_F(OfInput, NothingIsSaidWhereAHostWasNotSeen) {
   share("a", record::kInputReading, "/data", 10, 60);
-  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::Compute);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
 }
 
 }  // namespace

@@ -171,6 +171,29 @@ TEST_F(GlooCollectives, WaitsLongForARankThatIsLateAndShortlyWhenAllHasCome) {
   EXPECT_FALSE(is_settled(over[1]));
 }
 
+TEST_F(GlooCollectives, TellOfAWaitOnceAndAgainAfterAMessage) {
+  Collectives collectives = made();
+  const std::uint32_t peer = collectives.connect(ends_to(2));
+  transfer(collectives, peer, Kind::AllReduce, 0, 10, 100);
+  const auto ready = [&](bool is_sent, Opcode opcode, std::int64_t at_ns) {
+    collectives.take(peer, is_sent, message_of(opcode, Kind::AllReduce, 1, 10, at_ns));
+  };
+  ready(true, Opcode::SendReady, kSecond);
+  std::vector<Collective> waiting;
+  const auto tell = [&](std::int64_t now_ns) {
+    waiting.clear();
+    collectives.tell_waiting(now_ns, [&](const Collective& each) { waiting.push_back(each); });
+    return waiting.size();
+  };
+  EXPECT_EQ(tell(2 * kSecond), 0U);
+  ASSERT_EQ(tell(3 * kSecond), 1U);
+  EXPECT_EQ(waiting[0].number, 1U);
+  EXPECT_EQ(tell(4 * kSecond), 0U);
+  ready(false, Opcode::SendReady, 5 * kSecond);
+  EXPECT_EQ(tell(7 * kSecond), 1U);
+  EXPECT_TRUE(over.empty());
+}
+
 TEST_F(GlooCollectives, OpensOneAnewForAMessageThatComesAfterItsEnd) {
   Collectives collectives = made();
   const std::uint32_t peer = collectives.connect(ends_to(2));

@@ -146,6 +146,29 @@ TEST_F(Watch, ListsThatAreDearAreSeldom) {
   EXPECT_GE(kernel_.dumps, 9U);
 }
 
+TEST_F(Watch, AnEndThatAcknowledgesNothingIsSilent) {
+  start();
+  add_process(100, 7);
+  FakeSocket& one = open_one();
+  run(kSecond);
+  one.info.tcpi_unacked = 3;
+  one.info.tcpi_bytes_sent += 4'000;
+  const std::int64_t sent_ns = clock_.monotonic_ns();
+  run(2 * kSecond);
+  EXPECT_TRUE(figures().silent.empty()) << "nothing was sent again";
+  one.info.tcpi_total_retrans += 2;
+  run(2 * kSecond);
+  ASSERT_EQ(figures().silent.size(), 1U);
+  EXPECT_EQ(figures().silent[0].unacked_packets, 3);
+  EXPECT_EQ(figures().silent[0].resent_packets, 2);
+  EXPECT_NEAR(static_cast<double>(figures().silent[0].since_ns), static_cast<double>(sent_ns),
+              1.5e9);
+  one.info.tcpi_bytes_acked += 4'000;
+  one.info.tcpi_unacked = 0;
+  run(2 * kSecond);
+  EXPECT_TRUE(figures().silent.empty());
+}
+
 TEST_F(Watch, TheDirectionIsTheLocalEnds) {
   start();
   add_process(100, 7);

@@ -1,0 +1,367 @@
+// Why a job makes no progress, from what each node saw of its own ranks and connections when its
+// limit had passed (base/record/stall.h). A stall counts while its last event says that it lasts; a
+// job that ended well was in none.
+//
+//   a node whose record has ended        host-gone
+//   a rank that is stopped, or hangs     rank-stopped, rank-blocked-io
+//   packets that nobody acknowledges     path-dead, peer-gone
+//   a rank that has ended                rank-gone
+//   ranks in different collectives       mismatch
+//   a rank that others wait for          rank-busy, rank-missing
+//
+// In this order, since what stands above explains what stands below. Where some rank works, nothing
+// is said before the node itself has lost patience.
+#include "base/record/stall.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/attribution/findings.h"
+#include "base/record/names.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::RankDoes;
+using record::Stall;
+using record::StallCollective;
+using record::StallRank;
+using record::StallState;
+
+constexpr std::int64_t kGoneNs = 8'000'000'000;  // rows of a watch that lives come each second
+constexpr std::int64_t kSettledNs = 1'000'000'000;
+constexpr double kSure = 0.95;
+constexpr double kByRecordsAlone = 0.85;
+
+struct Standing {
+  std::size_t node = 0;
+  std::int64_t t_ns = 0;  // the node's own
+  Stall stall = {};
+};
+
+struct Suspect {
+  const Standing* standing = nullptr;
+  const StallRank* rank = nullptr;
+};
+
+std::optional<Standing> last_of(const RunData& run, std::size_t place) {
+  const NodeData& node = run.nodes[place];
+  const record::Event* last = nullptr;
+  for (const record::Event& event : node.events) {
+    last = event.kind == record::kStall && (last == nullptr || event.t_ns >= last->t_ns) ? &event
+                                                                                         : last;
+  }
+  auto stall = last == nullptr ? std::nullopt : record::stall_in(last->detail);
+  if (!stall || stall->state == StallState::Over || node.exit_status == 0) {
+    return std::nullopt;
+  }
+  return Standing{.node = place, .t_ns = last->t_ns, .stall = *std::move(stall)};
+}
+
+const StallCollective* entered(const StallRank& rank) {
+  const auto found = std::ranges::find(rank.collectives, true, &StallCollective::is_entered);
+  return found == rank.collectives.end() ? nullptr : &*found;
+}
+
+const StallCollective* waited_for(const StallRank& rank) {
+  const auto found = std::ranges::find_if(rank.collectives, [](const StallCollective& each) {
+    return !each.is_entered && each.is_peer_there;
+  });
+  return found == rank.collectives.end() ? nullptr : &*found;
+}
+
+std::string text_of(const StallCollective* each) {
+  return each == nullptr ? "" : fmt::format("{} {}", each->kind, each->number);
+}
+
+class Judge {
+ public:
+  Judge(const RunData& run, const Clocks& clocks) : run_(run), clocks_(clocks) {
+    for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+      if (auto standing = last_of(run, place)) {
+        all_.push_back(*std::move(standing));
+      }
+    }
+  }
+
+  std::optional<Verdict> verdict() const {
+    if (all_.empty() || is_still_working()) {
+      return std::nullopt;
+    }
+    for (const auto& rule :
+         {&Judge::host_gone, &Judge::stopped, &Judge::hanging, &Judge::dead_path, &Judge::rank_gone,
+          &Judge::different, &Judge::missing, &Judge::out_of_patience}) {
+      if (auto found = std::invoke(rule, *this)) {
+        found->verdict = VerdictClass::Stalled;
+        add_evidence(*found);
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // A stopped rank is one, whatever the others do.
+  bool is_still_working() const {
+    const auto is_state = [&](StallState state) {
+      return std::ranges::any_of(all_,
+                                 [&](const Standing& each) { return each.stall.state == state; });
+    };
+    return is_state(StallState::Moves) && !suspect(RankDoes::Stopped);
+  }
+
+  std::int64_t end_ns(std::size_t node) const {
+    return clocks_.common_ns(node, run_.nodes[node].span.end_ns);
+  }
+
+  std::optional<Suspect> suspect(RankDoes does) const {
+    for (const Standing& standing : all_) {
+      for (const StallRank& rank : standing.stall.ranks) {
+        if (rank.does == does) {
+          return Suspect{.standing = &standing, .rank = &rank};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  Where place_of(const Suspect& suspect) const {
+    return {.node = run_.nodes[suspect.standing->node].name,
+            .rank = suspect.rank->rank,
+            .mount = suspect.rank->mount};
+  }
+
+  std::string source_of(const Standing& standing) const {
+    return fmt::format("event {} of {}", record::kStall, run_.nodes[standing.node].name);
+  }
+
+  std::optional<Verdict> host_gone() const {
+    std::int64_t newest_ns = 0;
+    for (std::size_t node = 0; node < run_.nodes.size(); ++node) {
+      newest_ns = std::max(newest_ns, end_ns(node));
+    }
+    for (std::size_t node = 0; node < run_.nodes.size(); ++node) {
+      const double behind_s = static_cast<double>(newest_ns - end_ns(node)) / 1e9;
+      if (!run_.nodes[node].is_complete && newest_ns - end_ns(node) > kGoneNs) {
+        return Verdict{.cause = Cause::HostGone,
+                       .where = {.node = run_.nodes[node].name},
+                       .confidence = kSure,
+                       .evidence = {{"its record ended before the others' by", behind_s, "s",
+                                     "the newest rows of all nodes"}}};
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Verdict> stopped() const {
+    const auto found = suspect(RankDoes::Stopped);
+    if (!found) {
+      return std::nullopt;
+    }
+    return Verdict{.cause = Cause::RankStopped,
+                   .where = place_of(*found),
+                   .confidence = kSure,
+                   .evidence = {{"it is stopped, for", found->rank->for_s, "s or longer",
+                                 source_of(*found->standing)}}};
+  }
+
+  std::optional<Verdict> hanging() const {
+    auto found = suspect(RankDoes::Reads);
+    const bool is_read = found.has_value();
+    found = is_read ? found : suspect(RankDoes::Writes);
+    if (!found) {
+      return std::nullopt;
+    }
+    const StallRank& rank = *found->rank;
+    const std::string file = rank.file.empty() ? "a file" : rank.file;
+    return Verdict{
+        .cause = Cause::RankBlockedIo,
+        .where = place_of(*found),
+        .confidence = kSure,
+        .evidence = {{fmt::format("it waits to {} {}{}, for", is_read ? "read" : "write", file,
+                                  rank.waits_in.empty() ? "" : " in " + rank.waits_in),
+                      rank.for_s, "s or longer", source_of(*found->standing)}}};
+  }
+
+  const FlowData* flow_at(std::size_t node, std::int64_t row) const {
+    const auto& flows = run_.nodes[node].flows;
+    const auto found =
+        std::ranges::find_if(flows, [&](const FlowData& each) { return each.row.id == row; });
+    return found == flows.end() || row == 0 ? nullptr : &*found;
+  }
+
+  const Connection* connection_of(const Standing& standing, const FlowData& flow) const {
+    for (const Connection& each : run_.connections) {
+      for (const auto& end : each.ends) {
+        if (end && end->node == standing.node && &run_.flow(*end) == &flow) {
+          return &each;
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  // Whether packets of this direction came to that end since the progress ended.
+  bool has_come(const FlowPlace& end, std::size_t direction) const {
+    const auto standing =
+        std::ranges::find_if(all_, [&](const Standing& each) { return each.node == end.node; });
+    if (standing == all_.end()) {
+      return false;
+    }
+    return std::ranges::any_of(
+        run_.flow(end).packets.at(direction), [&](const record::FlowSample& sample) {
+          return sample.t_ns - sample.bin_ns > standing->stall.since_ns + kSettledNs;
+        });
+  }
+
+  std::optional<Verdict> dead_path() const {
+    for (const Standing& standing : all_) {
+      for (const record::StallPath& path : standing.stall.paths) {
+        Verdict verdict{.cause = Cause::PeerGone,
+                        .where = {.from = run_.nodes[standing.node].name, .to = path.peer},
+                        .confidence = kByRecordsAlone};
+        const FlowData* flow = flow_at(standing.node, path.flow);
+        const Connection* connection = flow ? connection_of(standing, *flow) : nullptr;
+        if (connection != nullptr && connection->ends[0] && connection->ends[1]) {
+          name_path(standing, *connection, verdict);
+        }
+        verdict.evidence.push_back({"packets under way, not acknowledged",
+                                    static_cast<double>(path.unacked_packets), "",
+                                    source_of(standing)});
+        verdict.evidence.push_back({"sent again, for nothing",
+                                    static_cast<double>(path.resent_packets), "packets",
+                                    source_of(standing)});
+        return verdict;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // What is sent is not acknowledged: it does not arrive, or the acknowledgement does not.
+  void name_path(const Standing& standing, const Connection& connection, Verdict& verdict) const {
+    const std::size_t here = connection.ends[0]->node == standing.node ? 0 : 1;
+    const bool arrives = has_come(*connection.ends.at(1 - here), here);
+    const bool comes_back = has_come(*connection.ends.at(here), 1 - here);
+    verdict.cause = Cause::PathDead;
+    verdict.confidence = kSure;
+    verdict.where.from = connection.names.at(arrives ? 1 - here : here);
+    verdict.where.to = connection.names.at(arrives ? here : 1 - here);
+    verdict.where.direction = !arrives && !comes_back ? "both" : "";
+  }
+
+  std::optional<Verdict> rank_gone() const {
+    for (const Standing& standing : all_) {
+      for (const record::Process& process : run_.nodes[standing.node].processes) {
+        const auto& all = run_.nodes[standing.node].processes;
+        // Helpers have their rank's number.
+        const bool lives = std::ranges::any_of(all, [&](const record::Process& each) {
+          return each.rank == process.rank && !each.end_ns.known();
+        });
+        if (process.rank.known() && !lives && process.end_ns.value() < standing.t_ns) {
+          return Verdict{
+              .cause = Cause::RankGone,
+              .where = {.node = run_.nodes[standing.node].name, .rank = process.rank.value()},
+              .confidence = kByRecordsAlone};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Verdict> different() const {
+    const auto found = suspect(RankDoes::Differs);
+    if (!found) {
+      return std::nullopt;
+    }
+    Verdict verdict{
+        .cause = Cause::Mismatch, .where = place_of(*found), .confidence = kByRecordsAlone};
+    verdict.where.collective = text_of(entered(*found->rank));
+    verdict.evidence.push_back({"its neighbour is in " + text_of(waited_for(*found->rank)),
+                                {},
+                                "",
+                                source_of(*found->standing)});
+    return verdict;
+  }
+
+  std::optional<Verdict> missing() const {
+    for (const Standing& standing : all_) {
+      for (const StallRank& rank : standing.stall.ranks) {
+        const StallCollective* collective = waited_for(rank);
+        const bool is_busy = rank.does == RankDoes::Spins || rank.does == RankDoes::Moves;
+        if (collective == nullptr || (!is_busy && rank.does != RankDoes::Absent)) {
+          continue;
+        }
+        Verdict verdict{.cause = is_busy ? Cause::RankBusy : Cause::RankMissing,
+                        .where = place_of({.standing = &standing, .rank = &rank}),
+                        .confidence = kByRecordsAlone};
+        verdict.where.collective = text_of(collective);
+        const std::string place = rank.waits_in.empty() ? "" : " in " + rank.waits_in;
+        if (is_busy) {
+          verdict.evidence.push_back(
+              {"it and its helpers take", rank.cpu_percent, "% of a core", source_of(standing)});
+        } else {
+          verdict.evidence.push_back({fmt::format("its first thread sleeps{}, for", place),
+                                      rank.for_s, "s or longer", source_of(standing)});
+        }
+        return verdict;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Verdict> out_of_patience() const {
+    const auto standing = std::ranges::find_if(
+        all_, [](const Standing& each) { return each.stall.state == StallState::Stands; });
+    if (standing == all_.end()) {
+      return std::nullopt;
+    }
+    constexpr double kUnsure = 0.5;
+    return Verdict{.where = {.node = run_.nodes[standing->node].name}, .confidence = kUnsure};
+  }
+
+  void add_evidence(Verdict& verdict) const {
+    double longest_s = 0;
+    const Standing* longest = nullptr;
+    std::string waiting;
+    int count = 0;
+    for (const Standing& standing : all_) {
+      const std::int64_t until_ns = run_.nodes[standing.node].span.end_ns;
+      const double for_s = static_cast<double>(until_ns - standing.stall.since_ns) / 1e9;
+      if (for_s > longest_s) {
+        longest_s = for_s;
+        longest = &standing;
+      }
+      for (const StallRank& rank : standing.stall.ranks) {
+        if (rank.does == RankDoes::Waits && rank.rank != verdict.where.rank) {
+          waiting = waiting.empty() ? text_of(entered(rank)) : waiting;
+          ++count;
+        }
+      }
+    }
+    if (longest != nullptr) {
+      verdict.evidence.insert(verdict.evidence.begin(),
+                              {"no step has ended for", longest_s, "s", source_of(*longest)});
+    }
+    if (count > 0) {
+      verdict.evidence.push_back({"ranks that wait in " + waiting, static_cast<double>(count), "",
+                                  fmt::format("events {}", record::kStall)});
+    }
+  }
+
+  const RunData& run_;
+  const Clocks& clocks_;
+  std::vector<Standing> all_;
+};
+
+}  // namespace
+
+std::optional<Verdict> stalled(const RunData& run, const Clocks& clocks) {
+  return Judge(run, clocks).verdict();
+}
+
+}  // namespace chokepoint::analysis

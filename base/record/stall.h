@@ -1,0 +1,159 @@
+// What a watch saw of a job that makes no progress: the detail of an event of kind kStall, which
+// each node writes of its own ranks and connections when the limit has passed, again now and then
+// while that lasts, and once more when the job goes on. Whose fault it is only the analysis says,
+// which has all nodes. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json/fields.h"
+
+namespace chokepoint::record {
+
+// Of a node, by what it sees alone.
+enum class StallState : std::uint8_t {
+  Over,    // the job goes on
+  Moves,   // no step, but some rank works: computes, reads, writes
+  Waits,   // its ranks wait for others
+  Stands,  // something here holds the job up
+};
+
+enum class RankDoes : std::uint8_t {
+  Sleeps,   // for what is not known
+  Waits,    // in a collective
+  Moves,    // works: its calls, its memory or its files say so
+  Spins,    // fills a core, and nothing else shows that it works
+  Absent,   // a neighbour waits for it in a collective
+  Differs,  // waits in another collective than its neighbour
+  Reads,    // hangs there
+  Writes,   // likewise
+  Stopped,  // by a signal, a debugger, or its cgroup's freezer
+};
+
+// One that is not over, as one end of a connection sees it.
+struct StallCollective {
+  std::string kind = {};
+  std::int64_t number = 0;
+  std::int64_t bytes = 0;  // that have moved
+  bool is_entered = false;
+  bool is_peer_there = false;
+};
+
+struct StallRank {
+  std::optional<std::int64_t> rank = {};
+  std::int64_t pid = 0;
+  RankDoes does = RankDoes::Sleeps;
+  double for_s = 0;           // since when its first thread does what it does, or longer
+  double cpu_percent = 0;     // of a core, with its helpers
+  std::string state = {};     // of the first thread, "S"
+  std::string waits_in = {};  // the kernel's function
+  std::optional<std::int64_t> system_call = {};
+  std::string file = {};
+  std::string mount = {};
+  std::vector<std::string> stack = {};  // of the kernel, the innermost first
+  std::vector<StallCollective> collectives = {};
+};
+
+// A connection on which something is under way that nobody acknowledges.
+struct StallPath {
+  std::int64_t flow = 0;  // its row; 0: none
+  std::string peer = {};
+  double for_s = 0;
+  std::int64_t unacked_packets = 0;
+  std::int64_t resent_packets = 0;  // meanwhile
+};
+
+struct Stall {
+  StallState state = StallState::Over;
+  std::int64_t since_ns = 0;  // the last progress, by the node's clock
+  double usual_ms = 0;        // a step
+  double limit_ms = 0;
+  std::vector<StallRank> ranks = {};
+  std::vector<StallPath> paths = {};
+};
+
+std::string text_of(const Stall& stall);
+// nullopt of what is no such detail.
+std::optional<Stall> stall_in(std::string_view detail);
+
+}  // namespace chokepoint::record
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<record::StallState> {
+  using S = record::StallState;
+  static constexpr std::string_view kWhat = "state of a stall";
+  static constexpr auto kNames = std::to_array<EnumName<S>>(
+      {{S::Over, "over"}, {S::Moves, "moves"}, {S::Waits, "waits"}, {S::Stands, "stands"}});
+};
+
+template <>
+struct EnumNames<record::RankDoes> {
+  using D = record::RankDoes;
+  static constexpr std::string_view kWhat = "what a rank does";
+  static constexpr auto kNames = std::to_array<EnumName<D>>({{D::Sleeps, "sleeps"},
+                                                             {D::Waits, "waits"},
+                                                             {D::Moves, "moves"},
+                                                             {D::Spins, "spins"},
+                                                             {D::Absent, "absent"},
+                                                             {D::Differs, "differs"},
+                                                             {D::Reads, "reads"},
+                                                             {D::Writes, "writes"},
+                                                             {D::Stopped, "stopped"}});
+};
+
+template <>
+struct Fields<record::StallCollective> {
+  using C = record::StallCollective;
+  static constexpr std::tuple kList{field("kind", &C::kind, "all-reduce …"),
+                                    field("number", &C::number, "as the library counts"),
+                                    field("bytes", &C::bytes, "that have moved"),
+                                    field("entered", &C::is_entered, "the rank has come to it"),
+                                    field("peer", &C::is_peer_there, "its neighbour has")};
+};
+
+template <>
+struct Fields<record::StallRank> {
+  using R = record::StallRank;
+  static constexpr std::tuple kList{
+      field("rank", &R::rank, "in the job"),
+      field("pid", &R::pid, "of its process"),
+      field("does", &R::does, "in a word"),
+      field("for_s", &R::for_s, "since when"),
+      field("cpu_percent", &R::cpu_percent, "of a core, with its helpers"),
+      field("state", &R::state, "of the first thread, by the kernel's letter"),
+      field("waits_in", &R::waits_in, "the kernel's function"),
+      field("system_call", &R::system_call, "its number"),
+      field("file", &R::file, "that the call is about"),
+      field("mount", &R::mount, "on which the file lies"),
+      field("stack", &R::stack, "of the kernel, where it may be read"),
+      field("collectives", &R::collectives, "that are not over")};
+};
+
+template <>
+struct Fields<record::StallPath> {
+  using P = record::StallPath;
+  static constexpr std::tuple kList{field("flow", &P::flow, "its row"),
+                                    field("peer", &P::peer, "address of the other end"),
+                                    field("for_s", &P::for_s, "without an acknowledgement"),
+                                    field("unacked_packets", &P::unacked_packets, "under way"),
+                                    field("resent_packets", &P::resent_packets, "meanwhile")};
+};
+
+template <>
+struct Fields<record::Stall> {
+  using S = record::Stall;
+  static constexpr std::tuple kList{field("state", &S::state, "of the node"),
+                                    field("since_ns", &S::since_ns, "the last progress"),
+                                    field("usual_ms", &S::usual_ms, "a step"),
+                                    field("limit_ms", &S::limit_ms, "without progress"),
+                                    field("ranks", &S::ranks, "of the node"),
+                                    field("paths", &S::paths, "that answer no more")};
+};
+
+}  // namespace chokepoint

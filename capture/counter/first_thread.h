@@ -1,0 +1,72 @@
+// What the first thread of a process does at this moment, by /proc/PID/stat, wchan, syscall and fd:
+// it runs, sleeps, is stopped, or waits for a file system. Nothing here waits for the process
+// itself, so a look returns also where it hangs in the kernel. The thread of its owner only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/host/mounts.h"
+#include "base/sys/root.h"
+#include "capture/counter/kernel_file.h"
+
+namespace chokepoint::capture::counter {
+
+// Rests: for a time that it chose itself, which no batch and no other rank ends. Stopped: by a
+// signal, a debugger, or its cgroup's freezer.
+enum class Doing { Runs, Sleeps, Rests, Reads, Writes, Stopped };
+
+std::string_view name_of(Doing doing);  // "reads"
+
+struct Look {
+  Doing doing = Doing::Sleeps;
+  std::string mount = {};  // of the file; "?" where it is not known which
+
+  bool is_of_files() const { return doing == Doing::Reads || doing == Doing::Writes; }
+};
+
+// For people, where a process hangs.
+struct CloseLook {
+  Look look = {};
+  char state = '?';
+  std::string waits_in = {};                     // the kernel's function; empty: not known
+  std::optional<std::int64_t> system_call = {};  // its number
+  std::string file = {};  // that the call is about; empty: none, or not known
+};
+
+class FirstThread {
+ public:
+  FirstThread(const sys::Root& root, pid_t pid);
+
+  // nullopt where the process has gone.
+  std::optional<Look> look(const sys::Root& root, const std::vector<host::Mount>& mounts,
+                           std::string& buffer);
+  std::optional<CloseLook> look_closely(const sys::Root& root,
+                                        const std::vector<host::Mount>& mounts,
+                                        std::string& buffer);
+
+ private:
+  // "18 0x5 0x7f… …": the system call that a sleeping thread is in, and its first argument.
+  struct SystemCall {
+    std::int64_t number = -1;
+    std::optional<std::uint64_t> first = {};
+  };
+
+  static std::optional<SystemCall> system_call_in(std::string_view text);
+  std::optional<char> state(std::string& buffer);
+  std::optional<SystemCall> system_call(const sys::Root& root) const;
+  std::string file_of(const sys::Root& root, const std::optional<SystemCall>& call) const;
+  Look of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
+                std::string_view waits_in) const;
+
+  pid_t pid_;
+  KeptFile stat_;
+  KeptFile waits_in_;
+};
+
+}  // namespace chokepoint::capture::counter
