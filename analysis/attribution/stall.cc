@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -106,13 +107,18 @@ class Judge {
   }
 
  private:
-  // A stopped rank is one, whatever the others do.
+  bool is_any(StallState state) const {
+    return std::ranges::any_of(all_,
+                               [&](const Standing& each) { return each.stall.state == state; });
+  }
+
+  // Elsewhere, for those that wait; or here, as far as its node has patience. A stopped rank is
+  // one, whatever the others do, and one that only takes a processor may wait itself.
   bool is_still_working() const {
-    const auto is_state = [&](StallState state) {
-      return std::ranges::any_of(all_,
-                                 [&](const Standing& each) { return each.stall.state == state; });
-    };
-    return is_state(StallState::Moves) && !suspect(RankDoes::Stopped);
+    if (!is_any(StallState::Moves) || suspect(RankDoes::Stopped)) {
+      return false;
+    }
+    return suspect(RankDoes::Moves) || !is_any(StallState::Stands);
   }
 
   std::int64_t end_ns(std::size_t node) const {
@@ -273,8 +279,28 @@ class Judge {
     return std::nullopt;
   }
 
+  // Of those in another collective than their neighbour, the one whose collective fewest are in.
+  std::optional<Suspect> odd_one() const {
+    std::map<std::string, int> count;
+    for (const Standing& standing : all_) {
+      for (const StallRank& rank : standing.stall.ranks) {
+        count[text_of(entered(rank))] += 1;
+      }
+    }
+    std::optional<Suspect> odd;
+    for (const Standing& standing : all_) {
+      for (const StallRank& rank : standing.stall.ranks) {
+        if (rank.does == RankDoes::Differs &&
+            (!odd || count[text_of(entered(rank))] < count[text_of(entered(*odd->rank))])) {
+          odd = Suspect{.standing = &standing, .rank = &rank};
+        }
+      }
+    }
+    return odd;
+  }
+
   std::optional<Verdict> different() const {
-    const auto found = suspect(RankDoes::Differs);
+    const auto found = odd_one();
     if (!found) {
       return std::nullopt;
     }

@@ -16,6 +16,8 @@ constexpr std::array kTraits{
     FigureTraits{"duration_s", "time", "time", Unit::Seconds, Better::Less},
     FigureTraits{"epoch_s", "epoch 2 time", "epoch 2", Unit::Seconds, Better::Less},
     FigureTraits{"lost_ms", "lost a step", "lost", Unit::Milliseconds, Better::Less},
+    FigureTraits{"input_ms", "input a step", "input", Unit::Milliseconds, Better::Less},
+    FigureTraits{"storage_ms", "storage a step", "storage", Unit::Milliseconds, Better::Less},
     FigureTraits{"gpu_memory_bytes", "peak GPU memory", "GPU memory", Unit::Memory,
                  Better::Neither}};
 static_assert(kTraits.size() == kFigures);

@@ -29,9 +29,11 @@ enum class Figure {
   DurationS,
   EpochS,
   LostMs,
+  InputMs,
+  StorageMs,
   GpuMemoryBytes,
 };
-constexpr std::size_t kFigures = 11;
+constexpr std::size_t kFigures = 13;
 
 enum class Unit { PerSecond, Factor, Mbps, Bytes, Memory, Milliseconds, Seconds };
 enum class Better { More, Less, Neither };

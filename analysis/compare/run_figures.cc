@@ -315,6 +315,8 @@ void take_steps(const Diagnosis& diagnosis, ComparedRun& run) {
   set(run, Figure::P99StepMs, run.steps.p99_ms, from);
   if (run.accounting) {
     set(run, Figure::LostMs, run.verdict.lost_ms_per_step, "the verdict");
+    set(run, Figure::InputMs, (*run.accounting)[Account::Input], "the accounts of a step");
+    set(run, Figure::StorageMs, (*run.accounting)[Account::Storage], "the accounts of a step");
   }
 }
 

@@ -64,12 +64,6 @@ const StallRank* worst_of(const record::Stall& stall) {
   return worst == stall.ranks.end() ? nullptr : &*worst;
 }
 
-bool holds_up(const StallRank& rank) {
-  return rank.does == RankDoes::Stopped || rank.does == RankDoes::Reads ||
-         rank.does == RankDoes::Writes || rank.does == RankDoes::Absent ||
-         rank.does == RankDoes::Differs || (rank.does == RankDoes::Spins && waited_for(rank));
-}
-
 }  // namespace
 
 std::string words_of(const record::Stall& stall) {
@@ -303,8 +297,15 @@ StallState Monitor::state_of(const record::Stall& stall, std::int64_t length_ns)
   if (has(RankDoes::Moves)) {
     return StallState::Moves;
   }
-  return !stall.paths.empty() || std::ranges::any_of(stall.ranks, holds_up) ? StallState::Stands
-                                                                            : StallState::Waits;
+  if (has(RankDoes::Reads) || has(RankDoes::Writes) || has(RankDoes::Differs) ||
+      !stall.paths.empty()) {
+    return StallState::Stands;
+  }
+  // An endless loop, or an evaluation: from outside they look alike.
+  if (has(RankDoes::Spins)) {
+    return StallState::Moves;
+  }
+  return has(RankDoes::Absent) ? StallState::Stands : StallState::Waits;
 }
 
 void Monitor::keep(const record::Stall& stall, std::int64_t now_ns) {

@@ -1,5 +1,3 @@
-#include "capture/stall/rank_watch.h"
-
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "capture/counter/kernel_file.h"
+#include "capture/stall/monitor.h"
 
 namespace chokepoint::capture::stall {
 namespace {
@@ -22,7 +21,6 @@ constexpr std::int64_t kHangsNs = 4'000'000'000;
 constexpr std::size_t kMaxHelpers = 64;
 constexpr std::size_t kMaxFrames = 8;
 constexpr double kWorksPercent = 20;  // of a core
-constexpr double kSpinsPercent = 70;
 constexpr double kCallsPerS = 5;
 constexpr double kBytesPerS = 64 * 1024;
 constexpr double kPercent = 100;
@@ -171,7 +169,8 @@ RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
   if (hangs(first_)) {
     return way_of(first_);
   }
-  if (moves_bytes || (cpu_percent >= kWorksPercent && rate(&Traces::calls) >= kCallsPerS)) {
+  const bool computes = cpu_percent >= kWorksPercent;
+  if (moves_bytes || (computes && rate(&Traces::calls) >= kCallsPerS)) {
     return RankDoes::Moves;
   }
   const auto helper =
@@ -180,7 +179,7 @@ RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
     is_by_helper = true;
     return way_of(helper->second);
   }
-  return cpu_percent >= kSpinsPercent ? RankDoes::Spins : RankDoes::Sleeps;
+  return computes ? RankDoes::Spins : RankDoes::Sleeps;
 }
 
 record::StallRank RankWatch::told(const sys::Root& root, std::int64_t now_ns) {

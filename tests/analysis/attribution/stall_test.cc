@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
 #include "base/record/names.h"
@@ -115,6 +117,31 @@ TEST_F(OfAStall, RanksInTwoCollectivesAreAMismatch) {
   const Verdict found = verdict();
   EXPECT_EQ(found.cause, Cause::Mismatch);
   EXPECT_EQ(found.where.collective, "broadcast 641");
+}
+
+TEST_F(OfAStall, OfThreeRanksTheOneThatIsAloneDiffers) {
+  for (const auto& [node, kind, other] :
+       {std::tuple{"a", "all-reduce", "broadcast"}, std::tuple{"b", "broadcast", "all-reduce"},
+        std::tuple{"c", "all-reduce", "broadcast"}}) {
+    StallRank differs = rank(node[0] - 'a', RankDoes::Differs);
+    differs.collectives = {open(kind, true, false), open(other, false, true)};
+    stands(node, differs);
+  }
+  EXPECT_EQ(verdict().where.rank, 1);
+}
+
+TEST_F(OfAStall, ALoopThatItsNodeHasPatienceWithIsNone) {
+  StallRank spins = rank(2, RankDoes::Spins);
+  spins.collectives = {open("all-reduce", false, true)};
+  stands("c", spins, StallState::Moves);
+  EXPECT_NE(verdict().verdict, VerdictClass::Stalled);
+}
+
+// Libraries poll while they wait.
+TEST_F(OfAStall, WhereTheOthersSpinAHangIsTold) {
+  stands("a", rank(0, RankDoes::Spins), StallState::Moves);
+  stands("b", rank(1, RankDoes::Reads));
+  EXPECT_EQ(verdict().cause, Cause::RankBlockedIo);
 }
 
 TEST_F(OfAStall, AHostWhoseRecordEndsHasGone) {

@@ -2,7 +2,7 @@
 
 How often a job that stands still is told as that, with its cause and place, while it does: plays
 jobs drawn from a seed (draw.py) on hosts of the lab and asks `chokepoint diagnose` 15 s after the
-limit has passed. And how often a healthy job that pauses for an evaluation, a checkpoint or a
+limit has passed, of an endless loop again after six limits. And how often a healthy job that pauses for an evaluation, a checkpoint or a
 compiler is told to stand: by the watch at any time, or by `diagnose` while it pauses. Writes
 DIR/report.json. Nothing fails by what is measured.
 """
@@ -28,7 +28,8 @@ import scenario  # noqa: E402
 from kernel import Failed, Skipped  # noqa: E402
 from training import Player  # noqa: E402
 
-ASKED_AFTER_S = draw.LIMIT_S + 15
+ASKED_AFTER_S = draw.LIMIT_S + draw.ANSWER_S
+ASKED_LATE_S = draw.LIMITS_OF_PATIENCE * draw.LIMIT_S + draw.ANSWER_S
 EVERY_S = 4
 
 
@@ -47,7 +48,8 @@ class Asking(Player):
         if self.fault.was_on and self.began is None:
             self.began = now
         if self.scenario.fault:
-            if self.began and now - self.began >= ASKED_AFTER_S and not self.told:
+            due_s = ASKED_LATE_S if self.told else ASKED_AFTER_S
+            if self.began and now - self.began >= due_s and len(self.told) < 2:
                 self.told.append(verdict_of(self.chokepoint, self.records))
         elif self.asked is None or now - self.asked >= EVERY_S:
             self.asked = now
@@ -79,7 +81,10 @@ def alarms(records):
 
 
 def is_place_right(truth, where):
-    """Of a path, that the host is at either end; of a rank, its number."""
+    """Of a path, that the host is at either end; of a rank, its number. Of two ranks in different
+    collectives either is the other one."""
+    if truth["cause"] == "mismatch" and truth["ranks"] == 2:
+        return where["rank"] is not None
     if "rank" in truth:
         return where["rank"] == truth["rank"]
     return truth["node"] in (where["node"], where["from"], where["to"])
@@ -104,9 +109,11 @@ def judged(truth, told, last, alarm_count):
         return {"healthy": True, "alarms": alarm_count, "wrong": wrong}
     live = told[0] if told else {"class": "none"}
     is_named = live["class"] == "stalled" and is_place_right(truth, live["where"])
-    return {"truth": truth, "live": live, "last": last, "stalled": live["class"] == "stalled",
-            "place": is_named, "cause": is_named and live["cause"] == truth["cause"],
-            "last_cause": last["class"] == "stalled" and last["cause"] == truth["cause"]}
+    late = told[-1] if told else live
+    return {"truth": truth, "live": live, "late": late, "last": last,
+            "stalled": live["class"] == "stalled", "place": is_named,
+            "cause": is_named and live["cause"] == truth["cause"],
+            "late_cause": late["class"] == "stalled" and late["cause"] == truth["cause"]}
 
 
 def summed(results):
@@ -114,7 +121,7 @@ def summed(results):
     healthy = [each for each in results.values() if "healthy" in each]
     kinds = collections.Counter(each["truth"]["cause"] for each in stalls)
     lines = [f"{what}: {sum(each[what] for each in stalls)} of {len(stalls)}"
-             for what in ("stalled", "place", "cause", "last_cause")]
+             for what in ("stalled", "place", "cause", "late_cause")]
     lines += [f"  {kind}: {sum(e['cause'] for e in stalls if e['truth']['cause'] == kind)} of {n}"
               for kind, n in sorted(kinds.items())]
     lines.append(f"false alarms: {sum(bool(each['alarms'] or each['wrong']) for each in healthy)} "

@@ -5,8 +5,10 @@ Each is a scenario as those of tests/lab/scenarios; what a watch is to find is i
 
 import random
 
-HOLDS_S = 30  # from the fault to the end of the play
 LIMIT_S = 10
+LIMITS_OF_PATIENCE = 6
+ANSWER_S = 15  # from the limit until the answer is asked for
+HOLDS_S = LIMIT_S + ANSWER_S + 5  # from the fault to the end of the play
 PAUSES_S = (12, 28)
 SETUPS = ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2))  # hosts, ranks on each
 OUTPUTS = ("lines", "silent")
@@ -43,7 +45,8 @@ class Draw:
     def play(self, fault, cause, place):
         fault = {"from_s": self.begins_s, "over_s": HOLDS_S, **fault}
         return {"about": cause, "topology": topology(self.hosts), "job": self.job, "fault": fault,
-                "truth": {"class": "stalled", "cause": cause, **place}, "expected": {}}
+                "truth": {"class": "stalled", "cause": cause, "ranks": self.hosts * self.each,
+                          **place}, "expected": {}}
 
     def link(self):
         return "lan" if self.hosts == 2 else f"lan-{self.host}"
@@ -53,7 +56,10 @@ class Draw:
                          {"rank": self.rank, "node": self.host})
 
     def rank_busy(self):
-        return self.by_program("loop", "rank-busy")
+        """Its node has patience with a rank that computes."""
+        made = self.by_program("loop", "rank-busy")
+        made["fault"]["over_s"] = LIMITS_OF_PATIENCE * LIMIT_S + ANSWER_S + 5
+        return made
 
     def rank_missing(self):
         return self.by_program(self.chance.choice(("lock", "sleep")), "rank-missing")

@@ -1,7 +1,6 @@
-#include "capture/stall/pause.h"
-
 #include <gtest/gtest.h>
 
+#include "capture/stall/monitor.h"
 #include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::capture::stall {

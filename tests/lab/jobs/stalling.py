@@ -10,6 +10,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -57,7 +58,7 @@ def evaluate(asked):
 def checkpoint(asked):
     """Writes as much as it can, to the disk."""
     until = time.monotonic() + asked.pause_s
-    place = asked.folder / f"saved-{dist.get_rank()}"
+    place = asked.folder / f"saved-{os.getpid()}"
     while time.monotonic() < until:
         with open(place, "wb") as file:
             for _ in range(64):
@@ -104,7 +105,8 @@ def options():
     words.add_argument("--every", type=int, default=0, help="steps")
     words.add_argument("--rank", type=int, default=-1, help="which; else all")
     words.add_argument("--pause-s", type=float, default=0)
-    words.add_argument("--folder", type=pathlib.Path, help="for what it saves")
+    words.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()),
+                       help="for what it saves")
     return words
 
 
