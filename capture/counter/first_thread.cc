@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 namespace chokepoint::capture::counter {
 namespace {
@@ -49,20 +48,19 @@ bool begins_as_one_of(std::string_view name,
 }
 
 bool writes(std::int64_t system_call) {
-  static const std::set<std::int64_t> kWrites{
+  constexpr std::array kWrites{
       SYS_write,     SYS_pwrite64,  SYS_writev, SYS_pwritev, SYS_pwritev2,
       SYS_fsync,     SYS_fdatasync, SYS_sync,   SYS_syncfs,  SYS_sync_file_range,
       SYS_fallocate, SYS_ftruncate, SYS_close,  SYS_msync,   SYS_copy_file_range,
       SYS_unlinkat,  SYS_renameat2};
-  return kWrites.contains(system_call);
+  return std::ranges::count(kWrites, system_call) > 0;
 }
 
 // Whether its first argument is a file's descriptor.
 bool is_of_descriptor(std::int64_t system_call) {
-  static const std::set<std::int64_t> kOthers{SYS_sync,      SYS_openat,     SYS_unlinkat,
-                                              SYS_renameat2, SYS_msync,      SYS_newfstatat,
-                                              SYS_statx,     SYS_readlinkat, SYS_mmap};
-  return !kOthers.contains(system_call);
+  constexpr std::array kOthers{SYS_sync,       SYS_openat, SYS_unlinkat,   SYS_renameat2, SYS_msync,
+                               SYS_newfstatat, SYS_statx,  SYS_readlinkat, SYS_mmap};
+  return std::ranges::count(kOthers, system_call) == 0;
 }
 
 // Without the right to see where it sleeps, a sleep that no signal ends is nearly always one.

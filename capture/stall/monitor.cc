@@ -24,7 +24,7 @@ constexpr std::size_t kMaxProcesses = 1'024;
 // The first events of a stall come quickly, for whoever follows the record.
 constexpr std::int64_t kAgainNs = 5'000'000'000;
 constexpr int kQuickEvents = 12;
-constexpr std::int64_t kCollectivesOfAStep = 8;  // rather more than a step has, but for large jobs
+constexpr std::int64_t kCollectivesOfAStep = 3;  // at least, of a job whose steps are not found
 constexpr std::int64_t kMuchLaterNs = 60'000'000'000;
 
 std::string_view kind_text(record::CollectiveKind kind) {
@@ -74,7 +74,7 @@ std::string words_of(const record::Stall& stall) {
   if (worst == nullptr) {
     return "no rank was seen";
   }
-  const std::string name = name_of(*worst);
+  std::string name = name_of(*worst);
   switch (worst->does) {
     case RankDoes::Stopped:
       return name + " is stopped";

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
+#include <array>
 #include <string_view>
 
 #include "capture/counter/kernel_file.h"
@@ -41,9 +41,9 @@ std::uint64_t value_of(std::string_view text, std::string_view name) {
 
 // That write out what was written before: the kernel works for them, and counts no bytes.
 bool flushes(std::optional<std::int64_t> system_call) {
-  static const std::set<std::int64_t> kFlushes{SYS_fsync,  SYS_fdatasync,       SYS_sync,
-                                               SYS_syncfs, SYS_sync_file_range, SYS_msync};
-  return system_call && kFlushes.contains(*system_call);
+  constexpr std::array kFlushes{SYS_fsync,  SYS_fdatasync,       SYS_sync,
+                                SYS_syncfs, SYS_sync_file_range, SYS_msync};
+  return system_call && std::ranges::count(kFlushes, *system_call) > 0;
 }
 
 std::vector<std::string> frames_in(std::string_view stack) {
@@ -77,7 +77,7 @@ void RankWatch::note(Thread& thread, Doing doing, std::int64_t now_ns) {
 void RankWatch::add_traces(const sys::Root& root, pid_t pid, bool is_rank, Traces& traces) {
   constexpr std::size_t kToFaults = 7;  // words behind the name in brackets, from the state on
   constexpr int kKindsOfFaults = 4;     // minor and major, and those of children that have ended
-  const auto kTickNs = 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  const auto tick_ns = 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   const std::string stat = root.text(fmt::format("/proc/{}/stat", pid)).value_or("");
   if (const auto read = counter::process_stat_in(stat)) {
     traces.cpu_ns += read->cpu_ns;
@@ -92,7 +92,7 @@ void RankWatch::add_traces(const sys::Root& root, pid_t pid, bool is_rank, Trace
     words.skip(2);
     const std::uint64_t user = counter::number_in(words.next()).value_or(0);
     const std::uint64_t system = counter::number_in(words.next()).value_or(0);
-    traces.cpu_ns += (user + system) * kTickNs;
+    traces.cpu_ns += (user + system) * tick_ns;
   }
   const std::string io = root.text(fmt::format("/proc/{}/io", pid)).value_or("");
   traces.calls += value_of(io, "syscr") + value_of(io, "syscw");

@@ -31,6 +31,7 @@ from training import Player  # noqa: E402
 ASKED_AFTER_S = draw.LIMIT_S + draw.ANSWER_S
 ASKED_LATE_S = draw.LIMITS_OF_PATIENCE * draw.LIMIT_S + draw.ANSWER_S
 EVERY_S = 4
+QUIET_S = 3
 
 
 class Asking(Player):
@@ -41,12 +42,16 @@ class Asking(Player):
     def __init__(self, *words):
         super().__init__(*words)
         self.began = self.asked = None
+        self.steps, self.stepped = 0, time.monotonic()
         self.told = []
 
     def look(self, steps):
+        """A program stands from the step on that it was told, somewhat after the fault's time."""
         now = time.monotonic()
-        if self.fault.was_on and self.began is None:
-            self.began = now
+        if steps != self.steps:
+            self.steps, self.stepped = steps, now
+        if self.fault.was_on and self.began is None and now - self.stepped >= QUIET_S:
+            self.began = self.stepped
         if self.scenario.fault:
             due_s = ASKED_LATE_S if self.told else ASKED_AFTER_S
             if self.began and now - self.began >= due_s and len(self.told) < 2:
