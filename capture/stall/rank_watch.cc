@@ -20,7 +20,7 @@ constexpr std::int64_t kKnownNs = 2'500'000'000;  // as long at least
 constexpr std::int64_t kHangsNs = 4'000'000'000;
 constexpr std::size_t kMaxHelpers = 64;
 constexpr std::size_t kMaxFrames = 8;
-constexpr double kWorksPercent = 20;  // of a core
+constexpr double kAsleepPercent = 5;  // of a core, for threads beside the first
 constexpr double kCallsPerS = 5;
 constexpr double kBytesPerS = 64 * 1024;
 constexpr double kPercent = 100;
@@ -169,7 +169,7 @@ RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
   if (hangs(first_)) {
     return way_of(first_);
   }
-  const bool computes = cpu_percent >= kWorksPercent;
+  const bool computes = cpu_percent >= kAsleepPercent || first_.doing == Doing::Runs;
   if (moves_bytes || (computes && rate(&Traces::calls) >= kCallsPerS)) {
     return RankDoes::Moves;
   }

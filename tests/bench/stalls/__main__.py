@@ -26,15 +26,16 @@ import draw  # noqa: E402
 import kept  # noqa: E402
 import scenario  # noqa: E402
 from kernel import Failed, Skipped  # noqa: E402
-from training import Player  # noqa: E402
+import training  # noqa: E402
 
 ASKED_AFTER_S = draw.LIMIT_S + draw.ANSWER_S
 ASKED_LATE_S = draw.LIMITS_OF_PATIENCE * draw.LIMIT_S + draw.ANSWER_S
 EVERY_S = 4
 QUIET_S = 3
+RUN_SECONDS = 200
 
 
-class Asking(Player):
+class Asking(training.Player):
     """Asks for a diagnosis of the run while it goes on."""
 
     chokepoint = None
@@ -96,7 +97,7 @@ def is_place_right(truth, where):
 
 
 def played(name, document, out, chokepoint):
-    Asking.chokepoint = chokepoint
+    Asking.chokepoint, training.RUN_SECONDS = chokepoint, RUN_SECONDS
     folder, one = out / name, scenario.made(name, document)
     try:
         if not (folder / "told.json").exists():

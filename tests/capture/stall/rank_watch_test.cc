@@ -133,6 +133,14 @@ TEST_F(RankWatchTest, AProcessorWithoutATraceSpins) {
   EXPECT_NEAR(rank.cpu_percent, 99, 1);
 }
 
+// Others have the processors.
+TEST_F(RankWatchTest, AThreadThatWaitsForAProcessorDoesNotSleep) {
+  look(6, [&](int second) {
+    is(100, {.state = 'R', .ticks = static_cast<std::uint64_t>(second), .call = "running"});
+  });
+  EXPECT_EQ(told().does, RankDoes::Spins);
+}
+
 TEST_F(RankWatchTest, AProcessorWithTracesWorks) {
   look(6, [&](int second) {
     const auto passed = static_cast<std::uint64_t>(second);
