@@ -28,11 +28,13 @@
 namespace chokepoint::analysis {
 namespace {
 
+using record::entered;
 using record::RankDoes;
 using record::Stall;
 using record::StallCollective;
 using record::StallRank;
 using record::StallState;
+using record::waited_for;
 
 constexpr std::int64_t kGoneNs = 8'000'000'000;  // rows of a watch that lives come each second
 constexpr std::int64_t kSettledNs = 1'000'000'000;
@@ -64,20 +66,8 @@ std::optional<Standing> last_of(const RunData& run, std::size_t place) {
   return Standing{.node = place, .t_ns = last->t_ns, .stall = *std::move(stall)};
 }
 
-const StallCollective* entered(const StallRank& rank) {
-  const auto found = std::ranges::find(rank.collectives, true, &StallCollective::is_entered);
-  return found == rank.collectives.end() ? nullptr : &*found;
-}
-
-const StallCollective* waited_for(const StallRank& rank) {
-  const auto found = std::ranges::find_if(rank.collectives, [](const StallCollective& each) {
-    return !each.is_entered && each.is_peer_there;
-  });
-  return found == rank.collectives.end() ? nullptr : &*found;
-}
-
 std::string text_of(const StallCollective* each) {
-  return each == nullptr ? "" : fmt::format("{} {}", each->kind, each->number);
+  return each == nullptr ? "" : record::text_of(*each);
 }
 
 class Judge {

@@ -76,6 +76,11 @@ struct Stall {
   std::vector<StallPath> paths = {};
 };
 
+// One that the rank has come to, and one in which only its neighbour waits; null: none.
+const StallCollective* entered(const StallRank& rank);
+const StallCollective* waited_for(const StallRank& rank);
+std::string text_of(const StallCollective& collective);  // "all-reduce 641"
+
 std::string text_of(const Stall& stall);
 // nullopt of what is no such detail.
 std::optional<Stall> stall_in(std::string_view detail);

@@ -12,9 +12,11 @@
 namespace chokepoint::capture::stall {
 namespace {
 
+using record::entered;
 using record::RankDoes;
 using record::StallRank;
 using record::StallState;
+using record::waited_for;
 
 constexpr std::int64_t kLookNs = 1'000'000'000;
 constexpr std::int64_t kSilentNs = 4'000'000'000;
@@ -35,22 +37,6 @@ std::string_view kind_text(record::CollectiveKind kind) {
 
 std::string name_of(const StallRank& rank) {
   return rank.rank ? fmt::format("rank {}", *rank.rank) : fmt::format("process {}", rank.pid);
-}
-
-std::string collective_text(const record::StallCollective& each) {
-  return fmt::format("{} {}", each.kind, each.number);
-}
-
-const record::StallCollective* entered(const StallRank& rank) {
-  const auto found =
-      std::ranges::find(rank.collectives, true, &record::StallCollective::is_entered);
-  return found == rank.collectives.end() ? nullptr : &*found;
-}
-
-const record::StallCollective* waited_for(const StallRank& rank) {
-  const auto found = std::ranges::find_if(
-      rank.collectives, [](const auto& each) { return !each.is_entered && each.is_peer_there; });
-  return found == rank.collectives.end() ? nullptr : &*found;
 }
 
 std::string file_text(const StallRank& rank) {
@@ -84,18 +70,17 @@ std::string words_of(const record::Stall& stall) {
       return fmt::format("{} hangs writing {}", name, file_text(*worst));
     case RankDoes::Differs:
       return fmt::format("{} is in {}, its neighbour in another collective", name,
-                         entered(*worst) ? collective_text(*entered(*worst)) : "a collective");
+                         entered(*worst) ? text_of(*entered(*worst)) : "a collective");
     case RankDoes::Absent:
-      return fmt::format(
-          "{} has not come to {}", name,
-          waited_for(*worst) ? collective_text(*waited_for(*worst)) : "a collective");
+      return fmt::format("{} has not come to {}", name,
+                         waited_for(*worst) ? text_of(*waited_for(*worst)) : "a collective");
     case RankDoes::Spins:
       return name + " fills a core and does not communicate";
     case RankDoes::Moves:
       return name + " works, and no step ends";
     case RankDoes::Waits:
       return fmt::format("{} waits for others in {}", name,
-                         entered(*worst) ? collective_text(*entered(*worst)) : "a collective");
+                         entered(*worst) ? text_of(*entered(*worst)) : "a collective");
     case RankDoes::Sleeps:
       return name + " sleeps";
   }

@@ -25,7 +25,7 @@ TEST(StallDetail, ReadsAsItWasWritten) {
 }
 
 TEST(StallDetail, OfWhatIsNoneIsNone) {
-  const std::string good = text_of({});
+  const std::string good = text_of(Stall{});
   for (const std::string& text :
        {std::string(), std::string("{}"), std::string("[]"), good.substr(0, good.size() / 2),
         std::string(
