@@ -306,7 +306,7 @@ class RunCommand final : public cli::Command {
         .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
         .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus")
         .option("stall-after", &stall_after_, "TIME",
-                "how long no step may end, and five usual steps at least, until it is asked why")
+                "tell what holds the job up after so long without a step, and five usual steps")
         .option("on-stall", &stall_hook_, "COMMAND",
                 "run by a shell when the job is found to stand, with CHOKEPOINT_STALL: why");
     flags.rest("COMMAND", &command_, "the command to start and watch", false);

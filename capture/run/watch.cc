@@ -263,7 +263,6 @@ void Watch::attend() {
 void Watch::attend_stall(std::int64_t now_ns) {
   constexpr double kUsualShare = 0.02;
   const step::Figures steps = steps_->figures();
-  const socket::Figures sockets = sockets_ ? sockets_->figures() : socket::Figures();
   const double mbps = figures_.sent_mbps + figures_.received_mbps;
   double bytes = 0;
   for (const live::Volume& volume : figures_.volumes) {
@@ -277,7 +276,7 @@ void Watch::attend_stall(std::int64_t now_ns) {
                  .is_traffic_usual =
                      steps.source == record::StepSource::Traffic && mbps > kUsualShare * usual_mbps,
                  .processes = *roster_->processes(),
-                 .silent = sockets.silent});
+                 .silent = figures_.sockets.silent});
 }
 
 // The kernel goes on sending what a process left in its sockets when it ended.
@@ -316,7 +315,6 @@ void Watch::look_last(std::optional<int> exit_status) {
   nccl_->end();
   steps_->take_marks(*roster_->processes());
   steps_->finish(now_ns);
-  stall_.finish();
   gather();
 }
 

@@ -103,7 +103,6 @@ void Monitor::note_waiting(const record::Collective& row, std::int64_t process) 
   }
   Parts& parts = parts_[process];
   const Part part{.flow = row.flow.value_or(0),
-                  .communicator = row.communicator.value_or(0),
                   .collective = {.kind = std::string(kind_text(row.kind)),
                                  .number = row.number,
                                  .bytes = row.bytes.value_or(0),
@@ -165,6 +164,31 @@ void Monitor::follow(const Moment& moment) {
     return;
   }
   looked_ns_ = moment.now_ns;
+  look_at_ranks(moment);
+  const std::int64_t length_ns = pause_.length_ns(moment.now_ns);
+  const bool are_known =
+      std::ranges::all_of(ranks_, [](const auto& known) { return known.second->is_known(); });
+  if (length_ns < pause_.limit_ns() || !are_known) {
+    return;
+  }
+  const record::Stall stall = seen(moment);
+  const double for_s = static_cast<double>(length_ns) / 1e9;
+  const bool stood = figures().state == StallState::Stands;
+  {
+    const std::lock_guard lock(mutex_);
+    figures_ = {.state = stall.state, .for_s = for_s, .what = words_of(stall)};
+  }
+  const bool begins_to_stand = stall.state == StallState::Stands && !stood;
+  if (begins_to_stand ||
+      moment.now_ns - kept_ns_ >= (kept_ < kQuickEvents ? kAgainNs : kMuchLaterNs)) {
+    keep(stall, moment.now_ns);
+  }
+  if (begins_to_stand && !options_.hook.empty()) {
+    run_hook(words_of(stall), for_s);
+  }
+}
+
+void Monitor::look_at_ranks(const Moment& moment) {
   const job::Kinship kinship(root_, moment.processes);
   std::set<pid_t> present;
   for (const job::JobProcess& process : moment.processes) {
@@ -187,27 +211,6 @@ void Monitor::follow(const Moment& moment) {
       }
     }
     rank->look(root_, helpers, moment.now_ns);
-  }
-  const std::int64_t length_ns = pause_.length_ns(moment.now_ns);
-  const bool are_known =
-      std::ranges::all_of(ranks_, [](const auto& known) { return known.second->is_known(); });
-  if (length_ns < pause_.limit_ns() || !are_known) {
-    return;
-  }
-  const record::Stall stall = seen(moment);
-  const double for_s = static_cast<double>(length_ns) / 1e9;
-  const bool stood = figures().state == StallState::Stands;
-  {
-    const std::lock_guard lock(mutex_);
-    figures_ = {.state = stall.state, .for_s = for_s, .what = words_of(stall)};
-  }
-  const bool begins_to_stand = stall.state == StallState::Stands && !stood;
-  if (begins_to_stand ||
-      moment.now_ns - kept_ns_ >= (kept_ < kQuickEvents ? kAgainNs : kMuchLaterNs)) {
-    keep(stall, moment.now_ns);
-  }
-  if (begins_to_stand && !options_.hook.empty()) {
-    run_hook(words_of(stall), for_s);
   }
 }
 
@@ -311,8 +314,6 @@ void Monitor::run_hook(const std::string& what, double for_s) {
     hook_.emplace(std::move(*started));
   }
 }
-
-void Monitor::finish() { hook_.reset(); }
 
 Figures Monitor::figures() const {
   const std::lock_guard lock(mutex_);

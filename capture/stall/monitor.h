@@ -9,7 +9,7 @@
 // from an evaluation of rank 0: then it waits for longer before it says so. Its event is written at
 // the limit all the same, for whoever has those of all nodes.
 //
-// attend() and finish() by one thread, the rest by any.
+// A stall that lasts until the job ends stays one. attend() by one thread, the rest by any.
 #pragma once
 
 #include <algorithm>
@@ -135,7 +135,7 @@ class RankWatch {
 
 struct Options {
   std::int64_t after_ns = 10'000'000'000;
-  // A shell's command for the moment in which the job is found to stand: empty: none.
+  // A shell's command for the moment in which the job is found to stand; empty: none.
   std::string hook = {};
   std::string node = {};
   std::string record = {};  // its folder, for the hook
@@ -163,20 +163,18 @@ class Monitor {
   // Root and writer outlive it.
   Monitor(Options options, const sys::Root& root, record::Writer& writer);
 
-  // A collective of this process, by record::Process::id, is over; or is not, and has been quiet.
+  // A collective has ended.
   void note_over(const record::Collective& row);
+  // One has been quiet and has not ended; of this process, by record::Process::id.
   void note_waiting(const record::Collective& row, std::int64_t process);
 
   // Some times a second.
   void attend(const Moment& moment);
-  // The job has ended: a stall that lasts until then stays one.
-  void finish();
   Figures figures() const;
 
  private:
   struct Part {
     std::int64_t flow = 0;
-    std::int64_t communicator = 0;
     record::StallCollective collective = {};
     std::int64_t start_ns = 0;
   };
@@ -184,6 +182,7 @@ class Monitor {
 
   void end_stall(const Moment& moment);
   void follow(const Moment& moment);
+  void look_at_ranks(const Moment& moment);
   record::Stall seen(const Moment& moment);
   void add_collectives(record::StallRank& told, std::int64_t process);
   record::StallState state_of(const record::Stall& stall, std::int64_t length_ns) const;
