@@ -4,15 +4,12 @@ The hosts share the machine's processors. So a rank whose processor is taken is 
 scenario says, and what takes it is pinned beside it; everything else of the lab stays free.
 """
 
-import pathlib
-
-import namespaces
+import cgroups
 from fault import Fault
 from job_faults import is_of_the_job
 from kernel import Skipped
 from processes import tree_of
 
-CGROUPS = pathlib.Path("/sys/fs/cgroup")
 SPIN = """
 import contextlib, os, sys
 os.sched_setaffinity(0, {int(sys.argv[1])})
@@ -68,18 +65,12 @@ class ProcessorQuota(OfTheRank):
             self.group.close()
 
 
-class Quota:
-    """A control group of the processor controller, of either version. Named after its lab, so that
-    the next one sweeps what one that was killed has left."""
+class Quota(cgroups.Group):
+    """Of the processor controller, of either version."""
 
     def __init__(self, share, period_ms):
-        parent = CGROUPS if is_second_version() else CGROUPS / "cpu"
-        if not (parent / "cgroup.procs").exists():
-            raise Skipped("needs control groups of processors")
-        for left in namespaces.abandoned(parent):
-            left.rmdir()
-        self.folder = parent / namespaces.name_for("quota")
-        self.folder.mkdir()
+        self.first = cgroups.first_version("cpu")
+        super().__init__(self.first or cgroups.second_version(), "quota")
         try:
             self.limit(round(period_ms * 1000), share)
         except OSError as error:
@@ -87,24 +78,8 @@ class Quota:
             raise Skipped(f"no quota of processors: {error}") from error
 
     def limit(self, period, share):
-        if is_second_version():
-            self.write("cpu.max", f"{round(period * share)} {period}")
-        else:
+        if self.first:
             self.write("cpu.cfs_period_us", period)
             self.write("cpu.cfs_quota_us", round(period * share))
-
-    def write(self, name, value):
-        (self.folder / name).write_text(f"{value}\n")
-
-    def take(self, pid):
-        self.write("cgroup.procs", pid)
-
-    def close(self):
-        """What is still in it goes back to where all are."""
-        for pid in (self.folder / "cgroup.procs").read_text().split():
-            (self.folder.parent / "cgroup.procs").write_text(pid)
-        self.folder.rmdir()
-
-
-def is_second_version():
-    return (CGROUPS / "cgroup.controllers").exists()
+        else:
+            self.write("cpu.max", f"{round(period * share)} {period}")

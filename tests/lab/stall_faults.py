@@ -5,14 +5,13 @@ import os
 import pathlib
 import signal
 
+import cgroups
 import kernel
-import namespaces
 from fault import Fault
 from job_faults import is_of_the_job
 from processes import tree_of
 from wires import Way
 
-CGROUPS = pathlib.Path("/sys/fs/cgroup")  # of the second version, or beside the first one
 ALL_LOST = 1.0
 NEVER_MS = 10_000_000
 
@@ -69,22 +68,18 @@ class HostFrozen(Stall):
     group = None
 
     def begin(self, jobs):
-        parent = CGROUPS / "unified" if (CGROUPS / "unified").exists() else CGROUPS
-        self.group = parent / namespaces.name_for("frozen")
-        self.group.mkdir()
+        self.group = cgroups.Group(cgroups.second_version(), "frozen")
         for pid in reversed(tree_of(jobs[self.words["host"]].pid)):
-            (self.group / "cgroup.procs").write_text(str(pid))
-        (self.group / "cgroup.freeze").write_text("1")
+            self.group.take(pid)
+        self.group.write("cgroup.freeze", 1)
 
     def release(self):
-        (self.group / "cgroup.freeze").write_text("0")
+        self.group.write("cgroup.freeze", 0)
 
     def close(self):
         if self.group:
             self.release()
-            for pid in (self.group / "cgroup.procs").read_text().split():
-                (self.group.parent / "cgroup.procs").write_text(pid)
-            self.group.rmdir()
+            self.group.close()
 
 
 class HostGone(Stall):

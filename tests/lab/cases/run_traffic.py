@@ -2,13 +2,13 @@
 and the job itself counted."""
 
 import contextlib
-import os
 import pathlib
 import resource
 import statistics
 
+import cgroups
 from checks import between, holds, near, same, soon
-from lab import Skipped, Way
+from lab import Way
 from watched import Both, Record, exchange, truth_of
 
 # What a segment of 1448 bytes costs in headers, and its share of an acknowledgement.
@@ -159,11 +159,14 @@ def test_a_process_that_runs_already(lab):
 
 
 def test_a_cgroup_whose_job_runs_already(lab):
-    with a_cgroup() as folder:
-        def joined(job):
-            (folder / "cgroup.procs").write_text(f"{job.pid}\n")
-            return ["--cgroup", f"/{folder.name}"]
-        watched_later(lab, joined, seeing_cgroups(folder.parent))
+    group = cgroups.Group(cgroups.second_version() or cgroups.first_version("pids"), "job")
+
+    def joined(job):
+        group.take(job.pid)
+        return ["--cgroup", f"/{group.folder.name}"]
+
+    with contextlib.closing(group):
+        watched_later(lab, joined, seeing(group.parent))
 
 
 def watched_later(lab, chosen, before=()):
@@ -186,31 +189,13 @@ def watched_later(lab, chosen, before=()):
     same(len(truth_of(truth)["steps"]), 60, "steps of the job")
 
 
-def seeing_cgroups(place):
+def seeing(hierarchy):
     """A host of the lab has a /sys of its own, without what is mounted below."""
-    if place == CGROUPS:
+    if hierarchy == CGROUPS:
         mount = f"mount -t cgroup2 lab {CGROUPS}"
     else:
-        options = "none,name=systemd" if place.name == "systemd" else place.name
-        mount = f"mount -t tmpfs lab {CGROUPS} && mkdir {place} && " \
-                f"mount -t cgroup -o {options} lab {place}"
+        kind = "-t cgroup2" if hierarchy == cgroups.second_version() else \
+            f"-t cgroup -o {hierarchy.name}"
+        mount = f"mount -t tmpfs lab {CGROUPS} && mkdir {hierarchy} && " \
+                f"mount {kind} lab {hierarchy}"
     return ["sh", "-c", f'{mount} && exec "$@"', "sh"]
-
-
-@contextlib.contextmanager
-def a_cgroup():
-    """Of version 2, or of any hierarchy of version 1."""
-    places = [CGROUPS, *(CGROUPS / name for name in ("pids", "freezer", "systemd"))]
-    for place in places:
-        folder = place / f"chokepoint-lab-{os.getpid()}"
-        with contextlib.suppress(OSError):
-            if (place / "cgroup.procs").exists():
-                folder.mkdir()
-                break
-    else:
-        raise Skipped("no cgroup can be made here")
-    try:
-        yield folder
-    finally:
-        soon(lambda: not (folder / "cgroup.procs").read_text(), 10, "the cgroup is empty")
-        folder.rmdir()
