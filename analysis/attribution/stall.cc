@@ -78,6 +78,7 @@ class Judge {
         all_.push_back(*std::move(standing));
       }
     }
+    compare_collectives();
   }
 
   std::optional<Verdict> verdict() const {
@@ -97,6 +98,30 @@ class Judge {
   }
 
  private:
+  // What each node could not know of its ranks by their collectives of NCCL.
+  void compare_collectives() {
+    std::vector<StallRank*> ranks;
+    for (Standing& standing : all_) {
+      for (StallRank& rank : standing.stall.ranks) {
+        ranks.push_back(&rank);
+      }
+    }
+    record::compare_collectives(ranks);
+    for (Standing& standing : all_) {
+      const auto does = [&](auto... which) {
+        return std::ranges::any_of(standing.stall.ranks, [&](const StallRank& rank) {
+          return ((rank.does == which) || ...);
+        });
+      };
+      StallState& state = standing.stall.state;
+      if (does(RankDoes::Absent, RankDoes::Differs)) {
+        state = StallState::Stands;
+      } else if (state == StallState::Moves && !does(RankDoes::Moves, RankDoes::Spins)) {
+        state = StallState::Waits;
+      }
+    }
+  }
+
   bool is_any(StallState state) const {
     return std::ranges::any_of(all_,
                                [&](const Standing& each) { return each.stall.state == state; });
@@ -296,11 +321,19 @@ class Judge {
     }
     Verdict verdict{
         .cause = Cause::Mismatch, .where = place_of(*found), .confidence = kByRecordsAlone};
-    verdict.where.collective = text_of(entered(*found->rank));
-    verdict.evidence.push_back({"its neighbour is in " + text_of(waited_for(*found->rank)),
-                                {},
-                                "",
-                                source_of(*found->standing)});
+    const StallCollective* own = entered(*found->rank);
+    const StallCollective* others = waited_for(*found->rank);
+    verdict.where.collective = text_of(own);
+    const std::string source = source_of(*found->standing);
+    std::string neighbour = "its neighbour is in " + text_of(others);
+    if (own != nullptr && others != nullptr && text_of(own) == text_of(others)) {
+      verdict.evidence.push_back(
+          {neighbour + " with a buffer of", static_cast<double>(others->size), "bytes", source});
+      verdict.evidence.push_back(
+          {"its own buffer has", static_cast<double>(own->size), "bytes", source});
+    } else {
+      verdict.evidence.push_back({std::move(neighbour), {}, "", source});
+    }
     return verdict;
   }
 

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "base/json/codec.h"
 
@@ -13,7 +17,111 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr const char* kWhat = "detail of a stall";
 
+// The collectives of one kind in one communicator, and each rank's newest.
+using Line = std::pair<std::int64_t, std::string>;
+using Newest = std::map<StallRank*, StallCollective>;
+constexpr std::int64_t kNone = -1;
+
+std::map<Line, Newest> lines_of(std::span<StallRank* const> ranks) {
+  std::map<Line, Newest> lines;
+  std::map<std::int64_t, std::set<StallRank*>> members;
+  for (StallRank* rank : ranks) {
+    for (const StallCollective& each : rank->collectives) {
+      if (each.communicator == 0 || !each.is_entered) {
+        continue;
+      }
+      members[each.communicator].insert(rank);
+      // One process with several GPUs is as far as the last of them.
+      const auto [known, is_new] = lines[{each.communicator, each.kind}].try_emplace(rank, each);
+      if (!is_new && each.number < known->second.number) {
+        known->second = each;
+      }
+    }
+  }
+  for (auto& [line, newest] : lines) {
+    for (StallRank* member : members[line.first]) {
+      newest.try_emplace(
+          member,
+          StallCollective{.kind = line.second, .number = kNone, .communicator = line.first});
+    }
+  }
+  return lines;
+}
+
+// The size that most ranks have given where all are at the same collective.
+std::optional<std::int64_t> usual_size(const Newest& newest) {
+  std::map<std::int64_t, int> count;
+  for (const auto& [rank, each] : newest) {
+    ++count[each.size];
+  }
+  const auto most =
+      std::ranges::max_element(count, {}, [](const auto& each) { return each.second; });
+  return count.size() > 1 ? std::optional(most->first) : std::nullopt;
+}
+
+// First among its collectives, where entered() finds it.
+void put_first(StallRank& rank, const StallCollective& collective) {
+  std::erase_if(rank.collectives, [&](const StallCollective& each) {
+    return each.is_entered && each.communicator == collective.communicator &&
+           each.kind == collective.kind && each.number == collective.number;
+  });
+  rank.collectives.insert(rank.collectives.begin(), collective);
+}
+
+void add_waited_for(StallRank& rank, const StallCollective& others, std::int64_t number) {
+  StallCollective waited = others;
+  waited.number = number;
+  waited.is_entered = false;
+  waited.is_peer_there = true;
+  rank.collectives.push_back(waited);
+}
+
+struct Standing {
+  bool is_last = false;  // in some line, behind others
+  bool is_ahead = false;
+  bool has_other_size = false;
+};
+
 }  // namespace
+
+void compare_collectives(std::span<StallRank* const> ranks) {
+  std::map<StallRank*, Standing> standings;
+  for (const auto& [line, newest] : lines_of(ranks)) {
+    const auto number = [](const auto& each) { return each.second.number; };
+    const auto [least, most] = std::ranges::minmax_element(newest, {}, number);
+    const auto size =
+        least->second.number == most->second.number ? usual_size(newest) : std::nullopt;
+    for (const auto& [rank, own] : newest) {
+      Standing& standing = standings[rank];
+      if (size && own.size != *size) {
+        standing.has_other_size = true;
+        const auto other = std::ranges::find_if(
+            newest, [&](const auto& each) { return each.second.size == *size; });
+        put_first(*rank, own);
+        add_waited_for(*rank, other->second, own.number);
+      } else if (own.number < most->second.number && own.number == least->second.number) {
+        standing.is_last = true;
+        add_waited_for(*rank, most->second, own.number + 1);
+      } else if (own.number > least->second.number) {
+        standing.is_ahead = true;
+        put_first(*rank, own);
+      }
+    }
+  }
+  for (auto& [rank, standing] : standings) {
+    const bool sleeps = rank->does == RankDoes::Sleeps;
+    if (!sleeps && rank->does != RankDoes::Spins) {
+      continue;
+    }
+    if (standing.has_other_size || (standing.is_last && standing.is_ahead)) {
+      rank->does = RankDoes::Differs;
+    } else if (standing.is_ahead) {
+      rank->does = RankDoes::Waits;
+    } else if (standing.is_last && sleeps) {
+      rank->does = RankDoes::Absent;
+    }
+  }
+}
 
 const StallCollective* entered(const StallRank& rank) {
   const auto found = std::ranges::find(rank.collectives, true, &StallCollective::is_entered);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,13 +35,16 @@ enum class RankDoes : std::uint8_t {
   Stopped,  // by a signal, a debugger, or its cgroup's freezer
 };
 
-// One that is not over, as one end of a connection sees it.
+// Of Gloo: one that is not over, as one end of a connection sees it. Of NCCL, whose communicators
+// have a number: the newest of its kind that the rank has asked for, whether or not it is over.
 struct StallCollective {
   std::string kind = {};
   std::int64_t number = 0;
   std::int64_t bytes = 0;  // that have moved
   bool is_entered = false;
   bool is_peer_there = false;
+  std::int64_t communicator = 0;  // 0: of Gloo
+  std::int64_t size = 0;          // of the buffer in bytes, as the rank gave it to NCCL
 };
 
 struct StallRank {
@@ -81,6 +85,12 @@ const StallCollective* entered(const StallRank& rank);
 const StallCollective* waited_for(const StallRank& rank);
 std::string text_of(const StallCollective& collective);  // "all-reduce 641"
 
+// By NCCL's collectives: of ranks that sleep, those that are behind all others of their
+// communicator are Absent; those that are ahead of one wait; those ahead in one kind and behind in
+// another, or with a buffer of another size, Differ. Each gets what the others have come to as a
+// collective that it has not entered.
+void compare_collectives(std::span<StallRank* const> ranks);
+
 std::string text_of(const Stall& stall);
 // nullopt of what is no such detail.
 std::optional<Stall> stall_in(std::string_view detail);
@@ -119,7 +129,9 @@ struct Fields<record::StallCollective> {
                                     field("number", &C::number, "as the library counts"),
                                     field("bytes", &C::bytes, "that have moved"),
                                     field("entered", &C::is_entered, "the rank has come to it"),
-                                    field("peer", &C::is_peer_there, "its neighbour has")};
+                                    field("peer", &C::is_peer_there, "its neighbour has"),
+                                    field("communicator", &C::communicator, "of NCCL"),
+                                    field("size", &C::size, "of the buffer, of NCCL")};
 };
 
 template <>

@@ -120,14 +120,20 @@ void Assembly::take_member(const Entry& entry) {
 }
 
 void Assembly::note_left(std::uint16_t communicator) {
+  forget_newest(communicator);
   if (members_.contains(communicator) && std::ranges::count(left_, communicator) == 0) {
     left_.push_back(communicator);
   }
 }
 
+void Assembly::forget_newest(std::uint16_t communicator) {
+  std::erase_if(newest_, [&](const auto& each) { return each.first.first == communicator; });
+}
+
 void Assembly::make_room_for_member() {
   if (members_.size() >= limits_.communicators && !left_.empty()) {
     members_.erase(left_.front());
+    forget_newest(left_.front());
     left_.pop_front();
   }
 }
@@ -165,6 +171,9 @@ void Assembly::take_head(const Entry& entry, std::int64_t now_ns) {
   const std::uint64_t peer = entry.at(word::kPeer);
   if (peer <= 0x7fffffffU) {
     operation->peer = static_cast<std::int64_t>(peer);
+  }
+  if (!is_message(*operation) && members_.contains(operation->communicator)) {
+    newest_[{operation->communicator, operation->function}] = *operation;
   }
 }
 

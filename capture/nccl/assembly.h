@@ -18,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capture/nccl/ring/layout.h"
@@ -123,6 +124,10 @@ class Assembly {
   // One process with several GPUs is as many ranks of one communicator.
   bool is_of_several_ranks() const { return is_of_several_ranks_; }
   const std::map<std::uint16_t, Membership>& members() const { return members_; }
+  // The collective of each kind that a communicator was asked for last; of those that are known and
+  // were not left.
+  using Newest = std::map<std::pair<std::uint16_t, Function>, Operation>;
+  const Newest& newest() const { return newest_; }
 
  private:
   using Open = std::unordered_map<std::uint64_t, Operation>;  // by id
@@ -130,6 +135,7 @@ class Assembly {
   Operation* opened(std::uint64_t id, std::int64_t now_ns);
   void take_member(const Entry& entry);
   void note_left(std::uint16_t communicator);
+  void forget_newest(std::uint16_t communicator);
   void make_room_for_member();
   void take_head(const Entry& entry, std::int64_t now_ns);
   void take_proxy(const Entry& entry, std::int64_t now_ns);
@@ -148,6 +154,7 @@ class Assembly {
   // By communicator, when the newest operation that has moved data was enqueued.
   std::map<std::uint16_t, std::int64_t> moved_;
   Open open_;
+  Newest newest_;
   bool is_of_several_ranks_ = false;
   std::uint64_t orphans_ = 0;
   std::uint64_t senseless_ = 0;

@@ -140,6 +140,17 @@ void Reader::finish(std::int64_t now_ns) {
   }
 }
 
+void Reader::tell_asked(const SeeAsked& see) const {
+  for (const auto& [identity, process] : processes_) {
+    const auto& members = process->assembly.members();
+    for (const auto& [line, operation] : process->assembly.newest()) {
+      if (const auto member = members.find(line.first); member != members.end()) {
+        see(asked_row(operation, member->second), process->file.process());
+      }
+    }
+  }
+}
+
 Figures Reader::figures() const {
   Figures sum = past_;
   for (const auto& [identity, process] : processes_) {

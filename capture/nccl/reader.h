@@ -43,6 +43,10 @@ class Reader {
   void finish(std::int64_t now_ns);
   Figures figures() const;
 
+  // Of each process the newest collective of each kind and communicator, over or not.
+  using SeeAsked = std::function<void(const record::Collective& row, std::uint64_t process)>;
+  void tell_asked(const SeeAsked& see) const;
+
  private:
   struct Process;
   using Identity = std::pair<std::uint64_t, std::uint64_t>;  // device, inode

@@ -128,6 +128,18 @@ record::Collective beat_of(record::Collective row) {
   return row;
 }
 
+record::Collective asked_row(const Operation& operation, const Membership& member) {
+  record::Collective row{
+      .number = static_cast<std::int64_t>(operation.sequence & 0xffffffffU),
+      .kind = kind_of(operation.function),
+      .source = record::CollectiveSource::Nccl,
+  };
+  row.communicator = communicator_number(member.hash);
+  row.bytes = operation.bytes;
+  row.enqueued_ns = figure(operation.enqueued_ns);
+  return row;
+}
+
 record::Collective Rows::row_of(const Operation& operation, const Membership* member,
                                 const GpuClock& clock, std::optional<std::int64_t> rank) {
   record::Collective row{.kind = kind_of(operation.function),

@@ -26,6 +26,9 @@ std::int64_t communicator_number(std::uint64_t hash);
 // when it began is reported for a share of the time only (plugin/clocks.h, Window).
 record::Collective beat_of(record::Collective row);
 
+// What is known of a collective as soon as NCCL was asked for it.
+record::Collective asked_row(const Operation& operation, const Membership& member);
+
 class Rows {
  public:
   // For one process, in the order in which operations were enqueued. `rank` is the job's; nullopt:

@@ -17,6 +17,7 @@ namespace {
 // A ring of 4096 records is full after half a second at 8,000 records per second.
 constexpr std::int64_t kBusyNs = 50'000'000;
 constexpr std::int64_t kIdleNs = 250'000'000;  // until a process has loaded the plugin
+constexpr std::int64_t kAskedNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kNap{10};
 constexpr int kMaxNaps = 30;  // together shorter than a ring lasts
 constexpr int kMaxNapsAtEnd = 500;
@@ -39,8 +40,8 @@ std::optional<std::int64_t> rank_of(const job::JobProcesses& processes, std::uin
 }  // namespace
 
 Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
-           const sys::Clock& clock, record::Writer& writer, Collectives on_collective)
-    : clock_(clock), writer_(writer), on_collective_(std::move(on_collective)) {
+           const sys::Clock& clock, record::Writer& writer, See see)
+    : clock_(clock), writer_(writer), see_(std::move(see)) {
   if (!options.nccl) {
     return;
   }
@@ -100,13 +101,17 @@ void Nccl::keep(const record::Collective& row) {
   }
   naps_ = is_over_ && naps_ > 0 ? kMaxNapsAtEnd : naps_;
   producer_->push(row);
-  on_collective_(nccl::beat_of(row));
+  see_.collective(nccl::beat_of(row));
 }
 
 std::int64_t Nccl::look() {
   naps_ = kMaxNaps;
   const std::int64_t now_ns = clock_.monotonic_ns();
   reader_->tick(now_ns);
+  if (now_ns - asked_ns_ >= kAskedNs) {
+    asked_ns_ = now_ns;
+    reader_->tell_asked(see_.asked);
+  }
   const nccl::Figures figures = reader_->figures();
   if (figures.foreign_version) {
     const std::lock_guard lock(mutex_);

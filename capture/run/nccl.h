@@ -4,7 +4,8 @@
 //   environment() ─▶ (the job starts) ─▶ begin() ─▶ … ─▶ end()
 //
 // begin() and end() by one thread; a thread of its own writes rows to the record and passes them,
-// as nccl::beat_of(), to `on_collective` for the search of steps. remarks() says what cannot be
+// as nccl::beat_of(), to `see.collective` for the search of steps. Once a second it tells
+// `see.asked` the newest collective of each kind of each process. remarks() says what cannot be
 // seen.
 #pragma once
 
@@ -31,12 +32,15 @@ inline constexpr const char* kPlugin = "libnccl-profiler-chokepoint.so";
 
 class Nccl {
  public:
-  using Collectives = std::function<void(const record::Collective& collective)>;
+  struct See {
+    std::function<void(const record::Collective& row)> collective;
+    nccl::Reader::SeeAsked asked;
+  };
   using Processes = std::function<std::shared_ptr<const job::JobProcesses>()>;
 
   // `plugin`: its path; nullopt if there is none. Clock and writer outlive it.
   Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
-       const sys::Clock& clock, record::Writer& writer, Collectives on_collective);
+       const sys::Clock& clock, record::Writer& writer, See see);
   ~Nccl();
 
   std::vector<std::pair<std::string, std::string>> environment() const;
@@ -52,7 +56,8 @@ class Nccl {
 
   const sys::Clock& clock_;
   record::Writer& writer_;
-  Collectives on_collective_;
+  See see_;
+  std::int64_t asked_ns_ = 0;  // when see.asked was told
   std::filesystem::path plugin_;
   std::string next_;  // the profiler that the job's environment names
   std::optional<nccl::Folder> folder_;

@@ -125,11 +125,17 @@ Result<> Watch::prepare() {
     remarks_.push_back("no sockets: " + describe(sockets.error()));
   }
   counters_ = counter::Watcher::make({}, root_, clock_, *writer_);
-  nccl_ = std::make_unique<Nccl>(options_, sys::own_library(kPlugin), clock_, *writer_,
-                                 [this](const auto& each) {
-                                   stall_.note_over(each);
-                                   steps_->take(each);
-                                 });
+  nccl_ =
+      std::make_unique<Nccl>(options_, sys::own_library(kPlugin), clock_, *writer_,
+                             Nccl::See{.collective =
+                                           [this](const auto& each) {
+                                             stall_.note_over(each);
+                                             steps_->take(each);
+                                           },
+                                       .asked =
+                                           [this](const auto& each, std::uint64_t process) {
+                                             stall_.note_asked(each, static_cast<pid_t>(process));
+                                           }});
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());
   }

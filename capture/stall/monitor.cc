@@ -119,6 +119,23 @@ void Monitor::note_waiting(const record::Collective& row, std::int64_t process) 
   }
 }
 
+void Monitor::note_asked(const record::Collective& row, pid_t pid) {
+  const std::lock_guard lock(mutex_);
+  newest_ns_ = std::max(newest_ns_, row.enqueued_ns.value_or(0));
+  if (asked_.size() == kMaxProcesses && !asked_.contains(pid)) {
+    asked_.erase(asked_.begin());
+  }
+  Asked& asked = asked_[pid];
+  const std::pair line{row.communicator.value_or(0), row.kind};
+  if (asked.size() < kMaxParts || asked.contains(line)) {
+    asked[line] = {.kind = std::string(kind_text(row.kind)),
+                   .number = row.number,
+                   .is_entered = true,
+                   .communicator = row.communicator.value_or(0),
+                   .size = row.bytes.value_or(0)};
+  }
+}
+
 void Monitor::attend(const Moment& moment) {
   if (hook_) {
     const auto ended = hook_->poll();
@@ -221,8 +238,14 @@ record::Stall Monitor::seen(const Moment& moment) {
   for (auto& [pid, rank] : ranks_) {
     StallRank told = rank->told(root_, moment.now_ns);
     add_collectives(told, rank->process().record_id);
+    add_asked(told);
     stall.ranks.push_back(std::move(told));
   }
+  std::vector<StallRank*> ranks;
+  for (StallRank& rank : stall.ranks) {
+    ranks.push_back(&rank);
+  }
+  record::compare_collectives(ranks);
   for (const socket::Silent& silent : moment.silent) {
     if (moment.now_ns - silent.since_ns >= kSilentNs) {
       stall.paths.push_back({.flow = silent.flow,
@@ -272,6 +295,16 @@ void Monitor::add_collectives(StallRank& told, std::int64_t process) {
     told.does = RankDoes::Waits;
   } else if (is_waited_for && told.does == RankDoes::Sleeps) {
     told.does = RankDoes::Absent;
+  }
+}
+
+void Monitor::add_asked(StallRank& told) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = asked_.find(static_cast<pid_t>(told.pid));
+  if (known != asked_.end()) {
+    for (const auto& [line, collective] : known->second) {
+      told.collectives.push_back(collective);
+    }
   }
 }
 

@@ -22,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/host/mounts.h"
@@ -167,6 +168,8 @@ class Monitor {
   void note_over(const record::Collective& row);
   // One has been quiet and has not ended; of this process, by record::Process::id.
   void note_waiting(const record::Collective& row, std::int64_t process);
+  // The newest of its kind and communicator that a process has asked NCCL for.
+  void note_asked(const record::Collective& row, pid_t pid);
 
   // Some times a second.
   void attend(const Moment& moment);
@@ -179,12 +182,15 @@ class Monitor {
     std::int64_t start_ns = 0;
   };
   using Parts = std::deque<Part>;
+  // By communicator and kind.
+  using Asked = std::map<std::pair<std::int64_t, record::CollectiveKind>, record::StallCollective>;
 
   void end_stall(const Moment& moment);
   void follow(const Moment& moment);
   void look_at_ranks(const Moment& moment);
   record::Stall seen(const Moment& moment);
   void add_collectives(record::StallRank& told, std::int64_t process);
+  void add_asked(record::StallRank& told) const;
   record::StallState state_of(const record::Stall& stall, std::int64_t length_ns) const;
   void keep(const record::Stall& stall, std::int64_t now_ns);
   void run_hook(const std::string& what, double for_s);
@@ -200,8 +206,9 @@ class Monitor {
   std::optional<sys::Process> hook_;
   mutable std::mutex mutex_;             // what follows
   std::map<std::int64_t, Parts> parts_;  // by process
-  std::int64_t newest_ns_ = 0;           // the end of a collective
-  std::int64_t over_ = 0;                // collectives
+  std::map<pid_t, Asked> asked_;
+  std::int64_t newest_ns_ = 0;  // the end of a collective
+  std::int64_t over_ = 0;       // collectives
   Figures figures_;
 };
 

@@ -87,6 +87,44 @@ TEST_F(OfAStall, ARankThatDidNotComeIsMissing) {
   EXPECT_EQ(found.evidence.back().value, 2);
 }
 
+// Each node for itself sees ranks that poll and ranks that sleep.
+TEST_F(OfAStall, OfNcclTheRankThatIsBehindIsMissing) {
+  const auto asked = [](std::int64_t number) {
+    return StallCollective{
+        .kind = "all-reduce", .number = number, .is_entered = true, .communicator = 77};
+  };
+  for (const auto& [node, number] : {std::pair{"a", 0}, std::pair{"c", 2}}) {
+    StallRank spins = rank(number, RankDoes::Spins);
+    spins.collectives = {asked(641)};
+    stands(node, spins, StallState::Moves);
+  }
+  StallRank sleeps = rank(1, RankDoes::Sleeps);
+  sleeps.collectives = {asked(640)};
+  stands("b", sleeps, StallState::Waits);
+  const Verdict found = verdict();
+  EXPECT_EQ(found.cause, Cause::RankMissing);
+  EXPECT_EQ(found.where.rank, 1);
+  EXPECT_EQ(found.where.collective, "all-reduce 641");
+  EXPECT_EQ(found.evidence.back().value, 2) << "ranks that wait";
+}
+
+TEST_F(OfAStall, OfNcclABufferOfAnotherSizeIsAMismatch) {
+  std::int64_t size = 4'000;
+  for (const auto& [node, number] : {std::pair{"a", 0}, std::pair{"b", 1}, std::pair{"c", 2}}) {
+    StallRank spins = rank(number, RankDoes::Spins);
+    spins.collectives = {{.kind = "all-reduce",
+                          .number = 641,
+                          .is_entered = true,
+                          .communicator = 77,
+                          .size = number == 1 ? 2 * size : size}};
+    stands(node, spins, StallState::Moves);
+  }
+  const Verdict found = verdict();
+  EXPECT_EQ(found.cause, Cause::Mismatch);
+  EXPECT_EQ(found.where.rank, 1);
+  EXPECT_EQ(found.where.collective, "all-reduce 641");
+}
+
 TEST_F(OfAStall, OneThatIsStoppedExplainsOthers) {
   stands("a", waiting(0), StallState::Waits);
   stands("b", rank(1, RankDoes::Stopped));

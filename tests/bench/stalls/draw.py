@@ -10,7 +10,7 @@ LIMITS_OF_PATIENCE = 6
 ANSWER_S = 15  # from the limit until the answer is asked for
 HOLDS_S = LIMIT_S + ANSWER_S + 10  # from the fault to the end of the play
 PAUSES_S = (12, 28)
-SETUPS = ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2))  # hosts, ranks on each
+SETUPS = ((2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2))  # hosts, ranks on each
 OUTPUTS = ("lines", "silent")
 
 
@@ -64,6 +64,23 @@ class Draw:
     def rank_missing(self):
         return self.by_program(self.chance.choice(("lock", "sleep")), "rank-missing")
 
+    def nccl(self):
+        """The stand-in for NCCL instead of PyTorch."""
+        self.job = {"program": "nccl", "compute_ms": self.compute_ms, "steps": 100_000,
+                    "buckets": self.chance.choice((1, 4)), "bytes": 200_000,
+                    "ranks_a_host": self.each, "output": self.job["output"]}
+
+    def nccl_rank_missing(self):
+        self.nccl()
+        step = max(8, round(self.begins_s * 1000 / (self.compute_ms + 5)))
+        return self.play({"kind": "stall",
+                          "options": {"absent_rank": self.rank, "absent_step": step}},
+                         "rank-missing", {"rank": self.rank, "node": self.host})
+
+    def nccl_path_dead(self):
+        self.nccl()
+        return self.path_dead()
+
     def mismatch(self):
         return self.by_program("other", "mismatch")
 
@@ -99,7 +116,7 @@ class Draw:
 
 
 STALLS = ("rank_stopped", "rank_busy", "rank_missing", "mismatch", "rank_blocked_io", "path_dead",
-          "path_dead_one_way", "host_gone", "host_frozen")
+          "path_dead_one_way", "host_gone", "host_frozen", "nccl_rank_missing", "nccl_path_dead")
 
 
 def stalls(seed, count):

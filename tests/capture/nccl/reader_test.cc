@@ -51,6 +51,37 @@ TEST_F(ReaderTest, FollowsProcessesThatComeAndTellsTheirRanks) {
   EXPECT_EQ(reader_.figures().operations, 2U);
 }
 
+TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  for (const std::uint64_t sequence : {5, 6}) {
+    writer.push(0, Kind::Collective, 1,
+                {{word::kId, 7 + sequence},
+                 {word::kFunction, 1},
+                 {word::kSequence, sequence},
+                 {word::kBytes, 4'000},
+                 {word::kEnqueued, ns(300)},
+                 {word::kPeer, kNone}});
+  }
+  tick(500);
+  std::vector<record::Collective> asked;
+  const auto see = [&](const record::Collective& row, std::uint64_t process) {
+    EXPECT_EQ(process, 4711U);
+    asked.push_back(row);
+  };
+  reader_.tell_asked(see);
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].number, 6);
+  EXPECT_EQ(asked[0].bytes.value(), 4'000);
+  EXPECT_EQ(asked[0].enqueued_ns.value(), 300 * kMs);
+  EXPECT_TRUE(rows_.empty());
+  writer.push(0, Kind::Left, 1, {});
+  tick(1'000);
+  asked.clear();
+  reader_.tell_asked(see);
+  EXPECT_TRUE(asked.empty());
+}
+
 TEST_F(ReaderTest, AProcessWithSeveralGpusIsSeveralRanks) {
   RingWriter writer(folder_.path() / "4711.nccl");
   for (const std::uint64_t rank : {0U, 1U}) {

@@ -23,12 +23,15 @@ class RunNccl : public record::RecordFolder {
   std::unique_ptr<Nccl> nccl(Options options = {},
                              const std::optional<std::filesystem::path>& plugin = kPath) {
     options.runtime_folder = folder_.path();
-    return std::make_unique<Nccl>(options, plugin, clock_, *writer_,
-                                  [this](const record::Collective&) { ++bins_; });
+    return std::make_unique<Nccl>(
+        options, plugin, clock_, *writer_,
+        Nccl::See{[this](const record::Collective&) { ++bins_; },
+                  [this](const record::Collective& row, std::uint64_t) { asked_ = row.number; }});
   }
 
   std::unique_ptr<record::Writer> writer_ = open_writer();
   std::atomic<int> bins_ = 0;
+  std::atomic<std::int64_t> asked_ = -1;
 };
 
 TEST_F(RunNccl, GivesTheJobThePluginAndAFolder) {

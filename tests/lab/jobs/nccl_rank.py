@@ -13,11 +13,16 @@ words.add_argument("--program", required=True)
 words.add_argument("--addresses", required=True, type=lambda text: text.split(","))
 words.add_argument("--late-rank", type=int)
 words.add_argument("--late-ms", default="0")
+words.add_argument("--absent-rank", type=int)
+words.add_argument("--absent-step")
 asked, others = words.parse_known_args()
 
 rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 own, following = (asked.addresses[of * len(asked.addresses) // ranks]
                   for of in (rank, (rank + 1) % ranks))
 late = ["--late-ms", asked.late_ms] if rank == asked.late_rank else []
-os.execv(asked.program, [asked.program, str(rank), str(ranks), own, following, "--tell", "1",
-                         *others, *late])
+absent = ["--absent-step", asked.absent_step] if rank == asked.absent_rank else []
+# One rank of each host.
+tell = ["--tell", "1"] if rank * len(asked.addresses) % ranks == 0 else []
+os.execv(asked.program, [asked.program, str(rank), str(ranks), own, following, *tell, *others,
+                         *late, *absent])

@@ -1,5 +1,6 @@
 // usage: lab_nccl RANK RANKS OWN_ADDRESS NEXT_ADDRESS [--steps N] [--buckets N] [--bytes N]
 //                 [--compute-ms N] [--late-ms N] [--port N] [--tell 1: how long each step took]
+//                 [--absent-step N: that step never begins]
 //
 // Stands in for a job on NCCL over sockets, on a host without a GPU: a rank of a ring all-reduce
 // over real connections, whose "GPU" computes by sleeping and has a clock of its own. It calls the
@@ -23,6 +24,7 @@
 namespace chokepoint::lab {
 namespace {
 
+constexpr double kLongMs = 1e6;
 constexpr std::uint64_t kCommunicator = 0x6c61625f6e63636c;
 
 struct Asked {
@@ -32,7 +34,7 @@ struct Asked {
   std::string next = {};
   std::map<std::string, long> numbers = {
       {"--steps", 100}, {"--buckets", 5},  {"--bytes", 500'000}, {"--compute-ms", 50},
-      {"--late-ms", 0}, {"--port", 5'000}, {"--tell", 0}};
+      {"--late-ms", 0}, {"--port", 5'000}, {"--tell", 0},        {"--absent-step", -1}};
   long operator[](const char* name) const { return numbers.at(name); }
   int port_of(int of_rank) const { return static_cast<int>(numbers.at("--port")) + of_rank; }
 };
@@ -62,6 +64,9 @@ class Rank {
     std::uint64_t sequence = 0;
     for (long step = 0; step < asked_["--steps"]; ++step) {
       const auto began = std::chrono::steady_clock::now();
+      while (step == asked_["--absent-step"]) {
+        rest(kLongMs);
+      }
       Operations operations;
       for (long bucket = 0; bucket < asked_["--buckets"]; ++bucket) {
         operations.push_back(asked_for(sequence++));
