@@ -31,9 +31,10 @@ void judge_link(const DiagnosisInput& input, Charge& charge) {
   const Route& route = charge.route;
   charge.account = Account::Link;
   charge.verdict = route.is_wan ? VerdictClass::WanBandwidth : VerdictClass::LanBandwidth;
-  charge.cause = route.is_shared()               ? Cause::CompetingTraffic
-                 : is_far_below_its_cards(route) ? Cause::Shaper
-                                                 : Cause::LineRate;
+  charge.cause = route.is_shared() && route.storage() != nullptr ? Cause::StorageTraffic
+                 : route.is_shared()                             ? Cause::CompetingTraffic
+                 : is_far_below_its_cards(route)                 ? Cause::Shaper
+                                                                 : Cause::LineRate;
   if (const Card* card = route.narrow_slot()) {
     charge.account = Account::Pcie;
     charge.verdict = VerdictClass::PcieNic;

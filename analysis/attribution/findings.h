@@ -3,7 +3,9 @@
 // names. Everything is borrowed and lives as long as inquire() runs. Pure functions; any thread.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/attribution/diagnose.h"
@@ -65,6 +67,15 @@ void add_input(const DiagnosisInput& input, Findings& findings);
 // Whether that is why a rank is late: then the verdict says so.
 bool explain_by_input(const DiagnosisInput& input, std::size_t node, std::int64_t rank,
                       bool is_periodic, Verdict& verdict);
+// storage.cc: what a mount's storage did meanwhile, and can do where a probe has measured it.
+// `waits`: of the rank that waited to write there.
+void add_reading(const DiagnosisInput& input, std::size_t node, const std::string& mount,
+                 std::vector<Evidence>& evidence);
+void add_writing(const DiagnosisInput& input, std::size_t node, const std::string& mount,
+                 const SeriesData* waits, std::vector<Evidence>& evidence);
+// Whether most of what was read there had been in memory shortly before.
+bool is_read_again(const DiagnosisInput& input, std::size_t node, const std::string& mount);
+
 // Where the job itself fills the processors that it computes on, its ranks differ by a tenth of a
 // step by chance: by which core they get, and what shares it. And of few steps, in some of which
 // the rank was late and in others not, nobody can say whether that goes on. Then no late rank is a

@@ -41,6 +41,7 @@ std::string most_of(const ByMount& figures) {
 
 // Of one rank, milliseconds a step; of its loaders, percent of them while it waited for a batch.
 struct RankWaits {
+  std::string process = {};
   std::size_t node = 0;
   std::int64_t rank = -1;  // -1: not known
   double batch_ms = 0;
@@ -156,6 +157,7 @@ class NodeWaits {
       const auto [found, is_new] = by_process_.try_emplace(process);
       RankWaits& waits = found->second;
       if (is_new) {
+        waits.process = process;
         waits.node = place_;
         waits.rank = rank_of(node_, process);
         own_[process] = own_time(input_, place_, waits.rank);
@@ -218,12 +220,18 @@ std::string mount_read(const RankWaits& waits) {
                                                  : most_of(waits.loaders_waiting);
 }
 
+bool is_by_files(const RankWaits& waits) {
+  return sum_of(waits.read_ms) >= waits.batch_ms ||
+         sum_of(waits.loaders_waiting) >= waits.loaders_running;
+}
+
 // Loaders that wait for files would be no faster with more processors, and the other way round.
 Cause cause_of_input(const DiagnosisInput& input, const RankWaits& waits) {
   const NodeData& node = input.run.nodes[waits.node];
-  const bool is_by_files = sum_of(waits.read_ms) >= waits.batch_ms ||
-                           sum_of(waits.loaders_waiting) >= waits.loaders_running;
-  if (is_by_files) {
+  if (is_by_files(waits) && is_read_again(input, waits.node, mount_read(waits))) {
+    return Cause::PageCache;
+  }
+  if (is_by_files(waits)) {
     return is_remote(node, mount_read(waits)) ? Cause::RemoteFileSystem : Cause::StorageRead;
   }
   return core_wait_share(node) > kWaitForCores ? Cause::LoaderProcessor : Cause::LoaderCount;
@@ -250,14 +258,20 @@ void add_input_evidence(const DiagnosisInput& input, const RankWaits& waits,
     say("of their work, waiting for " + name_of(node, most_of(waits.loaders_waiting)),
         100 * sum_of(waits.loaders_waiting) / at_work, "%", record::kLoadersWaiting);
   }
+  if (is_by_files(waits)) {
+    add_reading(input, waits.node, mount_read(waits), evidence);
+  }
 }
 
 void add_storage_evidence(const DiagnosisInput& input, const RankWaits& waits,
                           std::vector<Evidence>& evidence) {
   const NodeData& node = input.run.nodes[waits.node];
-  evidence.push_back(
-      {"its first thread waited to write to " + name_of(node, most_of(waits.write_ms)),
-       waits.storage_ms(), "ms a step", fmt::format("{} of {}", record::kInputWriting, node.name)});
+  const std::string mount = most_of(waits.write_ms);
+  evidence.push_back({"its first thread waited to write to " + name_of(node, mount),
+                      waits.storage_ms(), "ms a step",
+                      fmt::format("{} of {}", record::kInputWriting, node.name)});
+  add_writing(input, waits.node, mount,
+              node.find(record::kInputWriting, waits.process + " " + mount), evidence);
 }
 
 Where where_of(const DiagnosisInput& input, const RankWaits& waits, const std::string& mount) {

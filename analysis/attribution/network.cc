@@ -33,6 +33,15 @@ void add_link(const Route& route, Verdict& verdict) {
     verdict.evidence.push_back({"traffic of others on the same interface", route.others_mbps(),
                                 "Mb/s", "nic.sent_bytes, job.sent_bytes"});
   }
+  if (const Card* storage = route.storage();
+      verdict.cause == Cause::StorageTraffic && storage != nullptr) {
+    verdict.evidence.push_back({"traffic of others on the same interface", storage->others_mbps,
+                                "Mb/s", "nic.sent_bytes, job.sent_bytes"});
+    verdict.evidence.push_back({"of that, NFS of " + storage->nfs_mount, storage->nfs_mbps, "Mb/s",
+                                "nfs.read_bytes, nfs.written_bytes of " + storage->node});
+    verdict.where.node = storage->node;
+    verdict.where.mount = storage->nfs_mount;
+  }
   if (const Card* slot = route.narrow_slot()) {
     verdict.evidence.push_back({"capacity of the PCIe slot", slot->slot_mbps, "Mb/s",
                                 "pcie.ceiling_mbps of " + slot->interface});

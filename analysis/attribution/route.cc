@@ -18,8 +18,12 @@ constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload: 
 constexpr double kSlotNarrower = 0.9;  // of the line
 constexpr double kFasterFamily = 1.5;  // times what passed, as measured
 constexpr double kWiderLine = 2;       // times what passed
-constexpr double kOthersShare = 0.2;   // of what passes the card
-constexpr double kMostlyQueue = 2.5;   // times the least round trip, is the usual one
+// Of the others' traffic; payload may look like more than it is, since the two are not counted at
+// the same moments.
+constexpr double kLeastOfStorage = 0.5;
+constexpr double kMostOfStorage = 1.3;
+constexpr double kOthersShare = 0.2;  // of what passes the card
+constexpr double kMostlyQueue = 2.5;  // times the least round trip, is the usual one
 
 // Of what the card itself can do, the share that its PCIe path is trained to; 1 if not known.
 double share_of_card(const NodeData& node, const std::string& interface, std::string_view series,
@@ -76,6 +80,15 @@ Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flo
   const auto own = own_bytes(node, card.interface, is_sender, span);
   if (span.length_ns() > 0 && own) {
     card.others_mbps = std::max(0.0, all - *own) * 8e3 / static_cast<double>(span.length_ns());
+  }
+  for (const SeriesData* mount :
+       node.find(is_sender ? record::kNfsWrittenBytes : record::kNfsReadBytes)) {
+    const double mbps =
+        growth(*mount, span).value_or(0) * 8e3 / static_cast<double>(span.length_ns());
+    if (mbps > card.nfs_mbps) {
+      card.nfs_mbps = mbps;
+      card.nfs_mount = mount->row.subject;
+    }
   }
   return card;
 }
@@ -269,6 +282,14 @@ double Route::others_mbps() const { return std::max(sender.others_mbps, receiver
 double Route::others_share() const {
   const double others = others_mbps();
   return others > 0 ? others / (others + rate_mbps) : 0;
+}
+
+const Card* Route::storage() const {
+  const auto is_most_of_it = [](const Card& card) {
+    return card.nfs_mbps > kLeastOfStorage * card.others_mbps &&
+           card.nfs_mbps < kMostOfStorage * card.others_mbps;
+  };
+  return is_most_of_it(sender) ? &sender : is_most_of_it(receiver) ? &receiver : nullptr;
 }
 
 Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {

@@ -16,6 +16,8 @@ struct Card {
   std::optional<double> slot_mbps = {};  // what its PCIe path carries
   bool is_slot_slow = false;             // for its speed, rather than for its few lanes
   double others_mbps = 0;                // traffic that is not the job's, this way
+  double nfs_mbps = 0;                   // of the node's busiest mount of NFS, this way
+  std::string nfs_mount = {};
 };
 
 // What a node records of one of its interfaces; nothing of its traffic.
@@ -34,6 +36,8 @@ struct Route {
   // Of what passes the line, the part that is not the job's; and whether it is a good part.
   double others_share() const;
   bool is_shared() const;
+  // Whose mount of NFS most of the others' traffic is; nullptr of none.
+  const Card* storage() const;
   // What the narrower card's line carries.
   std::optional<double> line_mbps() const;
   // The card whose slot is narrower than its line, and no wider than what passed.

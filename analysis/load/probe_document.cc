@@ -95,4 +95,15 @@ std::optional<ProbeDocument> read_probe(const record::Probe& probe) {
   return reading;
 }
 
+std::optional<StorageProbe> read_storage_probe(const record::Probe& probe) {
+  const Json document = json::object_or_null(probe.document);
+  if (probe.kind != "storage" || !document.is_object()) {
+    return std::nullopt;
+  }
+  const bool is_cold = member(document, "read_cold") == Json(true);
+  return StorageProbe{.mount = text(member(document, "mount"), "point"),
+                      .read_mb_per_s = is_cold ? number(document, "read_mb_per_s") : std::nullopt,
+                      .write_mb_per_s = number(document, "write_mb_per_s")};
+}
+
 }  // namespace chokepoint::analysis

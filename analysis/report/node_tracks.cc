@@ -21,6 +21,8 @@ Values values_of(const record::SeriesTrack& track, const SeriesData& series, con
       return rate_of(series, edges);
     case record::TrackValue::BytesToMbps:
       return times(rate_of(series, edges), 8e-6);
+    case record::TrackValue::BytesToMegabytes:
+      return times(rate_of(series, edges), 1e-6);
     case record::TrackValue::PercentOfTime:
       return times(rate_of(series, edges), 1e-7);
     case record::TrackValue::Level:

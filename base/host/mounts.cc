@@ -16,23 +16,6 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// The kernel writes blanks, tabs, line ends and backslashes as \040.
-std::string unescaped(std::string_view text) {
-  const auto is_octal = [](char digit) { return digit >= '0' && digit <= '7'; };
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\' && at + 3 < text.size() && is_octal(text[at + 1]) &&
-        is_octal(text[at + 2]) && is_octal(text[at + 3])) {
-      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 +
-                                 (text[at + 3] - '0'));
-      at += 3;
-    } else {
-      plain += text[at];
-    }
-  }
-  return plain;
-}
-
 bool has_option(std::string_view options, std::string_view wanted) {
   while (!options.empty()) {
     const std::size_t end = std::min(options.find(','), options.size());
@@ -72,6 +55,22 @@ bool is_below(std::string_view path, std::string_view point) {
 
 }  // namespace
 
+std::string unescaped(std::string_view text) {
+  const auto is_octal = [](char digit) { return digit >= '0' && digit <= '7'; };
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + 3 < text.size() && is_octal(text[at + 1]) &&
+        is_octal(text[at + 2]) && is_octal(text[at + 3])) {
+      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 +
+                                 (text[at + 3] - '0'));
+      at += 3;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
 bool Mount::is_remote() const {
   constexpr std::array<std::string_view, 12> kRemote{
       "nfs",    "nfs4",   "cifs",      "smb3",           "9p",  "ceph",
@@ -94,7 +93,13 @@ std::vector<Mount> mounts_in(std::string_view mountinfo) {
 }
 
 std::vector<Mount> read_mounts(const sys::Root& root) {
-  return mounts_in(root.text(kMountInfo).value_or(""));
+  std::vector<Mount> mounts = mounts_in(root.text(kMountInfo).value_or(""));
+  for (Mount& mount : mounts) {
+    if (auto disk = disk_of(root, mount)) {
+      mount.disk = std::move(disk->name);
+    }
+  }
+  return mounts;
 }
 
 void append_facts(std::span<const Mount> mounts, Facts& facts) {
@@ -107,6 +112,9 @@ void append_facts(std::span<const Mount> mounts, Facts& facts) {
       list.add_text("type", mount.type, kMountInfo);
       list.add_text("source", mount.source, kMountInfo);
       list.add_text("is_remote", mount.is_remote() ? "true" : "false", kMountInfo);
+      if (!mount.disk.empty()) {
+        list.add_text("disk", mount.disk, "/sys/dev/block");
+      }
     }
   }
 }

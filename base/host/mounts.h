@@ -19,11 +19,15 @@ struct Mount {
   std::string type = {};    // "ext4", "nfs4", "fuse.sshfs"
   std::string source = {};  // "/dev/nvme0n1p2", "server:/export"
   std::string device = {};  // "259:2", as the kernel numbers it
+  std::string disk = {};    // "nvme0n1"; of read_mounts() alone, and empty without one
   bool is_read_only = false;
 
   bool is_remote() const;     // on another host
   bool is_in_memory() const;  // nothing of it is on a disk
 };
+
+// The kernel writes blanks, tabs, line ends and backslashes of a path as \040.
+std::string unescaped(std::string_view text);
 
 // In the kernel's order; of two at one point the later one hides the other.
 std::vector<Mount> mounts_in(std::string_view mountinfo);

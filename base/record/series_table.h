@@ -14,8 +14,9 @@ namespace chokepoint::record {
 // How the page makes a track of a series' rows.
 enum class TrackValue : std::uint8_t {
   PerSecond,
-  BytesToMbps,    // the growth of a counter of bytes
-  PercentOfTime,  // the growth of a counter of ns
+  BytesToMbps,       // the growth of a counter of bytes
+  BytesToMegabytes,  // likewise, in MB a second
+  PercentOfTime,     // the growth of a counter of ns
   Level,
   LevelBytesToMbps,  // a level of bytes a second
 };

@@ -48,9 +48,11 @@ class Family {
   Family(const sys::Root& root, const job::JobProcess& rank)
       : start_ticks_(rank.start_ticks),
         subject_(std::to_string(rank.pid)),
+        waited_{.rank = rank.rank.rank ? std::to_string(*rank.rank.rank) : "process " + subject_},
         first_(root, rank.pid) {}
 
   std::uint64_t start_ticks() const { return start_ticks_; }
+  const Figures::Waits& waited() const { return waited_; }
 
   void note_helper(const sys::Root& root, pid_t pid, std::int64_t now_ns) {
     const auto known = helpers_.find(pid);
@@ -142,6 +144,10 @@ class Family {
     see_by_mount(record::kInputReading, if_doing(Doing::Reads), sink);
     see_by_mount(record::kInputWriting, if_doing(Doing::Writes), sink);
     const bool waits = first.doing == Doing::Sleeps && loaders.all_work();
+    const double span_s = static_cast<double>(now_ns_ - before_ns_) / 1e9;
+    waited_.batch_s += waits ? span_s : 0;
+    waited_.read_s += first.doing == Doing::Reads ? span_s : 0;
+    waited_.write_s += first.doing == Doing::Writes ? span_s : 0;
     see(record::kInputWaiting, subject_, waits ? 100 : 0, sink);
     see(record::kLoadersRunning, subject_, loaders.percent(loaders.running), sink);
     std::map<std::string, double> blocked;
@@ -156,6 +162,7 @@ class Family {
 
   std::uint64_t start_ticks_;
   std::string subject_;
+  Figures::Waits waited_;
   std::string source_ = "/proc/PID/stat, wchan, syscall";
   FirstThread first_;
   std::map<pid_t, Helper> helpers_;
@@ -178,6 +185,12 @@ class InputSampler final : public Sampler {
     }
     for (auto& [pid, family] : families_) {
       family.look(root_, moment.now_ns, buffer_, sink);
+    }
+  }
+
+  void report(Figures& figures) const override {
+    for (const auto& [pid, family] : families_) {
+      figures.waits.push_back(family.waited());
     }
   }
 

@@ -57,6 +57,7 @@ OwnedSampler other_processes_sampler(const sys::Root& root);
 OwnedSampler quota_sampler(const sys::Root& root);
 OwnedSampler thread_sampler(const sys::Root& root);
 OwnedSampler input_sampler(const sys::Root& root);
+OwnedSampler storage_sampler(const sys::Root& root);
 OwnedSampler pcie_sampler(const sys::Root& root);
 OwnedSampler rdma_sampler(const sys::Root& root);
 

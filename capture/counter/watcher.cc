@@ -54,6 +54,7 @@ std::vector<Scheduled> samplers_of(const Options& options, const sys::Root& root
   all.push_back({process_sampler(root), slow});
   all.push_back({own_sampler(root), slow});
   all.push_back({pressure_sampler(root), slow});
+  all.push_back({storage_sampler(root), slow});
   all.push_back({other_processes_sampler(root), slow});
   all.push_back({quota_sampler(root), slow});
   all.push_back({protocol_sampler(root), slow});

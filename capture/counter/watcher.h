@@ -40,7 +40,15 @@ struct Figures {
     double sent_mbps = 0;  // now
     double received_mbps = 0;
   };
+  // How long a rank's first thread has waited beside the network.
+  struct Waits {
+    std::string rank = {};  // of the job, else "process 4711"
+    double batch_s = 0;     // while all its loaders were at work
+    double read_s = 0;
+    double write_s = 0;
+  };
   std::vector<Nic> nics = {};
+  std::vector<Waits> waits = {};
   std::optional<double> busiest_core_percent = {};
   std::optional<double> softirq_percent = {};         // of the core that has most of it
   std::optional<double> busiest_thread_percent = {};  // of the job's

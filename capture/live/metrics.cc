@@ -173,6 +173,20 @@ void add_nics(Families& families, const std::vector<counter::Figures::Nic>& nics
               each(nics, &Nic::name, &Nic::dropped));
 }
 
+void add_waits(Families& families, const std::vector<counter::Figures::Waits>& ranks) {
+  std::vector<Sample> input;
+  std::vector<Sample> storage;
+  for (const counter::Figures::Waits& waits : ranks) {
+    input.push_back({waits.batch_s, {{"rank", waits.rank}, {"for", "batch"}}});
+    input.push_back({waits.read_s, {{"rank", waits.rank}, {"for", "read"}}});
+    storage.push_back({waits.write_s, {{"rank", waits.rank}}});
+  }
+  add_counter(families, "input_wait_seconds_total",
+              "How long a rank waited for its next batch, or to read a file.", input);
+  add_counter(families, "storage_wait_seconds_total",
+              "How long a rank waited to write to a file system.", storage);
+}
+
 void add_host(Families& families, const counter::Figures& counters) {
   add_gauge(families, "busiest_core_ratio", "Load of the busiest core.",
             divided(counters.busiest_core_percent, math::kPercent));
@@ -321,6 +335,7 @@ std::vector<MetricFamily> families_of(const Figures& figures) {
   add_run(families, figures);
   add_steps(families, figures.steps);
   add_stall(families, figures.stall);
+  add_waits(families, figures.counters.waits);
   add_volumes(families, figures.volumes);
   add_packets(families, figures);
   add_sockets(families, figures.sockets);

@@ -10,16 +10,24 @@ MEGABYTE = 1_000_000
 @contextlib.contextmanager
 def disk_that_freezes(folder):
     """One whose writers the kernel holds where no signal reaches them, from freeze() on."""
-    image = folder / "image"
     disk = folder / "freezing"
     disk.mkdir()
+    with of_a_file(folder / "image", disk, 64 * MEGABYTE):
+        try:
+            yield disk
+        finally:
+            with contextlib.suppress(Exception):
+                kernel.command("fsfreeze", "-u", disk)
+
+
+@contextlib.contextmanager
+def of_a_file(image, folder, size):
+    """Mounted on the folder."""
     with open(image, "wb") as file:
-        file.truncate(64 * MEGABYTE)
+        file.truncate(size)
     kernel.command("mkfs.ext4", "-q", image)
-    kernel.command("mount", "-o", "loop", image, disk)
+    kernel.command("mount", "-o", "loop", image, folder)
     try:
-        yield disk
+        yield folder
     finally:
-        with contextlib.suppress(Exception):
-            kernel.command("fsfreeze", "-u", disk)
-        kernel.command("umount", "-l", disk)
+        kernel.command("umount", "-l", folder)

@@ -27,6 +27,7 @@ KINDS = {
     "host-names": job_faults.HostNames,
     "killed": job_faults.Killed,
     "slow-files": storage_faults.SlowFiles,
+    "slow-disk": storage_faults.SlowDisk,
     "stall": stall_faults.Stall,
     "rank-stopped": stall_faults.RankStopped,
     "host-frozen": stall_faults.HostFrozen,

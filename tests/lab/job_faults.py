@@ -6,7 +6,7 @@ import signal
 from fault import Fault
 from processes import tree_of
 
-COMMANDS = ("lab_trainer", "python3")
+COMMANDS = ("lab_trainer", "lab_nccl", "python3")
 
 
 class JobOptions(Fault):

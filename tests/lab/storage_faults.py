@@ -1,12 +1,18 @@
-"""Faults of what ranks read and write: files of a file system of the lab's own (slow_files.py)."""
+"""Faults of what ranks read and write: files of a file system of the lab's own (slow_files.py), or
+of a disk."""
 
 import contextlib
+import os
 import pathlib
 import subprocess
 import time
 
+import cgroups
+import disks
 import kernel
 from fault import Fault
+from host_faults import OfTheRank
+from processes import tree_of
 
 PROGRAM = pathlib.Path(__file__).parent / "slow_files.py"
 HAS_FUSE = "import importlib.util, sys; sys.exit(importlib.util.find_spec('fusepy') is None)"
@@ -28,16 +34,74 @@ class SlowFiles(Fault):
                 (folder / "speed").write_text(f"{words}\n")
 
 
+class SlowDisk(OfTheRank):
+    """What the job reads from its disks: `mbps` of each of them, and no more than `memory_mb` of it
+    stay in a host's memory."""
+
+    groups = ()
+
+    def begin(self, jobs):
+        self.groups = []
+        for host, job in jobs.items():
+            rates = cgroups.Group(cgroups.first_version("blkio"), f"slow-{host}")
+            self.groups.append(rates)
+            memory = cgroups.Group(cgroups.first_version("memory"), f"small-{host}")
+            self.groups.append(memory)
+            for folder in self.stage.data:
+                disk = os.stat(folder).st_dev
+                rates.write("blkio.throttle.read_bps_device",
+                            f"{os.major(disk)}:{os.minor(disk)} "
+                            f"{round(self.words['mbps'] * 1e6 / 8)}")
+            memory.write("memory.limit_in_bytes", f"{self.words['memory_mb']}M")
+            for pid in tree_of(job.pid):
+                rates.take(pid)
+                memory.take(pid)
+
+    def end(self, jobs):
+        for group in self.groups:
+            group.close()
+        self.groups = []
+
+    def close(self):
+        self.end({})
+
+
 @contextlib.contextmanager
 def data_of(folder, ranks, words):
+    """Files for each rank, in folder/rank-0 and so on: of a file system of the lab's own, or where
+    `words` say so on a disk."""
+    with contextlib.ExitStack() as stack:
+        if words.get("on") == "disk":
+            yield [stack.enter_context(disk_of_files(folder / f"rank-{number}", words))
+                   for number in range(ranks)]
+        else:
+            yield [stack.enter_context(mounted(python_with_fuse(), folder / f"rank-{number}", words))
+                   for number in range(ranks)]
+
+
+@contextlib.contextmanager
+def disk_of_files(folder, words):
+    """Read from the disk when they are read first."""
+    folder.mkdir(parents=True)
+    size = words["kb"] * 1000
+    with disks.of_a_file(folder.parent / f"{folder.name}.image", folder,
+                         words["files"] * size * 3 // 2):
+        for number in range(words["files"]):
+            with open(folder / f"sample-{number}", "wb") as file:
+                file.write(bytes(size))
+                file.flush()
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        yield folder
+
+
+def python_with_fuse():
     """A file system for each rank, folder/rank-0 and so on."""
     python = next((each for each in ("python3", "/usr/bin/python3") if subprocess.run(
         [each, "-c", HAS_FUSE], check=False).returncode == 0), None)
     if python is None:
         raise kernel.Skipped("needs python3-fusepy")
-    with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(mounted(python, folder / f"rank-{number}", words))
-               for number in range(ranks)]
+    return python
 
 
 @contextlib.contextmanager

@@ -275,6 +275,19 @@ TEST_F(Diagnosed, OthersTraffic) {
   EXPECT_NEAR(found.verdict.lost_ms_per_step / (*found.accounting)[Account::Link], 0.5, 0.05);
 }
 
+TEST_F(Diagnosed, OthersTrafficThatIsStoragesIsNamedAsThat) {
+  made_.counter(made_.node("b"), record::kNicReceivedBytes, "eth0", 180e6);
+  made_.counter(made_.node("b"), record::kJobReceivedBytes, "eth0", 70e6);
+  made_.counter(made_.node("b"), record::kNfsReadBytes, "/data", 90e6);
+  send(full_link());
+  const Verdict found = diagnosis().verdict;
+  EXPECT_EQ(found.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(found.cause, Cause::StorageTraffic);
+  EXPECT_EQ(found.where.node, "b");
+  EXPECT_EQ(found.where.mount, "/data");
+  EXPECT_EQ(sentence_of(found).find("{"), std::string::npos) << sentence_of(found);
+}
+
 TEST_F(Diagnosed, LongRoundTripsOfACrowdedHostAreNoFullLink) {
   MadeWay way = full_link();
   way.like.unsent_bytes = 0;

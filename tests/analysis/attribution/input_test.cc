@@ -1,4 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
@@ -88,6 +91,55 @@ TEST_F(OfInput, AFileSystemOnAnotherHostIsNamedAsThat) {
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.cause, Cause::RemoteFileSystem);
   EXPECT_NE(sentence_of(found.verdict).find("/data on "), std::string::npos);
+}
+
+// Of 100 MB read from the disk, most had been in memory before.
+TEST_F(OfInput, WhatIsReadAgainAndAgainDoesNotFitIntoThePageCache) {
+  for (const char* node : {"a", "b"}) {
+    share(node, record::kInputReading, "/data", 10, 60);
+    mount(node, "/data", "ext4", false);
+    made_.node(node).facts.push_back(
+        {.category = "mount", .subject = "/data", .key = "disk", .value = "sda"});
+    made_.counter(made_.node(node), record::kDiskReadBytes, "sda", 100e6);
+    made_.counter(made_.node(node), record::kRefaults, "", 40e6);
+  }
+  EXPECT_EQ(diagnosis().verdict.cause, Cause::StorageRead);
+  for (const char* node : {"a", "b"}) {
+    made_.node(node).collectives.clear();
+    std::erase_if(made_.node(node).series,
+                  [](const SeriesData& each) { return each.row.name == record::kRefaults; });
+    made_.counter(made_.node(node), record::kRefaults, "", 80e6);
+  }
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.cause, Cause::PageCache);
+  EXPECT_EQ(found.verdict.where.mount, "/data");
+}
+
+TEST_F(OfInput, TheRateThatWasReachedStandsBesideTheOneThatAProbeFound) {
+  for (const char* node : {"a", "b"}) {
+    share(node, record::kInputReading, "/data", 10, 60);
+    mount(node, "/data", "nfs4", true);
+    made_.counter(made_.node(node), record::kNfsReadBytes, "/data", 30e6);
+    made_.counter(made_.node(node), record::kNfsRequests, "/data", 100);
+    made_.counter(made_.node(node), record::kNfsRoundTrips, "/data", 2e9);
+    for (const auto& [mounted, mb_per_s] : {std::pair{"/data", 400}, std::pair{"/", 900}}) {
+      made_.node(node).probes.push_back(
+          {.t_ns = 5,
+           .kind = "storage",
+           .document =
+               fmt::format(R"({{"mount":{{"point":"{}"}},"read_mb_per_s":{},"read_cold":true}})",
+                           mounted, mb_per_s)});
+    }
+  }
+  const Diagnosis found = diagnosis();
+  const auto figure = [&](const std::string& what) {
+    const auto& all = found.verdict.evidence;
+    const auto place = std::ranges::find(all, what, &Evidence::what);
+    return place == all.end() ? 0 : place->value.value_or(0);
+  };
+  EXPECT_NEAR(figure("read from the server"), 30, 1);
+  EXPECT_NEAR(figure("the server answered a request within"), 20, 0.1);
+  EXPECT_EQ(figure("it can read"), 400);
 }
 
 TEST_F(OfInput, WhatIsReadBesideExchangesCostsNothing) {

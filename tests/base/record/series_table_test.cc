@@ -41,9 +41,9 @@ TEST(SeriesTable, TracksFitTheirSeries) {
     const bool is_level =
         row.track.value == TrackValue::Level || row.track.value == TrackValue::LevelBytesToMbps;
     EXPECT_EQ(is_level, row.kind == SeriesKind::Gauge) << row.name;
-    EXPECT_EQ(row.track.value == TrackValue::BytesToMbps,
-              row.unit == "bytes" && row.kind == SeriesKind::Counter)
-        << row.name;
+    const bool is_of_bytes = row.track.value == TrackValue::BytesToMbps ||
+                             row.track.value == TrackValue::BytesToMegabytes;
+    EXPECT_EQ(is_of_bytes, row.unit == "bytes" && row.kind == SeriesKind::Counter) << row.name;
     EXPECT_EQ(row.track.value == TrackValue::PercentOfTime, row.unit == "ns") << row.name;
     EXPECT_FALSE(row.track.label.empty() || row.track.unit.empty()) << row.name;
   }

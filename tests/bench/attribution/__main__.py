@@ -1,5 +1,5 @@
 """usage: attribution [--repetitions N] [--only GLOB] [--limit N] [--seed N] [--out DIR] CHOKEPOINT
-       attribution --draw N --seed S [--out DIR] CHOKEPOINT
+       attribution --draw N --seed S [--of-input] [--out DIR] CHOKEPOINT
        attribution --diagnose-only DIR [--only GLOB] [--without WHAT] CHOKEPOINT
        attribution --list CHOKEPOINT
 
@@ -10,7 +10,7 @@ divided by their names into the half on which thresholds are chosen and the half
 --without judges records from which something was taken: the library's collectives, all packets,
 all of sockets, the host's counters, or every node but the first. Another --seed is another order,
 and, but for 0, somewhat other strengths. --draw plays N jobs, wires and faults that a seed draws from
-ranges instead (draw.py), once each. --report FILE.json gets everything, and the tables a file
+ranges instead (draw.py), once each; --of-input such of what ranks read and write. --report FILE.json gets everything, and the tables a file
 .md beside it. Nothing fails by what is measured.
 """
 
@@ -44,6 +44,7 @@ def arguments():
     parser.add_argument("--limit", type=int, help="so many scenarios, of all kinds first")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draw", type=int, metavar="N")
+    parser.add_argument("--of-input", action="store_true", help="draw what is read and written")
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/attribution")
     parser.add_argument("--play-only", action="store_true", help="judge nothing")
     parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
@@ -54,6 +55,10 @@ def arguments():
     asked = parser.parse_args()
     asked.chokepoint = os.path.abspath(asked.chokepoint)
     return asked
+
+
+def draws(asked):
+    return draw.plays(asked.seed, asked.draw, draw.input_play if asked.of_input else draw.play)
 
 
 def judged(asked, case):
@@ -88,7 +93,7 @@ def say(text):
 
 
 def chosen(asked):
-    named = draw.plays(asked.seed, asked.draw) if asked.draw else strengths.every(asked.seed)
+    named = draws(asked) if asked.draw else strengths.every(asked.seed)
     return [(base, one) for base, one in named
             if fnmatch.fnmatch(one.name, asked.only)]
 

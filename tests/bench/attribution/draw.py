@@ -267,8 +267,59 @@ def competing(chance):
                       "to": to}}
 
 
+def loading(chance, **words):
+    return {"program": "loading", "width": chance.choice((256, 512)), "depth": 1,
+            "batch": chance.choice((4, 8, 16)), "compute_ms": round(between(chance, 30, 120)),
+            "workers": chance.choice((0, 0, 1, 2, 4)), "ranks_a_host": chance.choice((1, 1, 2)),
+            "data": {"files": 64, "kb": chance.choice((50, 200, 500))}, "seconds": 10, **words}
+
+
+def well_read(chance):
+    hosts = ["a", "b"] if chance.random() < 0.7 else ["a", "b", "c"]
+    return {"topology": topology(chance, hosts), "job": loading(chance), "fault": {},
+            "truth": {"class": "compute"}}
+
+
+def slow_to_read(chance):
+    """Of all ranks, or of one. Loaders read beside computing."""
+    hosts = ["a", "b"] if chance.random() < 0.7 else ["a", "b", "c"]
+    job = loading(chance)
+    hidden_ms = job["compute_ms"] if job["workers"] else 0
+    kilobits = 8 * job["batch"] * job["data"]["kb"]
+    fault = {"kind": "slow-files", "mbps": round(kilobits / (hidden_ms + between(chance, 40, 300)), 1)}
+    truth = {"class": "input", "cause": "storage-read"}
+    if chance.random() < 0.4:
+        rank = chance.randrange(len(hosts) * job["ranks_a_host"])
+        fault["ranks"] = [rank]
+        truth = {"class": "straggler", "cause": "input", "rank": rank}
+    return {"topology": topology(chance, hosts), "job": job, "fault": fault, "truth": truth}
+
+
+def too_large(chance):
+    """Data that are read again and again, from disks."""
+    job = loading(chance, ranks_a_host=1, workers=chance.choice((0, 1, 2)), seconds=14,
+                  batch=chance.choice((8, 16)),
+                  data={"on": "disk", "files": chance.randint(130, 220), "kb": 1000})
+    return {"topology": topology(chance, ["a", "b"]), "job": job,
+            "fault": {"kind": "slow-disk", "mbps": round(between(chance, 600, 1200)),
+                      "memory_mb": chance.randint(70, 90)},
+            "truth": {"class": "input", "cause": "page-cache"}}
+
+
+def saved(chance):
+    """By rank 0, so slowly that a step waits for 400 ms or more."""
+    megabytes = chance.randint(4, 12)
+    job = loading(chance, save_every=chance.randint(6, 12), save_mb=megabytes, seconds=14,
+                  data={"files": 64, "kb": 4})
+    return {"topology": topology(chance, ["a", "b"]), "job": job,
+            "fault": {"kind": "slow-files",
+                      "mbps": round(8000 * megabytes / between(chance, 400, 2000))},
+            "truth": {"class": "storage", "cause": "checkpoint", "rank": 0}}
+
+
 FAULTS = ((narrow, 4), (policed, 1), (far, 3), (lossy, 3), (broken, 1), (late, 5), (small_buffer, 2),
           (starved, 1), (competing, 2))
+INPUT_FAULTS = ((slow_to_read, 5), (too_large, 2), (saved, 3))
 
 
 def with_lesser(chance, document):
@@ -280,6 +331,15 @@ def with_lesser(chance, document):
         job |= {"late_rank": rank, "late_ms": late_ms}
         document["truth"]["second"] = {"class": "straggler", "rank": rank,
                                        "ms": late_ms * job.get("micro", 1)}
+
+
+def input_play(seed, number):
+    chance = random.Random(f"input {seed} {number}")
+    makers = [each for each, _ in INPUT_FAULTS]
+    make = well_read if chance.random() < HEALTHY else chance.choices(
+        makers, [weight for _, weight in INPUT_FAULTS])[0]
+    name = f"draw-{seed}-{number:05}-{make.__name__}"
+    return scenario.made(name, {"about": "drawn", "expected": {}, **make(chance)})
 
 
 def play(seed, number):
@@ -297,8 +357,8 @@ def play(seed, number):
     return scenario.made(name, {"about": "drawn", "expected": {}, **document})
 
 
-def plays(seed, count):
+def plays(seed, count, make=play):
     """[(kind, scenario)], as strengths.every() gives its own."""
     if count > PLAYS:
         raise ValueError(f"there are {PLAYS:,} plays to a seed")
-    return [(one.name.split("-")[3], one) for one in (play(seed, k) for k in range(count))]
+    return [(one.name.split("-")[3], one) for one in (make(seed, k) for k in range(count))]

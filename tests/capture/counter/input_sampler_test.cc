@@ -98,6 +98,18 @@ TEST_F(InputSamplerTest, WhereTheSleepIsHiddenOneThatNoSignalEndsIsOfAFile) {
   EXPECT_DOUBLE_EQ(mean("input.reading_percent", "100 ?"), 50);
 }
 
+TEST_F(InputSamplerTest, HowLongARankHasWaitedIsShown) {
+  look();
+  does(100, 'D', "folio_wait_bit_common", fmt::format("{} 0x5", SYS_read));
+  look(4);
+  Figures figures;
+  sampler_->report(figures);
+  ASSERT_EQ(figures.waits.size(), 1U);
+  EXPECT_EQ(figures.waits[0].rank, "3");
+  EXPECT_DOUBLE_EQ(figures.waits[0].read_s, 0.2);
+  EXPECT_EQ(figures.waits[0].write_s, 0);
+}
+
 // Two loaders, of which one has not worked yet; then both do.
 TEST_F(InputSamplerTest, ARankWaitsForItsBatchWhileAllItsLoadersWork) {
   process(101, 100, 3);

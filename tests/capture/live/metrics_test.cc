@@ -188,6 +188,7 @@ TEST(MetricFamilies, HaveNamesAfterPrometheusConventions) {
   Figures figures = training();
   figures.counters.gpu_percent = 50;
   figures.counters.slowed_gpus = {{"thermal", 1}};
+  figures.counters.waits = {{.rank = "3", .read_s = 1}};
   figures.counters.busiest_thread_percent = 50;
   std::set<std::string> names;
   for (const prometheus::MetricFamily& family : families_of(figures)) {

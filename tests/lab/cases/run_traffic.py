@@ -7,7 +7,7 @@ import resource
 import statistics
 
 import cgroups
-from checks import between, holds, near, same, soon
+from checks import between, holds, near, same
 from lab import Way
 from watched import Both, Record, exchange, truth_of
 

@@ -10,6 +10,7 @@ what its own sockets counted.
 import argparse
 import contextlib
 import json
+import os
 import pathlib
 import selectors
 import socket
@@ -33,6 +34,8 @@ def arguments():
     words.add_argument("--reopen", action="store_true", help="new connections for each step")
     words.add_argument("--one-way", action="store_true", help="who listened sends next to nothing")
     words.add_argument("--quiet", action="store_true")
+    words.add_argument("--read", type=pathlib.Path, help="a file of this folder in each step, the "
+                       "next one, from storage itself")
     words.add_argument("--truth", type=pathlib.Path)
     return words.parse_args()
 
@@ -118,8 +121,17 @@ def closed(connections, told):
         connection.close()
 
 
+def read(path):
+    """All of it, and lets the kernel forget it."""
+    with open(path, "rb", buffering=0) as file:
+        while file.read(1 << 20):
+            pass
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def run(asked):
     peer, steps, sockets = Peer(asked), [], []
+    files = sorted(asked.read.iterdir()) if asked.read else []
     share = max(1, asked.bytes // asked.connections)
     sends, takes = share, share
     if asked.one_way:
@@ -130,6 +142,8 @@ def run(asked):
         if asked.reopen and number > 1:
             closed(connections, sockets)
             connections = peer.open()
+        if files:
+            read(files[number % len(files)])
         exchange(connections, sends, takes)
         time.sleep(asked.rest)
         steps.append([began, time.monotonic_ns()])

@@ -35,6 +35,8 @@ const groupNames: Record<string, string> = {
   queue: "Queues",
   cpu: "Processors",
   softirq: "Softirq",
+  input: "Input",
+  storage: "Storage",
   pressure: "Pressure",
   memory: "Memory",
   pcie: "PCIe",
