@@ -46,7 +46,7 @@ struct CauseDescription {
   Cause cause = Cause::None;
   const char* name = "";
   std::string_view evidence = {};
-  std::array<CauseUnder, 3> under = {};
+  std::array<CauseUnder, 4> under = {};
 };
 
 std::span<const VerdictDescription> verdict_table();  // in the order of the enum

@@ -87,13 +87,20 @@ bool is_undecided(const DiagnosisInput& input, const Verdict& verdict);
 // gets no processor computes as slowly as it sends, and in the phases both look like computing. A
 // receiver's wait does not count: it may wait while nothing is asked of it.
 void add_starvation(const DiagnosisInput& input, Findings& findings);
-// Whose failure ended the job: one rank's, which took the others along, or that of all nodes.
+// hosts.cc: makes the want of processors the cause of a step full of computing, where others take
+// them or a quota holds the job back.
+void remark_processors(const DiagnosisInput& input, Verdict& computing);
+// ranks.cc: whose failure ended the job: one rank's, which took the others along, or that of all
+// nodes.
 std::optional<Verdict> early_end(const RunData& run);
 
 // gpu_copies.cc: moves time that copies between GPUs and their host took from computing to the PCIe
 // account, and from waiting for a rank that came late because it copied for longer than the others;
 // names the node where it is the most.
 void add_gpu_copies(const DiagnosisInput& input, Findings& findings);
+
+// What went by NVLink, beside computing: its exchanges are kernels, and look like that.
+void remark_nvlink(const DiagnosisInput& input, Verdict& computing);
 
 // idleness.cc: of a job on one host, moves from computing the time in which neither its GPU nor its
 // threads worked: they waited for input, a disk or a lock.

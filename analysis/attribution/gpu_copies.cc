@@ -344,6 +344,25 @@ double take_from_straggler(const GpuCopies& most, double next_ms, const NodeData
   return taken_ms;
 }
 
+struct NvlinkUse {
+  double gb_per_s = 0;
+  std::optional<double> links = {};  // that are up
+  std::string gpu = {};
+  std::string node = {};
+};
+
+// The busier way. By GPM (Hopper and later), else by the driver's own counters.
+double nvlink_gb_per_s(const NodeData& node, const std::string& gpu, Span span) {
+  const auto rate = [&](std::string_view by_gpm, std::string_view counted) {
+    const double by_driver = grown(node, counted, gpu, span) * 1e9 /
+                             static_cast<double>(std::max<std::int64_t>(span.length_ns(), 1));
+    return mean_over(node, by_gpm, gpu, span).value_or(by_driver);
+  };
+  return std::max(rate(record::kGpuNvlinkSent, record::kGpuNvlinkSentBytes),
+                  rate(record::kGpuNvlinkReceived, record::kGpuNvlinkReceivedBytes)) /
+         1e9;
+}
+
 }  // namespace
 
 void add_gpu_copies(const DiagnosisInput& input, Findings& findings) {
@@ -366,6 +385,45 @@ void add_gpu_copies(const DiagnosisInput& input, Findings& findings) {
   findings.accounting[Account::Pcie] += most.lost_ms;
   findings.of_computing_ms += of_computing_ms;
   findings.verdicts.push_back(verdict_of(input, most));
+}
+
+void remark_nvlink(const DiagnosisInput& input, Verdict& computing) {
+  constexpr double kLeastGbPerS = 0.1;
+  NvlinkUse busiest{.gb_per_s = kLeastGbPerS};
+  double failures = 0;
+  std::string failing;
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    const NodeData& node = input.run.nodes[place];
+    const Span span = input.span_of(place);
+    for (const std::string& gpu : job_gpus(node, span)) {
+      const double gb_per_s = nvlink_gb_per_s(node, gpu, span);
+      if (gb_per_s > busiest.gb_per_s) {
+        busiest = {.gb_per_s = gb_per_s,
+                   .links = last_level(node, record::kGpuNvlinkActive, gpu),
+                   .gpu = gpu,
+                   .node = node.name};
+      }
+      for (const std::string_view name :
+           {record::kGpuNvlinkCrcErrors, record::kGpuNvlinkReplays, record::kGpuNvlinkRecoveries}) {
+        const double grew = grown(node, name, gpu, span);
+        failures += grew;
+        failing = grew > 0 ? gpu + " of " + node.name : failing;
+      }
+    }
+  }
+  if (!busiest.gpu.empty()) {
+    computing.evidence.push_back({"went by NVLink, each way at most, on GPU " + busiest.gpu,
+                                  busiest.gb_per_s, "GB/s", "gpu.nvlink_* of " + busiest.node});
+  }
+  if (busiest.links) {
+    computing.evidence.push_back(
+        {"NVLinks of it that are up", *busiest.links, "", "gpu.nvlink_active of " + busiest.node});
+  }
+  if (failures > 0) {
+    computing.evidence.push_back(
+        {"NVLink packets repeated and links trained again, such as of GPU " + failing, failures, "",
+         "gpu.nvlink_crc_errors, gpu.nvlink_replays, gpu.nvlink_recoveries"});
+  }
 }
 
 }  // namespace chokepoint::analysis

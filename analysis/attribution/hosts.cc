@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
 #include "base/sys/number.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kWaitsLong = 25;      // percent of the time
 constexpr double kWaitsMostly = 0.75;  // of the time in which the thread was ready or ran
+constexpr double kComputesLess = 15;   // percent of the time, of a rank's first thread
 constexpr double kFull = 92;           // percent of one core
 constexpr double kTakesMuch = 10;      // percent of one core
 constexpr std::size_t kTakersTold = 3;
@@ -104,6 +106,30 @@ void add_starvation(const NodeData& node, Span span, const HostLoad& load,
   for (const Restraint& taker : takers_of(node, span)) {
     evidence.push_back({"processor time that " + taker.name + " took, which is not of the job",
                         taker.percent, "% of a core", "others.cpu_ns of " + node.name});
+  }
+}
+
+void remark_processors(const DiagnosisInput& input, Verdict& computing) {
+  HostLoad worst{.waited_percent = kComputesLess};
+  const NodeData* of_node = nullptr;
+  Span of_span;
+  for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
+    const NodeData& node = input.run.nodes[place];
+    const Span span = input.span_of(place);
+    for (const SeriesData* waits : node.find(record::kThreadWait)) {
+      const double waited = percent_of(*waits, span);
+      if (waits->row.subject.ends_with("(main)") && waited > worst.waited_percent &&
+          (!takers_of(node, span).empty() || throttled_cgroup(node, span))) {
+        worst = {.waited_percent = waited, .waiting_thread = thread_of(waits->row.subject)};
+        of_node = &node;
+        of_span = span;
+      }
+    }
+  }
+  if (of_node != nullptr) {
+    computing.cause = Cause::ProcessCpu;
+    computing.where.node = of_node->name;
+    add_starvation(*of_node, of_span, worst, computing.evidence);
   }
 }
 

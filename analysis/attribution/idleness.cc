@@ -22,6 +22,17 @@ double threads_share(const NodeData& node, Span span) {
   return std::min(1.0, ran_ns / static_cast<double>(std::max<std::int64_t>(span.length_ns(), 1)));
 }
 
+// The part in which one thread, or those of one name that take turns, ran or waited for a core.
+double ready_share(const NodeData& node, Span span) {
+  double most_ns = 0;
+  for (const SeriesData* waits : node.find(record::kThreadWait)) {
+    const SeriesData* ran = node.find(record::kThreadCpu, waits->row.subject);
+    most_ns = std::max(most_ns, growth(*waits, span).value_or(0) +
+                                    (ran == nullptr ? 0 : growth(*ran, span).value_or(0)));
+  }
+  return std::min(1.0, most_ns / static_cast<double>(std::max<std::int64_t>(span.length_ns(), 1)));
+}
+
 double kernels_share(const NodeData& node, Span span) {
   double most_percent = 0;
   for (const std::string& gpu : job_gpus(node, span)) {
@@ -36,7 +47,7 @@ void add_idleness(const DiagnosisInput& input, Findings& findings) {
   const NodeData& node = input.run.nodes.front();
   const Span span = input.span_of(0);
   const double step_ms = input.phases.step_ms;
-  const double threads = threads_share(node, span);
+  const double threads = std::max(threads_share(node, span), ready_share(node, span));
   const double kernels = kernels_share(node, span);
   const double copies_ms = findings.accounting[Account::Pcie];
   const double worked_ms = std::max(threads * step_ms, kernels * step_ms + copies_ms);
@@ -45,8 +56,8 @@ void add_idleness(const DiagnosisInput& input, Findings& findings) {
   findings.of_computing_ms += idle_ms;
   findings.hints.push_back({"neither a GPU nor a thread of the job worked", idle_ms, "ms a step",
                             "thread.cpu_ns, gpu.kernels_percent of " + node.name});
-  findings.hints.push_back(
-      {"its threads ran at most", 100 * threads, "% of the time", "thread.cpu_ns of " + node.name});
+  findings.hints.push_back({"its threads ran, or waited for a core, at most", 100 * threads,
+                            "% of the time", "thread.cpu_ns of " + node.name});
 }
 
 }  // namespace chokepoint::analysis

@@ -199,7 +199,9 @@ Verdict computing(const DiagnosisInput& input, double lost_percent) {
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
                               input.phases.computing_ms, "ms", "steps and what was under way"});
+  remark_processors(input, verdict);
   remark_clocks(input, verdict);
+  remark_nvlink(input, verdict);
   advise(input, verdict);
   return verdict;
 }

@@ -396,6 +396,10 @@ class Judge {
       verdict.evidence.insert(verdict.evidence.begin(),
                               {"no step has ended for", longest_s, "s", source_of(*longest)});
     }
+    // NCCL is asked for collectives ahead of the one that all wait in.
+    if (verdict.cause == Cause::RankMissing || verdict.cause == Cause::RankBusy) {
+      waiting = verdict.where.collective;
+    }
     if (count > 0) {
       verdict.evidence.push_back({"ranks that wait in " + waiting, static_cast<double>(count), "",
                                   fmt::format("events {}", record::kStall)});

@@ -33,8 +33,9 @@ namespace {
 constexpr std::int64_t kFindHelpersNs = 500'000'000;
 constexpr std::size_t kMaxFamilies = 16;
 constexpr std::size_t kMaxHelpers = 64;  // of one rank
-constexpr std::size_t kMaxMounts = 8;    // of one rank; what waits for others counts for none
-constexpr double kTolerance = 1;         // percent
+constexpr std::size_t kMaxEnded = 256;
+constexpr std::size_t kMaxMounts = 8;  // of one rank; what waits for others counts for none
+constexpr double kTolerance = 1;       // percent
 
 struct Helper {
   FirstThread thread;
@@ -188,9 +189,14 @@ class InputSampler final : public Sampler {
     }
   }
 
+  // A rank that ended, and was started again, has waited for both times together.
   void report(Figures& figures) const override {
+    std::map<std::string, Figures::Waits> all = ended_;
     for (const auto& [pid, family] : families_) {
-      figures.waits.push_back(family.waited());
+      add(all, family.waited());
+    }
+    for (auto& [rank, waits] : all) {
+      figures.waits.push_back(std::move(waits));
     }
   }
 
@@ -207,7 +213,13 @@ class InputSampler final : public Sampler {
         }
       }
     }
-    std::erase_if(families_, [&](const auto& entry) { return !ranks.contains(entry.first); });
+    std::erase_if(families_, [&](const auto& entry) {
+      const bool is_over = !ranks.contains(entry.first);
+      if (is_over && ended_.size() < kMaxEnded) {
+        add(ended_, entry.second.waited());
+      }
+      return is_over;
+    });
     for (const job::JobProcess& process : moment.processes) {
       const job::JobProcess* rank =
           ranks.contains(process.pid) ? nullptr : kinship.rank_of(process);
@@ -222,8 +234,17 @@ class InputSampler final : public Sampler {
     }
   }
 
+  static void add(std::map<std::string, Figures::Waits>& all, const Figures::Waits& waits) {
+    Figures::Waits& sum = all[waits.rank];
+    sum.rank = waits.rank;
+    sum.batch_s += waits.batch_s;
+    sum.read_s += waits.read_s;
+    sum.write_s += waits.write_s;
+  }
+
   sys::Root root_;
   std::map<pid_t, Family> families_;
+  std::map<std::string, Figures::Waits> ended_;
   std::int64_t find_ns_ = 0;
   std::string buffer_;
 };

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/cli/text.h"
@@ -233,6 +234,30 @@ void add_retransmissions(std::string& text, const Figures& figures) {
   }
 }
 
+// Of the rank that waited longest beside the network.
+void add_waits(std::string& text, const Figures& figures) {
+  constexpr double kLeastShare = 0.01;  // of the time
+  const auto sum = [](const counter::Figures::Waits& waits) {
+    return waits.batch_s + waits.read_s + waits.write_s;
+  };
+  const auto worst = std::ranges::max_element(figures.counters.waits, {}, sum);
+  if (worst == figures.counters.waits.end() || sum(*worst) < kLeastShare * figures.elapsed_s) {
+    return;
+  }
+  std::string waits;
+  for (const auto& [seconds, what] : {std::pair{worst->batch_s, "for its next batch"},
+                                      {worst->read_s, "to read"},
+                                      {worst->write_s, "to write"}}) {
+    if (seconds >= kLeastShare * figures.elapsed_s) {
+      waits += fmt::format("{}{:.2g} s {}", waits.empty() ? "" : ", ", seconds, what);
+    }
+  }
+  if (!waits.empty()) {
+    const bool is_numbered = worst->rank.find(' ') == std::string::npos;
+    add(text, "waited", fmt::format("{}{}, {}", is_numbered ? "rank " : "", worst->rank, waits));
+  }
+}
+
 void add_unseen(std::string& text, const Figures& figures) {
   if (figures.packets_dropped > 0) {
     add(text, "not seen",
@@ -343,6 +368,7 @@ std::string summary_of(const Figures& figures, const std::string& record_path) {
   add_steps(text, figures.steps);
   add_volume(text, figures);
   add_retransmissions(text, figures);
+  add_waits(text, figures);
   add_unseen(text, figures);
   if (figures.counters.own_cpu_percent) {
     add(text, "watching",

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "capture/nccl/assembly.h"
 #include "capture/nccl/ring_file.h"
 #include "capture/nccl/rows.h"
@@ -141,13 +143,16 @@ void Reader::finish(std::int64_t now_ns) {
 }
 
 void Reader::tell_asked(const SeeAsked& see) const {
+  std::vector<record::Collective> newest;
   for (const auto& [identity, process] : processes_) {
+    newest.clear();
     const auto& members = process->assembly.members();
     for (const auto& [line, operation] : process->assembly.newest()) {
       if (const auto member = members.find(line.first); member != members.end()) {
-        see(asked_row(operation, member->second), process->file.process());
+        newest.push_back(asked_row(operation, member->second));
       }
     }
+    see(process->file.process(), newest);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/record/samples.h"
@@ -44,7 +45,8 @@ class Reader {
   Figures figures() const;
 
   // Of each process the newest collective of each kind and communicator, over or not.
-  using SeeAsked = std::function<void(const record::Collective& row, std::uint64_t process)>;
+  using SeeAsked =
+      std::function<void(std::uint64_t process, std::span<const record::Collective> newest)>;
   void tell_asked(const SeeAsked& see) const;
 
  private:

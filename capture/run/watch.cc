@@ -133,8 +133,8 @@ Result<> Watch::prepare() {
                                              steps_->take(each);
                                            },
                                        .asked =
-                                           [this](const auto& each, std::uint64_t process) {
-                                             stall_.note_asked(each, static_cast<pid_t>(process));
+                                           [this](std::uint64_t process, auto newest) {
+                                             stall_.note_asked(static_cast<pid_t>(process), newest);
                                            }});
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());

@@ -22,6 +22,7 @@ constexpr std::int64_t kLookNs = 1'000'000'000;
 constexpr std::int64_t kSilentNs = 4'000'000'000;
 constexpr std::size_t kMaxRanks = 64;
 constexpr std::size_t kMaxParts = 16;  // of a process
+constexpr std::size_t kMaxAsked = 64;  // likewise
 constexpr std::size_t kMaxProcesses = 1'024;
 // The first events of a stall come quickly, for whoever follows the record.
 constexpr std::int64_t kAgainNs = 5'000'000'000;
@@ -119,20 +120,20 @@ void Monitor::note_waiting(const record::Collective& row, std::int64_t process) 
   }
 }
 
-void Monitor::note_asked(const record::Collective& row, pid_t pid) {
+void Monitor::note_asked(pid_t pid, std::span<const record::Collective> newest) {
   const std::lock_guard lock(mutex_);
-  newest_ns_ = std::max(newest_ns_, row.enqueued_ns.value_or(0));
   if (asked_.size() == kMaxProcesses && !asked_.contains(pid)) {
     asked_.erase(asked_.begin());
   }
-  Asked& asked = asked_[pid];
-  const std::pair line{row.communicator.value_or(0), row.kind};
-  if (asked.size() < kMaxParts || asked.contains(line)) {
-    asked[line] = {.kind = std::string(kind_text(row.kind)),
-                   .number = row.number,
-                   .is_entered = true,
-                   .communicator = row.communicator.value_or(0),
-                   .size = row.bytes.value_or(0)};
+  std::vector<record::StallCollective>& asked = asked_[pid];
+  asked.clear();
+  for (const record::Collective& row : newest.first(std::min(newest.size(), kMaxAsked))) {
+    newest_ns_ = std::max(newest_ns_, row.enqueued_ns.value_or(0));
+    asked.push_back({.kind = std::string(kind_text(row.kind)),
+                     .number = row.number,
+                     .is_entered = true,
+                     .communicator = row.communicator.value_or(0),
+                     .size = row.bytes.value_or(0)});
   }
 }
 
@@ -302,9 +303,7 @@ void Monitor::add_asked(StallRank& told) const {
   const std::lock_guard lock(mutex_);
   const auto known = asked_.find(static_cast<pid_t>(told.pid));
   if (known != asked_.end()) {
-    for (const auto& [line, collective] : known->second) {
-      told.collectives.push_back(collective);
-    }
+    told.collectives.insert(told.collectives.end(), known->second.begin(), known->second.end());
   }
 }
 

@@ -21,8 +21,8 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/host/mounts.h"
@@ -168,8 +168,8 @@ class Monitor {
   void note_over(const record::Collective& row);
   // One has been quiet and has not ended; of this process, by record::Process::id.
   void note_waiting(const record::Collective& row, std::int64_t process);
-  // The newest of its kind and communicator that a process has asked NCCL for.
-  void note_asked(const record::Collective& row, pid_t pid);
+  // The newest of each kind and communicator that a process has asked NCCL for.
+  void note_asked(pid_t pid, std::span<const record::Collective> newest);
 
   // Some times a second.
   void attend(const Moment& moment);
@@ -182,8 +182,6 @@ class Monitor {
     std::int64_t start_ns = 0;
   };
   using Parts = std::deque<Part>;
-  // By communicator and kind.
-  using Asked = std::map<std::pair<std::int64_t, record::CollectiveKind>, record::StallCollective>;
 
   void end_stall(const Moment& moment);
   void follow(const Moment& moment);
@@ -206,7 +204,7 @@ class Monitor {
   std::optional<sys::Process> hook_;
   mutable std::mutex mutex_;             // what follows
   std::map<std::int64_t, Parts> parts_;  // by process
-  std::map<pid_t, Asked> asked_;
+  std::map<pid_t, std::vector<record::StallCollective>> asked_;
   std::int64_t newest_ns_ = 0;  // the end of a collective
   std::int64_t over_ = 0;       // collectives
   Figures figures_;

@@ -1,6 +1,7 @@
 """Faults that end a job's progress without ending the job. It never ends by itself then: after
 `over_s` from their begin its processes are killed."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -40,7 +41,8 @@ class Stall(Fault):
 def kill(job):
     for pid in tree_of(job.pid):
         if is_of_the_job(pid):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # by the end of another one
+                os.kill(pid, signal.SIGKILL)
 
 
 def rank_of(pid):

@@ -60,6 +60,20 @@ TEST_F(JobOnOneHost, WhoseGpuAndThreadsRestWaitsForSomethingUnknown) {
   EXPECT_THAT(diagnosis.verdict.evidence.front().what, testing::HasSubstr("neither a GPU"));
 }
 
+TEST_F(JobOnOneHost, WhoseThreadsWaitForCoresDoesNotRestAndItIsSaidWhoTakesThem) {
+  works(30, 12, 0.001, 16);
+  NodeData& node = made_.node("a");
+  made_.counter(node, record::kThreadWait, "7/python3 (main)", 0.65e9);
+  made_.counter(node, record::kOthersCpu, "backup", 0.7e9);
+  const Diagnosis diagnosis = found();
+  expect_sound(diagnosis);
+  EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::Compute);
+  EXPECT_EQ(diagnosis.verdict.cause, Cause::ProcessCpu);
+  EXPECT_EQ(diagnosis.verdict.where.node, "a");
+  EXPECT_LT((*diagnosis.accounting)[Account::Other], 6);
+  EXPECT_THAT(diagnosis.verdict.evidence.back().what, testing::HasSubstr("backup"));
+}
+
 TEST_F(JobOnOneHost, WithoutItsThreadsTimesIsNotJudged) {
   EXPECT_EQ(found().verdict.verdict, VerdictClass::Unknown);
   EXPECT_FALSE(found().accounting);

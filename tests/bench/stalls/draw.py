@@ -8,7 +8,7 @@ import random
 LIMIT_S = 10
 LIMITS_OF_PATIENCE = 6
 ANSWER_S = 15  # from the limit until the answer is asked for
-HOLDS_S = LIMIT_S + ANSWER_S + 10  # from the fault to the end of the play
+HOLDS_S = LIMIT_S + ANSWER_S + 20  # from the fault to the end of the play
 PAUSES_S = (12, 28)
 SETUPS = ((2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2))  # hosts, ranks on each
 OUTPUTS = ("lines", "silent")

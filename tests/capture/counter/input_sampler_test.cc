@@ -108,6 +108,14 @@ TEST_F(InputSamplerTest, HowLongARankHasWaitedIsShown) {
   EXPECT_EQ(figures.waits[0].rank, "3");
   EXPECT_DOUBLE_EQ(figures.waits[0].read_s, 0.2);
   EXPECT_EQ(figures.waits[0].write_s, 0);
+  does(100, 'R');
+  processes_.clear();
+  sample(sampler_, kLong);
+  sample(sampler_, kLong);
+  Figures after;
+  sampler_->report(after);
+  ASSERT_EQ(after.waits.size(), 1U) << "of a rank that has ended";
+  EXPECT_DOUBLE_EQ(after.waits[0].read_s, 0.2);
 }
 
 // Two loaders, of which one has not worked yet; then both do.

@@ -105,7 +105,7 @@ export function verdictSection(report: Ref): HTMLElement {
       h(
         "div",
         "meters",
-        share.number === null ? null : meter("of the step", share, "percent", share.number / 100),
+        share.number ? meter("of the step", share, "percent", share.number / 100) : null,
         confidence.number === null ? null : meter("confidence", confidence, "share", confidence.number),
       ),
     ),
