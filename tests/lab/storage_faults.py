@@ -16,6 +16,7 @@ from processes import tree_of
 
 PROGRAM = pathlib.Path(__file__).parent / "slow_files.py"
 HAS_FUSE = "import importlib.util, sys; sys.exit(importlib.util.find_spec('fusepy') is None)"
+LEAST_DISK = 32_000_000  # for the file system itself
 MOUNT_S = 10
 
 
@@ -85,7 +86,7 @@ def disk_of_files(folder, words):
     folder.mkdir(parents=True)
     size = words["kb"] * 1000
     with disks.of_a_file(folder.parent / f"{folder.name}.image", folder,
-                         words["files"] * size * 3 // 2):
+                         LEAST_DISK + words["files"] * size * 3 // 2):
         for number in range(words["files"]):
             with open(folder / f"sample-{number}", "wb") as file:
                 file.write(bytes(size))
