@@ -27,6 +27,7 @@ namespace chokepoint::capture::counter {
 namespace {
 
 constexpr std::size_t kMaxDisks = 64;
+constexpr std::size_t kMaxDiskNames = 512;  // with partitions
 constexpr std::size_t kMaxRemoteMounts = 16;
 constexpr std::size_t kMaxProcesses = 256;
 constexpr std::uint64_t kSectorBytes = 512;  // whatever the disk's own are
@@ -71,7 +72,7 @@ class Disks {
     if (known != disks_.end()) {
       return known->second;
     }
-    if (name.empty() || disks_.size() >= kMaxDisks * 8) {
+    if (name.empty() || disks_.size() >= kMaxDiskNames) {
       return false;
     }
     const bool is_one =

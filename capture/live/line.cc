@@ -249,7 +249,7 @@ void add_waits(std::string& text, const Figures& figures) {
                                       {worst->read_s, "to read"},
                                       {worst->write_s, "to write"}}) {
     if (seconds >= kLeastShare * figures.elapsed_s) {
-      waits += fmt::format("{}{:.2g} s {}", waits.empty() ? "" : ", ", seconds, what);
+      waits += fmt::format("{}{} s {}", waits.empty() ? "" : ", ", three_digits(seconds), what);
     }
   }
   if (!waits.empty()) {

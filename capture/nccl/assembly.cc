@@ -113,6 +113,10 @@ void Assembly::take_member(const Entry& entry) {
     return number != entry.communicator() && other.hash == entry.at(word::kHash) &&
            static_cast<std::uint64_t>(other.rank) != entry.at(word::kRank);
   });
+  if (const auto known = members_.find(entry.communicator());
+      known != members_.end() && known->second.hash != entry.at(word::kHash)) {
+    forget_newest(entry.communicator());
+  }
   members_[entry.communicator()] = {.hash = entry.at(word::kHash),
                                     .rank = static_cast<std::int64_t>(entry.at(word::kRank)),
                                     .ranks = static_cast<std::int64_t>(ranks),

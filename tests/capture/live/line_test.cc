@@ -136,12 +136,12 @@ TEST(Summary, NamesTheRankThatWaitedLongestBesideTheNetwork) {
   figures.counters.waits = {{.rank = "0", .read_s = 3},
                             {.rank = "1", .batch_s = 41.7, .read_s = 8.2, .write_s = 0.3}};
   EXPECT_THAT(summary_of(figures, "a/n.db"),
-              HasSubstr("  waited        rank 1, 42 s for its next batch, 8.2 s to read\n"));
+              HasSubstr("  waited        rank 1, 41.7 s for its next batch, 8.20 s to read\n"));
   figures.counters.waits = {{.rank = "process 17", .write_s = 1}};
   EXPECT_THAT(summary_of(figures, "a/n.db"), Not(HasSubstr("waited")));
   figures.elapsed_s = 10;
   EXPECT_THAT(summary_of(figures, "a/n.db"),
-              HasSubstr("  waited        process 17, 1 s to write\n"));
+              HasSubstr("  waited        process 17, 1.00 s to write\n"));
 }
 
 TEST(Summary, SaysWhatWasNotSeenAndWhyEachOnce) {

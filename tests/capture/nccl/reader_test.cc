@@ -75,10 +75,28 @@ TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {
   EXPECT_EQ(asked[0].bytes.value(), 4'000);
   EXPECT_EQ(asked[0].enqueued_ns.value(), 300 * kMs);
   EXPECT_TRUE(rows_.empty());
+  // The numbers of communicators come round again.
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 9}, {word::kRank, 0}, {word::kRanks, 2}});
+  tick(700);
+  reader_.tell_asked(see);
+  EXPECT_TRUE(asked.empty());
+}
+
+TEST_F(ReaderTest, OfACommunicatorThatWasLeftNothingIsAskedAnyMore) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  exchange(writer, 7);
+  tick(500);
+  std::size_t asked = 0;
+  const auto see = [&](std::uint64_t, std::span<const record::Collective> newest) {
+    asked = newest.size();
+  };
+  reader_.tell_asked(see);
+  EXPECT_EQ(asked, 1U);
   writer.push(0, Kind::Left, 1, {});
   tick(1'000);
   reader_.tell_asked(see);
-  EXPECT_TRUE(asked.empty());
+  EXPECT_EQ(asked, 0U);
 }
 
 TEST_F(ReaderTest, AProcessWithSeveralGpusIsSeveralRanks) {
