@@ -417,7 +417,7 @@ void remark_nvlink(const DiagnosisInput& input, Verdict& computing) {
   }
   if (busiest.links) {
     computing.evidence.push_back(
-        {"NVLinks of it that are up", *busiest.links, "", "gpu.nvlink_active of " + busiest.node});
+        {"NVLinks of it that are up", busiest.links, "", "gpu.nvlink_active of " + busiest.node});
   }
   if (failures > 0) {
     computing.evidence.push_back(
