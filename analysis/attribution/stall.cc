@@ -108,15 +108,13 @@ class Judge {
     }
     record::compare_collectives(ranks);
     for (Standing& standing : all_) {
-      const auto does = [&](auto... which) {
-        return std::ranges::any_of(standing.stall.ranks, [&](const StallRank& rank) {
-          return ((rank.does == which) || ...);
-        });
+      const auto has = [&](RankDoes does) {
+        return std::ranges::count(standing.stall.ranks, does, &StallRank::does) > 0;
       };
       StallState& state = standing.stall.state;
-      if (does(RankDoes::Absent, RankDoes::Differs)) {
+      if (has(RankDoes::Absent) || has(RankDoes::Differs)) {
         state = StallState::Stands;
-      } else if (state == StallState::Moves && !does(RankDoes::Moves, RankDoes::Spins)) {
+      } else if (state == StallState::Moves && !has(RankDoes::Moves) && !has(RankDoes::Spins)) {
         state = StallState::Waits;
       }
     }

@@ -23,6 +23,24 @@ constexpr double kWrites = 50;         // percent of the time
 
 double seconds_of(const Span& span) { return static_cast<double>(span.length_ns()) / 1e9; }
 
+// The spans in which a rank waited to write; a short pause is part of one write.
+Spans writes_in(const SeriesData& waits) {
+  Spans writes;
+  for (const Reading& reading : waits.readings) {
+    const Span span{reading.t_ns - reading.bin_ns, reading.t_ns};
+    if (reading.value < kWrites) {
+      continue;
+    }
+    if (!writes.empty() &&
+        static_cast<double>(span.start_ns - writes.back().end_ns) < kMostPauseNs) {
+      writes.back().end_ns = span.end_ns;
+    } else {
+      writes.push_back(span);
+    }
+  }
+  return writes;
+}
+
 class Storage {
  public:
   Storage(const DiagnosisInput& input, std::size_t node, const std::string& mount)
@@ -49,19 +67,7 @@ class Storage {
 
   // While a rank waited to write.
   void add_writing(const SeriesData* waits, std::vector<Evidence>& evidence) const {
-    std::vector<Span> writes;
-    for (const Reading& reading : waits != nullptr ? waits->readings : std::vector<Reading>()) {
-      const Span span{reading.t_ns - reading.bin_ns, reading.t_ns};
-      if (reading.value < kWrites) {
-        continue;
-      }
-      if (!writes.empty() &&
-          static_cast<double>(span.start_ns - writes.back().end_ns) < kMostPauseNs) {
-        writes.back().end_ns = span.end_ns;
-      } else {
-        writes.push_back(span);
-      }
-    }
+    const Spans writes = waits == nullptr ? Spans() : writes_in(*waits);
     double seconds = 0;
     double bytes = 0;
     double of_job = 0;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/json/codec.h"
@@ -20,7 +19,7 @@ constexpr const char* kWhat = "detail of a stall";
 // The collectives of one kind in one communicator, and each rank's newest.
 using Line = std::pair<std::int64_t, std::string>;
 using Newest = std::map<StallRank*, StallCollective>;
-constexpr std::int64_t kNone = -1;
+constexpr std::int64_t kNone = -1;  // the number of a kind that a rank has not asked for yet
 
 std::map<Line, Newest> lines_of(std::span<StallRank* const> ranks) {
   std::map<Line, Newest> lines;
@@ -76,7 +75,8 @@ void add_waited_for(StallRank& rank, const StallCollective& others, std::int64_t
   rank.collectives.push_back(waited);
 }
 
-struct Standing {
+// Of a rank among the others of its communicators.
+struct Progress {
   bool is_last = false;  // in some line, behind others
   bool is_ahead = false;
   bool has_other_size = false;
@@ -85,39 +85,39 @@ struct Standing {
 }  // namespace
 
 void compare_collectives(std::span<StallRank* const> ranks) {
-  std::map<StallRank*, Standing> standings;
+  std::map<StallRank*, Progress> progress;
   for (const auto& [line, newest] : lines_of(ranks)) {
     const auto number = [](const auto& each) { return each.second.number; };
     const auto [least, most] = std::ranges::minmax_element(newest, {}, number);
     const auto size =
         least->second.number == most->second.number ? usual_size(newest) : std::nullopt;
     for (const auto& [rank, own] : newest) {
-      Standing& standing = standings[rank];
+      Progress& own_progress = progress[rank];
       if (size && own.size != *size) {
-        standing.has_other_size = true;
+        own_progress.has_other_size = true;
         const auto other = std::ranges::find_if(
             newest, [&](const auto& each) { return each.second.size == *size; });
         put_first(*rank, own);
         add_waited_for(*rank, other->second, own.number);
       } else if (own.number < most->second.number && own.number == least->second.number) {
-        standing.is_last = true;
+        own_progress.is_last = true;
         add_waited_for(*rank, most->second, own.number + 1);
       } else if (own.number > least->second.number) {
-        standing.is_ahead = true;
+        own_progress.is_ahead = true;
         put_first(*rank, own);
       }
     }
   }
-  for (auto& [rank, standing] : standings) {
+  for (auto& [rank, made] : progress) {
     const bool sleeps = rank->does == RankDoes::Sleeps;
     if (!sleeps && rank->does != RankDoes::Spins) {
       continue;
     }
-    if (standing.has_other_size || (standing.is_last && standing.is_ahead)) {
+    if (made.has_other_size || (made.is_last && made.is_ahead)) {
       rank->does = RankDoes::Differs;
-    } else if (standing.is_ahead) {
+    } else if (made.is_ahead) {
       rank->does = RankDoes::Waits;
-    } else if (standing.is_last && sleeps) {
+    } else if (made.is_last && sleeps) {
       rank->does = RankDoes::Absent;
     }
   }

@@ -76,7 +76,8 @@ def data_of(folder, ranks, words):
             yield [stack.enter_context(disk_of_files(folder / f"rank-{number}", words))
                    for number in range(ranks)]
         else:
-            yield [stack.enter_context(mounted(python_with_fuse(), folder / f"rank-{number}", words))
+            python = python_with_fuse()
+            yield [stack.enter_context(mounted(python, folder / f"rank-{number}", words))
                    for number in range(ranks)]
 
 
@@ -97,7 +98,7 @@ def disk_of_files(folder, words):
 
 
 def python_with_fuse():
-    """A file system for each rank, folder/rank-0 and so on."""
+    """The interpreter that has Debian's fusepy, which may not be the one that runs this."""
     python = next((each for each in ("python3", "/usr/bin/python3") if subprocess.run(
         [each, "-c", HAS_FUSE], check=False).returncode == 0), None)
     if python is None:
