@@ -84,6 +84,7 @@ std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps)
 void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& inquiry) {
   auto found = stalled(run, inquiry.clocks);
   if (!found) {
+    inquiry.diagnosis.pause = pause_of(run, inquiry.clocks);
     return;
   }
   const Blame none;

@@ -116,6 +116,7 @@ struct Diagnosis {
   Verdict verdict = {};
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};
+  std::string pause = {};                 // why no step ends at present, where that may be meant so
   std::vector<std::string> missing = {};  // what the data lack, a line each
   bool is_complete = false;               // the job was seen to its end
 };

@@ -62,6 +62,8 @@ Findings rdma_findings(const DiagnosisInput& input);
 void add_late(const DiagnosisInput& input, Findings& findings);
 // stall.cc: why the job makes no progress; nullopt of one that makes some.
 std::optional<Verdict> stalled(const RunData& run, const Clocks& clocks);
+// Diagnosis::pause; empty where steps end.
+std::string pause_of(const RunData& run, const Clocks& clocks);
 // input.cc: what all ranks wait for beside the network: their next batch, a file's data, a write.
 void add_input(const DiagnosisInput& input, Findings& findings);
 // Whether that is why a rank is late: then the verdict says so.

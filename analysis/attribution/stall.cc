@@ -97,6 +97,28 @@ class Judge {
     return std::nullopt;
   }
 
+  // Of a job that stands at the limit, but may do so on purpose.
+  std::string pause() const {
+    if (all_.empty() || !is_still_working()) {
+      return "";
+    }
+    const auto worker = working();
+    if (!worker) {
+      return "";
+    }
+    const NodeData& node = run_.nodes[worker->standing->node];
+    const StallCollective* awaited = waited_for(*worker->rank);
+    return fmt::format(
+        "no step has ended for {:.0f} s: {} on {} works{}; an evaluation, a checkpoint, a compiler "
+        "or a loop without end, which is not known yet",
+        static_cast<double>(node.span.end_ns - worker->standing->stall.since_ns) / 1e9,
+        worker->rank->rank ? fmt::format("rank {}", *worker->rank->rank)
+                           : fmt::format("process {}", worker->rank->pid),
+        node.name,
+        awaited == nullptr ? ""
+                           : fmt::format(", and the others wait for it in {}", text_of(awaited)));
+  }
+
  private:
   // What each node could not know of its ranks by their collectives of NCCL.
   void compare_collectives() {
@@ -147,6 +169,22 @@ class Judge {
       }
     }
     return std::nullopt;
+  }
+
+  // The others may poll while they wait for it.
+  std::optional<Suspect> working() const {
+    const auto found = suspect(RankDoes::Moves);
+    if (found) {
+      return found;
+    }
+    for (const Standing& standing : all_) {
+      for (const StallRank& rank : standing.stall.ranks) {
+        if (rank.does == RankDoes::Spins && waited_for(rank) != nullptr) {
+          return Suspect{.standing = &standing, .rank = &rank};
+        }
+      }
+    }
+    return suspect(RankDoes::Spins);
   }
 
   Where place_of(const Suspect& suspect) const {
@@ -413,6 +451,10 @@ class Judge {
 
 std::optional<Verdict> stalled(const RunData& run, const Clocks& clocks) {
   return Judge(run, clocks).verdict();
+}
+
+std::string pause_of(const RunData& run, const Clocks& clocks) {
+  return Judge(run, clocks).pause();
 }
 
 }  // namespace chokepoint::analysis

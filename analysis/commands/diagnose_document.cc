@@ -122,6 +122,8 @@ struct Fields<analysis::Diagnosis> {
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),
+      field("pause", &D::pause, "why no step ends at present, where that may be meant so")
+          .null_if_empty(),
       field("missing", &D::missing, "what the data lack, a line each for people")};
 };
 

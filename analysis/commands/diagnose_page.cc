@@ -247,6 +247,9 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
   const std::string head = cli::wrapped(cli::printable(headline_of(diagnosis)), terminal.width, 0);
   fmt::print(out, "{}{}", cli::tinted(name, tint_of(diagnosis.verdict.verdict), terminal),
              head.substr(name.size()));
+  if (!diagnosis.pause.empty()) {
+    print_line(out, terminal, "now", diagnosis.pause);
+  }
   print_line(out, terminal, "step", step_text(diagnosis));
   print_line(out, terminal, "why", why_text(diagnosis));
   const Advice advice = advice_of(diagnosis);

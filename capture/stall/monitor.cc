@@ -1,9 +1,12 @@
 #include "capture/stall/monitor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/record/names.h"
 #include "capture/job/kinship.h"
@@ -202,7 +205,7 @@ void Monitor::follow(const Moment& moment) {
     keep(stall, moment.now_ns);
   }
   if (begins_to_stand && !options_.hook.empty()) {
-    run_hook(words_of(stall), for_s);
+    run_hook(stall, for_s);
   }
 }
 
@@ -335,10 +338,13 @@ void Monitor::keep(const record::Stall& stall, std::int64_t now_ns) {
       .t_ns = now_ns, .kind = std::string(record::kStall), .detail = record::text_of(stall)});
 }
 
-void Monitor::run_hook(const std::string& what, double for_s) {
+void Monitor::run_hook(const record::Stall& stall, double for_s) {
+  std::vector<std::int64_t> pids;
+  std::ranges::transform(stall.ranks, std::back_inserter(pids), &record::StallRank::pid);
   auto started = sys::Process::start(
       {.command = {"/bin/sh", "-c", options_.hook},
-       .environment = {{"CHOKEPOINT_STALL", what},
+       .environment = {{"CHOKEPOINT_STALL", words_of(stall)},
+                       {"CHOKEPOINT_STALL_PIDS", fmt::format("{}", fmt::join(pids, " "))},
                        {"CHOKEPOINT_STALL_NODE", options_.node},
                        {"CHOKEPOINT_STALL_SECONDS", fmt::format("{:.0f}", for_s)},
                        {"CHOKEPOINT_STALL_RECORD", options_.record}}});

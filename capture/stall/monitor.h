@@ -191,7 +191,7 @@ class Monitor {
   void add_asked(record::StallRank& told) const;
   record::StallState state_of(const record::Stall& stall, std::int64_t length_ns) const;
   void keep(const record::Stall& stall, std::int64_t now_ns);
-  void run_hook(const std::string& what, double for_s);
+  void run_hook(const record::Stall& stall, double for_s);
 
   Options options_;
   const sys::Root& root_;

@@ -172,7 +172,12 @@ TEST_F(OfAStall, ALoopThatItsNodeHasPatienceWithIsNone) {
   StallRank spins = rank(2, RankDoes::Spins);
   spins.collectives = {open("all-reduce", false, true)};
   stands("c", spins, StallState::Moves);
-  EXPECT_NE(verdict().verdict, VerdictClass::Stalled);
+  const Diagnosis found = diagnose(made_.data);
+  EXPECT_NE(found.verdict.verdict, VerdictClass::Stalled);
+  EXPECT_EQ(found.pause,
+            "no step has ended for 40 s: rank 2 on c works, and the others wait for it in "
+            "all-reduce 641; an evaluation, a checkpoint, a compiler or a loop without end, which "
+            "is not known yet");
 }
 
 // Libraries poll while they wait.

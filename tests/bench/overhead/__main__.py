@@ -50,9 +50,12 @@ def measure(name, asked):
 
 def costs(pairs):
     watched = [host for pair in pairs for host in pair["watched"]["hosts"].values()]
-    return {name: paired.spread([host[name] for host in watched])
-            for name in ("core_percent", "running_percent", "core_percent_by_record", "memory_mb",
-                         "record_mb")}
+    threads = {name for host in watched for name in host["threads_percent"]}
+    return {**{name: paired.spread([host[name] for host in watched])
+               for name in ("core_percent", "running_percent", "core_percent_by_record",
+                            "memory_mb", "record_mb")},
+            "threads_percent": {name: paired.spread([host["threads_percent"].get(name, 0)
+                                                     for host in watched]) for name in threads}}
 
 
 def table(name, part):
@@ -65,7 +68,10 @@ def table(name, part):
           for what, key in (("% of a core, by /proc", "core_percent"),
                             ("% of a core, once set up", "running_percent"),
                             ("% of a core, by chokepoint.cpu_ns", "core_percent_by_record"),
-                            ("most memory, MB", "memory_mb"), ("record, MB", "record_mb")))])
+                            ("most memory, MB", "memory_mb"), ("record, MB", "record_mb"))),
+        "  % of a core once set up, by thread:",
+        *(f"    {thread}: {spent['median']:.2f}" for thread, spent in
+          sorted(part["threads_percent"].items(), key=lambda item: -item[1]["median"]))])
 
 
 def main():

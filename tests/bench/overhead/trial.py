@@ -75,6 +75,7 @@ class Watcher:
         self.began = time.monotonic()
         self.processor_s, self.memory_kb, self.seconds = {}, {}, 0
         self.set_up_s = self.set_up_after = None
+        self.thread_ns, self.thread_set_up_ns = {}, {}
 
     def look(self):
         for pid in self.host.pids():
@@ -83,6 +84,7 @@ class Watcher:
                     self.note(pid)
         if self.set_up_after is None and self.seconds >= SET_UP_SECONDS:
             self.set_up_s, self.set_up_after = sum(self.processor_s.values()), self.seconds
+            self.thread_set_up_ns = dict(self.thread_ns)
 
     def note(self, pid):
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -90,7 +92,18 @@ class Watcher:
         self.processor_s[pid] = (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
         self.memory_kb[pid] = int(next(line for line in status
                                        if line.startswith("VmHWM")).split()[1])
+        for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            key = (pid, int(thread.name), (thread / "comm").read_text().strip())
+            self.thread_ns[key] = int((thread / "schedstat").read_text().split()[0])
         self.seconds = time.monotonic() - self.began
+
+    def by_thread(self, running_s):
+        """Percent of a core once set up, by what the thread is called."""
+        told = {}
+        for key, spent in self.thread_ns.items():
+            name = f"{key[2]}, first thread" if key[0] == key[1] else key[2]
+            told[name] = told.get(name, 0) + spent - self.thread_set_up_ns.get(key, 0)
+        return {name: 100 * spent / 1e9 / running_s for name, spent in told.items()}
 
     def figures(self, record):
         if not self.processor_s:
@@ -99,6 +112,7 @@ class Watcher:
         running_s = self.seconds - (self.set_up_after or self.seconds)
         return {"core_percent": 100 * spent / self.seconds,
                 "running_percent": 100 * (spent - self.set_up_s) / running_s if running_s else None,
+                "threads_percent": self.by_thread(running_s) if running_s else {},
                 "core_percent_by_record": by_record(record),
                 "memory_mb": sum(self.memory_kb.values()) * 1024 / 1e6,
                 "record_mb": record.stat().st_size / 1e6}

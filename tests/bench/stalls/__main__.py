@@ -72,8 +72,10 @@ def verdict_of(chokepoint, records):
                           text=True, check=False)
     if told.returncode != 0:
         return {"class": "none", "why": told.stderr[-300:]}
-    verdict = json.loads(told.stdout)["verdict"]
-    return {word: verdict[word] for word in ("class", "cause", "sentence", "where")}
+    document = json.loads(told.stdout)
+    verdict = document["verdict"]
+    return {**{word: verdict[word] for word in ("class", "cause", "sentence", "where")},
+            "pause": document.get("pause")}
 
 
 def alarms(records):
@@ -116,8 +118,11 @@ def judged(truth, told, last, alarm_count):
     live = told[0] if told else {"class": "none"}
     is_named = live["class"] == "stalled" and is_place_right(truth, live["where"])
     late = told[-1] if told else live
+    works = f"rank {truth.get('rank')} on {truth.get('node')} works"
+    is_in_pause = works in (live.get("pause") or "")
     return {"truth": truth, "live": live, "late": late, "last": last,
             "stalled": live["class"] == "stalled", "place": is_named,
+            "place_or_pause": is_named or is_in_pause,
             "cause": is_named and live["cause"] == truth["cause"],
             "late_cause": late["class"] == "stalled" and late["cause"] == truth["cause"]}
 
@@ -127,7 +132,7 @@ def summed(results):
     healthy = [each for each in results.values() if "healthy" in each]
     kinds = collections.Counter(each["truth"]["cause"] for each in stalls)
     lines = [f"{what}: {sum(each[what] for each in stalls)} of {len(stalls)}"
-             for what in ("stalled", "place", "cause", "late_cause")]
+             for what in ("stalled", "place", "place_or_pause", "cause", "late_cause")]
     lines += [f"  {kind}: {sum(e['cause'] for e in stalls if e['truth']['cause'] == kind)} of {n}"
               for kind, n in sorted(kinds.items())]
     lines.append(f"false alarms: {sum(bool(each['alarms'] or each['wrong']) for each in healthy)} "

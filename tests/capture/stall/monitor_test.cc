@@ -82,9 +82,11 @@ class MonitorTest : public record::RecordFolder {
   std::int64_t progress_ns_ = kProgressNs;
   job::JobProcesses processes_{{.pid = 17, .parent = 1, .rank = {.rank = 3}, .record_id = 1}};
   std::vector<socket::Silent> silent_;
-  Monitor monitor_{{.hook = fmt::format("echo \"$CHOKEPOINT_STALL\" >{}/told", folder().string())},
-                   root_,
-                   *writer_};
+  Monitor monitor_{
+      {.hook = fmt::format("echo \"$CHOKEPOINT_STALL, $CHOKEPOINT_STALL_PIDS\" >{}/told",
+                           folder().string())},
+      root_,
+      *writer_};
 };
 
 TEST_F(MonitorTest, OfAJobThatGoesOnNothingIsWritten) {
@@ -184,10 +186,11 @@ TEST_F(MonitorTest, TheHookIsToldWhy) {
   pause(11);
   std::string text;
   for (int tries = 0; text.empty() && tries < 500; ++tries) {
-    std::ifstream(folder() / "told") >> text;
+    std::ifstream told(folder() / "told");
+    std::getline(told, text);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_EQ(text, "rank");
+  EXPECT_EQ(text, "rank 3 is stopped, 17");
 }
 
 }  // namespace
