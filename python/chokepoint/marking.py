@@ -1,0 +1,251 @@
+"""Marks from inside a job: datagrams on the Unix socket that CHOKEPOINT_MARKS names, as
+capture/step/marks.h describes them. Nothing here raises, and nothing waits: a mark that the
+listener has no room for is lost, and without a listener a mark does nothing.
+
+Any thread may call, also in a forked child. There is no lock, because a lock that another thread
+holds during fork() stays locked in the child. Instead, what belongs together is one object that is
+replaced as a whole: _link. Its socket is closed when the last thread that sends by it lets go of
+it, so no thread can send to a descriptor that means something else by then.
+"""
+import atexit
+import numbers
+import os
+import re
+import socket
+import sys
+import time
+
+VARIABLE = "CHOKEPOINT_MARKS"
+STEP = "step"
+
+_LOOK_AGAIN_NS = 1_000_000_000  # after this the environment and the listener are looked at again
+_MAX_NUMBER = 2**63 - 1
+_MAX_RANK = 2**31 - 1
+_MAX_NAME = 64
+# A listener takes a mark's own time only if it is less than a minute old.
+_MAX_DELAY_NS = 50_000_000_000
+_FLAGS = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+_NO_NAME = re.compile(r"[^!-<>-~]+")  # all but printable ASCII without a space or '='
+
+# The nearest to the training first: base/host/launcher.cc.
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                   "SLURM_PROCID")
+
+
+def find_rank(environment):
+    """The rank that a launcher set, or None."""
+    for name in _RANK_VARIABLES:
+        text = environment.get(name)
+        if text and len(text) <= 10 and text.isascii() and text.isdigit() and \
+                int(text) <= _MAX_RANK:
+            return int(text)
+    return None
+
+
+class _Sender:
+    """A connected socket, closed when nobody uses it any more."""
+
+    __slots__ = ("socket",)
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self.socket.connect(path)
+
+    def __del__(self):
+        try:
+            self.socket.close()
+        except AttributeError:  # there was no descriptor left for it
+            pass
+
+
+class _Link:
+    """Where this process's marks go. Never changed, only replaced."""
+
+    __slots__ = ("pid", "path", "sender", "rank", "look_again_ns")
+
+    def __init__(self, pid, path, sender, rank, look_again_ns):
+        self.pid = pid
+        self.path = path
+        self.sender = sender  # None: nobody listens
+        self.rank = rank      # b" rank=3", or empty: then the listener goes by the process
+        self.look_again_ns = look_again_ns
+
+
+_link = None
+_next_number = 0
+# (pid, when) of the newest step, if its end is known and no step has begun since.
+_ended = None
+
+
+def _look(pid, now_ns):
+    """Makes the link anew by what the environment says now."""
+    global _link
+    before = _link
+    path = os.fsencode(os.environ.get(VARIABLE, ""))
+    sender = None
+    if before is not None and before.pid == pid and before.path == path:
+        sender = before.sender
+    elif before is None or before.pid != pid:
+        _end_with_the_process()
+    if sender is None and path:
+        try:
+            sender = _Sender(path)
+        except (OSError, ValueError):
+            pass  # nobody listens, or the value is no path of a socket
+    rank = find_rank(os.environ) if sender else None
+    link = _Link(pid, path, sender, b"" if rank is None else b" rank=%d" % rank,
+                 now_ns + _LOOK_AGAIN_NS)
+    _link = link
+    return link
+
+
+def _link_now(now_ns):
+    link = _link
+    if link is None or now_ns >= link.look_again_ns or link.pid != os.getpid():
+        link = _look(os.getpid(), now_ns)
+    return link
+
+
+def _send(link, text, t_ns):
+    global _link
+    try:
+        link.sender.socket.send(b"%s%s t=%d" % (text, link.rank, t_ns), _FLAGS)
+    except BlockingIOError:
+        pass  # the listener has no room
+    except OSError:
+        _link = _Link(link.pid, link.path, None, b"", link.look_again_ns)
+
+
+def _whole(value):
+    """A number as a mark may have it, or None. Tensors are left out: to read one may wait for a
+    GPU."""
+    if type(value) is not int:
+        if value is None or not isinstance(value, numbers.Integral):
+            return None
+        value = int(value)
+    return value if 0 <= value <= _MAX_NUMBER else None
+
+
+def mark(name=STEP, number=None, samples=None):
+    """Tells the `chokepoint run` that watches this job that something begins now.
+
+    "step" begins a step of this rank and ends the one before; `samples` is how much training data
+    it processes on this rank. Another name becomes an event of the record. A name is at most 64
+    printable ASCII characters; others in it, such as spaces, become '-'.
+    """
+    global _ended, _next_number
+    try:
+        now_ns = time.monotonic_ns()
+        link = _link_now(now_ns)
+        number = _whole(number)
+        if name == STEP:
+            _ended = None
+            if number is None:
+                number = _next_number  # told, so that marks that get lost shift none
+            _next_number = min(number + 1, _MAX_NUMBER)
+        if link.sender is not None:
+            _send(link, _text_of(name, number, _whole(samples)), now_ns)
+    except Exception:  # whatever it is, a job must not fail because it is watched
+        pass
+
+
+def _text_of(name, number, samples):
+    text = _NO_NAME.sub("-", name)[:_MAX_NAME].encode("ascii") if name != STEP else b"step"
+    if not text:
+        raise ValueError("a mark has a name")
+    if number is not None:
+        text += b" %d" % number
+    if samples is not None:
+        text += b" samples=%d" % samples
+    return text
+
+
+def note_end_of_step():
+    """The newest step is over. Only told if it was the last: see _end_last_step."""
+    global _ended
+    try:
+        link = _link
+        _ended = (link.pid, time.monotonic_ns()) if link and link.sender else None
+    except Exception:
+        pass
+
+
+def forget_end_of_step():
+    global _ended
+    _ended = None
+
+
+def _end_last_step():
+    """A step ends where the next begins, so the last one of a process needs another mark."""
+    global _ended
+    try:
+        ended = _ended
+        _ended = None
+        now_ns = time.monotonic_ns()
+        if ended is not None and ended[0] == os.getpid() and now_ns - ended[1] < _MAX_DELAY_NS:
+            link = _link_now(now_ns)
+            if link.sender is not None:
+                _send(link, b"step", ended[1])
+    except Exception:
+        pass
+
+
+def _end_with_the_process():
+    """Processes of multiprocessing end without running what atexit knows."""
+    try:
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None:
+            util.Finalize(None, _end_last_step, exitpriority=0)
+    except Exception:
+        pass
+
+
+atexit.register(_end_last_step)
+
+
+class step:
+    """One step of a training loop: `with chokepoint.step():` around what makes it.
+
+    The step begins here and lasts until the next one begins, so that what happens between them,
+    such as waiting for data, counts to it. The last step ends with its block.
+    """
+
+    __slots__ = ("number", "samples")
+
+    def __init__(self, number=None, samples=None):
+        self.number = number
+        self.samples = samples
+
+    def __enter__(self):
+        mark(STEP, self.number, self.samples)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            note_end_of_step()
+        else:
+            forget_end_of_step()
+        return False
+
+
+def _samples_of(samples, batch):
+    try:
+        return samples(batch) if callable(samples) else samples
+    except Exception:
+        return None
+
+
+def steps(batches, samples=None, first=None):
+    """The batches, with a step around what is done with each: `for batch in steps(loader):`.
+
+    `samples` is the size of a batch, or a function that tells it of a batch: `samples=len`. Steps
+    count from `first`, or go on from the newest step.
+    """
+    number = _whole(first)
+    for batch in batches:
+        mark(STEP, number, _samples_of(samples, batch))
+        number = None
+        try:
+            yield batch
+        finally:
+            note_end_of_step()
