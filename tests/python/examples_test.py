@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The examples of docs/python.md and the notebook do what they say, on a record of a real job."""
+import contextlib
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+import matplotlib
+import nbclient
+import nbformat
+
+import chokepoint
+from trainers import Lightning, Transformers
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ["CHOKEPOINT_PROGRAM"]
+TRAIN = """
+import chokepoint, socket, threading, time
+here, there = socket.socket(), socket.create_server(("127.0.0.1", 0))
+def read(connection):
+    while connection.recv(1 << 16): pass
+here.connect(there.getsockname())
+threading.Thread(target=read, args=[there.accept()[0]], daemon=True).start()
+for number in range(30):
+    with chokepoint.step(number, samples=16):
+        here.sendall(bytes(1 << 18))
+        time.sleep(0.02 if number % 10 else 0.05)
+chokepoint.mark("checkpoint", 30)
+"""
+
+
+class Batches(list):
+    batch_size = 2
+
+
+def blocks():
+    """The Python of the document, each with the line where it stands."""
+    text = (TREE / "docs/python.md").read_text()
+    return [(text.count("\n", 0, found.start()) + 1, found[1])
+            for found in re.finditer(r"```python\n(.*?)```", text, re.S)]
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "train.py").write_text(TRAIN)
+        subprocess.run([PROGRAM, "run", "--quiet", "--out", "runs/a", "--", sys.executable,
+                        "train.py"], cwd=cls.folder, check=True, timeout=60)
+        os.symlink(PROGRAM, cls.folder / "chokepoint")
+        os.environ["PATH"] = f"{cls.folder}:{os.environ['PATH']}"
+
+    def test_the_document(self):
+        names = {"loader": Batches(range(3)), "train_on": lambda batch: None,
+                 "evaluate": lambda: None, "model": "model", "dataset": [1, 2],
+                 "args": types.SimpleNamespace(train_batch_size=1, gradient_accumulation_steps=1,
+                                               num_train_epochs=1)}
+        matplotlib.use("agg")
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        found = blocks()
+        self.assertGreater(len(found), 5)
+        with Lightning(), Transformers():
+            for line, block in found:
+                with self.subTest(f"docs/python.md:{line}"), \
+                        contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile(block, f"docs/python.md:{line}", "exec"), names)
+        self.assertGreater(len(names["run"].steps), 0)
+
+    def test_the_document_names_what_there_is(self):
+        text = (TREE / "docs/python.md").read_text()
+        run = chokepoint.load(self.folder / "runs/a")
+        tables = re.findall(r"^\| `run\.(\w+)`", text, re.M)
+        self.assertGreater(len(tables), 8)
+        for name in tables:
+            self.assertTrue(hasattr(run, name), name)
+
+    def test_the_notebook(self):
+        notebook = nbformat.read(TREE / "python/examples/run.ipynb", as_version=4)
+        nbformat.validate(notebook)
+        for cell in notebook.cells:
+            self.assertEqual(cell.get("outputs", []), [], "it is kept without what it printed")
+        os.environ["CHOKEPOINT_RUN"] = "runs/a"
+        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3",
+                                resources={"metadata": {"path": str(self.folder)}}).execute()
+        said = str([cell.get("outputs") for cell in notebook.cells])
+        self.assertTrue("image/png" in said, "no plot")
+
+
+if __name__ == "__main__":
+    unittest.main()
