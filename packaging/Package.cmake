@@ -23,7 +23,7 @@ if(TARGET libchokepoint-gloo)
   set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libgloo0)
 endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-  "ibverbs-providers, libcap2-bin, libibverbs1, librdmacm1, systemd")
+  "ibverbs-providers, libcap2-bin, libibverbs1, librdmacm1, python3, python3-pandas, systemd")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 
 # Staged alike for both; this makes of the tarball's stage what needs nothing installed.
