@@ -1,12 +1,13 @@
 #include "capture/live/metrics.h"
 
-#include <prometheus/exposer.h>
+#include <civetweb.h>
 #include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -163,8 +164,11 @@ void add_sockets(Families& families, const socket::Figures& sockets) {
              {sockets.shares.network, {{"by", "network"}}}});
 }
 
-void add_nics(Families& families, const std::vector<counter::Figures::Nic>& nics) {
+void add_nics(Families& families, const std::vector<counter::Figures::Nic>& all) {
   using Nic = counter::Figures::Nic;
+  std::vector<Nic> nics;
+  std::ranges::copy_if(all, std::back_inserter(nics),
+                       [](const Nic& nic) { return nic.sent_bytes > 0 || nic.received_bytes > 0; });
   add_counter(families, "nic_sent_bytes_total", "Of all programs, since the host started.",
               each(nics, &Nic::name, &Nic::sent_bytes));
   add_counter(families, "nic_received_bytes_total", "Of all programs, since the host started.",
@@ -270,62 +274,106 @@ class PipeSignalGuard {
 };
 
 // The newest figures, converted to samples at each scrape.
-class NewestFigures final : public prometheus::Collectable {
+class NewestFigures {
  public:
   void update(const Figures& figures) {
     Figures copy = figures;
     const std::lock_guard lock(mutex_);
     std::swap(figures_, copy);
   }
-  std::vector<prometheus::MetricFamily> Collect() const override { return families_of(newest()); }
-
- private:
   Figures newest() const {
     const std::lock_guard lock(mutex_);
     return figures_;
   }
 
+ private:
   mutable std::mutex mutex_;  // figures_
   Figures figures_ = {};
 };
 
-// The library's listening thread checks only every two seconds whether to end, unless a connection
-// comes; the end of a job must not wait for that.
-void stop(std::unique_ptr<prometheus::Exposer> exposer, const net::Endpoint& own_endpoint) {
-  const std::jthread connecting([&](const std::stop_token& ended) {
-    constexpr std::chrono::milliseconds kPause{5};
-    while (!ended.stop_requested()) {
-      (void)net::connect(own_endpoint, {}, net::Patience::of(kPause));
-      std::this_thread::sleep_for(kPause);
-    }
-  });
-  exposer.reset();
+constexpr const char* kText = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kHtml = "text/html; charset=utf-8";
+constexpr const char* kStartPage =
+    "<!doctype html><title>chokepoint</title><p><a href=\"/metrics\">metrics</a> of a watched job, "
+    "for Prometheus\n";
+
+int answer(mg_connection* connection, const char* status, const char* type,
+           const std::string& body) {
+  const bool is_head = std::string_view(mg_get_request_info(connection)->request_method) == "HEAD";
+  mg_printf(connection,
+            "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+            status, type, body.size());
+  if (!is_head) {
+    mg_write(connection, body.data(), body.size());
+  }
+  return 1;  // to the library: answered
 }
+
+// For all paths, of GET and HEAD.
+int serve_page(mg_connection* connection, void* figures) {
+  const mg_request_info& request = *mg_get_request_info(connection);
+  const std::string_view method = request.request_method;
+  const std::string_view path = request.local_uri;
+  if (method != "GET" && method != "HEAD") {
+    return answer(connection, "405 Method Not Allowed", kText, "GET and HEAD are served\n");
+  }
+  if (path == "/") {
+    return answer(connection, "200 OK", kHtml, kStartPage);
+  }
+  if (path != "/metrics") {
+    return answer(connection, "404 Not Found", kText, "there is /metrics\n");
+  }
+  const auto families = families_of(static_cast<const NewestFigures*>(figures)->newest());
+  return answer(connection, "200 OK", kText, prometheus::TextSerializer().Serialize(families));
+}
+
+struct StopServer {
+  // The listening thread checks only every two seconds whether to end, unless a connection comes;
+  // the end of a job must not wait for that.
+  void operator()(mg_context* server) const {
+    const std::jthread connecting([this](const std::stop_token& ended) {
+      constexpr std::chrono::milliseconds kPause{5};
+      while (!ended.stop_requested()) {
+        (void)net::connect(own, {}, net::Patience::of(kPause));
+        std::this_thread::sleep_for(kPause);
+      }
+    });
+    mg_stop(server);
+  }
+
+  net::Endpoint own = {};
+};
 
 class ServedMetrics final : public Metrics {
  public:
-  explicit ServedMetrics(const net::Endpoint& endpoint)
-      : endpoint_(endpoint),
-        exposer_(std::make_unique<prometheus::Exposer>(endpoint.text(), kThreads)) {
-    exposer_->RegisterCollectable(newest_);
+  explicit ServedMetrics(const net::Endpoint& endpoint) {
+    const std::string place = endpoint.text();
+    // One thread waits for a slow client, the other one serves.
+    const std::array<const char*, 7> options{
+        "listening_ports",    place.c_str(), "num_threads", "2",
+        "request_timeout_ms", "10000",       nullptr};
+    const mg_callbacks none{};
+    server_.reset(mg_start(&none, nullptr, const_cast<const char**>(options.data())));
+    if (!server_) {
+      return;
+    }
+    mg_server_port bound{};
+    mg_get_server_ports(server_.get(), 1, &bound);
+    server_.get_deleter().own = {endpoint.address, static_cast<std::uint16_t>(bound.port)};
+    mg_set_request_handler(server_.get(), "/", serve_page, &newest_);
   }
   ServedMetrics(const ServedMetrics&) = delete;
   ServedMetrics& operator=(const ServedMetrics&) = delete;
-  ~ServedMetrics() override {
-    endpoint_.port = static_cast<std::uint16_t>(port());
-    stop(std::move(exposer_), endpoint_);
-  }
+  ~ServedMetrics() override = default;
 
-  void update(const Figures& figures) override { newest_->update(figures); }
-  int port() const override { return exposer_->GetListeningPorts().front(); }
+  bool is_serving() const { return server_ != nullptr; }
+  void update(const Figures& figures) override { newest_.update(figures); }
+  int port() const override { return server_.get_deleter().own.port; }
 
  private:
-  static constexpr std::size_t kThreads = 2;  // one waits for a slow client, the other serves
-
   PipeSignalGuard pipe_signal_;
-  net::Endpoint endpoint_;
-  std::shared_ptr<NewestFigures> newest_ = std::make_shared<NewestFigures>();
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  NewestFigures newest_;
+  std::unique_ptr<mg_context, StopServer> server_;
 };
 
 }  // namespace
@@ -354,11 +402,11 @@ Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address) {
   // The library reports only that it failed, not why.
   TRY(try_to_listen(endpoint));
   const sys::SignalsHeld held;
-  try {
-    return std::make_unique<ServedMetrics>(endpoint);
-  } catch (const std::exception& exception) {
-    return fail(ErrorKind::Io, "--metrics", address, exception.what());
+  auto served = std::make_unique<ServedMetrics>(endpoint);
+  if (!served->is_serving()) {
+    return fail(ErrorKind::Io, "--metrics", address, "the web server does not start");
   }
+  return served;
 }
 
 }  // namespace chokepoint::capture::live

@@ -1,4 +1,5 @@
-// Figures for Prometheus, served over HTTP by prometheus-cpp: --metrics ADDRESS:PORT, GET /metrics.
+// Figures for Prometheus, in the form of prometheus-cpp, served over HTTP by civetweb: --metrics
+// ADDRESS:PORT, GET /metrics.
 // Threads are the library's own; update() by one thread. Nothing secret is served: counters, the
 // names of node and interfaces, the run's labels; neither the command nor addresses.
 // metrics_absent.cc takes the place of metrics.cc in a build without prometheus-cpp.

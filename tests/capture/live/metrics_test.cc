@@ -36,11 +36,11 @@ net::Endpoint loopback(int port) {
 }
 
 // What a scraper gets, headers included.
-std::string scraped(int port) {
+std::string scraped(int port, const std::string& what = "GET /metrics") {
   const net::Patience patience = net::Patience::of(kPatience);
   const auto connection = net::connect(loopback(port), {}, patience);
   EXPECT_TRUE(connection) << describe(connection.error());
-  const std::string request = "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
+  const std::string request = what + " HTTP/1.0\r\nHost: localhost\r\n\r\n";
   EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(request)), patience, ""));
   std::string answer;
   std::array<char, 4096> part{};
@@ -80,6 +80,36 @@ TEST(Metrics, AreServedByHttpAsTheyWereLastUpdated) {
   EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK"));
   EXPECT_THAT(answer, HasSubstr("# TYPE chokepoint_steps_total counter"));
   EXPECT_THAT(answer, HasSubstr("chokepoint_steps_total{source=\"marks\"} 1121"));
+}
+
+TEST(Metrics, AreAllThatIsServed) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  const int port = (*metrics)->port();
+  for (int times = 0; times < 2; ++times) {
+    std::istringstream lines(scraped(port));
+    for (std::string line; std::getline(lines, line) && line != "\r";) {
+    }
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(line.starts_with("# ") || line.starts_with("chokepoint_")) << line;
+      EXPECT_THAT(line, Not(HasSubstr("Nan")));
+    }
+  }
+  EXPECT_THAT(scraped(port, "GET /"), HasSubstr("<a href=\"/metrics\">"));
+  EXPECT_THAT(scraped(port, "GET /etc/passwd"), HasSubstr("HTTP/1.1 404"));
+  EXPECT_THAT(scraped(port, "POST /metrics"), HasSubstr("HTTP/1.1 405"));
+  const std::string head = scraped(port, "HEAD /metrics");
+  EXPECT_THAT(head, HasSubstr("HTTP/1.1 200 OK"));
+  EXPECT_THAT(head, EndsWith("\r\n\r\n"));
+}
+
+TEST(Metrics, InterfacesThatCarryNothingAreLeftOut) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  Figures figures = training();
+  figures.counters.nics.push_back({.name = "ifb0"});
+  (*metrics)->update(figures);
+  EXPECT_THAT(scraped((*metrics)->port()), Not(HasSubstr("ifb0")));
 }
 
 TEST(Metrics, HaveTheUnitsThatPrometheusExpects) {
