@@ -44,6 +44,22 @@ Tint tint_of(Status status) {
   return Tint::Faint;
 }
 
+// "sysctl -w" holds until the next boot.
+std::string kept_over_reboots(std::string_view command) {
+  constexpr std::string_view kNow = "sysctl -w ";
+  if (!command.starts_with(kNow) || command.find_first_of(";#") != std::string_view::npos) {
+    return "";
+  }
+  std::string settings;
+  command.remove_prefix(kNow.size());
+  while (!command.empty()) {
+    const std::string_view setting = command.substr(0, command.find(' '));
+    settings += fmt::format(" {}", setting);
+    command.remove_prefix(std::min(command.size(), setting.size() + 1));
+  }
+  return fmt::format("printf '%s\\n'{} >>/etc/sysctl.d/90-chokepoint.conf", settings);
+}
+
 std::string tinted_name(const cli::Context& context, Status status) {
   return cli::tinted(fmt::format("{:<8}", name_of(status)), tint_of(status), context.out_terminal);
 }
@@ -58,9 +74,9 @@ void print_line(const cli::Context& context, std::string_view label, const std::
 }
 
 // A command is copied into a shell: it stands on a line of its own, unbroken.
-void print_command(const cli::Context& context, const std::string& command) {
+void print_command(const cli::Context& context, const char* label, const std::string& command) {
   if (!command.empty()) {
-    fmt::print(context.out, "          {:<8}{}\n", "do",
+    fmt::print(context.out, "          {:<8}{}\n", label,
                cli::tinted(cli::printable(command), Tint::Bold, context.out_terminal));
   }
 }
@@ -72,7 +88,8 @@ void print_finding(const cli::Context& context, const Check& check) {
   print_line(context, "found", check.found);
   print_line(context, "wanted", check.wanted);
   print_line(context, "why", check.why);
-  print_command(context, check.next_step);
+  print_command(context, "do", check.next_step);
+  print_command(context, "keep", kept_over_reboots(check.next_step));
   context.out << '\n';
 }
 

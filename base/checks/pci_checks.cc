@@ -229,7 +229,7 @@ void check_pci_errors(const host::Nic& nic, Checks& checks) {
     const bool many = is_grave(errors) || *errors.correctable >= kManyCorrectable;
     check.status = many ? Status::Warning : Status::Info;
     check.wanted = "0";
-    check.next_step = "dmesg | grep -iE 'aer|pcieport'; reseat card and riser";
+    check.next_step = "dmesg | grep -iE 'aer|pcieport'  # reseat card and riser";
   }
   checks.push_back(std::move(check));
 }

@@ -40,7 +40,7 @@ void check_port(const RdmaDevice& device, const RdmaPort& port, bool others_acti
   } else if (port.state == "INIT" && !is_ethernet(port)) {
     check.status = Status::Critical;
     check.why = "the cable is fine, but no subnet manager has given this port an address";
-    check.next_step = "systemctl start opensm on one host, or the switch's own subnet manager";
+    check.next_step = "systemctl start opensm  # on one host, or the subnet manager of the switch";
   } else if (!is_active(port)) {
     check.status = others_active ? Status::Info : Status::Warning;
     check.why = others_active ? "not in use; other ports are active"
@@ -80,8 +80,8 @@ void judge_unusable(const RdmaDevice& device, const RdmaPort& port, Check& check
         "RoCE v1 is not IP: no router passes it on, and no switch marks it instead of "
         "dropping it";
     check.next_step = fmt::format(
-        "cma_roce_mode -d {} -p {} -m 2; where that fails, RoCE v2 is a "
-        "setting of the card's firmware or driver",
+        "cma_roce_mode -d {} -p {} -m 2  # where that fails, RoCE v2 is a "
+        "setting of the firmware or driver",
         device.name, port.number);
     return;
   }
@@ -169,7 +169,7 @@ void judge_mtu(const RdmaPort& port, int mtu, Check& check) {
   }
   check.status = mtu < 1024 ? Status::Warning : Status::Info;
   check.next_step =
-      fmt::format("ip link set {} mtu 9000, on every host and switch of the path", netdev);
+      fmt::format("ip link set {} mtu 9000  # on every host and switch of the path", netdev);
 }
 
 void check_mtu(const RdmaDevice& device, const RdmaPort& port, Checks& checks) {
@@ -261,12 +261,12 @@ void judge(const host::Nic& nic, Check& check) {
     check.status = Status::Warning;
     check.found = "PFC off, pause frames off";
     check.next_step = fmt::format(
-        "dcb pfc set dev {} prio-pfc 3:on, the same on every switch of the path, and RoCE in "
+        "dcb pfc set dev {} prio-pfc 3:on  # the same on every switch of the path, and RoCE in "
         "priority 3",
         nic.name);
   } else {
     check.status = Status::Unknown;
-    check.next_step = fmt::format("dcb pfc show dev {0}, or mlnx_qos -i {0}", nic.name);
+    check.next_step = fmt::format("dcb pfc show dev {0} || mlnx_qos -i {0}", nic.name);
   }
 }
 
@@ -313,7 +313,7 @@ void check_locked_memory(const host::Process& process, bool has_rdma, Checks& ch
     if (has_rdma && !enough) {
       check.status = Status::Warning;
       check.next_step =
-          "printf '* - memlock unlimited\\n' > /etc/security/limits.d/rdma.conf, log in again; "
+          "printf '* - memlock unlimited\\n' > /etc/security/limits.d/rdma.conf  # log in again; "
           "LimitMEMLOCK=infinity for a systemd unit such as slurmd";
     }
   }

@@ -107,8 +107,10 @@ void check_gloo(const Addresses& addresses, const std::string& value, Checks& ch
       check.why = "loopback: no other host reaches it";
     }
   }
-  check.next_step = fmt::format("export GLOO_SOCKET_IFNAME=NAME, one of {}",
-                                fmt::join(addresses.interfaces, ", "));
+  check.next_step =
+      fmt::format("export GLOO_SOCKET_IFNAME={}  # or another of {}",
+                  addresses.interfaces.empty() ? "eth0" : addresses.interfaces.front(),
+                  fmt::join(addresses.interfaces, ", "));
   checks.push_back(std::move(check));
 }
 
@@ -140,14 +142,16 @@ void check_nccl(const Addresses& addresses, const std::string& value, Checks& ch
     check.status = Status::Critical;
     check.found = fmt::format("{}: no interface", value);
     check.why = "no interface of this host has such a name: NCCL fails as it starts";
-    check.next_step = fmt::format("export NCCL_SOCKET_IFNAME==NAME, one of {}",
-                                  fmt::join(addresses.interfaces, ", "));
+    check.next_step =
+        fmt::format("export NCCL_SOCKET_IFNAME='={}'  # or another of {}",
+                    addresses.interfaces.empty() ? "eth0" : addresses.interfaces.front(),
+                    fmt::join(addresses.interfaces, ", "));
   } else if (chosen.size() > 1 && !value.starts_with('=')) {
     check.status = Status::Info;
     check.why =
         "names are prefixes unless '=' stands before them: more interfaces than meant may "
         "match";
-    check.next_step = fmt::format("export NCCL_SOCKET_IFNAME=={}", chosen.front());
+    check.next_step = fmt::format("export NCCL_SOCKET_IFNAME='={}'", chosen.front());
   }
   checks.push_back(std::move(check));
 }
@@ -176,11 +180,11 @@ std::string list_of(const std::vector<Address>& addresses) {
 
 std::string name_interface(const Addresses& addresses) {
   const std::string interface = best_interface(addresses).value_or("INTERFACE");
-  return fmt::format("export GLOO_SOCKET_IFNAME={0} NCCL_SOCKET_IFNAME=={0}", interface);
+  return fmt::format("export GLOO_SOCKET_IFNAME={0} NCCL_SOCKET_IFNAME='={0}'", interface);
 }
 
 std::string fix_hosts_command(const host::OwnName& own, const Addresses& addresses) {
-  return fmt::format("{}; for good: in /etc/hosts give {} the address that peers use",
+  return fmt::format("{}  # for good: in /etc/hosts give {} the address that peers use",
                      name_interface(addresses), own.name.value_or("the name"));
 }
 

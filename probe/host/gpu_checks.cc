@@ -39,8 +39,8 @@ std::string load_text(const Gpu& gpu) {
 
 void judge_slow(const Gpu& gpu, Check& check) {
   check.next_step = fmt::format(
-      "nvidia-smi -i {} --query-gpu=pcie.link.gen.current,pcie.link.gen.max,pstate --format=csv "
-      "during the job; dmesg | grep -i -e pcie -e nvrm; reseat the card or its riser",
+      "nvidia-smi -i {} --query-gpu=pcie.link.gen.current,pcie.link.gen.max,pstate --format=csv"
+      "  # during the job; then dmesg | grep -i -e pcie -e nvrm; reseat the card or its riser",
       gpu.address);
   switch (load_of(gpu)) {
     case Load::Busy:
@@ -115,7 +115,7 @@ void check_replays(const Gpu& gpu, Checks& checks) {
        .wanted = "0",
        .why = "packets that the link retransmitted since the driver was loaded: "
               "a few are nothing, a growing number is a bad seat or riser",
-       .next_step = fmt::format("nvidia-smi -i {} -q | grep -i replay, twice, a minute apart",
+       .next_step = fmt::format("nvidia-smi -i {} -q | grep -i replay  # twice, a minute apart",
                                 gpu.address)});
 }
 

@@ -188,7 +188,7 @@ void check_link(const host::Nic& nic, Checks& checks) {
     check.status = status_without_carrier(nic);
     check.wanted = check.status == Status::Warning ? "up" : "";
     check.next_step =
-        fmt::format("ip link set {} up; check cable, transceiver and switch port", nic.name);
+        fmt::format("ip link set {} up  # then check cable, transceiver and switch port", nic.name);
   }
   checks.push_back(std::move(check));
 }
@@ -212,7 +212,7 @@ void check_speed(const host::Network& network, const host::Nic& nic, Checks& che
     check.status = status_of_slow_port(network, nic);
     check.wanted = format_mbps(static_cast<double>(fastest));
     check.next_step = fmt::format(
-        "ethtool {} (what both ends offer); then cable, transceiver and the switch port's speed",
+        "ethtool {}  # what both ends offer; then cable, transceiver and speed of the switch port",
         nic.name);
   }
   checks.push_back(std::move(check));
@@ -228,7 +228,7 @@ void check_duplex(const host::Nic& nic, Checks& checks) {
   if (*nic.duplex == "half") {
     check.status = Status::Critical;
     check.next_step =
-        fmt::format("ethtool -s {} autoneg on; the switch port must negotiate, too", nic.name);
+        fmt::format("ethtool -s {} autoneg on  # the switch port must negotiate, too", nic.name);
   } else {
     check.why = "both directions at once";
   }
@@ -258,7 +258,7 @@ void check_mtu(const host::Nic& nic, Checks& checks) {
   if (check.status != Status::Pass) {
     check.next_step =
         fmt::format("ip link set {} mtu {}{}", nic.name, check.wanted == "9000" ? "9000" : "1500",
-                    check.wanted == "9000" ? " (on every host and switch of it)" : "");
+                    check.wanted == "9000" ? "  # on every host and switch of it" : "");
   }
   checks.push_back(std::move(check));
 }
@@ -278,7 +278,8 @@ void check_bond(const host::Network& network, const host::Nic& nic, Checks& chec
     check.status = Status::Warning;
     check.wanted = "802.3ad";
     check.why = "round robin reorders packets within a flow, which TCP takes for loss";
-    check.next_step = fmt::format("ip link set {} type bond mode 802.3ad (bond down)", nic.name);
+    check.next_step =
+        fmt::format("ip link set {} type bond mode 802.3ad  # with the bond down", nic.name);
   } else if (hashes_addresses_only(*nic.bond)) {
     check.status = Status::Info;
     check.found += ", hash " + *nic.bond->hash_policy;
@@ -298,8 +299,8 @@ void check_errors(const host::Nic& nic, Checks& checks) {
   Check check =
       check_of("nic.errors", nic, "packets broken on the wire are lost: cable, optics, dirt");
   check.next_step = fmt::format(
-      "ethtool -m {0}; clean or change cable and transceiver; "
-      "ethtool -S {0} | grep -i err",
+      "ethtool -m {0}; ethtool -S {0} | grep -i err"
+      "  # clean or change cable and transceiver",
       nic.name);
   finish(std::move(check), nic, counts, kErrorShare, checks);
 }
@@ -311,8 +312,8 @@ void check_drops(const host::Nic& nic, Checks& checks) {
   Check check = check_of("nic.drops", nic,
                          "the host took packets off the wire too slowly, and TCP sees loss");
   check.next_step = fmt::format(
-      "ethtool -S {0} | grep -iE 'drop|discard|missed|buffer'; "
-      "then longer rings (ethtool -G) and more queues (ethtool -L)",
+      "ethtool -S {0} | grep -iE 'drop|discard|missed|buffer'"
+      "  # then longer rings (ethtool -G) and more queues (ethtool -L)",
       nic.name);
   finish(std::move(check), nic, drops_of(nic), kDropShare, checks);
 }
@@ -330,7 +331,7 @@ void check_pauses(const host::Nic& nic, Checks& checks) {
                          : host_is_slow ? "this host cannot drain its port and stops the network"
                                         : "the network cannot absorb and stops this host");
   check.next_step =
-      fmt::format("ethtool -S {} | grep -iE 'pause|xoff', twice during a job", nic.name);
+      fmt::format("ethtool -S {} | grep -iE 'pause|xoff'  # twice during a job", nic.name);
   finish(std::move(check), nic, counts, kPauseShare, checks);
 }
 
