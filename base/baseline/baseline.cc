@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 
 #include "base/host/inventory.h"
 #include "base/record/writer.h"
@@ -42,6 +46,28 @@ void define(cli::Flags& flags, Flags& baseline) {
       .option("record", &baseline.folder, "DIR", "store the result in this run record")
       .option("node", &baseline.node, "NAME",
               "name of this node in the record; default: the host name");
+}
+
+Result<> check(const Flags& baseline) {
+  namespace fs = std::filesystem;
+  if (baseline.folder.empty()) {
+    return {};
+  }
+  std::error_code failed;
+  fs::path place = fs::absolute(baseline.folder, failed);
+  if (fs::exists(place, failed) && !fs::is_directory(place, failed)) {
+    return fail(ErrorKind::Usage, "--record", baseline.folder, "is a file, not a folder",
+                "give a folder");
+  }
+  while (!fs::exists(place, failed) && place.has_relative_path()) {
+    place = place.parent_path();
+  }
+  if (access(place.c_str(), W_OK) != 0) {
+    Error error = from_errno(errno, "--record", baseline.folder);
+    error.next_step = "give a folder that can be made and written to";
+    return fail(std::move(error));
+  }
+  return {};
 }
 
 Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context) {

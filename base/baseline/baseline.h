@@ -30,6 +30,8 @@ struct Finding {
 };
 
 // Does nothing where no folder was asked for.
+// Before a test that takes long: that there is a place for its result.
+Result<> check(const Flags& baseline);
 Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context);
 
 // The end of a probe: prints the finding's document, or the page without --json, and keeps it.

@@ -106,7 +106,7 @@ struct Scale {
 std::string scaled(double value, std::span<const Scale> scales) {
   for (const Scale& scale : scales) {
     if (std::abs(value) >= scale.factor) {
-      return fmt::format("{:.2f} {}", value / scale.factor, scale.name);
+      return fmt::format("{} {}", three_digits(value / scale.factor), scale.name);
     }
   }
   return fmt::format("{:.0f} {}", value / scales.back().factor, scales.back().name);
@@ -138,6 +138,11 @@ Result<Bytes> parse_bytes(std::string_view text) {
 Result<Rate> parse_rate(std::string_view text) {
   constexpr std::string_view kExamples = "10G, 100Mb/s or 25GB/s";
   TRY(const Quantity quantity, split(text, "a rate", kExamples));
+  constexpr double kMinBare = 1000;  // a unit was forgotten: no path is that slow
+  if (quantity.suffix.empty() && quantity.value > 0 && quantity.value < kMinBare) {
+    return fail(ErrorKind::Usage, "", text, fmt::format("is {} bit/s", quantity.value),
+                fmt::format("write {0}M or {0}G", quantity.value));
+  }
   for (const std::size_t length : {2UL, 1UL, 0UL}) {
     if (length > quantity.suffix.size()) {
       continue;
@@ -166,7 +171,23 @@ Result<double> parse_count(std::string_view text) {
   return parse(text, kCountUnits, "a count", "1000, 708M or 1.5B");
 }
 
+std::string three_digits(double value) {
+  constexpr double kWithoutDecimals = 100;
+  constexpr double kWithOne = 10;
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size >= kWithoutDecimals ? 0 : size >= kWithOne ? 1 : 2);
+}
+
 std::string format_bytes(double bytes) {
+  constexpr std::array kBinary{Scale{kTi, "TiB"}, Scale{kGi, "GiB"}, Scale{kMi, "MiB"},
+                               Scale{kKi, "KiB"}};
+  constexpr double kMaxWhole = 1000;
+  for (const Scale& scale : kBinary) {
+    const double count = bytes / scale.factor;
+    if (count >= 1 && count < kMaxWhole && count == std::floor(count)) {
+      return fmt::format("{:.0f} {}", count, scale.name);
+    }
+  }
   constexpr std::array kScales{Scale{1e12, "TB"}, Scale{1e9, "GB"}, Scale{1e6, "MB"},
                                Scale{1e3, "KB"}, Scale{1, "B"}};
   return bytes == std::floor(bytes) && bytes < kScales[3].factor ? fmt::format("{:.0f} B", bytes)

@@ -34,8 +34,10 @@ inline constexpr double kBits = 8;       // in a byte
 inline constexpr double kMega = 1e6;     // bit/s in a Mb/s
 inline constexpr double kPercent = 100;  // of a share of 1
 
-std::string format_bytes(double bytes);                          // 1.50 GB
-std::string format_rate(double bits_per_second);                 // 9.41 Gb/s
+// "940", "94.0", "9.40": as many as a measurement has.
+std::string three_digits(double value);
+std::string format_bytes(double bytes);           // 1.50 GB; 64 KiB if it is just that
+std::string format_rate(double bits_per_second);  // 9.41 Gb/s
 std::string format_duration(std::chrono::nanoseconds duration);  // 1.50 ms
 
 }  // namespace chokepoint::math

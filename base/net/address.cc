@@ -241,6 +241,11 @@ Result<std::vector<Address>> resolve(const std::string& name, std::optional<Fami
   hints.ai_family = family_number(only);
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
+  if (const auto address = Address::parse(name); address && only && address->family() != *only) {
+    const bool is_ipv4 = *only == Family::Ipv6;
+    return fail(ErrorKind::Usage, "", name, is_ipv4 ? "is an IPv4 address" : "is an IPv6 address",
+                is_ipv4 ? "leave -6 out" : "leave -4 out");
+  }
   if (const int code = getaddrinfo(name.c_str(), nullptr, &hints, &list); code != 0) {
     return fail(resolver_error(code, name));
   }

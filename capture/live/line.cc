@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,15 +18,6 @@ namespace {
 constexpr double kMbpsPerGbps = 1e3;
 constexpr double kMaxMs = 1e4;    // longer steps are written in seconds
 constexpr double kMaxMbps = 1e4;  // higher rates in Gb/s
-constexpr double kMinWithoutDecimals = 100;
-constexpr double kMinOneDecimal = 10;
-
-std::string three_digits(double value) {
-  return fmt::format("{:.{}f}", value,
-                     value >= kMinWithoutDecimals ? 0
-                     : value >= kMinOneDecimal    ? 1
-                                                  : 2);
-}
 
 constexpr std::string_view kBetween = " · ";
 
@@ -249,7 +239,8 @@ void add_waits(std::string& text, const Figures& figures) {
                                       {worst->read_s, "to read"},
                                       {worst->write_s, "to write"}}) {
     if (seconds >= kLeastShare * figures.elapsed_s) {
-      waits += fmt::format("{}{} s {}", waits.empty() ? "" : ", ", three_digits(seconds), what);
+      waits +=
+          fmt::format("{}{} s {}", waits.empty() ? "" : ", ", math::three_digits(seconds), what);
     }
   }
   if (!waits.empty()) {
@@ -278,12 +269,6 @@ void add_unseen(std::string& text, const Figures& figures) {
   }
 }
 
-void add_record(std::string& text, const std::string& record_path) {
-  const std::string folder = std::filesystem::path(record_path).parent_path().string();
-  add(text, "record", record_path);
-  add(text, "next", "chokepoint record show " + (folder.empty() ? "." : folder));
-}
-
 }  // namespace
 
 std::string_view name_of(record::StepSource source) {
@@ -301,7 +286,7 @@ std::string_view name_of(record::StepSource source) {
 }
 
 std::string step_text(double ms) {
-  return ms < kMaxMs ? three_digits(ms) + " ms" : three_digits(ms / 1e3) + " s";
+  return ms < kMaxMs ? math::three_digits(ms) + " ms" : math::three_digits(ms / 1e3) + " s";
 }
 
 std::string clock_text(double seconds) {
@@ -336,8 +321,8 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
 std::string rates_text(double sent_mbps, double received_mbps) {
   const bool is_fast = std::max(sent_mbps, received_mbps) >= kMaxMbps;
   const double scale = is_fast ? kMbpsPerGbps : 1;
-  return fmt::format("out {} in {} {}", three_digits(sent_mbps / scale),
-                     three_digits(received_mbps / scale), is_fast ? "Gb/s" : "Mb/s");
+  return fmt::format("out {} in {} {}", math::three_digits(sent_mbps / scale),
+                     math::three_digits(received_mbps / scale), is_fast ? "Gb/s" : "Mb/s");
 }
 
 std::string line_of(const Figures& figures, std::size_t columns) {
@@ -374,7 +359,7 @@ std::string summary_of(const Figures& figures, const std::string& record_path) {
     add(text, "watching",
         fmt::format("took {:.1f} % of a core", *figures.counters.own_cpu_percent));
   }
-  add_record(text, record_path);
+  add(text, "record", record_path);
   return text;
 }
 

@@ -237,6 +237,7 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
 }
 
 Result<cli::ExitCode> PreflightCommand::run(cli::Context& context) {
+  TRY(baseline::check(showing_.record));
   if (print_limits_) {
     TRY(const Limits printed, limits());
     context.out << limits_text(printed);

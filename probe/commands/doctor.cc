@@ -51,6 +51,7 @@ class DoctorCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     if (root_ != "/") {
       context.root = sys::Root(root_);
       if (!context.root.exists("/")) {

@@ -84,6 +84,7 @@ class ProbeCollectiveCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     document_ = cli::document(context, "chokepoint.collective/1");
     const std::vector<std::string> hosts = hosts_of(flags_);

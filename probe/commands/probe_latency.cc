@@ -228,14 +228,14 @@ class ProbeLatencyCommand final : public cli::Command {
         .toggle("no-udp", &no_udp_, "TCP alone")
         .option("gap", &gap_, "TIME", "interval between messages")
         .group("The load")
-        .option("connections,n", &connections_, "N", "maximum number of connections, each way", 1,
-                64)
+        .option("connections", &connections_, "N", "maximum number of connections, each way", 1, 64)
         .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
     control::define(flags, peer_);
     baseline::define(flags, baseline_);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     TRY(check());
     TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     cli::Json document = cli::document(context, "chokepoint.probe.latency/1");

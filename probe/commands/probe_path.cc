@@ -89,7 +89,7 @@ class ProbePathCommand final : public cli::Command {
     control::define(flags, peer_);
     flags.group("How to probe")
         .toggle("udp,u", &udp_, "by UDP, one flow (the default)")
-        .toggle("tcp,t", &tcp_, "by TCP connection attempts")
+        .toggle("tcp", &tcp_, "by TCP connection attempts")
         .option("to-port", &to_port_, "PORT",
                 "probe towards this port; 0: 33434 by UDP, the control port by TCP", 0, 65535)
         .option("max-hops,m", &max_hops_, "N", "maximum number of hops", 1, 64)
@@ -101,6 +101,7 @@ class ProbePathCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     if (udp_ && tcp_) {
       return fail(ErrorKind::Usage, "", "--udp, --tcp", "give only one of them");
     }

@@ -65,6 +65,7 @@ class ProbePcieCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     TRY(check());
     if (root_ != "/") {
       context.root = sys::Root(root_);

@@ -174,13 +174,14 @@ class ProbeStorageCommand final : public cli::Command {
   void define(cli::Flags& flags) override {
     flags.positional("PATH", &path_, "a folder in which this user may write")
         .group("What to measure")
-        .option("size,s", &size_, "SIZE", "of the file, at most")
+        .option("size", &size_, "SIZE", "of the file, at most")
         .option("time,t", &time_, "TIME", "duration of each measurement")
-        .option("threads,n", &threads_, "N", "of the random reads", 1, 64);
+        .option("threads", &threads_, "N", "of the random reads", 1, 64);
     baseline::define(flags, baseline_);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     TRY(check());
     TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     std::error_code error;

@@ -145,11 +145,7 @@ using tcp::Direction;
 
 constexpr std::chrono::seconds kTime{10};
 
-std::string megabits(double mbps) {
-  constexpr double kGigabit = 1000;
-  const std::string text = fmt::format("{:.2f} Mb/s", mbps);
-  return mbps < kGigabit ? text : fmt::format("{} ({})", text, math::format_rate(mbps * 1e6));
-}
+std::string megabits(double mbps) { return math::format_rate(mbps * math::kMega); }
 
 std::string bytes_text(const std::optional<std::uint64_t>& bytes) {
   return bytes ? math::format_bytes(static_cast<double>(*bytes)) : "not known";
@@ -315,20 +311,20 @@ class ProbeTcpCommand final : public cli::Command {
 
   void define(cli::Flags& flags) override {
     flags.group("What to measure")
-        .toggle("send,s", &send_, "from here to the peer (the default)")
-        .toggle("receive,r", &receive_, "from the peer to here")
-        .toggle("both,b", &both_, "both ways at once")
-        .option("streams,n", &streams_, "N", "connections each way, a thread each", 1, 1024)
+        .toggle("send", &send_, "from here to the peer (the default)")
+        .toggle("receive,R", &receive_, "from the peer to here")
+        .toggle("both", &both_, "both ways at once")
+        .option("streams,P", &streams_, "N", "connections each way, a thread each", 1, 1024)
         .option("time,t", &time_, "TIME", "duration; 0: 10 s, or until --bytes are sent")
         .option("bytes", &bytes_, "SIZE", "amount to send each way; 0: until --time is over")
         .option("omit", &omit_, "TIME", "exclude this time at the start")
-        .option("interval,i", &interval_, "TIME",
+        .option("interval", &interval_, "TIME",
                 "interval of the printed lines and of the rows of the result")
         .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
         .group("How to send")
         .option("congestion", &congestion_, "NAME", "congestion control: cubic, bbr, reno …")
         .option("mss", &mss_, "BYTES", "largest segment; 0 leaves it to the kernel", 0, 32767)
-        .option("window,w", &window_, "SIZE", "socket buffers; 0 leaves them to the kernel")
+        .option("window", &window_, "SIZE", "socket buffers; 0 leaves them to the kernel")
         .option("pace", &pace_, "RATE", "maximum rate of all streams together")
         .option("dscp", &dscp_, "N", "DSCP to mark packets with; -1: none", -1, 63)
         .choice("zero-copy", &zero_copy_, {"auto", "off"},
@@ -340,6 +336,7 @@ class ProbeTcpCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     TRY(tcp::Parameters wanted, parameters());
     TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     cli::Json document = cli::document(context, "chokepoint.probe.tcp/1");

@@ -52,16 +52,16 @@ class ProbeUdpCommand final : public cli::Command {
 
   void define(cli::Flags& flags) override {
     flags.group("What to measure")
-        .toggle("send,s", &send_, "from here to the peer (the default)")
-        .toggle("receive,r", &receive_, "from the peer to here")
-        .toggle("both,b", &both_, "both ways at once")
+        .toggle("send", &send_, "from here to the peer (the default)")
+        .toggle("receive,R", &receive_, "from the peer to here")
+        .toggle("both", &both_, "both ways at once")
         .option("rate", &rate_, "RATE",
                 "rate of all streams together, each way; default: search for the highest")
         .toggle("unpaced", &unpaced_, "as fast as the sender can, with any loss")
         .option("loss-limit", &loss_limit_, "PERCENT", "maximum acceptable loss in the search")
-        .option("streams,n", &streams_, "N", "flows each way, a thread each", 1, 64)
+        .option("streams,P", &streams_, "N", "flows each way, a thread each", 1, 64)
         .option("time,t", &time_, "TIME", "duration")
-        .option("interval,i", &interval_, "TIME",
+        .option("interval", &interval_, "TIME",
                 "interval of the printed lines and of the rows of the result")
         .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
         .group("How to send")
@@ -75,6 +75,7 @@ class ProbeUdpCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
     TRY(const udp::Parameters wanted, parameters());
     TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     cli::Json document = cli::document(context, "chokepoint.probe.udp/1");

@@ -194,8 +194,8 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
               "how long each size is measured; 0: 3 s for bw, 2 s for lat, 1 s in a sweep")
       .option("iterations,n", &test.iterations, "N", "of each queue pair, instead of a time", 0,
               1'000'000'000'000)
-      .toggle("both,b", &test.both, "both ways at once (bw)")
-      .option("queue-pairs,q", &test.queue_pairs, "N", "connections, all on one thread", 1,
+      .toggle("both", &test.both, "both ways at once (bw)")
+      .option("queue-pairs", &test.queue_pairs, "N", "connections, all on one thread", 1,
               session::kMaxQueuePairs)
       .choice("transport", &test.transport, {"rc", "uc", "ud"}, "how queue pairs are connected");
   if (verb == Verb::Write) {
@@ -350,6 +350,7 @@ Result<Trial> RdmaTestCommand::measure(control::Client& client, const session::P
 }
 
 Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
+  TRY(baseline::check(baseline_));
   TRY(const Parameters wanted, parameters_of(test_, verb_));
   TRY(const PortWish wish, own_wish(test_));
   TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));

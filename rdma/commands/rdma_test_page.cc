@@ -31,12 +31,10 @@ std::string size_text(std::uint32_t bytes) {
 }
 
 std::string rate_text(const std::optional<double>& mbps) {
-  constexpr double kGigabit = 1000;
   if (!mbps) {
     return "not measured";
   }
-  const std::string text = fmt::format("{:.2f} Mb/s", *mbps);
-  return *mbps < kGigabit ? text : fmt::format("{} ({})", text, math::format_rate(*mbps * 1e6));
+  return math::format_rate(*mbps * math::kMega);
 }
 
 std::string count_text(const std::optional<double>& count) {

@@ -49,7 +49,7 @@ TEST(DiagnosePage, IsFiveLines) {
             "  step       205.5 ms = 143.0 link full + 60.0 computing + 2.5 latency; "
             "412 steps from marks");
   EXPECT_EQ(lines[2],
-            "  why        throughput from a to b 197.40 Mb/s, the link carries 200.00 Mb/s "
+            "  why        throughput from a to b 197 Mb/s, the link carries 200 Mb/s "
             "(socket samples of a)");
   EXPECT_EQ(lines[3],
             "  do         a faster link; estimate the gain from 1 Gb/s: "
@@ -152,7 +152,7 @@ TEST(DiagnoseWords, PartsAreWrittenAsTheWholeIs) {
 TEST(DiagnoseWords, EvidenceOfOneSourceNamesItOnce) {
   const std::vector<Evidence> evidence = full_link().verdict.evidence;
   EXPECT_EQ(evidence_text(evidence, 3),
-            "throughput from a to b 197.40 Mb/s, the link carries 200.00 Mb/s (socket samples of "
+            "throughput from a to b 197 Mb/s, the link carries 200 Mb/s (socket samples of "
             "a), round trip while it was full 12.2 ms (packets of b)");
   EXPECT_EQ(evidence_text({}, 3), "");
   EXPECT_EQ(evidence_text({{.what = "eth1 is not used"}}, 3), "eth1 is not used");

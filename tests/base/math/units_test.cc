@@ -26,7 +26,7 @@ TEST(Units, RatesAsPeopleTypeThem) {
   for (const auto& [text, value] :
        {Typed{"10G", 1e10}, Typed{"9.4Gb/s", 9.4e9}, Typed{"100Mbit", 1e8}, Typed{"25GB/s", 2e11},
         Typed{"500kbps", 5e5}, Typed{"1GBps", 8e9}, Typed{"1GiB/s", 8589934592.0},
-        Typed{"800", 800}, Typed{"1 gbit/s", 1e9}, Typed{"8b", 8}, Typed{"8B/s", 64}}) {
+        Typed{"8000", 8000}, Typed{"1 gbit/s", 1e9}, Typed{"8b", 8}, Typed{"8B/s", 64}}) {
     ASSERT_TRUE(parse_rate(text)) << text;
     EXPECT_DOUBLE_EQ(parse_rate(text)->bits_per_second, value) << text;
   }
@@ -70,8 +70,25 @@ TEST(Units, Formats) {
   EXPECT_EQ(format_rate(0), "0 b/s");
   EXPECT_EQ(format_bytes(1.5e9), "1.50 GB");
   EXPECT_EQ(format_bytes(12), "12 B");
+  EXPECT_EQ(format_rate(952.47e6), "952 Mb/s");
+  EXPECT_EQ(format_rate(95.247e6), "95.2 Mb/s");
   EXPECT_EQ(format_duration(1500us), "1.50 ms");
   EXPECT_EQ(format_duration(90s), "1.50 min");
+}
+
+TEST(Units, SizesThatAreWholeInPowersOfTwoStayThat) {
+  EXPECT_EQ(format_bytes(65536), "64 KiB");
+  EXPECT_EQ(format_bytes(512 << 20), "512 MiB");
+  EXPECT_EQ(parse_bytes(format_bytes(512 << 20))->count, 512U << 20);
+  EXPECT_EQ(format_bytes(1e6), "1.00 MB");
+  EXPECT_EQ(format_bytes(1024 * 1000), "1.02 MB");
+  EXPECT_EQ(format_bytes(65537), "65.5 KB");
+}
+
+TEST(Units, ARateWithoutItsUnitIsRefused) {
+  EXPECT_EQ(describe(parse_rate("10").error()), "10: is 10 bit/s; write 10M or 10G");
+  EXPECT_EQ(parse_rate("0")->bits_per_second, 0);
+  EXPECT_EQ(parse_rate("10000000")->bits_per_second, 1e7);
 }
 
 }  // namespace

@@ -123,12 +123,11 @@ TEST(Summary, IsWhatAnOperatorWantsToReadAtTheEnd) {
   EXPECT_EQ(summary_of(training(), "runs/a/node1.db"),
             "chokepoint: node1 watched for 03:25\n"
             "  steps         1,120 by marks, median 180 ms, 351.2 samples/s\n"
-            "  volume        eth0 out 24.09 GB in 24.04 GB, by packets\n"
-            "  throughput    1.88 Gb/s full duplex, out 940.00 Mb/s in 938.00 Mb/s, over 03:25\n"
+            "  volume        eth0 out 24.1 GB in 24.0 GB, by packets\n"
+            "  throughput    1.88 Gb/s full duplex, out 940 Mb/s in 938 Mb/s, over 03:25\n"
             "  retransmitted 1,500 of 15,000,000 packets, 0.01 %\n"
             "  watching      took 0.8 % of a core\n"
-            "  record        runs/a/node1.db\n"
-            "  next          chokepoint record show runs/a\n");
+            "  record        runs/a/node1.db\n");
 }
 
 TEST(Summary, NamesTheRankThatWaitedLongestBesideTheNetwork) {
@@ -175,7 +174,6 @@ TEST(Summary, OfAJobWithoutTrafficHasNoThroughput) {
   const std::string text = summary_of({}, "n.db");
   EXPECT_THAT(text, Not(HasSubstr("throughput")));
   EXPECT_THAT(text, Not(HasSubstr("retransmitted")));
-  EXPECT_THAT(text, HasSubstr("record show .\n"));
 }
 
 TEST(Summary, DoesNotCountWhatStaysInsideTheHost) {

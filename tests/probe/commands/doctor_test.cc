@@ -16,8 +16,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 CliRun doctor(const fakes::HostTree& host, std::vector<std::string> flags = {}) {
-  const cli::Program program{
-      .name = "chokepoint", .version = "0", .purpose = "", .commands = {doctor_command()}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "",
+                             .sections = cli::one_section({doctor_command()})};
   flags.insert(flags.begin(), {"doctor", "--root", host.root().folder().string()});
   return fakes::run_cli(program, flags);
 }

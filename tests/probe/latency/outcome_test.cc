@@ -68,7 +68,7 @@ TEST(Judge, WhatTheQueueAdds) {
   EXPECT_EQ(judged(1, 20), Bloat::Some);
   EXPECT_EQ(judged(10, 100), Bloat::Much);
   const Loaded bloated = loaded(*phase(101, 101), load({}), idle(1));
-  EXPECT_THAT(sentence_of(idle(1), bloated, "sending"), HasSubstr("sending 90.00 Mb/s adds"));
+  EXPECT_THAT(sentence_of(idle(1), bloated, "sending"), HasSubstr("sending 90.0 Mb/s adds"));
 }
 
 TEST(Stability, FourAveragesThatAgree) {

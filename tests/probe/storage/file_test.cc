@@ -38,7 +38,7 @@ TEST_F(StorageFile, OfAFullDiskSaysWhatIsFree) {
   const auto refused = file_bytes({.total_bytes = kGiB, .free_bytes = kMiB}, kGiB, folder_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::Exhausted);
-  EXPECT_NE(describe(refused.error()).find("1.05 MB are free"), std::string::npos)
+  EXPECT_NE(describe(refused.error()).find("1 MiB are free"), std::string::npos)
       << describe(refused.error());
 }
 

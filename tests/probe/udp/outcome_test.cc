@@ -93,7 +93,7 @@ TEST(Verdict, OfASearchSaysWhatEndedIt) {
                    .loss = 0.09};
   Circumstances how{.asked_bits_per_s = 100e6, .searched = true, .obstacle = full};
   EXPECT_EQ(judged(lossy(0), how).limit, Limit::Path);
-  EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("loss starts at 110.00 Mb/s"));
+  EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("loss starts at 110 Mb/s"));
   how.obstacle->loss_in_queue = 0.09;
   EXPECT_EQ(judged(lossy(0), how).limit, Limit::ReceiverQueue);
   how.obstacle->loss = 0;

@@ -20,8 +20,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 CliRun devices(const fakes::HostTree& host, std::vector<std::string> flags = {}) {
-  const cli::Program program{
-      .name = "chokepoint", .version = "0", .purpose = "", .commands = {devices_command()}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "",
+                             .sections = cli::one_section({devices_command()})};
   flags.insert(flags.begin(), {"rdma", "devices", "--root", host.root().folder().string()});
   return fakes::run_cli(program, flags);
 }

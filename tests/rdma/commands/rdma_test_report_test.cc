@@ -205,11 +205,10 @@ TEST(RdmaReportTest, ASweepHasFiguresOfEachSizeAndNoneOfItsOwn) {
 }
 
 TEST(RdmaReportTest, APageShowsBothSidesAndTheFiguresOfWhatWasMeasured) {
-  EXPECT_THAT(
-      page_of(trial_of(perf::Metric::Bandwidth, {65536})),
-      AllOf(HasSubstr("mlx5_1 port 1 (eth0)"), HasSubstr("3: 10.0.0.1, RoCE v2"),
-            HasSubstr("49000.00 Mb/s (49.00 Gb/s)"), HasSubstr("50.0 % of"),
-            HasSubstr("sent_packets"), HasSubstr("the fabric was clean"), Not(HasSubstr("p99"))));
+  EXPECT_THAT(page_of(trial_of(perf::Metric::Bandwidth, {65536})),
+              AllOf(HasSubstr("mlx5_1 port 1 (eth0)"), HasSubstr("3: 10.0.0.1, RoCE v2"),
+                    HasSubstr("49.0 Gb/s"), HasSubstr("50.0 % of"), HasSubstr("sent_packets"),
+                    HasSubstr("the fabric was clean"), Not(HasSubstr("p99"))));
   EXPECT_THAT(page_of(trial_of(perf::Metric::Latency, {2})),
               AllOf(HasSubstr("p99.9"), HasSubstr("1000, each half a round trip")));
   EXPECT_THAT(page_of(trial_of(perf::Metric::Latency, {2, 4})), HasSubstr("median"));

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
       .name = "chokepoint",
       .version = "0.1.0",
       .purpose = "ranks that need no library",
-      .commands = {probe::serve_command(), probe::collective_command(backends)},
+      .sections = cli::one_section({probe::serve_command(), probe::collective_command(backends)}),
   };
   return cli::dispatch(program, argc, argv);
 }
