@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cli/context.h"
@@ -60,11 +61,22 @@ CommandFactory command(Given... given) {
   return [... given = std::move(given)] { return std::make_unique<T>(given...); };
 }
 
+// The commands that help shows together, under this title.
+struct Section {
+  std::string title;
+  Registry commands;
+};
+
+inline std::vector<Section> one_section(Registry commands) {
+  return {{.title = "Commands", .commands = std::move(commands)}};
+}
+
 struct Program {
   std::string name;     // "chokepoint"
   std::string version;  // "0.1.0"
   std::string purpose;  // one line
-  Registry commands;
+  std::vector<Section> sections;
+  std::vector<Example> quick_start = {};
 };
 
 }  // namespace chokepoint::cli

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -76,9 +77,9 @@ ExitCode run(const Program& program, const Registered& registered,
 }
 
 ExitCode choose(const Program& program, std::vector<std::string> words, Context& context) {
-  const std::vector<Registered> commands = registered(program.commands);
+  const std::vector<Registered> commands = registered(program);
   if (words.empty()) {
-    context.err << overview_of(program, commands, context.err_terminal.width);
+    context.err << overview(program, commands, context.err_terminal.width);
     return ExitCode::Usage;
   }
   const Result<std::optional<ExitCode>> built_in = run_built_in(program, commands, words, context);
@@ -151,10 +152,12 @@ std::size_t words_matched(const std::string& name, const std::vector<std::string
 
 }  // namespace
 
-std::vector<Registered> registered(const Registry& registry) {
+std::vector<Registered> registered(const Program& program) {
   std::vector<Registered> commands;
-  for (const CommandFactory& make : registry) {
-    commands.push_back({make, make()->summary()});
+  for (const Section& section : program.sections) {
+    for (const CommandFactory& make : section.commands) {
+      commands.push_back({make, make()->summary(), section.title});
+    }
   }
   return commands;
 }
@@ -169,38 +172,97 @@ std::optional<Match> match(const std::vector<Registered>& commands,
   return std::nullopt;
 }
 
+namespace {
+
+Error usage(std::string subject, std::string reason, std::string next_step) {
+  return {ErrorKind::Usage, "", std::move(subject), 0, std::move(reason), std::move(next_step)};
+}
+
+std::string lowered(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+std::string did_you_mean(const std::string& name) {
+  return fmt::format("did you mean '{}'?", name);
+}
+
+// What other tools' users type, and what it is called here.
+std::string known_elsewhere(const std::string& word) {
+  struct Known {
+    std::string_view word;
+    std::string_view command;
+  };
+  constexpr std::array kKnown{Known{"iperf3", "probe tcp"},
+                              Known{"iperf", "probe tcp"},
+                              Known{"nuttcp", "probe tcp"},
+                              Known{"ping", "probe latency"},
+                              Known{"traceroute", "probe path"},
+                              Known{"mtr", "probe path"},
+                              Known{"tcpdump", "capture"},
+                              Known{"all_reduce_perf", "probe collective"},
+                              Known{"ib_write_bw", "rdma write"},
+                              Known{"ib_read_bw", "rdma read"},
+                              Known{"ib_send_bw", "rdma send"},
+                              Known{"fio", "probe storage"},
+                              Known{"show", "record show"},
+                              Known{"list", "runs"},
+                              Known{"ls", "runs"},
+                              Known{"watch", "run"},
+                              Known{"start", "run"},
+                              Known{"exec", "run"}};
+  const auto* const found = std::ranges::find(kKnown, word, &Known::word);
+  return found == kKnown.end() ? "" : std::string(found->command);
+}
+
+// The second word alone, too: "tcp" for "probe tcp".
+std::string probably_meant(const std::vector<std::string>& names, const std::string& word) {
+  for (const std::string& name : names) {
+    if (name.ends_with(" " + word)) {
+      return name;
+    }
+  }
+  if (const std::string known = known_elsewhere(word); !known.empty()) {
+    return known;
+  }
+  return nearest(word, names);
+}
+
+}  // namespace
+
 Error unknown_command(const std::vector<Registered>& commands,
                       const std::vector<std::string>& words) {
-  std::vector<std::string> names;
+  std::vector<std::string> names{"--version", "--help", "completion bash"};
+  std::vector<std::string> seconds;
   std::vector<std::string> family;
+  const std::string first = lowered(words[0]);
   for (const Registered& command : commands) {
-    names.push_back(command.summary.name);
-    if (command.summary.name.starts_with(words[0] + " ")) {
-      family.push_back("'" + command.summary.name + "'");
+    const std::string& name = command.summary.name;
+    names.push_back(name);
+    if (name.starts_with(first + " ")) {
+      family.push_back("'" + name + "'");
+      seconds.push_back(name.substr(first.size() + 1));
     }
   }
   const bool has_second = words.size() > 1 && !words[1].starts_with('-');
-  const std::string two_words = has_second ? words[0] + " " + words[1] : words[0];
-  if (const std::string near = nearest(two_words, names); !near.empty()) {
-    return {ErrorKind::Usage,  "",
-            two_words,         0,
-            "unknown command", fmt::format("did you mean '{}'?", near)};
+  if (!family.empty() && !has_second) {
+    return usage(words[0], "needs a second word",
+                 fmt::format("there is {}", fmt::join(family, ", ")));
   }
   if (!family.empty()) {
-    return {ErrorKind::Usage,
-            "",
-            two_words,
-            0,
-            has_second ? "unknown command" : "needs a second word",
-            fmt::format("there is {}", fmt::join(family, ", "))};
+    const std::string near = nearest(lowered(words[1]), seconds);
+    return usage(words[0] + " " + words[1], "unknown command",
+                 near.empty() ? fmt::format("there is {}", fmt::join(family, ", "))
+                              : did_you_mean(first + " " + near));
   }
-  const std::string near = nearest(words[0], names);
-  return {ErrorKind::Usage,
-          "",
-          words[0],
-          0,
-          "unknown command",
-          near.empty() ? "'--help' lists them" : fmt::format("did you mean '{}'?", near)};
+  if (words[0] == "--json" || words[0] == "-q" || words[0] == "--quiet") {
+    return usage(words[0], "stands before the command", "options stand after it");
+  }
+  const std::string near = probably_meant(names, first);
+  return usage(words[0].empty() ? "''" : words[0], "unknown command",
+               near.empty() ? "'--help' lists them" : did_you_mean(near));
 }
 
 namespace {
@@ -246,11 +308,6 @@ Result<> write_manual(const Program& program, const std::vector<Registered>& com
 
 }  // namespace
 
-std::string overview_of(const Program& program, const std::vector<Registered>& commands,
-                        int width) {
-  return overview(program, summaries(commands), width);
-}
-
 ExitCode print_version(const Program& program, Context& context) {
   fmt::print(context.out, "{} {}\n", program.name, program.version);
   return ExitCode::Done;
@@ -260,18 +317,42 @@ Result<std::optional<ExitCode>> run_built_in(const Program& program,
                                              const std::vector<Registered>& commands,
                                              const std::vector<std::string>& words,
                                              Context& context) {
-  if (words[0] == "--help" || words[0] == "-h" || (words[0] == "help" && words.size() == 1)) {
-    context.out << overview_of(program, commands, context.out_terminal.width);
+  const auto is_help = [](const std::string& word) {
+    return word == "--help" || word == "-h" || word == "help";
+  };
+  const auto is_version = [](const std::string& word) {
+    return word == "--version" || word == "-v" || word == "-V" || word == "version";
+  };
+  const bool asks_help = is_help(words[0]) || (words.size() > 1 && is_help(words[1]));
+  if (is_help(words[0]) && (words.size() == 1 || is_help(words[1]))) {
+    context.out << overview(program, commands, context.out_terminal.width);
     return ExitCode::Done;
   }
-  if (words[0] == "--version") {
+  if (is_version(words[0])) {
     return print_version(program, context);
   }
-  if (words == std::vector<std::string>{"completion", "bash"}) {
-    context.out << bash_completion(program, definitions(commands));
+  if (asks_help && words.size() == 2) {
+    const std::string family = family_overview(
+        program, commands, is_help(words[0]) ? words[1] : words[0], context.out_terminal.width);
+    context.out << family;
+    return family.empty() ? std::nullopt : std::optional(ExitCode::Done);
+  }
+  if (words[0] == "completion") {
+    const std::string text = words.size() == 2
+                                 ? completion_for(words[1], program, definitions(commands))
+                                 : std::string();
+    if (text.empty()) {
+      return fail(ErrorKind::Usage, "", "completion", "for which shell?",
+                  fmt::format("{} completion bash, zsh or fish", program.name));
+    }
+    context.out << text;
     return ExitCode::Done;
   }
-  if (words[0] == "man-pages" && words.size() == 2) {
+  if (words[0] == "man-pages") {
+    if (words.size() != 2 || words[1].starts_with('-')) {
+      return fail(ErrorKind::Usage, "", "man-pages", "where to?",
+                  fmt::format("{} man-pages FOLDER", program.name));
+    }
     const Result<> written = write_manual(program, commands, words[1]);
     return written ? Result<std::optional<ExitCode>>(ExitCode::Done)
                    : std::unexpected(written.error());

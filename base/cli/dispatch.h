@@ -21,13 +21,14 @@ struct Definition {
 std::string synopsis(const Definition& definition);
 
 std::string help_text(const Program& program, const Definition& definition, int width);
-std::string overview(const Program& program, const std::vector<Summary>& commands, int width);
 
 // roff, section 1. The program's own page lists the commands; a command's page is its help.
 std::string manual_page(const Program& program, const Definition& definition);
 std::string manual_overview(const Program& program, const std::vector<Summary>& commands);
 
-std::string bash_completion(const Program& program, const std::vector<Definition>& commands);
+// For "bash", "zsh" or "fish".
+std::string completion_for(const std::string& shell, const Program& program,
+                           const std::vector<Definition>& commands);
 
 // Words after the program's name. Never throws.
 ExitCode dispatch(const Program& program, const std::vector<std::string>& words, Context& context);
@@ -41,9 +42,10 @@ int dispatch(const Program& program, int argc, char** argv);
 struct Registered {
   CommandFactory make;
   Summary summary;
+  std::string section;
 };
 
-std::vector<Registered> registered(const Registry& registry);
+std::vector<Registered> registered(const Program& program);
 
 struct Match {
   const Registered* command;  // of the list that was searched
@@ -59,7 +61,10 @@ Error unknown_command(const std::vector<Registered>& commands,
 
 // What the program says of itself without any command: overview, version, completion, man pages.
 
-std::string overview_of(const Program& program, const std::vector<Registered>& commands, int width);
+std::string overview(const Program& program, const std::vector<Registered>& commands, int width);
+// The commands of one first word, as "probe"; empty if there is no such.
+std::string family_overview(const Program& program, const std::vector<Registered>& commands,
+                            const std::string& first, int width);
 
 ExitCode print_version(const Program& program, Context& context);
 

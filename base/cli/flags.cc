@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include <boost/program_options.hpp>
@@ -83,21 +84,28 @@ Flags& Flags::option(std::string_view name, std::vector<std::string>* target, st
 Flags& Flags::option(std::string_view name, std::int64_t* target, std::string value,
                      std::string help, std::int64_t least, std::int64_t most) {
   Flag& flag = add(name, std::move(value), std::move(help));
-  flag.default_text = fmt::format("{}", *target);
+  // 0 and -1 stand for none, or for one that is chosen: what that means, the help says.
+  flag.default_text = *target > 0 ? fmt::format("{}", *target) : "";
   flag.store = stored(target, [=](const std::string& text) -> Result<std::int64_t> {
-    Result<std::int64_t> number = parse_number<std::int64_t>(text, "a whole number");
-    if (number && (*number < least || *number > most)) {
+    const auto number = sys::parse_number<std::int64_t>(text);
+    const bool is_whole =
+        !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
+    if (!number && !is_whole) {
+      return fail(ErrorKind::Usage, "", text, "not a whole number",
+                  fmt::format("give {} to {}", least, most));
+    }
+    if (!number || *number < least || *number > most) {
       return fail(ErrorKind::Usage, "", text, "out of range",
                   fmt::format("give {} to {}", least, most));
     }
-    return number;
+    return *number;
   });
   return *this;
 }
 
 Flags& Flags::option(std::string_view name, double* target, std::string value, std::string help) {
   Flag& flag = add(name, std::move(value), std::move(help));
-  flag.default_text = fmt::format("{}", *target);
+  flag.default_text = *target > 0 ? fmt::format("{}", *target) : "";
   flag.store = stored(
       target, [](const std::string& text) { return parse_number<double>(text, "a number"); });
   return *this;
@@ -202,9 +210,10 @@ po::options_description described(const Flags& flags) {
   return description;
 }
 
-const Flag* find(const Flags& flags, const std::string& name) {
+template <class Key, class Member>
+const Flag* find_by(const Flags& flags, const Key& key, Member member) {
   for (const FlagGroup& group : flags.groups()) {
-    const auto flag = std::ranges::find(group.flags, name, &Flag::name);
+    const auto flag = std::ranges::find(group.flags, key, member);
     if (flag != group.flags.end()) {
       return &*flag;
     }
@@ -212,7 +221,75 @@ const Flag* find(const Flags& flags, const std::string& name) {
   return nullptr;
 }
 
+const Flag* find(const Flags& flags, const std::string& name) {
+  return find_by(flags, name, &Flag::name);
+}
+
+const Flag* find(const Flags& flags, char letter) { return find_by(flags, letter, &Flag::letter); }
+
+// What users of other tools type, and what it is called here.
+struct Foreign {
+  std::string_view typed;
+  std::string_view name;  // of a flag; where a command has none of it, the next entry counts
+  std::string_view tool;
+};
+
+constexpr std::array kForeign{Foreign{"-R", "receive", "iperf3"},
+                              Foreign{"--reverse", "receive", "iperf3"},
+                              Foreign{"-P", "streams", "iperf3"},
+                              Foreign{"--parallel", "streams", "iperf3"},
+                              Foreign{"-b", "rate", "iperf3"},
+                              Foreign{"--bitrate", "rate", "iperf3"},
+                              Foreign{"-b", "both", "perftest"},
+                              Foreign{"--bidir", "both", "iperf3"},
+                              Foreign{"-d", "both", "iperf3"},
+                              Foreign{"-i", "interval", "iperf3"},
+                              Foreign{"-w", "window", "iperf3"},
+                              Foreign{"-n", "bytes", "iperf3"},
+                              Foreign{"-M", "mss", "iperf3"},
+                              Foreign{"-C", "congestion", "iperf3"},
+                              Foreign{"--duration", "time", "iperf3"},
+                              Foreign{"-D", "time", "perftest"},
+                              Foreign{"-s", "bytes", "perftest"},
+                              Foreign{"-x", "gid-index", "perftest"},
+                              Foreign{"-q", "queue-pairs", "perftest"},
+                              Foreign{"-m", "mtu", "perftest"},
+                              Foreign{"-e", "bytes", "nccl-tests"},
+                              Foreign{"-f", "bytes", "nccl-tests"},
+                              Foreign{"-g", "gpu", "nccl-tests"},
+                              Foreign{"-w", "warm-up", "nccl-tests"},
+                              Foreign{"-o", "out", ""},
+                              Foreign{"-o", "output", ""},
+                              Foreign{"--out", "output", ""},
+                              Foreign{"--output", "out", ""},
+                              Foreign{"-o", "record", ""},
+                              Foreign{"-n", "node", ""},
+                              Foreign{"-f", "format", ""}};
+
+// What another tool calls one of these flags, or does with that letter.
+std::string foreign_hint(const Flags& flags, const std::string& typed) {
+  for (const Foreign& each : kForeign) {
+    if (each.typed == typed && find(flags, std::string(each.name)) != nullptr) {
+      return fmt::format("{}{} is --{} here",
+                         each.tool.empty() ? "" : std::string(each.tool) + "'s ", typed, each.name);
+    }
+  }
+  if (typed == "-c" || typed == "--client") {
+    return "give the host alone";
+  }
+  if (typed == "-s" || typed == "--server") {
+    return "the other side is 'chokepoint serve'";
+  }
+  if (typed == "-u" || typed == "--udp") {
+    return "'chokepoint probe udp' does that";
+  }
+  return typed == "--json" ? "'chokepoint record show --json' and 'diagnose --json' print one" : "";
+}
+
 std::unexpected<Error> unknown(const Flags& flags, const std::string& typed) {
+  if (const std::string hint = foreign_hint(flags, typed); !hint.empty()) {
+    return misuse(typed, "unknown option", hint);
+  }
   std::vector<std::string> names;
   for (const FlagGroup& group : flags.groups()) {
     for (const Flag& flag : group.flags) {
@@ -253,6 +330,9 @@ Result<> store_positionals(const Flags& flags, const std::vector<std::string>& w
     }
     const std::size_t end = positional.repeats ? words.size() : std::min(next + 1, words.size());
     for (; next < end; ++next) {
+      if (words[next].empty()) {
+        return misuse(positional.name, "is empty", "is a variable not set?");
+      }
       if (const Result<> stored = positional.store(words[next]); !stored) {
         return misuse(fmt::format("{} {}", positional.name, stored.error().subject),
                       stored.error().reason, stored.error().next_step);
@@ -260,7 +340,11 @@ Result<> store_positionals(const Flags& flags, const std::vector<std::string>& w
     }
   }
   if (next < words.size()) {
-    return misuse(words[next], "no argument is expected here", "--help shows what can be given");
+    const std::string& taken = next > 0 ? words[next - 1] : words[next];
+    return misuse(words[next], "no argument is expected here",
+                  next > 0
+                      ? fmt::format("'{}' was taken for {}", taken, flags.positionals().back().name)
+                      : "--help shows what can be given");
   }
   return {};
 }
@@ -287,7 +371,9 @@ Result<po::parsed_options> parsed_by_boost(const Flags& flags, const po::options
     return unknown(flags, error.get_option_name());
   } catch (const po::error_with_option_name& error) {
     const auto* value = dynamic_cast<const po::invalid_command_line_syntax*>(&error);
-    const bool missing = value != nullptr && value->kind() == po::invalid_syntax::missing_parameter;
+    const bool missing =
+        value != nullptr && (value->kind() == po::invalid_syntax::missing_parameter ||
+                             value->kind() == po::invalid_syntax::empty_adjacent_parameter);
     return misuse(error.get_option_name(), missing ? "needs a value" : "cannot be given like this",
                   "--help shows how");
   } catch (const po::error& error) {
@@ -295,15 +381,59 @@ Result<po::parsed_options> parsed_by_boost(const Flags& flags, const po::options
   }
 }
 
+// The flag that takes the next word for its value; nullptr if there is none.
+const Flag* expecting_value(const Flags& flags, std::string_view word) {
+  if (word.starts_with("--")) {
+    const Flag* flag = find(flags, std::string(word.substr(2)));
+    return flag != nullptr && !flag->value.empty() ? flag : nullptr;
+  }
+  for (std::size_t place = 1; word.starts_with('-') && place < word.size(); ++place) {
+    const Flag* flag = find(flags, word[place]);
+    if (flag == nullptr || !flag->value.empty()) {
+      return flag != nullptr && place + 1 == word.size() ? flag : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+bool is_flag(const Flags& flags, std::string_view word) {
+  return word.starts_with("--") &&
+         find(flags, std::string(word.substr(2, word.find('=') - 2))) != nullptr;
+}
+
+using Words = std::vector<std::string>;
+
+// The first word that is neither a flag nor the value of one, or "--".
+Result<Words::const_iterator> first_argument(const Flags& flags, const Words& words) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (*word == "--" || !word->starts_with('-') || *word == "-") {
+      return word;
+    }
+    const auto value = word + 1;
+    if (const Flag* flag = expecting_value(flags, *word);
+        flag != nullptr && value != words.end() && *value != "--") {
+      if (is_flag(flags, *value)) {
+        return misuse("--" + flag->name, "needs a value",
+                      fmt::format("'{}' is the next option", *value));
+      }
+      word = value;
+    }
+  }
+  return words.end();
+}
+
 }  // namespace
 
 Result<> parse(const Flags& flags, const std::vector<std::string>& arguments) {
   const auto& positionals = flags.positionals();
   const bool takes_rest = !positionals.empty() && positionals.back().verbatim;
-  const auto divider = std::ranges::find(arguments, "--");
-  const std::vector<std::string> words(arguments.begin(), divider);
-  std::vector<std::string> after(divider == arguments.end() ? divider : divider + 1,
-                                 arguments.end());
+  TRY(const auto first, first_argument(flags, arguments));
+  // A command line to start may stand without "--" where no other argument is expected.
+  const bool is_divided = !takes_rest || positionals.size() > 1;
+  const auto divider = is_divided ? std::ranges::find(arguments, "--") : first;
+  const bool has_divider = divider != arguments.end() && *divider == "--";
+  const Words words(arguments.begin(), divider);
+  const Words after(has_divider ? divider + 1 : divider, arguments.end());
 
   const po::options_description known = described(flags);
   TRY(const po::parsed_options parsed, parsed_by_boost(flags, known, words));

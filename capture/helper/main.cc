@@ -21,6 +21,6 @@ int main(int argc, char** argv) {
   const cli::Program program{.name = "chokepoint",
                              .version = CHOKEPOINT_VERSION,
                              .purpose = "captures for chokepoint",
-                             .commands = {capture::capture_command()}};
+                             .sections = cli::one_section({capture::capture_command()})};
   return cli::dispatch(program, argc, argv);
 }

@@ -46,9 +46,9 @@ fakes::CliRun read(const Reading& reading, const std::string& folder) {
       .name = "chokepoint",
       .version = "0",
       .purpose = "fuzz",
-      .commands = {analysis::compare_command(), analysis::diagnose_command(),
-                   analysis::export_command(), analysis::predict_command(),
-                   analysis::record_show_command(), analysis::report_command()}};
+      .sections = cli::one_section({analysis::compare_command(), analysis::diagnose_command(),
+                                    analysis::export_command(), analysis::predict_command(),
+                                    analysis::record_show_command(), analysis::report_command()})};
   std::vector<std::string> words = reading.words;
   words.push_back(folder);
   return fakes::run_cli(program, words);

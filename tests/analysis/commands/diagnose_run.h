@@ -10,8 +10,10 @@ namespace chokepoint::analysis {
 
 inline fakes::CliRun run_diagnose(std::vector<std::string> words) {
   words.insert(words.begin(), "diagnose");
-  const cli::Program program{
-      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {diagnose_command()}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "test",
+                             .sections = cli::one_section({diagnose_command()})};
   return fakes::run_cli(program, words);
 }
 

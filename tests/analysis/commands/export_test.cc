@@ -27,8 +27,10 @@ class Export : public testing::Test {
   }
   static fakes::CliRun exported(std::vector<std::string> words) {
     words.insert(words.begin(), "export");
-    const cli::Program program{
-        .name = "chokepoint", .version = "0", .purpose = "test", .commands = {export_command()}};
+    const cli::Program program{.name = "chokepoint",
+                               .version = "0",
+                               .purpose = "test",
+                               .sections = cli::one_section({export_command()})};
     return fakes::run_cli(program, words);
   }
   std::string folder() const { return run_.folder().string(); }
@@ -167,8 +169,10 @@ TEST_F(Export, ATraceIsNothingForATerminal) {
                        .environment = [](const std::string&) { return std::nullopt; },
                        .out_terminal = {.interactive = true},
                        .err_terminal = {}};
-  const cli::Program program{
-      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {export_command()}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "test",
+                             .sections = cli::one_section({export_command()})};
   EXPECT_EQ(cli::dispatch(program, {"export", folder(), "--to", "perfetto"}, context),
             cli::ExitCode::Usage);
   EXPECT_EQ(out.str(), "");

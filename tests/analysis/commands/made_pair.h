@@ -70,8 +70,10 @@ struct MadePair {
 
 inline fakes::CliRun run_command(cli::CommandFactory command,
                                  const std::vector<std::string>& words) {
-  const cli::Program program{
-      .name = "chokepoint", .version = "0.0", .purpose = "test", .commands = {std::move(command)}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0.0",
+                             .purpose = "test",
+                             .sections = cli::one_section({std::move(command)})};
   return fakes::run_cli(program, words);
 }
 

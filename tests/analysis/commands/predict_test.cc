@@ -26,8 +26,10 @@ std::vector<std::string> operator+(std::vector<std::string> words,
 }
 
 fakes::CliRun predict_with(const std::vector<std::string>& words) {
-  const cli::Program program{
-      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {predict_command()}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "test",
+                             .sections = cli::one_section({predict_command()})};
   return fakes::run_cli(program, std::vector<std::string>{"predict"} + words);
 }
 

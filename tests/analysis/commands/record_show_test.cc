@@ -26,7 +26,7 @@ class RecordShow : public record::RecordFolder {
     const cli::Program program{.name = "chokepoint",
                                .version = "0",
                                .purpose = "test",
-                               .commands = {record_show_command()}};
+                               .sections = cli::one_section({record_show_command()})};
     return fakes::run_cli(program, words);
   }
   json show_json() {

@@ -94,8 +94,10 @@ fakes::CliRun run_compare(const std::vector<std::string>& folders,
   std::vector<std::string> words{"compare"};
   words.insert(words.end(), folders.begin(), folders.end());
   words.insert(words.end(), options.begin(), options.end());
-  const cli::Program program{
-      .name = "chokepoint", .version = "0", .purpose = "test", .commands = {compare_command()}};
+  const cli::Program program{.name = "chokepoint",
+                             .version = "0",
+                             .purpose = "test",
+                             .sections = cli::one_section({compare_command()})};
   return fakes::run_cli(program, words);
 }
 

@@ -78,11 +78,11 @@ class Show final : public Command {
 };
 
 CliRun run(const std::vector<std::string>& words, bool has_file_privileges = false) {
-  const Program program{
-      .name = "tool",
-      .version = "1.2.3",
-      .purpose = "a tool",
-      .commands = {command<Ping>(), command<Listen>(), command<Show<'a'>>(), command<Show<'b'>>()}};
+  const Program program{.name = "tool",
+                        .version = "1.2.3",
+                        .purpose = "a tool",
+                        .sections = one_section({command<Ping>(), command<Listen>(),
+                                                 command<Show<'a'>>(), command<Show<'b'>>()})};
   return fakes::run_cli(program, words, sys::Root("/nowhere"), has_file_privileges);
 }
 

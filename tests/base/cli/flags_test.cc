@@ -77,9 +77,10 @@ TEST(Flags, AMistypedFlagIsGuessed) {
 TEST(Flags, ValuesOutOfRangeSayWhatIsAllowed) {
   Options o;
   EXPECT_EQ(error_of(o.flags(), {"--streams", "0"}), "--streams 0: out of range; give 1 to 128");
-  EXPECT_EQ(error_of(o.flags(), {"--streams", "4x"}), "--streams 4x: not a whole number");
+  EXPECT_EQ(error_of(o.flags(), {"--streams", "4x"}),
+            "--streams 4x: not a whole number; give 1 to 128");
   EXPECT_EQ(error_of(o.flags(), {"--streams", "99999999999999999999"}),
-            "--streams 99999999999999999999: not a whole number");
+            "--streams 99999999999999999999: out of range; give 1 to 128");
   EXPECT_THAT(error_of(o.flags(), {"--rate", "fast"}), HasSubstr("--rate fast: not a rate"));
   EXPECT_EQ(error_of(o.flags(), {"--backend", "nccI"}),
             "--backend nccI: not one of the choices; did you mean 'nccl'?");
@@ -103,7 +104,7 @@ TEST(Flags, PositionalsInOrderAndStraysRefused) {
   ASSERT_TRUE(parse(flags, {"voyager", "--streams", "2"}));
   EXPECT_EQ(o.host, "voyager");
   EXPECT_EQ(error_of(flags, {"voyager", "hubble"}),
-            "hubble: no argument is expected here; --help shows what can be given");
+            "hubble: no argument is expected here; 'voyager' was taken for HOST");
 }
 
 TEST(Flags, AfterTwoDashesNothingIsAFlag) {
@@ -124,7 +125,46 @@ TEST(Flags, TheRestIsTakenAsItIs) {
   EXPECT_EQ(o.out, "x");
   EXPECT_EQ(error_of(flags, {"--out", "x"}),
             "COMMAND: missing; give the command to run after '--'");
-  EXPECT_THAT(error_of(flags, {"torchrun"}), HasSubstr("torchrun: no argument is expected here"));
+}
+
+TEST(Flags, TheRestMayFollowWithoutADivider) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"torchrun", "--out", "y", "train.py"},
+        {"--out", "x", "-a", "torchrun", "--out", "y", "train.py"},
+        {"-ao", "x", "--", "torchrun", "--out", "y", "train.py"}}) {
+    Options o;
+    Flags flags = o.flags();
+    flags.rest("COMMAND", &o.command, "what to run");
+    ASSERT_TRUE(parse(flags, words));
+    EXPECT_THAT(o.command, ElementsAre("torchrun", "--out", "y", "train.py"));
+    EXPECT_NE(o.out, "y");
+  }
+}
+
+TEST(Flags, AnOptionDoesNotTakeTheNextOneForItsValue) {
+  Options o;
+  EXPECT_EQ(error_of(o.flags(), {"--out", "--streams", "4"}),
+            "--out: needs a value; '--streams' is the next option");
+  EXPECT_EQ(error_of(o.flags(), {"-o", "--streams=4"}),
+            "--out: needs a value; '--streams=4' is the next option");
+  ASSERT_TRUE(parse(o.flags(), {"--out", "-"}));
+  EXPECT_EQ(o.out, "-");
+  EXPECT_EQ(error_of(o.flags(), {"--time="}), "--time: needs a value; --help shows how");
+}
+
+TEST(Flags, WhatOtherToolsCallThemIsTold) {
+  Options o;
+  EXPECT_EQ(error_of(o.flags(), {"--parallel", "4"}),
+            "--parallel: unknown option; iperf3's --parallel is --streams here");
+}
+
+TEST(Flags, AnEmptyArgumentIsNoArgument) {
+  Options o;
+  Flags flags = o.flags();
+  flags.positional("HOST", &o.host, "which", false);
+  EXPECT_EQ(error_of(flags, {""}), "HOST: is empty; is a variable not set?");
+  EXPECT_EQ(error_of(flags, {"10G", "voyager"}),
+            "voyager: no argument is expected here; '10G' was taken for HOST");
 }
 
 }  // namespace
