@@ -6,11 +6,14 @@
 
 namespace chokepoint::analysis {
 
+cli::CommandFactory collect_command();
 cli::CommandFactory compare_command();
 cli::CommandFactory diagnose_command();
 cli::CommandFactory export_command();
 cli::CommandFactory predict_command();
+cli::CommandFactory record_send_command();
 cli::CommandFactory record_show_command();
 cli::CommandFactory report_command();
+cli::CommandFactory runs_command();
 
 }  // namespace chokepoint::analysis

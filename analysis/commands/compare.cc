@@ -17,6 +17,7 @@
 #include "base/cli/context.h"
 #include "base/cli/text.h"
 #include "base/page/page.h"
+#include "base/record/runs.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -269,7 +270,9 @@ cli::Summary CompareCommand::summary() const {
 }
 
 void CompareCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folders_, "runs' folders, or folders that hold runs' folders");
+  flags.positional("DIR", &folders_,
+                   "runs' folders, or folders that hold runs' folders; default: chokepoint-runs",
+                   false);
   flags.group("What to compare")
       .option("by", &by_, "KEY,…", "keys that define a row: labels, setup, nodes, gpus, folder …")
       .option("baseline", &baseline_, "KEY=VALUE|DIR", "the row that others are compared with")
@@ -384,6 +387,12 @@ Result<> CompareCommand::put(cli::Context& context, Form form, const Shown& show
 
 Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
   file_ = file_ == kStandardOutput ? "" : file_;
+  if (folders_.empty() && record::runs_below(record::kRunsFolder).empty()) {
+    return no_run_here();
+  }
+  if (folders_.empty()) {
+    folders_.emplace_back(record::kRunsFolder);
+  }
   TRY(const Form form, form_of(format_, file_));
   TRY(const Shown shown, this->shown(context));
   TRY(put(context, form, shown));

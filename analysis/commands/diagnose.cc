@@ -104,6 +104,7 @@ class DiagnoseCommand final : public cli::Command {
   std::string folder_;
   DiagnoseOptions options_;
   bool all_ = false;
+  bool brief_ = false;
   bool exit_code_ = false;
   bool follow_ = false;
   std::chrono::nanoseconds every_ = std::chrono::seconds(2);
@@ -132,9 +133,11 @@ cli::Summary DiagnoseCommand::summary() const {
 }
 
 void DiagnoseCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folder_, "the run's folder, or one node's .db file");
+  flags.positional("DIR", &folder_,
+                   "the run's folder, or one node's .db file; default: the newest run here", false);
   flags.group("What to show")
       .toggle("all,a", &all_, "all accounts, evidence, runners-up, ranks, and missing data")
+      .toggle("brief", &brief_, "one line: the verdict, or whose records it still needs")
       .toggle("exit-code", &exit_code_, "exit code 3 if a bottleneck was found")
       .group("A run in progress")
       .toggle("follow,f", &follow_, "repeat until the run ends or Ctrl-C")
@@ -160,6 +163,11 @@ Result<cli::ExitCode> DiagnoseCommand::once(cli::Context& context) const {
   const Diagnosis& diagnosis = run.inquiry.diagnosis;
   if (context.json) {
     cli::print(context, document_of(context, diagnosis));
+  } else if (brief_) {
+    const std::string absent = absent_ranks(run.run);
+    fmt::print(context.out, "{}\n",
+               cli::printable(absent.empty() ? headline_of(diagnosis)
+                                             : fmt::format("no record of {} here", absent)));
   } else {
     print_page(context.out, context.out_terminal, diagnosis);
     if (all_) {
@@ -171,6 +179,7 @@ Result<cli::ExitCode> DiagnoseCommand::once(cli::Context& context) const {
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(check());
+  TRY(folder_, choose_run(context, "diagnose", folder_));
   if (!follow_) {
     return once(context);
   }

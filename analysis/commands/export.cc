@@ -150,9 +150,10 @@ cli::Summary ExportCommand::summary() const {
 }
 
 void ExportCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folder_, "the run's folder, or one node's .db file");
+  flags.positional("DIR", &folder_,
+                   "the run's folder, or one node's .db file; default: the newest run here", false);
   flags.group("What to write")
-      .choice("to,t", &to_, {"perfetto", "prometheus", "csv", "json"}, "output format")
+      .choice("to", &to_, {"perfetto", "prometheus", "csv", "json"}, "output format")
       .option("output,o", &output_, "FILE", "output file; a folder for CSV")
       .group("A part of the run")
       .option("from", &from_, "TIME",
@@ -197,6 +198,7 @@ std::optional<Span> ExportCommand::wanted() const {
 Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   TRY(check(context));
   TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+  TRY(folder_, choose_run(context, "export", folder_));
   TRY(record::Run records, records_of(folder_));
   bool is_stopped = false;
   std::optional<cli::Progress> progress;

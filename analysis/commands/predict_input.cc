@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -106,6 +107,11 @@ Result<> read_shape(Shape& shape, const PredictFlags& given) {
 
 Result<std::optional<Curve>> curve_of(const std::string& place) {
   if (place.empty()) return std::optional<Curve>();
+  std::error_code failed;
+  if (std::filesystem::is_directory(place, failed)) {
+    return fail(ErrorKind::Usage, "--curve", place, "is a folder",
+                "give a file with what 'chokepoint probe collective --json' printed");
+  }
   std::ifstream file(place, std::ios::binary);
   if (!file) {
     return fail(ErrorKind::NotFound, "--curve", place, "cannot be read",

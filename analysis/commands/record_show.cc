@@ -29,10 +29,12 @@ cli::Summary RecordShowCommand::summary() const {
 }
 
 void RecordShowCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folder_, "the run's folder, or one node's .db file");
+  flags.positional("DIR", &folder_,
+                   "the run's folder, or one node's .db file; default: the newest run here", false);
 }
 
 Result<cli::ExitCode> RecordShowCommand::run(cli::Context& context) {
+  TRY(folder_, choose_run(context, "record show", folder_));
   TRY(record::Run run, open_records(folder_));
   const RunSummary summary = summarize(run);
   print_troubles(context, "record show", troubles_of(summary));

@@ -25,7 +25,16 @@ std::string format_by_ending(const std::string& file) {
   if (ending == ".md" || ending == ".markdown") {
     return "markdown";
   }
-  return ending == ".txt" ? "text" : ending == ".json" ? "json" : "html";
+  return ending == ".txt"                                        ? "text"
+         : ending == ".json"                                     ? "json"
+         : ending == ".html" || ending == ".htm" || file.empty() ? "html"
+                                                                 : "";
+}
+
+// False also where it cannot be seen.
+bool is_folder_at(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
 }
 
 constexpr cli::Terminal kPlainTerminal{.interactive = false, .color = false, .width = 100};
@@ -119,7 +128,10 @@ cli::Summary ReportCommand::summary() const {
 }
 
 void ReportCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folders_, "a run's folder, or one node's .db file; a page for each");
+  flags.positional("DIR", &folders_,
+                   "a run's folder, or one node's .db file; a page for each; default: the newest "
+                   "run here",
+                   false);
   flags.group("Output")
       .option("output,o", &output_, "FILE",
               "output file; '-' is standard output. For several runs: a folder")
@@ -139,12 +151,23 @@ Result<> ReportCommand::check(const cli::Context& context) {
     format_ = "json";
     output_ = output_.empty() ? kStandardOutput : output_;
   }
-  if (folders_.size() > 1 && !output_.empty() && !fs::is_directory(output_)) {
+  if (folders_.size() > 1 && !output_.empty() && !is_folder_at(output_)) {
     return fail(ErrorKind::Usage, "", output_, "not a folder, and several runs were given",
                 "give an existing folder; 'chokepoint compare' puts runs side by side");
   }
+  TRY(check_no_record(output_));
   if (format_.empty()) {
-    format_ = fs::is_directory(output_) ? "html" : format_by_ending(output_);
+    format_ =
+        is_folder_at(output_) || output_ == kStandardOutput ? "html" : format_by_ending(output_);
+  } else if (const std::string ending = is_folder_at(output_) ? "" : format_by_ending(output_);
+             !output_.empty() && output_ != kStandardOutput && !ending.empty() &&
+             ending != format_) {
+    return fail(ErrorKind::Usage, "", output_, "is the name of another format than " + format_,
+                "give a fitting name");
+  }
+  if (format_.empty()) {
+    return fail(ErrorKind::Usage, "", output_, "the format is not known from the name",
+                "end it with .html, .md, .txt or .json, or give --format");
   }
   const bool is_for_reading = format_ == "text" || format_ == "markdown" || format_ == "json";
   if (output_.empty() && is_for_reading) {
@@ -169,9 +192,9 @@ Result<> ReportCommand::check_files() const {
 std::string ReportCommand::file_for(const std::string& folder) const {
   const fs::path path = fs::path(folder).lexically_normal();
   if (output_.empty()) {
-    return (fs::is_directory(path) ? path / "report.html" : fs::path(folder + ".html")).string();
+    return (is_folder_at(path) ? path / "report.html" : fs::path(folder + ".html")).string();
   }
-  if (!fs::is_directory(output_)) {
+  if (!is_folder_at(output_)) {
     return output_;
   }
   std::string name;
@@ -207,6 +230,12 @@ Result<> ReportCommand::report(cli::Context& context, const std::string& folder)
 }
 
 Result<cli::ExitCode> ReportCommand::run(cli::Context& context) {
+  if (folders_.empty()) {
+    folders_.emplace_back();
+  }
+  for (std::string& folder : folders_) {
+    TRY(folder, choose_run(context, "report", folder));
+  }
   TRY(check(context));
   for (const std::string& folder : folders_) {
     TRY(report(context, folder));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "base/cli/output.h"
+#include "base/record/runs.h"
 #include "base/record/schema.h"
 
 namespace chokepoint::analysis {
@@ -54,6 +56,49 @@ Error without_operation(Error error) {
 std::string name_of_folder(const std::string& folder) {
   const fs::path path = fs::path(folder).lexically_normal();
   return path.has_filename() ? path.string() : path.parent_path().string();
+}
+
+namespace {
+
+std::unexpected<Error> several_runs(const std::string& folder,
+                                    const std::vector<record::RunFolder>& runs) {
+  constexpr std::size_t kMaxNamed = 8;
+  std::vector<std::string> names;
+  for (std::size_t run = 0; run < std::min(kMaxNamed, runs.size()); ++run) {
+    names.push_back(runs[run].path.string());
+  }
+  return fail(ErrorKind::Usage, "", folder,
+              fmt::format("holds {} runs, the newest first: {}{}", runs.size(),
+                          fmt::join(names, ", "), runs.size() > kMaxNamed ? ", …" : ""),
+              "give one of them; 'chokepoint runs' tells more about each");
+}
+
+}  // namespace
+
+std::unexpected<Error> no_run_here() {
+  return fail(ErrorKind::Usage, "", "DIR", "missing, and no run lies in chokepoint-runs here",
+              "give the folder that 'chokepoint run' named at its end");
+}
+
+Result<std::string> choose_run(const cli::Context& context, std::string_view command,
+                               const std::string& given) {
+  if (!given.empty()) {
+    const auto records = record::record_files(given);
+    const auto runs =
+        records && records->empty() ? record::runs_below(given) : std::vector<record::RunFolder>();
+    return runs.empty()       ? Result<std::string>(given)
+           : runs.size() == 1 ? Result<std::string>(runs.front().path.string())
+                              : several_runs(given, runs);
+  }
+  const auto runs = record::runs_below(record::kRunsFolder);
+  if (runs.empty()) {
+    return no_run_here();
+  }
+  if (!context.quiet) {
+    fmt::print(context.err, "chokepoint: {}: {}, the newest run here\n", command,
+               cli::printable(runs.front().path.string()));
+  }
+  return runs.front().path.string();
 }
 
 Result<record::Run> open_records(const std::string& folder) {

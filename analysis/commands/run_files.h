@@ -29,6 +29,15 @@ Error without_operation(Error error);
 // As it was given, without "." parts and trailing slashes.
 std::string name_of_folder(const std::string& folder);
 
+// The run that a command was given, or, if it was given none, the newest of those in
+// chokepoint-runs, which a line on standard error names. An Error where there are several to
+// choose from.
+Result<std::string> choose_run(const cli::Context& context, std::string_view command,
+                               const std::string& given);
+
+// Of a command that was given no run, where none lies here.
+std::unexpected<Error> no_run_here();
+
 // An Error where there is no record, or a single one that cannot be read.
 Result<record::Run> open_records(const std::string& folder);
 // At least one record that can be read; an Error where there is none.

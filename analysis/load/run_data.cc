@@ -49,39 +49,37 @@ void add_missing_records(const RunData& run, Lines& lines) {
   }
 }
 
-void add_missing_ranks(const RunData& run, Lines& lines) {
-  std::map<std::int64_t, std::set<std::string>> nodes_of_rank;
-  std::set<std::int64_t> sizes;
+struct RanksSeen {
+  std::map<std::int64_t, std::set<std::string>> nodes_of_rank = {};
+  std::set<std::int64_t> sizes = {};
+};
+
+RanksSeen ranks_seen(const RunData& run) {
+  RanksSeen seen;
   for (const NodeData& node : run.nodes) {
     for (const record::Process& process : node.processes) {
       if (process.rank.known()) {
-        nodes_of_rank[process.rank.value()].insert(node.name);
+        seen.nodes_of_rank[process.rank.value()].insert(node.name);
       }
       if (process.rank.known() && process.world_size.known()) {
-        sizes.insert(process.world_size.value());
+        seen.sizes.insert(process.world_size.value());
       }
     }
   }
-  std::vector<std::int64_t> absent;
-  for (std::int64_t rank = 0; !sizes.empty() && rank < *sizes.rbegin(); ++rank) {
-    if (!nodes_of_rank.contains(rank)) {
-      absent.push_back(rank);
-    }
+  return seen;
+}
+
+void add_missing_ranks(const RunData& run, Lines& lines) {
+  if (const std::string absent = absent_ranks(run); !absent.empty()) {
+    lines.push_back("no record of " + absent);
   }
-  if (!absent.empty()) {
-    constexpr std::size_t kMaxNamed = 16;
-    const std::vector<std::int64_t> first(
-        absent.begin(),
-        absent.begin() + static_cast<std::ptrdiff_t>(std::min(kMaxNamed, absent.size())));
-    lines.push_back(fmt::format("no record of rank {}{} of {}", joined(first),
-                                absent.size() > kMaxNamed ? " …" : "", *sizes.rbegin()));
-  }
-  if (sizes.size() > 1) {
-    lines.push_back(
-        fmt::format("two jobs lie here, of {} processes: keep a folder for each", joined(sizes)));
+  const RanksSeen seen = ranks_seen(run);
+  if (seen.sizes.size() > 1) {
+    lines.push_back(fmt::format("two jobs lie here, of {} processes: keep a folder for each",
+                                joined(seen.sizes)));
     return;
   }
-  for (const auto& [rank, nodes] : nodes_of_rank) {
+  for (const auto& [rank, nodes] : seen.nodes_of_rank) {
     if (nodes.size() > 1) {
       lines.push_back(
           fmt::format("two jobs lie here: rank {} is in the records of {}; keep a "
@@ -233,6 +231,23 @@ std::optional<std::int64_t> NodeData::rank() const {
     only = process.rank.value();
   }
   return only;
+}
+
+std::string absent_ranks(const RunData& run) {
+  constexpr std::size_t kMaxNamed = 16;
+  const RanksSeen seen = ranks_seen(run);
+  std::vector<std::int64_t> absent;
+  for (std::int64_t rank = 0; !seen.sizes.empty() && rank < *seen.sizes.rbegin(); ++rank) {
+    if (!seen.nodes_of_rank.contains(rank)) {
+      absent.push_back(rank);
+    }
+  }
+  if (absent.empty()) {
+    return "";
+  }
+  const bool are_many = absent.size() > kMaxNamed;
+  absent.resize(std::min(kMaxNamed, absent.size()));
+  return fmt::format("rank {}{} of {}", joined(absent), are_many ? " …" : "", *seen.sizes.rbegin());
 }
 
 RunData load_run(record::Run& run, const LoadLimits& limits) {

@@ -119,6 +119,9 @@ struct LoadLimits {
 
 RunData load_run(record::Run& run, const LoadLimits& limits = {});
 
+// Of the job's ranks those whose node left no record: "rank 1, 3 of 4"; empty if all did.
+std::string absent_ranks(const RunData& run);
+
 // Of a counter: its growth between two moments, by straight lines between readings, held at both
 // ends. nullopt without any reading.
 std::optional<double> growth(const SeriesData& series, Span span);

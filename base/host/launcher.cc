@@ -98,6 +98,107 @@ RankFound find_rank(const Variables& variables) {
 
 namespace {
 
+constexpr std::size_t kMaxJobNameBytes = 100;
+
+// Of torchrun, and what accelerate calls them.
+constexpr std::array<std::string_view, 2> kRunIdOptions{"rdzv-id", "rdzv_id"};
+constexpr std::array<std::string_view, 2> kEndpointOptions{"rdzv-endpoint", "rdzv_endpoint"};
+constexpr std::array<std::string_view, 4> kAddressOptions{"master-addr", "master_addr",
+                                                          "main-process-ip", "main_process_ip"};
+constexpr std::array<std::string_view, 4> kPortOptions{"master-port", "master_port",
+                                                       "main-process-port", "main_process_port"};
+
+std::string fit_for_a_folder(std::string_view text) {
+  std::string name(text.substr(0, kMaxJobNameBytes));
+  std::ranges::replace_if(
+      name,
+      [](char c) {
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                              (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+        return !is_plain;
+      },
+      '-');
+  if (!name.empty() && name.front() == '.') {
+    name.front() = '-';
+  }
+  return name;
+}
+
+// "--name value" or "--name=value".
+std::string value_of(std::span<const std::string> command,
+                     std::span<const std::string_view> options) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    std::string_view word = command[i];
+    if (!word.starts_with("--")) {
+      continue;
+    }
+    word.remove_prefix(2);
+    for (const std::string_view option : options) {
+      if (word == option && i + 1 < command.size()) {
+        return command[i + 1];
+      }
+      if (word.starts_with(option) && word.substr(option.size()).starts_with('=')) {
+        return std::string(word.substr(option.size() + 1));
+      }
+    }
+  }
+  return {};
+}
+
+// A requeued job has its number again, and so have the steps of one job.
+std::string slurm_job(const Variables& variables) {
+  std::string name = variables("SLURM_JOB_ID").value_or("");
+  const auto number = [&](const char* variable) {
+    return sys::parse_non_negative<int>(variables(variable).value_or("")).value_or(0);
+  };
+  if (!name.empty() && number("SLURM_STEP_ID") > 0) {
+    name += fmt::format(".{}", number("SLURM_STEP_ID"));
+  }
+  if (!name.empty() && number("SLURM_RESTART_COUNT") > 0) {
+    name += fmt::format("-restart{}", number("SLURM_RESTART_COUNT"));
+  }
+  return name;
+}
+
+}  // namespace
+
+JobName find_job(const Variables& variables, std::span<const std::string> command) {
+  const auto given = [&](std::string value, const char* variable) {
+    return value.empty() ? variables(variable).value_or("") : value;
+  };
+  if (const std::string number = slurm_job(variables); !number.empty()) {
+    return {.text = fit_for_a_folder(number)};
+  }
+  // Without one, torchrun says "none".
+  const std::string id = given(value_of(command, kRunIdOptions), "TORCHELASTIC_RUN_ID");
+  if (!id.empty() && id != "none") {
+    return {.text = fit_for_a_folder(id)};
+  }
+  if (const std::string space = variables("PMIX_NAMESPACE").value_or(""); !space.empty()) {
+    return {.text = fit_for_a_folder(space)};
+  }
+  std::string place = value_of(command, kEndpointOptions);
+  if (place.empty()) {
+    place = given(value_of(command, kAddressOptions), "MASTER_ADDR");
+    const std::string port = given(value_of(command, kPortOptions), "MASTER_PORT");
+    place += place.empty() || port.empty() ? "" : "-" + port;
+  }
+  return {.text = fit_for_a_folder(place), .is_unique = place.empty()};
+}
+
+std::vector<std::string> ssh_to(const std::string& host) {
+  std::vector<std::string> words{"ssh", "-T"};
+  for (const char* option :
+       {"BatchMode=yes", "ConnectTimeout=10", "LogLevel=ERROR", "ServerAliveInterval=15",
+        "ControlMaster=no", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no"}) {
+    words.insert(words.end(), {"-o", option});
+  }
+  words.insert(words.end(), {"--", host});
+  return words;
+}
+
+namespace {
+
 constexpr std::size_t kMaxNameBytes = 255;
 constexpr std::size_t kMaxDigits = 9;
 constexpr std::string_view kDigits = "0123456789";

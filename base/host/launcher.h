@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,23 @@ RankFound find_rank(std::string_view environment);
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 // This process's own, or made up ones.
 RankFound find_rank(const Variables& variables);
+
+// What all nodes of a job call it without having talked to each other: its number at Slurm, the
+// launcher's id, or the address and port where its ranks meet.
+struct JobName {
+  std::string text = {};  // letters, digits, '.', '_', '-'; empty: nothing names the job
+  bool is_unique = true;  // false: an address, which the next job may have, too
+
+  bool operator==(const JobName&) const = default;
+};
+
+// The launcher may be what is to be started, so its command line counts as its variables do.
+JobName find_job(const Variables& variables, std::span<const std::string> command);
+
+// The words of an ssh to a host, the command for its shell left out. Nobody is asked for a
+// password, nothing of the user's desktop goes along, and a connection that is shared is used but
+// not left behind.
+std::vector<std::string> ssh_to(const std::string& host);
 
 // Lists of hosts as Slurm writes them. Pure.
 

@@ -233,6 +233,22 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   return database;
 }
 
+Result<> Database::copy_to(const std::filesystem::path& file) const {
+  TRY(Database copy, open(file, Access::Write));
+  sqlite3_backup* backup = sqlite3_backup_init(copy.handle_.get(), "main", handle_.get(), "main");
+  if (backup == nullptr) {
+    return fail(error_of(copy.handle_.get()));
+  }
+  constexpr int kAllPages = -1;
+  const int code = sqlite3_backup_step(backup, kAllPages);
+  sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE) {
+    return fail(error_of(copy.handle_.get()));
+  }
+  // A file without a log of its own: nothing is missing of it.
+  return copy.run("PRAGMA journal_mode = DELETE");
+}
+
 Result<Database> Database::in_memory() {
   sqlite3* handle = nullptr;
   const int code =

@@ -120,6 +120,9 @@ class Database {
   Result<Statement> prepare(const std::string& sql);
   // The first column of the first row.
   Result<std::int64_t> number(const std::string& sql);
+  // The whole database as it is now, into a file that is made anew; by SQLite's backup, so that a
+  // writer beside it does no harm.
+  Result<> copy_to(const std::filesystem::path& file) const;
   // Undoes the transaction that is open, if one is.
   void rollback();
   // Of the file and its log, as far as that is known; only of a connection that reads.

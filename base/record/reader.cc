@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/record/opening.h"
+#include "base/record/runs.h"
 
 namespace chokepoint::record {
 namespace {
@@ -198,38 +199,13 @@ std::unexpected<Error> Reader::failed(Error error) const {
   return fail(std::move(error));
 }
 
-namespace {
-
 namespace fs = std::filesystem;
 
-Result<std::vector<fs::path>> files_of(const fs::path& folder) {
-  std::error_code error;
-  if (fs::is_regular_file(folder, error)) {
-    return std::vector{folder};
-  }
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".db") {
-      files.push_back(entry->path());
-    }
-  }
-  if (error) {
-    Error failed = from_errno(error.value(), "record", folder.string());
-    failed.next_step = "give the folder that --out or --record named";
-    return fail(std::move(failed));
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
-}  // namespace
-
 Result<Run> open_run(const fs::path& folder) {
-  TRY(const std::vector<fs::path> files, files_of(folder));
+  TRY(const std::vector<fs::path> files, record_files(folder));
   if (files.empty()) {
     return fail(ErrorKind::NotFound, "record", folder.string(), "holds no run record (*.db)",
-                "give the folder that --out or --record named");
+                "give the folder that --out named; 'chokepoint runs' lists those here");
   }
   Run run;
   for (const fs::path& file : files) {

@@ -127,6 +127,7 @@ class Writer::Core {
   Result<> start();
 
   const std::filesystem::path& path() const { return path_; }
+  bool is_first_session() const { return session_.id == 1; }
   Producer producer(std::string name);
   template <class Row>
   std::int64_t add(Row row);
@@ -530,6 +531,7 @@ Writer::Writer(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Writer::~Writer() = default;
 
 const fs::path& Writer::path() const { return core_->path(); }
+bool Writer::is_first_session() const { return core_->is_first_session(); }
 Producer Writer::producer(std::string name) { return core_->producer(std::move(name)); }
 
 std::int64_t Writer::add(Probe row) { return core_->add(std::move(row)); }

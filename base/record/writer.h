@@ -55,6 +55,7 @@ class Writer final : public Sink {
   Writer& operator=(const Writer&) = delete;
 
   const std::filesystem::path& path() const;
+  bool is_first_session() const;
   Producer producer(std::string name) override;
 
   // Rows that have an id: gives it, or 0 where there was no room. Any thread.

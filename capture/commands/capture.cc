@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <ranges>
@@ -182,6 +183,22 @@ Result<> check(const WriteFlags& flags) {
   const bool rotates = flags.file_bytes.count > 0 || flags.file_time.count() > 0;
   if (rotates && (flags.path.empty() || flags.path == "-")) {
     return fail(ErrorKind::Usage, "", "--rotate-size, --rotate-time", "need --write FILE");
+  }
+  if (std::filesystem::path(flags.path).extension() == ".db") {
+    return fail(ErrorKind::Usage, "", "--write " + flags.path, "is the name of a run's record",
+                "end it with .pcap or .pcapng");
+  }
+  return {};
+}
+
+// Writing begins with an empty file, which must be none of those that are read.
+Result<> check_apart(const SourceFlags& source, const WriteFlags& write) {
+  for (const std::string& file : source.files) {
+    std::error_code failed;
+    if (std::filesystem::equivalent(file, write.path, failed)) {
+      return fail(ErrorKind::Usage, "", "--write " + write.path, "is the file that is read",
+                  "give another one");
+    }
   }
   return {};
 }
@@ -358,6 +375,7 @@ class CaptureCommand final : public cli::Command {
       return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
     }
     TRY(capture::check(write_));
+    TRY(check_apart(source_, write_));
     if (series_ && !context.json) {
       return fail(ErrorKind::Usage, "", "--series", "needs --json");
     }

@@ -26,6 +26,7 @@
 #include "capture/job/attached.h"
 #include "capture/job/job.h"
 #include "capture/job/roster.h"
+#include "capture/live/follow_up.h"
 #include "capture/live/line.h"
 #include "capture/run/options.h"
 #include "capture/run/watch_process.h"
@@ -114,6 +115,18 @@ Result<run::WatchProcess> fork_watch(const run::Options& options, WatchScreen& s
                                     context.err << text;
                                     context.err.flush();
                                   });
+}
+
+// Where the watch records, from here if it is below; empty without a watch.
+std::string folder_of(const run::WatchProcess::Variables& variables) {
+  const auto found =
+      std::ranges::find(variables, run::kRunVariable, [](const auto& each) { return each.first; });
+  if (found == variables.end()) {
+    return "";
+  }
+  std::error_code failed;
+  const std::string from_here = std::filesystem::proximate(found->second, failed).string();
+  return failed || from_here.starts_with("..") ? found->second : from_here;
 }
 
 // Without a watch, unless the options are strict or the user made a mistake.
@@ -209,14 +222,6 @@ constexpr std::chrono::seconds kLiveOnTerminal{10};
 // Collectives are known to be over some seconds after their last packet.
 constexpr std::chrono::seconds kLeastStallAfter{5};
 
-std::string folder_for(std::int64_t wall_ns) {
-  // 2026-11-20T10:12:00.123Z without the fraction, and without ':', which some tools take for a
-  // host.
-  std::string name = "chokepoint-run-" + sys::rfc3339(wall_ns).substr(0, 19);
-  std::erase(name, ':');
-  return name;
-}
-
 std::string runtime_folder(const cli::Context& context) {
   for (const char* const name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
     const std::string folder = context.environment(name).value_or("");
@@ -275,11 +280,15 @@ class RunCommand final : public cli::Command {
 
   void define(cli::Flags& flags) override {
     flags.group("Record")
-        .option("out", &folder_, "DIR", "the run's folder; use a new one for each run")
+        .option("out", &folder_, "DIR",
+                "the run's folder; default: one in 'chokepoint-runs' that the job names")
+        .toggle("append", &may_append_, "add to the earlier run that DIR holds")
         .option("node", &node_, "NAME", "name of this node in the record; default: the host name")
         .option("label", &labels_, "KEY=VALUE", "describes this run: setup=2x2, parallelism=TP …")
         .option("repeat", &repeat_, "N", "repeat the run N times, each in a folder below DIR", 1,
                 kMaxRepeats)
+        .toggle("diagnose", &follow_up_.diagnoses, "diagnose the run when the command has ended")
+        .toggle("report", &follow_up_.reports, "and write its report")
         .toggle("keep-secrets", &keeps_secrets_,
                 "keep the values of tokens, passwords and keys in command lines; default: '***'")
         .group("What to watch")
@@ -292,6 +301,9 @@ class RunCommand final : public cli::Command {
         .choice("nccl", &nccl_, {"auto", "off"}, "record NCCL's collectives by its profiler plugin")
         .choice("output", &output_, {"watch", "direct"},
                 "'direct': the job writes to its output directly, and no steps are found in it")
+        .toggle("preflight", &checks_before_,
+                "check this host first and, in a Slurm job, its other hosts; with --strict, the "
+                "command is not started if something critical is found")
         .toggle(
             "strict", &is_strict_,
             "do not start the command if it cannot be watched as asked for; default: start it and "
@@ -314,10 +326,14 @@ class RunCommand final : public cli::Command {
 
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(check());
-    TRY(const run::Options wanted, options(context));
+    TRY(run::Options wanted, options(context));
     TRY(const auto every, live_interval(live_, context));
     if (attaches()) {
       return attend(wanted, every, context);
+    }
+    if (checks_before_ && !live::check_before(context) && is_strict_) {
+      return fail(ErrorKind::Refused, "", command_.front(), "not started for what was found",
+                  "fix it, or leave --strict out");
     }
     return repeat_ == 1 ? start(wanted, every, context) : repeat(wanted, every, context);
   }
@@ -345,7 +361,9 @@ class RunCommand final : public cli::Command {
 
   Result<run::Options> options(const cli::Context& context) const {
     TRY(const auto labels, labels_of(labels_));
-    run::Options options{.folder = folder_.empty() ? folder_for(context.clock.wall_ns()) : folder_,
+    run::Options options{.place = {.folder = folder_,
+                                   .job = host::find_job(context.environment, command_),
+                                   .may_append = may_append_},
                          .node = node_,
                          .labels = labels,
                          .command = command_,
@@ -373,7 +391,8 @@ class RunCommand final : public cli::Command {
     return options;
   }
 
-  Result<cli::ExitCode> start(const run::Options& options, std::chrono::nanoseconds every,
+  // Sets the folder that was chosen.
+  Result<cli::ExitCode> start(run::Options& options, std::chrono::nanoseconds every,
                               cli::Context& context) const {
     // Both fork and keep the memory that there is then, so nothing is opened before.
     Watching watching{.screen = WatchScreen(context, every)};
@@ -381,6 +400,8 @@ class RunCommand final : public cli::Command {
     Result<job::OutputWatch> output =
         output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch();
     TRY(open_watch(options, std::move(process), watching, context));
+    const bool is_recorded = watching.process.has_value();
+    options.folder = folder_of(watching.variables);
     if (!output && is_strict_) {
       return fail(output.error());
     }
@@ -409,19 +430,23 @@ class RunCommand final : public cli::Command {
     }
     TRY(const sys::ExitStatus ended, accompany(**job, watch, context));
     end_watch(watch, ended.code, context);
+    if (is_recorded) {
+      live::follow_up(context, options.folder, follow_up_);
+    }
     return static_cast<cli::ExitCode>(ended.code);
   }
 
-  Result<cli::ExitCode> repeat(const run::Options& options, std::chrono::nanoseconds every,
+  Result<cli::ExitCode> repeat(run::Options options, std::chrono::nanoseconds every,
                                cli::Context& context) const {
     for (std::int64_t i = 1; i <= repeat_; ++i) {
       run::Options one = options;
-      one.folder = std::filesystem::path(options.folder) / std::to_string(i);
+      one.place.repetition = static_cast<int>(i);
       one.labels["repetition"] = std::to_string(i);
       if (!context.quiet) {
         fmt::print(context.err, "chokepoint: run {} of {}\n", i, repeat_);
       }
       const Result<cli::ExitCode> code = start(one, every, context);
+      options.place.folder = std::filesystem::path(one.folder).parent_path();
       // A failed run would fail again, and is of no use in a mean.
       if (!code || *code != cli::ExitCode::Done) {
         return code;
@@ -438,11 +463,12 @@ class RunCommand final : public cli::Command {
     Watching watching{.screen = WatchScreen(context, every)};
     TRY(run::WatchProcess process, fork_watch(options, watching.screen, context));
     watching.process.emplace(std::move(process));
-    TRY(watching.process->opened());
+    TRY(const auto variables, watching.process->opened());
     watching.process->begin(selection);
     const bool is_over = accompany(*attached, watching.process, signals, context);
     const bool is_watched = watching.process.has_value();
     end_watch(watching.process, std::nullopt, context);
+    live::follow_up(context, folder_of(variables), follow_up_);
     return !is_over     ? cli::ExitCode::Interrupted
            : is_watched ? cli::ExitCode::Done
                         : cli::ExitCode::Failed;
@@ -469,6 +495,9 @@ class RunCommand final : public cli::Command {
   std::string live_ = "auto";
   bool is_strict_ = false;
   bool keeps_secrets_ = false;
+  bool may_append_ = false;
+  bool checks_before_ = false;
+  live::FollowUp follow_up_;
 };
 
 }  // namespace

@@ -7,14 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "capture/job/place.h"
+
 namespace chokepoint::capture::run {
 
 // By which NCCL finds a profiler plugin.
 inline constexpr const char* kPluginVariable = "NCCL_PROFILER_PLUGIN";
+// By which the job finds its run's folder.
+inline constexpr const char* kRunVariable = "CHOKEPOINT_RUN";
 
 struct Options {
-  std::string folder = {};
-  std::string node = {};  // empty: the host's name
+  job::PlaceOptions place = {};
+  std::string folder = {};   // chosen by it when the record is opened
+  bool made_folder = false;  // likewise
+  std::string node = {};     // empty: the host's name
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> command = {};  // what is watched, for the record
   bool keep_secrets = false;              // in command lines

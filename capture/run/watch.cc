@@ -1,7 +1,10 @@
 #include "capture/run/watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -48,6 +51,29 @@ Result<> check_words(const Options& options) {
   return {};
 }
 
+// Sets the folder and the node's name that were chosen. Hosts that are clones or containers have
+// equal names, so that the first's record is in use: the others get a number.
+Result<std::unique_ptr<record::Writer>> open_record(Options& options, const sys::Root& root,
+                                                    const sys::Clock& clock) {
+  constexpr int kMaxNamesakes = 100;
+  if (options.node.empty()) {
+    options.node = root.text("/proc/sys/kernel/hostname").value_or("node");
+  }
+  TRY(const std::filesystem::path folder,
+      job::choose_folder(options.place, options.node, clock.wall_ns()));
+  std::error_code failed;
+  options.folder = folder;
+  options.made_folder = !std::filesystem::exists(folder, failed);
+  record::WriterOptions wanted = record_of(options);
+  for (int number = 2;; ++number) {
+    auto writer = record::Writer::open(wanted, root, clock);
+    if (writer || writer.error().kind != ErrorKind::Busy || number > kMaxNamesakes) {
+      return writer;
+    }
+    wanted.node = fmt::format("{}-{}", options.node, number);
+  }
+}
+
 std::vector<gloo::RankedProcess> ranks_of(const job::JobProcesses& processes) {
   std::vector<gloo::RankedProcess> ranks;
   for (const job::JobProcess& process : processes) {
@@ -74,9 +100,14 @@ Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Ro
   if (!can_serve && (options.is_strict || can_serve.error().kind == ErrorKind::Usage)) {
     return fail(can_serve.error());
   }
-  TRY(std::unique_ptr<record::Writer> writer,
-      record::Writer::open(record_of(options), root, clock));
-  std::unique_ptr<Watch> watch(new Watch(options, root, clock, std::move(writer)));
+  Options placed = options;
+  TRY(std::unique_ptr<record::Writer> writer, open_record(placed, root, clock));
+  std::unique_ptr<Watch> watch(new Watch(placed, root, clock, std::move(writer)));
+  if (const std::string node = std::filesystem::path(watch->record_path_).stem();
+      node != placed.node) {
+    watch->warnings_.push_back(fmt::format(
+        "another node is called {}, too: this one is recorded as {}", placed.node, node));
+  }
   if (!can_serve) {
     watch->options_.metrics_address.clear();
     watch->warn("no metrics: " + describe(can_serve.error()));
@@ -160,6 +191,18 @@ void Watch::warn(const std::string& text) {
   remarks_.push_back(text);
 }
 
+void Watch::abandon(int exit_status) {
+  const bool is_new = writer_->is_first_session();
+  writer_->close(exit_status);
+  std::error_code kept;
+  if (is_new) {
+    std::filesystem::remove(record_path_, kept);
+  }
+  if (is_new && options_.made_folder) {
+    std::filesystem::remove(options_.folder, kept);
+  }
+}
+
 void Watch::keep_labels() {
   for (const auto& [key, value] : options_.labels) {
     writer_->add(record::Label{.key = key, .value = value});
@@ -182,6 +225,8 @@ std::vector<std::pair<std::string, std::string>> Watch::environment() const {
   if (const std::string path = steps_->marks_path(); !path.empty()) {
     variables.emplace_back(step::kMarksVariable, path);
   }
+  std::error_code failed;
+  variables.emplace_back(kRunVariable, std::filesystem::absolute(options_.folder, failed).string());
   return variables;
 }
 

@@ -129,8 +129,9 @@ class Watch {
   std::shared_ptr<const job::JobProcesses> processes() const;
   const live::Figures& figures() const { return figures_; }
 
-  // Instead of begin(): there is no job to watch.
-  void abandon(int exit_status) { writer_->close(exit_status); }
+  // Instead of begin(): there is no job to watch. The record goes, with the folder that was made
+  // for it, unless something else is in it.
+  void abandon(int exit_status);
   // The last look at everything, and the end of the record: both, or one after the other.
   record::WriterStatus end(std::optional<int> exit_status) {
     look_last(exit_status);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/control/handshake.h"
+#include "base/host/launcher.h"
 #include "base/sys/process.h"
 
 namespace chokepoint::preflight {
@@ -51,16 +52,8 @@ Words joined(Words words, const Words& more) {
   return words;
 }
 
-// Nobody is asked for a password, nothing of the user's desktop goes along, and a connection that
-// is shared is used but not left behind.
 Words by_ssh(const std::string& host, const Words& there) {
-  Words words{"ssh", "-T"};
-  for (const char* option :
-       {"BatchMode=yes", "ConnectTimeout=10", "LogLevel=ERROR", "ServerAliveInterval=15",
-        "ControlMaster=no", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no"}) {
-    words = joined(std::move(words), {"-o", option});
-  }
-  return joined(std::move(words), {"--", host, as_line(there)});
+  return joined(host::ssh_to(host), {as_line(there)});
 }
 
 // Beside whatever else runs in the allocation, and bound to no processor: the measurements need

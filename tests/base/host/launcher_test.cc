@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
+#include <vector>
 
 namespace chokepoint::host {
 namespace {
@@ -54,6 +56,43 @@ TEST(Rank, IsTheSameByLookingVariablesUp) {
   EXPECT_EQ(found, find_rank("SLURM_PROCID=0\0SLURM_NTASKS=2\0RANK=5\0LOCAL_RANK=1\0"sv));
   EXPECT_EQ(found.launcher, "torchrun");
   EXPECT_EQ(find_rank("SLURM_PROCID=0\0"sv).launcher, "srun");
+}
+
+JobName job(const std::map<std::string, std::string>& set,
+            const std::vector<std::string>& command = {}) {
+  return find_job(
+      [&](const std::string& name) {
+        const auto at = set.find(name);
+        return at == set.end() ? std::nullopt : std::optional(at->second);
+      },
+      command);
+}
+
+TEST(Job, IsNamedByItsLauncher) {
+  EXPECT_EQ(job({{"SLURM_JOB_ID", "812"}, {"MASTER_ADDR", "a"}}).text, "812");
+  EXPECT_EQ(job({{"SLURM_JOB_ID", "812"}, {"SLURM_STEP_ID", "0"}}).text, "812");
+  EXPECT_EQ(job({{"SLURM_JOB_ID", "812"}, {"SLURM_STEP_ID", "2"}}).text, "812.2");
+  EXPECT_EQ(job({{"SLURM_JOB_ID", "812"}, {"SLURM_RESTART_COUNT", "1"}}).text, "812-restart1");
+  EXPECT_EQ(job({{"TORCHELASTIC_RUN_ID", "exp/7"}}).text, "exp-7");
+  EXPECT_EQ(job({}, {"torchrun", "--rdzv-id=big", "train.py"}).text, "big");
+  EXPECT_EQ(job({}, {"torchrun", "--rdzv_id", "big", "train.py"}).text, "big");
+  EXPECT_TRUE(job({}, {"torchrun", "--rdzv_id", "big"}).is_unique);
+}
+
+TEST(Job, ElseByTheAddressWhereItsRanksMeet) {
+  const JobName met{.text = "gpu1-29500", .is_unique = false};
+  EXPECT_EQ(job({{"MASTER_ADDR", "gpu1"}, {"MASTER_PORT", "29500"}}), met);
+  EXPECT_EQ(job({{"TORCHELASTIC_RUN_ID", "none"}, {"MASTER_ADDR", "gpu1-29500"}}), met);
+  EXPECT_EQ(job({}, {"torchrun", "--master-addr", "gpu1", "--master_port=29500"}), met);
+  EXPECT_EQ(job({}, {"torchrun", "--rdzv-endpoint=gpu1:29500", "x.py"}), met);
+  EXPECT_EQ(job({{"MASTER_ADDR", "fd00::1"}}).text, "fd00--1");
+}
+
+TEST(Job, WhatNamesNoneIsEmpty) {
+  EXPECT_EQ(job({}, {"python3", "train.py"}), JobName{});
+  EXPECT_EQ(job({{"SLURM_STEP_ID", "3"}, {"MASTER_PORT", "29500"}}), JobName{});
+  EXPECT_EQ(job({}, {"torchrun", "--rdzv-id"}), JobName{});
+  EXPECT_EQ(job({{"SLURM_JOB_ID", "../x"}}).text, "-.-x");
 }
 
 using testing::ElementsAre;

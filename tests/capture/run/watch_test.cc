@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/record/names.h"
@@ -24,6 +25,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Not;
 using testing::Pair;
 using testing::StartsWith;
 
@@ -86,7 +88,7 @@ class WatchTest : public record::RecordFolder {
     std::filesystem::create_directory(folder_.path() / "runtime");
   }
   Options made() const {
-    return {.folder = folder(),
+    return {.place = {.folder = folder()},
             .node = "n1",
             .labels = {{"model", "gpt"}},
             .command = {"train.py"},
@@ -169,7 +171,7 @@ TEST_F(WatchTest, ReportsAnInterfaceThatIsNotThereIfItIsStrict) {
 TEST_F(WatchTest, TellsTheJobWhereMarksAreTaken) {
   const auto watch = opened(made());
   const auto variables = watch->environment();
-  ASSERT_EQ(variables.size(), 1U);
+  ASSERT_EQ(variables.size(), 2U);
   EXPECT_EQ(variables[0].first, step::kMarksVariable);
   watch->begin({.pid = 4711});
   for (int i = 0; i < 3; ++i) {
@@ -218,11 +220,32 @@ TEST_F(WatchTest, KeepsWhatItIsToldAndHowTheJobEnded) {
   EXPECT_EQ((*reader.all<record::Session>())[0].exit_status, 42);
 }
 
-TEST_F(WatchTest, OfAnAbandonedJobHasARecordWithItsStatus) {
-  const auto watch = opened(made());
-  watch->abandon(127);
-  record::Reader reader = open_reader();
-  EXPECT_EQ((*reader.all<record::Session>())[0].exit_status, 127);
+TEST_F(WatchTest, OfAnAbandonedJobNothingIsLeft) {
+  opened(made())->abandon(127);
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+}
+
+TEST_F(WatchTest, WhatWasThereBeforeAnAbandonedJobStays) {
+  std::filesystem::create_directory(folder());
+  std::ofstream(folder() / "notes");
+  opened(made())->abandon(127);
+  EXPECT_TRUE(std::filesystem::exists(folder() / "notes"));
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  const auto first = opened(made());
+  first->begin({.pid = 4711});
+  first->end(0);
+  Options again = made();
+  again.place.may_append = true;
+  opened(again)->abandon(127);
+  EXPECT_EQ(open_reader().sessions().size(), 2U);
+}
+
+TEST_F(WatchTest, ANodeWhoseNameIsTakenGetsANumber) {
+  const auto first = opened(made());
+  const auto second = opened(made());
+  EXPECT_EQ(std::filesystem::path(second->record_path()).filename(), "n1-2.db");
+  EXPECT_THAT(second->warnings(), Contains(HasSubstr("another node is called n1, too")));
+  EXPECT_THAT(second->figures().remarks, Not(Contains(HasSubstr("another node"))));
 }
 
 TEST_F(WatchTest, SaysWhatItDoesNotSeeAndTheRecordSaysSoOnce) {

@@ -1,0 +1,151 @@
+#include "base/record/runs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "base/record/reader.h"
+#include "base/sys/descriptor.h"
+
+namespace chokepoint::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A watch commits twice a second, at least.
+constexpr std::int64_t kSilentWriterNs = 10'000'000'000;
+// Nodes of a job start and end together, but for this.
+constexpr std::int64_t kApartNs = 60'000'000'000;
+constexpr std::size_t kMaxRuns = 10'000;
+constexpr int kMaxFree = 10'000;
+
+std::int64_t changed_ns(const fs::path& path) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0) {
+    return 0;
+  }
+  return std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
+}
+
+// Of the record or its log.
+std::int64_t written_ns(const fs::path& record) {
+  return std::max(changed_ns(record), changed_ns(record.string() + "-wal"));
+}
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Probes and preflight write into records, too; they watch nothing.
+bool has_job(const fs::path& record) {
+  const Result<Reader> reader = Reader::open(record);
+  return reader && std::ranges::any_of(reader->sessions(), [](const Session& session) {
+           return !session.command.empty();
+         });
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end;
+       !error && entry != end && found.size() < kMaxRuns; entry.increment(error)) {
+    std::error_code failed;
+    if (entry->is_directory(failed)) {
+      found.push_back(entry->path());
+    }
+  }
+  return found;
+}
+
+bool add_run(const fs::path& folder, std::vector<RunFolder>& runs) {
+  auto records = record_files(folder);
+  if (!records || records->empty()) {
+    return false;
+  }
+  RunFolder run{.path = folder, .records = *std::move(records)};
+  for (const fs::path& record : run.records) {
+    run.changed_wall_ns = std::max(run.changed_wall_ns, written_ns(record));
+  }
+  runs.push_back(std::move(run));
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> record_files(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder, error)) {
+    return std::vector{folder};
+  }
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".db") {
+      files.push_back(entry->path());
+    }
+  }
+  if (error) {
+    Error failed = from_errno(error.value(), "record", folder.string());
+    failed.next_step = "give the folder that --out named; 'chokepoint runs' lists those here";
+    return fail(std::move(failed));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+bool is_being_written(const fs::path& record) {
+  const sys::Descriptor file(open((record.string() + "-lock").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) {
+    return false;  // a writer removes it when it ends
+  }
+  if (flock(file.get(), LOCK_SH | LOCK_NB) == 0) {
+    return false;
+  }
+  return errno == EWOULDBLOCK || now_ns() - written_ns(record) < kSilentWriterNs;
+}
+
+bool holds_earlier_run(const fs::path& folder, const std::string& node) {
+  const auto records = record_files(folder);
+  if (!records || std::ranges::any_of(*records, is_being_written)) {
+    return false;
+  }
+  return std::ranges::any_of(*records, [&](const fs::path& record) {
+    const bool is_own = record.stem() == node;
+    return (is_own || now_ns() - written_ns(record) > kApartNs) && has_job(record);
+  });
+}
+
+fs::path next_free(const fs::path& folder, const std::string& node) {
+  for (int number = 2; number < kMaxFree; ++number) {
+    fs::path candidate = fmt::format("{}-{}", folder.string(), number);
+    std::error_code failed;
+    if (!fs::exists(candidate, failed) || !holds_earlier_run(candidate, node)) {
+      return candidate;
+    }
+  }
+  return fmt::format("{}-{}", folder.string(), now_ns());
+}
+
+std::vector<RunFolder> runs_below(const fs::path& folder) {
+  std::vector<RunFolder> runs;
+  for (const fs::path& each : folders_in(folder)) {
+    if (!add_run(each, runs)) {
+      for (const fs::path& repetition : folders_in(each)) {
+        add_run(repetition, runs);
+      }
+    }
+  }
+  std::ranges::stable_sort(runs, [](const RunFolder& left, const RunFolder& right) {
+    return left.changed_wall_ns > right.changed_wall_ns;
+  });
+  return runs;
+}
+
+}  // namespace chokepoint::record

@@ -1,0 +1,24 @@
+// What 'chokepoint run' says once the job has ended: the verdict, where the records in the folder
+// suffice for one, and the command to go on with; with --diagnose and --report all of it. Each is
+// asked of this same program in a process of its own, so that neither its memory nor its fate is
+// that of who passes the job's exit status on. The command's thread.
+#pragma once
+
+#include <string>
+
+#include "base/cli/context.h"
+
+namespace chokepoint::capture::live {
+
+struct FollowUp {
+  bool diagnoses = false;
+  bool reports = false;
+};
+
+void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted);
+
+// Before the job starts: doctor on this host and, from the first process of a Slurm job, preflight
+// of its hosts. False where something critical was found.
+bool check_before(const cli::Context& context);
+
+}  // namespace chokepoint::capture::live
