@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Every cause of analysis/attribution/causes.def has a function that finds it, a scenario of the lab or
-a unit test in which it is found, and a line in docs/diagnose.md.
+a unit test in which it is found, and a line in docs/guide/reading-a-verdict.md.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = "docs/guide/reading-a-verdict.md"
 ROW = re.compile(r'^CAUSE\((\w+), "([^"]+)"', re.MULTILINE)
 COMPARED = re.compile(r"[!=]= Cause::\w+")
 # These walk the table, or ask what is said of a cause: they show nothing of how it is found.
@@ -26,7 +27,7 @@ def faults(rows, finders, tests, scenarios, docs):
         if f'cause = "{name}"' not in scenarios and not named.search(tests):
             yield f"{name}: neither a scenario nor a unit test yields it"
         if f"`{name}`" not in docs:
-            yield f"{name}: docs/diagnose.md does not mention it"
+            yield f"{name}: {PAGE} does not mention it"
 
 
 def main():
@@ -37,7 +38,7 @@ def main():
     tests = text_of(path for path in (ROOT / "tests/analysis/attribution").glob("*_test.cc")
                     if path.name not in OF_WORDS)
     scenarios = text_of((ROOT / "tests/lab/scenarios").glob("*.toml"))
-    found = list(faults(rows, finders, tests, scenarios, (ROOT / "docs/diagnose.md").read_text()))
+    found = list(faults(rows, finders, tests, scenarios, (ROOT / PAGE).read_text()))
     if not rows:
         found.append("causes.def: no row that can be read")
     print("\n".join(found) or f"{len(rows)} causes")

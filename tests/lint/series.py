@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every series of base/record/series.def is sampled, told of in docs/run-counters.md, and of use: drawn,
-exported or read, or its row says why not yet.
+"""Every series of base/record/series.def is sampled, told of in docs/internals/run-counters.md, and of
+use: drawn, exported or read, or its row says why not yet.
 """
 import pathlib
 import re
@@ -40,7 +40,7 @@ def faults(rows, samplers, readers, docs):
         if not is_sampled(constant, name, samplers):
             yield f"{name}: no sampler writes it"
         if f"`{name}`" not in docs and f"`{name.removeprefix('rdma.')}`" not in docs:
-            yield f"{name}: docs/run-counters.md does not mention it"
+            yield f"{name}: docs/internals/run-counters.md does not mention it"
         is_used = (".track" in rest or ".metric" in rest
                    or re.search(rf"\b{constant}\b", readers) is not None)
         if is_used and ".later" in rest:
@@ -56,7 +56,7 @@ def main():
         print("series.def: a row that cannot be read")
         return 1
     found = list(faults(rows, text_of("capture"), text_of("analysis"),
-                        (ROOT / "docs/run-counters.md").read_text()))
+                        (ROOT / "docs/internals/run-counters.md").read_text()))
     print("\n".join(found) or f"{len(rows)} series")
     return 1 if found else 0
 

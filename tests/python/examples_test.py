@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples of docs/python.md and the notebook do what they say, on a record of a real job."""
+"""The examples of docs/guide/python.md and the notebook do what they say, on a record of a real job."""
 import contextlib
 import io
 import os
@@ -41,7 +41,7 @@ class Batches(list):
 
 def blocks():
     """The Python of the document, each with the line where it stands."""
-    text = (TREE / "docs/python.md").read_text()
+    text = (TREE / "docs/guide/python.md").read_text()
     return [(text.count("\n", 0, found.start()) + 1, found[1])
             for found in re.finditer(r"```python\n(.*?)```", text, re.S)]
 
@@ -71,13 +71,13 @@ class Examples(unittest.TestCase):
         self.assertGreater(len(found), 5)
         with Lightning(), Transformers():
             for line, block in found:
-                with self.subTest(f"docs/python.md:{line}"), \
+                with self.subTest(f"docs/guide/python.md:{line}"), \
                         contextlib.redirect_stdout(io.StringIO()):
-                    exec(compile(block, f"docs/python.md:{line}", "exec"), names)
+                    exec(compile(block, f"docs/guide/python.md:{line}", "exec"), names)
         self.assertGreater(len(names["run"].steps), 0)
 
     def test_the_document_names_what_there_is(self):
-        text = (TREE / "docs/python.md").read_text()
+        text = (TREE / "docs/guide/python.md").read_text()
         run = chokepoint.load(self.folder / "runs/a")
         tables = re.findall(r"^\| `run\.(\w+)`", text, re.M)
         self.assertGreater(len(tables), 8)

@@ -83,13 +83,14 @@ void add_table(std::string& page) {
 std::string record_page() {
   std::string page = fmt::format(
       "# Columns of the run record\n{}\nWhat the tables are for, and how a record is written and "
-      "read: [record.md](../record.md). Unknown is NULL.\n\nThe tables of samples are folded when "
+      "read: [record.md](../internals/record.md). Unknown is NULL.\n\nThe tables of samples are "
+      "folded when "
       "a "
       "record grows large: rows of one key and one span become one row. *Key*: rows that differ "
       "here are never folded together. *Span*: from the earliest start to the latest end. Means "
       "are weighed by `merged`. Directions, kinds and sources are numbers in the record, and words "
       "in "
-      "an export: [record.md](../record.md).\n",
+      "an export: [record.md](../internals/record.md).\n",
       kMade);
   add_sample_table<record::FlowSample>(page);
   add_sample_table<record::SocketSample>(page);
@@ -115,7 +116,8 @@ std::string record_page() {
 std::string series_page() {
   std::string page = fmt::format(
       "# Series of the run record\n{}\nHow often each is read, and how to read it: "
-      "[run-counters.md](../run-counters.md). A name that ends in `*` is a family: what stands "
+      "[run-counters.md](../internals/run-counters.md). A name that ends in `*` is a family: what "
+      "stands "
       "there is the driver's or the kernel's own name. The metric is what `chokepoint export --to "
       "prometheus` calls it, behind `chokepoint_`.\n\n| series | kind | unit | says | on the page "
       "| "
@@ -168,7 +170,8 @@ void add_causes_under(std::string& page, analysis::VerdictClass verdict) {
 
 std::string causes_page() {
   std::string page = fmt::format(
-      "# Verdicts and causes\n{}\nHow to read a diagnosis: [diagnose.md](../diagnose.md). Words in "
+      "# Verdicts and causes\n{}\nHow to read a diagnosis: "
+      "[reading-a-verdict.md](../guide/reading-a-verdict.md). Words in "
       "braces are filled in from the run. A cause's own sentence and advice stand before those of "
       "its class; where it has none, the class's are said.\n",
       kMade);
