@@ -32,7 +32,7 @@ std::optional<std::string> value_of(const ComparedRun& run, const std::string& k
 // The names of the labels that any run has.
 std::set<std::string> all_labels(const std::vector<ComparedRun>& runs);
 
-// The keys that make rows by default: see docs/compare.md.
+// The keys that make rows by default: see docs/guide/compare.md.
 std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs);
 
 // Keys that value_of() knows without a label.

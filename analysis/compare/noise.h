@@ -1,5 +1,5 @@
-// Whether a row differs from its baseline by more than noise, and by which test; docs/compare.md
-// gives the reasons. Pure functions; any thread.
+// Whether a row differs from its baseline by more than noise, and by which test;
+// docs/guide/compare.md gives the reasons. Pure functions; any thread.
 #pragma once
 
 #include "analysis/compare/comparison.h"

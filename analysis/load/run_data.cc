@@ -129,7 +129,7 @@ std::vector<std::string> missing_of(const RunData& run) {
 
 using Readings = std::vector<Reading>;
 
-// Of a counter between its rows; docs/run-counters.md has the rules.
+// Of a counter between its rows; docs/internals/run-counters.md has the rules.
 double value_at(const Readings& readings, std::int64_t t_ns) {
   const auto next = std::ranges::lower_bound(readings, t_ns, {}, &Reading::t_ns);
   if (next == readings.begin()) {

@@ -23,7 +23,7 @@ namespace chokepoint::analysis {
 
 using record::Span;
 
-// Of a counter or a gauge; docs/run-counters.md says how to read them.
+// Of a counter or a gauge; docs/internals/run-counters.md says how to read them.
 struct Reading {
   std::int64_t t_ns = 0;
   std::int64_t bin_ns = 0;

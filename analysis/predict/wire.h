@@ -1,6 +1,6 @@
 // What a path gives to one rank's library: payload a second, and the time from rank to rank.
-// Libraries do not use all of a link, so what is not measured is assumed here; docs/predict.md
-// lists the assumptions. Pure functions; any thread.
+// Libraries do not use all of a link, so what is not measured is assumed here;
+// docs/guide/predict.md lists the assumptions. Pure functions; any thread.
 #pragma once
 
 #include <optional>

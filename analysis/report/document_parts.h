@@ -1,5 +1,5 @@
-// The parts of the report's document as JSON; docs/report.md explains each field. Texts are passed
-// on as they are: who shows them must not take them for markup. Pure functions.
+// The parts of the report's document as JSON; docs/guide/report.md explains each field. Texts are
+// passed on as they are: who shows them must not take them for markup. Pure functions.
 #pragma once
 
 #include "analysis/report/flow_table.h"

@@ -1,8 +1,8 @@
 // One clock for all nodes of a run. Every pair of nodes is compared by the best that both know:
 // packets that both saw and when ranks came to collectives, else what probes measured, else the
 // wall clocks (clock_link.h); then each node is led to one of them, the one with most connections,
-// over the pairs with the smallest errors. docs/clocks.md explains it, with its accuracy. Values;
-// fit_clocks() is pure.
+// over the pairs with the smallest errors. docs/internals/clocks.md explains it, with its accuracy.
+// Values; fit_clocks() is pure.
 #pragma once
 
 #include <cstddef>

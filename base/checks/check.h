@@ -20,7 +20,7 @@ namespace chokepoint::checks {
 enum class Status { Pass, Info, Unknown, Warning, Critical };
 
 struct Check {
-  std::string id = {};  // "nic.mtu": stable, documented in docs/doctor.md
+  std::string id = {};  // "nic.mtu": stable, documented in docs/reference/doctor.md
   Status status = Status::Pass;
   std::string subject = {};  // "eth0"; "host" for the host itself
   std::string found = {};    // "1500"; empty where nothing could be read
@@ -48,7 +48,9 @@ template <>
 struct chokepoint::Fields<chokepoint::checks::Check> {
   using C = checks::Check;
   static constexpr std::tuple kList{
-      field("id", &C::id, "which check: docs/doctor.md and docs/preflight-checks.md list them"),
+      field(
+          "id", &C::id,
+          "which check: docs/reference/doctor.md and docs/reference/preflight-checks.md list them"),
       field("status", &C::status, "what it comes to"),
       field("subject", &C::subject, "which interface, device, setting or host it is about"),
       field("found", &C::found, "what is there; null where nothing could be read").null_if_empty(),

@@ -25,7 +25,7 @@
 //
 //     Bye {} ───────────────────────────────────────────►
 //
-// docs/protocol.md tells the whole of it. Values.
+// docs/internals/protocol.md tells the whole of it. Values.
 #pragma once
 
 #include <array>

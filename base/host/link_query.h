@@ -41,7 +41,7 @@ class LinkQuery {
   virtual std::optional<std::string> problem() const = 0;
 };
 
-// Where a copied root keeps the answers. docs/doctor.md tells its format.
+// Where a copied root keeps the answers. docs/reference/doctor.md tells its format.
 inline constexpr std::string_view kRecordedAnswers = "/chokepoint/ethtool.json";
 
 std::unique_ptr<LinkQuery> live_link_query();

@@ -4,7 +4,7 @@
 // Times are monotonic nanoseconds. A sample stands for the span that ends at t_ns and is bin_ns
 // long; a reading of one moment has bin_ns 0. When old detail is folded into coarser bins a row
 // takes the place of several: `merged` says of how many. What each column does then is declared in
-// tables.h; what it means and its unit stand in docs/record.md. Values.
+// tables.h; what it means and its unit stand in docs/internals/record.md. Values.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The record's tables as SQL, and the way from every older schema to this one. What the columns
-// mean stands in docs/record.md. Pure functions over an open database; the caller's thread.
+// mean stands in docs/internals/record.md. Pure functions over an open database; the caller's
+// thread.
 #pragma once
 
 #include <cstdint>

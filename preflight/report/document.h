@@ -1,6 +1,6 @@
 // The result of a preflight for programs: chokepoint.preflight/1 with all that was measured and
-// judged (docs/preflight.md explains its fields), written and read back, as a page for browsers,
-// and as a list of hosts for a scheduler. No I/O.
+// judged (docs/guide/preflight.md explains its fields), written and read back, as a page for
+// browsers, and as a list of hosts for a scheduler. No I/O.
 #pragma once
 
 #include <string>

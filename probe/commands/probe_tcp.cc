@@ -129,7 +129,7 @@ struct Fields<probe::tcp::Outcome> {
       field("limited_by", &O::limited_by, "the sender's time; null where its kernel does not say"),
       computed<O>(
           "limit", [](const O& o) { return name_of(o.verdict.limit); },
-          "what limited the test: see docs/tcp.md"),
+          "what limited the test: see docs/internals/tcp.md"),
       within(&O::verdict, field("summary", &probe::tcp::Verdict::sentence, "the limit in words")),
       field("intervals", &O::intervals, "by the receiver's clock"),
       field("per_stream", &O::streams, "each connection")};

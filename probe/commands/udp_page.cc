@@ -121,7 +121,7 @@ struct Fields<probe::udp::Outcome> {
           "of the receiving socket"),
       computed<O>(
           "limit", [](const O& o) { return name_of(o.verdict.limit); },
-          "what limited the rate: see docs/udp.md"),
+          "what limited the rate: see docs/internals/udp.md"),
       within(&O::verdict, field("summary", &probe::udp::Verdict::sentence, "the limit in words")),
       field("intervals", &O::intervals, "of all streams together"),
       field("per_stream", &O::streams, "each flow")};

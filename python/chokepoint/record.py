@@ -1,4 +1,4 @@
-"""Reads a run record: the SQLite file of one node, as docs/record.md describes it.
+"""Reads a run record: the SQLite file of one node, as docs/internals/record.md describes it.
 
 A record may come from anybody. Its schema is held against the one of its number, column by column;
 values of another type than their column's count as unknown; and rows, text and the work of a

@@ -1,7 +1,7 @@
 """What the records of a run hold, as pandas DataFrames.
 
 Tables are read when they are first asked for, and kept. All nodes are in one DataFrame, told apart
-by `node`. Columns have the record's names, with their units (docs/record.md); in front stand
+by `node`. Columns have the record's names, with their units (docs/internals/record.md); in front stand
 moments in seconds since the job began, by the hosts' wall clocks.
 """
 import json

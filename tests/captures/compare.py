@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """usage: compare.py CHOKEPOINT
 
-Every capture by chokepoint, tcptrace and tshark: prints the table of docs/capture.md. A cell has
+Every capture by chokepoint, tcptrace and tshark: prints the table of docs/internals/capture.md. A cell has
 one figure where all tools agree that have it, else ours / tcptrace's / tshark's. Exit code 1 where a
 difference is explained by no rule.
 """

@@ -1,4 +1,4 @@
-"""Which rule of docs/capture.md explains what tcptrace or tshark tell differently, by capture and
+"""Which rule of docs/internals/capture.md explains what tcptrace or tshark tell differently, by capture and
 figure."""
 
 SEGMENTS = dict.fromkeys(("packets", "bytes", "retransmitted"), "super-frames")

@@ -7,7 +7,7 @@
         print(left.json(["iperf3", "-c", link.b.ipv4, "-J"]))
 
 A lab owns its hosts, and these their processes: all are gone when it closes, and those of a lab
-that was killed when the next one opens. One thread. docs/lab.md tells the whole story.
+that was killed when the next one opens. One thread. docs/internals/lab.md tells the whole story.
 """
 
 import pathlib

@@ -1,6 +1,6 @@
 """A scenario: hosts and links that are well, a job on them, one fault, and the truth about it.
 
-Read from a file of scenarios/, which docs/lab.md describes. Words that nobody knows are mistakes:
+Read from a file of scenarios/, which docs/internals/lab.md describes. Words that nobody knows are mistakes:
 a misspelt fault would otherwise be a healthy run.
 """
 

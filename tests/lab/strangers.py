@@ -1,5 +1,5 @@
 """Whoever talks to `chokepoint serve` without being its client: raw connections, hand-made messages
-of its control protocol (docs/protocol.md, read anew here on libsodium), a recording proxy, half-open
+of its control protocol (docs/internals/protocol.md, read anew here on libsodium), a recording proxy, half-open
 connections."""
 
 import contextlib

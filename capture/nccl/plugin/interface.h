@@ -2,7 +2,7 @@
 // agree in where things lie. They differ in the width of `type` (a byte up to version 4, and what
 // follows it is not set), in init's arguments, and in what comes after what is read here.
 //
-// docs/nccl-plugin.md says against which of NCCL's sources the offsets below were held.
+// docs/internals/nccl-plugin.md says against which of NCCL's sources the offsets below were held.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Of comparisons in which nothing differs, how many have a mark: 5 % at most, as docs/compare.md
-// promises, however many rows and runs there are. The draws are the same wherever this runs.
+// Of comparisons in which nothing differs, how many have a mark: 5 % at most, as
+// docs/guide/compare.md promises, however many rows and runs there are. The draws are the same
+// wherever this runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

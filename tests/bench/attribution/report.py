@@ -1,4 +1,4 @@
-"""The figures for people: a text for the terminal, and Markdown fit for docs/attribution.md."""
+"""The figures for people: a text for the terminal, and Markdown fit for docs/internals/attribution.md."""
 
 import figures
 

@@ -20,7 +20,7 @@ LOOK_S = 10
 LEAST_LOOKS = 40
 STEP_MS = 50
 NEAR = 0.05
-# docs/record.md: 400 MB of rows, the log's 64 MB, free pages between.
+# docs/internals/record.md: 400 MB of rows, the log's 64 MB, free pages between.
 MOST_RECORD_MB = 500
 SETTLING_S = 60  # a job's end, after its time
 

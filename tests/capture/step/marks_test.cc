@@ -228,7 +228,7 @@ TEST_F(MarksTest, WhereNobodyListensItIsAnError) {
 class Snippets : public MarksTest {
  protected:
   static std::string snippet(const std::string& language) {
-    std::ifstream page(CHOKEPOINT_FIXTURES "/../../docs/run-steps.md");
+    std::ifstream page(CHOKEPOINT_FIXTURES "/../../docs/internals/run-steps.md");
     const std::string text(std::istreambuf_iterator<char>(page), {});
     const std::string fence = "```" + language + "\n";
     const std::size_t begin = text.find(fence) + fence.size();

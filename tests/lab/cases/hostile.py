@@ -137,7 +137,7 @@ print(count, flush=True)
 """
 SPREAD_PER_S = 3000
 SPREAD_TRIES = 20
-# Two of three at 1,024 places, a round trip of 50 ms and 3,000/s would be bad luck (docs/protocol.md
+# Two of three at 1,024 places, a round trip of 50 ms and 3,000/s would be bad luck (docs/internals/protocol.md
 # says 86 %); where the one that has just come goes, it is none.
 SPREAD_DONE = 10
 
