@@ -113,6 +113,14 @@ std::string sentence_of(const Verdict& verdict) {
       fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
 }
 
+// Nothing holds the step back, but computing does not fill it either: what any network takes does.
+static bool is_compute_in_name(const Diagnosis& diagnosis) {
+  constexpr double kFills = 0.5;
+  return diagnosis.verdict.verdict == VerdictClass::Compute &&
+         diagnosis.verdict.cause == Cause::None && diagnosis.accounting &&
+         (*diagnosis.accounting)[Account::Compute] < kFills * diagnosis.accounting->sum();
+}
+
 std::string sentence_of(const Diagnosis& diagnosis) {
   constexpr double kProbable = 0.6;
   const bool is_blind = !diagnosis.accounting && diagnosis.verdict.cause == Cause::None &&
@@ -122,7 +130,9 @@ std::string sentence_of(const Diagnosis& diagnosis) {
   }
   const bool is_doubtful = diagnosis.verdict.verdict != VerdictClass::Unknown &&
                            diagnosis.verdict.confidence < kProbable;
-  return (is_doubtful ? "probably " : "") + sentence_of(diagnosis.verdict);
+  return (is_doubtful ? "probably " : "") + (is_compute_in_name(diagnosis)
+                                                 ? "no link, path or host holds the step back"
+                                                 : sentence_of(diagnosis.verdict));
 }
 
 const char* words_of(Account account) {

@@ -19,6 +19,10 @@ namespace {
 constexpr double kMbpsPerGbps = 1000;
 constexpr double kRounding = 1e-9;
 constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
+constexpr double kMostlyPercent = 50;       // of the step
+// Round trips that no network shortens may fill a step of messages, or be late for a reason that
+// was not seen: a judgement, since no play of the draws was like that.
+constexpr double kNotComputing = 0.6;
 constexpr std::size_t kStepsForConfidence = 10;
 constexpr double kLateUnseen = 0.6;  // a rank that the others wait for may look like computing, too
 
@@ -196,6 +200,9 @@ Verdict computing(const DiagnosisInput& input, double lost_percent) {
   verdict.confidence = confidence_of(input, 100 - lost_percent, lost_percent * 4);
   if (!sees_late_ranks(input.phases)) {
     verdict.confidence = std::round(100 * kLateUnseen * verdict.confidence) / 100;
+  }
+  if (verdict.share_percent < kMostlyPercent) {
+    verdict.confidence = std::round(100 * kNotComputing * verdict.confidence) / 100;
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
                               input.phases.computing_ms, "ms", "steps and what was under way"});

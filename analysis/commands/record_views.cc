@@ -221,6 +221,7 @@ Json document_of(const cli::Context& context, const RunSummary& run) {
   document["duration_s"] = value_or_null(run.duration_s);
   document["steps"] = json_of(run.steps);
   document["volume"] = json_of(run.volume, run.duration_s);
+  document["volume"]["network_mbps"] = value_or_null(network_mbps(run));
   document["overhead"] = {{"cpu_percent", value_or_null(run.overhead_percent)}};
   document["dropped"] = run.dropped;
   return document;

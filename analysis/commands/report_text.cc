@@ -73,7 +73,7 @@ Section run_of(const Report& report) {
                              time_text(*steps.median_ms)));
   }
   add("sent", or_unknown(run.volume.sent_bytes, "bytes"));
-  add("network, both ways", or_unknown(full_duplex_mbps(run.volume, run.duration_s), "mbps"));
+  add("network of the busiest node, both ways", or_unknown(network_mbps(run), "mbps"));
   return section;
 }
 

@@ -229,6 +229,16 @@ std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<doubl
   return (*volume.sent_bytes + *volume.received_bytes) * 8 / 1e6 / *duration_s;
 }
 
+std::optional<double> network_mbps(const RunSummary& run) {
+  std::optional<double> most;
+  for (const NodeSummary& node : run.nodes) {
+    if (const auto mbps = full_duplex_mbps(node.volume, node.duration_s)) {
+      most = std::max(most.value_or(*mbps), *mbps);
+    }
+  }
+  return most;
+}
+
 const char* name_of(record::StepSource source) {
   const std::string_view word = word_of(source);  // of literals, so it ends as one
   return word.empty() ? "unknown" : word.data();

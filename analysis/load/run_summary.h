@@ -25,6 +25,10 @@ std::int64_t dropped_rows(const record::Event& event);
 // Megabits a second, both ways together.
 std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<double> duration_s);
 
+struct RunSummary;
+// The throughput of a run wherever one number stands for it: that of the node that moved most.
+std::optional<double> network_mbps(const RunSummary& run);
+
 // Of the best source there is: marks, else the job's output, collectives, traffic.
 struct Steps {
   std::optional<record::StepSource> source = {};

@@ -87,6 +87,7 @@ TEST_F(RecordShow, IsTheDocumentOfTheContract) {
   EXPECT_EQ(document["volume"]["sent_bytes"], 2e9);
   EXPECT_EQ(document["volume"]["received_bytes"], 0.5e9);
   EXPECT_EQ(document["volume"]["network_mbps_full_duplex"], 2000.0);
+  EXPECT_EQ(document["volume"]["network_mbps"], 1000.0) << "of the busiest node, as compare has it";
   EXPECT_EQ(document["overhead"]["cpu_percent"], 2.0);
   EXPECT_EQ(document["dropped"], 6);
   ASSERT_EQ(document["nodes"].size(), 2U);

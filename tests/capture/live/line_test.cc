@@ -124,7 +124,7 @@ TEST(Summary, IsWhatAnOperatorWantsToReadAtTheEnd) {
             "chokepoint: node1 watched for 03:25\n"
             "  steps         1,120 by marks, median 180 ms, 351.2 samples/s\n"
             "  volume        eth0 out 24.1 GB in 24.0 GB, by packets\n"
-            "  throughput    1.88 Gb/s full duplex, out 940 Mb/s in 938 Mb/s, over 03:25\n"
+            "  throughput    1.88 Gb/s both ways, out 940 Mb/s in 938 Mb/s, over 03:25\n"
             "  retransmitted 1,500 of 15,000,000 packets, 0.01 %\n"
             "  watching      took 0.8 % of a core\n"
             "  record        runs/a/node1.db\n");
@@ -181,7 +181,7 @@ TEST(Summary, DoesNotCountWhatStaysInsideTheHost) {
   figures.volumes.push_back(
       {.interface = "lo", .sent_bytes = 9'000'000'000'000, .received_bytes = 9'000'000'000'000});
   const std::string text = summary_of(figures, "a/n.db");
-  EXPECT_THAT(text, HasSubstr("1.88 Gb/s full duplex"));
+  EXPECT_THAT(text, HasSubstr("1.88 Gb/s both ways"));
   EXPECT_THAT(text, Not(HasSubstr("lo out")));
   figures.volumes.erase(figures.volumes.begin());
   EXPECT_THAT(summary_of(figures, "a/n.db"), HasSubstr("lo out 9.00 TB"));

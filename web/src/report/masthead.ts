@@ -53,7 +53,7 @@ export function masthead(report: Ref): HTMLElement {
       ["Steps", shown(steps.at("count"), "count")],
       ["Median step", shown(steps.at("median_ms"), "ms")],
       ["Sent", shown(volume.at("sent_bytes"), "bytes")],
-      ["Network, both ways", shown(volume.at("network_mbps_full_duplex"), "mbps")],
+      ["Network of the busiest node, both ways", shown(volume.at("network_mbps"), "mbps")],
     ]),
     line ? folded("Command", command(line)) : null,
   );
