@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
                .commands =
                    {
                        analysis::diagnose_command(),
+                       analysis::explain_command(),
                        analysis::report_command(),
                        analysis::runs_command(),
                        analysis::collect_command(),

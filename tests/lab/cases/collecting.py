@@ -41,11 +41,11 @@ def test_records_come_from_all_hosts(lab):
         there.record(host, "true").wait(30)
     told = there.collect(*there.sources())
     same([each["file"] for each in told["records"]],
-         sorted(f"{host.name}.db" for host in there.cluster.hosts))
+         sorted(f"{host.name}.db" for host in there.cluster.hosts), "records")
     again = there.collect(*there.sources())
-    same({each["sent_bytes"] for each in again["records"]}, {0})
+    same({each["sent_bytes"] for each in again["records"]}, {0}, "bytes sent again")
     nodes = there.cluster.head.json(["chokepoint", "record", "show", lab.folder / "all", "--json"])
-    same(len(nodes["nodes"]), 3)
+    same(len(nodes["nodes"]), 3, "nodes")
 
 
 def test_a_host_that_refuses_fails_alone(lab):
@@ -53,7 +53,7 @@ def test_a_host_that_refuses_fails_alone(lab):
     for host in there.cluster.hosts:
         there.record(host, "true").wait(30)
     told = there.collect(*there.sources(), status=1)
-    same([each["file"] for each in told["records"]], ["host1.db"])
+    same([each["file"] for each in told["records"]], ["host1.db"], "records")
     holds("host2" in told["troubles"][0] and "Permission denied" in told["troubles"][0],
           told["troubles"])
 
@@ -69,10 +69,10 @@ def test_a_run_that_goes_on_is_collected_again(lab):
     holds(shown["nodes"][0]["exit_status"] is None, "it goes on")
     run.wait(30)
     told = there.collect(*there.sources())
-    same(len(told["records"]), 1)
+    same(len(told["records"]), 1, "records")
     holds(not told["records"][0]["live"], told)
     shown = host.json(["chokepoint", "record", "show", lab.folder / "all", "--json"])
-    same(shown["nodes"][0]["exit_status"], 0)
+    same(shown["nodes"][0]["exit_status"], 0, "exit status")
 
 
 def test_nothing_is_left_of_a_collect_that_is_interrupted(lab):
@@ -86,4 +86,4 @@ def test_nothing_is_left_of_a_collect_that_is_interrupted(lab):
     slow.signal(signal.SIGINT)
     slow.wait(10)
     there.logins.await_quiet(there.cluster.hosts, 10)
-    same(len(there.collect(*there.sources())["records"]), 2)
+    same(len(there.collect(*there.sources())["records"]), 2, "records")

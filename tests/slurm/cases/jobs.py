@@ -5,6 +5,7 @@ import shutil
 from checks import holds, same, soon
 from cluster import Cluster
 from slurm import SCRIPTS, Slurm
+from sshd import Logins
 
 REPORT_SECONDS = 60
 # Ranks that meet and hand each other what they have, as training does.
@@ -49,6 +50,26 @@ def test_the_example_leaves_a_record_and_the_epilog_a_report(lab):
     report = records / "report.html"
     soon(report.exists, REPORT_SECONDS, "report")
     soon(lambda: "</html>" in report.read_text(), REPORT_SECONDS, "whole report")
+
+
+def test_records_are_named_by_the_job_and_collected_from_its_nodes(lab):
+    cluster = Cluster(lab, 3)
+    logins = Logins(lab)
+    for host in cluster.hosts:
+        logins.serve(host, lab.programs)
+    logins.use(cluster.head)
+    slurm = Slurm(cluster).start()
+    folder = slurm.folder / "job"
+    folder.mkdir()
+    number = slurm.submit(["-N2", "--wrap", "srun chokepoint run -q sleep 1"], folder)
+    slurm.await_job(number)
+    run = folder / "chokepoint-runs" / str(number)
+    same(sorted(file.stem for file in run.glob("*.db")), ["host1", "host2"], "records")
+    told = cluster.head.json(["chokepoint", "collect", "--slurm", number, "--out",
+                              lab.folder / "all", "--json"], timeout=60)
+    same({each["file"] for each in told["records"]}, {"host1.db", "host2.db"}, "records")
+    same(sorted(file.stem for file in (lab.folder / "all").glob("*.db")), ["host1", "host2"],
+         "records")
 
 
 def test_a_job_without_a_record_is_left_alone(lab):

@@ -1,0 +1,221 @@
+// chokepoint explain: what a verdict's class or cause means, what shows it and what to do.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/attribution/causes.h"
+#include "analysis/commands/commands.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
+#include "base/cli/text.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr int kTextIndent = 2;
+
+struct Topic {
+  std::string name = {};
+  std::string kind = {};  // "class" or "cause"
+  std::string means = {};
+  std::string shown_by = {};
+  std::string wrong_if = {};
+  std::vector<std::string> under = {};  // of a cause its classes, of a class its causes
+  std::vector<std::string> advice = {};
+};
+
+// Texts of causes.def have places of a run in braces.
+std::string without_places(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c == '{') {
+      plain += "the ";
+    } else if (c != '}') {
+      plain += c;
+    }
+  }
+  for (const std::string_view twice : {"the the ", "The the "}) {
+    for (std::size_t at = plain.find(twice); at != std::string::npos; at = plain.find(twice)) {
+      plain.erase(at, 4);
+    }
+  }
+  return plain;
+}
+
+// In what is typed they are for the reader to fill in: "ethtool INTERFACE".
+std::string with_placeholders(std::string_view text) {
+  std::string typed;
+  bool is_place = false;
+  for (const char c : text) {
+    is_place = c == '{' || (is_place && c != '}');
+    if (c != '{' && c != '}') {
+      typed += is_place && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+  }
+  return typed;
+}
+
+void add_advice(const std::array<AdviceText, 3>& all, Topic& topic) {
+  for (const AdviceText& each : all) {
+    std::string line = with_placeholders(each.what);
+    line += each.what.empty() || each.command.empty() ? "" : ": ";
+    line += with_placeholders(each.command);
+    if (!line.empty() && std::ranges::find(topic.advice, line) == topic.advice.end()) {
+      topic.advice.push_back(std::move(line));
+    }
+  }
+}
+
+Topic topic_of(const VerdictDescription& verdict) {
+  Topic topic{.name = verdict.name,
+              .kind = "class",
+              .means = without_places(verdict.sentence),
+              .wrong_if = std::string(verdict.disproof)};
+  for (const CauseDescription& cause : cause_table()) {
+    if (describe(verdict.verdict, cause.cause) != nullptr) {
+      topic.under.emplace_back(cause.name);
+    }
+  }
+  add_advice(verdict.advice, topic);
+  return topic;
+}
+
+Topic topic_of(const CauseDescription& cause) {
+  Topic topic{.name = cause.name, .kind = "cause", .shown_by = std::string(cause.evidence)};
+  for (const CauseUnder& under : cause.under) {
+    if (!under.verdict) {
+      continue;
+    }
+    const VerdictDescription& verdict = verdict_table()[static_cast<std::size_t>(*under.verdict)];
+    topic.under.emplace_back(verdict.name);
+    topic.means += topic.means.empty() ? "" : "; ";
+    topic.means += without_places(under.sentence.empty() ? verdict.sentence : under.sentence);
+    add_advice(under.advice, topic);
+  }
+  return topic;
+}
+
+std::vector<Topic> all_topics() {
+  std::vector<Topic> topics;
+  for (const VerdictDescription& verdict : verdict_table()) {
+    topics.push_back(topic_of(verdict));
+  }
+  for (const CauseDescription& cause : cause_table()) {
+    topics.push_back(topic_of(cause));
+  }
+  return topics;
+}
+
+void print_topic(const cli::Context& context, const Topic& topic) {
+  const auto line = [&](const char* title, const std::string& text) {
+    if (!text.empty()) {
+      fmt::print(context.out, "{}\n{}", title,
+                 cli::wrapped(text, context.out_terminal.width, kTextIndent));
+    }
+  };
+  fmt::print(context.out, "{}: {} of a verdict\n", topic.name,
+             topic.kind == "class" ? "the class" : "the cause");
+  line("means", topic.means);
+  line("shown by", topic.shown_by);
+  line(topic.kind == "class" ? "causes" : "under", fmt::format("{}", fmt::join(topic.under, ", ")));
+  line("wrong if", topic.wrong_if);
+  for (std::size_t number = 0; number < topic.advice.size(); ++number) {
+    line(number == 0 ? "what to do" : "or", topic.advice[number]);
+  }
+}
+
+void print_names(const cli::Context& context, const std::vector<Topic>& topics) {
+  for (const char* kind : {"class", "cause"}) {
+    std::vector<std::string> names;
+    for (const Topic& topic : topics) {
+      if (topic.kind == kind) {
+        names.push_back(topic.name);
+      }
+    }
+    fmt::print(context.out, "{}\n{}", kind == std::string_view("class") ? "classes" : "causes",
+               cli::wrapped(fmt::format("{}", fmt::join(names, ", ")), context.out_terminal.width,
+                            kTextIndent));
+  }
+}
+
+class ExplainCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "explain",
+        .purpose = "what a verdict means, what shows it, and what to do",
+        .description =
+            "Explains a class or a cause of verdicts, as 'lan-bandwidth' or 'gloo-credit': what "
+            "it means, what it goes with, what would show that it is wrong, and what to "
+            "change. Without a name, all are listed.",
+        .examples = {{"chokepoint explain lan-bandwidth", "a class of verdicts"},
+                     {"chokepoint explain gloo-credit", "a cause"},
+                     {"chokepoint explain", "their names"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.positional("NAME", &name_, "a class or a cause, as a verdict names it", false);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    const std::vector<Topic> topics = all_topics();
+    if (name_.empty() && !context.json) {
+      print_names(context, topics);
+      return cli::ExitCode::Done;
+    }
+    const auto found = std::ranges::find(topics, name_, &Topic::name);
+    if (found == topics.end() && !name_.empty()) {
+      return unknown(topics);
+    }
+    if (!context.json) {
+      // 'input' is a class, and a cause of another one.
+      for (const Topic& topic : topics) {
+        if (topic.name == name_) {
+          print_topic(context, topic);
+        }
+      }
+      return cli::ExitCode::Done;
+    }
+    cli::Json document = cli::document(context, "chokepoint.explain/1");
+    document["topics"] = cli::Json::array();
+    for (const Topic& topic : topics) {
+      if (name_.empty() || topic.name == name_) {
+        document["topics"].push_back({{"name", topic.name},
+                                      {"kind", topic.kind},
+                                      {"means", topic.means},
+                                      {"shown_by", topic.shown_by},
+                                      {"under", topic.under},
+                                      {"wrong_if", topic.wrong_if},
+                                      {"advice", topic.advice}});
+      }
+    }
+    cli::print(context, document);
+    return cli::ExitCode::Done;
+  }
+
+ private:
+  Result<cli::ExitCode> unknown(const std::vector<Topic>& topics) const {
+    std::vector<std::string> names;
+    for (const Topic& topic : topics) {
+      names.push_back(topic.name);
+    }
+    const std::string near = cli::nearest(name_, names);
+    return fail(
+        ErrorKind::Usage, "", name_, "neither a class nor a cause of verdicts",
+        near.empty() ? "'chokepoint explain' lists them" : fmt::format("did you mean '{}'?", near));
+  }
+
+  std::string name_;
+};
+
+}  // namespace
+
+cli::CommandFactory explain_command() { return cli::command<ExplainCommand>(); }
+
+}  // namespace chokepoint::analysis
