@@ -221,11 +221,15 @@ class DescendantSearch {
 
   // nullopt if the parent is not known yet.
   std::optional<Known> judge(pid_t pid, pid_t parent) const {
-    if (is_excepted(pid) || parent == 0) {
+    if (is_excepted(pid)) {
       return Known::NotOurs;
     }
     if (pid == selection_.pid || (selection_.adopter > 0 && parent == selection_.adopter)) {
       return Known::Ours;
+    }
+    // The first of a namespace, or one that came from outside: a container's may be the job.
+    if (parent == 0) {
+      return Known::NotOurs;
     }
     const auto known = known_.find(parent);
     return known == known_.end() ? std::nullopt : std::optional(known->second);

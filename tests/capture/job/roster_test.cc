@@ -66,6 +66,17 @@ TEST_F(RosterTest, HasTheCommandAndAllBelowItWhateverTheOrderOfTheirNumbers) {
   EXPECT_THAT(look(), ElementsAre(30, kCommand, 120));
 }
 
+// Its parent is outside of the namespace.
+TEST(ContainersRoster, HasTheFirstProcessOfAPidNamespace) {
+  JobHost host;
+  host.put({.pid = 1, .parent = 0});
+  host.put({.pid = 7, .parent = 0});
+  host.put({.pid = 8, .parent = 7});
+  Roster roster(host.root(), {.pid = 7}, nullptr);
+  roster.refresh(1);
+  EXPECT_THAT(pids_of(roster), ElementsAre(7, 8));
+}
+
 TEST_F(RosterTest, ARelayThatTookAnothersPlaceIsNotTheJobs) {
   host_.put({.pid = 52, .parent = kOurselves, .name = "job-output"});
   host_.put({.pid = 120, .parent = kCommand, .name = "job-output"});
