@@ -7,7 +7,6 @@
 #include <cstring>
 #include <string_view>
 
-
 namespace {
 
 using namespace chokepoint;
