@@ -33,6 +33,8 @@ Result<Followed> follow(const std::string& folder, const DiagnoseOptions& option
 
 // The chokepoint.diagnosis/1 document.
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis);
+// Its JSON Schema, for docs/reference.
+cli::Json diagnosis_schema();
 // Its ms a step by account; null where time was not accounted for.
 cli::Json accounts_document(const std::optional<Accounting>& accounting);
 

@@ -6,6 +6,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/load/run_summary.h"
 #include "base/json/codec.h"
+#include "base/json/schema.h"
 
 namespace chokepoint {
 
@@ -133,6 +134,18 @@ namespace chokepoint::analysis {
 
 cli::Json accounts_document(const std::optional<Accounting>& accounting) {
   return accounting ? json::to_json(*accounting) : cli::Json();
+}
+
+cli::Json diagnosis_schema() {
+  cli::Json schema = json::schema_of<Diagnosis>();
+  schema["description"] =
+      "chokepoint.diagnosis/1 without its head (schema, host, started_at): what 'chokepoint "
+      "diagnose --json' prints";
+  // Where no step was accounted for, nothing is known to be lost.
+  for (const char* unknown : {"lost_ms_per_step", "share_percent"}) {
+    schema["properties"]["verdict"]["properties"][unknown]["type"] = {"number", "null"};
+  }
+  return schema;
 }
 
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis) {

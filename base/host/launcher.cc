@@ -163,7 +163,7 @@ std::string slurm_job(const Variables& variables) {
 }  // namespace
 
 JobName find_job(const Variables& variables, std::span<const std::string> command) {
-  const auto given = [&](std::string value, const char* variable) {
+  const auto given = [&](const std::string& value, const char* variable) {
     return value.empty() ? variables(variable).value_or("") : value;
   };
   if (const std::string number = slurm_job(variables); !number.empty()) {

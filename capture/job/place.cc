@@ -79,7 +79,7 @@ Result<fs::path> choose_folder(const PlaceOptions& options, const std::string& n
                                std::int64_t wall_ns) {
   const bool is_named = !options.folder.empty();
   const fs::path run = is_named ? fs::path(options.folder) : default_folder(options, node, wall_ns);
-  const fs::path folder = options.repetition > 0 ? run / std::to_string(options.repetition) : run;
+  fs::path folder = options.repetition > 0 ? run / std::to_string(options.repetition) : run;
   if (is_named && !options.may_append && record::holds_earlier_run(folder, node)) {
     const std::array free{std::string("--out"),
                           record::next_free(run.lexically_normal(), node).string()};

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/commands/diagnose.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
@@ -211,7 +212,8 @@ int run(const std::filesystem::path& folder, bool is_check) {
       {"record.md", record_page()},
       {"series.md", series_page()},
       {"causes.md", causes_page()},
-      {"preflight.schema.json", preflight_schema()}};
+      {"preflight.schema.json", preflight_schema()},
+      {"diagnosis.schema.json", analysis::diagnosis_schema().dump(2) + "\n"}};
   int different = 0;
   for (const auto& [name, text] : pages) {
     const auto path = folder / name;
