@@ -106,7 +106,7 @@ def refuses_a_large_window(lab, program, words):
     client, server, end = hosts(lab, program)
     process = own(server, program, "--max-window", "1M")
     client.run([*words, end.ipv4], status=None)
-    soon(lambda: "--window 67.11 MB: the server grants" in process.told(), 10, "the refusal")
+    soon(lambda: "--window 64 MiB: the server grants" in process.told(), 10, "the refusal")
 
 
 def test_the_largest_window_holds_for_iperf3(lab):
