@@ -10,7 +10,7 @@
 chokepoint=chokepoint
 preflight=(--key-file /etc/chokepoint.key)
 preflight_seconds=60
-records='chokepoint-%j'
+records='chokepoint-runs/%j'
 # Slurm gives its scripts no PATH.
 export PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 

@@ -43,7 +43,7 @@ def test_the_example_leaves_a_record_and_the_epilog_a_report(lab):
     (folder / "train.py").write_text(TRAINING)
     number = slurm.submit([SCRIPTS / "job.sbatch", "train.py"], folder)
     slurm.await_job(number, seconds=60)
-    records = folder / f"chokepoint-{number}"
+    records = folder / "chokepoint-runs" / str(number)
     same(sorted(file.stem for file in records.glob("*.db")), ["host1", "host2"], "records")
     told = (folder / f"slurm-{number}.out").read_text()
     holds("step 19" in told, told)
@@ -96,8 +96,8 @@ def test_who_is_not_the_jobs_user_writes_nothing_into_its_folder(lab):
     precious.write_text("of SlurmUser")
     shutil.chown(precious, "daemon")
     number = slurm.submit([SCRIPTS / "job.sbatch", "train.py"], folder, held=True)
-    records = folder / f"chokepoint-{number}"
-    records.mkdir(mode=0o755)
+    records = folder / "chokepoint-runs" / str(number)
+    records.mkdir(mode=0o755, parents=True)
     (records / "report.html").symlink_to(precious)
     slurm.release(number)
     slurm.await_job(number, seconds=60)
