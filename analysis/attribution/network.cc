@@ -27,7 +27,9 @@ void add_link(const Route& route, Verdict& verdict) {
                               "flow samples of " + route.from});
   if (const auto line = route.line_mbps()) {
     verdict.evidence.push_back(
-        {"the interface's own speed", line, "Mb/s", "nic.speed_mbps of " + route.sender.interface});
+        {"the interface's own speed", line, "Mb/s",
+         "nic.speed_mbps of " +
+             (route.sender.interface.empty() ? route.receiver.interface : route.sender.interface)});
   }
   if (verdict.cause == Cause::CompetingTraffic) {
     verdict.evidence.push_back({"traffic of others on the same interface", route.others_mbps(),

@@ -49,7 +49,7 @@ std::string synopsis(const Definition& definition) {
   std::string line = definition.summary.name + " [options]";
   for (const Positional& positional : definition.flags.positionals()) {
     const std::string name = positional.name + (positional.repeats ? "…" : "");
-    line += positional.verbatim ? " --" : "";
+    line += positional.verbatim ? " [--]" : "";
     line += positional.required ? " " + name : " [" + name + "]";
   }
   return line;
