@@ -204,15 +204,17 @@ bool accompany(job::Attached& attached, std::optional<run::WatchProcess>& watch,
   return true;
 }
 
-// The job's end is never held up by its record.
-void end_watch(std::optional<run::WatchProcess>& watch, std::optional<int> exit_status,
+// The job's end is never held up by its record. Whether that is complete: its disk answers.
+bool end_watch(std::optional<run::WatchProcess>& watch, std::optional<int> exit_status,
                const cli::Context& context) {
   if (!watch) {
-    return;
+    return false;
   }
-  if (const Result<> ended = watch->end(exit_status); !ended) {
+  const Result<> ended = watch->end(exit_status);
+  if (!ended) {
     say(context, "the record is not complete", ended.error());
   }
+  return ended.has_value();
 }
 
 constexpr std::int64_t kMaxRepeats = 10'000;
@@ -400,7 +402,6 @@ class RunCommand final : public cli::Command {
     Result<job::OutputWatch> output =
         output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch();
     TRY(open_watch(options, std::move(process), watching, context));
-    const bool is_recorded = watching.process.has_value();
     options.folder = folder_of(watching.variables);
     if (!output && is_strict_) {
       return fail(output.error());
@@ -429,8 +430,7 @@ class RunCommand final : public cli::Command {
       watch->begin((*job)->selection());
     }
     TRY(const sys::ExitStatus ended, accompany(**job, watch, context));
-    end_watch(watch, ended.code, context);
-    if (is_recorded) {
+    if (end_watch(watch, ended.code, context)) {
       live::follow_up(context, options.folder, follow_up_);
     }
     return static_cast<cli::ExitCode>(ended.code);
@@ -467,8 +467,9 @@ class RunCommand final : public cli::Command {
     watching.process->begin(selection);
     const bool is_over = accompany(*attached, watching.process, signals, context);
     const bool is_watched = watching.process.has_value();
-    end_watch(watching.process, std::nullopt, context);
-    live::follow_up(context, folder_of(variables), follow_up_);
+    if (end_watch(watching.process, std::nullopt, context)) {
+      live::follow_up(context, folder_of(variables), follow_up_);
+    }
     return !is_over     ? cli::ExitCode::Interrupted
            : is_watched ? cli::ExitCode::Done
                         : cli::ExitCode::Failed;
