@@ -1,6 +1,5 @@
 // chokepoint collect: brings the records of a run together from the hosts that they lie on; and
 // chokepoint record send, which it starts there.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <poll.h>
@@ -10,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -26,7 +24,6 @@
 #include "base/math/units.h"
 #include "base/record/bundle.h"
 #include "base/record/collector.h"
-#include "base/record/reader.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
 #include "base/sys/descriptor.h"
@@ -39,6 +36,7 @@ namespace fs = std::filesystem;
 
 constexpr std::ptrdiff_t kMostAtOnce = 8;
 constexpr std::size_t kMaxMessageBytes = 4096;
+constexpr const char* kOwnProgram = "/proc/self/exe";
 
 // Another program's standard output, and the last of what it says on standard error.
 class Sender {
@@ -46,10 +44,13 @@ class Sender {
   static Result<Sender> start(std::vector<std::string> command) {
     TRY(sys::Pipe out, sys::open_pipe("collect", "a pipe"));
     TRY(sys::Pipe err, sys::open_pipe("collect", "a pipe"));
-    TRY(sys::Process process, sys::Process::start({.command = std::move(command),
-                                                   .environment = {sys::tie_to_this_process()},
-                                                   .out = out.write.get(),
-                                                   .err = err.write.get()}));
+    sys::Spawn spawn{.command = std::move(command), .out = out.write.get(), .err = err.write.get()};
+    // Another program would hand the tie on to a chokepoint that is not this one's child; it ends
+    // when nobody reads what it writes.
+    if (spawn.command.front() == kOwnProgram) {
+      spawn.environment = {sys::tie_to_this_process()};
+    }
+    TRY(sys::Process process, sys::Process::start(spawn));
     return Sender(std::move(process), std::move(out.read), std::move(err.read));
   }
 
@@ -76,7 +77,8 @@ class Sender {
     while (err_) {
       hear();
     }
-    [[maybe_unused]] const Result<sys::ExitStatus> reaped = process_.wait();
+    const Result<sys::ExitStatus> ended = process_.wait();
+    has_failed_ = !ended || ended->code != 0;
     // That of another chokepoint begins with its own name.
     constexpr std::string_view kOwnPrefix = "chokepoint: record send: ";
     std::string text =
@@ -87,6 +89,9 @@ class Sender {
     std::ranges::replace(text, '\n', ' ');
     return cli::printable(text);
   }
+
+  // After message().
+  bool has_failed() const { return has_failed_; }
 
  private:
   Sender(sys::Process process, sys::Descriptor out, sys::Descriptor err)
@@ -109,6 +114,7 @@ class Sender {
   sys::Descriptor out_;
   sys::Descriptor err_;
   std::string message_;
+  bool has_failed_ = false;
 };
 
 struct Source {
@@ -140,7 +146,7 @@ struct CollectOutcome {
   std::vector<std::string> troubles = {};
 };
 
-// The records of one source. `run` is set to what the source calls the run.
+// The records of one source. What ssh says beside them is no trouble if all came.
 Result<> collect_from(const std::vector<std::string>& command, const Source& source,
                       record::Collector& collector, CollectOutcome& outcome) {
   TRY(Sender sender, Sender::start(command));
@@ -157,7 +163,7 @@ Result<> collect_from(const std::vector<std::string>& command, const Source& sou
     }
   }();
   const std::string message = sender.message();
-  if (!message.empty()) {
+  if (!message.empty() && (!collected || sender.has_failed())) {
     outcome.troubles.push_back(fmt::format("{}: {}", source.name(), message));
     return {};
   }
@@ -313,8 +319,7 @@ Result<fs::path> CollectCommand::target(const std::vector<Source>& sources) cons
 
 std::vector<std::string> CollectCommand::command_for(const Source& source,
                                                      const record::Collector& collector) const {
-  std::vector<std::string> there{source.host.empty() ? "/proc/self/exe" : program_, "record",
-                                 "send"};
+  std::vector<std::string> there{source.host.empty() ? kOwnProgram : program_, "record", "send"};
   for (const record::Beginning& each : collector.beginnings(source.name())) {
     there.insert(there.end(), {"--have", record::text_of(each)});
   }

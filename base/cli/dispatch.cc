@@ -50,16 +50,18 @@ ExitCode run(const Program& program, const Registered& registered,
   const std::unique_ptr<Command> command = registered.make();
   CommonFlags common;
   const Definition definition = define(*command, common);
-  // Help is given to whoever asks for it, whatever else is wrong with the line.
-  if (asks_for(arguments, "--help", 'h')) {
+  const Result<> parsed = parse(definition.flags, arguments);
+  // Help is given to whoever asks for it, whatever else is wrong with the line. Of a command to
+  // start, --help is its own.
+  if (common.help || (!parsed && asks_for(arguments, "--help", 'h'))) {
     context.out << help_text(program, definition, context.out_terminal.width);
     return ExitCode::Done;
   }
-  if (asks_for(arguments, "--version", 0)) {
+  if (common.version || (!parsed && asks_for(arguments, "--version", 0))) {
     return print_version(program, context);
   }
   const std::string& name = definition.summary.name;
-  if (const Result<> parsed = parse(definition.flags, arguments); !parsed) {
+  if (!parsed) {
     return complain(program, name, parsed.error(), context);
   }
   context.json = common.json;
