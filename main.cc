@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
                .commands =
                    {
                        capture::run_command(),
+                       analysis::live_command(),
                        capture::mark_command(),
                        capture::capture_command(),
                    }},

@@ -1,4 +1,4 @@
-// The commands that answer after a job, for main() to register: each factory makes a command with
+// The commands that read records, most of them after a job, for main() to register: each factory makes a command with
 // its flags at their defaults. A command lives as long as its process and runs on its thread.
 #pragma once
 
@@ -11,6 +11,7 @@ cli::CommandFactory compare_command();
 cli::CommandFactory diagnose_command();
 cli::CommandFactory explain_command();
 cli::CommandFactory export_command();
+cli::CommandFactory live_command();
 cli::CommandFactory predict_command();
 cli::CommandFactory record_send_command();
 cli::CommandFactory record_show_command();

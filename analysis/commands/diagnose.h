@@ -1,10 +1,8 @@
 // chokepoint diagnose: where a run's time goes, what holds it back, and what to change.
-// diagnose.cc reads the run, once or again and again; diagnose_page.cc and diagnose_document.cc
-// show the diagnosis; `compare` and `report` use their parts. All on the caller's thread; only
-// follow() reads files and waits.
+// diagnose.cc reads the run; diagnose_page.cc and diagnose_document.cc show the diagnosis; `live`,
+// `compare` and `report` use their parts. The caller's thread.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,17 +17,6 @@ namespace chokepoint::analysis {
 
 // With --exit-code: Found if the verdict names a bottleneck.
 cli::ExitCode exit_code_of(const Verdict& verdict);
-
-struct Followed {
-  Diagnosis last = {};
-  bool is_interrupted = false;
-};
-
-// Diagnoses a run that goes on every `every`: redraws the page on a terminal, else prints a line
-// each time, or a line of JSON with --json. Ends when every record is complete, or by SIGINT or
-// SIGTERM. An Error where the first diagnosis fails; where a later one does, the one before stays.
-Result<Followed> follow(const std::string& folder, const DiagnoseOptions& options,
-                        std::chrono::nanoseconds every, bool all, cli::Context& context);
 
 // The chokepoint.diagnosis/1 document.
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis);
@@ -46,6 +33,12 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
 
 // "lan-bandwidth: the link from a to b is full; 143 of 205 ms a step (70 %)"
 std::string headline_of(const Diagnosis& diagnosis);
+
+// "205.0 ms = 143.0 link full + 60.0 computing + 2.0 rest"
+std::string accounting_text(const Accounting& accounting);
+
+// The first thing to do.
+Advice advice_of(const Diagnosis& diagnosis);
 
 // A share of 1 as a bar of blocks; the bar of 1 has `letters`.
 std::string share_bar(double share, double letters);

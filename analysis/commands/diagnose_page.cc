@@ -65,32 +65,6 @@ std::string steps_text(const StepTimes& steps) {
                       : "no steps were found";
 }
 
-// "205.0 ms = 143.0 link full + 60.0 computing + 2.0 rest"
-std::string accounting_text(const Accounting& accounting) {
-  constexpr double kMinShare = 0.01;       // of the step: smaller accounts are summed up
-  constexpr double kMinRestShare = 0.001;  // a smaller sum is left out
-  const double sum = accounting.sum();
-  double rest = 0;
-  std::vector<Account> shown;
-  for (std::size_t index = 0; index < kAccounts; ++index) {
-    if (accounting.ms[index] >= kMinShare * sum && accounting.ms[index] > 0) {
-      shown.push_back(static_cast<Account>(index));
-    } else {
-      rest += accounting.ms[index];
-    }
-  }
-  std::ranges::stable_sort(shown, std::ranges::greater(),
-                           [&](Account account) { return accounting[account]; });
-  std::string text;
-  for (const Account account : shown) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part_text(accounting[account], sum),
-                        words_of(account));
-  }
-  return fmt::format(
-      "{} = {}{}", whole_text(sum), text,
-      rest >= kMinRestShare * sum ? fmt::format(" + {} rest", part_text(rest, sum)) : "");
-}
-
 std::string step_text(const Diagnosis& diagnosis) {
   if (diagnosis.accounting) {
     return fmt::format("{}; {}", accounting_text(*diagnosis.accounting),
@@ -110,21 +84,6 @@ std::string why_text(const Diagnosis& diagnosis) {
   }
   return diagnosis.missing.empty() ? "no evidence in the records"
                                    : fmt::format("{}", fmt::join(diagnosis.missing, "; "));
-}
-
-Advice advice_of(const Diagnosis& diagnosis) {
-  const bool lacks_records = diagnosis.verdict.verdict == VerdictClass::Unknown &&
-                             diagnosis.verdict.cause == Cause::None && !diagnosis.missing.empty();
-  if (!diagnosis.verdict.advice.empty() && !lacks_records) {
-    return diagnosis.verdict.advice.front();
-  }
-  if (diagnosis.verdict.verdict == VerdictClass::Compute) {
-    return {.what = "nothing: no change to the network would make the job faster"};
-  }
-  return {.what =
-              diagnosis.missing.empty()
-                  ? "profile a step of the job: the cause leaves no trace in these records"
-                  : "watch a run that records what is missing: every node, its packets, its steps"};
 }
 
 std::string confidence_text(const Diagnosis& diagnosis) {
@@ -228,6 +187,46 @@ void print_advice(std::ostream& out, const cli::Terminal& terminal,
 }
 
 }  // namespace
+
+std::string accounting_text(const Accounting& accounting) {
+  constexpr double kMinShare = 0.01;       // of the step: smaller accounts are summed up
+  constexpr double kMinRestShare = 0.001;  // a smaller sum is left out
+  const double sum = accounting.sum();
+  double rest = 0;
+  std::vector<Account> shown;
+  for (std::size_t index = 0; index < kAccounts; ++index) {
+    if (accounting.ms[index] >= kMinShare * sum && accounting.ms[index] > 0) {
+      shown.push_back(static_cast<Account>(index));
+    } else {
+      rest += accounting.ms[index];
+    }
+  }
+  std::ranges::stable_sort(shown, std::ranges::greater(),
+                           [&](Account account) { return accounting[account]; });
+  std::string text;
+  for (const Account account : shown) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part_text(accounting[account], sum),
+                        words_of(account));
+  }
+  return fmt::format(
+      "{} = {}{}", whole_text(sum), text,
+      rest >= kMinRestShare * sum ? fmt::format(" + {} rest", part_text(rest, sum)) : "");
+}
+
+Advice advice_of(const Diagnosis& diagnosis) {
+  const bool lacks_records = diagnosis.verdict.verdict == VerdictClass::Unknown &&
+                             diagnosis.verdict.cause == Cause::None && !diagnosis.missing.empty();
+  if (!diagnosis.verdict.advice.empty() && !lacks_records) {
+    return diagnosis.verdict.advice.front();
+  }
+  if (diagnosis.verdict.verdict == VerdictClass::Compute) {
+    return {.what = "nothing: no change to the network would make the job faster"};
+  }
+  return {.what =
+              diagnosis.missing.empty()
+                  ? "profile a step of the job: the cause leaves no trace in these records"
+                  : "watch a run that records what is missing: every node, its packets, its steps"};
+}
 
 std::string share_bar(double share, double letters) {
   std::string bar;

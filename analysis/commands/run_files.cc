@@ -130,11 +130,15 @@ void print_troubles(const cli::Context& context, std::string_view command,
 
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options) {
   TRY(record::Run records, records_of(folder));
+  return diagnose_records(std::move(records), name_of_folder(folder), options);
+}
+
+DiagnosedRun diagnose_records(record::Run records, const std::string& name,
+                              const DiagnoseOptions& options) {
   DiagnosedRun result{.records = std::move(records)};
   result.run = load_run(result.records);
   result.inquiry = inquire(result.run, options);
   result.troubles = troubles_of(result.run);
-  const std::string name = name_of_folder(folder);
   Diagnosis& diagnosis = result.inquiry.diagnosis;
   diagnosis.run = name;
   std::ranges::move(jobs_left_out(result.records), std::back_inserter(diagnosis.missing));

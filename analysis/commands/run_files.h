@@ -69,6 +69,9 @@ struct DiagnosedRun {
 
 // An Error where there is no record, or none that can be read.
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options);
+// The same of records that are open; `name` is what advised commands call the run's folder.
+DiagnosedRun diagnose_records(record::Run records, const std::string& name,
+                              const DiagnoseOptions& options);
 
 // What -o calls standard output.
 constexpr const char* kStandardOutput = "-";

@@ -283,6 +283,9 @@ std::string foreign_hint(const Flags& flags, const std::string& typed) {
   if (typed == "-u" || typed == "--udp") {
     return "'chokepoint probe udp' does that";
   }
+  if (typed == "--follow") {
+    return "'chokepoint live' follows a run";
+  }
   return typed == "--json" ? "'chokepoint record show --json' and 'diagnose --json' print one" : "";
 }
 

@@ -1,0 +1,90 @@
+// How a run does at this moment, node by node: for `chokepoint live`. Made of the newest seconds of
+// a record (live_run.cc), or of what `run --metrics` serves (metrics.h). What is not known is
+// empty, never 0. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/load/run_data.h"
+#include "base/json/fields.h"
+#include "base/record/reader.h"
+
+namespace chokepoint::analysis {
+
+enum class NodeState : std::uint8_t {
+  Running,
+  Ended,   // and its record is whole
+  CutOff,  // nobody writes the record, which has no end
+  Silent,  // does not answer
+};
+
+struct LiveNode {
+  std::string name = {};
+  NodeState state = NodeState::Running;
+  std::string command = {};
+  std::optional<std::int64_t> exit_status = {};
+  std::optional<double> elapsed_s = {};  // since the job began
+  std::vector<std::int64_t> ranks = {};
+  std::string step_source = {};             // "marks" …
+  std::optional<std::int64_t> step = {};    // the newest one's number
+  std::optional<double> step_ms = {};       // it took
+  std::optional<double> median_ms = {};     // of the newest 64
+  std::vector<double> recent_ms = {};       // these, the oldest first
+  std::optional<double> since_step_s = {};  // since the newest one's end
+  std::optional<double> sent_mbps = {};     // of the job, its RDMA ports included
+  std::optional<double> received_mbps = {};
+  std::optional<double> retransmitted_percent = {};  // of the packets of the newest seconds
+  std::optional<double> rtt_ms = {};                 // of the job's connections, the median
+  std::optional<double> core_percent = {};           // the busiest one
+  std::optional<double> gpu_percent = {};            // of the job's, the mean
+  std::optional<double> stalled_s = {};              // since the last progress of a job that stands
+  std::string trouble = {};                          // why nothing is known, or how old it is
+};
+
+// Of what the record holds now. A damaged record says so in `trouble`.
+LiveNode live_node(record::Reader& reader, bool is_being_written);
+
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::NodeState> {
+  using S = analysis::NodeState;
+  static constexpr std::string_view kWhat = "state of a node";
+  static constexpr auto kNames = std::to_array<EnumName<S>>({{S::Running, "running"},
+                                                             {S::Ended, "ended"},
+                                                             {S::CutOff, "cut off"},
+                                                             {S::Silent, "no answer"}});
+};
+
+template <>
+struct Fields<analysis::LiveNode> {
+  using N = analysis::LiveNode;
+  static constexpr std::tuple kList{
+      field("node", &N::name, "as its record or its metrics name it"),
+      field("state", &N::state, "of the watch"),
+      field("command", &N::command, "of the job; empty from metrics"),
+      field("exit_status", &N::exit_status, "of a job that ended"),
+      field("elapsed_s", &N::elapsed_s, "since the job began"),
+      field("ranks", &N::ranks, "on this node"),
+      field("step_source", &N::step_source, "marks, output, collectives or traffic"),
+      field("step", &N::step, "the newest step's number"),
+      field("step_ms", &N::step_ms, "duration of the newest step"),
+      field("median_ms", &N::median_ms, "of the newest 64 steps"),
+      field("recent_ms", &N::recent_ms, "durations of these, the oldest first"),
+      field("since_step_s", &N::since_step_s, "since the newest step's end"),
+      field("sent_mbps", &N::sent_mbps, "of the job, 10^6 bit/s"),
+      field("received_mbps", &N::received_mbps, "of the job, 10^6 bit/s"),
+      field("retransmitted_percent", &N::retransmitted_percent, "of the packets sent lately"),
+      field("rtt_ms", &N::rtt_ms, "median round trip of the job's connections"),
+      field("core_percent", &N::core_percent, "load of the busiest core"),
+      field("gpu_percent", &N::gpu_percent, "mean load of the job's GPUs"),
+      field("stalled_s", &N::stalled_s, "since the last progress of a job that stands still"),
+      field("trouble", &N::trouble, "why nothing is known of the node, or how old it is")};
+};
+
+}  // namespace chokepoint

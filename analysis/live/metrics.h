@@ -1,0 +1,58 @@
+// A node of a run by the figures that its `run --metrics` serves for Prometheus: for who reaches
+// the nodes over the network but shares no folder with them.
+//
+//   this host ── GET /metrics HTTP/1.0 ──► the node's watch
+//             ◄─ 200, text: NAME{LABEL="…",…} VALUE, a line each; the connection ends
+//
+// Whoever answers there is not trusted: the answer is bounded in size and time, and what is no such
+// line is passed over. Rates need two answers, so a Scraper remembers the last. One thread each.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/live/live_run.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::analysis {
+
+struct Metric {
+  std::string name = {};
+  std::map<std::string, std::string> labels = {};
+  double value = 0;
+};
+
+// Those that begin with "chokepoint_". Pure.
+std::vector<Metric> parse_metrics(std::string_view text);
+
+using Metrics = std::vector<Metric>;
+
+// `before`: an earlier answer of the same node; empty if there is none. Pure.
+LiveNode live_node(const Metrics& now, const Metrics& before);
+
+class Scraper {
+ public:
+  // "gpu1:9464", "http://gpu1:9464/metrics".
+  static Result<Scraper> of(std::string_view address);
+
+  // Never fails: a node that does not answer is Silent, and says why.
+  LiveNode read(std::chrono::milliseconds wait);
+
+ private:
+  Scraper(std::string host, std::uint16_t port) : host_(std::move(host)), port_(port) {}
+  Result<std::string> fetch(std::chrono::milliseconds wait) const;
+  std::string address() const;
+
+  std::string host_;
+  std::uint16_t port_;
+  std::string name_ = {};  // of the node, once it has answered
+  Metrics before_ = {};
+  std::vector<double> recent_ms_ = {};
+};
+
+}  // namespace chokepoint::analysis
