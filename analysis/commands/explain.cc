@@ -1,4 +1,5 @@
-// chokepoint explain: what a verdict's class or cause means, what shows it and what to do.
+// chokepoint explain: what a verdict's class or cause means, what shows it and what to do, and what
+// a check of doctor or preflight looks at.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -22,11 +23,13 @@ constexpr int kTextIndent = 2;
 
 struct Topic {
   std::string name = {};
-  std::string kind = {};  // "class" or "cause"
+  std::string kind = {};  // "class", "cause" or "check"
   std::string means = {};
   std::string shown_by = {};
   std::string wrong_if = {};
   std::vector<std::string> under = {};  // of a cause its classes, of a class its causes
+  std::string passes = {};              // of a check
+  std::string otherwise = {};
   std::vector<std::string> advice = {};
 };
 
@@ -101,6 +104,31 @@ Topic topic_of(const CauseDescription& cause) {
   return topic;
 }
 
+// The tables of docs/reference/doctor.md and preflight-checks.md, taken from there by the build.
+struct CheckRow {
+  const char* id;
+  const char* command;
+  const char* section;
+  const char* passes;
+  const char* otherwise;
+};
+
+constexpr auto kCheckRows = std::to_array<CheckRow>({
+#include "check_rows.inc"
+});
+
+Topic topic_of(const CheckRow& row) {
+  return {.name = row.id,
+          .kind = "check",
+          .means = std::string("a check of 'chokepoint ") + row.command + "', of " + row.section,
+          .passes = row.passes,
+          .otherwise = row.otherwise,
+          .advice = {row.command == std::string_view("doctor")
+                         ? "what it found here, why that matters, and the command that fixes it: "
+                           "chokepoint doctor --all"
+                         : "what it found, why, and what to do: chokepoint preflight HOST…"}};
+}
+
 std::vector<Topic> all_topics() {
   std::vector<Topic> topics;
   for (const VerdictDescription& verdict : verdict_table()) {
@@ -108,6 +136,9 @@ std::vector<Topic> all_topics() {
   }
   for (const CauseDescription& cause : cause_table()) {
     topics.push_back(topic_of(cause));
+  }
+  for (const CheckRow& row : kCheckRows) {
+    topics.push_back(topic_of(row));
   }
   return topics;
 }
@@ -119,9 +150,14 @@ void print_topic(const cli::Context& context, const Topic& topic) {
                  cli::wrapped(text, context.out_terminal.width, kTextIndent));
     }
   };
-  fmt::print(context.out, "{}: {} of a verdict\n", topic.name,
-             topic.kind == "class" ? "the class" : "the cause");
-  line("means", topic.means);
+  if (topic.kind == "check") {
+    fmt::print(context.out, "{}: {}\n", topic.name, topic.means);
+  } else {
+    fmt::print(context.out, "{}: the {} of a verdict\n", topic.name, topic.kind);
+    line("means", topic.means);
+  }
+  line("passes", topic.passes);
+  line("otherwise", topic.otherwise);
   line("shown by", topic.shown_by);
   line(topic.kind == "class" ? "causes" : "under", fmt::format("{}", fmt::join(topic.under, ", ")));
   line("wrong if", topic.wrong_if);
@@ -131,14 +167,16 @@ void print_topic(const cli::Context& context, const Topic& topic) {
 }
 
 void print_names(const cli::Context& context, const std::vector<Topic>& topics) {
-  for (const char* kind : {"class", "cause"}) {
+  for (const auto& [kind, title] : {std::pair("class", "classes of verdicts"),
+                                    std::pair("cause", "causes of verdicts"),
+                                    std::pair("check", "checks of doctor and preflight")}) {
     std::vector<std::string> names;
     for (const Topic& topic : topics) {
       if (topic.kind == kind) {
         names.push_back(topic.name);
       }
     }
-    fmt::print(context.out, "{}\n{}", kind == std::string_view("class") ? "classes" : "causes",
+    fmt::print(context.out, "{}\n{}", title,
                cli::wrapped(fmt::format("{}", fmt::join(names, ", ")), context.out_terminal.width,
                             kTextIndent));
   }
@@ -149,18 +187,20 @@ class ExplainCommand final : public cli::Command {
   cli::Summary summary() const override {
     return {
         .name = "explain",
-        .purpose = "what a verdict means, what shows it, and what to do",
+        .purpose = "what a verdict or a check means, what shows it, and what to do",
         .description =
             "Explains a class or a cause of verdicts, as 'lan-bandwidth' or 'gloo-credit': what "
             "it means, what it goes with, what would show that it is wrong, and what to "
-            "change. Without a name, all are listed.",
+            "change; and a check of doctor or preflight, as 'nic.rings': when it passes, and what "
+            "it is otherwise. Without a name, all are listed.",
         .examples = {{"chokepoint explain lan-bandwidth", "a class of verdicts"},
                      {"chokepoint explain gloo-credit", "a cause"},
+                     {"chokepoint explain nic.rings", "a check of doctor"},
                      {"chokepoint explain", "their names"}}};
   }
 
   void define(cli::Flags& flags) override {
-    flags.positional("NAME", &name_, "a class or a cause, as a verdict names it", false);
+    flags.positional("NAME", &name_, "a class or a cause, as a verdict names it, or a check's id", false);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
@@ -191,6 +231,8 @@ class ExplainCommand final : public cli::Command {
                                       {"means", topic.means},
                                       {"shown_by", topic.shown_by},
                                       {"under", topic.under},
+                                      {"passes", topic.passes},
+                                      {"otherwise", topic.otherwise},
                                       {"wrong_if", topic.wrong_if},
                                       {"advice", topic.advice}});
       }
@@ -207,7 +249,7 @@ class ExplainCommand final : public cli::Command {
     }
     const std::string near = cli::nearest(name_, names);
     return fail(
-        ErrorKind::Usage, "", name_, "neither a class nor a cause of verdicts",
+        ErrorKind::Usage, "", name_, "neither a class or cause of verdicts nor a check",
         near.empty() ? "'chokepoint explain' lists them" : fmt::format("did you mean '{}'?", near));
   }
 
