@@ -229,11 +229,11 @@ class ExplainCommand final : public cli::Command {
         document["topics"].push_back({{"name", topic.name},
                                       {"kind", topic.kind},
                                       {"means", topic.means},
-                                      {"shown_by", topic.shown_by},
+                                      {"shown_by", text_or_null(topic.shown_by)},
                                       {"under", topic.under},
-                                      {"passes", topic.passes},
-                                      {"otherwise", topic.otherwise},
-                                      {"wrong_if", topic.wrong_if},
+                                      {"passes", text_or_null(topic.passes)},
+                                      {"otherwise", text_or_null(topic.otherwise)},
+                                      {"wrong_if", text_or_null(topic.wrong_if)},
                                       {"advice", topic.advice}});
       }
     }

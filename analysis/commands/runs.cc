@@ -13,6 +13,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/load/run_summary.h"
+#include "analysis/report/json_values.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
@@ -114,10 +115,10 @@ cli::Json document_of(const cli::Context& context, const std::string& folder,
   cli::Json list = cli::Json::array();
   for (const ListedRun& run : runs) {
     cli::Json entry{{"run", run.path},
-                    {"state", run.state},
+                    {"state", text_or_null(run.state)},
                     {"nodes", run.nodes},
-                    {"command", run.command},
-                    {"steps", run.steps}};
+                    {"command", text_or_null(run.command)},
+                    {"steps", run.verdict ? cli::Json(run.steps) : cli::Json()}};
     entry["started_at"] = run.start_wall_ns ? cli::Json(sys::rfc3339(*run.start_wall_ns)) : nullptr;
     entry["duration_s"] = run.duration_s ? cli::Json(*run.duration_s) : nullptr;
     entry["verdict"] = run.verdict ? cli::Json(name_of(run.verdict->verdict)) : nullptr;

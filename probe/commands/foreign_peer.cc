@@ -166,8 +166,13 @@ void add_direction(cli::Json& body, const ForeignUdpOutcome& outcome) {
   body["out_of_order"] = or_null(outcome.out_of_order);
   body["duplicates"] = or_null(outcome.duplicates);
   body["jitter_ms"] = or_null(outcome.jitter_ms);
-  body["one_way_delay_ms"] = nullptr;
+  for (const char* unknown : {"lost_in_receiver_queue", "dropped_by_sender_queue",
+                              "skipped_by_sender", "sender_blocked_s", "one_way_delay_ms", "burst",
+                              "segmentation_offload", "receive_buffer_bytes", "limit", "summary"}) {
+    body[unknown] = nullptr;
+  }
   body["intervals"] = cli::Json::array();
+  body["per_stream"] = cli::Json::array();
 }
 
 std::string count_text(const std::optional<std::uint64_t>& count) {
@@ -247,7 +252,12 @@ void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& m
   document["direction"] = name_of(plan.parameters.direction);
   document["streams"] = plan.parameters.streams;
   document["packet_bytes"] = plan.packet_bytes;
+  const double asked = plan.parameters.bits_per_s.value_or(0);
+  document["asked_mbps"] = asked > 0 ? cli::Json(asked / math::kMega) : cli::Json();
   document["interrupted"] = measured.interrupted;
+  for (const char* unknown : {"search", "clock_offset_ms", "clock_uncertainty_ms", "rtt_min_ms"}) {
+    document[unknown] = nullptr;
+  }
   if (plan.parameters.direction != udp::Direction::Both) {
     add_direction(document, measured.directions.front());
     return;

@@ -110,7 +110,7 @@ struct Fields<probe::tcp::Outcome> {
   }
   static constexpr std::tuple kList{
       field("duration_s", &O::duration_s, "from the first arrival to the last"),
-      field("congestion_control", &O::congestion_control, "the sender's"),
+      field("congestion_control", &O::congestion_control, "the sender's").null_if_empty(),
       field("mss_bytes", &O::mss_bytes, "payload of a full segment"),
       field("throughput_mbps", &O::throughput_mbps, "payload that arrived, 10^6 bit/s"),
       field("peak_mbps", &O::peak_mbps, "of the best whole interval"),
