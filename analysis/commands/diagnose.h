@@ -20,7 +20,7 @@ cli::ExitCode exit_code_of(const Verdict& verdict);
 
 // The chokepoint.diagnosis/1 document.
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis);
-// Its JSON Schema, for docs/reference.
+// The JSON Schema of all but its head, for docs/reference.
 cli::Json diagnosis_schema();
 // Its ms a step by account; null where time was not accounted for.
 cli::Json accounts_document(const std::optional<Accounting>& accounting);

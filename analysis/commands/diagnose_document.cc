@@ -28,9 +28,9 @@ struct Fields<analysis::StepTimes> {
       computed<S>(
           "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
           "null: none were found"),
-      field("mean_ms", &S::mean_ms, "of all of them"),
-      field("median_ms", &S::median_ms, "half of them took no longer"),
-      field("p99_ms", &S::p99_ms, "99 % of them took no longer"),
+      field("mean_ms", &S::mean_ms, "of all of them").at_least(0),
+      field("median_ms", &S::median_ms, "half of them took no longer").at_least(0),
+      field("p99_ms", &S::p99_ms, "99 % of them took no longer").at_least(0),
       computed<S>(
           "source",
           [](const S& s) {
@@ -66,7 +66,7 @@ struct Fields<analysis::Evidence> {
 template <>
 struct Fields<analysis::RankFigures> {
   using R = analysis::RankFigures;
-  static constexpr std::tuple kList{field("rank", &R::rank, "in the job"),
+  static constexpr std::tuple kList{field("rank", &R::rank, "in the job").at_least(0),
                                     field("node", &R::node, "on which it ran").null_if_empty(),
                                     field("computing_ms", &R::computing_ms, "a step"),
                                     field("waiting_ms", &R::waiting_ms, "a step, for other ranks")};
@@ -98,9 +98,9 @@ struct Fields<analysis::Verdict> {
       computed<V>(
           "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
       field("where", &V::where, "nodes by name, what is not known null"),
-      field("lost_ms_per_step", &V::lost_ms_per_step, "that a change could save"),
-      field("share_percent", &V::share_percent, "of the step"),
-      field("confidence", &V::confidence, "from 0 to 1"),
+      field("lost_ms_per_step", &V::lost_ms_per_step, "that a change could save").at_least(0),
+      field("share_percent", &V::share_percent, "of the step").between(0, 100),
+      field("confidence", &V::confidence, "a calibrated frequency").between(0, 1),
       field("evidence", &V::evidence, "the most important first"),
       field("disproof", &V::disproof, "what would show that it is wrong").null_if_empty(),
       computed<V>("advice", advice, "what to change, the most useful first"),
@@ -131,6 +131,31 @@ struct Fields<analysis::Diagnosis> {
 }  // namespace chokepoint
 
 namespace chokepoint::analysis {
+namespace {
+
+// Computed fields are texts to their schema: these are names of a table.
+void name_classes_and_causes(cli::Json& verdict) {
+  cli::Json& classes = verdict["properties"]["class"]["enum"];
+  for (const VerdictDescription& each : verdict_table()) {
+    classes.push_back(each.name);
+  }
+  cli::Json& causes = verdict["properties"]["cause"]["enum"];
+  for (const CauseDescription& each : cause_table()) {
+    causes.push_back(each.name);
+  }
+  causes.push_back(nullptr);
+}
+
+void name_sources(cli::Json& steps) {
+  cli::Json& sources = steps["properties"]["source"]["enum"];
+  using enum record::StepSource;
+  for (const record::StepSource each : {Marks, Output, Collectives, Traffic}) {
+    sources.push_back(name_of(each));
+  }
+  sources.push_back(nullptr);
+}
+
+}  // namespace
 
 cli::Json accounts_document(const std::optional<Accounting>& accounting) {
   return accounting ? json::to_json(*accounting) : cli::Json();
@@ -138,12 +163,13 @@ cli::Json accounts_document(const std::optional<Accounting>& accounting) {
 
 cli::Json diagnosis_schema() {
   cli::Json schema = json::schema_of<Diagnosis>();
-  schema["description"] =
-      "chokepoint.diagnosis/1 without its head (schema, host, started_at): what 'chokepoint "
-      "diagnose --json' prints";
+  cli::Json& parts = schema["properties"];
+  name_sources(parts["steps"]);
+  name_classes_and_causes(parts["verdict"]);
+  name_classes_and_causes(parts["others"]["items"]);
   // Where no step was accounted for, nothing is known to be lost.
   for (const char* unknown : {"lost_ms_per_step", "share_percent"}) {
-    schema["properties"]["verdict"]["properties"][unknown]["type"] = {"number", "null"};
+    parts["verdict"]["properties"][unknown]["type"] = {"number", "null"};
   }
   return schema;
 }

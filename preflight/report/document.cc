@@ -11,6 +11,7 @@
 #include "base/checks/check.h"
 #include "base/control/bodies.h"
 #include "base/json/codec.h"
+#include "base/json/schema.h"
 #include "base/page/page.h"
 #include "preflight/report/figures.h"
 #include "preflight/report/page.h"
@@ -28,6 +29,40 @@ Json json_of_finding(const Finding& finding) {
   json["ways"] = finding.ways;
   json["evidence"] = json::to_json(finding.evidence);
   return json;
+}
+
+template <class T>
+Json schema_within() {
+  Json schema = json::schema_of<T>();
+  schema.erase("$schema");
+  return schema;
+}
+
+template <Named E>
+Json name_schema(const char* text) {
+  Json names = Json::array();
+  for (const auto& [value, name] : EnumNames<E>::kNames) {
+    names.push_back(name);
+  }
+  return {{"description", text}, {"type", "string"}, {"enum", std::move(names)}};
+}
+
+Json list_schema(const char* text, Json items) {
+  return {{"description", text}, {"type", "array"}, {"items", std::move(items)}};
+}
+
+Json schema_of_finding() {
+  const Json host = {{"type", "integer"}, {"minimum", 0}};
+  Json schema = schema_within<checks::Check>();
+  Json& parts = schema["properties"];
+  parts["place"] = name_schema<Place>("what kind of place is at fault");
+  parts["hosts"] = list_schema("those at fault, by their places in `hosts`", host);
+  parts["ways"] = list_schema("that suffer: [from, to]", list_schema("two hosts", host));
+  parts["evidence"] = list_schema("the figures that it rests on", schema_within<Evidence>());
+  for (const char* name : {"place", "hosts", "ways", "evidence"}) {
+    schema["required"].push_back(name);
+  }
+  return schema;
 }
 
 constexpr std::array kNotDrawn{"retransmitted_percent",
@@ -142,6 +177,23 @@ Json document_of(const cli::Context& context, const Measured& measured,
   document["pairs"] = json_of_pairs(measured);
   add("troubles", "cuts", "collective");
   return document;
+}
+
+Json document_schema() {
+  Json schema = json::schema_of<Measured>();
+  Json& parts = schema["properties"];
+  parts["verdict"] = name_schema<checks::Status>("the worst status of all checks");
+  parts["sentence"] = {{"description", "the verdict in words"}, {"type", "string"}};
+  parts["checks"] = list_schema("the worst first", schema_of_finding());
+  parts["names"] = schema_of_names();
+  parts["expected_from"] = {{"description", "what `expected_share` is a share of"},
+                            {"type", "string"},
+                            {"enum", {"link speeds", "the fastest way"}}};
+  parts["pairs"] = schema_of_pairs();
+  for (const char* name : {"verdict", "sentence", "checks", "names", "expected_from", "pairs"}) {
+    schema["required"].push_back(name);
+  }
+  return schema;
 }
 
 void reduce(Json& document) {

@@ -19,6 +19,9 @@ inline constexpr const char* kSchema = "chokepoint.preflight/1";
 cli::Json document_of(const cli::Context& context, const Measured& measured,
                       const Judgement& judgement);
 
+// The JSON Schema of all but its head, for docs/reference.
+cli::Json document_schema();
+
 // One HTML file that needs no other: base/page's, with the document in it, and the text page for
 // readers without scripts. For a large cluster the file has less than the document, so that a
 // browser opens it quickly. Unsupported if this was built without what draws pages.

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/json/codec.h"
+#include "base/json/schema.h"
 #include "preflight/report/words.h"
 
 namespace chokepoint::preflight {
@@ -76,6 +77,59 @@ Json json_of_ways(const Measured& measured, const Yardstick& yardstick, WayResul
   json["tcp_limit"] =
       column(pairs, [&](const PairResult& pair) { return word_or_null((pair.*way).limit); });
   return json;
+}
+
+Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+
+// A value a pair, null if it was not measured; null instead of the list if it was measured nowhere.
+Json column_schema(Json values) {
+  values["type"] = {values["type"], "null"};
+  if (values.contains("enum")) {
+    values["enum"].push_back(nullptr);
+  }
+  Json list = list_of(std::move(values));
+  list["type"] = {"array", "null"};
+  return list;
+}
+
+Json number_column(bool may_be_negative) {
+  Json values = {{"type", "number"}};
+  if (!may_be_negative) {
+    values["minimum"] = 0;
+  }
+  return column_schema(std::move(values));
+}
+
+template <Named E>
+Json name_column() {
+  Json names = Json::array();
+  for (const auto& [value, name] : EnumNames<E>::kNames) {
+    names.push_back(name);
+  }
+  return column_schema({{"type", "string"}, {"enum", std::move(names)}});
+}
+
+Json object_schema(Json properties) {
+  Json names = Json::array();
+  for (const auto& [name, schema] : properties.items()) {
+    names.push_back(name);
+  }
+  return {
+      {"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(names)}};
+}
+
+Json schema_of_ways(const char* text) {
+  Json columns = Json::object();
+  for (const auto& each : kWayColumns) {
+    columns[each.name] = number_column(each.may_be_negative);
+  }
+  for (const char* name : {"expected_share", "loss_percent", "udp_packets", "udp_lost"}) {
+    columns[name] = number_column(false);
+  }
+  columns["tcp_limit"] = name_column<TcpLimit>();
+  Json schema = object_schema(std::move(columns));
+  schema["description"] = text;
+  return schema;
 }
 
 struct SharedAnswer {
@@ -150,6 +204,34 @@ Json json_of_pairs(const Measured& measured) {
   json["there"] = json_of_ways(measured, yardstick, &PairResult::there, true);
   json["back"] = json_of_ways(measured, yardstick, &PairResult::back, false);
   return json;
+}
+
+Json schema_of_pairs() {
+  const Json host = {{"type", "integer"}, {"minimum", 0}};
+  Json columns = {{"count", host}, {"a", list_of(host)}, {"b", list_of(host)}};
+  columns["count"]["description"] = "how long each list is";
+  columns["a"]["description"] = "places in `hosts`; a < b, in order";
+  for (const auto& each : kPairColumns) {
+    columns[each.name] = number_column(each.may_be_negative);
+  }
+  columns["clock_offset_ms"]["description"] = "b's clock less a's";
+  columns["ipv4"] = name_column<FamilyState>();
+  columns["ipv6"] = name_column<FamilyState>();
+  columns["there"] = schema_of_ways("from a to b");
+  columns["back"] = schema_of_ways("from b to a");
+  Json schema = object_schema(std::move(columns));
+  schema["description"] =
+      "what was measured between two hosts: for each figure a list with a value a pair, null if it "
+      "was not measured; null instead of a list if it was measured nowhere";
+  return schema;
+}
+
+Json schema_of_names() {
+  Json answer = json::schema_of<SharedAnswer>();
+  answer.erase("$schema");
+  Json schema = list_of(std::move(answer));
+  schema["description"] = "what names led to: each answer once, with the hosts that got it";
+  return schema;
 }
 
 Json json_of_names(const std::vector<HostResult>& hosts) {

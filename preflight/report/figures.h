@@ -62,6 +62,7 @@ cli::Json json_of_share(const Figure& share);
 // it was measured nowhere:
 // {"count", "a": […], "b": […], "rtt_ms": […], …, "there": {"tcp_mbps": […], …}, "back": {…}}
 cli::Json json_of_pairs(const Measured& measured);
+cli::Json schema_of_pairs();
 
 // Pairs among so many hosts, by a, then b, each at most once; else Malformed.
 Result<std::vector<PairResult>> pairs_in(const cli::Json& json, std::size_t hosts);
@@ -70,6 +71,7 @@ Result<std::vector<PairResult>> pairs_in(const cli::Json& json, std::size_t host
 // listed once, with the hosts that got it:
 //   [{"asked": 3, "addresses": ["10.0.0.3"], "error": null, "by": [0, 1, 2]}, …]
 cli::Json json_of_names(const std::vector<HostResult>& hosts);
+cli::Json schema_of_names();
 
 // Sets each host's answers, in the order of the hosts that were asked for.
 Result<> read_names(const cli::Json& document, std::vector<HostResult>& hosts);

@@ -19,10 +19,11 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
+#include "base/checks/check.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
-#include "preflight/report/figures.h"
+#include "preflight/report/document.h"
 
 namespace chokepoint {
 namespace {
@@ -194,12 +195,37 @@ std::string causes_page() {
   return page;
 }
 
-std::string preflight_schema() {
-  json::Json schema = json::schema_of<preflight::Measured>();
-  schema["description"] =
-      "chokepoint.preflight/1 without its head (schema, host, started_at), verdict, sentence, "
-      "expected_from, checks, names and pairs";
+// The schema of a document whose parts behind the head have this one.
+std::string document_schema(std::string_view name, const char* command, const json::Json& parts) {
+  json::Json schema = {{"$schema", parts["$schema"]},
+                       {"title", name},
+                       {"description", fmt::format("what `chokepoint {} --json` prints", command)},
+                       {"type", "object"}};
+  schema["properties"] = {
+      {"schema", {{"description", "the document and its version"}, {"const", name}}},
+      {"host", {{"description", "the host that printed it"}, {"type", "string"}}},
+      {"started_at",
+       {{"description", "when the command began; RFC 3339, UTC"},
+        {"type", "string"},
+        {"format", "date-time"}}}};
+  schema["required"] = {"schema", "host", "started_at"};
+  schema["properties"].update(parts["properties"]);
+  for (const json::Json& each : parts["required"]) {
+    schema["required"].push_back(each);
+  }
   return schema.dump(2) + "\n";
+}
+
+json::Json doctor_schema() {
+  json::Json check = json::schema_of<checks::Check>();
+  const json::Json dialect = check["$schema"];
+  check.erase("$schema");
+  json::Json verdict = check["properties"]["status"];
+  verdict["description"] = "the worst status of all checks";
+  return {{"$schema", dialect},
+          {"properties",
+           {{"verdict", std::move(verdict)}, {"checks", {{"type", "array"}, {"items", check}}}}},
+          {"required", {"verdict", "checks"}}};
 }
 
 std::string content_of(const std::filesystem::path& path) {
@@ -212,8 +238,12 @@ int run(const std::filesystem::path& folder, bool is_check) {
       {"record.md", record_page()},
       {"series.md", series_page()},
       {"causes.md", causes_page()},
-      {"preflight.schema.json", preflight_schema()},
-      {"diagnosis.schema.json", analysis::diagnosis_schema().dump(2) + "\n"}};
+      {"schemas/doctor.schema.json",
+       document_schema("chokepoint.doctor/1", "doctor", doctor_schema())},
+      {"schemas/preflight.schema.json",
+       document_schema(preflight::kSchema, "preflight", preflight::document_schema())},
+      {"schemas/diagnosis.schema.json",
+       document_schema("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema())}};
   int different = 0;
   for (const auto& [name, text] : pages) {
     const auto path = folder / name;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "tests/fakes/manual_clock.h"
@@ -145,6 +147,31 @@ Json document_of(const Trial& trial) {
   Json document = Json::object();
   add_to(document, trial, {.sentence = "the fabric was clean"});
   return document;
+}
+
+// With the head, the peer and the thresholds, which the command adds.
+Json whole_document_of(const Trial& trial) {
+  Json document = {{"schema", "chokepoint.rdma/1"},
+                   {"host", "hubble"},
+                   {"started_at", "2026-11-26T20:00:00.000Z"}};
+  document["peer"] = {{"host", "voyager"}, {"address", "10.0.0.2"}, {"family", "ipv4"},
+                      {"port", 5210},      {"name", "voyager"},     {"software", "chokepoint"}};
+  add_to(document, trial, {.status = fabric::Status::Clean, .sentence = "the fabric was clean"});
+  document["missed"] = Json::array();
+  return document;
+}
+
+std::string kept_document(const std::string& name) {
+  std::ifstream file(std::string(CHOKEPOINT_FIXTURES) + "/../rdma/commands/documents/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// tests/reference holds these against docs/reference/schemas/rdma.schema.json.
+TEST(RdmaReportTest, DocumentsAreTheKeptOnes) {
+  EXPECT_EQ(whole_document_of(trial_of(perf::Metric::Bandwidth, {65536})).dump(2) + "\n",
+            kept_document("bandwidth.json"));
+  EXPECT_EQ(whole_document_of(trial_of(perf::Metric::Latency, {2, 4})).dump(2) + "\n",
+            kept_document("latency_sweep.json"));
 }
 
 std::string page_of(const Trial& trial) {
