@@ -14,6 +14,8 @@ an empty one:
   OUT, ERR  a text that must stand in standard output, or error; "-" for nothing at all
   NOT       a text that must not stand in standard output
   JSON      a Python expression over `d`, the document on standard output
+
+Standard output that is a document with a `schema` must be what docs/reference/schemas says of it.
 """
 
 import contextlib
@@ -28,6 +30,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "reference"))
+
+import schemas  # noqa: E402
 
 SKIPPED = 77
 SECONDS = 60
@@ -77,6 +83,9 @@ def failures(case, done):
                 yield found
             elif not eval(text, {"d": found}):
                 yield f"does not hold: {text}"
+    found = document(done.stdout)
+    if isinstance(found, dict) and "schema" in found:
+        yield from schemas.faults(found)
 
 
 def says_ready(listener, server):

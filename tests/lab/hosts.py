@@ -5,7 +5,6 @@ processes and time are the machine's.
 """
 
 import contextlib
-import json
 import os
 import subprocess
 
@@ -116,11 +115,7 @@ class Host:
 
     def json(self, words, timeout=30, **how):
         """Runs to the end; what it printed, which is one JSON document."""
-        process = self.run(words, timeout, **how)
-        try:
-            return json.loads(process.stdout())
-        except ValueError as error:
-            raise kernel.Failed(f"no JSON document ({error}): {process.told()}") from None
+        return self.run(words, timeout, **how).document()
 
     def pids(self):
         return namespaces.processes(self.namespace)

@@ -4,7 +4,6 @@
 Plays one scenario as a test. Exit codes: 0 it went as the truth says, 1 it did not, 77 skipped.
 """
 
-import json
 import pathlib
 import subprocess
 import sys
@@ -18,6 +17,9 @@ from run import SKIPPED, with_lab
 from scenario_command import told
 from training import Player
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "reference"))
+
+import schemas  # noqa: E402
 
 # No path is wide-area, any is, and what is by default.
 JUDGING = (["--wan-rtt-ms", "10000"], ["--wan-rtt-ms", "0.000001"], [])
@@ -27,9 +29,17 @@ def output(*words):
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
 
 
+def printed(*words):
+    """The document, which is what its schema says."""
+    try:
+        return schemas.document_in(output(*words))
+    except ValueError as error:
+        raise Failed(f"{' '.join(map(str, words))}: {error}") from None
+
+
 def diagnosed(program, records, judging=()):
     """The verdict."""
-    return json.loads(output(program, "diagnose", records, "--json", *judging))["verdict"]
+    return printed(program, "diagnose", records, "--json", *judging)["verdict"]
 
 
 def diagnosed_by_all(program, records):
@@ -37,7 +47,7 @@ def diagnosed_by_all(program, records):
     for judging in JUDGING:
         told = diagnosed(program, records, judging)
         verdict = told["class"]
-        compared = json.loads(output(program, "compare", records, "--json", *judging))
+        compared = printed(program, "compare", records, "--json", *judging)
         same(compared["runs"][0]["verdict"]["class"], verdict, f"compare {judging}")
         exported = output(program, "export", records, "--to", "prometheus", *judging)
         holds(f'class="{verdict}"' in exported, f"export {judging} does not say {verdict}")

@@ -5,9 +5,14 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 import kernel
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "reference"))
+
+import schemas  # noqa: E402
 
 GRACE_SECONDS = 5
 TICK = 0.01
@@ -43,6 +48,13 @@ class Process:
 
     def stdout(self):
         return self.out.read_text(errors="replace")
+
+    def document(self):
+        """What it printed, which is one JSON document."""
+        try:
+            return schemas.document_in(self.stdout())
+        except ValueError as error:
+            raise kernel.Failed(f"no such document ({error}): {self.told()}") from None
 
     def stderr(self):
         return self.err.read_text(errors="replace")

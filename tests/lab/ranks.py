@@ -25,7 +25,7 @@ def measured(ends, *options, variable=None, timeout=100):
                                      "--json", *told, *options], environment))
     for rank in ranks:
         same(rank.wait(timeout), 0, rank.told())
-    return json.loads(ranks[0].stdout())
+    return ranks[0].document()
 
 
 def plainly(ends, program, size_bytes, iterations, timeout=100):

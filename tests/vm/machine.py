@@ -8,7 +8,6 @@ A machine is used by one thread.
 """
 
 import contextlib
-import json
 import select
 import socket
 import subprocess
@@ -104,11 +103,7 @@ class Machine:
 
     def json(self, words, **how):
         """Runs to the end; what it printed, which is one JSON document."""
-        program = self.run(words, **how)
-        try:
-            return json.loads(program.stdout())
-        except ValueError as error:
-            raise Failed(f"no JSON document ({error}): {program.told()}") from None
+        return self.run(words, **how).document()
 
     def serve(self, words, port, timeout=30, **how):
         """Starts a server and waits until it listens on this TCP port."""

@@ -4,10 +4,16 @@ The same as tests/lab's processes, as far as a test sees. Its command and what i
 the shared folder.
 """
 
+import pathlib
 import shlex
+import sys
 import time
 
 import kernel
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "reference"))
+
+import schemas  # noqa: E402
 
 GRACE_SECONDS = 10
 TICK = 0.02
@@ -28,6 +34,13 @@ class Program:
 
     def stdout(self):
         return self.text(self.out)
+
+    def document(self):
+        """What it printed, which is one JSON document."""
+        try:
+            return schemas.document_in(self.stdout())
+        except ValueError as error:
+            raise kernel.Failed(f"no such document ({error}): {self.told()}") from None
 
     def stderr(self):
         return self.text(self.err)

@@ -1,7 +1,6 @@
 """What the capture tells of a TCP stream, held against the sender's kernel, the interfaces, and the
 wire that did what it was told."""
 
-import json
 import pathlib
 import signal
 
@@ -222,7 +221,7 @@ def test_a_live_capture_tells_the_same_as_a_file(lab):
             transfer.send(MEGABYTE)
         watching.signal(signal.SIGINT)
         holds(watching.wait(10) in (0, 130), watching.told())
-    told = json.loads(watching.stdout())
+    told = watching.document()
     flow = next(one for one in told["flows"] if one["protocol"] == "tcp")
     agrees(flow, transfer)
     agrees(taps.flow("sender"), transfer)

@@ -1,6 +1,5 @@
 """Clusters themselves: what each host is told of the others, what its cable carries and drops."""
 
-import json
 import socket
 
 import cluster_faults
@@ -35,7 +34,7 @@ def all_at_once(cluster, ways):
          "--key-file", cluster.key]) for sender, receiver in ways]
     for process in started:
         same(process.wait(30), 0, process.told())
-    return [json.loads(process.stdout())["throughput_mbps"] for process in started]
+    return [process.document()["throughput_mbps"] for process in started]
 
 
 def measure_a_slow_cable_is_slow_one_way_and_only_for_its_host(lab):

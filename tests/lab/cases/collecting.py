@@ -1,6 +1,5 @@
 """Records brought together from hosts by real ssh: `chokepoint collect`."""
 
-import json
 import signal
 
 from checks import holds, same, soon
@@ -32,7 +31,7 @@ class Collecting:
             ["chokepoint", "collect", *words, "--out", self.lab.folder / "all", "--json"],
             timeout=60, status=None)
         same(done.popen.returncode, status, done.told())
-        return json.loads(done.stdout())
+        return done.document()
 
 
 def test_records_come_from_all_hosts(lab):

@@ -43,7 +43,7 @@ def test_every_collective_of_a_real_job_is_found_live(lab):
     watching.signal(signal.SIGINT)
     same(watching.wait(20), 130, "exit status")
 
-    told = {one["kind"]: one for one in json.loads(watching.stdout())["gloo"]["collectives"]}
+    told = {one["kind"]: one for one in watching.document()["gloo"]["collectives"]}
     done = [json.loads(line) for line in ranks[0].stdout().splitlines()]
     for kind, count in collections.Counter(one["kind"] for one in done).items():
         name = NAMES.get(kind, kind.replace("_", "-"))

@@ -63,4 +63,4 @@ def test_an_interrupt_keeps_what_was_measured(lab):
     client.until(lambda: wire.counters()["there"]["packets"] > before + 200, 20, "pings")
     client.signal(signal.SIGINT)
     same(client.wait(20), 130, "exit status")
-    holds('"interrupted": true' in client.stdout(), "the document does not say so")
+    holds(client.document()["interrupted"], "the document does not say so")

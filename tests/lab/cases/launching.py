@@ -1,6 +1,5 @@
 """Agents that a preflight starts itself: by real ssh and sshd, and by mpirun over them."""
 
-import json
 import pathlib
 import shutil
 import signal
@@ -40,7 +39,7 @@ class Launching:
         """Its document."""
         done = self.cluster.head.run([*self.preflight_, *more], timeout=100, status=None)
         holds(done.popen.returncode in (0, 3), done.told())
-        return json.loads(done.stdout())
+        return done.document()
 
     def is_served(self):
         return all(host.listens(PORT) for host in self.cluster.hosts)

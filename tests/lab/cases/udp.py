@@ -112,7 +112,7 @@ def test_an_interrupt_keeps_what_was_measured(lab):
     client.until(lambda: link.b.counters()["received_packets"] > 1000, 20, "packets")
     client.signal(signal.SIGINT)
     same(client.wait(20), 130, "exit status")
-    holds('"interrupted": true' in client.stdout(), "the document does not say so")
+    holds(client.document()["interrupted"], "the document does not say so")
     same(probe(left, link.b.ipv4, "--rate", "5M", "--time", "0.2")["lost"], 0, "lost afterwards")
 
 

@@ -1,6 +1,5 @@
 """chokepoint rdma between two machines: every operation over real verbs."""
 
-import json
 import time
 
 from checks import holds, same
@@ -103,7 +102,7 @@ def test_the_user_may_end_it_and_keeps_what_was_measured(pair):
         program.until(lambda: "qp 2" in resources(a) or "qp 3" in resources(a), 20, "a queue pair")
         time.sleep(1)
         same(program.stop("INT", timeout=PROMPT_SECONDS + EMULATION_SECONDS), 130, "exit status")
-        told = json.loads(program.stdout())
+        told = program.document()
         holds(told["interrupted"] and told["iterations"] > 0, told)
 
 
