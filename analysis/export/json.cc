@@ -47,6 +47,8 @@ Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+Json known_text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json clock_of(const NodeClock& clock) {
   return {{"source", name_of(clock.source)},
           {"offset_ns", clock.offset_ns},
@@ -91,8 +93,8 @@ class JsonWriter {
     const NodeData& data = run_.data().nodes[node];
     out_.write("{");
     field("node", data.name);
-    field("host", data.host);
-    field("command", data.command);
+    field("host", known_text(data.host));
+    field("command", known_text(data.command));
     field("exit_status", json_of(data.exit_status));
     field("is_complete", data.is_complete);
     field("clock", clock_of(run_.clock().node(node)));

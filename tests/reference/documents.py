@@ -1,10 +1,12 @@
 """usage: documents.py CHOKEPOINT WRITE_PREFLIGHT
 
-What the commands that read runs print of two real ones, with steps and without, what is computed or
-looked up without a run, and preflights of made-up clusters, held against docs/reference/schemas.
+What the commands that read runs print of real ones, with steps, without and without a job, what is
+computed or looked up without a run, and preflights of made-up clusters, held against
+docs/reference/schemas.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,10 @@ import schemas
 
 SKIPPED = 77
 CLUSTERS = ("two", "eight", "racks", "empty", "hostile", "full", "clean")
-JOBS = ("for i in 1 2 3 4 5 6 7 8; do echo step $i; sleep 0.05; done", "true")
+STEPS = "for i in 1 2 3 4 5 6 7 8; do echo step $i; sleep 0.05; done"
+RUNS = (lambda run: ["run", "--quiet", "--out", run, "--", "sh", "-c", STEPS],
+        lambda run: ["run", "--quiet", "--out", run, "--", "true"],
+        lambda run: ["probe", "storage", ".", "--size", "1M", "--time", "10ms", "--record", run])
 
 
 def printed(*words):
@@ -53,11 +58,10 @@ def main(program, write_preflight):
     found = []
     for document in (*documents_without_a_run(program), *preflights(write_preflight)):
         found += schemas.faults(document)
-    for job in JOBS:
+    for words in RUNS:
         with tempfile.TemporaryDirectory() as place:
             run = f"{place}/run"
-            subprocess.run([program, "run", "--quiet", "--out", run, "--", "sh", "-c", job],
-                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([program, *words(run)], check=True, capture_output=True, cwd=place)
             for document in documents(program, run, place):
                 found += schemas.faults(document)
     print("\n".join(found) or "documents are what their schemas say")
@@ -67,4 +71,4 @@ def main(program, write_preflight):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*map(os.path.abspath, sys.argv[1:])))
