@@ -1,5 +1,6 @@
-// The commands that read records, most of them after a job, for main() to register: each factory makes a command with
-// its flags at their defaults. A command lives as long as its process and runs on its thread.
+// The commands that read records, most of them after a job, for main() to register: each factory
+// makes a command with its flags at their defaults. A command lives as long as its process and runs
+// on its thread.
 #pragma once
 
 #include "base/cli/command.h"

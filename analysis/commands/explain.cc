@@ -114,7 +114,7 @@ struct CheckRow {
 };
 
 constexpr auto kCheckRows = std::to_array<CheckRow>({
-#include "check_rows.inc"
+#include <check_rows.inc>  // made by the build: analysis/CMakeLists.txt
 });
 
 Topic topic_of(const CheckRow& row) {
@@ -167,9 +167,9 @@ void print_topic(const cli::Context& context, const Topic& topic) {
 }
 
 void print_names(const cli::Context& context, const std::vector<Topic>& topics) {
-  for (const auto& [kind, title] : {std::pair("class", "classes of verdicts"),
-                                    std::pair("cause", "causes of verdicts"),
-                                    std::pair("check", "checks of doctor and preflight")}) {
+  for (const auto& [kind, title] :
+       {std::pair("class", "classes of verdicts"), std::pair("cause", "causes of verdicts"),
+        std::pair("check", "checks of doctor and preflight")}) {
     std::vector<std::string> names;
     for (const Topic& topic : topics) {
       if (topic.kind == kind) {
@@ -200,7 +200,8 @@ class ExplainCommand final : public cli::Command {
   }
 
   void define(cli::Flags& flags) override {
-    flags.positional("NAME", &name_, "a class or a cause, as a verdict names it, or a check's id", false);
+    flags.positional("NAME", &name_, "a class or a cause, as a verdict names it, or a check's id",
+                     false);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {

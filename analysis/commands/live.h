@@ -1,14 +1,18 @@
-// chokepoint live: all nodes of a run while it goes on. live.cc reads them again and again, from
-// their records or their metrics; live_page.cc draws what was read. Values and a pure function.
+// chokepoint live: all nodes of a run while it goes on. live_source.cc reads them from their
+// records or their metrics, live.cc does so again and again, live_page.cc draws what was read.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/attribution/diagnose.h"
 #include "analysis/attribution/diagnosis.h"
 #include "analysis/live/live_run.h"
+#include "analysis/live/metrics.h"
 #include "base/cli/context.h"
 
 namespace chokepoint::analysis {
@@ -20,6 +24,22 @@ struct LiveView {
   std::string no_diagnosis = {};            // why there is none
 };
 
+bool has_ended(const LiveView& view);
+
+// Where the nodes are read from. One thread.
+class LiveSource {
+ public:
+  virtual ~LiveSource() = default;
+  // With a diagnosis where there can be one and it is time for it, else with the one before.
+  virtual Result<LiveView> read() = 0;
+  // How long after the first look a second one tells more.
+  virtual std::chrono::nanoseconds warm_up() const { return {}; }
+};
+
+std::unique_ptr<LiveSource> record_source(std::vector<std::string> folders, DiagnoseOptions options,
+                                          std::chrono::nanoseconds every, const sys::Clock& clock);
+std::unique_ptr<LiveSource> metrics_source(std::vector<Scraper> scrapers);
+
 struct LiveFrame {
   std::size_t columns = 80;
   std::size_t rows = 24;       // 0: as many as it takes, without a line of keys
@@ -27,8 +47,8 @@ struct LiveFrame {
   bool is_paused = false;
 };
 
-// At most `rows` lines of at most `columns` letters. What matters most comes first and stays where
-// there is little room: the verdict, the step, the nodes.
+// Pure. At most `rows` lines of at most `columns` letters. What matters most comes first and stays
+// where there is little room: the verdict, the step, the nodes.
 std::vector<std::string> draw(const LiveView& view, const LiveFrame& frame,
                               const cli::Terminal& terminal);
 

@@ -67,24 +67,28 @@ struct Fields<analysis::LiveNode> {
   static constexpr std::tuple kList{
       field("node", &N::name, "as its record or its metrics name it"),
       field("state", &N::state, "of the watch"),
-      field("command", &N::command, "of the job; empty from metrics"),
+      field("command", &N::command, "of the job; null from metrics").null_if_empty(),
       field("exit_status", &N::exit_status, "of a job that ended"),
-      field("elapsed_s", &N::elapsed_s, "since the job began"),
+      field("elapsed_s", &N::elapsed_s, "since the job began").at_least(0),
       field("ranks", &N::ranks, "on this node"),
-      field("step_source", &N::step_source, "marks, output, collectives or traffic"),
+      field("step_source", &N::step_source, "marks, output, collectives or traffic")
+          .null_if_empty(),
       field("step", &N::step, "the newest step's number"),
-      field("step_ms", &N::step_ms, "duration of the newest step"),
-      field("median_ms", &N::median_ms, "of the newest 64 steps"),
+      field("step_ms", &N::step_ms, "duration of the newest step").at_least(0),
+      field("median_ms", &N::median_ms, "of the newest 64 steps").at_least(0),
       field("recent_ms", &N::recent_ms, "durations of these, the oldest first"),
-      field("since_step_s", &N::since_step_s, "since the newest step's end"),
-      field("sent_mbps", &N::sent_mbps, "of the job, 10^6 bit/s"),
-      field("received_mbps", &N::received_mbps, "of the job, 10^6 bit/s"),
-      field("retransmitted_percent", &N::retransmitted_percent, "of the packets sent lately"),
-      field("rtt_ms", &N::rtt_ms, "median round trip of the job's connections"),
-      field("core_percent", &N::core_percent, "load of the busiest core"),
-      field("gpu_percent", &N::gpu_percent, "mean load of the job's GPUs"),
-      field("stalled_s", &N::stalled_s, "since the last progress of a job that stands still"),
-      field("trouble", &N::trouble, "why nothing is known of the node, or how old it is")};
+      field("since_step_s", &N::since_step_s, "since the newest step's end").at_least(0),
+      field("sent_mbps", &N::sent_mbps, "of the job, 10^6 bit/s").at_least(0),
+      field("received_mbps", &N::received_mbps, "of the job, 10^6 bit/s").at_least(0),
+      field("retransmitted_percent", &N::retransmitted_percent, "of the packets sent lately")
+          .between(0, 100),
+      field("rtt_ms", &N::rtt_ms, "median round trip of the job's connections").at_least(0),
+      field("core_percent", &N::core_percent, "load of the busiest core").between(0, 100),
+      field("gpu_percent", &N::gpu_percent, "mean load of the job's GPUs").between(0, 100),
+      field("stalled_s", &N::stalled_s, "since the last progress of a job that stands still")
+          .at_least(0),
+      field("trouble", &N::trouble, "why nothing is known of the node, or how old it is")
+          .null_if_empty()};
 };
 
 }  // namespace chokepoint

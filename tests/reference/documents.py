@@ -29,6 +29,7 @@ def documents(program, run, place):
     yield printed(program, "record", "show", run, "--json")
     yield printed(program, "diagnose", run, "--json")
     yield printed(program, "report", run, "--json")
+    yield printed(program, "live", run, "--once", "--json")
     yield printed(program, "export", run, "--to", "json")
     yield printed(program, "export", run, "--to", "csv", "-o", f"{place}/csv", "--json")
     yield printed(program, "compare", place, "--json")

@@ -19,6 +19,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
+#include "analysis/live/live_run.h"
 #include "base/checks/check.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
@@ -228,6 +229,21 @@ json::Json doctor_schema() {
           {"required", {"verdict", "checks"}}};
 }
 
+json::Json live_schema() {
+  json::Json node = json::schema_of<analysis::LiveNode>();
+  const json::Json dialect = node["$schema"];
+  node.erase("$schema");
+  return {{"$schema", dialect},
+          {"properties",
+           {{"run",
+             {{"description", "its folder, or how many nodes serve metrics"}, {"type", "string"}}},
+            {"nodes", {{"type", "array"}, {"items", std::move(node)}}},
+            {"diagnosis",
+             {{"description", "the verdict so far; null from metrics"},
+              {"anyOf", {{{"$ref", "diagnosis.schema.json"}}, {{"type", "null"}}}}}}}},
+          {"required", {"run", "nodes", "diagnosis"}}};
+}
+
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -242,6 +258,7 @@ int run(const std::filesystem::path& folder, bool is_check) {
        document_schema("chokepoint.doctor/1", "doctor", doctor_schema())},
       {"schemas/preflight.schema.json",
        document_schema(preflight::kSchema, "preflight", preflight::document_schema())},
+      {"schemas/live.schema.json", document_schema("chokepoint.live/1", "live", live_schema())},
       {"schemas/diagnosis.schema.json",
        document_schema("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema())}};
   int different = 0;

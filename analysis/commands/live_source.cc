@@ -1,0 +1,130 @@
+// Where `chokepoint live` reads the nodes of a run: their records, or what their watches serve.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+
+#include "analysis/commands/live.h"
+#include "analysis/commands/run_files.h"
+#include "base/record/runs.h"
+#include "base/sys/thread.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// A diagnosis takes longer the more nodes there are: it gets at most this share of the time.
+constexpr int kPausePerCost = 9;
+
+class RecordSource final : public LiveSource {
+ public:
+  RecordSource(std::vector<std::string> folders, DiagnoseOptions options, nanoseconds every,
+               const sys::Clock& clock)
+      : folders_(std::move(folders)), options_(options), every_(every), clock_(clock) {}
+
+  Result<LiveView> read() override {
+    TRY(record::Run run, open());
+    LiveView view{.run = name_of_folder(folders_.front())};
+    if (folders_.size() > 1) {
+      view.run += fmt::format(" and {} more", folders_.size() - 1);
+    }
+    for (record::Reader& reader : run.nodes) {
+      const bool is_being_written = record::is_being_written(reader.path());
+      view.nodes.push_back(live_node(reader, is_being_written));
+    }
+    for (const Error& error : run.unreadable) {
+      view.nodes.push_back({.name = error.subject,
+                            .state = NodeState::CutOff,
+                            .trouble = describe(without_operation(error))});
+    }
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    if (!run.nodes.empty() && (now_ns >= next_ns_ || has_ended(view))) {
+      diagnosis_ =
+          std::move(diagnose_records(std::move(run), view.run, options_).inquiry.diagnosis);
+      const std::int64_t cost_ns = clock_.monotonic_ns() - now_ns;
+      next_ns_ = now_ns + std::max<std::int64_t>(every_.count(), kPausePerCost * cost_ns);
+    }
+    view.diagnosis = diagnosis_;
+    return view;
+  }
+
+ private:
+  Result<record::Run> open() const {
+    record::Run all;
+    for (const std::string& folder : folders_) {
+      TRY(record::Run run, open_records(folder));
+      std::ranges::move(run.nodes, std::back_inserter(all.nodes));
+      std::ranges::move(run.unreadable, std::back_inserter(all.unreadable));
+    }
+    std::ranges::stable_sort(all.nodes, {}, &record::Reader::node);
+    return all;
+  }
+
+  std::vector<std::string> folders_;
+  DiagnoseOptions options_;
+  nanoseconds every_;
+  const sys::Clock& clock_;
+  std::int64_t next_ns_ = 0;
+  std::optional<Diagnosis> diagnosis_;
+};
+
+class MetricsSource final : public LiveSource {
+ public:
+  explicit MetricsSource(std::vector<Scraper> scrapers) : scrapers_(std::move(scrapers)) {}
+
+  // All are asked at the same time, so that one that does not answer holds up no other.
+  Result<LiveView> read() override {
+    constexpr auto kWait = std::chrono::milliseconds(1500);
+    LiveView view{.run = fmt::format("metrics of {} nodes", scrapers_.size()),
+                  .nodes = std::vector<LiveNode>(scrapers_.size()),
+                  .no_diagnosis =
+                      "none from metrics: it takes the records of the nodes, "
+                      "'chokepoint live DIR'"};
+    const auto ask = [&](std::size_t node) { view.nodes[node] = scrapers_[node].read(kWait); };
+    std::vector<std::thread> others;
+    for (std::size_t node = 1; node < scrapers_.size(); ++node) {
+      if (auto thread = sys::start_thread("metrics", [&ask, node] { ask(node); })) {
+        others.push_back(*std::move(thread));
+      } else {
+        ask(node);
+      }
+    }
+    ask(0);
+    std::ranges::for_each(others, &std::thread::join);
+    const auto silent = [](const LiveNode& node) { return node.state == NodeState::Silent; };
+    if (!has_answered_ && std::ranges::all_of(view.nodes, silent)) {
+      return fail(ErrorKind::Unreachable, "", view.nodes.front().trouble,
+                  scrapers_.size() > 1 ? "nor does another one answer" : "no other was named",
+                  "does 'chokepoint run --metrics' run there?");
+    }
+    has_answered_ = true;
+    return view;
+  }
+
+  // Rates need two answers, and figures are made anew every second.
+  nanoseconds warm_up() const override { return std::chrono::milliseconds(1100); }
+
+ private:
+  std::vector<Scraper> scrapers_;
+  bool has_answered_ = false;
+};
+
+}  // namespace
+
+bool has_ended(const LiveView& view) {
+  return std::ranges::none_of(
+      view.nodes, [](const LiveNode& node) { return node.state == NodeState::Running; });
+}
+
+std::unique_ptr<LiveSource> record_source(std::vector<std::string> folders, DiagnoseOptions options,
+                                          nanoseconds every, const sys::Clock& clock) {
+  return std::make_unique<RecordSource>(std::move(folders), options, every, clock);
+}
+
+std::unique_ptr<LiveSource> metrics_source(std::vector<Scraper> scrapers) {
+  return std::make_unique<MetricsSource>(std::move(scrapers));
+}
+
+}  // namespace chokepoint::analysis
