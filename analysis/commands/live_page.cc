@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -102,7 +103,7 @@ std::string sparkline(const std::vector<double>& values, std::size_t most) {
   std::string text;
   for (const double value : shown) {
     const double share = top > 0 ? std::clamp(value / top, 0.0, 1.0) : 0;
-    text += kBlocks.at(static_cast<std::size_t>(share * (kBlocks.size() - 1) + 0.5));
+    text += kBlocks.at(static_cast<std::size_t>(std::lround(share * (kBlocks.size() - 1))));
   }
   return text;
 }
