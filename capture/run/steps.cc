@@ -41,10 +41,8 @@ void Steps::take_output(const job::OutputPiece& piece) {
   output_->take(piece.t_ns, piece.stream == job::Stream::Out ? 0 : 1, piece.bytes, on_step_);
 }
 
-void Steps::take_marks(const job::JobProcesses& processes) {
-  if (marks_) {
-    marks_->take(processes, on_step_);
-  }
+bool Steps::take_marks(const job::JobProcesses& processes) {
+  return marks_ && marks_->take(processes, on_step_);
 }
 
 void Steps::take(const record::Collective& collective) {

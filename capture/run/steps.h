@@ -32,7 +32,8 @@ class Steps {
                                              record::Writer& writer);
 
   void take_output(const job::OutputPiece& piece);
-  void take_marks(const job::JobProcesses& processes);
+  // False if there were none.
+  bool take_marks(const job::JobProcesses& processes);
   // Takes what has come from other threads.
   void attend(std::int64_t now_ns);
   // The job is over: reports what was held back, too.
@@ -43,7 +44,6 @@ class Steps {
   void take(const std::vector<observer::TrafficBin>& bins);
   step::Figures figures() const { return ledger_.figures(); }
 
-  int marks_descriptor() const { return marks_ ? marks_->descriptor() : -1; }
   // The value of CHOKEPOINT_MARKS for the job; empty if marks cannot be received.
   std::filesystem::path marks_path() const;
   const std::optional<std::string>& remark() const { return remark_; }

@@ -276,11 +276,7 @@ void Watch::serve_metrics() {
 
 void Watch::take_output(const job::OutputPiece& piece) { steps_->take_output(piece); }
 
-int Watch::marks_descriptor() const { return steps_->marks_descriptor(); }
-
 std::shared_ptr<const job::JobProcesses> Watch::processes() const { return roster_->processes(); }
-
-void Watch::attend_marks() { steps_->take_marks(*roster_->processes()); }
 
 void Watch::take(const record::Collective& part, std::int64_t end, std::int64_t process) {
   if (part.merged == 0) {
@@ -303,6 +299,7 @@ void Watch::attend() {
     packets_->follow(sockets_->figures().peers, now_ns, are_several(ranks));
   }
   collectives_.settle(ranks, now_ns);
+  steps_->take_marks(*roster_->processes());
   steps_->attend(now_ns);
   attend_stall(now_ns);
   gather();
@@ -348,6 +345,13 @@ void Watch::wait_for_packets_in_flight() const {
   }
 }
 
+// What the job left behind may go on marking.
+void Watch::take_last_marks() {
+  constexpr int kMaxTurns = 64;
+  for (int turn = 0; turn < kMaxTurns && steps_->take_marks(*roster_->processes()); ++turn) {
+  }
+}
+
 void Watch::look_last(std::optional<int> exit_status) {
   socket_ticker_->stop();
   counter_ticker_->stop();
@@ -364,7 +368,7 @@ void Watch::look_last(std::optional<int> exit_status) {
   packets_->end();
   collectives_.finish();
   nccl_->end();
-  steps_->take_marks(*roster_->processes());
+  take_last_marks();
   steps_->finish(now_ns);
   gather();
 }

@@ -122,8 +122,6 @@ class Watch {
   void remark(std::string text) { remarks_.push_back(std::move(text)); }
 
   void take_output(const job::OutputPiece& piece);
-  int marks_descriptor() const;  // -1: none; readable: call attend_marks()
-  void attend_marks();
   // To be called some times a second.
   void attend();
   std::shared_ptr<const job::JobProcesses> processes() const;
@@ -159,6 +157,7 @@ class Watch {
   void gather();
   void keep_remarks(const std::vector<std::string>& remarks);
   void wait_for_packets_in_flight() const;
+  void take_last_marks();
 
   Options options_;
   const sys::Root& root_;

@@ -100,12 +100,10 @@ class WatchedJob {
   }
 
   void wait() const {
-    std::array<pollfd, 2> watched{pollfd{socket_, POLLIN, 0},
-                                  pollfd{has_begun_ ? watch_->marks_descriptor() : -1, POLLIN, 0}};
+    pollfd messages{.fd = socket_, .events = POLLIN, .revents = 0};
     // Rounded up: less would be waited for without a pause.
     const std::int64_t left_ms = (due_ns_ - clock_.monotonic_ns() + 999'999) / 1'000'000;
-    poll(watched.data(), watched.size(),
-         has_begun_ ? static_cast<int>(std::max<std::int64_t>(left_ms, 0)) : -1);
+    poll(&messages, 1, has_begun_ ? static_cast<int>(std::max<std::int64_t>(left_ms, 0)) : -1);
   }
 
   void take_messages() {
@@ -167,7 +165,6 @@ class WatchedJob {
     if (!watch_ || !has_begun_) {
       return;
     }
-    watch_->attend_marks();
     if (const std::int64_t now_ns = clock_.monotonic_ns(); now_ns >= due_ns_) {
       const bool is_young = now_ns - begun_ns_ < std::chrono::nanoseconds(kYoung).count();
       due_ns_ = now_ns +

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,16 @@ std::optional<sockaddr_un> address_of(const std::filesystem::path& path) {
 
 const sockaddr* generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
+}
+
+sys::Descriptor open_socket() {
+  return sys::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// Then the kernel tells of each message which process sent it.
+bool asks_who_sends(const sys::Descriptor& socket) {
+  constexpr int kOn = 1;
+  return setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) == 0;
 }
 
 constexpr std::size_t kMaxNameBytes = 64;
@@ -201,15 +212,24 @@ class MarksFolder {
   sys::Descriptor folder_;
 };
 
-constexpr int kMaxMarksPerCall = 256;
+constexpr std::size_t kMaxMarksPerCall = 16'384;
+// Of the 1,024 descriptors that a process has by default; who comes later waits in the backlog.
+constexpr std::size_t kMaxConnections = 512;
+constexpr int kBacklog = 4'096;  // at most net.core.somaxconn
 constexpr std::size_t kMaxMarkBytes = 512;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kEventsPerSecond = 50;
 constexpr std::int64_t kMaxEventBurst = 500;
 
-struct Datagram {
+struct Message {
   std::string_view text = {};
   pid_t pid = 0;
+};
+
+struct ReceivedMark {
+  Mark mark = {};
+  std::optional<int> rank = {};
+  std::int64_t t_ns = 0;
 };
 
 // Limits the rate of events: a flood of marks must not fill the record.
@@ -285,40 +305,77 @@ class ListeningMarks final : public Marks {
   }
 
   const std::filesystem::path& path() const override { return path_; }
-  int descriptor() const override { return socket_.get(); }
 
-  void take(const job::JobProcesses& processes, const OnStep& on_step) override {
-    for (int taken = 0; taken < kMaxMarksPerCall; ++taken) {
-      const std::optional<Datagram> datagram = receive();
-      if (!datagram) {
-        return;
-      }
-      if (const std::optional<Mark> mark = read_mark(datagram->text)) {
-        take_mark(*mark, mark->rank ? mark->rank : rank_of(datagram->pid, processes), on_step);
-      }
+  bool take(const job::JobProcesses& processes, const OnStep& on_step) override {
+    accept_waiting();
+    std::vector<ReceivedMark> marks;
+    // Each process has its share, so that one that floods takes nothing from the others.
+    const std::size_t share = kMaxMarksPerCall / std::max<std::size_t>(connections_.size(), 1);
+    std::erase_if(connections_, [&](const sys::Descriptor& connection) {
+      return is_over_after(connection, share, processes, marks);
+    });
+    // Processes of unknown rank share their steps.
+    std::ranges::stable_sort(marks, {}, &ReceivedMark::t_ns);
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    for (const ReceivedMark& received : marks) {
+      take_mark(received, now_ns, on_step);
     }
+    return !marks.empty();
   }
 
  private:
-  std::optional<Datagram> receive() {
+  // Without a descriptor for them, and beyond kMaxConnections, they wait: what they send is kept.
+  void accept_waiting() {
+    while (connections_.size() < kMaxConnections) {
+      sys::Descriptor connection(
+          ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!connection || !asks_who_sends(connection)) {
+        return;
+      }
+      connections_.push_back(std::move(connection));
+    }
+  }
+
+  bool is_over_after(const sys::Descriptor& connection, std::size_t share,
+                     const job::JobProcesses& processes, std::vector<ReceivedMark>& marks) {
+    for (std::size_t taken = 0; taken < share; ++taken) {
+      const std::optional<Message> message = receive(connection);
+      if (!message) {
+        return errno != EAGAIN && errno != EINTR;
+      }
+      // The end of the connection; nobody who speaks this protocol sends an empty message.
+      if (message->text.empty()) {
+        return true;
+      }
+      if (const std::optional<Mark> mark = read_mark(message->text)) {
+        marks.push_back({.mark = *mark,
+                         .rank = mark->rank ? mark->rank : rank_of(message->pid, processes),
+                         .t_ns = time_of(*mark, clock_.monotonic_ns())});
+      }
+    }
+    return false;
+  }
+
+  // nullopt, and errno says why, if nothing has come.
+  std::optional<Message> receive(const sys::Descriptor& connection) {
     iovec part{.iov_base = bytes_.data(), .iov_len = bytes_.size()};
+    // No room for descriptors that somebody may send along: the kernel closes these.
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
-    const ssize_t size = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t size = recvmsg(connection.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size < 0) {
       return std::nullopt;
     }
-    return Datagram{.text = {bytes_.data(), static_cast<std::size_t>(size)},
-                    .pid = sender_of(message)};
+    return Message{.text = {bytes_.data(), static_cast<std::size_t>(size)},
+                   .pid = sender_of(message)};
   }
 
-  void take_mark(const Mark& mark, std::optional<int> rank, const OnStep& on_step) {
-    const std::int64_t now_ns = clock_.monotonic_ns();
-    const std::int64_t t_ns = time_of(mark, now_ns);
+  void take_mark(const ReceivedMark& received, std::int64_t now_ns, const OnStep& on_step) {
+    const auto& [mark, rank, t_ns] = received;
     if (mark.name != kStepMark) {
       keep(mark, rank, t_ns, now_ns);
     } else if (const std::optional<Step> step = steps_.take(mark, rank, t_ns)) {
@@ -338,6 +395,7 @@ class ListeningMarks final : public Marks {
   MarksFolder folder_;
   std::filesystem::path path_;
   sys::Descriptor socket_;
+  std::vector<sys::Descriptor> connections_;
   const sys::Clock& clock_;
   record::Writer& writer_;
   MarkSteps steps_;
@@ -348,11 +406,10 @@ class ListeningMarks final : public Marks {
 
 Result<sys::Descriptor> bind_marks(const std::filesystem::path& path) {
   const std::optional<sockaddr_un> address = address_of(path);
-  sys::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  constexpr int kOn = 1;
-  const bool is_bound = address && socket &&
-                        setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) == 0 &&
-                        bind(socket.get(), generic(*address), sizeof *address) == 0;
+  sys::Descriptor socket = open_socket();
+  const bool is_bound = address && socket && asks_who_sends(socket) &&
+                        bind(socket.get(), generic(*address), sizeof *address) == 0 &&
+                        ::listen(socket.get(), kBacklog) == 0;
   return is_bound ? Result<sys::Descriptor>(std::move(socket))
                   : fail(from_errno(errno, "listen for marks", path.string()));
 }
@@ -365,13 +422,13 @@ bool is_mark_name(std::string_view name) {
   });
 }
 
-std::optional<Mark> read_mark(std::string_view datagram) {
-  const std::string_view name = next_word(datagram);
+std::optional<Mark> read_mark(std::string_view message) {
+  const std::string_view name = next_word(message);
   if (!is_mark_name(name)) {
     return std::nullopt;
   }
   Mark mark{.name = std::string(name)};
-  for (std::string_view word = next_word(datagram); !word.empty(); word = next_word(datagram)) {
+  for (std::string_view word = next_word(message); !word.empty(); word = next_word(message)) {
     take_word(word, mark);
   }
   return mark;
@@ -391,10 +448,10 @@ Result<> send_mark(const std::filesystem::path& socket, const Mark& mark) {
   if (!address) {
     return fail(ErrorKind::Malformed, "", socket.string(), "too long for the path of a socket");
   }
-  const sys::Descriptor sender(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const sys::Descriptor sender = open_socket();
   const std::string text = text_of(mark);
-  if (!sender || sendto(sender.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
-                        generic(*address), sizeof *address) < 0) {
+  if (!sender || connect(sender.get(), generic(*address), sizeof *address) != 0 ||
+      send(sender.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) {
     return fail(from_errno(errno, "", socket.string()));
   }
   return {};

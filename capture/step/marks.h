@@ -1,13 +1,21 @@
-// Marks from inside the job: datagrams on a Unix socket whose path the job finds in
-// CHOKEPOINT_MARKS. A sender never waits and never fails where nobody listens.
+// Marks from inside the job: messages on connections (SOCK_SEQPACKET) to a Unix socket whose path
+// the job finds in CHOKEPOINT_MARKS. A sender never waits and never fails where nobody listens.
 //
-//   job ── "step 17 samples=64 t=123456789" ──▶ $CHOKEPOINT_MARKS
-//          NAME [NUMBER] [samples=N] [rank=R] [t=monotonic ns]
+//   process of the job                       $CHOKEPOINT_MARKS        the watch, 4 times a second
+//   connect()             ────────────────▶ backlog           ─────▶ accept(): up to 512
+//   "step 17 t=123456789" ────────────────▶ the connection's  ─────▶ all there is, by time
+//   "step 18 t=128456789" ────────────────▶ own queue
+//   exit, or close()      ────────────────▶ end               ─────▶ close()
+//
+//   a message: NAME [NUMBER] [samples=N] [rank=R] [t=monotonic ns]
+//
+// Nobody waits for a message, so none wakes the watch: waking a thread takes several times as long
+// as sending. A mark therefore needs its own time t. Each connection's queue holds 278 short marks
+// unless its sender asks for more (SO_SNDBUF), also before it is accepted.
 //
 // A mark "step" begins a step of its rank and ends the one before; other names become events, a
 // limited number per second. If a mark has no rank, the kernel reports the sender's pid, and the
-// roster that process's rank. The kernel holds few datagrams (net.unix.max_dgram_qlen, usually 10)
-// until they are taken: descriptor() has to be polled. Marks: one thread; the functions: any.
+// roster that process's rank. Marks: one thread; the functions: any.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +48,7 @@ struct Mark {
 bool is_mark_name(std::string_view name);
 
 // nullopt if it is no mark. Unknown words are ignored: later versions may define them.
-std::optional<Mark> read_mark(std::string_view datagram);
+std::optional<Mark> read_mark(std::string_view message);
 std::string text_of(const Mark& mark);
 
 // Never waits: a mark for which the listener has no room is lost, and that is an error.
@@ -56,9 +64,8 @@ class Marks {
   virtual ~Marks() = default;
 
   virtual const std::filesystem::path& path() const = 0;
-  virtual int descriptor() const = 0;  // readable: call take()
-  // At most a few hundred per call; never waits.
-  virtual void take(const job::JobProcesses& processes, const OnStep& on_step) = 0;
+  // Never waits. At most some thousand per call; false if there were none.
+  virtual bool take(const job::JobProcesses& processes, const OnStep& on_step) = 0;
 };
 
 }  // namespace chokepoint::capture::step

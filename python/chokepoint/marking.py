@@ -1,6 +1,6 @@
-"""Marks from inside a job: datagrams on the Unix socket that CHOKEPOINT_MARKS names, as
-capture/step/marks.h describes them. Nothing here raises, and nothing waits: a mark that the
-listener has no room for is lost, and without a listener a mark does nothing.
+"""Marks from inside a job: messages on a connection to the Unix socket that CHOKEPOINT_MARKS
+names, as capture/step/marks.h describes them. Nothing here raises, and nothing waits: a mark that
+the connection has no room for is lost, and without a listener a mark does nothing.
 
 Any thread may call, also in a forked child. There is no lock, because a lock that another thread
 holds during fork() stays locked in the child. Instead, what belongs together is one object that is
@@ -24,7 +24,8 @@ _MAX_RANK = 2**31 - 1
 _MAX_NAME = 64
 # A listener takes a mark's own time only if it is less than a minute old.
 _MAX_DELAY_NS = 50_000_000_000
-_FLAGS = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+_FLAGS = socket.MSG_NOSIGNAL
+_ROOM_BYTES = 1 << 18  # for marks that nobody has read; the kernel clamps it to net.core.wmem_max
 _NO_NAME = re.compile(r"[^!-<>-~]+")  # all but printable ASCII without a space or '='
 
 # The nearest to the training first: base/host/launcher.cc.
@@ -48,7 +49,8 @@ class _Sender:
     __slots__ = ("socket",)
 
     def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _ROOM_BYTES)
         self.socket.connect(path)
 
     def __del__(self):
@@ -111,7 +113,7 @@ def _send(link, text, t_ns):
     try:
         link.sender.socket.send(b"%s%s t=%d" % (text, link.rank, t_ns), _FLAGS)
     except BlockingIOError:
-        pass  # the listener has no room
+        pass  # no room
     except OSError:
         _link = _Link(link.pid, link.path, None, b"", link.look_again_ns)
 

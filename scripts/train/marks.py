@@ -1,4 +1,4 @@
-"""Tells chokepoint, where it watches, that a step begins: a datagram to the socket that
+"""Tells chokepoint, where it watches, that a step begins: a message to the socket that
 CHOKEPOINT_MARKS names. Never waits, and never fails where nobody listens."""
 
 import contextlib
@@ -9,10 +9,17 @@ import time
 
 class Marks:
     def __init__(self, is_wanted=True):
-        self.path = os.environ.get("CHOKEPOINT_MARKS") if is_wanted else None
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        path = os.environ.get("CHOKEPOINT_MARKS") if is_wanted else None
+        self.socket = None
+        if path:
+            with contextlib.suppress(OSError):
+                connection = socket.socket(socket.AF_UNIX,
+                                           socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+                connection.connect(path)
+                self.socket = connection
 
     def step(self, number):
-        if self.path:
+        if self.socket:
             with contextlib.suppress(OSError):
-                self.socket.sendto(f"step {number} t={time.monotonic_ns()}".encode(), self.path)
+                self.socket.send(f"step {number} t={time.monotonic_ns()}".encode(),
+                                 socket.MSG_NOSIGNAL)

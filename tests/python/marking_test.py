@@ -126,7 +126,7 @@ class Ranks(Marking):
                 for name in case:
                     del os.environ[name]
                 ours, its = (MARK.fullmatch(text)["rank"] for text in listener.texts(within_s=1,
-                                                                                     most=2))
+                                                                                     least=2))
                 self.assertEqual(ours, its)
 
     def test_one_that_is_set_later_is_found(self):
@@ -177,12 +177,14 @@ class WhereNobodyListens(Marking):
                     self.assertEqual(self.descriptors(), before)
 
     def test_a_socket_of_another_kind(self):
-        with tempfile.TemporaryDirectory() as folder, \
-                socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-            other.bind(folder + "/marks")
-            other.listen()
-            os.environ["CHOKEPOINT_MARKS"] = folder + "/marks"
-            self.marked()
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            with tempfile.TemporaryDirectory() as folder, \
+                    socket.socket(socket.AF_UNIX, kind) as other:
+                other.bind(folder + "/marks")
+                if kind == socket.SOCK_STREAM:
+                    other.listen()
+                os.environ["CHOKEPOINT_MARKS"] = folder + "/marks"
+                self.marked()
 
     def test_a_socket_that_may_not_be_written_to(self):
         with Listener() as listener:
@@ -197,7 +199,7 @@ class WhereNobodyListens(Marking):
         with Listener() as listener:
             chokepoint.mark("one")
             self.assertEqual(listener.said(), ["one"])
-            listener.socket.close()
+            listener.close()
             self.marked()
             os.unlink(listener.path)
             self.marked()
@@ -214,7 +216,7 @@ class WhereNobodyListens(Marking):
                 before = before or self.descriptors()
             self.assertEqual(self.descriptors(), before)
             kept = len(listener.texts())
-            self.assertTrue(1 <= kept < 1000, kept)
+            self.assertTrue(200 <= kept < 2000, kept)  # of 5 × 400
             chokepoint.mark("after")
             self.assertEqual(listener.said(), ["after"])
 
@@ -241,8 +243,8 @@ class Processes(Marking):
             found = [(pid, MARK.fullmatch(text)["name"], MARK.fullmatch(text)["rank"])
                      for pid, text in listener.marks_of()]
             me = os.getpid()
-            self.assertEqual(found, [(me, "parent", "0"), (child, "child", "1"),
-                                     (me, "parent", "0")])
+            self.assertEqual(found, [(me, "parent", "0"), (me, "parent", "0"),
+                                     (child, "child", "1")])
 
     def test_threads(self):
         """All that arrives is whole, though the listener comes and goes meanwhile."""
@@ -257,7 +259,7 @@ class Processes(Marking):
                 thread.start()
             texts = []
             while any(thread.is_alive() for thread in threads):
-                texts += listener.texts(within_s=0.01)
+                texts += listener.texts(least=1, within_s=0.01)
             texts += listener.texts()
             self.assertGreater(len(texts), 0)
             for text in texts:

@@ -12,7 +12,6 @@ import chokepoint
 
 PROGRAM = os.environ["CHOKEPOINT_PROGRAM"]
 STEPS = 12
-# Steps are slow, so that the socket has room for a second of them if the watch gets no processor.
 TRAIN = f"""
 import time, chokepoint
 for number in range(100, {100 + STEPS}):
@@ -23,6 +22,25 @@ for number in range(100, {100 + STEPS}):
 for batch in chokepoint.steps([[1, 2], [3]], samples=len):
     time.sleep(0.1)
 time.sleep(0.3)  # is of no step
+"""
+RANKS = 64
+STEPS_OF_EACH = 100
+# No more steps than a connection holds until the watch reads them, so that none is lost however
+# late it does.
+AT_ONCE = f"""
+import os, time, chokepoint
+begin = time.monotonic() + 1
+for rank in range({RANKS}):
+    if os.fork() == 0:
+        os.environ["RANK"] = str(rank)
+        for number in range({STEPS_OF_EACH}):
+            time.sleep(max(0, begin + number * 0.005 - time.monotonic()))
+            with chokepoint.step(number):
+                pass
+        break
+else:
+    for _ in range({RANKS}):
+        os.wait()
 """
 
 
@@ -78,6 +96,18 @@ class Watched(unittest.TestCase):
                         self.assertTrue(one is other or abs(one - other) < 0.05, (name, column))
                 else:
                     self.assertEqual(ours, its, (name, column))
+
+
+class ManyRanksAtOnce(unittest.TestCase):
+    def test_no_mark_is_lost(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, "run", "--quiet", "--out", folder + "/run", "--",
+                            sys.executable, "-c", AT_ONCE], check=True, timeout=90)
+            steps = chokepoint.load(folder + "/run", program=PROGRAM).steps
+        steps = steps[steps["source"] == "marks"]
+        expected = list(range(STEPS_OF_EACH))
+        for rank in range(RANKS):
+            self.assertEqual(list(steps[steps["rank"] == rank]["number"]), expected, rank)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ int connected_to(std::string_view path) {
     return -1;
   }
   path.copy(address.sun_path, path.size());
-  const int made = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what connect() takes.
   if (connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     close(made);

@@ -1,4 +1,4 @@
-// Tells chokepoint, where it watches, that a step begins: a datagram to the socket that
+// Tells chokepoint, where it watches, that a step begins: a message to the socket that
 // CHOKEPOINT_MARKS names. Never waits, and never fails where nobody listens. One thread.
 #pragma once
 
