@@ -24,7 +24,7 @@ def forget():
     """As in a process that has not marked anything."""
     marking._link = None
     marking._next_number = 0
-    marking._ended = None
+    marking._ended_ns = None
 
 
 def run(script, **environment):
