@@ -51,6 +51,23 @@ Flag& Flags::add(std::string_view name, std::string value, std::string help) {
   return groups_.back().flags.emplace_back(std::move(flag));
 }
 
+void Flags::intercept(
+    const std::function<Result<>(const Flag&, const std::string&)>& flag,
+    const std::function<Result<>(const Positional&, const std::string&)>& positional) {
+  for (FlagGroup& group : groups_) {
+    for (Flag& each : group.flags) {
+      each.store = [flag, as_defined = each](const std::string& text) {
+        return flag(as_defined, text);
+      };
+    }
+  }
+  for (Positional& each : positionals_) {
+    each.store = [positional, as_defined = each](const std::string& text) {
+      return positional(as_defined, text);
+    };
+  }
+}
+
 Flags& Flags::toggle(std::string_view name, bool* target, std::string help) {
   add(name, "", std::move(help)).store = [target](const std::string&) -> Result<> {
     *target = true;

@@ -72,6 +72,10 @@ class Flags {
   Flags& rest(std::string name, std::vector<std::string>* target, std::string help,
               bool required = true);
 
+  // What was defined until now is stored through these, for who has to know all that was given.
+  void intercept(const std::function<Result<>(const Flag&, const std::string&)>& flag,
+                 const std::function<Result<>(const Positional&, const std::string&)>& positional);
+
   const std::vector<FlagGroup>& groups() const { return groups_; }
   const std::vector<Positional>& positionals() const { return positionals_; }
 

@@ -1,6 +1,7 @@
 #include "base/sys/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -9,12 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/sys/clock.h"
@@ -308,6 +311,72 @@ void freeze(Tree& tree, const Clock& clock) {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr std::size_t kMostErrBytes = 4096;
+
+// Reads what is there; the end of the stream closes it.
+void read_into(std::string& text, Descriptor& from) {
+  std::array<char, 16'384> bytes{};
+  const ssize_t count = read(from.get(), bytes.data(), bytes.size());
+  if (count <= 0) {
+    from.reset();
+    return;
+  }
+  text.append(bytes.data(), static_cast<std::size_t>(count));
+}
+
+Error killed(Process& process, std::string_view subject, ErrorKind kind, std::string_view reason) {
+  std::ignore = process.signal(SIGKILL);
+  std::ignore = process.wait();
+  return {.kind = kind,
+          .operation = "run",
+          .subject = std::string(subject),
+          .reason = std::string(reason)};
+}
+
+}  // namespace
+
+Result<Captured> capture_output(Spawn spawn, std::chrono::milliseconds wait, std::size_t most_bytes,
+                                int interrupt) {
+  using Steady = std::chrono::steady_clock;
+  const std::string subject = spawn.command.front();
+  TRY(Pipe out, open_pipe("run", subject));
+  TRY(Pipe err, open_pipe("run", subject));
+  spawn.out = out.write.get();
+  spawn.err = err.write.get();
+  TRY(Process process, Process::start(spawn));
+  out.write.reset();
+  err.write.reset();
+  Captured captured;
+  const auto until = Steady::now() + wait;
+  while (out.read || err.read) {
+    // poll() passes over a descriptor of -1.
+    std::array<pollfd, 3> watched{pollfd{out.read.get(), POLLIN, 0},
+                                  pollfd{err.read.get(), POLLIN, 0}, pollfd{interrupt, POLLIN, 0}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Steady::now()).count();
+    if (left <= 0 || (::poll(watched.data(), watched.size(), static_cast<int>(left)) == 0)) {
+      return fail(killed(process, subject, ErrorKind::Timeout, "took too long"));
+    }
+    if (watched[2].revents != 0) {
+      std::ignore = process.signal(SIGINT);
+      interrupt = -1;
+    }
+    if (watched[0].revents != 0) {
+      read_into(captured.out, out.read);
+    }
+    if (watched[1].revents != 0) {
+      read_into(captured.err, err.read);
+      captured.err.erase(0, captured.err.size() - std::min(captured.err.size(), kMostErrBytes));
+    }
+    if (captured.out.size() > most_bytes) {
+      return fail(killed(process, subject, ErrorKind::Malformed, "wrote too much"));
+    }
+  }
+  TRY(captured.status, process.wait());
+  return captured;
+}
 
 Result<> adopt_orphans() {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {

@@ -67,6 +67,20 @@ class Process {
   std::optional<ExitStatus> ended_;
 };
 
+// What a child wrote to its standard streams, and how it ended.
+struct Captured {
+  ExitStatus status = {};
+  std::string out = {};
+  std::string err = {};  // the last of it
+};
+
+// Runs it to its end; its `out` and `err` are pipes of this function's own. An Error where it does
+// not start, takes longer than `wait` or writes more than `most_bytes`: then it is killed. When
+// `interrupt` becomes readable (-1: nothing does) it is sent SIGINT, once, and has until then to
+// end.
+Result<Captured> capture_output(Spawn spawn, std::chrono::milliseconds wait, std::size_t most_bytes,
+                                int interrupt = -1);
+
 // This process inherits the orphans of its descendants, so that end_tree can find and reap those
 // that left their parent, their group or their session.
 Result<> adopt_orphans();

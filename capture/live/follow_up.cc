@@ -1,7 +1,6 @@
 #include "capture/live/follow_up.h"
 
 #include <fmt/ostream.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include "base/cli/text.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
-#include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 
 namespace chokepoint::capture::live {
@@ -35,37 +33,10 @@ constexpr std::size_t kMaxAnswerBytes = 64 << 10;
 // What the program prints; nullopt where it fails or takes too long.
 std::optional<std::string> answer_of(std::vector<std::string> command) {
   command.insert(command.begin(), kOwnProgram);
-  auto pipe = sys::open_pipe("start", kOwnName);
-  if (!pipe) {
-    return std::nullopt;
-  }
-  auto process = sys::Process::start({.command = std::move(command),
-                                      .environment = {sys::tie_to_this_process()},
-                                      .out = pipe->write.get()});
-  if (!process) {
-    return std::nullopt;
-  }
-  pipe->write.reset();
-  const auto until = Clock::now() + kVerdictPatience;
-  std::string answer;
-  std::array<char, 4096> bytes{};
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
-    pollfd waiting{.fd = pipe->read.get(), .events = POLLIN, .revents = 0};
-    if (left <= 0 || poll(&waiting, 1, static_cast<int>(left)) <= 0 ||
-        answer.size() > kMaxAnswerBytes) {
-      [[maybe_unused]] const Result<> killed = process->signal(SIGKILL);
-      [[maybe_unused]] const Result<sys::ExitStatus> reaped = process->wait();
-      return std::nullopt;
-    }
-    const ssize_t count = read(pipe->read.get(), bytes.data(), bytes.size());
-    if (count <= 0) {
-      break;
-    }
-    answer.append(bytes.data(), static_cast<std::size_t>(count));
-  }
-  const Result<sys::ExitStatus> ended = process->wait();
-  return ended && ended->code == 0 ? std::optional(answer) : std::nullopt;
+  const auto answer = sys::capture_output(
+      {.command = std::move(command), .environment = {sys::tie_to_this_process()}},
+      kVerdictPatience, kMaxAnswerBytes);
+  return answer && answer->status.code == 0 ? std::optional(answer->out) : std::nullopt;
 }
 
 // With standard error for its output: standard output is the job's. The exit code; 1 where it

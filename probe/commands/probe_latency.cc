@@ -18,6 +18,7 @@
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/latency/load.h"
 #include "probe/latency/outcome.h"
@@ -351,6 +352,13 @@ class ProbeLatencyCommand final : public cli::Command {
 
 }  // namespace
 
-cli::CommandFactory latency_command() { return cli::command<ProbeLatencyCommand>(); }
+cli::CommandFactory latency_command() {
+  return trials::repeatable(cli::command<ProbeLatencyCommand>(),
+                            {{"/idle_ms/median", "idle", "ms"},
+                             {"/idle_ms/p99", "idle, p99", "ms"},
+                             {"/loaded_send_ms/median", "loaded, to the peer", "ms"},
+                             {"/loaded_receive_ms/median", "loaded, from the peer", "ms"},
+                             {"/rpm", "responsiveness", "RPM"}});
+}
 
 }  // namespace chokepoint::probe

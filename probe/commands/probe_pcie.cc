@@ -10,6 +10,7 @@
 #include "base/host/inventory.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/commands/pcie_report.h"
 #include "probe/pcie/findings.h"
@@ -145,6 +146,11 @@ class ProbePcieCommand final : public cli::Command {
 
 }  // namespace
 
-cli::CommandFactory pcie_command() { return cli::command<ProbePcieCommand>(); }
+cli::CommandFactory pcie_command() {
+  return trials::repeatable(cli::command<ProbePcieCommand>(),
+                            {{"/devices/-/host_to_device_mbps", "to the last device", "Mb/s"},
+                             {"/devices/-/device_to_host_mbps", "from it", "Mb/s"},
+                             {"/devices/-/both_ways_mbps", "both ways", "Mb/s"}});
+}
 
 }  // namespace chokepoint::probe

@@ -18,6 +18,7 @@
 #include "base/math/units.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/storage/measure.h"
 
@@ -232,6 +233,12 @@ class ProbeStorageCommand final : public cli::Command {
 
 }  // namespace
 
-cli::CommandFactory storage_command() { return cli::command<ProbeStorageCommand>(); }
+cli::CommandFactory storage_command() {
+  return trials::repeatable(cli::command<ProbeStorageCommand>(),
+                            {{"/write_mb_per_s", "writes", "MB/s"},
+                             {"/sync_ms/median", "a synced write", "ms"},
+                             {"/read_mb_per_s", "reads", "MB/s"},
+                             {"/random_reads/-/per_s", "random reads", "per s"}});
+}
 
 }  // namespace chokepoint::probe

@@ -13,6 +13,7 @@
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/foreign_peer.h"
@@ -453,6 +454,15 @@ class ProbeTcpCommand final : public cli::Command {
 
 }  // namespace
 
-cli::CommandFactory tcp_command() { return cli::command<ProbeTcpCommand>(); }
+cli::CommandFactory tcp_command() {
+  return trials::repeatable(cli::command<ProbeTcpCommand>(),
+                            {{"/throughput_mbps", "throughput", "Mb/s"},
+                             {"/send/throughput_mbps", "to the peer", "Mb/s"},
+                             {"/receive/throughput_mbps", "from the peer", "Mb/s"},
+                             {"/retransmits", "retransmissions", ""},
+                             {"/rtt_ms/median", "round trip", "ms"},
+                             {"/cpu/sender_percent", "sender's CPU", "%"},
+                             {"/cpu/receiver_percent", "receiver's CPU", "%"}});
+}
 
 }  // namespace chokepoint::probe

@@ -11,6 +11,7 @@
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/commands/foreign_peer.h"
 #include "probe/commands/udp_report.h"
@@ -269,6 +270,13 @@ class ProbeUdpCommand final : public cli::Command {
 
 }  // namespace
 
-cli::CommandFactory udp_command() { return cli::command<ProbeUdpCommand>(); }
+cli::CommandFactory udp_command() {
+  return trials::repeatable(cli::command<ProbeUdpCommand>(),
+                            {{"/throughput_mbps", "throughput", "Mb/s"},
+                             {"/send/throughput_mbps", "to the peer", "Mb/s"},
+                             {"/receive/throughput_mbps", "from the peer", "Mb/s"},
+                             {"/loss_percent", "loss", "%"},
+                             {"/jitter_ms", "jitter", "ms"}});
+}
 
 }  // namespace chokepoint::probe

@@ -13,6 +13,7 @@
 #include "base/sys/number.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "rdma/commands/rdma_test_report.h"
 
 namespace chokepoint::rdma {
@@ -411,7 +412,11 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
 }  // namespace
 
 cli::CommandFactory rdma_test_command(Verb verb, session::OpenLibrary open) {
-  return cli::command<RdmaTestCommand>(verb, std::move(open));
+  return trials::repeatable(cli::command<RdmaTestCommand>(verb, std::move(open)),
+                            {{"/average_mbps", "throughput", "Mb/s"},
+                             {"/latency_us/median", "latency", "µs"},
+                             {"/latency_us/p99", "latency, p99", "µs"},
+                             {"/message_rate_per_s", "messages", "per s"}});
 }
 
 }  // namespace chokepoint::rdma
