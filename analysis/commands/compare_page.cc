@@ -10,6 +10,7 @@
 #include "analysis/compare/grouping.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -133,7 +134,7 @@ std::string verdict_text(const Group& group) {
   std::string text = name_of(group.verdict);
   const std::optional<Estimate>& lost = group[Figure::LostMs];
   if (lost && lost->mean > 0) {
-    text += fmt::format(" {:.{}f} ms", lost->mean, lost->mean < 10 ? 1 : 0);
+    text += " " + math::format_ms(lost->mean);
   }
   const std::size_t count = group.verdicts.at(name_of(group.verdict));
   return count == group.runs.size() ? text

@@ -10,6 +10,7 @@
 #include "analysis/compare/noise.h"
 #include "base/cli/text.h"
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -44,6 +45,7 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
   constexpr std::array<Step, 3> kRates{{{1e3, "kb/s"}, {1, "Mb/s"}, {1e-3, "Gb/s"}}};
   constexpr std::array<Step, 5> kBytes{
       {{1, "B"}, {1e-3, "KB"}, {1e-6, "MB"}, {1e-9, "GB"}, {1e-12, "TB"}}};
+  constexpr std::array<Step, 2> kTimes{{{1e3, "µs"}, {1, "ms"}}};
   switch (unit) {
     case Unit::PerSecond:
       return scale_for(kCounts, middle, samples + "/s");
@@ -54,7 +56,7 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
     case Unit::Memory:
       return {.factor = 1.0 / (1 << 20), .unit = "MiB"};
     case Unit::Milliseconds:
-      return {.unit = "ms"};
+      return scale_for(kTimes, middle);
     case Unit::Seconds:
       return {.unit = "s"};
     case Unit::Factor:
@@ -64,15 +66,11 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
 }
 
 std::string cause_text(const AccountChange& cause, bool is_more) {
-  const double ms = std::abs(cause.ms_per_step);
   constexpr double kAllPercent = 100.5;  // more than all where another account moved the other way
   const std::string share = cause.share_percent > kAllPercent
                                 ? "all of it and more"
                                 : fmt::format("{:.0f} % of it", cause.share_percent);
-  return fmt::format("{:.{}f} ms {} {} ({})", ms,
-                     ms < 10    ? 2
-                     : ms < 100 ? 1
-                                : 0,
+  return fmt::format("{} {} {} ({})", math::format_ms(std::abs(cause.ms_per_step)),
                      is_more ? "more" : "less", words_of(cause.account), share);
 }
 

@@ -44,7 +44,6 @@ Advice advice_of(const Diagnosis& diagnosis);
 std::string share_bar(double share, double letters);
 
 std::string number_text(double value);  // three digits or all before the point: 0.0521, 197
-std::string time_text(double ms);       // "0.52 ms", "143 ms", "12.3 s"
 std::string quantity_text(double value, const std::string& unit);  // "197 Mb/s", "12 %"
 
 // Parts of a whole, so that they add up: all with as many decimals as suit the whole.

@@ -49,14 +49,15 @@ std::string loss_text(const Diagnosis& diagnosis) {
   const double step_ms = diagnosis.accounting->sum();
   if (diagnosis.verdict.verdict == VerdictClass::Compute) {
     const double else_ms = step_ms - (*diagnosis.accounting)[Account::Compute];
-    return fmt::format("; everything else takes {} of a step's {} ({:.0f} %)", time_text(else_ms),
-                       time_text(step_ms), step_ms > 0 ? 100 * else_ms / step_ms : 0);
+    return fmt::format("; everything else takes {} of a step's {} ({:.0f} %)",
+                       math::format_ms(else_ms), math::format_ms(step_ms),
+                       step_ms > 0 ? 100 * else_ms / step_ms : 0);
   }
   if (diagnosis.verdict.lost_ms_per_step <= 0) {
     return "";
   }
   return fmt::format("; {} of a step's {} ({:.0f} %)",
-                     time_text(diagnosis.verdict.lost_ms_per_step), time_text(step_ms),
+                     math::format_ms(diagnosis.verdict.lost_ms_per_step), math::format_ms(step_ms),
                      diagnosis.verdict.share_percent);
 }
 
@@ -72,7 +73,7 @@ std::string step_text(const Diagnosis& diagnosis) {
   }
   return diagnosis.steps.median_ms
              ? fmt::format("{}, half of them within {}; not accounted for",
-                           steps_text(diagnosis.steps), time_text(*diagnosis.steps.median_ms))
+                           steps_text(diagnosis.steps), math::format_ms(*diagnosis.steps.median_ms))
              : steps_text(diagnosis.steps);
 }
 
@@ -144,7 +145,7 @@ void print_others(std::ostream& out, const cli::Terminal& terminal,
   cli::Table table({{"runner-up"}, {"a step", Align::Right}, {"share", Align::Right}, {"what"}});
   for (const Verdict& each : others) {
     const std::string why = evidence_text(each.evidence, 1);
-    table.add({name_of(each.verdict), time_text(each.lost_ms_per_step),
+    table.add({name_of(each.verdict), math::format_ms(each.lost_ms_per_step),
                fmt::format("{:.1f} %", each.share_percent),
                sentence_of(each) + (why.empty() ? "" : "; " + why)});
   }
@@ -158,8 +159,8 @@ void print_ranks(std::ostream& out, const cli::Terminal& terminal,
                     {"computing", Align::Right},
                     {"waiting for others", Align::Right}});
   for (const RankFigures& each : ranks) {
-    table.add({fmt::format("{}", each.rank), each.node, time_text(each.computing_ms),
-               time_text(each.waiting_ms)});
+    table.add({fmt::format("{}", each.rank), each.node, math::format_ms(each.computing_ms),
+               math::format_ms(each.waiting_ms)});
   }
   print_below(out, terminal, table);
 }
@@ -282,14 +283,9 @@ std::string whole_text(double whole_ms) {
   return part_text(whole_ms, whole_ms) + (whole_ms >= kShownInSecondsMs ? " s" : " ms");
 }
 
-std::string time_text(double ms) {
-  return std::abs(ms) < kShownInSecondsMs ? number_text(ms) + " ms"
-                                          : number_text(ms / kMsPerSecond) + " s";
-}
-
 std::string quantity_text(double value, const std::string& unit) {
   if (unit == "ms") {
-    return time_text(value);
+    return math::format_ms(value);
   }
   if (unit == "bytes") {
     return math::format_bytes(value);
@@ -301,7 +297,7 @@ std::string quantity_text(double value, const std::string& unit) {
     return number_text(value) + " %";
   }
   if (unit == "us") {
-    return number_text(value) + " µs";
+    return math::format_ms(value / 1e3);
   }
   return unit.empty() ? number_text(value) : number_text(value) + " " + unit;
 }

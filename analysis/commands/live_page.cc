@@ -127,7 +127,7 @@ std::string share_text(const std::optional<double>& percent) {
   return *percent <= 0 ? "0 %" : *percent < kLeastShown ? "<0.01 %" : number_text(*percent) + " %";
 }
 
-std::string ms_text(const std::optional<double>& ms) { return ms ? time_text(*ms) : ""; }
+std::string ms_text(const std::optional<double>& ms) { return ms ? math::format_ms(*ms) : ""; }
 
 // What the ranks of each node wait for others, a step: the mean over them.
 std::map<std::string, double> waits_of(const LiveView& view) {
@@ -180,7 +180,7 @@ std::vector<LiveColumn> columns_of(const LiveView& view) {
       {"waits", Align::Right, 2,
        [waits](const LiveNode& node) {
          const auto found = waits.find(node.name);
-         return found == waits.end() ? "" : time_text(found->second);
+         return found == waits.end() ? "" : math::format_ms(found->second);
        }},
       {"out " + unit, Align::Right, 1, [rate](const LiveNode& n) { return rate(n.sent_mbps); }},
       {"in " + unit, Align::Right, 1, [rate](const LiveNode& n) { return rate(n.received_mbps); }},
@@ -261,8 +261,8 @@ std::string waits_text(const Diagnosis& diagnosis) {
   }
   return fmt::format(
       "rank {} on {} waits {} a step for others; rank {} on {} waits {}, computes {}", most->rank,
-      most->node, time_text(most->waiting_ms), least->rank, least->node,
-      time_text(least->waiting_ms), time_text(least->computing_ms));
+      most->node, math::format_ms(most->waiting_ms), least->rank, least->node,
+      math::format_ms(least->waiting_ms), math::format_ms(least->computing_ms));
 }
 
 cli::Tint verdict_tint(VerdictClass verdict) {
@@ -319,9 +319,9 @@ std::vector<Line> step_lines(const LiveView& view, std::size_t columns) {
   if (leading == nullptr || !leading->step_ms) {
     return block("step", "none has ended yet", columns, 1, cli::Tint::None);
   }
-  std::string text = time_text(*leading->step_ms);
+  std::string text = math::format_ms(*leading->step_ms);
   if (leading->median_ms) {
-    text += fmt::format(", median {}", time_text(*leading->median_ms));
+    text += fmt::format(", median {}", math::format_ms(*leading->median_ms));
   }
   text += fmt::format("; number {} by {}", leading->step.value_or(0), leading->step_source);
   text += pause_text(*leading);

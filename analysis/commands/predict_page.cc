@@ -8,12 +8,14 @@
 #include "analysis/report/json_values.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 std::string shown_ms(double ms) {
-  return ms < 10       ? fmt::format("{:.2f} ms", ms)
+  return ms < 1        ? math::format_ms(ms)
+         : ms < 10     ? fmt::format("{:.2f} ms", ms)
          : ms < 10'000 ? fmt::format("{:.1f} ms", ms)
                        : fmt::format("{:.2f} s", ms / 1000);
 }

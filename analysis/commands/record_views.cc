@@ -4,8 +4,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
 #include "analysis/report/json_values.h"
 #include "base/cli/table.h"
@@ -23,9 +21,7 @@ std::string shown(std::optional<double> value, F&& format) {
 }
 
 std::string shown_seconds(std::optional<double> seconds) {
-  return shown(seconds, [](double value) {
-    return math::format_duration(std::chrono::nanoseconds(std::llround(value * 1e9)));
-  });
+  return shown(seconds, [](double value) { return math::format_ms(value * 1e3); });
 }
 
 std::string shown_exit(std::optional<std::int64_t> status) {
@@ -132,10 +128,10 @@ void print_head(const cli::Context& context, const RunSummary& run) {
     fmt::print(context.out, "label     {}={}\n", cli::printable(key), cli::printable(value));
   }
   if (run.steps.source) {
-    const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
     fmt::print(context.out, "steps     {}, median {}, 99 % within {} (from {})\n", run.steps.count,
-               shown(step_quantile_ms(run.steps, 0.5), ms),
-               shown(step_quantile_ms(run.steps, 0.99), ms), name_of(*run.steps.source));
+               shown(step_quantile_ms(run.steps, 0.5), math::format_ms),
+               shown(step_quantile_ms(run.steps, 0.99), math::format_ms),
+               name_of(*run.steps.source));
   }
   fmt::print(context.out, "\n");
 }

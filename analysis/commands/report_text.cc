@@ -65,12 +65,12 @@ Section run_of(const Report& report) {
   for (const auto& [key, value] : run.labels) {
     section.table.rows.push_back({"label " + key, value});
   }
-  add("duration", run.duration_s ? time_text(1e3 * *run.duration_s) : "");
+  add("duration", run.duration_s ? math::format_ms(1e3 * *run.duration_s) : "");
   add("exit status", run.exit_status ? fmt::format("{}", *run.exit_status) : "");
   const StepTimes& steps = report.diagnosis.steps;
   if (steps.source && steps.median_ms) {
     add("steps", fmt::format("{} by {}, median {}", steps.count, name_of(*steps.source),
-                             time_text(*steps.median_ms)));
+                             math::format_ms(*steps.median_ms)));
   }
   add("sent", or_unknown(run.volume.sent_bytes, "bytes"));
   add("network of the busiest node, both ways", or_unknown(network_mbps(run), "mbps"));
@@ -88,11 +88,11 @@ Section accounting_of(const Report& report) {
   for (std::size_t place = 0; place < kAccounts; ++place) {
     if (accounting.ms.at(place) > 0) {
       section.table.rows.push_back(
-          {words_of(Account(place)), time_text(accounting.ms.at(place)),
+          {words_of(Account(place)), math::format_ms(accounting.ms.at(place)),
            fmt::format("{:.1f} %", sum > 0 ? 100 * accounting.ms.at(place) / sum : 0)});
     }
   }
-  section.table.rows.push_back({"the step", time_text(sum), "100.0 %"});
+  section.table.rows.push_back({"the step", math::format_ms(sum), "100.0 %"});
   return section;
 }
 
@@ -111,7 +111,7 @@ Section others_of(const Report& report) {
       .table = {
           .columns = {{"class"}, {"a step", Align::Right}, {"share", Align::Right}, {"what"}}}};
   for (const Verdict& each : report.diagnosis.others) {
-    section.table.rows.push_back({name_of(each.verdict), time_text(each.lost_ms_per_step),
+    section.table.rows.push_back({name_of(each.verdict), math::format_ms(each.lost_ms_per_step),
                                   fmt::format("{:.1f} %", each.share_percent), sentence_of(each)});
   }
   return section;
@@ -192,7 +192,7 @@ Section flows_of(const Report& report) {
     section.table.rows.push_back(
         {end(flow->sides[0]), end(flow->sides[1]), or_unknown(real(flow->ways[0].bytes), "bytes"),
          or_unknown(real(flow->ways[1].bytes), "bytes"), retransmitted_text(*flow),
-         rtt ? time_text(rtt->median) : or_unknown(flow->min_rtt_ms, "ms")});
+         rtt ? math::format_ms(rtt->median) : or_unknown(flow->min_rtt_ms, "ms")});
   }
   return section;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/timeline/clock_link.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -20,7 +21,6 @@ constexpr double kHopCostNs = 1e3;    // of equally exact paths the one with few
 constexpr double kSourceCost = 1e12;  // a less exact source costs more, whatever error it states
 constexpr double kAwryNs = 1e9;       // that a wall clock may be off what packets say
 constexpr double kMinCovered = 0.5;   // of a run, without a remark
-constexpr double kManyNs = 1e6;
 
 using ClockLinks = std::map<NodePair, ClockLink>;  // of every two nodes
 
@@ -70,10 +70,7 @@ ClockTree shortest_paths(const ClockLinks& links, std::size_t nodes, std::size_t
   return tree;
 }
 
-std::string time_text(double ns) {
-  if (ns >= 1e9) return fmt::format("{:.3g} s", ns / 1e9);
-  return ns >= kManyNs ? fmt::format("{:.3g} ms", ns / 1e6) : fmt::format("{:.0f} us", ns / 1e3);
-}
+std::string time_text(double ns) { return math::format_ms(ns / math::kNsPerMs); }
 
 std::string how_known(const ClockLink& link, const std::string& who) {
   const std::string error = link.error_ns ? time_text(*link.error_ns) : "";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -104,8 +105,10 @@ struct Scale {
 };
 
 std::string scaled(double value, std::span<const Scale> scales) {
+  // What rounds to 1000 of a unit is 1.00 of the next.
+  constexpr double kRoundsUp = 0.9995;
   for (const Scale& scale : scales) {
-    if (std::abs(value) >= scale.factor) {
+    if (std::abs(value) >= scale.factor * kRoundsUp) {
       return fmt::format("{} {}", three_digits(value / scale.factor), scale.name);
     }
   }
@@ -172,8 +175,9 @@ Result<double> parse_count(std::string_view text) {
 }
 
 std::string three_digits(double value) {
-  constexpr double kWithoutDecimals = 100;
-  constexpr double kWithOne = 10;
+  // As rounded: 9.996 is 10.0.
+  constexpr double kWithoutDecimals = 99.95;
+  constexpr double kWithOne = 9.995;
   const double size = std::abs(value);
   return fmt::format("{:.{}f}", value, size >= kWithoutDecimals ? 0 : size >= kWithOne ? 1 : 2);
 }
@@ -204,6 +208,15 @@ std::string format_duration(std::chrono::nanoseconds duration) {
   constexpr std::array kScales{Scale{3600e9, "h"}, Scale{60e9, "min"}, Scale{1e9, "s"},
                                Scale{1e6, "ms"},   Scale{1e3, "µs"},   Scale{1, "ns"}};
   return scaled(static_cast<double>(duration.count()), kScales);
+}
+
+std::string format_ms(double ms) {
+  if (ms == 0) {
+    return "0 ms";
+  }
+  constexpr double kMaxNs = 9e18;  // a document that is read may tell of more
+  const double ns = std::clamp(ms * kNsPerMs, -kMaxNs, kMaxNs);
+  return format_duration(std::chrono::nanoseconds(std::isnan(ns) ? 0 : std::llround(ns)));
 }
 
 }  // namespace chokepoint::math

@@ -38,6 +38,7 @@ inline constexpr double kPercent = 100;  // of a share of 1
 std::string three_digits(double value);
 std::string format_bytes(double bytes);           // 1.50 GB; 64 KiB if it is just that
 std::string format_rate(double bits_per_second);  // 9.41 Gb/s
-std::string format_duration(std::chrono::nanoseconds duration);  // 1.50 ms
+std::string format_duration(std::chrono::nanoseconds duration);  // 1.50 ms, 29.8 µs
+std::string format_ms(double ms);                                // the same of milliseconds
 
 }  // namespace chokepoint::math

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <cmath>
-
 #include "base/cli/table.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
@@ -61,10 +59,7 @@ constexpr std::size_t kMaxQueuePairsShown = 20;
 constexpr double kMedian = 0.5;
 constexpr double kP99 = 0.99;
 
-std::string time_text(double seconds) {
-  return math::format_duration(
-      std::chrono::nanoseconds(std::llround(seconds * math::kNsPerSecond)));
-}
+std::string time_text(double seconds) { return math::format_ms(seconds * 1e3); }
 
 void print_sums(std::ostream& out, const Findings& findings) {
   const double seconds = findings.progress.seconds();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -168,9 +167,7 @@ Cell resent_cell(const flow::FlowFacts& facts) {
 std::string rtt_text(const RankedFlow& flow) {
   const flow::DirectionFacts& main = flow.facts.directions.at(flow.main_direction());
   const auto& rtt = flow.facts.path_rtt_ms ? flow.facts.path_rtt_ms : main.rtt_ms;
-  return rtt ? math::format_duration(
-                   std::chrono::nanoseconds(std::llround(rtt->median * math::kNsPerMs)))
-             : std::string("-");
+  return rtt ? math::format_ms(rtt->median) : std::string("-");
 }
 
 std::vector<Cell> row_of(const RankedFlow& flow, std::size_t most_end, bool is_wide) {

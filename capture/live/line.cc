@@ -16,7 +16,6 @@ namespace chokepoint::capture::live {
 namespace {
 
 constexpr double kMbpsPerGbps = 1e3;
-constexpr double kMaxMs = 1e4;    // longer steps are written in seconds
 constexpr double kMaxMbps = 1e4;  // higher rates in Gb/s
 
 constexpr std::string_view kBetween = " · ";
@@ -40,7 +39,7 @@ std::string step_part(const step::Figures& steps) {
   if (!steps.last_ms || !steps.source) {
     return {};
   }
-  return fmt::format("step {} ({})", step_text(*steps.last_ms), name_of(*steps.source));
+  return fmt::format("step {} ({})", math::format_ms(*steps.last_ms), name_of(*steps.source));
 }
 
 std::string retransmitted_part(const Figures& figures) {
@@ -172,7 +171,7 @@ void add_steps(std::string& text, const step::Figures& steps) {
   std::string value = fmt::format("{} by {}", grouped(static_cast<std::uint64_t>(steps.count)),
                                   name_of(*steps.source));
   if (steps.median_ms) {
-    value += fmt::format(", median {}", step_text(*steps.median_ms));
+    value += fmt::format(", median {}", math::format_ms(*steps.median_ms));
   }
   if (steps.samples_per_s) {
     value += fmt::format(", {:.4g} samples/s", *steps.samples_per_s);
@@ -283,10 +282,6 @@ std::string_view name_of(record::StepSource source) {
       return "traffic";
   }
   return "unknown";
-}
-
-std::string step_text(double ms) {
-  return ms < kMaxMs ? math::three_digits(ms) + " ms" : math::three_digits(ms / 1e3) + " s";
 }
 
 std::string clock_text(double seconds) {

@@ -26,7 +26,6 @@ std::string limit_of(const Figures& figures);
 std::string summary_of(const Figures& figures, const std::string& record_path);
 
 std::string_view name_of(record::StepSource source);  // "marks" …
-std::string step_text(double ms);                     // "182 ms", "12.3 s"
 std::string clock_text(double seconds);               // "03:25", "1:03:25"
 std::string grouped(std::uint64_t number);            // "15,000,000"
 // "0.01 %"; "<0.01 %" if it is less but not 0.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 #include "preflight/judge/expectation.h"
 #include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
@@ -131,8 +132,7 @@ struct Compared {
 };
 
 constexpr Compared kRates{"throughput, the median", "Mb/s", "probe tcp", rate_words};
-constexpr Compared kRoundTrips{"round trip, the median", "ms", "probe latency",
-                               [](double ms) { return fmt::format("{:.3g} ms", ms); }};
+constexpr Compared kRoundTrips{"round trip, the median", "ms", "probe latency", math::format_ms};
 
 void report_worse(JudgeContext& context, const std::vector<Change>& changes,
                   const IsWorse& is_worse, const Compared& compared) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 #include "preflight/judge/findings.h"
 #include "preflight/judge/words.h"
 
@@ -140,8 +141,9 @@ void judge_clocks(JudgeContext& context) {
     }
   }
   if (all_well && known > 0) {
-    context.pass("clock.offset", fmt::format("{} within {:.2g} ms of the median",
-                                             counted(known, "clock", "clocks"), most));
+    context.pass("clock.offset",
+                 fmt::format("{} within {} of the median", counted(known, "clock", "clocks"),
+                             math::format_ms(most)));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 #include "preflight/judge/blame.h"
 #include "preflight/judge/cluster_input.h"
 #include "preflight/judge/findings.h"
@@ -47,9 +48,9 @@ void report_latency(JudgeContext& context, const Blame& blame) {
   const bool stray = blame.place == Place::Pair && context.input.hosts() > 2;
   Finding finding =
       finding_of(context.input, blame, "link.latency", stray ? Status::Info : Status::Warning);
-  finding.check.found =
-      fmt::format("{:.3g} ms on {}, the median of them", median_of(context.input, blame.ways),
-                  counted(blame.ways.size() / 2, "pair", "pairs"));
+  finding.check.found = fmt::format("{} on {}, the median of them",
+                                    math::format_ms(median_of(context.input, blame.ways)),
+                                    counted(blame.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = wanted_words(context.input.limits());
   finding.check.next_step =
       with_note(test_by_hand(context.input, way.from, way.to, "probe latency"),
@@ -78,9 +79,9 @@ std::vector<Tested> far_in(const ClusterInput& input) {
 // Nobody is accused: a tunnel between sites may well be one network.
 void report_far(JudgeContext& context, const Blame& blame) {
   Finding finding = finding_of(context.input, blame, "link.latency", Status::Info);
-  finding.check.found =
-      fmt::format("{:.3g} ms on {}, within one network", median_of(context.input, blame.ways),
-                  counted(blame.ways.size() / 2, "pair", "pairs"));
+  finding.check.found = fmt::format("{} on {}, within one network",
+                                    math::format_ms(median_of(context.input, blame.ways)),
+                                    counted(blame.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = fmt::format("below {} ms, unless another site is meant to be in it",
                                      context.input.limits().wan_rtt_ms);
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
@@ -109,8 +110,9 @@ void judge_latency(JudgeContext& context) {
   if (blamed.empty() && !tested.empty()) {
     std::vector<WayIndex> ways;
     std::ranges::transform(tested, std::back_inserter(ways), &Tested::way);
-    context.pass("link.latency", fmt::format("{:.3g} ms, the median of {}", median_of(input, ways),
-                                             counted(tested.size() / 2, "pair", "pairs")));
+    context.pass("link.latency",
+                 fmt::format("{}, the median of {}", math::format_ms(median_of(input, ways)),
+                             counted(tested.size() / 2, "pair", "pairs")));
   }
 }
 

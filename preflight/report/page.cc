@@ -4,7 +4,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -19,15 +18,8 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
 constexpr double kBitsPerMbit = 1e6;
 constexpr std::size_t kMaxMtus = 4;
-
-std::string ms(double value) {
-  constexpr double kMaxNs = 9e18;  // a document that is read may tell of more
-  const double ns = std::clamp(value * kNsPerMs, -kMaxNs, kMaxNs);
-  return math::format_duration(std::chrono::nanoseconds(std::llround(ns)));
-}
 
 std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
 
@@ -57,8 +49,9 @@ std::string round_trips(const Measured& measured) {
   std::ranges::sort(known, {}, [](const PairResult* pair) { return *pair->rtt_ms; });
   const PairResult& slowest = *known.back();
   return fmt::format("{} at the median of {}, {} at most ({})",
-                     ms(*known[known.size() / 2]->rtt_ms), counted(known.size(), "pair", "pairs"),
-                     ms(*slowest.rtt_ms), between(measured, slowest.a, slowest.b, "and"));
+                     math::format_ms(*known[known.size() / 2]->rtt_ms),
+                     counted(known.size(), "pair", "pairs"), math::format_ms(*slowest.rtt_ms),
+                     between(measured, slowest.a, slowest.b, "and"));
 }
 
 std::string loss(const Measured& measured) {
@@ -109,10 +102,10 @@ std::string clocks(const Measured& measured) {
       most = &pair;
     }
   }
-  return most == nullptr
-             ? std::string()
-             : fmt::format("at most {} apart ({})", ms(std::abs(*most->clock_offset_ms)),
-                           between(measured, most->a, most->b, "and"));
+  return most == nullptr ? std::string()
+                         : fmt::format("at most {} apart ({})",
+                                       math::format_ms(std::abs(*most->clock_offset_ms)),
+                                       between(measured, most->a, most->b, "and"));
 }
 
 std::string rdma(const Measured& measured) {
@@ -153,7 +146,8 @@ std::string collective(const Measured& measured) {
     return text + ": " + describe(*result.error);
   }
   text += result.bus_mbps ? ": " + rate(*result.bus_mbps) : "";
-  return text + (result.time_us ? fmt::format(" in {}", ms(*result.time_us / 1000)) : "");
+  return text +
+         (result.time_us ? fmt::format(" in {}", math::format_ms(*result.time_us / 1000)) : "");
 }
 
 using checks::Status;

@@ -2,7 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/cli/table.h"
@@ -84,12 +83,19 @@ void add_way(Json& document, const Outcome& outcome) {
 
 constexpr std::string_view kEmpty = "-";
 
-std::string time_of(double us) {
-  return math::format_duration(std::chrono::nanoseconds(std::llround(us * 1000)));
-}
+std::string time_of(double us) { return math::format_ms(us / 1000); }
 
 std::string rate_of(const std::optional<double>& mbps) {
   return mbps ? math::format_rate(*mbps * math::kMega) : std::string(kEmpty);
+}
+
+// As nccl-tests have it, 10^9 bytes/s, with three significant digits.
+std::string gigabytes_of(const std::optional<double>& mbps) {
+  if (!mbps) {
+    return std::string(kEmpty);
+  }
+  const double gigabytes = *mbps / (math::kBits * 1e3);
+  return gigabytes >= 1 ? math::three_digits(gigabytes) : fmt::format("{:#.3g}", gigabytes);
 }
 
 cli::Cell checked_of(const SizeResult& size) {
@@ -106,7 +112,9 @@ std::vector<cli::Cell> row_of(const SizeResult& size) {
           measured ? time_of(times.median) : std::string(kEmpty),
           measured ? time_of(times.p99) : std::string(kEmpty),
           rate_of(algbw_mbps(size)),
+          gigabytes_of(algbw_mbps(size)),
           rate_of(busbw_mbps(size)),
+          gigabytes_of(busbw_mbps(size)),
           std::to_string(times.count),
           checked_of(size)};
 }
@@ -185,7 +193,9 @@ void print_page(const cli::Context& context, const CollectiveMeasured& measured)
                     {"median", Align::Right},
                     {"p99", Align::Right},
                     {"algbw", Align::Right},
+                    {"GB/s", Align::Right},
                     {"busbw", Align::Right},
+                    {"GB/s", Align::Right},
                     {"iterations", Align::Right},
                     {"checked"}});
   for (const SizeResult& size : outcome.sizes) {

@@ -186,7 +186,7 @@ std::vector<cli::Cell> row_of(const ForeignUdpOutcome& outcome, const std::strin
       math::format_rate(outcome.throughput_mbps * 1e6),
       math::format_rate(outcome.offered_mbps * 1e6),
       fmt::format("{} of {} ({:.4f} %)", outcome.lost, outcome.packets_sent, loss_percent(outcome)),
-      outcome.jitter_ms ? fmt::format("{:.3f} ms", *outcome.jitter_ms) : "not reported",
+      outcome.jitter_ms ? math::format_ms(*outcome.jitter_ms) : "not reported",
       count_text(outcome.out_of_order),
       count_text(outcome.duplicates)};
 }

@@ -5,6 +5,7 @@
 
 #include "base/cli/table.h"
 #include "base/control/bodies.h"
+#include "base/math/units.h"
 #include "probe/commands/path_report.h"
 #include "probe/path/mtu_search.h"
 #include "probe/path/trace_analysis.h"
@@ -145,7 +146,7 @@ std::string address_text(const Hop& hop) {
 
 std::string rtt_text(const Hop& hop) {
   const std::optional<double> rtt = hop.median_rtt_ms();
-  return rtt ? fmt::format("{:.2f}", *rtt) : "";
+  return rtt ? math::format_ms(*rtt) : "";
 }
 
 std::string loss_text(const Hop& hop) {
@@ -188,11 +189,11 @@ class Rows {
   cli::Table table() const {
     std::vector<cli::Column> columns{{"hop", cli::Align::Right},
                                      {"there"},
-                                     {"ms", cli::Align::Right},
+                                     {"round trip", cli::Align::Right},
                                      {"loss", cli::Align::Right}};
     if (outcome_.reverse) {
       columns.insert(columns.end(),
-                     {{"back"}, {"ms", cli::Align::Right}, {"loss", cli::Align::Right}});
+                     {{"back"}, {"round trip", cli::Align::Right}, {"loss", cli::Align::Right}});
     }
     columns.push_back({""});
     cli::Table table(columns);
@@ -314,8 +315,8 @@ void print_conclusions(const cli::Context& context, const FamilyOutcome& outcome
 
 std::string connection_text(const path::FamilyFacts& facts, std::uint16_t port) {
   if (facts.connect_ms) {
-    return fmt::format("TCP port {}: {} after {:.2f} ms", port, name_of(facts.connection),
-                       *facts.connect_ms);
+    return fmt::format("TCP port {}: {} after {}", port, name_of(facts.connection),
+                       math::format_ms(*facts.connect_ms));
   }
   return fmt::format("TCP port {}: {}", port, name_of(facts.connection));
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -129,21 +128,17 @@ std::vector<std::string> sentences(const LatencyMeasured& measured) {
   return list;
 }
 
-std::string ms(double value) {
-  return math::format_duration(std::chrono::nanoseconds(std::llround(value * math::kNsPerMs)));
-}
-
 std::vector<cli::Cell> row(std::string title, const Spread& spread) {
   const math::Distribution& values = spread.values;
   if (values.count == 0) {
     return {std::move(title), "-", "-", "-", "-", "-", std::to_string(spread.sent)};
   }
   return {std::move(title),
-          ms(values.min),
-          ms(values.median),
-          ms(spread.p90),
-          ms(values.p99),
-          ms(values.max),
+          math::format_ms(values.min),
+          math::format_ms(values.median),
+          math::format_ms(spread.p90),
+          math::format_ms(values.p99),
+          math::format_ms(values.max),
           fmt::format("{:.1f} %", spread.loss_percent().value_or(0))};
 }
 

@@ -109,8 +109,6 @@ std::string place_of(const StorageShown& shown) {
   return place;
 }
 
-std::string latency_text(double ms) { return fmt::format("{:.3g} ms", ms); }
-
 std::string megabytes_text(const std::optional<double>& mb_per_s) {
   return mb_per_s ? fmt::format("{:.0f} MB/s", *mb_per_s) : "-";
 }
@@ -127,7 +125,8 @@ void print_page(const cli::Context& context, const StorageShown& shown) {
   table.add({"write, synced every 32 MiB", megabytes_text(outcome.write_mb_per_s), "", "", ""});
   if (const auto& sync = outcome.sync_ms) {
     table.add({"write of 4 KiB, synced each time", fmt::format("{:.0f}/s", 1e3 / sync->mean),
-               latency_text(sync->median), latency_text(sync->p99), latency_text(sync->max)});
+               math::format_ms(sync->median), math::format_ms(sync->p99),
+               math::format_ms(sync->max)});
   }
   if (outcome.read_mb_per_s) {
     table.add(
@@ -137,8 +136,8 @@ void print_page(const cli::Context& context, const StorageShown& shown) {
   for (const storage::RandomReads& reads : outcome.random) {
     table.add({fmt::format("random reads of 4 KiB, {} thread{}", reads.threads,
                            reads.threads == 1 ? "" : "s"),
-               fmt::format("{:.0f}/s", reads.per_s), latency_text(reads.latency_ms.median),
-               latency_text(reads.latency_ms.p99), latency_text(reads.latency_ms.max)});
+               fmt::format("{:.0f}/s", reads.per_s), math::format_ms(reads.latency_ms.median),
+               math::format_ms(reads.latency_ms.p99), math::format_ms(reads.latency_ms.max)});
   }
   table.print(context.out, context.out_terminal);
   for (const std::string& problem : outcome.problems) {

@@ -156,8 +156,9 @@ std::string rtt_text(const tcp::Outcome& outcome) {
   if (outcome.rtt_ms.count == 0) {
     return "not measured";
   }
-  return fmt::format("{:.2f} ms (min {:.2f}, p99 {:.2f})", outcome.rtt_ms.median,
-                     outcome.min_rtt_ms.value_or(outcome.rtt_ms.min), outcome.rtt_ms.p99);
+  return fmt::format("{} (min {}, p99 {})", math::format_ms(outcome.rtt_ms.median),
+                     math::format_ms(outcome.min_rtt_ms.value_or(outcome.rtt_ms.min)),
+                     math::format_ms(outcome.rtt_ms.p99));
 }
 
 std::string cpu_text(const tcp::HostMeasure& host) {
@@ -264,7 +265,7 @@ class TcpLive {
     if (way.sent) {
       line += fmt::format("  retransmissions {:<6} cwnd {:>9}", way.sent->retransmits.value_or(0),
                           bytes_text(way.sent->cwnd_bytes));
-      line += way.sent->rtt_ms ? fmt::format("  rtt {:.2f} ms", *way.sent->rtt_ms) : "";
+      line += way.sent->rtt_ms ? "  rtt " + math::format_ms(*way.sent->rtt_ms) : "";
     }
     context_.err << line << '\n' << std::flush;
     way = {};

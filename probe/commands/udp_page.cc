@@ -2,7 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <array>
-#include <cmath>
 
 #include "base/control/bodies.h"
 #include "base/math/units.h"
@@ -179,17 +178,12 @@ std::string burst_text(const udp::Outcome& outcome) {
                      math::format_bytes(shown.bucket_bytes()));
 }
 
-std::string milliseconds_text(double value) {
-  return math::format_duration(std::chrono::nanoseconds(std::llround(value * math::kNsPerMs)));
-}
-
 std::string delay_text(const udp::Outcome& outcome, const std::optional<udp::ClockOffset>& clock) {
   if (outcome.delay_ms.count == 0) {
     return clock ? "less than the clocks can tell" : "not measured";
   }
-  return fmt::format("{} (p99 {}, max {}), known to {}", milliseconds_text(outcome.delay_ms.median),
-                     milliseconds_text(outcome.delay_ms.p99),
-                     milliseconds_text(outcome.delay_ms.max),
+  return fmt::format("{} (p99 {}, max {}), known to {}", math::format_ms(outcome.delay_ms.median),
+                     math::format_ms(outcome.delay_ms.p99), math::format_ms(outcome.delay_ms.max),
                      math::format_duration(std::chrono::nanoseconds(clock->uncertainty_ns)));
 }
 
@@ -204,7 +198,7 @@ DirectionRows<udp::Outcome> udp_rows(const std::optional<udp::ClockOffset>& cloc
       {"duplicates", [](const auto& each) { return std::to_string(each.duplicates); }},
       {"jitter",
        [](const auto& each) {
-         return each.jitter_ms ? milliseconds_text(*each.jitter_ms) : "not measured";
+         return each.jitter_ms ? math::format_ms(*each.jitter_ms) : "not measured";
        }},
       {"largest burst", burst_text},
       {"one-way delay", [clock](const auto& each) { return delay_text(each, clock); }}};

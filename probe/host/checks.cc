@@ -136,7 +136,7 @@ void check_open_files(const Process& process, Checks& checks) {
 std::string found_text(const host::Timekeeping& time) {
   std::string text = *time.synchronised ? "synchronised" : "not synchronised";
   if (*time.synchronised && time.largest_error_us) {
-    text += fmt::format(" within {:.1f} ms", static_cast<double>(*time.largest_error_us) / 1e3);
+    text += " within " + math::format_ms(static_cast<double>(*time.largest_error_us) / 1e3);
   }
   if (!time.keepers.empty()) {
     text += fmt::format(" by {}", fmt::join(time.keepers, ", "));

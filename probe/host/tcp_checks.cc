@@ -198,9 +198,9 @@ struct Side {
 std::string rate_text(double mbps) { return math::format_rate(mbps * 1e6); }
 
 std::string found_text(double buffer, double window) {
-  return fmt::format("{}; one flow at most {} at {} ms, {} at {} ms, {} at {} ms",
-                     math::format_bytes(buffer), rate_text(flow_mbps(window, kLanMs)), kLanMs,
-                     rate_text(flow_mbps(window, kRegionMs)), kRegionMs,
+  return fmt::format("{}; one flow at most {} at {}, {} at {} ms, {} at {} ms",
+                     math::format_bytes(buffer), rate_text(flow_mbps(window, kLanMs)),
+                     math::format_ms(kLanMs), rate_text(flow_mbps(window, kRegionMs)), kRegionMs,
                      rate_text(flow_mbps(window, kContinentMs)), kContinentMs);
 }
 
@@ -230,9 +230,9 @@ std::string why_text(const Side& side, std::optional<double> fastest, double win
   }
   const double reach_ms = window * 8 / (*fastest * 1e6) * 1e3;
   return fmt::format(
-      "the window is {}: one flow fills {} up to {:.2g} ms round trip, beyond that "
+      "the window is {}: one flow fills {} up to {} round trip, beyond that "
       "it is held back on a path without loss",
-      side.rule.text, rate_text(*fastest), reach_ms);
+      side.rule.text, rate_text(*fastest), math::format_ms(reach_ms));
 }
 
 void check_side(const Side& side, const host::Sysctls& sysctls, std::optional<double> fastest,

@@ -18,11 +18,6 @@ constexpr double kMuchMs = 50;
 // Less is within what the scheduler of a busy host adds, which grows with the round trip.
 constexpr double kTimesIdle = 1.5;
 
-std::string ms(double value) {
-  return math::format_duration(
-      std::chrono::nanoseconds(static_cast<std::int64_t>(value * math::kNsPerMs)));
-}
-
 std::optional<double> rpm_of(const Loaded& loaded) {
   if (loaded.tcp.values.count == 0) {
     return std::nullopt;
@@ -80,12 +75,13 @@ std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view
       fmt::format("{} {}", doing, math::format_rate(loaded.load.throughput_mbps.value_or(0) * 1e6));
   if (bloat == Bloat::None) {
     return fmt::format("{} leaves the round trip at {} (idle {}): no queue builds up", load,
-                       ms(loaded.tcp.values.median), ms(idle.tcp.values.median));
+                       math::format_ms(loaded.tcp.values.median),
+                       math::format_ms(idle.tcp.values.median));
   }
   return fmt::format(
       "{} adds {} to a round trip of {}: a queue on the way holds it; fq_codel or a smaller queue "
       "where the line narrows, or BBR at the sender, would shorten it",
-      load, ms(*loaded.bufferbloat_ms), ms(idle.tcp.values.median));
+      load, math::format_ms(*loaded.bufferbloat_ms), math::format_ms(idle.tcp.values.median));
 }
 
 }  // namespace chokepoint::probe::latency

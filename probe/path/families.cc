@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 
+#include "base/math/units.h"
 #include "base/net/socket.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/late.h"
@@ -165,8 +166,8 @@ std::optional<std::string> unlike_paths(const HostFacts& host) {
     return std::nullopt;
   }
   const FamilyFacts& good = *four < *six ? host.ipv4 : host.ipv6;
-  return fmt::format("IPv4 and IPv6 to {} take unlike paths, {:.1f} ms and {:.1f} ms; {}",
-                     host.name, *four, *six, remedy(host, good));
+  return fmt::format("IPv4 and IPv6 to {} take unlike paths, {} and {}; {}", host.name,
+                     math::format_ms(*four), math::format_ms(*six), remedy(host, good));
 }
 
 }  // namespace

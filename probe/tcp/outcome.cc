@@ -270,9 +270,10 @@ std::optional<Verdict> receive_window(const Facts& facts) {
   return Verdict{
       Limit::ReceiveWindow,
       fmt::format(
-          "the receive window of {}, {} over a round trip of {:.2f} ms: {}", facts.ends.receiver,
+          "the receive window of {}, {} over a round trip of {}: {}", facts.ends.receiver,
           math::format_bytes(static_cast<double>(facts.outcome.max_send_window_bytes.value_or(0))),
-          facts.outcome.rtt_ms.median, window_advice(facts, "tcp_rmem", facts.ends.receiver))};
+          math::format_ms(facts.outcome.rtt_ms.median),
+          window_advice(facts, "tcp_rmem", facts.ends.receiver))};
 }
 
 std::optional<Verdict> send_buffer(const Facts& facts) {
@@ -281,8 +282,8 @@ std::optional<Verdict> send_buffer(const Facts& facts) {
   }
   return Verdict{Limit::SendBuffer,
                  fmt::format("the send buffer of {}, smaller than bandwidth times delay at a "
-                             "round trip of {:.2f} ms: {}",
-                             facts.ends.sender, facts.outcome.rtt_ms.median,
+                             "round trip of {}: {}",
+                             facts.ends.sender, math::format_ms(facts.outcome.rtt_ms.median),
                              window_advice(facts, "tcp_wmem", facts.ends.sender))};
 }
 
@@ -326,9 +327,8 @@ Verdict network(const Facts& facts) {
   if (queue_built_up(outcome)) {
     return {
         Limit::Queue,
-        fmt::format("the path, full at {}: its queue made {:.2f} ms of round trip out of {:.2f} "
-                    "ms",
-                    rate(facts), outcome.rtt_ms.median, least)};
+        fmt::format("the path, full at {}: its queue made {} of round trip out of {}", rate(facts),
+                    math::format_ms(outcome.rtt_ms.median), math::format_ms(least))};
   }
   if (facts.loss >= kLossMatters) {
     return {Limit::Loss,

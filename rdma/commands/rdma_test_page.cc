@@ -41,6 +41,9 @@ std::string count_text(const std::optional<double>& count) {
   return count ? fmt::format("{:.0f}", *count) : "not measured";
 }
 
+std::string latency_text(double ns) { return math::format_ms(ns / math::kNsPerMs); }
+
+// In a column of microseconds.
 std::string micro_text(double ns) { return fmt::format("{:.2f}", ns / kNsPerUs); }
 
 std::string port_text(const SideFacts& side) {
@@ -141,12 +144,12 @@ void print_latency(const cli::Context& context, const Trial& trial, const Round&
     return;
   }
   const math::Histogram& latency = *round.client.latency_ns;
-  table.add({"median", micro_text(latency.quantile(0.5)) + " µs"});
-  table.add({"mean", micro_text(latency.mean()) + " µs"});
-  table.add({"min", micro_text(static_cast<double>(latency.min())) + " µs"});
-  table.add({"p99", micro_text(latency.quantile(0.99)) + " µs"});
-  table.add({"p99.9", micro_text(latency.quantile(0.999)) + " µs"});
-  table.add({"max", micro_text(static_cast<double>(latency.max())) + " µs"});
+  table.add({"median", latency_text(latency.quantile(0.5))});
+  table.add({"mean", latency_text(latency.mean())});
+  table.add({"min", latency_text(static_cast<double>(latency.min()))});
+  table.add({"p99", latency_text(latency.quantile(0.99))});
+  table.add({"p99.9", latency_text(latency.quantile(0.999))});
+  table.add({"max", latency_text(static_cast<double>(latency.max()))});
   table.add({"samples", fmt::format("{}, each {} round trip", latency.count(),
                                     is_half_a_round_trip(trial) ? "half a" : "a whole")});
   table.print(context.out, context.out_terminal);

@@ -116,8 +116,8 @@ TEST(CompareViews, WhatAllRowsHaveNeedsNoColumn) {
 TEST(CompareViews, VerdictsThatDoNotAgreeAreCounted) {
   std::vector<ComparedRun> runs = runs_of_two();
   runs.front().verdict.verdict = VerdictClass::Straggler;
-  EXPECT_THAT(page(shown(runs), 140),
-              AllOf(HasSubstr("lan-bandwidth 12 ms (4 of 5)"), HasSubstr("lan-bandwidth 12 ms\n")));
+  EXPECT_THAT(page(shown(runs), 140), AllOf(HasSubstr("lan-bandwidth 12.0 ms (4 of 5)"),
+                                            HasSubstr("lan-bandwidth 12.0 ms\n")));
 }
 
 TEST(CompareViews, LongLabelsAreCut) {

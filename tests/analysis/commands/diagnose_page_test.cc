@@ -79,7 +79,7 @@ TEST(DiagnosePage, AHealthyRunRaisesNoAlarm) {
   (*diagnosis.accounting)[Account::Latency] = 2;
   const std::string page = page_of(diagnosis, {.color = true, .width = 400});
   EXPECT_THAT(page, AllOf(StartsWith("\033[32mcompute\033[0m: computing fills the step"),
-                          HasSubstr("everything else takes 2 ms of a step's 100 ms (2 %)"),
+                          HasSubstr("everything else takes 2.00 ms of a step's 100 ms (2 %)"),
                           HasSubstr("no change to the network")));
 }
 
@@ -135,7 +135,8 @@ TEST(DiagnoseWords, NumbersHaveThreeDigits) {
   EXPECT_EQ(number_text(5.213), "5.21");
   EXPECT_EQ(number_text(52.13), "52.1");
   EXPECT_EQ(number_text(5213.4), "5213");
-  EXPECT_EQ(time_text(12'345), "12.3 s");
+  EXPECT_EQ(quantity_text(0.0298, "ms"), "29.8 µs");
+  EXPECT_EQ(quantity_text(4, "us"), "4.00 µs");
   EXPECT_EQ(quantity_text(12.5, "percent"), "12.5 %");
   EXPECT_EQ(quantity_text(2e6, "bytes"), "2.00 MB");
   EXPECT_EQ(quantity_text(3, "retransmissions"), "3 retransmissions");

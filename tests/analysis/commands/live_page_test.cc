@@ -118,8 +118,8 @@ TEST(LivePage, SaysWhoWaitsForWhom) {
                            {.rank = 1, .node = "b", .computing_ms = 100, .waiting_ms = 81}};
   const auto lines = drawn(view, 100, 24);
   EXPECT_THAT(lines,
-              Contains(StartsWith("waits    rank 1 on b waits 81 ms a step for others; rank 0 "
-                                  "on a waits 1 ms, computes 180 ms")));
+              Contains(StartsWith("waits    rank 1 on b waits 81.0 ms a step for others; rank 0 "
+                                  "on a waits 1.00 ms, computes 180 ms")));
 }
 
 TEST(LivePage, NamesOfOthersMoveNoCursor) {

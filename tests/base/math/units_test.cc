@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace chokepoint::math {
 namespace {
 
@@ -74,6 +76,24 @@ TEST(Units, Formats) {
   EXPECT_EQ(format_rate(95.247e6), "95.2 Mb/s");
   EXPECT_EQ(format_duration(1500us), "1.50 ms");
   EXPECT_EQ(format_duration(90s), "1.50 min");
+}
+
+TEST(Units, ATimeHasTheUnitInWhichItIsOneOrMore) {
+  EXPECT_EQ(format_ms(0.0298), "29.8 µs");
+  EXPECT_EQ(format_ms(1.5), "1.50 ms");
+  EXPECT_EQ(format_ms(-0.25), "-250 µs");
+  EXPECT_EQ(format_ms(12'345), "12.3 s");
+  EXPECT_EQ(format_ms(0), "0 ms");
+  EXPECT_EQ(format_ms(1e300), format_ms(9e12));
+  EXPECT_EQ(format_ms(std::nan("")), "0 ns");
+}
+
+TEST(Units, ThreeDigitsStayThreeWhereTheyAreRoundedUp) {
+  EXPECT_EQ(three_digits(9.996), "10.0");
+  EXPECT_EQ(three_digits(99.96), "100");
+  EXPECT_EQ(format_ms(0.9996), "1.00 ms");
+  EXPECT_EQ(format_ms(0.9994), "999 µs");
+  EXPECT_EQ(format_rate(999.6e6), "1.00 Gb/s");
 }
 
 TEST(Units, SizesThatAreWholeInPowersOfTwoStayThat) {

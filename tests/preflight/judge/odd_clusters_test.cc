@@ -176,7 +176,7 @@ TEST(FarHost, OfOneNetworkIsMentioned) {
                                          [](const Finding& one) { return one.check.subject; });
   ASSERT_NE(finding, judgement.findings.end());
   EXPECT_EQ(finding->check.id, "link.latency");
-  EXPECT_EQ(finding->check.found, "15 ms on 3 pairs, within one network");
+  EXPECT_EQ(finding->check.found, "15.0 ms on 3 pairs, within one network");
 }
 
 // Whoever pastes the line gets the command run: what else to do is a comment.

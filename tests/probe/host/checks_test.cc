@@ -106,7 +106,7 @@ host::Timekeeping kept(std::optional<bool> synchronised) {
 TEST(Time, ASynchronisedClockPasses) {
   const Checks checks = checks_of(kept(true));
   EXPECT_EQ(worst(checks), Status::Pass);
-  EXPECT_EQ(checks[0].found, "synchronised within 1.5 ms by chronyd");
+  EXPECT_EQ(checks[0].found, "synchronised within 1.50 ms by chronyd");
 }
 
 TEST(Time, AClockThatNobodyKeepsIsAWarning) {

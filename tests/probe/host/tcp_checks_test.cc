@@ -179,7 +179,7 @@ TEST(TcpBuffers, TheDefaultsOfADistributionHold100GBackOnAWidePath) {
   EXPECT_EQ(checks[0].id, "tcp.receive-buffer");
   EXPECT_EQ(checks[0].status, Status::Warning);
   EXPECT_EQ(checks[0].found,
-            "6 MiB; one flow at most 252 Gb/s at 0.1 ms, 1.68 Gb/s at 15 ms, 315 Mb/s at "
+            "6 MiB; one flow at most 252 Gb/s at 100 µs, 1.68 Gb/s at 15 ms, 315 Mb/s at "
             "80 ms");
   EXPECT_EQ(checks[0].next_step,
             "sysctl -w net.core.rmem_max=536870912 net.ipv4.tcp_rmem='4096 131072 268435456'");

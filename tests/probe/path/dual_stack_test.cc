@@ -85,7 +85,7 @@ TEST(DualStack, ALoopbackAddressBesideARealOne) {
 TEST(DualStack, FamiliesThatGoUnlikeWays) {
   HostFacts host = both(Connection::Connected, Connection::Connected);
   host.ipv6.connect_ms = 18.0;
-  EXPECT_THAT(finding(host), HasSubstr("unlike paths, 0.3 ms and 18.0 ms"));
+  EXPECT_THAT(finding(host), HasSubstr("unlike paths, 300 µs and 18.0 ms"));
   EXPECT_THAT(finding(host), HasSubstr("AF_INET,"));
   host.ipv6.rtt_ms = 0.4;
   EXPECT_EQ(finding(host), "none") << "the connection waited for a link address";
