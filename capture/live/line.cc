@@ -48,11 +48,6 @@ std::string retransmitted_part(const Figures& figures) {
              : "resent " + share_text(figures.retransmitted_packets, figures.sent_packets);
 }
 
-std::string held_part(const Figures& figures) {
-  const std::string limit = limit_of(figures);
-  return limit.empty() ? limit : "limited by: " + limit;
-}
-
 // "GPU 97 % (power-cap, thermal)"
 std::string gpu_part(const counter::Figures& counters) {
   if (!counters.gpu_percent) {
@@ -92,7 +87,7 @@ std::vector<Part> parts_of(const Figures& figures) {
                           {3, retransmitted_part(figures)},
                           {5, missed_part(figures)},
                           {7, gpu_part(figures.counters)},
-                          {2, held_part(figures)}};
+                          {2, limit_of(figures)}};
   std::erase_if(parts, [](const Part& part) { return part.text.empty(); });
   return parts;
 }
@@ -150,7 +145,7 @@ std::string largest_of(const socket::Shares& shares) {
       std::pair{shares.send_buffer, "send buffer"}, std::pair{shares.network, "network"}};
   const auto& [share, what] =
       *std::ranges::max_element(held, {}, [](const auto& h) { return h.first; });
-  return share > 0 ? with_share(what, share * math::kPercent) : std::string();
+  return share > 0 ? "TCP waits for: " + with_share(what, share * math::kPercent) : std::string();
 }
 
 bool only_receives(const Figures& figures) {
@@ -330,7 +325,7 @@ std::string line_of(const Figures& figures, std::size_t columns) {
 
 std::string limit_of(const Figures& figures) {
   if (std::string host = limit_of_host(figures.counters); !host.empty()) {
-    return host;
+    return "limited by: " + host;
   }
   if (figures.sockets.connections == 0) {
     return {};
@@ -338,7 +333,7 @@ std::string limit_of(const Figures& figures) {
   if (figures.sockets.shares.busy >= kMinBusyShare) {
     return largest_of(figures.sockets.shares);
   }
-  return only_receives(figures) ? "" : "not the network";
+  return only_receives(figures) ? "" : "limited by: not the network";
 }
 
 std::string summary_of(const Figures& figures, const std::string& record_path) {

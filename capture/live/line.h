@@ -12,13 +12,14 @@
 
 namespace chokepoint::capture::live {
 
-// "03:25 · step 182 ms (marks) · out 940 in 938 Mb/s · resent 0.01 % · limited by: receive window
-// 61 %"; at most `columns` wide: the least important parts are left out first.
+// "03:25 · step 182 ms (marks) · out 940 in 938 Mb/s · resent 0.01 % · TCP waits for: receive
+// window 61 %"; at most `columns` wide: the least important parts are left out first.
 std::string line_of(const Figures& figures, std::size_t columns);
 
-// What limits now, in words: "receive window 61 %", "send buffer 40 %", "network 97 %",
-// "a core (softirq 93 %)", "a thread (gloo_tcp_loop 98 %)", "not the network" if there is hardly
-// ever something to send. A first indication, not a diagnosis. Empty if nothing is known.
+// What limits now, in words: "limited by: a core (softirq 93 %)", "limited by: a thread
+// (gloo_tcp_loop 98 %)", "limited by: not the network" if there is hardly ever something to send,
+// else what the senders' kernels count: "TCP waits for: receive window 61 %", "send buffer 40 %",
+// "network 97 %". A first indication, not a diagnosis. Empty if nothing is known.
 std::string limit_of(const Figures& figures);
 
 // At the end, for standard error: steps, volume in each direction, throughput, retransmissions,

@@ -127,7 +127,8 @@ struct Fields<probe::tcp::Outcome> {
       computed<O>(
           "cpu", [](const O& o) { return probe::CpuUse{o.sender_host, o.receiver_host}; },
           "100 % is one core"),
-      field("limited_by", &O::limited_by, "the sender's time; null where its kernel does not say"),
+      field("limited_by", &O::limited_by,
+            "the sender's time as its TCP counts it; null where its kernel does not say"),
       computed<O>(
           "limit", [](const O& o) { return name_of(o.verdict.limit); },
           "what limited the test: see docs/internals/tcp.md"),
@@ -174,7 +175,7 @@ std::string shares_text(const tcp::Outcome& outcome) {
   }
   const tcp::Shares& shares = *outcome.limited_by;
   return fmt::format(
-      "application {:.0f} %, receive window {:.0f} %, send buffer {:.0f} %, "
+      "waited for application {:.0f} %, receive window {:.0f} %, send buffer {:.0f} %, "
       "network {:.0f} %",
       shares.application * 100, shares.receive_window * 100, shares.send_buffer * 100,
       shares.network * 100);
@@ -198,7 +199,7 @@ DirectionRows<tcp::Outcome> tcp_rows() {
       {"round-trip time", [](const auto& each) { return rtt_text(each); }},
       {"TX utilization", [](const auto& each) { return cpu_text(each.sender_host); }},
       {"RX utilization", [](const auto& each) { return cpu_text(each.receiver_host); }},
-      {"limited by", shares_text}};
+      {"TCP's own view", shares_text}};
 }
 
 // Into `document`, which has its head already.

@@ -17,12 +17,12 @@ constexpr std::size_t kNarrow = 80;
 TEST(Line, TellsAllWhereThereIsRoom) {
   EXPECT_EQ(line_of(training(), kWide),
             "03:25 · step 182 ms (marks) · 351.2 samples/s · out 940 in 938 Mb/s · resent 0.01 % · "
-            "limited by: receive window 61 %");
+            "TCP waits for: receive window 61 %");
 }
 
 TEST(Line, LeavesOutTheLeastImportantAtEightyColumns) {
   EXPECT_EQ(line_of(training(), kNarrow),
-            "step 182 ms (marks) · out 940 in 938 Mb/s · limited by: receive window 61 %");
+            "step 182 ms (marks) · out 940 in 938 Mb/s · TCP waits for: receive window 61 %");
 }
 
 TEST(Line, IsNeverWiderThanAsked) {
@@ -85,26 +85,26 @@ TEST(Limit, IsTheLargestShareOfTheSenders) {
 TEST(Limit, IsACoreThatHasNothingLeft) {
   Figures figures = training();
   figures.counters.softirq_percent = 93;
-  EXPECT_EQ(limit_of(figures), "a core (softirq 93 %)");
+  EXPECT_EQ(limit_of(figures), "limited by: a core (softirq 93 %)");
 }
 
 TEST(Limit, IsAThreadOfTheLibraryButNotOneThatComputes) {
   Figures figures = training();
   figures.counters.busiest_thread = "gloo_tcp_loop";
   figures.counters.busiest_thread_percent = 98;
-  EXPECT_EQ(limit_of(figures), "a thread (gloo_tcp_loop 98 %)");
+  EXPECT_EQ(limit_of(figures), "limited by: a thread (gloo_tcp_loop 98 %)");
   figures.counters.busiest_thread = "NCCL SockS 0 1";
-  EXPECT_EQ(limit_of(figures), "a thread (NCCL SockS 0 1 98 %)");
+  EXPECT_EQ(limit_of(figures), "limited by: a thread (NCCL SockS 0 1 98 %)");
   figures.counters.busiest_thread = "NCCL Progress 0";
-  EXPECT_EQ(limit_of(figures), "receive window 61 %");
+  EXPECT_EQ(limit_of(figures), "TCP waits for: receive window 61 %");
   figures.counters.busiest_thread = "python3";
-  EXPECT_EQ(limit_of(figures), "receive window 61 %");
+  EXPECT_EQ(limit_of(figures), "TCP waits for: receive window 61 %");
 }
 
 TEST(Limit, IsNotTheNetworkWhereNothingWaitsToBeSent) {
   Figures figures = training();
   figures.sockets.shares.busy = 0.03;
-  EXPECT_EQ(limit_of(figures), "not the network");
+  EXPECT_EQ(limit_of(figures), "limited by: not the network");
 }
 
 TEST(Limit, IsUnknownToAHostThatOnlyReceives) {
@@ -116,7 +116,7 @@ TEST(Limit, IsUnknownToAHostThatOnlyReceives) {
 
 TEST(Limit, IsUnknownWithoutConnections) {
   EXPECT_EQ(limit_of({}), "");
-  EXPECT_THAT(line_of({}, kWide), Not(HasSubstr("limited by")));
+  EXPECT_THAT(line_of({}, kWide), Not(HasSubstr("waits")));
 }
 
 TEST(Summary, IsWhatAnOperatorWantsToReadAtTheEnd) {
