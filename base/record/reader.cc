@@ -132,7 +132,7 @@ Result<Reader> Reader::open(const fs::path& path) {
   if (opened && opened->content == Content::Empty) {
     opened = fail(ErrorKind::Malformed, "record", "", "holds nothing yet",
                   "its writer never started writing, or its -wal is missing: then " +
-                      std::string(kCopyAgain));
+                      std::string(kCopyAgain) + ", or use 'chokepoint collect'");
   }
   if (!opened) {
     Error error = opened.error();

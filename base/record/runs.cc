@@ -23,6 +23,8 @@ constexpr std::int64_t kSilentWriterNs = 10'000'000'000;
 constexpr std::int64_t kApartNs = 60'000'000'000;
 constexpr std::size_t kMaxRuns = 10'000;
 constexpr int kMaxFree = 10'000;
+// Records hold command lines and addresses: they are their owner's and the group's.
+constexpr mode_t kFolderMode = 0750;
 
 std::int64_t changed_ns(const fs::path& path) {
   struct stat found{};
@@ -30,6 +32,36 @@ std::int64_t changed_ns(const fs::path& path) {
     return 0;
   }
   return std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
+}
+
+fs::path numbered(const fs::path& folder, int number) {
+  return fmt::format("{}-{}", folder.string(), number);
+}
+
+// 0, or errno.
+int make_one(const fs::path& folder) {
+  return ::mkdir(folder.c_str(), kFolderMode) == 0 ? 0 : errno;
+}
+
+// A folder that is there keeps its mode.
+int make_with_parents(const fs::path& folder) {
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) {
+    return 0;
+  }
+  if (const fs::path above = folder.parent_path(); above != folder) {
+    if (const int failed = make_with_parents(above); failed != 0) {
+      return failed;
+    }
+  }
+  const int failed = make_one(folder);
+  return failed == EEXIST ? 0 : failed;  // another node may make it at the same time
+}
+
+std::unexpected<Error> not_made(int error, const fs::path& folder) {
+  Error failed = from_errno(error, "record", folder.string());
+  failed.next_step = "give a folder that can be made and written to";
+  return fail(std::move(failed));
 }
 
 // Of the record or its log.
@@ -111,6 +143,21 @@ bool is_being_written(const fs::path& record) {
   return errno == EWOULDBLOCK || now_ns() - written_ns(record) < kSilentWriterNs;
 }
 
+std::string why_without_end(const fs::path& record) {
+  if (is_being_written(record)) {
+    return "it goes on";
+  }
+  const fs::path log = record.string() + "-wal";
+  std::error_code failed;
+  if (fs::exists(log, failed)) {
+    return "it goes on, or was killed";
+  }
+  return fmt::format(
+      "it was copied while the job ran: by hand without {}, which holds the rest, or by "
+      "'chokepoint collect', which brings what came since",
+      log.filename().string());
+}
+
 bool holds_earlier_run(const fs::path& folder, const std::string& node) {
   const auto records = record_files(folder);
   if (!records || std::ranges::any_of(*records, is_being_written)) {
@@ -124,13 +171,33 @@ bool holds_earlier_run(const fs::path& folder, const std::string& node) {
 
 fs::path next_free(const fs::path& folder, const std::string& node) {
   for (int number = 2; number < kMaxFree; ++number) {
-    fs::path candidate = fmt::format("{}-{}", folder.string(), number);
+    fs::path candidate = numbered(folder, number);
     std::error_code failed;
     if (!fs::exists(candidate, failed) || !holds_earlier_run(candidate, node)) {
       return candidate;
     }
   }
   return fmt::format("{}-{}", folder.string(), now_ns());
+}
+
+Result<> make_folder(const fs::path& folder) {
+  const int error = make_with_parents(folder);
+  if (fs::exists(folder) && !fs::is_directory(folder)) {
+    return fail(ErrorKind::Usage, "record", folder.string(), "is a file, not a folder",
+                "give a folder");
+  }
+  return error == 0 ? Result<>() : not_made(error, folder);
+}
+
+Result<fs::path> make_new_folder(const fs::path& folder) {
+  TRY(make_folder(folder.parent_path()));
+  int error = make_one(folder);
+  fs::path made = folder;
+  for (int number = 2; error == EEXIST && number < kMaxFree; ++number) {
+    made = numbered(folder, number);
+    error = make_one(made);
+  }
+  return error == 0 ? Result<fs::path>(std::move(made)) : not_made(error, made);
 }
 
 std::vector<RunFolder> runs_below(const fs::path& folder) {

@@ -1,5 +1,5 @@
 // Folders of runs: which records lie in one, which are being written, which run is the newest, and
-// which name is still free. Only looks; whoever writes a record keeps others out by WriterLock.
+// which name is still free. Whoever writes a record keeps others out by WriterLock.
 // Functions; any thread.
 //
 //   chokepoint-runs/        the default parent
@@ -28,12 +28,24 @@ Result<std::vector<std::filesystem::path>> record_files(const std::filesystem::p
 // whether it was written to within the last seconds.
 bool is_being_written(const std::filesystem::path& record);
 
+// Of a record whose last session has no end, what that may come from: words for people. A writer
+// that was killed leaves its log; a copy without it cannot be told from one by 'chokepoint
+// collect'.
+std::string why_without_end(const std::filesystem::path& record);
+
 // Whether a run with this node's record would not be a new one: an earlier job is in that record,
 // or the folder's other records ended a while ago. A run that some node still writes can be joined.
 bool holds_earlier_run(const std::filesystem::path& folder, const std::string& node);
 
 // The first of NAME-2, NAME-3 … into which this node can write a new run.
 std::filesystem::path next_free(const std::filesystem::path& folder, const std::string& node);
+
+// With all above it, unless it is there.
+Result<> make_folder(const std::filesystem::path& folder);
+
+// The first of NAME, NAME-2, NAME-3 … that did not exist. No two callers get the same one, on any
+// host that shares the file system.
+Result<std::filesystem::path> make_new_folder(const std::filesystem::path& folder);
 
 struct RunFolder {
   std::filesystem::path path = {};

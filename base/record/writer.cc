@@ -53,44 +53,12 @@ Result<> check_node(const std::string& node) {
 
 // Records hold command lines and addresses: they are their owner's and the group's.
 constexpr mode_t kRecordMode = 0640;
-constexpr mode_t kFolderMode = 0750;
-
-// A folder that is there keeps its mode.
-std::error_code make_folders(const fs::path& folder) {
-  std::error_code error;
-  if (folder.empty() || fs::is_directory(folder, error)) {
-    return {};
-  }
-  if (const fs::path above = folder.parent_path(); above != folder) {
-    if (const std::error_code failed = make_folders(above); failed) {
-      return failed;
-    }
-  }
-  // Another node may make it at the same time.
-  return ::mkdir(folder.c_str(), kFolderMode) == 0 || errno == EEXIST
-             ? std::error_code()
-             : std::error_code(errno, std::generic_category());
-}
 
 // SQLite gives its other files the mode of this one. What fails here fails there, too, and is
 // reported then.
 void make_file(const fs::path& path) {
   const sys::Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kRecordMode));
-}
-
-Result<> make_folder(const fs::path& folder) {
-  const std::error_code error = make_folders(folder);
-  if (fs::exists(folder) && !fs::is_directory(folder)) {
-    return fail(ErrorKind::Usage, "record", folder.string(), "is a file, not a folder",
-                "give a folder");
-  }
-  if (error) {
-    Error failed = from_errno(error.value(), "record", folder.string());
-    failed.next_step = "give a folder that can be made and written to";
-    return fail(std::move(failed));
-  }
-  return {};
 }
 
 Result<fs::path> prepare_path(const fs::path& folder, const std::string& node) {

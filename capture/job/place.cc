@@ -62,23 +62,25 @@ std::string job_name(const PlaceOptions& options, const fs::path& base, const st
                        : begun;
 }
 
-fs::path default_folder(const PlaceOptions& options, const std::string& node,
-                        std::int64_t wall_ns) {
+Result<fs::path> default_folder(const PlaceOptions& options, const std::string& node,
+                                std::int64_t wall_ns) {
   const fs::path base = record::kRunsFolder;
   fs::path folder = base / job_name(options, base, node, wall_ns);
-  std::error_code failed;
-  // Two jobs without a name are two, also if they start within one second.
-  const bool is_taken = options.job.text.empty() ? fs::exists(folder, failed)
-                                                 : record::holds_earlier_run(folder, node);
-  return is_taken ? record::next_free(folder, node) : folder;
+  // Jobs without a name have nothing in common, also if they start within one second.
+  if (options.job.text.empty()) {
+    return record::make_new_folder(folder);
+  }
+  return record::holds_earlier_run(folder, node) ? record::next_free(folder, node) : folder;
 }
 
 }  // namespace
 
-Result<fs::path> choose_folder(const PlaceOptions& options, const std::string& node,
-                               std::int64_t wall_ns) {
+Result<Place> choose_folder(const PlaceOptions& options, const std::string& node,
+                            std::int64_t wall_ns) {
   const bool is_named = !options.folder.empty();
-  const fs::path run = is_named ? fs::path(options.folder) : default_folder(options, node, wall_ns);
+  const bool is_made = !is_named && options.job.text.empty();
+  TRY(const fs::path run,
+      is_named ? Result<fs::path>(options.folder) : default_folder(options, node, wall_ns));
   fs::path folder = options.repetition > 0 ? run / std::to_string(options.repetition) : run;
   if (is_named && !options.may_append && record::holds_earlier_run(folder, node)) {
     const std::array free{std::string("--out"),
@@ -86,7 +88,9 @@ Result<fs::path> choose_folder(const PlaceOptions& options, const std::string& n
     return fail(ErrorKind::Usage, "--out", folder.string(), "holds an earlier run",
                 fmt::format("{}, or --append to add to it", record::shell_line(free)));
   }
-  return folder;
+  std::error_code failed;
+  const bool is_new = !fs::exists(folder, failed) || (is_made && options.repetition == 0);
+  return Place{.folder = std::move(folder), .is_new = is_new};
 }
 
 }  // namespace chokepoint::capture::job

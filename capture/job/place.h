@@ -1,11 +1,12 @@
 // Where the record of a run goes: the folder that the user named, or one that all nodes of the job
 // find without having talked to each other. The watch's process, which may wait for a disk.
 //
-//   --out DIR                    DIR; an Error where an earlier run is in it, unless it is to be
-//   added a job with a name of its own chokepoint-runs/812 where its ranks meet
-//   chokepoint-runs/gpu1-29500-20261126T1003: the one that another node
-//                                began within the last ten minutes, else a new one
-//   a job without a name         chokepoint-runs/20261126T100321
+//   --out DIR                      DIR; an Error if it holds an earlier run, except with --append
+//   a job with a name of its own   chokepoint-runs/812
+//   a job known by the address     chokepoint-runs/gpu1-29500-20261126T1003: the folder that
+//   another where its ranks meet           node began within the last ten minutes, else a new one
+//   a job without a name           chokepoint-runs/20261126T100321, made at once, so that no other
+//                                  job gets it
 //
 // The last three get a number, as in 812-2, where an earlier run has that name.
 #pragma once
@@ -26,8 +27,13 @@ struct PlaceOptions {
   int repetition = 0;       // names a folder below; 0: none
 };
 
+struct Place {
+  std::filesystem::path folder = {};
+  bool is_new = false;  // nobody else's: made for this run, or still to be made
+};
+
 // `node` is the name of this node's record.
-Result<std::filesystem::path> choose_folder(const PlaceOptions& options, const std::string& node,
-                                            std::int64_t wall_ns);
+Result<Place> choose_folder(const PlaceOptions& options, const std::string& node,
+                            std::int64_t wall_ns);
 
 }  // namespace chokepoint::capture::job

@@ -59,11 +59,9 @@ Result<std::unique_ptr<record::Writer>> open_record(Options& options, const sys:
   if (options.node.empty()) {
     options.node = root.text("/proc/sys/kernel/hostname").value_or("node");
   }
-  TRY(const std::filesystem::path folder,
-      job::choose_folder(options.place, options.node, clock.wall_ns()));
-  std::error_code failed;
-  options.folder = folder;
-  options.made_folder = !std::filesystem::exists(folder, failed);
+  TRY(const job::Place place, job::choose_folder(options.place, options.node, clock.wall_ns()));
+  options.folder = place.folder;
+  options.made_folder = place.is_new;
   record::WriterOptions wanted = record_of(options);
   for (int number = 2;; ++number) {
     auto writer = record::Writer::open(wanted, root, clock);

@@ -1,6 +1,7 @@
 #include "base/record/runs.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -11,6 +12,7 @@ namespace chokepoint::record {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class Runs : public RecordFolder {
  protected:
@@ -76,6 +78,27 @@ TEST_F(Runs, TheNextFreeNameIsTheFirstThatHoldsNone) {
   write(folder().string() + "-2", "n1");
   fs::create_directory(folder().string() + "-3");
   EXPECT_EQ(next_free(folder(), "n1"), fs::path(folder().string() + "-3"));
+}
+
+TEST_F(Runs, ANewFolderIsNobodyElses) {
+  EXPECT_EQ(make_new_folder(folder()), folder());
+  EXPECT_EQ(make_new_folder(folder()), fs::path(folder().string() + "-2"));
+  EXPECT_EQ(make_new_folder(folder()), fs::path(folder().string() + "-3"));
+  EXPECT_TRUE(fs::is_empty(folder().string() + "-3"));
+  EXPECT_EQ(make_new_folder(folder() / "below" / "it"), folder() / "below" / "it");
+  std::ofstream(folder() / "file");
+  EXPECT_EQ(make_new_folder(folder() / "file" / "it").error().kind, ErrorKind::Usage);
+}
+
+TEST_F(Runs, ARecordWithoutAnEndGoesOnOrWasKilledOrLacksItsLog) {
+  const auto writer = open_writer();
+  EXPECT_EQ(why_without_end(file()), "it goes on");
+  const fs::path copy = folder_.path() / "copy" / "n1.db";
+  fs::create_directory(copy.parent_path());
+  fs::copy_file(file(), copy);
+  EXPECT_THAT(why_without_end(copy), HasSubstr("by hand without n1.db-wal, which holds the rest"));
+  fs::copy_file(file().string() + "-wal", copy.string() + "-wal");
+  EXPECT_EQ(why_without_end(copy), "it goes on, or was killed");
 }
 
 TEST_F(Runs, ThoseBelowAFolderAreListedTheNewestFirst) {

@@ -1,11 +1,16 @@
 #include "capture/job/place.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "base/record/runs.h"
+#include "base/sys/descriptor.h"
 #include "tests/base/record/record_folder.h"
 
 namespace chokepoint::capture::job {
@@ -13,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr std::int64_t kOneSecond = 1'000'000'000;
 constexpr std::int64_t kOneMinute = 60 * kOneSecond;
@@ -26,8 +32,8 @@ class Place : public record::RecordFolder {
 
   static std::string chosen(const PlaceOptions& options, const std::string& node = "a",
                             std::int64_t wall_ns = kWallNs) {
-    const auto folder = choose_folder(options, node, wall_ns);
-    return folder ? folder->string() : describe(folder.error());
+    const auto place = choose_folder(options, node, wall_ns);
+    return place ? place->folder.string() : describe(place.error());
   }
 
   std::unique_ptr<record::Writer> writing(const std::string& folder, const std::string& node) {
@@ -88,8 +94,55 @@ TEST_F(Place, TheNextJobAtThatAddressIsAnother) {
 
 TEST_F(Place, JobsWithoutANameAreTwoEvenInOneSecond) {
   EXPECT_EQ(chosen({}), "chokepoint-runs/20261126T104321");
-  const auto writer = writing(chosen({}), "a");
   EXPECT_EQ(chosen({}, "b"), "chokepoint-runs/20261126T104321-2");
+  const auto writer = writing("chokepoint-runs/20261126T104321-2", "b");
+  EXPECT_EQ(chosen({}), "chokepoint-runs/20261126T104321-3");
+}
+
+TEST_F(Place, JobsWithoutANameThatStartAtOnceGetAFolderEach) {
+  constexpr std::size_t kJobs = 12;
+  sys::Pipe start = sys::open_pipe("test", "jobs").value();
+  sys::Pipe names = sys::open_pipe("test", "jobs").value();
+  std::vector<pid_t> jobs;
+  for (std::size_t job = 0; job < kJobs; ++job) {
+    jobs.push_back(fork());
+    if (jobs.back() == 0) {
+      start.write.reset();
+      char none = 0;
+      const ssize_t ended = ::read(start.read.get(), &none, 1);  // all begin when it is closed
+      const std::string line = chosen({}) + "\n";
+      const ssize_t written = ::write(names.write.get(), line.data(), line.size());
+      _exit(ended == 0 && written == std::ssize(line) ? 0 : 1);
+    }
+  }
+  start.write.reset();
+  names.write.reset();
+  for (const pid_t job : jobs) {
+    int status = 0;
+    ASSERT_EQ(waitpid(job, &status, 0), job);
+    EXPECT_EQ(status, 0);
+  }
+  std::set<std::string> folders;
+  std::string all(4096, '\0');
+  all.resize(static_cast<std::size_t>(::read(names.read.get(), all.data(), all.size())));
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(line, StartsWith("chokepoint-runs/20261126T104321"));
+    folders.insert(line);
+  }
+  EXPECT_EQ(folders.size(), kJobs);
+}
+
+TEST_F(Place, AFolderMadeForAJobIsNew) {
+  EXPECT_TRUE(choose_folder({}, "a", kWallNs)->is_new);
+  EXPECT_TRUE(choose_folder({.folder = "runs/a"}, "a", kWallNs)->is_new);
+  fs::create_directories("runs/a");
+  EXPECT_FALSE(choose_folder({.folder = "runs/a"}, "a", kWallNs)->is_new);
+}
+
+TEST_F(Place, WhereNoFolderCanBeMadeTheErrorSaysSo) {
+  std::ofstream(record::kRunsFolder) << "a file";
+  EXPECT_THAT(chosen({}), HasSubstr("is a file, not a folder"));
 }
 
 }  // namespace
