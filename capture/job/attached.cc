@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "capture/job/access.h"
 #include "capture/job/process.h"
 
 namespace chokepoint::capture::job {
@@ -35,16 +36,6 @@ class AttachedCgroup final : public Attached {
   const sys::Root& root_;
 };
 
-// /proc/PID/environ needs the same permission as reading a process's sockets.
-Result<> may_watch(pid_t pid, const sys::Root& root) {
-  const Result<std::string> read = root.read("/proc/" + std::to_string(pid) + "/environ");
-  if (read || read.error().kind != ErrorKind::Permission) {
-    return {};
-  }
-  return fail(ErrorKind::Permission, "watch", "process " + std::to_string(pid),
-              "it is another user's", "run as that user, or as root");
-}
-
 Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& root) {
   const std::string subject = "process " + std::to_string(pid);
   sys::Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -59,8 +50,25 @@ Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& roo
   if (!process) {
     return fail(from_errno(errno, "watch", subject));
   }
-  TRY(may_watch(pid, root));
+  if (std::optional<Error> hidden = hidden_because(pid, root)) {
+    return fail(*std::move(hidden));
+  }
   return std::make_unique<AttachedProcess>(std::move(process));
+}
+
+// Some are better than none: the watch says which it does not see.
+std::optional<Error> all_hidden(const std::string& folder, const sys::Root& root) {
+  std::optional<Error> first;
+  for (const pid_t pid : pids_of_cgroup(root, folder).value_or(std::vector<pid_t>())) {
+    std::optional<Error> hidden = hidden_because(pid, root);
+    if (!hidden) {
+      return std::nullopt;
+    }
+    if (!first) {
+      first = std::move(hidden);
+    }
+  }
+  return first;
 }
 
 Result<std::unique_ptr<Attached>> attach_cgroup(const std::string& name, const sys::Root& root) {
@@ -73,6 +81,9 @@ Result<std::unique_ptr<Attached>> attach_cgroup(const std::string& name, const s
   if (attached->is_over()) {
     return fail(ErrorKind::NotFound, "watch", "cgroup " + name, "it has no processes",
                 "start the job first");
+  }
+  if (std::optional<Error> hidden = all_hidden(*folder, root)) {
+    return fail(*std::move(hidden));
   }
   return attached;
 }

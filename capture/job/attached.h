@@ -13,8 +13,8 @@ namespace chokepoint::capture::job {
 
 class Attached {
  public:
-  // The root outlives it. Errors are for users: no such process, another user's, no such cgroup, an
-  // empty one.
+  // The root outlives it. Errors are for users: no such process, one that may not be looked at, no
+  // such cgroup, an empty one.
   static Result<std::unique_ptr<Attached>> attach(const Selection& selection,
                                                   const sys::Root& root);
   virtual ~Attached() = default;

@@ -143,15 +143,26 @@ const job::JobProcess* Holders::holder_of(std::uint32_t inode) const {
   return known == by_inode_.end() ? nullptr : &processes_[known->second];
 }
 
+// Of the call that has just failed.
+void Holders::note_refusal(pid_t pid) {
+  if (hidden_ == 0 && (errno == EACCES || errno == EPERM)) {
+    hidden_ = pid;
+  }
+}
+
 void Holders::read(const job::JobProcess& process, std::size_t index) {
   const Folder folder(opendir(root_.at(fmt::format("/proc/{}/fd", process.pid)).c_str()));
   if (!folder) {
-    hidden_ += errno == EACCES || errno == EPERM ? 1 : 0;
+    note_refusal(process.pid);
     return;
   }
   std::array<char, 32> link{};  // longer ones are of no socket
   while (const dirent* file = readdir(folder.get())) {
     const ssize_t length = readlinkat(dirfd(folder.get()), file->d_name, link.data(), link.size());
+    // The folder may be open to who may not see where the links lead.
+    if (length < 0) {
+      note_refusal(process.pid);
+    }
     const auto inode = inode_of({link.data(), length > 0 ? static_cast<std::size_t>(length) : 0});
     if (inode) {
       const auto [known, is_new] = by_inode_.try_emplace(*inode, index);

@@ -84,16 +84,17 @@ class Holders {
 
   // Null: none of the processes has it. Valid until the next read.
   const job::JobProcess* holder_of(std::uint32_t inode) const;
-  // How many processes' open files we may not see.
-  std::size_t hidden() const { return hidden_; }
+  // The first process whose open files we may not see; 0: none.
+  pid_t hidden() const { return hidden_; }
 
  private:
   void read(const job::JobProcess& process, std::size_t index);
+  void note_refusal(pid_t pid);
 
   sys::Root root_;
   job::JobProcesses processes_;
   std::unordered_map<std::uint32_t, std::size_t> by_inode_;
-  std::size_t hidden_ = 0;
+  pid_t hidden_ = 0;
 };
 
 }  // namespace chokepoint::capture::socket

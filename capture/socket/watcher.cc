@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/job/access.h"
 #include "capture/socket/journal.h"
 #include "capture/socket/kernel.h"
 #include "capture/socket/network_watch.h"
@@ -184,10 +185,21 @@ class LiveWatcher final : public Watcher {
     const std::int64_t cost_ns = means_.cpu_ns() - before_ns;
     has_grown_ = false;
     next_holders_ns_ = now_ns + std::max(kHoldersIntervalNs, cost_ns * kCostFactor);
-    if (holders_.hidden() > 0) {
+    note_hidden();
+  }
+
+  // Once: others would mostly be hidden for the same reason.
+  void note_hidden() {
+    if (holders_.hidden() == 0 || has_noted_hidden_) {
+      return;
+    }
+    if (auto why = job::hidden_because(holders_.hidden(), root_)) {
+      has_noted_hidden_ = true;
+      why->operation.clear();
       remark(
-          "the open files of other users' processes cannot be read: their connections are "
-          "attributed by ports and addresses alone; run as root, or as their user");
+          fmt::format("not all of the job's open files can be read, so connections are "
+                      "attributed by ports and addresses alone: {}",
+                      describe(*why)));
     }
   }
 
@@ -294,6 +306,7 @@ class LiveWatcher final : public Watcher {
   std::int64_t next_holders_ns_ = 0;
   std::int64_t looked_ns_ = 0;
   std::set<std::string> remarks_;
+  bool has_noted_hidden_ = false;
 
   mutable std::mutex mutex_;
   Figures figures_;

@@ -242,12 +242,13 @@ void check_privileges(const Process& process, Checks& checks) {
       "privilege.capture", may(process, Capability::NetRaw) || process.is_capture_allowed,
       "cap_net_raw", "without it 'capture' and 'run' see no packets, only sockets",
       "sudo setcap cap_net_raw+ep " + process.capture_program.value_or("chokepoint-capture")));
-  checks.push_back(
-      privilege("privilege.sockets",
-                may(process, Capability::NetAdmin) && may(process, Capability::SysPtrace),
-                "cap_net_admin, cap_sys_ptrace",
-                "without them only this user's own processes are matched with their sockets",
-                "run it as the job's own user, or as root"));
+  checks.push_back(privilege(
+      "privilege.sockets",
+      may(process, Capability::NetAdmin) && may(process, Capability::SysPtrace),
+      "cap_net_admin, cap_sys_ptrace",
+      "without them sockets of processes of another user, with more capabilities, or that "
+      "may not be dumped are not matched",
+      "run it as the job's own user and with its capabilities, or as root"));
   check_open_files(process, checks);
 }
 

@@ -28,7 +28,7 @@ TEST(Holders, ASocketIsTheRanksOrElseTheOldests) {
   for (const std::uint32_t inode : {0U, 52U, 53U}) {
     EXPECT_EQ(holders.holder_of(inode), nullptr) << inode;
   }
-  EXPECT_EQ(holders.hidden(), 0U) << "a process that is gone hides nothing";
+  EXPECT_EQ(holders.hidden(), 0) << "a process that is gone hides nothing";
   holders.read({process(1, 20)});
   EXPECT_EQ(holders.holder_of(50)->pid, 1);
 }
