@@ -60,6 +60,14 @@ void print_nodes(const cli::Context& context, const RunSummary& run) {
   table.print(context.out, context.out_terminal);
 }
 
+void print_why_without_end(const cli::Context& context, const RunSummary& run) {
+  for (const NodeSummary& node : run.nodes) {
+    if (!node.is_complete && !node.damage) {
+      fmt::print(context.out, "{} has no end: {}\n", node.name, node.why_without_end);
+    }
+  }
+}
+
 void print_rows(const cli::Context& context, const RunSummary& run) {
   std::vector<cli::Column> columns{{"rows of"}};
   std::map<std::string, std::vector<std::int64_t>> rows;
@@ -192,6 +200,7 @@ Json json_of(const NodeSummary& node) {
 void print_page(const cli::Context& context, const RunSummary& run) {
   print_head(context, run);
   print_nodes(context, run);
+  print_why_without_end(context, run);
   fmt::print(context.out, "\n");
   print_rows(context, run);
   print_probes(context, run);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/math/saturating.h"
+#include "base/record/runs.h"
 #include "base/sys/number.h"
 #include "base/sys/thread.h"
 
@@ -180,6 +181,9 @@ class NodeLoader {
     sort();
     load_steps(reader_, node_);
     node_.is_complete = !node_.damage && session_ != nullptr && session_->end_ns.known();
+    if (!node_.is_complete) {
+      node_.why_without_end = record::why_without_end(reader_.path());
+    }
     return std::move(node_);
   }
 

@@ -44,7 +44,7 @@ void add_missing_records(const RunData& run, Lines& lines) {
       lines.push_back(fmt::format("the record of {} is cut short or damaged", node.name));
     } else if (!node.is_complete) {
       lines.push_back(
-          fmt::format("the record of {} has no end: it goes on, or was killed", node.name));
+          fmt::format("the record of {} has no end: {}", node.name, node.why_without_end));
     }
   }
 }

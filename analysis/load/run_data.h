@@ -60,9 +60,10 @@ struct NodeData {
   std::string boot_id = {};
   std::string command = {};
   std::optional<std::int64_t> exit_status = {};
-  bool is_complete = false;        // the watching ended cleanly
-  Span span = {};                  // of the session that watched the job
-  std::int64_t wall_start_ns = 0;  // span.start_ns by the wall clock
+  bool is_complete = false;          // the watching ended cleanly
+  std::string why_without_end = {};  // for people, where it did not
+  Span span = {};                    // of the session that watched the job
+  std::int64_t wall_start_ns = 0;    // span.start_ns by the wall clock
   // If the record is too large to be read whole: the spans of which samples were read, the same
   // moments of all nodes. Everything else (flows, totals, events, facts, steps, small tables of
   // samples) is whole.

@@ -9,6 +9,7 @@
 #include "base/json/codec.h"
 #include "base/math/saturating.h"
 #include "base/record/names.h"
+#include "base/record/runs.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -173,6 +174,9 @@ NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options
   take_events(reader, node);
   take_steps(reader, node);
   node.is_complete = !node.damage && node.sessions > 0 && reader.sessions().back().end_ns.known();
+  if (!node.is_complete) {
+    node.why_without_end = record::why_without_end(reader.path());
+  }
   return node;
 }
 

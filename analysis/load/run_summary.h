@@ -57,7 +57,8 @@ struct NodeSummary {
   std::string command = {};
   std::optional<std::int64_t> exit_status = {};
   std::size_t sessions = 0;
-  bool is_complete = false;  // its last session was ended, not cut off or still going on
+  bool is_complete = false;          // its last session was ended, not cut off or still going on
+  std::string why_without_end = {};  // for people, where it was not
   std::optional<double> duration_s = {};
   std::int64_t bytes = 0;  // of the file and its log
   std::vector<std::pair<std::string, std::int64_t>> rows = {};

@@ -148,13 +148,14 @@ std::string why_without_end(const fs::path& record) {
     return "it goes on";
   }
   const fs::path log = record.string() + "-wal";
-  std::error_code failed;
-  if (fs::exists(log, failed)) {
+  std::error_code missing;
+  // Whoever reads a record without a log leaves an empty one.
+  if (const std::uintmax_t bytes = fs::file_size(log, missing); !missing && bytes > 0) {
     return "it goes on, or was killed";
   }
   return fmt::format(
-      "it was copied while the job ran: by hand without {}, which holds the rest, or by "
-      "'chokepoint collect', which brings what came since",
+      "its log {} is not here (it was copied without it, or collected while the job ran); "
+      "'chokepoint collect HOST:DIR' brings the rest",
       log.filename().string());
 }
 
