@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "analysis/attribution/diagnose.h"
@@ -109,6 +110,15 @@ cli::Json document_of(const cli::Context& context, const std::string& format,
   return document;
 }
 
+// CSV is a folder, whose name says nothing.
+std::string format_named_by(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension();
+  return ending == ".json"      ? "json"
+         : ending == ".prom"    ? "prometheus"
+         : ending == ".pftrace" ? "perfetto"
+                                : "";
+}
+
 class ExportCommand final : public cli::Command {
  public:
   cli::Summary summary() const override;
@@ -153,7 +163,8 @@ void ExportCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folder_,
                    "the run's folder, or one node's .db file; default: the newest run here", false);
   flags.group("What to write")
-      .choice("to", &to_, {"perfetto", "prometheus", "csv", "json"}, "output format")
+      .choice("to", &to_, {"perfetto", "prometheus", "csv", "json"},
+              "output format; without it that of --output's ending, .pftrace, .prom or .json")
       .option("output,o", &output_, "FILE", "output file; a folder for CSV")
       .group("A part of the run")
       .option("from", &from_, "TIME",
@@ -165,7 +176,9 @@ void ExportCommand::define(cli::Flags& flags) {
 
 Result<> ExportCommand::check(const cli::Context& context) const {
   if (to_.empty()) {
-    return fail(ErrorKind::Usage, "", "--to", "missing", "give perfetto, prometheus, csv or json");
+    return fail(ErrorKind::Usage, "", "--to", "missing",
+                "give perfetto, prometheus, csv or json, or a file with -o that ends with "
+                ".pftrace, .prom or .json");
   }
   if (output_.empty() && (to_ == "csv" || context.json)) {
     return fail(
@@ -196,6 +209,9 @@ std::optional<Span> ExportCommand::wanted() const {
 }
 
 Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
+  if (to_.empty()) {
+    to_ = format_named_by(output_);
+  }
   TRY(check(context));
   TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   TRY(folder_, choose_run(context, "export", folder_));
