@@ -37,6 +37,9 @@ constexpr std::size_t kMaxEnded = 256;
 constexpr std::size_t kMaxMounts = 8;  // of one rank; what waits for others counts for none
 constexpr double kTolerance = 1;       // percent
 
+// By the pid where a process is no rank. A rank may have had several processes.
+using WaitsByRank = std::map<std::pair<std::optional<int>, pid_t>, Figures::Waits>;
+
 struct Helper {
   FirstThread thread;
   bool is_loader = false;
@@ -49,7 +52,7 @@ class Family {
   Family(const sys::Root& root, const job::JobProcess& rank)
       : start_ticks_(rank.start_ticks),
         subject_(std::to_string(rank.pid)),
-        waited_{.rank = rank.rank.rank ? std::to_string(*rank.rank.rank) : "process " + subject_},
+        waited_{.rank = rank.rank.rank, .pid = rank.pid},
         first_(root, rank.pid) {}
 
   std::uint64_t start_ticks() const { return start_ticks_; }
@@ -191,12 +194,12 @@ class InputSampler final : public Sampler {
 
   // A rank that ended, and was started again, has waited for both times together.
   void report(Figures& figures) const override {
-    std::map<std::string, Figures::Waits> all = ended_;
+    WaitsByRank all = ended_;
     for (const auto& [pid, family] : families_) {
       add(all, family.waited());
     }
     for (auto& [rank, waits] : all) {
-      figures.waits.push_back(std::move(waits));
+      figures.waits.push_back(waits);
     }
   }
 
@@ -234,9 +237,10 @@ class InputSampler final : public Sampler {
     }
   }
 
-  static void add(std::map<std::string, Figures::Waits>& all, const Figures::Waits& waits) {
-    Figures::Waits& sum = all[waits.rank];
+  static void add(WaitsByRank& all, const Figures::Waits& waits) {
+    Figures::Waits& sum = all[{waits.rank, waits.rank ? 0 : waits.pid}];
     sum.rank = waits.rank;
+    sum.pid = waits.pid;
     sum.batch_s += waits.batch_s;
     sum.read_s += waits.read_s;
     sum.write_s += waits.write_s;
@@ -244,7 +248,7 @@ class InputSampler final : public Sampler {
 
   sys::Root root_;
   std::map<pid_t, Family> families_;
-  std::map<std::string, Figures::Waits> ended_;
+  WaitsByRank ended_;
   std::int64_t find_ns_ = 0;
   std::string buffer_;
 };

@@ -42,8 +42,9 @@ struct Figures {
   };
   // How long a rank's first thread has waited beside the network.
   struct Waits {
-    std::string rank = {};  // of the job, else "process 4711"
-    double batch_s = 0;     // while all its loaders were at work
+    std::optional<int> rank = {};  // of the job
+    pid_t pid = 0;
+    double batch_s = 0;  // while all its loaders were at work
     double read_s = 0;
     double write_s = 0;
   };

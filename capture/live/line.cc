@@ -238,8 +238,9 @@ void add_waits(std::string& text, const Figures& figures) {
     }
   }
   if (!waits.empty()) {
-    const bool is_numbered = worst->rank.find(' ') == std::string::npos;
-    add(text, "waited", fmt::format("{}{}, {}", is_numbered ? "rank " : "", worst->rank, waits));
+    const std::string who =
+        worst->rank ? fmt::format("rank {}", *worst->rank) : fmt::format("process {}", worst->pid);
+    add(text, "waited", who + ", " + waits);
   }
 }
 

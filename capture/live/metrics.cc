@@ -181,9 +181,12 @@ void add_waits(Families& families, const std::vector<counter::Figures::Waits>& r
   std::vector<Sample> input;
   std::vector<Sample> storage;
   for (const counter::Figures::Waits& waits : ranks) {
-    input.push_back({waits.batch_s, {{"rank", waits.rank}, {"for", "batch"}}});
-    input.push_back({waits.read_s, {{"rank", waits.rank}, {"for", "read"}}});
-    storage.push_back({waits.write_s, {{"rank", waits.rank}}});
+    const std::pair<std::string, std::string> who =
+        waits.rank ? std::pair("rank", std::to_string(*waits.rank))
+                   : std::pair("process", std::to_string(waits.pid));
+    input.push_back({waits.batch_s, {who, {"for", "batch"}}});
+    input.push_back({waits.read_s, {who, {"for", "read"}}});
+    storage.push_back({waits.write_s, {who}});
   }
   add_counter(families, "input_wait_seconds_total",
               "How long a rank waited for its next batch, or to read a file.", input);

@@ -105,7 +105,7 @@ TEST_F(InputSamplerTest, HowLongARankHasWaitedIsShown) {
   Figures figures;
   sampler_->report(figures);
   ASSERT_EQ(figures.waits.size(), 1U);
-  EXPECT_EQ(figures.waits[0].rank, "3");
+  EXPECT_EQ(figures.waits[0].rank, 3);
   EXPECT_DOUBLE_EQ(figures.waits[0].read_s, 0.2);
   EXPECT_EQ(figures.waits[0].write_s, 0);
   does(100, 'R');

@@ -77,9 +77,9 @@ TEST(Line, DoesNotRoundALossAway) {
 TEST(Limit, IsTheLargestShareOfTheSenders) {
   Figures figures = training();
   figures.sockets.shares = {.busy = 1, .receive_window = 0.1, .send_buffer = 0.5, .network = 0.4};
-  EXPECT_EQ(limit_of(figures), "send buffer 50 %");
+  EXPECT_EQ(limit_of(figures), "TCP waits for: send buffer 50 %");
   figures.sockets.shares = {.busy = 1, .receive_window = 0, .send_buffer = 0, .network = 1};
-  EXPECT_EQ(limit_of(figures), "network 100 %");
+  EXPECT_EQ(limit_of(figures), "TCP waits for: network 100 %");
 }
 
 TEST(Limit, IsACoreThatHasNothingLeft) {
@@ -132,11 +132,11 @@ TEST(Summary, IsWhatAnOperatorWantsToReadAtTheEnd) {
 
 TEST(Summary, NamesTheRankThatWaitedLongestBesideTheNetwork) {
   Figures figures = training();
-  figures.counters.waits = {{.rank = "0", .read_s = 3},
-                            {.rank = "1", .batch_s = 41.7, .read_s = 8.2, .write_s = 0.3}};
+  figures.counters.waits = {{.rank = 0, .read_s = 3},
+                            {.rank = 1, .batch_s = 41.7, .read_s = 8.2, .write_s = 0.3}};
   EXPECT_THAT(summary_of(figures, "a/n.db"),
               HasSubstr("  waited        rank 1, 41.7 s for its next batch, 8.20 s to read\n"));
-  figures.counters.waits = {{.rank = "process 17", .write_s = 1}};
+  figures.counters.waits = {{.pid = 17, .write_s = 1}};
   EXPECT_THAT(summary_of(figures, "a/n.db"), Not(HasSubstr("waited")));
   figures.elapsed_s = 10;
   EXPECT_THAT(summary_of(figures, "a/n.db"),

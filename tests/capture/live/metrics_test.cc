@@ -103,6 +103,18 @@ TEST(Metrics, AreAllThatIsServed) {
   EXPECT_THAT(head, EndsWith("\r\n\r\n"));
 }
 
+TEST(Metrics, AProcessWithoutARankIsKnownByItsPid) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  Figures figures = training();
+  figures.counters.waits = {{.rank = 3, .write_s = 1}, {.pid = 4711, .write_s = 2}};
+  (*metrics)->update(figures);
+  const auto samples = samples_of(scraped((*metrics)->port()));
+  EXPECT_THAT(samples, Contains(Pair("chokepoint_storage_wait_seconds_total{rank=\"3\"}", 1)));
+  EXPECT_THAT(samples,
+              Contains(Pair("chokepoint_storage_wait_seconds_total{process=\"4711\"}", 2)));
+}
+
 TEST(Metrics, InterfacesThatCarryNothingAreLeftOut) {
   const auto metrics = Metrics::serve(kAnyPort);
   ASSERT_TRUE(metrics) << describe(metrics.error());
@@ -218,7 +230,7 @@ TEST(MetricFamilies, HaveNamesAfterPrometheusConventions) {
   Figures figures = training();
   figures.counters.gpu_percent = 50;
   figures.counters.slowed_gpus = {{"thermal", 1}};
-  figures.counters.waits = {{.rank = "3", .read_s = 1}};
+  figures.counters.waits = {{.rank = 3, .read_s = 1}};
   figures.counters.busiest_thread_percent = 50;
   std::set<std::string> names;
   for (const prometheus::MetricFamily& family : families_of(figures)) {
