@@ -7,13 +7,24 @@
 #include <cerrno>
 
 namespace chokepoint::sys {
+namespace {
+
+// A signal that is blocked waits, even where it is ignored.
+bool is_ignored(int number) {
+  struct sigaction action{};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 Result<Signals> Signals::watch(std::initializer_list<int> numbers) {
   sigset_t set;
   sigset_t before;
   sigemptyset(&set);
   for (const int number : numbers) {
-    sigaddset(&set, number);
+    if (number != SIGHUP || !is_ignored(SIGHUP)) {
+      sigaddset(&set, number);
+    }
   }
   const int code = pthread_sigmask(SIG_BLOCK, &set, &before);
   if (code != 0) {

@@ -17,7 +17,10 @@ namespace chokepoint::sys {
 
 class Signals {
  public:
+  // Without SIGHUP where the process was started to ignore it, as by nohup.
   static Result<Signals> watch(std::initializer_list<int> numbers);
+  // By which a user ends what runs: Ctrl-C, kill, and the end of the terminal or of ssh.
+  static Result<Signals> watch_for_end() { return watch({SIGINT, SIGTERM, SIGHUP}); }
   Signals(Signals&& other) noexcept;
   Signals& operator=(Signals&&) = delete;
   ~Signals();

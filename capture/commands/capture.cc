@@ -332,7 +332,7 @@ class CaptureCommand final : public cli::Command {
       source::become_helper_if_needed();
     }
     TRY(const observer::Settings wanted, settings());
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     const cli::Json head = cli::document(context, "chokepoint.capture/1");
     TRY(Work work, prepare(wanted, context));
     work.observer->start();

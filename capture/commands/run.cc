@@ -459,7 +459,7 @@ class RunCommand final : public cli::Command {
                                cli::Context& context) const {
     const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
     TRY(auto attached, job::Attached::attach(selection, context.root));
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     Watching watching{.screen = WatchScreen(context, every)};
     TRY(run::WatchProcess process, fork_watch(options, watching.screen, context));
     watching.process.emplace(std::move(process));

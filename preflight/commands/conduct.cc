@@ -171,7 +171,7 @@ Result<std::vector<net::Address>> resolve_here(const std::string& name,
 }
 
 Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
-  const Result<sys::Signals> signals = sys::Signals::watch({SIGINT, SIGTERM});
+  const Result<sys::Signals> signals = sys::Signals::watch_for_end();
   if (!signals) {
     return std::unexpected(signals.error());
   }

@@ -85,7 +85,7 @@ class ProbeCollectiveCommand final : public cli::Command {
 
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     document_ = cli::document(context, "chokepoint.collective/1");
     const std::vector<std::string> hosts = hosts_of(flags_);
     if (flags_.local > 0 && !hosts.empty()) {

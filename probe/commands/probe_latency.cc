@@ -233,7 +233,7 @@ class ProbeLatencyCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(check());
-    TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.latency/1");
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));
     TRY(latency::Test test, latency::Test::open(client, {.time = whole_time(), .udp = !no_udp_}, {},

@@ -108,7 +108,7 @@ class ProbePathCommand final : public cli::Command {
     if (time_ < std::chrono::milliseconds(100) || time_ > std::chrono::minutes(10)) {
       return fail(ErrorKind::Usage, "", "--time", "must be from 100 ms to 10 minutes");
     }
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.path/1");
     TRY(const PathFindings found, find(context, signals.descriptor()));
     add_to(document, found);

@@ -74,7 +74,7 @@ class ProbePcieCommand final : public cli::Command {
         return fail(ErrorKind::NotFound, "", root_, "no such folder", "give the copy's top folder");
       }
     }
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.pcie/1");
     PcieShown shown{.slots = pcie::read_slots(context.root, host::read_gpu_states(context.root))};
     TRY(shown.measured, measure(context, signals.descriptor()));

@@ -183,7 +183,7 @@ class ProbeStorageCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(check());
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::canonical(path_, error);
     if (error || !std::filesystem::is_directory(folder, error)) {

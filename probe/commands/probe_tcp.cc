@@ -169,6 +169,8 @@ std::string cpu_text(const tcp::HostMeasure& host) {
                               : own;
 }
 
+// Of the sender's kernel (tcp_info's chrono): where a CPU is full it still counts what was under
+// way as time in the network, so this is not what limited the test.
 std::string shares_text(const tcp::Outcome& outcome) {
   if (!outcome.limited_by) {
     return "not known";
@@ -341,7 +343,7 @@ class ProbeTcpCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(tcp::Parameters wanted, parameters());
-    TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.tcp/1");
     if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
       return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);

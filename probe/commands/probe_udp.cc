@@ -78,7 +78,7 @@ class ProbeUdpCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(const udp::Parameters wanted, parameters());
-    TRY(sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
     if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
       return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);

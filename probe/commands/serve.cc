@@ -308,8 +308,8 @@ cli::Summary ServeCommand::summary() const {
       .purpose = "the peer for probes",
       .description =
           "Answers 'chokepoint probe', 'chokepoint rdma' and 'chokepoint preflight' from other "
-          "hosts, many of them at once, until it is interrupted. Tests that fill the path wait in "
-          "a queue and run one after the other.\n\n"
+          "hosts, many of them at once, until Ctrl-C or SIGTERM end it, with exit code 0. Tests "
+          "that fill the path wait in a queue and run one after the other.\n\n"
           "With --key-file only clients with the same key may test. Without a key it listens on "
           "loopback only, unless --insecure-open admits every client that reaches the port. With "
           "--leash the key is read from standard input, and the server ends when standard input is "
@@ -487,8 +487,8 @@ Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const
 Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
   TRY(check_flags());
   // With --leash SIGHUP, too, must end the server in order: nothing may stay behind.
-  TRY(const sys::Signals signals, leash_ ? sys::Signals::watch({SIGINT, SIGTERM, SIGHUP})
-                                         : sys::Signals::watch({SIGINT, SIGTERM}));
+  TRY(const sys::Signals signals,
+      leash_ ? sys::Signals::watch_for_end() : sys::Signals::watch({SIGINT, SIGTERM}));
   TRY(const Keys keys, read_keys(signals.descriptor()));
   if (!leash_) {
     return serve(keys, signals.descriptor(), context);

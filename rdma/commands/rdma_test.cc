@@ -354,7 +354,7 @@ Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
   TRY(baseline::check(baseline_));
   TRY(const Parameters wanted, parameters_of(test_, verb_));
   TRY(const PortWish wish, own_wish(test_));
-  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+  TRY(const sys::Signals signals, sys::Signals::watch_for_end());
   cli::Json document = cli::document(context, "chokepoint.rdma/1");
   TRY(control::Client client, control::connect(peer_, context, signals.descriptor()));
   TRY(const Trial trial, measure(client, wanted, wish, signals.descriptor(), context));

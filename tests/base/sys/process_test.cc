@@ -144,6 +144,17 @@ TEST(Signals, WhileHeldThreadsAreBornDeafAndStaySo) {
   EXPECT_FALSE(is_deaf());
 }
 
+TEST(Signals, AHangUpThatTheProcessIgnoresEndsNothing) {
+  auto* const before = signal(SIGHUP, SIG_IGN);
+  const Result<Signals> signals = Signals::watch_for_end();
+  ASSERT_TRUE(signals);
+  raise(SIGHUP);
+  EXPECT_EQ(signals->next(), std::nullopt);
+  raise(SIGTERM);
+  EXPECT_EQ(signals->next(), SIGTERM);
+  signal(SIGHUP, before);
+}
+
 TEST(Signals, AreReadInsteadOfStriking) {
   const Result<Signals> signals = Signals::watch({SIGUSR1});
   ASSERT_TRUE(signals);
