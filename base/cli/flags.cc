@@ -149,7 +149,7 @@ Flags& Flags::option(std::string_view name, math::Rate* target, std::string valu
 Flags& Flags::option(std::string_view name, std::chrono::nanoseconds* target, std::string value,
                      std::string help) {
   Flag& flag = add(name, std::move(value), std::move(help));
-  flag.default_text = target->count() == 0 ? "" : math::format_duration(*target);
+  flag.default_text = target->count() <= 0 ? "" : math::format_duration(*target);
   flag.store = stored(target, math::parse_duration);
   return *this;
 }

@@ -23,6 +23,7 @@
 #include "base/cli/output.h"
 #include "base/math/units.h"
 #include "base/record/forward.h"
+#include "base/record/schema.h"
 #include "base/record/writer.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
@@ -92,12 +93,27 @@ struct OpenedSource {
 
 constexpr std::int64_t kMaxSnapshot = 262'144;
 
+// What is typed in place of -r FILE. A network such as 10.0.0.0/8 is no file.
+bool is_capture_file(const std::string& word) {
+  constexpr std::array<std::string_view, 6> kEndings{".pcap", ".pcapng", ".cap",
+                                                     ".dmp",  ".gz",     ".zst"};
+  std::error_code failed;
+  return std::ranges::any_of(kEndings, [&](std::string_view e) { return word.ends_with(e); }) ||
+         (word.find('/') != std::string::npos && std::filesystem::is_regular_file(word, failed));
+}
+
 Result<> check(const SourceFlags& flags) {
   if (!flags.files.empty() && !flags.interfaces.empty()) {
     return fail(ErrorKind::Usage, "", "--interface, --read", "give only one of them");
   }
   if (!flags.files.empty() && !flags.network_namespace.empty()) {
     return fail(ErrorKind::Usage, "", "--netns, --read", "give only one of them");
+  }
+  if (const auto file = std::ranges::find_if(flags.filter, is_capture_file);
+      flags.is_live() && file != flags.filter.end()) {
+    const std::array words{std::string("-r"), *file};
+    return fail(ErrorKind::Usage, "", *file, "is a file, not a filter",
+                "read it with " + record::shell_line(words));
   }
   return {};
 }
@@ -374,6 +390,10 @@ class CaptureCommand final : public cli::Command {
     if (context.json && write_.path == "-") {
       return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
     }
+    if (duration_.count() == 0) {
+      return fail(ErrorKind::Usage, "", "--duration 0", "leaves no time to capture",
+                  "leave it out to capture until Ctrl-C");
+    }
     TRY(capture::check(write_));
     TRY(check_apart(source_, write_));
     if (series_ && !context.json) {
@@ -531,7 +551,7 @@ class CaptureCommand final : public cli::Command {
   std::int64_t flows_ = 65'536;
   std::int64_t count_ = 0;
   std::int64_t top_ = 20;
-  std::chrono::nanoseconds duration_{0};
+  std::chrono::nanoseconds duration_{-1};  // less than 0: no end
   bool series_ = false;
 };
 
