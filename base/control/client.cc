@@ -153,11 +153,12 @@ Error with_advice(Error error, const net::Endpoint& peer) {
 }
 
 Error explained(Error error) {
-  if (error.kind == ErrorKind::Malformed) {
+  if (error.kind == ErrorKind::Malformed && error.next_step.empty()) {
     error.next_step = "does another program listen on that port? give chokepoint's with --port";
   } else if (error.kind == ErrorKind::Timeout) {
     error.reason = "it accepted the connection but sent nothing";
-    error.next_step = "is it 'chokepoint serve' that listens there?";
+    error.next_step =
+        "is it 'chokepoint serve' that listens there? 'nuttcp -S' waits like this: --peer nuttcp";
   }
   return error;
 }
@@ -166,14 +167,17 @@ namespace {
 
 constexpr std::chrono::seconds kConnect{10};
 
-std::optional<net::Family> family_of(const PeerFlags& peer) {
-  if (peer.ipv4 == peer.ipv6) {
-    return std::nullopt;
-  }
-  return peer.ipv4 ? net::Family::Ipv4 : net::Family::Ipv6;
-}
-
 }  // namespace
+
+Result<std::optional<net::Family>> family_of(bool ipv4, bool ipv6) {
+  if (ipv4 && ipv6) {
+    return fail(ErrorKind::Usage, "", "--ipv4, --ipv6", "give only one of them",
+                "without either both families are tried");
+  }
+  return ipv4   ? std::optional(net::Family::Ipv4)
+         : ipv6 ? std::optional(net::Family::Ipv6)
+                : std::nullopt;
+}
 
 void define(cli::Flags& flags, PeerFlags& peer) {
   flags.positional("HOST", &peer.host, "the peer that runs 'chokepoint serve': HOST or HOST:PORT");
@@ -190,13 +194,19 @@ void define(cli::Flags& flags, PeerFlags& peer) {
 Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& context) {
   TRY(const net::HostPort host,
       net::parse_host_port(peer.host, static_cast<std::uint16_t>(peer.port)));
+  TRY(const std::optional<net::Family> family, family_of(peer.ipv4, peer.ipv6));
   ClientOptions options{
       .peer = host,
-      .family = family_of(peer),
+      .family = family,
       .own = {.program = "chokepoint " + context.version, .host = sys::host_name(context.root)}};
   options.socket.interface = peer.interface;
   if (!peer.bind.empty()) {
     TRY(const net::Address source, net::Address::parse(peer.bind));
+    if (family && *family != source.family()) {
+      return fail(ErrorKind::Usage, "", "--bind " + peer.bind,
+                  fmt::format("is an address of the other family than --{}", net::name_of(*family)),
+                  "give only one of them");
+    }
     options.socket.source = source;
     // An address of one family cannot speak to the other.
     options.family = source.family();

@@ -81,6 +81,9 @@ struct PeerFlags {
 
 void define(cli::Flags& flags, PeerFlags& peer);
 
+// What --ipv4 and --ipv6 ask for; both together are a mistake.
+Result<std::optional<net::Family>> family_of(bool ipv4, bool ipv6);
+
 // Address and family as asked for; mistakes are of kind Usage.
 Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& context);
 

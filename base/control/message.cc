@@ -16,6 +16,8 @@ constexpr unsigned char kMagic0 = 'C';
 constexpr unsigned char kMagic1 = 'K';
 constexpr unsigned char kPlain = 1;
 constexpr unsigned char kSealed = 2;
+// With which 'iperf3 -s' answers, since it takes a hello for its client's cookie.
+constexpr unsigned kIperf3Asks = 9;
 constexpr std::size_t kFirstRoom = std::size_t{16} * 1024;
 
 std::unexpected<Error> malformed(std::string_view reason) {
@@ -57,6 +59,9 @@ std::span<std::byte> FrameReader::wanted() {
 
 Result<std::optional<Message>> FrameReader::took(std::size_t count) {
   have_ += count;
+  if (!in_body_) {
+    TRY(check_magic());  // a stranger may never send the whole of a header
+  }
   if (!in_body_ && have_ == kHeaderBytes) {
     TRY(read_header());
   }
@@ -72,11 +77,21 @@ Result<std::optional<Message>> FrameReader::took(std::size_t count) {
   return read_body();
 }
 
+Result<> FrameReader::check_magic() const {
+  constexpr std::array kMagic{kMagic0, kMagic1};
+  for (std::size_t i = 0; i < std::min(have_, kMagic.size()); ++i) {
+    if (std::to_integer<unsigned char>(header_[i]) != kMagic.at(i)) {
+      return have_ == 1 && std::to_integer<unsigned>(header_[0]) == kIperf3Asks
+                 ? fail(ErrorKind::Malformed, "read message", "", "it answers as 'iperf3 -s' does",
+                        "'probe tcp' and 'probe udp' test with it by --peer iperf3")
+                 : malformed("this is not chokepoint's protocol");
+    }
+  }
+  return {};
+}
+
 Result<> FrameReader::read_header() {
   const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(header_[i]); };
-  if (at(0) != kMagic0 || at(1) != kMagic1) {
-    return malformed("this is not chokepoint's protocol");
-  }
   const auto type = static_cast<Type>(at(3));
   constexpr auto& kTypes = EnumNames<Type>::kNames;
   if (std::ranges::find(kTypes, type, &EnumName<Type>::first) == kTypes.end()) {

@@ -133,6 +133,7 @@ class FrameReader {
   Result<std::optional<Message>> took(std::size_t count);
 
  private:
+  Result<> check_magic() const;
   Result<> read_header();
   void make_room();
   Result<> check_framing(unsigned framing, Type type) const;

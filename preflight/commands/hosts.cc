@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -23,16 +24,18 @@ Result<> add(Hosts& all, const std::string& word, std::uint16_t port) {
 }
 
 Result<std::string> content_of(const std::string& path) {
+  errno = 0;
   std::ifstream file(path);
   std::string content(kMaxFileBytes + 1, '\0');
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   if (!file.is_open() || file.bad()) {
-    return fail(ErrorKind::Usage, "", "--hosts-file " + path, "cannot be read",
-                "give a file with a host on each line");
+    Error error = from_errno(errno == 0 ? EIO : errno, "", "--hosts-file " + path);
+    error.next_step = "give a file with a host on each line";
+    return fail(std::move(error));
   }
   content.resize(static_cast<std::size_t>(file.gcount()));
   if (content.size() > kMaxFileBytes) {
-    return fail(ErrorKind::Usage, "", "--hosts-file " + path, "is no list of hosts");
+    return fail(ErrorKind::Usage, "", "--hosts-file " + path, "not a list of hosts");
   }
   return content;
 }
@@ -97,7 +100,7 @@ Result<ListWithPort> split(const std::string& word, std::uint16_t port) {
   // The list in front may hold brackets, in which a port is none.
   const Result<net::HostPort> tail = net::parse_host_port("x" + word.substr(colon), port);
   if (!tail || tail->host != "x") {
-    return fail(ErrorKind::Usage, "", word, "is no host and port", "give HOST or HOST:PORT");
+    return fail(ErrorKind::Usage, "", word, "not a host and port", "give HOST or HOST:PORT");
   }
   return ListWithPort{.list = word.substr(0, colon), .port = tail->port};
 }
@@ -134,7 +137,7 @@ Result<Hosts> hosts_in(const std::string& word, std::uint16_t port) {
   for (const std::string& name : names) {
     hosts.push_back(without_user(name, parts.port));
     if (hosts.back().name.empty()) {
-      return fail(ErrorKind::Usage, "", name, "is no host", "give HOST or USER@HOST");
+      return fail(ErrorKind::Usage, "", name, "not a host", "give HOST or USER@HOST");
     }
   }
   return hosts;
@@ -146,15 +149,16 @@ Result<Hosts> wanted_hosts(const HostFlags& flags, const cli::Environment& envir
     return hosts;
   }
   if (hosts->empty()) {
-    return fail(ErrorKind::Usage, "", "HOST", "is missing",
+    return fail(ErrorKind::Usage, "", "", "no host is named",
                 "name two hosts or more, give --hosts-file, or run it inside a Slurm job");
   }
   if (hosts->size() == 1) {
-    return fail(ErrorKind::Usage, "", hosts->front().name, "is one host alone",
+    return fail(ErrorKind::Usage, "", "",
+                fmt::format("{} is the only host that is named", hosts->front().name),
                 "name another one; 'chokepoint doctor' looks at one host");
   }
   if (const std::optional<std::string> twice = named_twice(*hosts)) {
-    return fail(ErrorKind::Usage, "", *twice, "is named twice", "name each host once");
+    return fail(ErrorKind::Usage, "", "", *twice + " is named twice", "name each host once");
   }
   return hosts;
 }

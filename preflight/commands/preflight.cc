@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
+#include "base/control/client.h"
 #include "base/control/handshake.h"
 #include "preflight/commands/commands.h"
 #include "preflight/report/document.h"
@@ -30,14 +32,21 @@ Launcher launcher_named(const std::string& name) {
 }
 
 Result<Measured> measured_in_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file.is_open() || file.bad()) {
-    return fail(ErrorKind::Usage, "", "--baseline " + path, "cannot be read",
-                "give what 'chokepoint preflight --keep FILE' wrote");
+    Error error = from_errno(errno == 0 ? EIO : errno, "", "--baseline " + path);
+    error.next_step = "give what 'chokepoint preflight --keep FILE' wrote";
+    return fail(std::move(error));
   }
-  return measured_in_text(text.str());
+  Result<Measured> measured = measured_in_text(text.str());
+  if (!measured) {
+    measured.error().operation.clear();
+    measured.error().subject = "--baseline " + path;
+  }
+  return measured;
 }
 
 // The first mistake is told; what comes after it is not looked at.
@@ -188,7 +197,7 @@ Result<> PreflightCommand::check_times() const {
 Result<> PreflightCommand::check_launch(const Conduct& made) const {
   if (launcher_ == "none") {
     const std::string lone = !program_.empty() ? "--program" : !tarball_.empty() ? "--tarball" : "";
-    return lone.empty() ? Result<>() : fail(ErrorKind::Usage, "", lone, "is for --launch");
+    return lone.empty() ? Result<>() : fail(ErrorKind::Usage, "", lone, "needs --launch");
   }
   for (const lead::HostWanted& host : made.wanted.hosts) {
     if (host.port != made.port) {
@@ -216,6 +225,7 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
   take(made.limits, limits(), fine);
   take(made.wanted.hosts, wanted_hosts(hosts_, context.environment), fine);
   take(made.key, key(), fine);
+  take(made.family, control::family_of(ipv4_, ipv6_), fine);
   if (fine) {
     fine = check_launch(made);
   }
@@ -224,9 +234,6 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
   }
   if (!fine) {
     return std::unexpected(fine.error());
-  }
-  if (ipv4_ != ipv6_) {
-    made.family = ipv4_ ? net::Family::Ipv4 : net::Family::Ipv6;
   }
   made.wanted.seed =
       static_cast<std::uint64_t>(seed_ != 0 ? seed_ : context.clock.wall_ns() % kMaxSeed);

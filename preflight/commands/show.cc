@@ -43,12 +43,21 @@ std::size_t present_in(const Measured& measured) {
       std::ranges::count(measured.hosts, Presence::Present, &HostResult::presence));
 }
 
+// "gpu1: it hung up", "gpu1 port 5210: connection refused": the host once.
+std::string reason_of(const HostResult& host) {
+  if (!host.error->subject.starts_with(host.name)) {
+    return host.name + ": " + describe(*host.error);
+  }
+  Error error = *host.error;
+  error.operation.clear();
+  return describe(error);
+}
+
 // Each on a line of its own, so that no host's reason hides another's.
 void tell_absent(const Measured& measured, const cli::Context& context) {
   for (const HostResult& host : measured.hosts) {
     if (host.error && !context.quiet) {
-      fmt::print(context.err, "{}: {}\n", cli::printable(host.name),
-                 cli::printable(describe(*host.error)));
+      fmt::print(context.err, "{}\n", cli::printable(reason_of(host)));
     }
   }
 }
@@ -87,14 +96,17 @@ Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured
     return cli::ExitCode::Interrupted;
   }
   if (measured.pairs.empty()) {
-    return fail(ErrorKind::Unreachable, "",
-                fmt::format("{} of {} hosts", present_in(measured), measured.hosts.size()),
-                "can be tested, and it takes two", step_to_two(measured));
+    return fail(ErrorKind::Unreachable, "", "",
+                fmt::format("{} of {} hosts can be tested, and it takes two", present_in(measured),
+                            measured.hosts.size()),
+                step_to_two(measured));
   }
   if (measured.troubles.empty() && std::ranges::none_of(measured.pairs, is_tested) &&
       judgement.verdict < checks::Status::Critical) {
-    return fail(ErrorKind::Timeout, "", counted(measured.pairs.size(), "pair", "pairs"),
-                "none was tested in the time that there was", "give a longer --time-limit");
+    return fail(ErrorKind::Timeout, "", "",
+                fmt::format("none of {} was tested in the time that there was",
+                            counted(measured.pairs.size(), "pair", "pairs")),
+                "give a longer --time-limit");
   }
   const checks::Status least = showing.strict ? checks::Status::Warning : checks::Status::Critical;
   return judgement.verdict >= least ? cli::ExitCode::Found : cli::ExitCode::Done;

@@ -8,6 +8,12 @@
 
 namespace chokepoint::probe::iperf3 {
 
+namespace {
+
+constexpr std::byte kChokepoint{'C'};  // with which its frames begin
+
+}  // namespace
+
 using net::Patience;
 
 Result<> Channel::send(std::span<const std::byte> raw, const Patience& patience) {
@@ -32,6 +38,10 @@ Result<State> Channel::receive(const Patience& patience) {
   std::byte raw{};
   TRY(net::receive_all(fd_.get(), std::span(&raw, 1), patience, peer_));
   const std::optional<State> state = state_of(raw);
+  if (raw == kChokepoint) {
+    return fail(ErrorKind::Malformed, "", peer_, "it answers as 'chokepoint serve' does",
+                "leave --peer out");
+  }
   if (!state) {
     return fail(ErrorKind::Malformed, "", peer_,
                 fmt::format("it answers with byte {}, which is no state of iperf3's",

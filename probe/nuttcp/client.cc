@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 
@@ -40,6 +41,15 @@ Error not_nuttcp(Error error, const std::string& peer) {
   return error;
 }
 
+// 'chokepoint serve' closes the connection of who greets it as nuttcp does.
+Error not_greeted(Error error, const std::string& peer) {
+  error = not_nuttcp(std::move(error), peer);
+  if (error.kind == ErrorKind::Refused || error.code == ECONNRESET) {
+    error.next_step = "is 'nuttcp -S' running there? for 'chokepoint serve' leave --peer out";
+  }
+  return error;
+}
+
 std::string without_newlines(std::string text) {
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, ' ');
   while (!text.empty() && text.back() == ' ') {
@@ -65,7 +75,7 @@ class ClientSession {
         greeted ? channel.line(answer) : std::unexpected(greeted.error());
     const Result<Version> version = hello ? read_hello(*hello) : std::unexpected(hello.error());
     if (!version) {
-      return fail(not_nuttcp(version.error(), channel.peer()));
+      return fail(not_greeted(version.error(), channel.peer()));
     }
     return ClientSession(std::move(channel), dialled.peer, *version, options.interrupt);
   }

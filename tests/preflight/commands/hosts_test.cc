@@ -42,8 +42,8 @@ TEST(WantedHosts, a_user_is_no_part_of_the_name) {
     users.push_back(host.user);
   }
   EXPECT_EQ(users, (Texts{"root", "me", "me", "me", "me", ""}));
-  EXPECT_EQ(mistake({.hosts = {"root@a", "b", "me@a"}}).reason, "is named twice");
-  EXPECT_EQ(mistake({.hosts = {"root@", "b"}}).reason, "is no host");
+  EXPECT_EQ(mistake({.hosts = {"root@a", "b", "me@a"}}).reason, "a is named twice");
+  EXPECT_EQ(mistake({.hosts = {"root@", "b"}}).reason, "not a host");
 }
 
 TEST(WantedHosts, of_the_slurm_job_where_none_are_named) {
@@ -62,12 +62,12 @@ TEST(WantedHosts, of_a_file) {
 
 TEST(WantedHosts, mistakes_are_told_in_a_line) {
   EXPECT_EQ(mistake({}).kind, ErrorKind::Usage);
-  EXPECT_EQ(mistake({.hosts = {"a"}}).reason, "is one host alone");
-  EXPECT_EQ(mistake({.hosts = {"a", "b", "a"}}).subject, "a");
-  EXPECT_EQ(mistake({.hosts = {"a", "a:5210"}}).reason, "is named twice");
+  EXPECT_EQ(mistake({.hosts = {"a"}}).reason, "a is the only host that is named");
+  EXPECT_EQ(mistake({.hosts = {"a", "b", "a"}}).reason, "a is named twice");
+  EXPECT_EQ(mistake({.hosts = {"a", "a:5210"}}).reason, "a is named twice");
   EXPECT_EQ(mistake({.hosts = {"gpu[1-"}}).kind, ErrorKind::Usage);
   EXPECT_EQ(mistake({.hosts = {"a:99999", "b"}}).kind, ErrorKind::Usage);
-  EXPECT_EQ(mistake({.file = "/nowhere/hosts"}).reason, "cannot be read");
+  EXPECT_EQ(mistake({.file = "/nowhere/hosts"}).kind, ErrorKind::NotFound);
 }
 
 TEST(WantedHosts, one_host_may_have_agents_at_two_ports) {
