@@ -88,6 +88,13 @@ class TrialRunner {
  private:
   // False where it is to end now. An Error where a variant cannot be run at all.
   Result<bool> run_one(std::size_t variant) {
+    if (const std::string& setup = trials_.variants[variant].setup; !setup.empty()) {
+      const auto done =
+          sys::capture_output({.command = {"sh", "-c", setup}}, kLongestTrial, kMostDocumentBytes);
+      if (!done || done->status.code != 0) {
+        return failed(variant, done ? done->err : describe(done.error()));
+      }
+    }
     std::vector<std::string> command = trials_.variants[variant].words;
     command.insert(command.begin(), kOwnProgram);
     command.insert(command.end(), {"--json", "--quiet"});
@@ -194,6 +201,8 @@ class Repeatable final : public cli::Command {
                 kMostRounds)
         .option("against", &against_, "OPTIONS",
                 "a variant with these options added to the command line")
+        .option("setup", &setups_, "COMMAND",
+                "a variant for which a shell does this before each trial")
         .toggle("until-sure", &until_sure_,
                 "end as soon as variants differ or are alike within 2 %; 3 rounds at least");
   }
@@ -210,6 +219,7 @@ class Repeatable final : public cli::Command {
   std::vector<Figure> figures_;
   std::int64_t rounds_ = 0;
   std::vector<std::string> against_;
+  std::vector<std::string> setups_;
   bool until_sure_ = false;
   std::vector<std::string> words_;         // that give the command line again, without the list
   std::string varied_;                     // the option that has a list, "--streams"
@@ -250,6 +260,9 @@ std::vector<Variant> Repeatable::variants() const {
     variants.push_back({value, base});
     variants.back().words.push_back(varied_ + "=" + value);
   }
+  for (const std::string& setup : setups_) {
+    variants.push_back({.label = setup, .words = base, .setup = setup});
+  }
   if (variants.empty()) {
     variants.push_back({"as given", base});
   }
@@ -265,7 +278,11 @@ std::vector<Variant> Repeatable::variants() const {
 }
 
 Result<cli::ExitCode> Repeatable::run(cli::Context& context) {
-  const bool is_compared = !alternatives_.empty() || !against_.empty();
+  const bool is_compared = !alternatives_.empty() || !against_.empty() || !setups_.empty();
+  if (!setups_.empty() && (!alternatives_.empty() || !against_.empty())) {
+    return fail(ErrorKind::Usage, "", "--setup", "goes with no other variants",
+                "give several --setup, one for each variant");
+  }
   if (rounds_ == 0 && !is_compared && !until_sure_) {
     return command_->run(context);
   }

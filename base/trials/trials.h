@@ -4,6 +4,7 @@
 //   --repeat N             N rounds; a mean and where it lies
 //   --congestion cubic,bbr a list for one option whose value is none: a variant for each
 //   --against "--mss 900"  a variant with other options than the command line as it stands
+//   --setup "sysctl …"     a variant for each: what a shell does before each of its trials
 //   --until-sure           no more rounds than it takes
 //
 //   round 1   B A        every round has every variant once, in random order, so that what drifts
@@ -36,6 +37,7 @@ struct Figure {
 struct Variant {
   std::string label = {};               // "cubic"; "as given"
   std::vector<std::string> words = {};  // of its command line, the program's name left out
+  std::string setup = {};               // a shell's command before each of its trials
 };
 
 // Of one variant; empty where a document has no such number.

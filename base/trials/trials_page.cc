@@ -136,7 +136,8 @@ std::string single_sentence(const Trials& trials, std::size_t figure) {
 }
 
 std::string difference_text(const Trials& trials, std::size_t variant, std::size_t figure) {
-  const std::string first = trials.varied.empty() ? "without it" : trials.variants.front().label;
+  const Variant& base = trials.variants.front();
+  const std::string first = trials.varied.empty() && base.setup.empty() ? "without it" : base.label;
   const std::string& label = trials.variants[variant].label;
   const std::string& what = trials.figures[figure].name;
   const auto found =
@@ -231,8 +232,10 @@ cli::Json document_of(const cli::Context& context, const Trials& trials) {
   document["deciding"] = deciding ? cli::Json(trials.figures[*deciding].name) : cli::Json();
   document["variants"] = cli::Json::array();
   for (std::size_t variant = 0; variant < trials.variants.size(); ++variant) {
+    const std::string& setup = trials.variants[variant].setup;
     cli::Json each{{"name", trials.variants[variant].label},
                    {"words", trials.variants[variant].words},
+                   {"setup", setup.empty() ? cli::Json() : cli::Json(setup)},
                    {"failed", trials.failed[variant]}};
     each["figures"] = cli::Json::array();
     for (std::size_t figure = 0; figure < trials.figures.size(); ++figure) {

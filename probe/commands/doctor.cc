@@ -33,6 +33,8 @@ class DoctorCommand final : public cli::Command {
             {"chokepoint doctor", "what is wrong with this host, and how to fix it"},
             {"chokepoint doctor --record runs/a", "store the result for the run that follows"},
             {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"},
+            {"chokepoint doctor --apply-plan >plan.sh",
+             "what it would change, to be read, applied, proven by a probe, and taken back"},
             {"chokepoint doctor --summary", "why a scheduler should not use this host"}}};
   }
 
@@ -41,6 +43,8 @@ class DoctorCommand final : public cli::Command {
         .toggle("all,a", &all_, "every check in full, and those that passed")
         .toggle("summary", &summary_,
                 "one line with what is CRITICAL (--strict: or a WARNING); none if nothing is")
+        .toggle("apply-plan", &apply_plan_,
+                "a script that makes the advised changes and takes them back; changes nothing now")
         .toggle("strict", &strict_, "exit code 3 on warnings, too")
         .toggle("exit-code", &exit_code_,
                 "exit code 3 when a check is CRITICAL; always the case for doctor")
@@ -68,7 +72,9 @@ class DoctorCommand final : public cli::Command {
         context, baseline_,
         {.kind = "doctor", .document = std::move(document), .facts = host::facts_of(inventory)},
         false, [&] {
-          if (summary_) {
+          if (apply_plan_) {
+            context.out << apply_plan(inventory, checks, context.root);
+          } else if (summary_) {
             const std::string line = checks::summary(checks, limit);
             fmt::print(context.out, "{}{}", line, line.empty() ? "" : "\n");
           } else {
@@ -83,6 +89,7 @@ class DoctorCommand final : public cli::Command {
   baseline::Flags baseline_;
   bool all_ = false;
   bool summary_ = false;
+  bool apply_plan_ = false;
   bool strict_ = false;
   bool exit_code_ = false;  // no effect: for scripts that give it to every command
 };

@@ -29,6 +29,11 @@ using checks::worst;
 
 Checks examine(const host::Inventory& inventory);
 
+// A shell script that makes the changes that these checks advise, as far as it can also take them
+// back, and names the others (apply_plan.cc). Values that are to come back are read below `root`.
+std::string apply_plan(const host::Inventory& inventory, const Checks& checks,
+                       const sys::Root& root);
+
 // checks.cc: the kernel, memory, clocks, libraries and this process's privileges. Neither libraries
 // nor missing privileges are a fault of the host: nothing of them is worse than Info.
 void check_kernel(const host::Kernel& kernel, Checks& checks);
