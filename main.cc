@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
                        probe::udp_command(),
                        probe::latency_command(),
                        probe::path_command(),
+                       probe::paths_command(),
                        probe::pcie_command(),
                        probe::storage_command(),
                        probe::collective_command(collective_backends()),

@@ -24,6 +24,7 @@ cli::CommandFactory tcp_command();
 cli::CommandFactory udp_command();
 cli::CommandFactory latency_command();
 cli::CommandFactory path_command();
+cli::CommandFactory paths_command();
 cli::CommandFactory pcie_command();
 cli::CommandFactory storage_command();
 cli::CommandFactory collective_command(std::vector<collective::Backend> backends);

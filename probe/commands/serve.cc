@@ -43,6 +43,7 @@
 #include "probe/nuttcp/protocol.h"
 #include "probe/nuttcp/server.h"
 #include "probe/path/exchange.h"
+#include "probe/paths/exchange.h"
 #include "probe/peer/door.h"
 #include "probe/serve/process.h"
 #include "probe/serve/server.h"
@@ -241,6 +242,7 @@ control::Services own_services() {
   control::Services services;
   services.push_back(std::make_unique<tcp::TcpService>());
   services.push_back(std::make_unique<path::PathService>());
+  services.push_back(std::make_unique<paths::PathsService>());
   services.push_back(std::make_unique<udp::UdpService>());
   services.push_back(std::make_unique<latency::LatencyService>());
   services.push_back(std::make_unique<collective::RankService>());
@@ -338,7 +340,7 @@ void ServeCommand::define(cli::Flags& flags) {
               "one client at a time: refuse other clients instead of queueing them")
       .option(
           "offer", &offer_, "KINDS",
-          "tests to offer, with commas: tcp,path,udp,latency,collective,rdma,preflight; default: "
+          "tests to offer, with commas: tcp,path,paths,udp,latency,collective,rdma,preflight; default: "
           "all of them, with --insecure-open without collective and preflight, which start "
           "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)

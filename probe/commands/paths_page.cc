@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/cli/table.h"
+#include "base/control/bodies.h"
+#include "base/math/units.h"
+#include "probe/commands/paths_report.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using cli::Json;
+using control::if_measured;
+using control::or_null;
+using math::kPercent;
+using paths::Direction;
+
+std::optional<double> in_percent(const std::optional<double>& share) {
+  return share ? std::optional(*share * kPercent) : std::nullopt;
+}
+
+std::optional<double> in_ms(const std::optional<double>& ns) {
+  return ns ? std::optional(*ns / math::kNsPerMs) : std::nullopt;
+}
+
+std::optional<double> way_loss_percent(const paths::Way& way) {
+  return way.sent == 0 ? std::nullopt
+                       : std::optional(kPercent * static_cast<double>(way.lost) /
+                                       static_cast<double>(way.sent));
+}
+
+// Of how many members this share of the flows is one; nothing where it is most of them.
+std::optional<long> members_of(const paths::Share& share) {
+  return share.likely > 0 && share.likely <= 0.6 ? std::optional(std::lround(1 / share.likely))
+                                                 : std::nullopt;
+}
+
+std::vector<std::uint16_t> ports_of(const paths::Outcome& outcome,
+                                    const std::vector<std::size_t>& flows) {
+  std::vector<std::uint16_t> ports;
+  for (const std::size_t flow : flows) {
+    ports.push_back(outcome.flows[flow].source_port);
+  }
+  return ports;
+}
+
+Json paths_way_body(const paths::Way& way) {
+  return {{"sent", way.sent},
+          {"lost", way.lost},
+          {"loss_percent", or_null(way_loss_percent(way))},
+          {"dropped_by_sockets", way.dropped},
+          {"detectable_loss_percent", or_null(in_percent(way.detectable_loss))}};
+}
+
+Json member_body(const paths::Outcome& outcome, const paths::Finding& finding) {
+  Json body{{"kind", name_of(finding.kind)},
+            {"direction", name_of(finding.direction)},
+            {"p_value", finding.p},
+            {"flows", finding.flows.size()},
+            {"share_percent",
+             {{"likely", finding.share.likely * kPercent},
+              {"low", finding.share.low * kPercent},
+              {"high", finding.share.high * kPercent}}},
+            {"one_of_members", or_null(members_of(finding.share))},
+            {"loss_percent", or_null(in_percent(finding.loss))},
+            {"others_loss_percent", or_null(in_percent(finding.others_loss))},
+            {"later_ms", or_null(in_ms(finding.later_ns))},
+            {"source_ports", ports_of(outcome, finding.flows)},
+            {"unclear_source_ports", ports_of(outcome, finding.unclear)},
+            {"hop", nullptr}};
+  if (finding.place) {
+    body["hop"] = {{"ttl", finding.place->ttl}, {"address", finding.place->address.text()}};
+  }
+  return body;
+}
+
+Json router_list(const std::optional<paths::Hops>& hops) {
+  if (!hops) {
+    return {};
+  }
+  Json list = Json::array();
+  for (const std::optional<net::Address>& hop : *hops) {
+    list.push_back(hop ? Json(hop->text()) : Json());
+  }
+  return list;
+}
+
+Json swept_flow_body(const paths::Flow& flow) {
+  const auto rtt_ms = if_measured(flow.rtt_ms);
+  return {{"source_port", flow.source_port},
+          {"sent", flow.sent},
+          {"lost_there", flow.lost_there},
+          {"answered", flow.answered},
+          {"lost_back", flow.lost_back},
+          {"rtt_ms", rtt_ms ? json::to_json(*rtt_ms) : Json()},
+          {"later_there_ms", or_null(flow.later_there_ms)},
+          {"later_back_ms", or_null(flow.later_back_ms)},
+          {"hops", router_list(flow.hops)}};
+}
+
+std::string paths_towards(const PathsShown& shown, Direction direction) {
+  return (direction == Direction::Send ? "to " : "from ") + shown.peer;
+}
+
+std::string two_digit_percent(double share) { return fmt::format("{:.2g} %", share * kPercent); }
+
+std::string member_text(const paths::Finding& finding) {
+  const std::optional<long> members = members_of(finding.share);
+  return members && *members > 1 ? fmt::format("about 1 of {} members", *members)
+                                 : std::string("most members");
+}
+
+std::string member_sentence(const PathsShown& shown, const paths::Finding& finding) {
+  const std::string what =
+      finding.kind == paths::FindingKind::Loss
+          ? fmt::format("loses {}, the others {}", two_digit_percent(*finding.loss),
+                        two_digit_percent(*finding.others_loss))
+          : fmt::format("takes {:.3g} ms longer", *finding.later_ns / math::kNsPerMs);
+  return fmt::format("{}: {} {}; {} of {} flows take it ({:.0f} to {:.0f} % of all)",
+                     paths_towards(shown, finding.direction), member_text(finding), what,
+                     finding.flows.size(), shown.outcome.flows.size(), finding.share.low * kPercent,
+                     finding.share.high * kPercent);
+}
+
+void print_source_ports(const cli::Context& context, const std::string& title,
+                        const std::vector<std::uint16_t>& ports) {
+  constexpr std::size_t kMost = 16;
+  const auto shown = std::span(ports).first(std::min(ports.size(), kMost));
+  fmt::print(context.out, "  {}: {}{}\n", title, fmt::join(shown, ", "),
+             ports.size() > kMost ? fmt::format(" and {} more", ports.size() - kMost) : "");
+}
+
+void print_member(const cli::Context& context, const PathsShown& shown,
+                  const paths::Finding& finding) {
+  fmt::print(context.out, "{}\n", member_sentence(shown, finding));
+  print_source_ports(context, "source ports", ports_of(shown.outcome, finding.flows));
+  if (!finding.unclear.empty()) {
+    print_source_ports(context, "not clear", ports_of(shown.outcome, finding.unclear));
+  }
+  if (finding.place) {
+    fmt::print(context.out, "  they pass {} (hop {}), which none of the others was seen to\n",
+               finding.place->address.text(), finding.place->ttl);
+  }
+}
+
+std::string paths_text(const paths::Outcome& outcome) {
+  const paths::Paths& paths = outcome.paths;
+  if (paths.by_hops) {
+    return fmt::format("{} path{} seen, by the routers that answered to {} flows.", *paths.by_hops,
+                       *paths.by_hops == 1 ? "" : "s", paths.traced);
+  }
+  if (paths.at_least > 1) {
+    return fmt::format("At least {} paths; no router told them apart.", paths.at_least);
+  }
+  return "One path seen; members of a bundle that do not differ look like one.";
+}
+
+void print_paths_ways(const cli::Context& context, const PathsShown& shown) {
+  using cli::Align;
+  cli::Table table(
+      {{""},
+       {"packets", Align::Right},
+       {"lost", Align::Right},
+       {"loss", Align::Right},
+       {fmt::format("a loss of 1 in {} is seen from", shown.expectation.members), Align::Right}});
+  for (const Direction direction : {Direction::Send, Direction::Receive}) {
+    const paths::Way& way = shown.outcome.of(direction);
+    const std::optional<double> loss = way_loss_percent(way);
+    table.add({paths_towards(shown, direction), std::to_string(way.sent), std::to_string(way.lost),
+               loss ? fmt::format("{:.3g} %", *loss) : "-",
+               way.detectable_loss ? two_digit_percent(*way.detectable_loss) : "-"});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_paths_verdict(const cli::Context& context, const PathsShown& shown) {
+  const paths::Outcome& outcome = shown.outcome;
+  for (const paths::Finding& finding : outcome.findings) {
+    print_member(context, shown, finding);
+  }
+  if (outcome.verdict == paths::Verdict::Alike) {
+    fmt::print(context.out, "All {} flows are alike.\n", outcome.flows.size());
+  } else if (outcome.verdict == paths::Verdict::Unknown) {
+    fmt::print(context.out, "Unknown: {}; give more --packets or --flows.\n", outcome.why);
+  }
+}
+
+}  // namespace
+
+void add_to(Json& document, const PathsShown& shown) {
+  const paths::Outcome& outcome = shown.outcome;
+  document["protocol"] = "udp";
+  document["packets_per_flow"] = shown.parameters.packets;
+  document["packet_bytes"] = paths::wire_bytes(shown.family);
+  document["rate_mbps"] = shown.parameters.bits_per_s / math::kMega;
+  document["expected"] = {{"members", shown.expectation.members},
+                          {"loss_percent", shown.expectation.loss * kPercent}};
+  document["duration_s"] = static_cast<double>(shown.time.count()) / math::kNsPerSecond;
+  document["verdict"] = name_of(outcome.verdict);
+  document["unknown_because"] = outcome.why.empty() ? Json() : Json(outcome.why);
+  document["findings"] = control::list_body(
+      outcome.findings, [&](const paths::Finding& each) { return member_body(outcome, each); });
+  document["send"] = paths_way_body(outcome.there);
+  document["receive"] = paths_way_body(outcome.back);
+  document["paths"] = {{"at_least", outcome.paths.at_least},
+                       {"by_hops", or_null(outcome.paths.by_hops)},
+                       {"traced_flows", outcome.paths.traced}};
+  document["flows"] = control::list_body(outcome.flows, swept_flow_body);
+  document["interrupted"] = shown.interrupted;
+}
+
+void print_page(const cli::Context& context, const PathsShown& shown) {
+  const paths::Outcome& outcome = shown.outcome;
+  fmt::print(context.out, "{} flows {}, {} packets each and their answers, in {}\n\n",
+             outcome.flows.size(), paths_towards(shown, Direction::Send), shown.parameters.packets,
+             math::format_duration(shown.time));
+  print_paths_ways(context, shown);
+  fmt::print(context.out, "\n");
+  print_paths_verdict(context, shown);
+  fmt::print(context.out, "{}\n", paths_text(outcome));
+  for (const Direction direction : {Direction::Send, Direction::Receive}) {
+    if (const std::uint64_t dropped = outcome.of(direction).dropped; dropped > 0) {
+      fmt::print(context.out,
+                 "{} packets {} were dropped by the receiver's own sockets: it was "
+                 "too busy for this --rate.\n",
+                 dropped, paths_towards(shown, direction));
+    }
+  }
+  if (shown.interrupted) {
+    context.out << "Interrupted: these are the results until then.\n";
+  }
+}
+
+}  // namespace chokepoint::probe

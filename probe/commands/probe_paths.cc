@@ -1,0 +1,203 @@
+// chokepoint probe paths: which member of a bundle is bad, by many short flows between this host
+// and a peer. One thread, and those of the traces.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/control/client.h"
+#include "base/math/units.h"
+#include "base/sys/process.h"
+#include "base/sys/signals.h"
+#include "probe/commands/commands.h"
+#include "probe/commands/paths_report.h"
+#include "probe/paths/hops.h"
+#include "probe/paths/sweep.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::int64_t kUsualPackets = 1000;
+constexpr seconds kTraceTime{8};
+constexpr seconds kMargin{15};  // to be greeted, for stragglers, for a host that is slow
+
+class ProbePathsCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "probe paths",
+        .purpose = "which member of a bundle (LAG, ECMP, bond) loses packets or is slower",
+        .description =
+            "Sends small UDP packets from many source ports to a peer that runs 'chokepoint "
+            "serve', and back. Switches and routers put each flow on one of several parallel links "
+            "by a hash of its addresses and ports, so flows that share a bad link share its loss "
+            "or its delay. It says which flows these are, about how many members there are and "
+            "which of the routers only they pass, for each direction by itself.\n\n"
+            "It never claims a difference that chance explains, and says 'unknown' where too "
+            "little "
+            "was sent to find a bad one of --members that loses --loss-limit more than the others. "
+            "Routers are seen only where they answer; links of a LAG never are.",
+        .examples = {{"chokepoint probe paths voyager", "64 flows, 1000 packets each"},
+                     {"chokepoint probe paths voyager --flows 128 --packets 2000 --loss-limit 0.2",
+                      "a member that loses little"},
+                     {"chokepoint probe paths voyager --rate 1M", "beside a job"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to send")
+        .option("flows", &flows_, "N", "flows, each with its own source port", paths::kMinFlows,
+                paths::kMaxFlows)
+        .option("packets", &packets_, "N", "packets of each flow, each way; 0: 1000, or by --time",
+                0, paths::kMaxPackets)
+        .option("time,t", &time_, "TIME", "send for so long, instead of --packets")
+        .option("rate", &rate_, "RATE", "of all flows together, each way, headers included")
+        .option("source-port", &source_port_, "PORT",
+                "first source port; those in use are passed over; 0: any", 0, UINT16_MAX)
+        .option("to-port", &to_port_, "PORT", "UDP port of the peer, from 1024 on; 0: any", 0,
+                UINT16_MAX)
+        .toggle("no-trace", &no_trace_, "do not look for the routers of each flow")
+        .group("What to find")
+        .option("members", &members_, "N", "a bad one of so many parallel links", 2, 64)
+        .option("loss-limit", &loss_limit_, "PERCENT", "if it loses so much more than the others");
+    control::define(flags, peer_);
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
+    TRY(check());
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    cli::Json document = cli::document(context, "chokepoint.probe.paths/1");
+    sys::raise_descriptor_limit();  // one per flow
+    TRY(control::Client client, connect(peer_, context, signals.descriptor()));
+    TRY(const PathsShown shown, measure(client, signals.descriptor(), context));
+    client.bye();
+    document["peer"] = peer_body(peer_, client);
+    add_to(document, shown);
+    return baseline::answer(context, baseline_,
+                            {.kind = "paths",
+                             .peer = client.admittance().server.host,
+                             .direction = "both",
+                             .document = std::move(document)},
+                            shown.interrupted, [&] { print_page(context, shown); });
+  }
+
+ private:
+  Result<> check() const {
+    const auto wrong = [](std::string_view flag, std::string_view why) {
+      return fail(ErrorKind::Usage, "", flag, why);
+    };
+    if (packets_ > 0 && time_.count() > 0) {
+      return wrong("--packets, --time", "give only one of them");
+    }
+    if (packets_ > 0 && packets_ < paths::kMinPackets) {
+      return wrong("--packets", fmt::format("must be {} or more", paths::kMinPackets));
+    }
+    if (time_.count() < 0) {
+      return wrong("--time", "must be more than 0");
+    }
+    if (rate_.bits_per_second < 1e4) {
+      return wrong("--rate", "must be 10 kb/s or more");
+    }
+    if (to_port_ != 0 && to_port_ < paths::kMinPort) {
+      return wrong("--to-port", fmt::format("must be {} or more, or 0", paths::kMinPort));
+    }
+    if (!(loss_limit_ > 0) || loss_limit_ > math::kPercent) {
+      return wrong("--loss-limit", "a share of 0 to 100 percent, above 0");
+    }
+    return {};
+  }
+
+  // `time` and rate give the packets where the user gave a time.
+  Result<paths::Parameters> parameters(net::Family family) const {
+    paths::Parameters parameters{.flows = static_cast<int>(flows_),
+                                 .packets = packets_ > 0 ? packets_ : kUsualPackets,
+                                 .bits_per_s = rate_.bits_per_second,
+                                 .port = static_cast<std::uint16_t>(to_port_)};
+    if (time_.count() > 0) {
+      const double bits =
+          static_cast<double>(time_.count()) / math::kNsPerSecond * rate_.bits_per_second;
+      parameters.packets = static_cast<std::int64_t>(
+          bits / (static_cast<double>(flows_) * paths::wire_bytes(family) * math::kBits));
+      if (parameters.packets < paths::kMinPackets || parameters.packets > paths::kMaxPackets) {
+        return fail(ErrorKind::Usage, "", "--time",
+                    fmt::format("is {} packets of each flow at this --rate; {} to {} are possible",
+                                parameters.packets, paths::kMinPackets, paths::kMaxPackets));
+      }
+    }
+    if (flows_ * parameters.packets > paths::kMaxTotalPackets) {
+      return fail(
+          ErrorKind::Usage, "", "--flows, --packets",
+          fmt::format("no more than {} packets of all flows together", paths::kMaxTotalPackets));
+    }
+    parameters.time = paths::duration(parameters, family) + kTraceTime + kMargin;
+    return parameters;
+  }
+
+  Result<PathsShown> measure(control::Client& client, int interrupt,
+                             const cli::Context& context) const {
+    const net::Family family = client.peer().address.family();
+    PathsShown shown{.peer = peer_.host,
+                     .family = family,
+                     .expectation = {.members = static_cast<int>(members_),
+                                     .loss = loss_limit_ / math::kPercent}};
+    TRY(shown.parameters, parameters(family));
+    TRY(paths::Sweep sweep,
+        paths::Sweep::open(client, shown.parameters, static_cast<std::uint16_t>(source_port_),
+                           peer_.interface, interrupt, [&](const std::string& why) {
+                             fmt::print(context.err, "waiting: {}\n", why);
+                           }));
+    TRY(send_all(sweep, shown.parameters, interrupt, context));
+    const std::vector<std::optional<paths::Hops>> hops = traces(sweep, interrupt, context);
+    TRY(const paths::SweepRecord record, sweep.close());
+    shown.time = record.time;
+    shown.interrupted = record.interrupted || sys::is_readable(interrupt);
+    shown.outcome = paths::judged(record, hops, shown.expectation);
+    return shown;
+  }
+
+  static Result<> send_all(paths::Sweep& sweep, const paths::Parameters& parameters, int interrupt,
+                           const cli::Context& context) {
+    cli::Progress progress(context, "packets",
+                           static_cast<std::uint64_t>(parameters.packets) *
+                               static_cast<std::uint64_t>(parameters.flows));
+    return sweep.run(interrupt, [&](std::uint64_t sent) { progress.update(sent); });
+  }
+
+  std::vector<std::optional<paths::Hops>> traces(const paths::Sweep& sweep, int interrupt,
+                                                 const cli::Context& context) const {
+    if (no_trace_ || sys::is_readable(interrupt)) {
+      return {};
+    }
+    cli::show_progress(context, "the routers of each flow");
+    std::vector<paths::TracedFlow> flows;
+    for (std::size_t i = 0; i < sweep.flows(); ++i) {
+      flows.push_back({.socket = sweep.socket(i), .flow = static_cast<std::uint32_t>(i)});
+    }
+    return paths::trace_flows(flows, sweep.test(), kTraceTime, interrupt, context.clock);
+  }
+
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
+  std::int64_t flows_ = 64;
+  std::int64_t packets_ = 0;
+  std::chrono::nanoseconds time_ = seconds(0);
+  math::Rate rate_{10e6};
+  std::int64_t source_port_ = 40'000;
+  std::int64_t to_port_ = 0;
+  std::int64_t members_ = 8;
+  double loss_limit_ = 1;
+  bool no_trace_ = false;
+};
+
+}  // namespace
+
+cli::CommandFactory paths_command() { return cli::command<ProbePathsCommand>(); }
+
+}  // namespace chokepoint::probe

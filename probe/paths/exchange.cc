@@ -1,0 +1,251 @@
+#include "probe/paths/exchange.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/control/bodies.h"
+#include "base/net/socket.h"
+#include "probe/udp/data_socket.h"
+#include "probe/udp/exchange.h"
+#include "probe/udp/packet.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::paths::Parameters> {
+  using P = probe::paths::Parameters;
+  static constexpr std::tuple kList{
+      field("flows", &P::flows).between(probe::paths::kMinFlows, probe::paths::kMaxFlows),
+      field("packets", &P::packets, "of each flow")
+          .between(probe::paths::kMinPackets, probe::paths::kMaxPackets),
+      field("time_ns", &P::time, "after which the server gives up").between(1, 86'400e9),
+      field("bits_per_s", &P::bits_per_s, "of all flows together").between(1, 1e12),
+      field("port", &P::port, "of the server's socket; 0: any")};
+  static const char* wrong(const P& parameters) {
+    if (parameters.port != 0 && parameters.port < probe::paths::kMinPort) {
+      return "a port from 1024 on, or 0";
+    }
+    return parameters.flows * parameters.packets > probe::paths::kMaxTotalPackets
+               ? "fewer packets of all flows together"
+               : nullptr;
+  }
+};
+
+template <>
+struct Fields<probe::paths::ServerReady> {
+  using R = probe::paths::ServerReady;
+  static constexpr std::tuple kList{field("test", &R::test).at_most(kMaxCount),
+                                    field("udp_port", &R::udp_port).at_least(1)};
+};
+
+template <>
+struct Fields<probe::paths::ServerCounts> {
+  using C = probe::paths::ServerCounts;
+  static constexpr std::tuple kList{
+      field("received", &C::received, "of each flow, each packet once")
+          .at_most(probe::paths::kMaxPackets)
+          .up_to_items(probe::paths::kMaxFlows),
+      field("answered", &C::answered, "of each flow")
+          .at_most(probe::paths::kMaxPackets)
+          .up_to_items(probe::paths::kMaxFlows),
+      field("dropped", &C::dropped, "by the server's socket").at_most(kMaxCount)};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::probe::paths {
+namespace {
+
+using control::Json;
+using control::Message;
+using control::Session;
+using control::Type;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using udp::Exchanged;
+using udp::PacketKind;
+
+constexpr seconds kWindUp{15};
+constexpr milliseconds kLookForMessage{200};
+// Between two looks at the control connection: anybody can send to this socket.
+constexpr int kMaxPingsAtOnce = 256;
+constexpr int kRoomBytes = 8 << 20;
+
+std::uint64_t random_number() {
+  const control::Secret bytes = control::random_secret();
+  std::uint64_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  // The protocol's JSON numbers are signed.
+  return number & INT64_MAX;
+}
+
+// Which Pings have come, each once.
+class Arrivals {
+ public:
+  explicit Arrivals(const Parameters& parameters)
+      : packets_(static_cast<std::uint64_t>(parameters.packets)),
+        seen_(static_cast<std::size_t>(parameters.flows) * packets_),
+        counts_{
+            .received = std::vector<std::uint64_t>(static_cast<std::size_t>(parameters.flows)),
+            .answered = std::vector<std::uint64_t>(static_cast<std::size_t>(parameters.flows))} {}
+
+  // False where it is none of this test's, or was seen before.
+  bool is_new(std::uint64_t sequence) {
+    const std::uint64_t flow = flow_of(sequence);
+    const std::uint64_t round = round_of(sequence);
+    if (flow >= counts_.received.size() || round >= packets_ || seen_[flow * packets_ + round]) {
+      return false;
+    }
+    seen_[flow * packets_ + round] = true;
+    ++counts_.received[flow];
+    return true;
+  }
+
+  void answered(std::uint64_t sequence) { ++counts_.answered[flow_of(sequence)]; }
+
+  ServerCounts counts(std::uint64_t dropped) const {
+    ServerCounts counts = counts_;
+    counts.dropped = dropped;
+    return counts;
+  }
+
+ private:
+  std::uint64_t packets_;
+  std::vector<bool> seen_;
+  ServerCounts counts_;
+};
+
+class Responder {
+ public:
+  Responder(Session& session, const Parameters& parameters)
+      : session_(session),
+        parameters_(parameters),
+        patience_(session.patience(parameters.time + kWindUp)),
+        arrivals_(parameters) {}
+
+  Result<> open() {
+    TRY(socket_,
+        net::bind_udp({.address = session_.local().address, .port = parameters_.port}, {}));
+    udp::ask_for_room(socket_.get(), kRoomBytes);
+    TRY(udp::prepare_receiving(socket_.get()));
+    TRY(const net::Endpoint local, net::local_endpoint(socket_.get()));
+    return session_.channel().send(
+        {Type::Ready, json::to_json(ServerReady{.test = test_, .udp_port = local.port})},
+        session_.patience(kAnswer));
+  }
+
+  Result<Json> until_stopped() {
+    while (!patience_.over()) {
+      std::array<pollfd, 3> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
+                                    pollfd{session_.surroundings().stop, POLLIN, 0},
+                                    pollfd{socket_.get(), POLLIN, 0}};
+      poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+      if (watched[1].revents != 0) {
+        return fail(ErrorKind::Interrupted, "paths", session_.channel().peer(), "the server stops");
+      }
+      answer_pings();
+      TRY(const std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return end(*said);
+      }
+    }
+    return fail(ErrorKind::Timeout, "paths", session_.channel().peer(),
+                "it did not say that it was done");
+  }
+
+ private:
+  void answer_pings() {
+    for (int i = 0; i < kMaxPingsAtOnce; ++i) {
+      const std::optional<Exchanged> ping = udp::receive_exchange(socket_.get());
+      if (!ping) {
+        return;
+      }
+      if (ping->head.kind == PacketKind::Ping && ping->head.test == test_ &&
+          ping->from.address.unmapped() == session_.peer().address.unmapped()) {
+        answer(*ping);
+      }
+    }
+  }
+
+  void answer(const Exchanged& ping) {
+    const bool measured = ping.head.run == static_cast<std::uint16_t>(Run::Measured);
+    if (measured && !arrivals_.is_new(ping.head.sequence)) {
+      return;
+    }
+    const udp::ExchangePacket pong =
+        udp::pong_packet(ping.head, {.received_ns = ping.arrived_ns,
+                                     .answered_ns = session_.surroundings().clock.monotonic_ns()});
+    sockaddr_storage to{};
+    const socklen_t length = ping.from.to_socket(to);
+    const ssize_t sent =
+        sendto(socket_.get(), pong.data(), pong.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+               reinterpret_cast<sockaddr*>(&to), length);
+    if (measured && sent > 0) {
+      arrivals_.answered(ping.head.sequence);
+    }
+  }
+
+  Result<Json> end(const Message& message) const {
+    if (message.type != Type::Stop) {
+      return fail(ErrorKind::Malformed, "paths", session_.channel().peer(),
+                  std::string(control::name_of(message.type)) + " came in the middle of a test");
+    }
+    return json::to_json(arrivals_.counts(udp::queue_drops(socket_.get()).value_or(0)));
+  }
+
+  Session& session_;
+  const Parameters& parameters_;
+  net::Patience patience_;
+  std::uint64_t test_ = random_number();
+  sys::Descriptor socket_;
+  Arrivals arrivals_;
+};
+
+}  // namespace
+
+Json body_of(const Parameters& parameters) { return json::to_json(parameters); }
+
+Result<Parameters> parameters_in(const Json& body) {
+  return json::from_json<Parameters>(body, "paths request");
+}
+
+Result<ServerReady> ready_in(const Json& body) {
+  return json::from_json<ServerReady>(body, "paths ready");
+}
+
+Result<ServerCounts> counts_in(const Json& body, const Parameters& parameters) {
+  TRY(ServerCounts counts, json::from_json<ServerCounts>(body, "paths result"));
+  const auto flows = static_cast<std::size_t>(parameters.flows);
+  if (counts.received.size() != flows || counts.answered.size() != flows) {
+    return fail(ErrorKind::Malformed, "read message", "paths result", "wanted an item a flow");
+  }
+  for (std::size_t i = 0; i < flows; ++i) {
+    if (counts.received[i] > static_cast<std::uint64_t>(parameters.packets) ||
+        counts.answered[i] > counts.received[i]) {
+      return fail(ErrorKind::Malformed, "read message", "paths result",
+                  "counts more packets than there are");
+    }
+  }
+  return counts;
+}
+
+Result<control::Demand> PathsService::check(const Json& parameters,
+                                            const control::Limits& limits) const {
+  TRY(const Parameters read, parameters_in(parameters));
+  TRY(control::check_time(limits, read.time));
+  TRY(control::check_rate(limits, read.bits_per_s));
+  return control::Weight::Light;
+}
+
+Result<Json> PathsService::serve(Session& session, const Json& body) {
+  TRY(const Parameters parameters, parameters_in(body));
+  Responder responder(session, parameters);
+  TRY(responder.open());
+  return responder.until_stopped();
+}
+
+}  // namespace chokepoint::probe::paths

@@ -1,0 +1,300 @@
+#include "probe/paths/sweep.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <numeric>
+#include <random>
+
+#include "base/math/units.h"
+#include "base/net/patience.h"
+#include "base/net/socket.h"
+#include "probe/udp/data_socket.h"
+#include "probe/udp/exchange.h"
+#include "probe/udp/packet.h"
+
+namespace chokepoint::probe::paths {
+namespace {
+
+using control::Client;
+using net::Patience;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using udp::PacketKind;
+
+constexpr seconds kMaxQueueTime{3600};
+constexpr seconds kGreeting{3};
+constexpr milliseconds kRepeatGreeting{200};
+constexpr std::int64_t kStragglersNs = 1'000'000'000;
+// A flow may have so many Pongs waiting while this thread does not run.
+constexpr int kFlowRoomBytes = 1 << 20;
+// Packets are sent in small batches, so that the thread need not wake for each.
+constexpr std::int64_t kBatchNs = 500'000;
+
+int pings_heard(int fd, const ServerReady& ready, Run run,
+                const std::function<void(const udp::Exchanged&)>& each) {
+  int count = 0;
+  while (const std::optional<udp::Exchanged> pong = udp::receive_exchange(fd)) {
+    if (pong->head.kind == PacketKind::Pong && pong->head.test == ready.test &&
+        pong->head.run == static_cast<std::uint16_t>(run)) {
+      ++count;
+      each(*pong);
+    }
+  }
+  return count;
+}
+
+bool is_in_use(const Error& error) { return error.code == EADDRINUSE; }
+
+// A pending error of an earlier packet may be told instead; then it is gone.
+bool send_ping(int fd, const udp::ExchangePacket& packet) {
+  for (int i = 0; i < 2; ++i) {
+    if (send(fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+      return true;
+    }
+    if (errno != ECONNREFUSED && errno != EHOSTUNREACH && errno != ENETUNREACH) {
+      return false;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+int wire_bytes(net::Family family) {
+  constexpr int kEthernetBytes = 14;
+  constexpr int kUdpBytes = 8;
+  const int ip = family == net::Family::Ipv4 ? 20 : 40;
+  return static_cast<int>(udp::kExchangeBytes) + kUdpBytes + ip + kEthernetBytes;
+}
+
+std::chrono::nanoseconds duration(const Parameters& parameters, net::Family family) {
+  const double bits = static_cast<double>(parameters.flows) *
+                      static_cast<double>(parameters.packets) * wire_bytes(family) * math::kBits;
+  return std::chrono::nanoseconds(
+      static_cast<std::int64_t>(bits / parameters.bits_per_s * math::kNsPerSecond));
+}
+
+Result<Sweep> Sweep::open(Client& client, const Parameters& parameters, std::uint16_t first_port,
+                          const std::string& interface, int interrupt,
+                          const control::Waiting& waiting) {
+  TRY(const control::Json body, client.request("paths", body_of(parameters),
+                                               Patience::of(kMaxQueueTime, interrupt), waiting));
+  TRY(const ServerReady ready, ready_in(body));
+  Sweep sweep(client, parameters, ready);
+  TRY(sweep.bind_sockets(first_port, interface));
+  TRY(const bool answered, sweep.greet(interrupt));
+  if (!answered) {
+    return fail(sweep.unanswered());
+  }
+  return sweep;
+}
+
+Result<> Sweep::bind_sockets(std::uint16_t first_port, const std::string& interface) {
+  TRY(const net::Endpoint own, net::local_endpoint(client_->channel().descriptor()));
+  const net::Endpoint peer{.address = client_->peer().address, .port = ready_.udp_port};
+  any_of_them_ = sys::Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  const auto wanted = static_cast<std::size_t>(parameters_.flows);
+  int port = first_port;
+  while (sockets_.size() < wanted) {
+    if (port > UINT16_MAX) {
+      return fail(ErrorKind::Exhausted, "bind", "source ports", "too few are free",
+                  "choose another --source-port");
+    }
+    Result<sys::Descriptor> socket =
+        net::bind_udp({.address = own.address, .port = static_cast<std::uint16_t>(port)},
+                      {.interface = interface});
+    port += port == 0 ? 0 : 1;
+    if (!socket && is_in_use(socket.error()) && port != 0) {
+      continue;
+    }
+    if (!socket) {
+      return std::unexpected(socket.error());
+    }
+    udp::ask_for_room(socket->get(), kFlowRoomBytes);
+    TRY(udp::prepare_receiving(socket->get()));
+    TRY(net::connect_udp(socket->get(), peer));
+    TRY(udp::prepare_sending(socket->get()));
+    TRY(const net::Endpoint local, net::local_endpoint(socket->get()));
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = sockets_.size()}};
+    if (epoll_ctl(any_of_them_.get(), EPOLL_CTL_ADD, socket->get(), &event) < 0) {
+      return fail(from_errno(errno, "watch", "UDP sockets"));
+    }
+    record_.flows.push_back({.source_port = local.port});
+    sockets_.push_back(std::move(*socket));
+  }
+  heard_.assign(wanted, std::vector<bool>(static_cast<std::size_t>(parameters_.packets)));
+  return {};
+}
+
+// One flow after the other, because one of them may not pass at all.
+Result<bool> Sweep::greet(int interrupt) {
+  const Patience patience = Patience::of(kGreeting, interrupt);
+  std::size_t next = 0;
+  while (!patience.over()) {
+    const std::size_t flow = next++ % sockets_.size();
+    const udp::ExchangePacket packet =
+        udp::ping_packet({.kind = PacketKind::Ping,
+                          .run = static_cast<std::uint16_t>(Run::Greeting),
+                          .test = ready_.test,
+                          .sequence = sequence_of(static_cast<std::uint32_t>(flow), 0),
+                          .sent_ns = clock_.monotonic_ns()});
+    send_ping(sockets_[flow].get(), packet);
+    const Patience once = patience.at_most(kRepeatGreeting);
+    const Result<> waited =
+        net::wait_for(any_of_them_.get(), POLLIN, once, "greet", client_->peer().text());
+    if (!waited && waited.error().kind != ErrorKind::Timeout) {
+      return std::unexpected(waited.error());
+    }
+    for (const sys::Descriptor& socket : sockets_) {
+      if (pings_heard(socket.get(), ready_, Run::Greeting, [](const udp::Exchanged&) {}) > 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether anything arrived is the server's to say: a measured Ping of each flow is counted there.
+Error Sweep::unanswered() {
+  for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
+    ping(flow, 0);
+  }
+  static_cast<void>(listen(clock_.monotonic_ns() + kStragglersNs / 2, -1));
+  const Result<SweepRecord> counted = close();
+  const bool arrived = counted && std::ranges::any_of(counted->flows, [](const FlowRecord& flow) {
+                         return flow.received_by_peer > 0;
+                       });
+  return {.kind = ErrorKind::Timeout,
+          .operation = "",
+          .subject = fmt::format("{} UDP port {}", client_->peer().address.text(), ready_.udp_port),
+          .reason = arrived ? "UDP arrives there, and no answer comes back, though TCP works"
+                            : "no answer over UDP, though TCP works",
+          .next_step = arrived ? "does a firewall let UDP pass from there to here?"
+                               : "does a firewall let UDP pass between the two hosts?"};
+}
+
+void Sweep::ping(std::size_t flow, std::uint32_t round) {
+  const udp::ExchangePacket packet =
+      udp::ping_packet({.kind = PacketKind::Ping,
+                        .run = static_cast<std::uint16_t>(Run::Measured),
+                        .test = ready_.test,
+                        .sequence = sequence_of(static_cast<std::uint32_t>(flow), round),
+                        .sent_ns = clock_.monotonic_ns()});
+  // What this host itself does not send is not lost on the way.
+  record_.flows[flow].sent += send_ping(sockets_[flow].get(), packet) ? 1 : 0;
+}
+
+void Sweep::hear(std::size_t flow) {
+  pings_heard(sockets_[flow].get(), ready_, Run::Measured, [&](const udp::Exchanged& pong) {
+    const std::uint32_t round = round_of(pong.head.sequence);
+    if (flow_of(pong.head.sequence) != flow || round >= heard_[flow].size() ||
+        heard_[flow][round]) {
+      return;
+    }
+    heard_[flow][round] = true;
+    const udp::PongTimes times = *udp::pong_times(pong.packet);
+    record_.flows[flow].trips.push_back(
+        {.round = round,
+         .there_ns = udp::difference(times.received_ns, pong.head.sent_ns),
+         .back_ns = udp::difference(pong.arrived_ns, times.answered_ns)});
+  });
+}
+
+Result<> Sweep::listen(std::int64_t until_ns, int interrupt) {
+  do {
+    const std::int64_t wait_ns = std::max<std::int64_t>(until_ns - clock_.monotonic_ns(), 0);
+    const timespec wait{.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
+    std::array<pollfd, 3> watched{pollfd{any_of_them_.get(), POLLIN, 0},
+                                  pollfd{interrupt, POLLIN, 0},
+                                  pollfd{client_->channel().descriptor(), POLLIN, 0}};
+    ppoll(watched.data(), watched.size(), &wait, nullptr);
+    record_.interrupted |= watched[1].revents != 0;
+    if (watched[2].revents != 0) {
+      // Nothing is expected: the server gave up, or is gone.
+      TRY(client_->channel().expect(control::Type::Result, Patience::of(kAnswer, interrupt)));
+      return fail(ErrorKind::Malformed, "paths", client_->peer().text(), "it ended the test");
+    }
+    std::array<epoll_event, 64> ready{};
+    const int count = epoll_wait(any_of_them_.get(), ready.data(), ready.size(), 0);
+    for (int i = 0; i < count; ++i) {
+      hear(ready[static_cast<std::size_t>(i)].data.u64);
+    }
+  } while (!(interrupt >= 0 && record_.interrupted) && clock_.monotonic_ns() < until_ns);
+  return {};
+}
+
+// What is still under way is not lost; also of a sweep that was interrupted.
+Result<> Sweep::await_stragglers(int interrupt) {
+  const bool hurried = record_.interrupted;
+  const std::int64_t last = clock_.monotonic_ns() + (hurried ? kStragglersNs / 4 : kStragglersNs);
+  while (record_.interrupted == hurried && outstanding() > 0 && clock_.monotonic_ns() < last) {
+    TRY(listen(std::min(last, clock_.monotonic_ns() + kStragglersNs / 50),
+               hurried ? -1 : interrupt));
+  }
+  return {};
+}
+
+std::uint64_t Sweep::outstanding() const {
+  std::uint64_t count = 0;
+  for (const FlowRecord& flow : record_.flows) {
+    count += flow.sent - std::min<std::uint64_t>(flow.sent, flow.trips.size());
+  }
+  return count;
+}
+
+Result<> Sweep::run(int interrupt, const std::function<void(std::uint64_t sent)>& progress) {
+  std::mt19937_64 random(ready_.test);
+  std::vector<std::size_t> order(sockets_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::int64_t gap_ns = duration(parameters_, client_->peer().address.family()).count() /
+                              (parameters_.packets * static_cast<std::int64_t>(sockets_.size()));
+  const std::int64_t began = clock_.monotonic_ns();
+  std::int64_t due = began;
+  std::int64_t heard_at = began;
+  std::uint64_t sent = 0;
+  for (std::uint32_t round = 0; round < parameters_.packets && !record_.interrupted; ++round) {
+    std::ranges::shuffle(order, random);
+    ++record_.rounds;
+    for (const std::size_t flow : order) {
+      if (due > clock_.monotonic_ns() || clock_.monotonic_ns() - heard_at > kBatchNs) {
+        TRY(listen(due, interrupt));
+        heard_at = clock_.monotonic_ns();
+      }
+      if (record_.interrupted) {
+        break;
+      }
+      ping(flow, round);
+      ++sent;
+      // Time that this host lost is not made up for by a burst.
+      due = std::max(due + gap_ns, clock_.monotonic_ns() - kBatchNs);
+    }
+    progress(sent);
+  }
+  record_.time = std::chrono::nanoseconds(clock_.monotonic_ns() - began);
+  return await_stragglers(interrupt);
+}
+
+Result<SweepRecord> Sweep::close() {
+  const Patience patience = Patience::of(kAnswer);
+  TRY(client_->channel().send({control::Type::Stop}, patience));
+  TRY(const control::Message result, client_->channel().expect(control::Type::Result, patience));
+  TRY(const ServerCounts counts, counts_in(result.body, parameters_));
+  for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
+    hear(flow);
+    FlowRecord& record = record_.flows[flow];
+    // What the server counts may exceed what it should by no more than what was sent.
+    record.received_by_peer = std::min(counts.received[flow], record.sent);
+    record.answered = std::min(counts.answered[flow], record.received_by_peer);
+    record_.dropped += udp::queue_drops(sockets_[flow].get()).value_or(0);
+  }
+  record_.peer_dropped = counts.dropped;
+  return std::move(record_);
+}
+
+}  // namespace chokepoint::probe::paths
