@@ -198,9 +198,9 @@ def test_udp_that_is_blocked_one_way(lab):
 
 def test_an_interrupt_keeps_what_was_measured(lab):
     bundle = Bundle(lab, 2).serve()
-    bundle.lose(1, 0.2)
+    bundle.lose(1, 0.05)
     client = bundle.left.start([*PROBE, TARGET["ipv4"], "--json", "--time", "60"])
-    client.until(lambda: bundle.near[0].b.counters()["rx_packets"] > 2000, 30, "packets")
+    client.until(lambda: bundle.near[0].b.counters()["received_packets"] > 2000, 30, "packets")
     client.signal(signal.SIGINT)
     same(client.wait(20), 130, "exit status")
     found = client.document()

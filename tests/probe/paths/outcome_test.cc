@@ -1,0 +1,139 @@
+#include "probe/paths/outcome.h"
+
+#include <gtest/gtest.h>
+
+namespace chokepoint::probe::paths {
+namespace {
+
+constexpr std::uint32_t kRounds = 1000;
+constexpr std::int64_t kOffsetNs = -5'000'000'000;  // the peer's clock less this one's
+
+bool is_on_the_member(std::size_t flow) { return flow % 4 == 1; }
+
+// 64 flows; what is done to every fourth is done by `change`.
+template <class Change>
+SweepRecord swept(Change change) {
+  SweepRecord record{.rounds = kRounds};
+  for (std::size_t i = 0; i < 64; ++i) {
+    FlowRecord flow{.source_port = static_cast<std::uint16_t>(40'000 + i), .sent = kRounds};
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      // A queue that all flows share, and a clock that drifts.
+      const std::int64_t common = round % 7 * 100'000 + round * 50;
+      flow.trips.push_back({.round = round,
+                            .there_ns = kOffsetNs + common + 20'000,
+                            .back_ns = 30'000 - kOffsetNs - round * 50});
+    }
+    flow.received_by_peer = flow.answered = kRounds;
+    if (is_on_the_member(i)) {
+      change(flow);
+    }
+    record.flows.push_back(std::move(flow));
+  }
+  return record;
+}
+
+constexpr Expectation kExpected{.members = 8, .loss = 0.01};
+
+TEST(Outcome, FlowsThatAreAlike) {
+  const Outcome outcome = judged(swept([](FlowRecord&) {}), {}, kExpected);
+  EXPECT_EQ(outcome.verdict, Verdict::Alike);
+  EXPECT_TRUE(outcome.findings.empty());
+  EXPECT_EQ(outcome.paths.at_least, 1U);
+  EXPECT_EQ(outcome.paths.by_hops, std::nullopt);
+  EXPECT_NEAR(outcome.flows[0].rtt_ms.min, 0.05, 0.001);
+  EXPECT_NEAR(*outcome.flows[0].later_there_ms, 0, 0.001);
+}
+
+TEST(Outcome, LossOnTheWayThere) {
+  const Outcome outcome = judged(swept([](FlowRecord& flow) {
+                                   flow.received_by_peer -= 30;
+                                   flow.answered -= 30;
+                                   flow.trips.resize(flow.answered);
+                                 }),
+                                 {}, kExpected);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  const Finding& finding = outcome.findings.front();
+  EXPECT_EQ(outcome.verdict, Verdict::Found);
+  EXPECT_EQ(finding.kind, FindingKind::Loss);
+  EXPECT_EQ(finding.direction, Direction::Send);
+  EXPECT_EQ(finding.flows.size(), 16U);
+  EXPECT_NEAR(*finding.loss, 0.03, 1e-9);
+  EXPECT_EQ(finding.others_loss, 0);
+  EXPECT_EQ(outcome.there.lost, 480U);
+  EXPECT_EQ(outcome.back.lost, 0U);
+  EXPECT_EQ(outcome.paths.at_least, 2U);
+}
+
+TEST(Outcome, LossOnTheWayBack) {
+  const Outcome outcome =
+      judged(swept([](FlowRecord& flow) { flow.trips.resize(kRounds - 30); }), {}, kExpected);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_EQ(outcome.findings.front().direction, Direction::Receive);
+  EXPECT_EQ(outcome.there.lost, 0U);
+}
+
+TEST(Outcome, ALongerWayBackIsNoLongerWayThere) {
+  const Outcome outcome = judged(swept([](FlowRecord& flow) {
+                                   for (RoundTrip& trip : flow.trips) {
+                                     trip.back_ns += 300'000;
+                                   }
+                                 }),
+                                 {}, kExpected);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_EQ(outcome.findings.front().kind, FindingKind::Delay);
+  EXPECT_EQ(outcome.findings.front().direction, Direction::Receive);
+  EXPECT_NEAR(*outcome.findings.front().later_ns, 300e3, 1e3);
+  EXPECT_NEAR(*outcome.flows[1].later_back_ms, 0.3, 0.001);
+}
+
+TEST(Outcome, AMemberThatNothingPasses) {
+  const Outcome outcome = judged(swept([](FlowRecord& flow) {
+                                   flow.received_by_peer = flow.answered = 0;
+                                   flow.trips.clear();
+                                 }),
+                                 {}, kExpected);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_EQ(*outcome.findings.front().loss, 1);
+  EXPECT_EQ(outcome.flows[1].rtt_ms.count, 0U);
+  EXPECT_EQ(outcome.flows[1].later_there_ms, std::nullopt);
+}
+
+TEST(Outcome, TheRouterOfTheMemberIsNamed) {
+  std::vector<std::optional<Hops>> hops;
+  for (std::size_t i = 0; i < 64; ++i) {
+    hops.push_back(
+        Hops{net::Address::parse(is_on_the_member(i) ? "10.0.0.2" : "10.0.0.1").value()});
+  }
+  const Outcome outcome = judged(swept([](FlowRecord& flow) {
+                                   flow.received_by_peer -= 30;
+                                   flow.answered -= 30;
+                                   flow.trips.resize(flow.answered);
+                                 }),
+                                 hops, kExpected);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  ASSERT_TRUE(outcome.findings.front().place);
+  EXPECT_EQ(outcome.findings.front().place->address.text(), "10.0.0.2");
+  EXPECT_EQ(outcome.paths.by_hops, 2U);
+  EXPECT_EQ(outcome.paths.traced, 64U);
+}
+
+TEST(Outcome, OfNothingNothingIsKnown) {
+  SweepRecord record{.flows = std::vector<FlowRecord>(8)};
+  const Outcome outcome = judged(record, {}, kExpected);
+  EXPECT_EQ(outcome.verdict, Verdict::Unknown);
+  EXPECT_NE(outcome.why, "");
+  EXPECT_EQ(outcome.there.detectable_loss, std::nullopt);
+}
+
+TEST(Outcome, AClockThatWrapsDoesNoHarm) {
+  const Outcome outcome = judged(swept([](FlowRecord& flow) {
+                                   flow.trips[3].there_ns = INT64_MIN;
+                                   flow.trips[4].back_ns = INT64_MAX;
+                                   flow.trips[5].round = UINT32_MAX;
+                                 }),
+                                 {}, kExpected);
+  EXPECT_EQ(outcome.verdict, Verdict::Alike);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::paths
