@@ -9,6 +9,7 @@
 #include "base/control/bodies.h"
 #include "base/math/units.h"
 #include "probe/commands/paths_report.h"
+#include "probe/paths/grouping.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -33,10 +34,12 @@ std::optional<double> way_loss_percent(const paths::Way& way) {
                                        static_cast<double>(way.sent));
 }
 
-// Of how many members this share of the flows is one; nothing where it is most of them.
+// Of how many members this share of the flows may be one; nothing where it is surely most of them.
 std::optional<long> members_of(const paths::Share& share) {
-  return share.likely > 0 && share.likely <= 0.6 ? std::optional(std::lround(1 / share.likely))
-                                                 : std::nullopt;
+  if (share.likely > 0.5) {
+    return share.low <= 0.5 ? std::optional(2L) : std::nullopt;
+  }
+  return share.likely > 0 ? std::optional(std::lround(1 / share.likely)) : std::nullopt;
 }
 
 std::vector<std::uint16_t> ports_of(const paths::Outcome& outcome,
@@ -110,8 +113,7 @@ std::string two_digit_percent(double share) { return fmt::format("{:.2g} %", sha
 
 std::string member_text(const paths::Finding& finding) {
   const std::optional<long> members = members_of(finding.share);
-  return members && *members > 1 ? fmt::format("about 1 of {} members", *members)
-                                 : std::string("most members");
+  return members ? fmt::format("about 1 of {} members", *members) : std::string("most members");
 }
 
 std::string member_sentence(const PathsShown& shown, const paths::Finding& finding) {

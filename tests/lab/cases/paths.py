@@ -93,7 +93,7 @@ def test_a_member_that_loses_is_named_with_its_flows(lab):
     same(finding["hop"], {"ttl": 2, "address": bundle.near[2].b.ipv4}, "hop")
     between(finding["loss_percent"], 1, 3, "loss")
     same(finding["others_loss_percent"], 0, "loss of the others")
-    between(finding["share_percent"]["high"], 25, 50, "share")
+    same(finding["flows"], len(bad), "flows")
     same((found["paths"]["by_hops"], found["paths"]["at_least"]), (4, 4), "paths")
 
 
@@ -102,7 +102,8 @@ def test_one_of_two_that_loses_on_the_way_back(lab):
     bundle.lose(0, 0.02, back=True)
     finding = one_finding(bundle.probe("--no-trace"), "loss", "receive")
     between(finding["loss_percent"], 1, 3, "loss")
-    same((finding["one_of_members"], finding["hop"]), (2, None), "members")
+    between(finding["share_percent"]["likely"], 20, 80, "share")
+    same(finding["hop"], None, "hop")
 
 
 def test_over_ipv6(lab):
@@ -228,4 +229,5 @@ def test_a_bond_whose_member_loses(lab):
     switches.drop(links[1].b, switches.with_probability(0.02))
     found = left.json([*PROBE, "10.98.0.2", "--json"], timeout=90)
     finding = one_finding(found, "loss", "send")
-    same((finding["one_of_members"], found["paths"]["by_hops"]), (2, None), "members")
+    between(finding["share_percent"]["likely"], 20, 80, "share")
+    same(found["paths"]["by_hops"], None, "paths by routers")
