@@ -24,6 +24,10 @@ std::optional<double> in_percent(const std::optional<double>& share) {
   return share ? std::optional(*share * kPercent) : std::nullopt;
 }
 
+std::optional<double> in_mbps(const std::optional<double>& bits_per_s) {
+  return bits_per_s ? std::optional(*bits_per_s / math::kMega) : std::nullopt;
+}
+
 std::optional<double> in_ms(const std::optional<double>& ns) {
   return ns ? std::optional(*ns / math::kNsPerMs) : std::nullopt;
 }
@@ -72,6 +76,8 @@ Json member_body(const paths::Outcome& outcome, const paths::Finding& finding) {
             {"loss_percent", or_null(in_percent(finding.loss))},
             {"others_loss_percent", or_null(in_percent(finding.others_loss))},
             {"later_ms", or_null(in_ms(finding.later_ns))},
+            {"rate_mbps", or_null(in_mbps(finding.bits_per_s))},
+            {"others_rate_mbps", or_null(in_mbps(finding.others_bits_per_s))},
             {"source_ports", ports_of(outcome, finding.flows)},
             {"unclear_source_ports", ports_of(outcome, finding.unclear)},
             {"hop", nullptr}};
@@ -92,17 +98,21 @@ Json router_list(const std::optional<paths::Hops>& hops) {
   return list;
 }
 
-Json swept_flow_body(const paths::Flow& flow) {
+Json swept_flow_body(const paths::Flow& flow, bool tcp) {
   const auto rtt_ms = if_measured(flow.rtt_ms);
+  const auto of_udp = [&](std::uint64_t count) { return tcp ? Json() : Json(count); };
   return {{"source_port", flow.source_port},
-          {"sent", flow.sent},
-          {"lost_there", flow.lost_there},
-          {"answered", flow.answered},
-          {"lost_back", flow.lost_back},
+          {"sent", of_udp(flow.sent)},
+          {"lost_there", of_udp(flow.lost_there)},
+          {"answered", of_udp(flow.answered)},
+          {"lost_back", of_udp(flow.lost_back)},
           {"rtt_ms", rtt_ms ? json::to_json(*rtt_ms) : Json()},
           {"later_there_ms", or_null(flow.later_there_ms)},
           {"later_back_ms", or_null(flow.later_back_ms)},
-          {"hops", router_list(flow.hops)}};
+          {"hops", router_list(flow.hops)},
+          {"rate_mbps", or_null(in_mbps(flow.bits_per_s))},
+          {"retransmits", tcp ? Json(flow.retransmits) : Json()},
+          {"min_rtt_ms", or_null(flow.min_rtt_ms)}};
 }
 
 std::string paths_towards(const PathsShown& shown, Direction direction) {
@@ -116,16 +126,25 @@ std::string member_text(const paths::Finding& finding) {
   return members ? fmt::format("about 1 of {} members", *members) : std::string("most members");
 }
 
+std::string trouble_of(const paths::Finding& finding) {
+  switch (finding.kind) {
+    case paths::FindingKind::Loss:
+      return fmt::format("loses {}, the others {}", two_digit_percent(*finding.loss),
+                         two_digit_percent(*finding.others_loss));
+    case paths::FindingKind::Rate:
+      return fmt::format("carries {}, the others {}", math::format_rate(*finding.bits_per_s),
+                         math::format_rate(*finding.others_bits_per_s));
+    case paths::FindingKind::Delay:
+      break;
+  }
+  return fmt::format("takes {:.3g} ms longer", *finding.later_ns / math::kNsPerMs);
+}
+
 std::string member_sentence(const PathsShown& shown, const paths::Finding& finding) {
-  const std::string what =
-      finding.kind == paths::FindingKind::Loss
-          ? fmt::format("loses {}, the others {}", two_digit_percent(*finding.loss),
-                        two_digit_percent(*finding.others_loss))
-          : fmt::format("takes {:.3g} ms longer", *finding.later_ns / math::kNsPerMs);
   return fmt::format("{}: {} {}; {} of {} flows take it ({:.0f} to {:.0f} % of all)",
-                     paths_towards(shown, finding.direction), member_text(finding), what,
-                     finding.flows.size(), shown.outcome.flows.size(), finding.share.low * kPercent,
-                     finding.share.high * kPercent);
+                     paths_towards(shown, finding.direction), member_text(finding),
+                     trouble_of(finding), finding.flows.size(), shown.outcome.flows.size(),
+                     finding.share.low * kPercent, finding.share.high * kPercent);
 }
 
 void print_source_ports(const cli::Context& context, const std::string& title,
@@ -179,6 +198,21 @@ void print_paths_ways(const cli::Context& context, const PathsShown& shown) {
   table.print(context.out, context.out_terminal);
 }
 
+void print_rates(const cli::Context& context, const paths::Outcome& outcome) {
+  std::vector<double> mbps;
+  std::uint64_t retransmits = 0;
+  for (const paths::Flow& flow : outcome.flows) {
+    retransmits += flow.retransmits;
+    if (flow.bits_per_s) {
+      mbps.push_back(*flow.bits_per_s);
+    }
+  }
+  const math::Distribution rates = math::distribution(mbps);
+  fmt::print(context.out, "rate of a flow alone: {} to {}, median {}; {} retransmitted\n",
+             math::format_rate(rates.min), math::format_rate(rates.max),
+             math::format_rate(rates.median), retransmits);
+}
+
 void print_paths_verdict(const cli::Context& context, const PathsShown& shown) {
   const paths::Outcome& outcome = shown.outcome;
   for (const paths::Finding& finding : outcome.findings) {
@@ -187,7 +221,8 @@ void print_paths_verdict(const cli::Context& context, const PathsShown& shown) {
   if (outcome.verdict == paths::Verdict::Alike) {
     fmt::print(context.out, "All {} flows are alike.\n", outcome.flows.size());
   } else if (outcome.verdict == paths::Verdict::Unknown) {
-    fmt::print(context.out, "Unknown: {}; give more --packets or --flows.\n", outcome.why);
+    fmt::print(context.out, "Unknown: {}; give more {}.\n", outcome.why,
+               shown.parameters.tcp ? "--time" : "--packets or --flows");
   }
 }
 
@@ -195,32 +230,43 @@ void print_paths_verdict(const cli::Context& context, const PathsShown& shown) {
 
 void add_to(Json& document, const PathsShown& shown) {
   const paths::Outcome& outcome = shown.outcome;
-  document["protocol"] = "udp";
-  document["packets_per_flow"] = shown.parameters.packets;
-  document["packet_bytes"] = paths::wire_bytes(shown.family);
-  document["rate_mbps"] = shown.parameters.bits_per_s / math::kMega;
-  document["expected"] = {{"members", shown.expectation.members},
-                          {"loss_percent", shown.expectation.loss * kPercent}};
+  const bool tcp = shown.parameters.tcp;
+  document["protocol"] = tcp ? "tcp" : "udp";
+  document["packets_per_flow"] = tcp ? Json() : Json(shown.parameters.packets);
+  document["packet_bytes"] = tcp ? Json() : Json(paths::wire_bytes(shown.family));
+  document["rate_mbps"] =
+      shown.parameters.bits_per_s > 0 ? Json(shown.parameters.bits_per_s / math::kMega) : Json();
+  document["expected"] = tcp ? Json()
+                             : Json{{"members", shown.expectation.members},
+                                    {"loss_percent", shown.expectation.loss * kPercent}};
   document["duration_s"] = static_cast<double>(shown.time.count()) / math::kNsPerSecond;
   document["verdict"] = name_of(outcome.verdict);
   document["unknown_because"] = outcome.why.empty() ? Json() : Json(outcome.why);
   document["findings"] = control::list_body(
       outcome.findings, [&](const paths::Finding& each) { return member_body(outcome, each); });
-  document["send"] = paths_way_body(outcome.there);
-  document["receive"] = paths_way_body(outcome.back);
+  document["send"] = tcp ? Json() : paths_way_body(outcome.there);
+  document["receive"] = tcp ? Json() : paths_way_body(outcome.back);
   document["paths"] = {{"at_least", outcome.paths.at_least},
                        {"by_hops", or_null(outcome.paths.by_hops)},
                        {"traced_flows", outcome.paths.traced}};
-  document["flows"] = control::list_body(outcome.flows, swept_flow_body);
+  document["flows"] = control::list_body(
+      outcome.flows, [&](const paths::Flow& flow) { return swept_flow_body(flow, tcp); });
   document["interrupted"] = shown.interrupted;
 }
 
 void print_page(const cli::Context& context, const PathsShown& shown) {
   const paths::Outcome& outcome = shown.outcome;
-  fmt::print(context.out, "{} flows {}, {} packets each and their answers, in {}\n\n",
-             outcome.flows.size(), paths_towards(shown, Direction::Send), shown.parameters.packets,
+  fmt::print(context.out, "{} flows {}, {}, in {}\n\n", outcome.flows.size(),
+             paths_towards(shown, Direction::Send),
+             shown.parameters.tcp
+                 ? std::string("one after the other, twice")
+                 : fmt::format("{} packets each and their answers", shown.parameters.packets),
              math::format_duration(shown.time));
-  print_paths_ways(context, shown);
+  if (shown.parameters.tcp) {
+    print_rates(context, outcome);
+  } else {
+    print_paths_ways(context, shown);
+  }
   fmt::print(context.out, "\n");
   print_paths_verdict(context, shown);
   fmt::print(context.out, "{}\n", paths_text(outcome));

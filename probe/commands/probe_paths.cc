@@ -16,6 +16,7 @@
 #include "probe/commands/commands.h"
 #include "probe/commands/paths_report.h"
 #include "probe/paths/hops.h"
+#include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"
 
 namespace chokepoint::probe {
@@ -24,6 +25,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::int64_t kUsualPackets = 1000;
+constexpr double kUsualBitsPerS = 10e6;
+constexpr seconds kTcpTime{16};
 constexpr seconds kTraceTime{8};
 constexpr seconds kMargin{15};  // to be greeted, for stragglers, for a host that is slow
 
@@ -35,7 +38,10 @@ class ProbePathsCommand final : public cli::Command {
         .purpose = "which member of a bundle (LAG, ECMP, bond) loses packets or is slower",
         .description =
             "Sends small UDP packets from many source ports to a peer that runs 'chokepoint "
-            "serve', and back. Switches and routers put each flow on one of several parallel links "
+            "serve', and back; with --protocol tcp data over many connections, one after the "
+            "other, "
+            "for the rate of each. Switches and routers put each flow on one of several parallel "
+            "links "
             "by a hash of its addresses and ports, so flows that share a bad link share its loss "
             "or its delay. It says which flows these are, about how many members there are and "
             "which of the routers only they pass, for each direction by itself.\n\n"
@@ -46,17 +52,23 @@ class ProbePathsCommand final : public cli::Command {
         .examples = {{"chokepoint probe paths voyager", "64 flows, 1000 packets each"},
                      {"chokepoint probe paths voyager --flows 128 --packets 2000 --loss-limit 0.2",
                       "a member that loses little"},
-                     {"chokepoint probe paths voyager --rate 1M", "beside a job"}}};
+                     {"chokepoint probe paths voyager --rate 1M", "beside a job"},
+                     {"chokepoint probe paths voyager --protocol tcp", "the rate of each flow"}}};
   }
 
   void define(cli::Flags& flags) override {
     flags.group("What to send")
+        .choice("protocol", &protocol_, {"udp", "tcp"},
+                "udp: loss and delay of each flow; tcp: its rate to the peer")
         .option("flows", &flows_, "N", "flows, each with its own source port", paths::kMinFlows,
                 paths::kMaxFlows)
         .option("packets", &packets_, "N", "packets of each flow, each way; 0: 1000, or by --time",
                 0, paths::kMaxPackets)
-        .option("time,t", &time_, "TIME", "send for so long, instead of --packets")
-        .option("rate", &rate_, "RATE", "of all flows together, each way, headers included")
+        .option("time,t", &time_, "TIME",
+                "send for so long, instead of --packets; 0 with tcp: 16 s")
+        .option("rate", &rate_, "RATE",
+                "of all flows together, each way, headers included; 0: 10M by udp, as fast as it "
+                "goes by tcp")
         .option("source-port", &source_port_, "PORT",
                 "first source port; those in use are passed over; 0: any", 0, UINT16_MAX)
         .option("to-port", &to_port_, "PORT", "UDP port of the peer, from 1024 on; 0: any", 0,
@@ -102,8 +114,11 @@ class ProbePathsCommand final : public cli::Command {
     if (time_.count() < 0) {
       return wrong("--time", "must be more than 0");
     }
-    if (rate_.bits_per_second < 1e4) {
+    if (rate_.bits_per_second != 0 && rate_.bits_per_second < 1e4) {
       return wrong("--rate", "must be 10 kb/s or more");
+    }
+    if (by_tcp() && (packets_ > 0 || to_port_ > 0)) {
+      return wrong(packets_ > 0 ? "--packets" : "--to-port", "is for --protocol udp");
     }
     if (to_port_ != 0 && to_port_ < paths::kMinPort) {
       return wrong("--to-port", fmt::format("must be {} or more, or 0", paths::kMinPort));
@@ -114,15 +129,29 @@ class ProbePathsCommand final : public cli::Command {
     return {};
   }
 
-  // `time` and rate give the packets where the user gave a time.
-  Result<paths::Parameters> parameters(net::Family family) const {
+  bool by_tcp() const { return protocol_ == "tcp"; }
+  double udp_bits_per_s() const {
+    return rate_.bits_per_second > 0 ? rate_.bits_per_second : kUsualBitsPerS;
+  }
+  // Of all flows in both passes.
+  std::chrono::nanoseconds tcp_time() const { return time_.count() > 0 ? time_ : kTcpTime; }
+
+  paths::Parameters tcp_parameters() const {
+    return {.flows = static_cast<int>(flows_),
+            .time = 2 * tcp_time() + kMargin,  // a flow may need long for what is under way
+            .bits_per_s = rate_.bits_per_second,
+            .tcp = true};
+  }
+
+  // Time and rate give the packets where the user gave a time.
+  Result<paths::Parameters> udp_parameters(net::Family family) const {
     paths::Parameters parameters{.flows = static_cast<int>(flows_),
                                  .packets = packets_ > 0 ? packets_ : kUsualPackets,
-                                 .bits_per_s = rate_.bits_per_second,
+                                 .bits_per_s = udp_bits_per_s(),
                                  .port = static_cast<std::uint16_t>(to_port_)};
     if (time_.count() > 0) {
       const double bits =
-          static_cast<double>(time_.count()) / math::kNsPerSecond * rate_.bits_per_second;
+          static_cast<double>(time_.count()) / math::kNsPerSecond * udp_bits_per_s();
       parameters.packets = static_cast<std::int64_t>(
           bits / (static_cast<double>(flows_) * paths::wire_bytes(family) * math::kBits));
       if (parameters.packets < paths::kMinPackets || parameters.packets > paths::kMaxPackets) {
@@ -147,19 +176,43 @@ class ProbePathsCommand final : public cli::Command {
                      .family = family,
                      .expectation = {.members = static_cast<int>(members_),
                                      .loss = loss_limit_ / math::kPercent}};
-    TRY(shown.parameters, parameters(family));
+    TRY(by_tcp() ? measure_rates(client, interrupt, context, shown)
+                 : measure_packets(client, interrupt, context, shown));
+    shown.interrupted = sys::is_readable(interrupt);
+    return shown;
+  }
+
+  Result<> measure_rates(control::Client& client, int interrupt, const cli::Context& context,
+                         PathsShown& shown) const {
+    shown.parameters = tcp_parameters();
+    TRY(paths::RateSweep sweep,
+        paths::RateSweep::open(client, shown.parameters, interrupt, waiting(context)));
+    cli::Progress progress(context, "turns of flows", 2 * static_cast<std::uint64_t>(flows_));
+    const std::int64_t began_ns = context.clock.monotonic_ns();
+    TRY(sweep.run(tcp_time() / (2 * flows_), interrupt,
+                  [&](std::uint64_t turns) { progress.update(turns); }));
+    shown.time = std::chrono::nanoseconds(context.clock.monotonic_ns() - began_ns);
+    TRY(const std::vector<paths::RateRecord> flows, sweep.close());
+    shown.outcome = paths::judged(flows);
+    return {};
+  }
+
+  Result<> measure_packets(control::Client& client, int interrupt, const cli::Context& context,
+                           PathsShown& shown) const {
+    TRY(shown.parameters, udp_parameters(shown.family));
     TRY(paths::Sweep sweep,
         paths::Sweep::open(client, shown.parameters, static_cast<std::uint16_t>(source_port_),
-                           peer_.interface, interrupt, [&](const std::string& why) {
-                             fmt::print(context.err, "waiting: {}\n", why);
-                           }));
+                           peer_.interface, interrupt, waiting(context)));
     TRY(send_all(sweep, shown.parameters, interrupt, context));
     const std::vector<std::optional<paths::Hops>> hops = traces(sweep, interrupt, context);
     TRY(const paths::SweepRecord record, sweep.close());
     shown.time = record.time;
-    shown.interrupted = record.interrupted || sys::is_readable(interrupt);
     shown.outcome = paths::judged(record, hops, shown.expectation);
-    return shown;
+    return {};
+  }
+
+  static control::Waiting waiting(const cli::Context& context) {
+    return [&context](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); };
   }
 
   static Result<> send_all(paths::Sweep& sweep, const paths::Parameters& parameters, int interrupt,
@@ -188,7 +241,8 @@ class ProbePathsCommand final : public cli::Command {
   std::int64_t flows_ = 64;
   std::int64_t packets_ = 0;
   std::chrono::nanoseconds time_ = seconds(0);
-  math::Rate rate_{10e6};
+  std::string protocol_ = "udp";
+  math::Rate rate_;
   std::int64_t source_port_ = 40'000;
   std::int64_t to_port_ = 0;
   std::int64_t members_ = 8;

@@ -23,9 +23,13 @@ struct Fields<probe::paths::Parameters> {
       field("packets", &P::packets, "of each flow")
           .between(probe::paths::kMinPackets, probe::paths::kMaxPackets),
       field("time_ns", &P::time, "after which the server gives up").between(1, 86'400e9),
-      field("bits_per_s", &P::bits_per_s, "of all flows together").between(1, 1e12),
-      field("port", &P::port, "of the server's socket; 0: any")};
+      field("bits_per_s", &P::bits_per_s, "of all flows together").between(0, 1e12),
+      field("port", &P::port, "of the server's socket; 0: any"),
+      field("tcp", &P::tcp, "a connection a flow, one after the other")};
   static const char* wrong(const P& parameters) {
+    if (!parameters.tcp && parameters.bits_per_s < 1) {
+      return "a rate";
+    }
     if (parameters.port != 0 && parameters.port < probe::paths::kMinPort) {
       return "a port from 1024 on, or 0";
     }
@@ -74,6 +78,7 @@ constexpr milliseconds kLookForMessage{200};
 // Between two looks at the control connection: anybody can send to this socket.
 constexpr int kMaxPingsAtOnce = 256;
 constexpr int kRoomBytes = 8 << 20;
+constexpr std::size_t kSinkBytes = std::size_t{1} << 20;
 
 std::uint64_t random_number() {
   const control::Secret bytes = control::random_secret();
@@ -205,6 +210,65 @@ class Responder {
   Arrivals arrivals_;
 };
 
+// By TCP: takes what comes over any of the connections, until Stop.
+class Sink {
+ public:
+  Sink(Session& session, const Parameters& parameters)
+      : session_(session),
+        flows_(parameters.flows),
+        patience_(session.patience(parameters.time + kWindUp)) {}
+
+  Result<> open() {
+    session_.expect_streams(flows_);
+    TRY(session_.channel().send({Type::Ready}, session_.patience(kAnswer)));
+    TRY(streams_, session_.streams(session_.patience(2 * kAnswer)));
+    return session_.channel().send({Type::Begin}, session_.patience(kAnswer));
+  }
+
+  Result<Json> until_stopped() {
+    std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
+                                {session_.surroundings().stop, POLLIN, 0}};
+    for (const sys::Descriptor& stream : streams_) {
+      watched.push_back({stream.get(), POLLIN, 0});
+    }
+    while (!patience_.over()) {
+      poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+      if (watched[1].revents != 0) {
+        return fail(ErrorKind::Interrupted, "paths", session_.channel().peer(), "the server stops");
+      }
+      for (std::size_t i = 2; i < watched.size(); ++i) {
+        if (watched[i].revents != 0 && !take(watched[i].fd)) {
+          watched[i].fd = -1;
+        }
+      }
+      TRY(const std::optional<Message> said, session_.channel().poll());
+      if (said) {
+        return said->type == Type::Stop ? Result<Json>(Json::object()) : out_of_turn(*said);
+      }
+    }
+    return fail(ErrorKind::Timeout, "paths", session_.channel().peer(),
+                "it did not say that it was done");
+  }
+
+ private:
+  // False once the client has closed it.
+  bool take(int fd) {
+    const ssize_t got = recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  }
+
+  Result<Json> out_of_turn(const Message& message) const {
+    return fail(ErrorKind::Malformed, "paths", session_.channel().peer(),
+                std::string(control::name_of(message.type)) + " came in the middle of a test");
+  }
+
+  Session& session_;
+  int flows_;
+  net::Patience patience_;
+  std::vector<sys::Descriptor> streams_;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kSinkBytes);
+};
+
 }  // namespace
 
 Json body_of(const Parameters& parameters) { return json::to_json(parameters); }
@@ -238,11 +302,20 @@ Result<control::Demand> PathsService::check(const Json& parameters,
   TRY(const Parameters read, parameters_in(parameters));
   TRY(control::check_time(limits, read.time));
   TRY(control::check_rate(limits, read.bits_per_s));
-  return control::Weight::Light;
+  if (!read.tcp) {
+    return control::Weight::Light;
+  }
+  TRY(control::check_streams(limits, read.flows));
+  return control::Demand(control::Weight::Heavy, 1, kSinkBytes);
 }
 
 Result<Json> PathsService::serve(Session& session, const Json& body) {
   TRY(const Parameters parameters, parameters_in(body));
+  if (parameters.tcp) {
+    Sink sink(session, parameters);
+    TRY(sink.open());
+    return sink.until_stopped();
+  }
   Responder responder(session, parameters);
   TRY(responder.open());
   return responder.until_stopped();

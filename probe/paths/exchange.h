@@ -46,8 +46,11 @@ struct Parameters {
   int flows = 64;
   std::int64_t packets = 1000;                               // of each flow
   std::chrono::nanoseconds time = std::chrono::seconds(30);  // after which the server gives up
-  double bits_per_s = 10e6;  // of all flows together, Ethernet headers included
-  std::uint16_t port = 0;    // of the server's socket; 0: any
+  // Of all flows together, Ethernet headers included; with `tcp` of the one that sends, 0: as fast
+  // as it goes.
+  double bits_per_s = 10e6;
+  std::uint16_t port = 0;  // of the server's socket; 0: any
+  bool tcp = false;        // rates.h
 };
 
 control::Json body_of(const Parameters& parameters);
@@ -80,7 +83,7 @@ constexpr std::uint32_t round_of(std::uint64_t sequence) {
   return static_cast<std::uint32_t>(sequence);
 }
 
-// A light test: it costs as little as the rate that its client chose.
+// A light test: it costs as little as the rate that its client chose. By TCP a heavy one.
 class PathsService final : public control::Service {
  public:
   std::string_view kind() const override { return "paths"; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -274,8 +275,11 @@ std::size_t narrowest_cut(const Ordered& ordered, Flows flows) {
 }
 
 struct Side {
-  double first_least = INFINITY, first_most = -INFINITY;
-  double second_least = INFINITY, second_most = -INFINITY;
+  static constexpr double kFar = std::numeric_limits<double>::infinity();
+  double first_least = kFar;
+  double first_most = -kFar;
+  double second_least = kFar;
+  double second_most = -kFar;
   double sum = 0;
   double count = 0;
 
@@ -291,7 +295,8 @@ struct Side {
 };
 
 // The chance of this cut where flows are alike; nothing where it does not hold.
-std::optional<double> holds(const Ordered& ordered, std::size_t cut, Flows flows) {
+std::optional<double> holds(const Ordered& ordered, std::size_t cut, Flows flows,
+                            const LeastDifference& least) {
   Side fast;
   Side slow;
   for (std::size_t i = 0; i < ordered.size(); ++i) {
@@ -301,19 +306,21 @@ std::optional<double> holds(const Ordered& ordered, std::size_t cut, Flows flows
   const double gap =
       std::min(slow.first_least - fast.first_most, slow.second_least - fast.second_most);
   const double p = std::exp(-log_choose(fast.count + slow.count, slow.count));
-  if (p > kFalseAlarm || difference < kMinDelayNs || gap < difference / 2) {
+  if (p > kFalseAlarm || difference < std::max(least.ns, least.share * fast.mean()) ||
+      gap < difference / 2) {
     return std::nullopt;
   }
   return p;
 }
 
-void divide(const Ordered& ordered, double p, Flows flows, std::vector<DelayGroup>& into) {
+void divide(const Ordered& ordered, double p, Flows flows, const LeastDifference& least,
+            std::vector<DelayGroup>& into) {
   const std::size_t cut = ordered.size() < 2 ? 0 : narrowest_cut(ordered, flows);
-  const std::optional<double> chance = cut == 0 ? std::nullopt : holds(ordered, cut, flows);
+  const std::optional<double> chance = cut == 0 ? std::nullopt : holds(ordered, cut, flows, least);
   if (chance) {
     const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(cut);
-    divide(Ordered(ordered.begin(), middle), p, flows, into);
-    divide(Ordered(middle, ordered.end()), *chance, flows, into);
+    divide(Ordered(ordered.begin(), middle), p, flows, least, into);
+    divide(Ordered(middle, ordered.end()), *chance, flows, least, into);
     return;
   }
   DelayGroup group{.p = p, .flows = ordered};
@@ -379,7 +386,7 @@ std::optional<double> detectable_loss(double share, std::size_t flows, std::uint
   return found == std::end(kSteps) ? std::nullopt : std::optional(*found);
 }
 
-std::vector<DelayGroup> group_by_delay(Flows flows) {
+std::vector<DelayGroup> group_by_delay(Flows flows, const LeastDifference& least) {
   Ordered ordered;
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (flows[i]) {
@@ -389,7 +396,7 @@ std::vector<DelayGroup> group_by_delay(Flows flows) {
   std::ranges::sort(ordered, {}, [&](std::size_t flow) { return flows[flow]->first_ns; });
   std::vector<DelayGroup> groups;
   if (!ordered.empty()) {
-    divide(ordered, 1, flows, groups);
+    divide(ordered, 1, flows, least, groups);
   }
   return groups;
 }

@@ -78,10 +78,17 @@ struct DelayGroup {
   std::vector<std::size_t> flows = {};
 };
 
+// What a difference must be to count: so much, and so much of the faster group's value.
+struct LeastDifference {
+  double ns = kMinDelayNs;
+  double share = 0;
+};
+
 // The fastest group first; one group where all are alike. A cut is chosen by the first halves, and
 // holds if the second halves lie apart without exception (one chance in the number of ways to
-// choose so many of the flows), the gap is at least half of the difference, and the difference at
-// least kMinDelayNs. Flows without a value are in no group.
-std::vector<DelayGroup> group_by_delay(std::span<const std::optional<FlowDelay>> flows);
+// choose so many of the flows), and the gap is at least half of the difference. Flows without a
+// value are in no group.
+std::vector<DelayGroup> group_by_delay(std::span<const std::optional<FlowDelay>> flows,
+                                       const LeastDifference& least = {});
 
 }  // namespace chokepoint::probe::paths

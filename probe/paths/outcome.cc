@@ -217,7 +217,66 @@ class Judge {
   Outcome outcome_;
 };
 
+// How long a megabit takes, in either pass.
+std::optional<FlowDelay> slowness(const RateRecord& flow) {
+  const std::optional<double> first = flow.first.bits_per_s();
+  const std::optional<double> second = flow.second.bits_per_s();
+  constexpr double kScale = math::kMega * math::kNsPerSecond;
+  return first && second
+             ? std::optional(FlowDelay{.first_ns = kScale / *first, .second_ns = kScale / *second})
+             : std::nullopt;
+}
+
+double rate_of_slowness(double ns) { return math::kMega * math::kNsPerSecond / ns; }
+
+void find_slower(Outcome& outcome, const std::vector<std::optional<FlowDelay>>& slow,
+                 std::size_t known) {
+  const std::vector<DelayGroup> groups =
+      group_by_delay(slow, {.ns = 0, .share = kMinSlower / (1 - kMinSlower)});
+  outcome.paths.at_least = std::max<std::size_t>(1, groups.size());
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    outcome.findings.push_back(
+        {.kind = FindingKind::Rate,
+         .p = groups[i].p,
+         .share = share_of(static_cast<double>(groups[i].flows.size()), known),
+         .bits_per_s = rate_of_slowness(groups[i].typical_ns),
+         .others_bits_per_s = rate_of_slowness(groups.front().typical_ns),
+         .flows = groups[i].flows});
+  }
+  std::ranges::stable_sort(outcome.findings, {}, &Finding::p);
+}
+
 }  // namespace
+
+Outcome judged(const std::vector<RateRecord>& flows) {
+  Outcome outcome;
+  std::vector<std::optional<FlowDelay>> slow;
+  double fastest = 0;
+  double slowest = 0;
+  std::size_t known = 0;
+  for (const RateRecord& flow : flows) {
+    slow.push_back(slowness(flow));
+    outcome.flows.push_back({.source_port = flow.source_port,
+                             .retransmits = flow.retransmits,
+                             .min_rtt_ms = flow.min_rtt_ms});
+    if (const std::optional<FlowDelay>& each = slow.back()) {
+      const double rate = rate_of_slowness(each->typical_ns());
+      outcome.flows.back().bits_per_s = rate;
+      fastest = std::max(fastest, rate);
+      slowest = known++ == 0 ? rate : std::min(slowest, rate);
+    }
+  }
+  find_slower(outcome, slow, known);
+  if (!outcome.findings.empty()) {
+    outcome.verdict = Verdict::Found;
+  } else if (known == flows.size() && slowest >= (1 - kMinSlower) * fastest) {
+    outcome.verdict = Verdict::Alike;
+  } else {
+    outcome.why = known < flows.size() ? "not every flow had its two turns"
+                                       : "rates vary by more than a quarter, and in no groups";
+  }
+  return outcome;
+}
 
 Outcome judged(const SweepRecord& record, const std::vector<std::optional<Hops>>& hops,
                const Expectation& expectation) {

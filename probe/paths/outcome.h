@@ -14,6 +14,7 @@
 #include "base/math/statistics.h"
 #include "probe/paths/grouping.h"
 #include "probe/paths/hops.h"
+#include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"
 
 namespace chokepoint::probe::paths {
@@ -21,7 +22,7 @@ namespace chokepoint::probe::paths {
 using control::Direction;
 
 enum class Verdict { Found, Alike, Unknown };
-enum class FindingKind { Loss, Delay };
+enum class FindingKind { Loss, Delay, Rate };
 
 // What a user wants to be told of.
 struct Expectation {
@@ -37,7 +38,9 @@ struct Finding {
   std::optional<double> loss = {};        // 0..1
   std::optional<double> others_loss = {};
   std::optional<double> later_ns = {};  // than the fastest flows
-  std::vector<std::size_t> flows = {};  // indices
+  std::optional<double> bits_per_s = {};
+  std::optional<double> others_bits_per_s = {};  // of the fastest flows
+  std::vector<std::size_t> flows = {};           // indices
   std::vector<std::size_t> unclear = {};
   std::optional<Place> place = {};  // a router that only these flows pass
 };
@@ -63,6 +66,10 @@ struct Flow {
   std::optional<double> later_there_ms = {};
   std::optional<double> later_back_ms = {};
   std::optional<Hops> hops = {};
+  // By TCP.
+  std::optional<double> bits_per_s = {};
+  std::uint64_t retransmits = 0;
+  std::optional<double> min_rtt_ms = {};
 };
 
 struct Paths {
@@ -83,6 +90,13 @@ struct Outcome {
   const Way& of(Direction direction) const { return direction == Direction::Send ? there : back; }
 };
 
+// A member that is slower by less is not told from chance.
+inline constexpr double kMinSlower = 0.25;
+
+// Of connections: slower ones are found, losses are not judged, because a connection that fills
+// its path makes its own. Alike where all rates lie within kMinSlower.
+Outcome judged(const std::vector<RateRecord>& flows);
+
 // `hops`: of each flow, or empty where none was traced.
 Outcome judged(const SweepRecord& record, const std::vector<std::optional<Hops>>& hops,
                const Expectation& expectation);
@@ -100,7 +114,7 @@ struct chokepoint::EnumNames<chokepoint::probe::paths::Verdict> {
 template <>
 struct chokepoint::EnumNames<chokepoint::probe::paths::FindingKind> {
   using enum probe::paths::FindingKind;
-  static constexpr std::string_view kWhat = "loss or delay";
-  static constexpr auto kNames =
-      std::to_array<EnumName<probe::paths::FindingKind>>({{Loss, "loss"}, {Delay, "delay"}});
+  static constexpr std::string_view kWhat = "loss, delay or rate";
+  static constexpr auto kNames = std::to_array<EnumName<probe::paths::FindingKind>>(
+      {{Loss, "loss"}, {Delay, "delay"}, {Rate, "rate"}});
 };

@@ -225,7 +225,7 @@ Result<> Sweep::listen(std::int64_t until_ns, int interrupt) {
     for (int i = 0; i < count; ++i) {
       hear(ready[static_cast<std::size_t>(i)].data.u64);
     }
-  } while (!(interrupt >= 0 && record_.interrupted) && clock_.monotonic_ns() < until_ns);
+  } while ((interrupt < 0 || !record_.interrupted) && clock_.monotonic_ns() < until_ns);
   return {};
 }
 

@@ -231,3 +231,24 @@ def test_a_bond_whose_member_loses(lab):
     finding = one_finding(found, "loss", "send")
     between(finding["share_percent"]["likely"], 20, 80, "share")
     same(found["paths"]["by_hops"], None, "paths by routers")
+
+
+def test_a_slow_member_is_found_by_rates(lab):
+    bundle = Bundle(lab, 2).serve()
+    for number, link in enumerate(bundle.near):
+        link.a.limit(20 if number == 1 else 100)
+    found = bundle.probe("--protocol", "tcp", "--flows", "24", "--time", "24")
+    finding = one_finding(found, "rate", "send")
+    between(finding["rate_mbps"], 10, 25, "rate")
+    between(finding["others_rate_mbps"], 50, 105, "rate of the others")
+    slow = {port_of(flow) for flow in found["flows"] if flow["rate_mbps"] < 40}
+    same(set(finding["source_ports"]), slow, "source ports")
+
+
+def test_members_of_one_rate_are_alike(lab):
+    bundle = Bundle(lab, 2).serve()
+    for link in bundle.near:
+        link.a.limit(50)
+    found = bundle.probe("--protocol", "tcp", "--flows", "16", "--time", "16")
+    same(found["findings"], [], "findings")
+    same(found["send"], None, "packets")

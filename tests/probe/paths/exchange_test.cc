@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/net/socket.h"
+#include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"
 #include "probe/udp/packet.h"
 #include "tests/fakes/probe_server.h"
@@ -174,6 +175,48 @@ TEST(Paths, AServerThatGoesEndsTheSweep) {
     }
   });
   EXPECT_FALSE(ran);
+}
+
+constexpr Parameters kTcp{.flows = 4, .time = 20s, .bits_per_s = 0, .tcp = true};
+
+TEST(Paths, ByTcpEachFlowHasItsTurns) {
+  const fakes::ProbeServer server(services());
+  Result<Client> client = server.client();
+  Result<RateSweep> sweep = RateSweep::open(*client, kTcp, -1, [](const std::string&) {});
+  ASSERT_TRUE(sweep) << describe(sweep.error());
+  std::uint64_t turns = 0;
+  ASSERT_TRUE(sweep->run(20ms, -1, [&](std::uint64_t done) { turns = done; }));
+  EXPECT_EQ(turns, 8U);
+  const auto flows = sweep->close();
+  ASSERT_TRUE(flows) << describe(flows.error());
+  for (const RateRecord& flow : *flows) {
+    EXPECT_NE(flow.source_port, 0);
+    EXPECT_GT(flow.first.bits_per_s().value_or(0), 0);
+    EXPECT_GT(flow.second.bits_per_s().value_or(0), 0);
+  }
+}
+
+TEST(Paths, ByTcpAnInterruptEndsIt) {
+  const fakes::ProbeServer server(services());
+  Result<Client> client = server.client();
+  Result<RateSweep> sweep = RateSweep::open(*client, kTcp, -1, [](const std::string&) {});
+  ASSERT_TRUE(sweep);
+  const sys::Descriptor interrupt(eventfd(0, EFD_CLOEXEC));
+  ASSERT_TRUE(sweep->run(20ms, interrupt.get(), [&](std::uint64_t) {
+    const std::uint64_t one = 1;
+    EXPECT_EQ(write(interrupt.get(), &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+  }));
+  const auto flows = sweep->close();
+  ASSERT_TRUE(flows);
+  EXPECT_EQ(std::ranges::count_if(*flows, [](const auto& flow) { return flow.first.bytes > 0; }),
+            1);
+}
+
+TEST(Paths, ByTcpLimitsAreThoseOfStreams) {
+  EXPECT_TRUE(PathsService().check(body_of(kTcp), {.streams = 4}));
+  EXPECT_FALSE(PathsService().check(body_of(kTcp), {.streams = 3}));
+  EXPECT_EQ(PathsService().check(body_of(kTcp), {})->weight, control::Weight::Heavy);
+  EXPECT_EQ(PathsService().check(body_of(kFew), {})->weight, control::Weight::Light);
 }
 
 }  // namespace

@@ -135,5 +135,51 @@ TEST(Outcome, AClockThatWrapsDoesNoHarm) {
   EXPECT_EQ(outcome.verdict, Verdict::Alike);
 }
 
+// Flows of which every third has the member of `mbps`, the others one of 1 Gb/s.
+std::vector<RateRecord> rates(double mbps) {
+  std::vector<RateRecord> flows;
+  for (std::size_t i = 0; i < 30; ++i) {
+    const double rate = (i % 3 == 0 ? mbps : 1000) * (1 + 0.001 * static_cast<double>(i % 7));
+    const Pass pass{.bytes = static_cast<std::uint64_t>(rate * 1e6 / 8), .time_ns = 1'000'000'000};
+    flows.push_back({.source_port = 1, .first = pass, .second = pass});
+  }
+  return flows;
+}
+
+TEST(Outcome, ASlowerMember) {
+  const Outcome outcome = judged(rates(500));
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  const Finding& finding = outcome.findings.front();
+  EXPECT_EQ(outcome.verdict, Verdict::Found);
+  EXPECT_EQ(finding.kind, FindingKind::Rate);
+  EXPECT_EQ(finding.flows.size(), 10U);
+  EXPECT_NEAR(*finding.bits_per_s, 500e6, 5e6);
+  EXPECT_NEAR(*finding.others_bits_per_s, 1000e6, 10e6);
+}
+
+TEST(Outcome, RatesThatAreNearlyTheSameAreAlike) {
+  EXPECT_EQ(judged(rates(1000)).verdict, Verdict::Alike);
+  EXPECT_TRUE(judged(rates(800)).findings.empty());
+}
+
+TEST(Outcome, RatesThatScatterSayNothing) {
+  std::vector<RateRecord> flows = rates(1000);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    flows[i].first.bytes /= 1 + i % 5;
+    flows[i].second.bytes /= 1 + i % 4;
+  }
+  const Outcome outcome = judged(flows);
+  EXPECT_EQ(outcome.verdict, Verdict::Unknown);
+  EXPECT_TRUE(outcome.findings.empty());
+}
+
+TEST(Outcome, AFlowThatDidNotHaveItsTurnIsUnknown) {
+  std::vector<RateRecord> flows = rates(1000);
+  flows[5].second = {};
+  const Outcome outcome = judged(flows);
+  EXPECT_EQ(outcome.verdict, Verdict::Unknown);
+  EXPECT_EQ(outcome.flows[5].bits_per_s, std::nullopt);
+}
+
 }  // namespace
 }  // namespace chokepoint::probe::paths

@@ -1,0 +1,142 @@
+#include "probe/paths/rates.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <numeric>
+#include <random>
+
+#include "base/math/units.h"
+#include "base/net/patience.h"
+#include "base/net/socket.h"
+#include "base/net/tcp_info.h"
+
+namespace chokepoint::probe::paths {
+namespace {
+
+using net::Patience;
+
+constexpr std::chrono::hours kMaxWait{1};  // for the turn
+constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
+// Not yet sent, of a connection: what is handed to the kernel is sent soon after the slice.
+constexpr int kUnsentBytes = 128 * 1024;
+// For what is under way when a slice ends.
+constexpr std::chrono::seconds kDrain{2};
+constexpr std::chrono::milliseconds kLook{1};
+constexpr int kPasses = 2;
+
+bool is_drained(int fd) {
+  const Result<net::SendMemory> memory = net::read_send_memory(fd);
+  const Result<net::TcpInfo> info = net::read_tcp_info(fd);
+  return info && info->in_flight_segments == 0 && info->unsent_bytes.value_or(0) == 0 &&
+         (!memory || memory->queued_bytes == 0);
+}
+
+}  // namespace
+
+std::optional<double> Pass::bits_per_s() const {
+  return bytes == 0 || time_ns <= 0
+             ? std::nullopt
+             : std::optional(static_cast<double>(bytes) * math::kBits * math::kNsPerSecond /
+                             static_cast<double>(time_ns));
+}
+
+Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& parameters,
+                                  int interrupt, const control::Waiting& waiting) {
+  TRY(client.request("paths", body_of(parameters), Patience::of(kMaxWait, interrupt), waiting));
+  net::SocketOptions options;
+  if (parameters.bits_per_s > 0) {
+    options.pacing_bytes_per_s =
+        static_cast<std::uint64_t>(std::max(1.0, parameters.bits_per_s / math::kBits));
+  }
+  std::vector<sys::Descriptor> connections;
+  for (int i = 0; i < parameters.flows; ++i) {
+    TRY(sys::Descriptor fd, client.attach(i, options, Patience::of(kAnswer, interrupt)));
+    if (setsockopt(fd.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof(kUnsentBytes)) <
+        0) {
+      return fail(from_errno(errno, "set", "unsent bytes of a connection"));
+    }
+    connections.push_back(std::move(fd));
+  }
+  TRY(client.channel().expect(control::Type::Begin, Patience::of(kAnswer, interrupt)));
+  RateSweep sweep(client, std::move(connections));
+  for (std::size_t flow = 0; flow < sweep.connections_.size(); ++flow) {
+    TRY(const net::Endpoint local, net::local_endpoint(sweep.connections_[flow].get()));
+    sweep.records_[flow].source_port = local.port;
+  }
+  return sweep;
+}
+
+Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slice, int interrupt) {
+  static const std::array<std::byte, kPieceBytes> kPiece{};
+  const int fd = connections_[flow].get();
+  const std::int64_t began = clock_.monotonic_ns();
+  const Patience patience = Patience::of(slice, interrupt);
+  Pass pass;
+  while (!patience.over()) {
+    const Result<> waited = net::wait_for(fd, POLLOUT, patience, "send", client_->peer().text());
+    if (!waited && waited.error().kind == ErrorKind::Timeout) {
+      break;
+    }
+    TRY(waited);
+    const ssize_t sent = send(fd, kPiece.data(), kPiece.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+      return fail(from_errno(errno, "send", client_->peer().text()));
+    }
+    pass.bytes += static_cast<std::uint64_t>(std::max<ssize_t>(sent, 0));
+  }
+  const Patience drain = Patience::of(kDrain, interrupt);
+  while (!is_drained(fd) && !drain.over()) {
+    const Result<> waited = net::wait_for(-1, 0, drain.at_most(kLook), "wait", "flow");
+    if (!waited && waited.error().kind != ErrorKind::Timeout) {
+      return std::unexpected(waited.error());
+    }
+  }
+  const Result<net::SendMemory> memory = net::read_send_memory(fd);
+  pass.bytes -= std::min<std::uint64_t>(pass.bytes, memory ? memory->queued_bytes : 0);
+  pass.time_ns = clock_.monotonic_ns() - began;
+  return pass;
+}
+
+Result<> RateSweep::run(std::chrono::nanoseconds slice, int interrupt,
+                        const std::function<void(std::uint64_t turns)>& progress) {
+  std::mt19937_64 random(std::random_device{}());
+  std::vector<std::size_t> order(connections_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::uint64_t turns = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::ranges::shuffle(order, random);
+    for (const std::size_t flow : order) {
+      Result<Pass> sent = send_for(flow, slice, interrupt);
+      if (!sent && sent.error().kind == ErrorKind::Interrupted) {
+        return {};
+      }
+      if (!sent) {
+        return std::unexpected(sent.error());
+      }
+      (pass == 0 ? records_[flow].first : records_[flow].second) = *sent;
+      progress(++turns);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<RateRecord>> RateSweep::close() {
+  for (std::size_t flow = 0; flow < connections_.size(); ++flow) {
+    if (const Result<net::TcpInfo> info = net::read_tcp_info(connections_[flow].get())) {
+      records_[flow].retransmits = info->retransmits;
+      records_[flow].min_rtt_ms = info->min_rtt_ms;
+    }
+  }
+  const Patience patience = Patience::of(kAnswer);
+  TRY(client_->channel().send({control::Type::Stop}, patience));
+  TRY(client_->channel().expect(control::Type::Result, patience));
+  return std::move(records_);
+}
+
+}  // namespace chokepoint::probe::paths
