@@ -13,7 +13,11 @@ namespace {
 using Random = std::mt19937_64;
 
 constexpr std::uint64_t kSeed = 0x636b7061746873;
-// Enough to tell a chance of 1 in 1000: the counts may be exceeded once.
+// Sweeps of flows that are alike, for the chance of a finding: nine of them may reach it.
+constexpr int kMaxDraws = 9999;
+// Where none of so many does, the others are not needed.
+constexpr int kMinDraws = 2999;
+// For what has to be reached, when it is asked which members would be found.
 constexpr int kNullDraws = 1999;
 // More flows in doubt than this are never told apart: posterior odds of 19 to 1.
 constexpr double kClear = 0.95;
@@ -88,24 +92,24 @@ class LossDraw {
   std::binomial_distribution<std::uint64_t> distribution_{0, 0.5};
 };
 
-// The chance that flows which are alike gain as much: an upper bound once it is clear that it is
-// above kFalseAlarm.
+// The chance that flows which are alike gain as much: an upper bound once it is clear on which side
+// of kFalseAlarm it is.
 double chance_of(double gain, std::span<const FlowLoss> flows, Random& random) {
   const FlowLoss total = total_of(flows);
   LossDraw draw(rate_of(total));
   std::vector<FlowLoss> drawn(flows.begin(), flows.end());
   int reached = 0;
-  for (int i = 0; i < kNullDraws; ++i) {
+  int draws = 0;
+  while (draws < (reached == 0 ? kMinDraws : kMaxDraws) &&
+         reached + 1 <= kFalseAlarm * (kMaxDraws + 1)) {
     for (FlowLoss& flow : drawn) {
       flow.lost = draw.of(flow.sent, random);
     }
     order_by_loss(drawn);
     reached += best_cut(drawn).gain >= gain ? 1 : 0;
-    if (reached + 1 > kFalseAlarm * (kNullDraws + 1)) {
-      return static_cast<double>(reached + 1) / (i + 2);
-    }
+    ++draws;
   }
-  return static_cast<double>(reached + 1) / (kNullDraws + 1);
+  return static_cast<double>(reached + 1) / (draws + 1);
 }
 
 struct Mixture {

@@ -22,7 +22,7 @@ namespace {
 using net::Patience;
 
 constexpr std::chrono::hours kMaxWait{1};  // for the turn
-constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
+constexpr std::array<std::byte, std::size_t{64} * 1024> kPiece{};
 // Not yet sent, of a connection: what is handed to the kernel is sent soon after the slice.
 constexpr int kUnsentBytes = 128 * 1024;
 // For what is under way when a slice ends.
@@ -73,7 +73,6 @@ Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& par
 }
 
 Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slice, int interrupt) {
-  static const std::array<std::byte, kPieceBytes> kPiece{};
   const int fd = connections_[flow].get();
   const std::int64_t began = clock_.monotonic_ns();
   const Patience patience = Patience::of(slice, interrupt);

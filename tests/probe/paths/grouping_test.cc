@@ -49,7 +49,7 @@ TEST(Grouping, AMemberThatWouldBeFoundIsFound) {
     const std::optional<double> least = detectable_loss(1.0 / members, kFlows, 1000, 0.001);
     ASSERT_TRUE(least) << members;
     EXPECT_LE(*least, 0.02) << members;
-    EXPECT_GE(found_of(50, members, 1000, 0.001 + *least, 0.001), 49) << members;
+    EXPECT_EQ(found_of(20, members, 1000, 0.001 + *least, 0.001), 20) << members;
   }
 }
 
