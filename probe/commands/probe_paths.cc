@@ -45,10 +45,10 @@ class ProbePathsCommand final : public cli::Command {
             "by a hash of its addresses and ports, so flows that share a bad link share its loss "
             "or its delay. It says which flows these are, about how many members there are and "
             "which of the routers only they pass, for each direction by itself.\n\n"
-            "It never claims a difference that chance explains, and says 'unknown' where too "
-            "little "
-            "was sent to find a bad one of --members that loses --loss-limit more than the others. "
-            "Routers are seen only where they answer; links of a LAG never are.",
+            "Differences that chance explains are no findings, and the verdict is 'unknown' where "
+            "too "
+            "little was sent to find a bad one of --members that loses --loss-limit more than the "
+            "others. Routers are seen only where they answer; links of a LAG never are.",
         .examples = {{"chokepoint probe paths voyager", "64 flows, 1000 packets each"},
                      {"chokepoint probe paths voyager --flows 128 --packets 2000 --loss-limit 0.2",
                       "a member that loses little"},

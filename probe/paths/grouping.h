@@ -15,7 +15,7 @@
 namespace chokepoint::probe::paths {
 
 // A finding is one that flows which are alike would show less often than this. There are four tests
-// (loss and delay, each way), so false alarms are rarer than 1 in 200 runs.
+// (loss and delay, each way): false alarms in 1 of 250 sweeps.
 inline constexpr double kFalseAlarm = 0.001;
 
 struct FlowLoss {
