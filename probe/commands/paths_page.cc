@@ -137,7 +137,7 @@ std::string trouble_of(const paths::Finding& finding) {
     case paths::FindingKind::Delay:
       break;
   }
-  return fmt::format("takes {:.3g} ms longer", *finding.later_ns / math::kNsPerMs);
+  return fmt::format("takes {} longer", math::format_ms(*finding.later_ns / math::kNsPerMs));
 }
 
 std::string member_sentence(const PathsShown& shown, const paths::Finding& finding) {

@@ -84,7 +84,7 @@ class ProbePathsCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(check());
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.paths/1");
     sys::raise_descriptor_limit();  // one per flow
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));

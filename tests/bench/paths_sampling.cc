@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <vector>
@@ -79,6 +80,7 @@ void measure(const Setting& setting, int plays) {
       setting.flows, setting.packets, setting.members, setting.bad, setting.loss,
       setting.background, setting.burst_share, plays, tally.found, tally.bad_flows, tally.named,
       tally.wrong, tally.unclear);
+  std::fflush(stdout);
 }
 
 void measure_all(int plays) {
@@ -88,7 +90,7 @@ void measure_all(int plays) {
   measure({.packets = 100, .background = 0.02}, plays);
   measure({.flows = 16, .background = 0.01}, plays);
   measure({.background = 0.0001, .burst_share = 0.02}, plays);
-  const int finds = plays / 10;  // each costs a hundred times as much
+  const int finds = plays / 50;  // each costs a hundred times as much
   for (const int members : {2, 4, 8}) {
     for (const double loss : {0.002, 0.005, 0.01, 0.02}) {
       measure({.members = members, .loss = loss}, finds);
