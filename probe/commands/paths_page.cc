@@ -10,6 +10,7 @@
 #include "base/math/units.h"
 #include "probe/commands/paths_report.h"
 #include "probe/paths/grouping.h"
+#include "probe/paths/hops.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -121,30 +122,50 @@ std::string paths_towards(const PathsShown& shown, Direction direction) {
 
 std::string two_digit_percent(double share) { return fmt::format("{:.2g} %", share * kPercent); }
 
-std::string member_text(const paths::Finding& finding) {
-  const std::optional<long> members = members_of(finding.share);
-  return members ? fmt::format("about 1 of {} members", *members) : std::string("most members");
+struct NamedMembers {
+  std::string text = {};
+  bool is_one = true;
+};
+
+// By the routers where they tell the flows apart, else by the share of the flows.
+NamedMembers members_text(const paths::Outcome& outcome, const paths::Finding& finding) {
+  if (finding.place && outcome.paths.by_hops) {
+    std::vector<std::optional<paths::Hops>> hops;
+    for (const std::size_t flow : finding.flows) {
+      hops.push_back(outcome.flows[flow].hops);
+    }
+    const std::size_t bad = paths::paths_by_hops(hops).value_or(1);
+    return {.text = fmt::format("{} of {} paths", bad, *outcome.paths.by_hops), .is_one = bad == 1};
+  }
+  if (const std::optional<long> members = members_of(finding.share)) {
+    return {.text = fmt::format("about 1 of {} members", *members)};
+  }
+  return {.text = "most members", .is_one = false};
 }
 
-std::string trouble_of(const paths::Finding& finding) {
+std::string trouble_of(const paths::Finding& finding, bool is_one) {
   switch (finding.kind) {
     case paths::FindingKind::Loss:
-      return fmt::format("loses {}, the others {}", two_digit_percent(*finding.loss),
-                         two_digit_percent(*finding.others_loss));
+      return fmt::format("{} {}, the others {}", is_one ? "loses" : "lose",
+                         two_digit_percent(*finding.loss), two_digit_percent(*finding.others_loss));
     case paths::FindingKind::Rate:
-      return fmt::format("carries {}, the others {}", math::format_rate(*finding.bits_per_s),
+      return fmt::format("{} {}, the others {}", is_one ? "carries" : "carry",
+                         math::format_rate(*finding.bits_per_s),
                          math::format_rate(*finding.others_bits_per_s));
     case paths::FindingKind::Delay:
       break;
   }
-  return fmt::format("takes {} longer", math::format_ms(*finding.later_ns / math::kNsPerMs));
+  return fmt::format("{} {} longer", is_one ? "takes" : "take",
+                     math::format_ms(*finding.later_ns / math::kNsPerMs));
 }
 
 std::string member_sentence(const PathsShown& shown, const paths::Finding& finding) {
-  return fmt::format("{}: {} {}; {} of {} flows take it ({:.0f} to {:.0f} % of all)",
-                     paths_towards(shown, finding.direction), member_text(finding),
-                     trouble_of(finding), finding.flows.size(), shown.outcome.flows.size(),
-                     finding.share.low * kPercent, finding.share.high * kPercent);
+  const NamedMembers members = members_text(shown.outcome, finding);
+  return fmt::format("{}: {} {}; {} of {} flows ({:.0f} to {:.0f} % of all) take {}",
+                     paths_towards(shown, finding.direction), members.text,
+                     trouble_of(finding, members.is_one), finding.flows.size(),
+                     shown.outcome.flows.size(), finding.share.low * kPercent,
+                     finding.share.high * kPercent, members.is_one ? "it" : "them");
 }
 
 void print_source_ports(const cli::Context& context, const std::string& title,

@@ -4,6 +4,7 @@ The bundle is that of a router's equal-cost routes, which puts each flow on a me
 addresses and ports, as switches do.
 """
 
+import re
 import signal
 
 import kernel
@@ -104,6 +105,9 @@ def test_one_of_two_that_loses_on_the_way_back(lab):
     between(finding["loss_percent"], 1, 3, "loss")
     between(finding["share_percent"]["likely"], 20, 80, "share")
     same(finding["hop"], None, "hop")
+    page = bundle.left.run([*PROBE, TARGET["ipv4"], "--no-trace"], timeout=90).stdout()
+    told = r"from 10\.99\.0\.1: (about 1 of \d members loses|most members lose) [\d.]+ %, the others 0 %"
+    holds(re.search(told, page), page)
 
 
 def test_over_ipv6(lab):
