@@ -54,6 +54,13 @@ std::vector<std::optional<FlowDelay>> delays_of(const SweepRecord& record,
   return delays;
 }
 
+// Both clocks' difference is in either way, and not in the sum, which wraps where a peer's times
+// make no sense.
+std::int64_t round_trip(const RoundTrip& trip) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(trip.there_ns) +
+                                   static_cast<std::uint64_t>(trip.back_ns));
+}
+
 std::uint64_t less(std::uint64_t of, std::uint64_t what) { return of - std::min(of, what); }
 
 FlowLoss loss_of(const FlowRecord& flow, Direction direction) {
@@ -88,9 +95,7 @@ class Judge {
       const FlowRecord& flow = record_.flows[i];
       std::vector<double> rtt_ms;
       for (const RoundTrip& trip : flow.trips) {
-        // Both clocks' difference is in either one, and not in the sum.
-        rtt_ms.push_back(
-            std::max(0.0, static_cast<double>(trip.there_ns + trip.back_ns) / math::kNsPerMs));
+        rtt_ms.push_back(std::max(0.0, static_cast<double>(round_trip(trip)) / math::kNsPerMs));
       }
       outcome_.flows.push_back({.source_port = flow.source_port,
                                 .sent = flow.sent,

@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "base/net/socket.h"
 #include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"

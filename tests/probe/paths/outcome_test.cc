@@ -130,6 +130,8 @@ TEST(Outcome, AClockThatWrapsDoesNoHarm) {
                                    flow.trips[3].there_ns = INT64_MIN;
                                    flow.trips[4].back_ns = INT64_MAX;
                                    flow.trips[5].round = UINT32_MAX;
+                                   flow.trips[6].there_ns = INT64_MAX;
+                                   flow.trips[6].back_ns = INT64_MAX;
                                  }),
                                  {}, kExpected);
   EXPECT_EQ(outcome.verdict, Verdict::Alike);
