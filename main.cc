@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
                            std::vector<probe::ServiceFactory>{rdma_service, preflight_service}),
                        probe::tcp_command(),
                        probe::udp_command(),
+                       probe::quic_command(),
                        probe::latency_command(),
                        probe::path_command(),
                        probe::paths_command(),

@@ -45,6 +45,8 @@
 #include "probe/path/exchange.h"
 #include "probe/paths/exchange.h"
 #include "probe/peer/door.h"
+#include "probe/quic/connection.h"
+#include "probe/quic/test.h"
 #include "probe/serve/process.h"
 #include "probe/serve/server.h"
 #include "probe/tcp/parameters.h"
@@ -244,6 +246,9 @@ control::Services own_services() {
   services.push_back(std::make_unique<path::PathService>());
   services.push_back(std::make_unique<paths::PathsService>());
   services.push_back(std::make_unique<udp::UdpService>());
+  if (quic::can_quic()) {
+    services.push_back(std::make_unique<quic::QuicService>());
+  }
   services.push_back(std::make_unique<latency::LatencyService>());
   services.push_back(std::make_unique<collective::RankService>());
   return services;
@@ -338,11 +343,12 @@ void ServeCommand::define(cli::Flags& flags) {
       .group("What to grant")
       .toggle("exclusive", &exclusive_,
               "one client at a time: refuse other clients instead of queueing them")
-      .option("offer", &offer_, "KINDS",
-              "tests to offer, with commas: tcp,path,paths,udp,latency,collective,rdma,preflight; "
-              "default: "
-              "all of them, with --insecure-open without collective and preflight, which start "
-              "programs here")
+      .option(
+          "offer", &offer_, "KINDS",
+          "tests to offer, with commas: tcp,path,paths,udp,quic,latency,collective,rdma,preflight; "
+          "default: "
+          "all of them, with --insecure-open without collective and preflight, which start "
+          "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option(

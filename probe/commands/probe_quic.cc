@@ -1,0 +1,200 @@
+// chokepoint probe quic: what a path carries over QUIC, each way, and what limits it. The document
+// chokepoint.probe.quic/1 and one live line per interval. One thread.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <string>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/cli/output.h"
+#include "base/control/client.h"
+#include "base/json/codec.h"
+#include "base/math/units.h"
+#include "base/sys/root.h"
+#include "base/sys/signals.h"
+#include "probe/commands/commands.h"
+#include "probe/commands/quic_report.h"
+#include "probe/quic/connection.h"
+#include "probe/quic/outcome.h"
+#include "probe/quic/test.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using quic::Direction;
+
+// A line on standard error for each interval of a receiver, on a terminal only.
+class QuicLive {
+ public:
+  explicit QuicLive(const cli::Context& context) : context_(context) {}
+  void show(quic::Side side, const quic::IntervalMeasure& interval) const {
+    if (!context_.err_terminal.interactive || context_.quiet || interval.received_bytes == 0) {
+      return;
+    }
+    const double duration_s = interval.end_s - interval.start_s;
+    const double bits =
+        duration_s > 0 ? static_cast<double>(interval.received_bytes) * math::kBits / duration_s
+                       : 0;
+    fmt::print(context_.err, "{} {:7.1f} s  {:>12}\n", side == quic::Side::Server ? "->" : "<-",
+               interval.end_s, math::format_rate(bits));
+    context_.err << std::flush;
+  }
+
+ private:
+  const cli::Context& context_;
+};
+
+std::vector<quic::Outcome> judge_all(const quic::Trial& test, const std::string& own,
+                                     const std::string& peer) {
+  std::vector<quic::Outcome> outcomes;
+  for (const Direction direction : {Direction::Send, Direction::Receive}) {
+    if (test.parameters.direction == direction || test.parameters.direction == Direction::Both) {
+      const bool sends = direction == Direction::Send;
+      quic::Outcome& outcome = outcomes.emplace_back(quic::outcome_of(test, direction));
+      outcome.verdict = quic::judge(outcome, test.parameters,
+                                    {.sender = sends ? own : peer, .receiver = sends ? peer : own});
+    }
+  }
+  return outcomes;
+}
+
+class ProbeQuicCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "probe quic",
+        .purpose = "QUIC throughput of a path in each direction, and what limits it",
+        .description =
+            "Sends data over the streams of one QUIC connection to a peer that runs 'chokepoint "
+            "serve', or receives it, and reports throughput, packets lost and retransmitted, "
+            "round-trip time, the times of a full handshake and of a resumed one (0-RTT), CPU use "
+            "of both hosts, and in one sentence what limited it. 'chokepoint probe tcp' and "
+            "'chokepoint probe udp' say what the same path carries otherwise.\n\n"
+            "The QUIC library is ngtcp2 at both ends. A connection has one thread at each end.",
+        .examples = {{"chokepoint probe quic voyager", "ten seconds to the peer"},
+                     {"chokepoint probe quic voyager --both --streams 4",
+                      "both ways at once, four streams each way"},
+                     {"chokepoint probe quic voyager --receive --segmentation off",
+                      "from the peer to here, a system call for each packet"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to measure")
+        .toggle("send", &send_, "from here to the peer (the default)")
+        .toggle("receive,R", &receive_, "from the peer to here")
+        .toggle("both", &both_, "both ways at once")
+        .option("streams,P", &streams_, "N", "streams each way, of one connection", 1, 1024)
+        .option("time,t", &time_, "TIME", "duration")
+        .option("interval", &interval_, "TIME",
+                "interval of the printed lines and of the rows of the result")
+        .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
+        .group("How to send")
+        .choice("congestion", &congestion_, {"cubic", "bbr", "reno"},
+                "congestion control, of the QUIC library")
+        .option("window", &window_, "SIZE",
+                "flow control window that a receiver grants, for each stream and for all together")
+        .option("pace", &pace_, "RATE", "maximum rate of all streams together")
+        .choice("segmentation", &segmentation_, {"on", "off"},
+                "the kernel cuts and joins packets (UDP_SEGMENT, UDP_GRO)");
+    control::define(flags, peer_);
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    if (!quic::can_quic()) {
+      return fail(quic::missing_quic());
+    }
+    TRY(baseline::check(baseline_));
+    TRY(quic::Parameters wanted, parameters());
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    cli::Json document = cli::document(context, "chokepoint.probe.quic/1");
+    TRY(control::Client client, connect(peer_, context, signals.descriptor()));
+    fit(wanted, client.admittance().limits, context);
+    const QuicLive live(context);
+    TRY(const quic::Trial test,
+        quic::run(
+            client, wanted, {.root = context.root, .interrupt = signals.descriptor()},
+            [&](quic::Side side, const quic::IntervalMeasure& each) { live.show(side, each); },
+            [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); }));
+    client.bye();
+    return show(test, client, std::move(document), context);
+  }
+
+ private:
+  Result<quic::Parameters> parameters() const {
+    if (send_ + receive_ + both_ > 1) {
+      return fail(ErrorKind::Usage, "", "--send, --receive, --both", "give only one of them");
+    }
+    if (time_.count() <= 0) {
+      return fail(ErrorKind::Usage, "", "--time", "must be more than 0");
+    }
+    if (interval_ < std::chrono::milliseconds(10)) {
+      return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
+    }
+    constexpr std::uint64_t kLeastWindow = 4096;
+    constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 40;
+    if (window_.count < kLeastWindow || window_.count > kMostWindow) {
+      return fail(ErrorKind::Usage, "", "--window", "must be 4 KiB to 1 TiB");
+    }
+    quic::Parameters parameters{.direction = receive_ ? Direction::Receive
+                                             : both_  ? Direction::Both
+                                                      : Direction::Send,
+                                .streams = static_cast<int>(streams_),
+                                .time = time_,
+                                .interval = interval_,
+                                .window_bytes = window_.count,
+                                .segmentation = segmentation_ == "on",
+                                .share = share_};
+    parameters.congestion = named<quic::Congestion>(congestion_).value_or(parameters.congestion);
+    if (pace_.bits_per_second > 0) {
+      parameters.pace_bits_per_s = pace_.bits_per_second;
+    }
+    return parameters;
+  }
+
+  // Fits the pace to the server's limits.
+  static void fit(quic::Parameters& wanted, const control::Limits& limits,
+                  const cli::Context& context) {
+    const auto& most = limits.rate_bits_per_s;
+    if (most && wanted.pace_bits_per_s.value_or(1e18) > *most) {
+      wanted.pace_bits_per_s = most;
+      fmt::print(context.err, "the server grants {} at most: paced to that\n",
+                 math::format_rate(*most));
+    }
+  }
+
+  Result<cli::ExitCode> show(const quic::Trial& test, const control::Client& client,
+                             cli::Json document, const cli::Context& context) const {
+    const std::string& peer = client.admittance().server.host;
+    const std::vector<quic::Outcome> judged = judge_all(test, sys::host_name(context.root), peer);
+    document["peer"] = peer_body(peer_, client);
+    add_quic_to(document, test, judged);
+    return baseline::answer(context, baseline_,
+                            {.kind = "quic",
+                             .peer = peer,
+                             .direction = std::string(name_of(test.parameters.direction)),
+                             .document = std::move(document)},
+                            test.interrupted, [&] { print_quic_page(context, test, judged); });
+  }
+
+  control::PeerFlags peer_;
+  baseline::Flags baseline_;
+  bool send_ = false;
+  bool receive_ = false;
+  bool both_ = false;
+  std::int64_t streams_ = 1;
+  std::chrono::nanoseconds time_ = std::chrono::seconds(10);
+  std::chrono::nanoseconds interval_ = std::chrono::seconds(1);
+  std::string congestion_ = "cubic";
+  math::Bytes window_{std::uint64_t{16} << 20};
+  math::Rate pace_;
+  std::string segmentation_ = "on";
+  bool share_ = false;
+};
+
+}  // namespace
+
+cli::CommandFactory quic_command() { return cli::command<ProbeQuicCommand>(); }
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,283 @@
+// How the answer of 'chokepoint probe quic' looks.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <string>
+
+#include "base/control/bodies.h"
+#include "base/json/codec.h"
+#include "base/math/units.h"
+#include "probe/commands/directions.h"
+#include "probe/commands/quic_report.h"
+
+namespace chokepoint {
+namespace probe {
+namespace {
+
+struct QuicCpu {
+  const quic::Outcome& outcome;
+};
+
+struct QuicEcn {
+  std::uint64_t sent_ect0 = 0;
+  std::uint64_t received_ect0 = 0;
+  std::uint64_t received_ce = 0;
+};
+
+}  // namespace
+}  // namespace probe
+
+template <>
+struct Fields<probe::QuicEcn> {
+  using E = probe::QuicEcn;
+  static constexpr std::tuple kList{
+      field("sent_ect0", &E::sent_ect0, "packets sent as capable of ECN"),
+      field("received_ect0", &E::received_ect0, "of them, those that arrived unmarked"),
+      field("received_ce", &E::received_ce, "those that the path marked: congestion")};
+};
+
+template <>
+struct Fields<probe::quic::Interval> {
+  using I = probe::quic::Interval;
+  static constexpr std::tuple kList{
+      field("start_s", &I::start_s, "since the test began"),
+      field("end_s", &I::end_s, "since the test began"),
+      field("bytes", &I::bytes, "stream data that arrived"),
+      field("throughput_mbps", &I::throughput_mbps, "stream data that arrived, 10^6 bit/s"),
+      field("retransmits", &I::retransmits, "packets declared lost and retransmitted"),
+      field("cwnd_bytes", &I::cwnd_bytes, "congestion window at the end"),
+      field("rtt_ms", &I::rtt_ms, "smoothed round-trip time at the end")};
+};
+
+template <>
+struct Fields<probe::quic::StreamOutcome> {
+  using S = probe::quic::StreamOutcome;
+  static constexpr std::tuple kList{
+      field("stream", &S::stream, "number of the stream, from 0"),
+      field("bytes", &S::bytes, "stream data that arrived"),
+      field("throughput_mbps", &S::throughput_mbps, "stream data that arrived, 10^6 bit/s")};
+};
+
+template <>
+struct Fields<probe::QuicCpu> {
+  using C = probe::QuicCpu;
+  static constexpr std::tuple kList{
+      computed<C>(
+          "sender_percent", [](const C& c) { return c.outcome.sender_host.cpu_percent; },
+          "of the connection's thread; 100 % is one core"),
+      computed<C>(
+          "receiver_percent", [](const C& c) { return c.outcome.receiver_host.cpu_percent; },
+          "of the connection's thread"),
+      computed<C>(
+          "sender_busy_percent", [](const C& c) { return c.outcome.sender_host.busy_percent; },
+          "of the time, in which the thread did not wait"),
+      computed<C>(
+          "receiver_busy_percent", [](const C& c) { return c.outcome.receiver_host.busy_percent; },
+          "of the time, in which the thread did not wait"),
+      computed<C>(
+          "sender_percent_per_gbps", [](const C& c) { return c.outcome.sender_percent_per_gbps; },
+          "of a core for each 10^9 bit/s"),
+      computed<C>(
+          "receiver_percent_per_gbps",
+          [](const C& c) { return c.outcome.receiver_percent_per_gbps; },
+          "of a core for each 10^9 bit/s"),
+      computed<C>(
+          "sender_softirq_percent",
+          [](const C& c) { return c.outcome.sender_host.softirq_percent; },
+          "handling packets, on the core that had most of it"),
+      computed<C>(
+          "receiver_softirq_percent",
+          [](const C& c) { return c.outcome.receiver_host.softirq_percent; },
+          "handling packets, on the core that had most of it")};
+};
+
+template <>
+struct Fields<probe::quic::Outcome> {
+  using O = probe::quic::Outcome;
+  using S = probe::quic::SentMeasure;
+  using R = probe::quic::ReceivedMeasure;
+  static constexpr std::tuple kList{
+      field("duration_s", &O::duration_s, "from the first arrival to the last"),
+      field("throughput_mbps", &O::throughput_mbps, "stream data that arrived, 10^6 bit/s"),
+      field("peak_mbps", &O::peak_mbps, "of the best whole interval"),
+      field("bytes", &O::bytes, "stream data that arrived"),
+      within(&O::sent, field("sent_bytes", &S::bytes, "stream data sent, each byte once")),
+      within(&O::sent, field("packets_sent", &S::packets, "UDP packets, all kinds")),
+      within(&O::received, field("packets_received", &R::packets, "UDP packets, all kinds")),
+      field("lost", &O::lost, "packets sent less packets received"),
+      field("loss_percent", &O::loss_percent, "of the packets sent"),
+      within(&O::sent, field("retransmits", &S::lost_packets,
+                             "packets that the sender's library declared lost and retransmitted")),
+      within(&O::sent,
+             field("refused", &S::refused_packets, "packets that the sender's kernel refused")),
+      within(&O::sent, field("packet_bytes", &S::packet_bytes,
+                             "UDP payload that path MTU discovery reached")),
+      within(&O::sent, field("max_cwnd_bytes", &S::max_cwnd_bytes, "largest congestion window")),
+      computed<O>(
+          "rtt_ms", [](const O& o) { return control::if_measured(o.sent.rtt_ms); },
+          "smoothed by the sender's library, under load"),
+      within(&O::sent, field("min_rtt_ms", &S::min_rtt_ms, "the sender's least")),
+      computed<O>(
+          "ecn",
+          [](const O& o) {
+            return probe::QuicEcn{.sent_ect0 = o.sent.ect0_packets,
+                                  .received_ect0 = o.received.ect0_packets,
+                                  .received_ce = o.received.ce_packets};
+          },
+          "marks in the IP headers"),
+      within(&O::sent, field("segmentation_offload", &S::segmentation,
+                             "the sender's kernel cut messages into packets (GSO)")),
+      computed<O>(
+          "packets_per_send_call",
+          [](const O& o) {
+            return o.sent.calls == 0 ? std::nullopt
+                                     : std::optional(static_cast<double>(o.sent.packets) /
+                                                     static_cast<double>(o.sent.calls));
+          },
+          "mean"),
+      computed<O>(
+          "packets_per_receive_call",
+          [](const O& o) {
+            return o.received.calls == 0 ? std::nullopt
+                                         : std::optional(static_cast<double>(o.received.packets) /
+                                                         static_cast<double>(o.received.calls));
+          },
+          "mean"),
+      computed<O>(
+          "cpu", [](const O& o) { return probe::QuicCpu{o}; }, "100 % is one core"),
+      within(&O::sent, field("limited_by", &S::shares, "the sender's time")),
+      computed<O>(
+          "limit", [](const O& o) { return name_of(o.verdict.limit); },
+          "what limited the test: see docs/internals/quic.md"),
+      within(&O::verdict, field("summary", &probe::quic::Verdict::sentence, "the limit in words")),
+      field("intervals", &O::intervals, "by the receiver's clock"),
+      field("per_stream", &O::streams, "each stream")};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::probe {
+namespace {
+
+std::string quic_rtt(const quic::Outcome& outcome) {
+  const quic::SentMeasure& sent = outcome.sent;
+  if (sent.rtt_ms.count == 0) {
+    return "not measured";
+  }
+  return fmt::format("{:.2f} ms (min {:.2f}, p99 {:.2f})", sent.rtt_ms.median,
+                     sent.min_rtt_ms.value_or(sent.rtt_ms.min), sent.rtt_ms.p99);
+}
+
+std::string quic_cpu(const quic::HostMeasure& host, const std::optional<double>& per_gbps) {
+  const std::string used =
+      fmt::format("{:.0f} % of a core, busy {:.0f} %", host.cpu_percent, host.busy_percent);
+  return per_gbps ? fmt::format("{}, {:.0f} % a Gb/s", used, *per_gbps) : used;
+}
+
+std::string quic_shares(const quic::Outcome& outcome) {
+  const quic::Shares& shares = outcome.sent.shares;
+  return fmt::format(
+      "processor {:.0f} %, flow window {:.0f} %, congestion window {:.0f} %, pacing {:.0f} %, "
+      "send buffer {:.0f} %",
+      shares.processor * math::kPercent, shares.flow_window * math::kPercent,
+      shares.congestion_window * math::kPercent, shares.pacing * math::kPercent,
+      shares.send_buffer * math::kPercent);
+}
+
+std::string per_call(std::uint64_t packets, std::uint64_t calls) {
+  return calls == 0
+             ? "none"
+             : fmt::format("{:.1f}", static_cast<double>(packets) / static_cast<double>(calls));
+}
+
+DirectionRows<quic::Outcome> quic_rows() {
+  return {
+      {"average throughput",
+       [](const auto& each) { return math::format_rate(each.throughput_mbps * math::kMega); }},
+      {"peak throughput",
+       [](const auto& each) { return math::format_rate(each.peak_mbps * math::kMega); }},
+      {"data transferred",
+       [](const auto& each) {
+         return fmt::format("{} in {:.2f} s", math::format_bytes(static_cast<double>(each.bytes)),
+                            each.duration_s);
+       }},
+      {"packets lost",
+       [](const auto& each) {
+         return fmt::format("{} of {} ({:.3f} %)", each.lost, each.sent.packets,
+                            each.loss_percent.value_or(0));
+       }},
+      {"retransmitted", [](const auto& each) { return std::to_string(each.sent.lost_packets); }},
+      {"marked by the path (ECN)",
+       [](const auto& each) {
+         return fmt::format("{} of {}", each.received.ce_packets,
+                            each.received.ect0_packets + each.received.ce_packets);
+       }},
+      {"payload of a packet",
+       [](const auto& each) { return fmt::format("{} B", each.sent.packet_bytes); }},
+      {"max congestion window",
+       [](const auto& each) {
+         return math::format_bytes(static_cast<double>(each.sent.max_cwnd_bytes));
+       }},
+      {"round-trip time", quic_rtt},
+      {"packets a call",
+       [](const auto& each) {
+         return fmt::format("sent {}, received {}", per_call(each.sent.packets, each.sent.calls),
+                            per_call(each.received.packets, each.received.calls));
+       }},
+      {"TX utilization",
+       [](const auto& each) { return quic_cpu(each.sender_host, each.sender_percent_per_gbps); }},
+      {"RX utilization",
+       [](const auto& each) {
+         return quic_cpu(each.receiver_host, each.receiver_percent_per_gbps);
+       }},
+      {"the sender's time", quic_shares}};
+}
+
+std::string handshake_text(const quic::HandshakeTimes& times) {
+  std::string text = fmt::format("Handshake {:.2f} ms", times.handshake_ms);
+  if (times.resumption_ms) {
+    text += fmt::format("; resumed, the first answer after {:.2f} ms ({})", *times.resumption_ms,
+                        times.early_data_accepted ? "0-RTT" : "0-RTT was refused");
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+void add_quic_to(cli::Json& document, const quic::Trial& test,
+                 const std::vector<quic::Outcome>& directions) {
+  const quic::Parameters& parameters = test.parameters;
+  document["library"] = test.client.library;
+  document["peer_library"] = test.server.library;
+  document["direction"] = name_of(parameters.direction);
+  document["streams"] = parameters.streams;
+  document["interrupted"] = test.interrupted;
+  document["congestion_control"] = name_of(parameters.congestion);
+  document["window_bytes"] = parameters.window_bytes;
+  document["segmentation"] = parameters.segmentation;
+  document["handshake_ms"] = test.times.handshake_ms;
+  document["resumption_ms"] = control::or_null(test.times.resumption_ms);
+  document["early_data_accepted"] = test.times.early_data_accepted;
+  if (directions.size() == 1) {
+    document.update(json::to_json(directions.front()));
+    return;
+  }
+  for (const quic::Outcome& outcome : directions) {
+    document[name_of(outcome.direction)] = json::to_json(outcome);
+  }
+}
+
+void print_quic_page(const cli::Context& context, const quic::Trial& test,
+                     const std::vector<quic::Outcome>& directions) {
+  print_directions(context, directions, quic_rows());
+  context.out << handshake_text(test.times) << '\n';
+  for (const quic::Outcome& outcome : directions) {
+    fmt::print(context.out, "{} it was limited by {}.\n", direction_text(outcome.direction),
+               outcome.verdict.sentence);
+  }
+  if (test.interrupted) {
+    context.out << "Interrupted: these are the results until then.\n";
+  }
+}
+
+}  // namespace chokepoint::probe

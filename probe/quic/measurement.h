@@ -1,0 +1,101 @@
+// What one end measured in a test. The server sends its half to the client as JSON. What an end
+// cannot know is nullopt. Times are seconds since the test began at this end. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/control/message.h"
+#include "base/json/fields.h"
+#include "base/math/statistics.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::probe::quic {
+
+// Shares of the time until all was sent and acknowledged.
+struct Shares {
+  double processor = 0;  // the thread did not wait
+  double flow_window = 0;
+  double congestion_window = 0;
+  double pacing = 0;       // of the congestion control
+  double send_buffer = 0;  // the socket took nothing
+  double application = 0;  // the pace that was asked for, or nothing left to send
+};
+
+struct SentMeasure {
+  std::uint64_t bytes = 0;  // stream data, each once
+  std::uint64_t packets = 0;
+  std::uint64_t lost_packets = 0;     // with stream data, as the library counts them
+  std::uint64_t refused_packets = 0;  // by this host
+  std::uint64_t calls = 0;
+  std::uint64_t ect0_packets = 0;
+  std::uint64_t max_cwnd_bytes = 0;
+  std::uint64_t packet_bytes = 0;  // UDP payload that path MTU discovery has reached
+  math::Distribution rtt_ms = {};  // smoothed, sampled
+  std::optional<double> min_rtt_ms = {};
+  bool segmentation = false;
+  Shares shares = {};
+};
+
+struct ReceivedMeasure {
+  std::uint64_t bytes = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t ect0_packets = 0;
+  std::uint64_t ce_packets = 0;
+  double start_s = 0;  // of the first stream data
+  double end_s = 0;
+  std::vector<std::uint64_t> stream_bytes = {};
+};
+
+struct IntervalMeasure {
+  double start_s = 0;
+  double end_s = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t lost_packets = 0;
+  std::uint64_t cwnd_bytes = 0;
+  std::optional<double> rtt_ms = {};
+};
+
+struct HostMeasure {
+  double cpu_percent = 0;                      // of the thread that has the connection
+  double busy_percent = 0;                     // of the time, in which that thread did not wait
+  std::optional<double> softirq_percent = {};  // on the core that had most of it
+  std::optional<int> softirq_core = {};
+};
+
+struct Half {
+  SentMeasure sent = {};
+  ReceivedMeasure received = {};
+  HostMeasure host = {};
+  std::vector<IntervalMeasure> intervals = {};
+  std::string library = {};  // "ngtcp2 0.12.1"
+};
+
+}  // namespace chokepoint::probe::quic
+
+template <>
+struct chokepoint::Fields<chokepoint::probe::quic::Shares> {
+  using S = probe::quic::Shares;
+  static constexpr std::tuple kList{
+      field("processor", &S::processor, "share of the time in which the thread did not wait")
+          .between(0, 1),
+      field("flow_window", &S::flow_window, "the receiver granted no more").between(0, 1),
+      field("congestion_window", &S::congestion_window, "it was full").between(0, 1),
+      field("pacing", &S::pacing, "of the congestion control").between(0, 1),
+      field("send_buffer", &S::send_buffer, "the socket took nothing").between(0, 1),
+      field("application", &S::application, "the pace that was asked for, or nothing to send")
+          .between(0, 1)};
+};
+
+namespace chokepoint::probe::quic {
+
+control::Json body_of(const IntervalMeasure& interval);
+control::Json body_of(const Half& half);
+Result<IntervalMeasure> interval_in(const control::Json& body);
+Result<Half> half_in(const control::Json& body);
+
+}  // namespace chokepoint::probe::quic

@@ -1,0 +1,60 @@
+// The parameters of a QUIC test, from the client's flags and in the request to the server.
+// Directions are the client's: Send means from the client to the server. Values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/control/limits.h"
+#include "base/control/message.h"
+#include "base/json/fields.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::probe::quic {
+
+using control::Direction;
+
+enum class Congestion { Cubic, Bbr, Reno };
+
+struct Parameters {
+  Direction direction = Direction::Send;
+  int streams = 1;  // each way, all of one connection
+  std::chrono::nanoseconds time{10'000'000'000};
+  std::chrono::nanoseconds interval{1'000'000'000};
+  Congestion congestion = Congestion::Cubic;
+  // The flow control window that a receiver grants, for each stream and for the connection.
+  std::uint64_t window_bytes = std::uint64_t{16} << 20;
+  bool segmentation = true;                    // UDP_SEGMENT and UDP_GRO
+  std::optional<double> pace_bits_per_s = {};  // each way, all streams
+  bool share = false;                          // may run beside other tests that share
+};
+
+}  // namespace chokepoint::probe::quic
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::quic::Congestion> {
+  using enum probe::quic::Congestion;
+  static constexpr std::string_view kWhat = "cubic, bbr or reno";
+  static constexpr auto kNames = std::to_array<EnumName<probe::quic::Congestion>>(
+      {{Cubic, "cubic"}, {Bbr, "bbr"}, {Reno, "reno"}});
+};
+
+namespace chokepoint::probe::quic {
+
+control::Json body_of(const Parameters& parameters);
+Result<Parameters> parameters_in(const control::Json& body);
+Result<> check(const Parameters& parameters, const control::Limits& limits);
+
+// Of the server, at most: what its QUIC library keeps of data that arrived out of order, and its
+// buffers.
+std::int64_t memory_of(const Parameters& parameters);
+
+inline bool client_sends(const Parameters& parameters) {
+  return parameters.direction != Direction::Receive;
+}
+inline bool server_sends(const Parameters& parameters) {
+  return parameters.direction != Direction::Send;
+}
+
+}  // namespace chokepoint::probe::quic

@@ -1,0 +1,157 @@
+"""probe quic: what a path carries over QUIC, how long its handshakes take, and what limits it."""
+
+import signal
+
+from checks import between, holds, near, same
+from lab import Way
+
+PORT = 5210
+PROBE = ["chokepoint", "probe", "quic"]
+SERVE = ["chokepoint", "serve", "--insecure-open", "--quiet"]
+
+
+def linked(lab, serve=SERVE, **rates):
+    left, right = lab.host("left"), lab.host("right")
+    link = lab.link(left, right, **rates)
+    right.serve(serve, PORT)
+    return left, right, link
+
+
+def far(lab, there, back=None):
+    left, right = lab.host("left"), lab.host("right")
+    path = lab.path(left, right, there, back)
+    right.serve(SERVE, PORT)
+    return left, path
+
+
+def probe(host, *words, **how):
+    return host.json([*PROBE, *words, "--json"], timeout=90, **how)
+
+
+def hold_together(told):
+    """Of one direction: what arrived was sent, and nothing arrived that was not."""
+    holds(told["bytes"] > 0, "nothing arrived")
+    holds(told["bytes"] <= told["sent_bytes"], "more arrived than was sent")
+    same(sum(each["bytes"] for each in told["per_stream"]), told["bytes"], "bytes of the streams")
+    same(sum(each["bytes"] for each in told["intervals"]), told["bytes"], "bytes of the intervals")
+
+
+def measure_a_limited_link_is_told_at_its_rate(lab):
+    left, _, link = linked(lab, rate_mbps=200)
+    for words in ((), ("--receive",), ("--streams", "4"), ("--segmentation", "off")):
+        told = probe(left, link.b.ipv4, "--time", "3", *words)
+        hold_together(told)
+        between(told["throughput_mbps"], 0.80 * 200, 1.01 * 200, f"Mb/s with {words}")
+        same(len(told["per_stream"]), told["streams"], "streams")
+        same(told["segmentation"], "off" not in words, "segmentation")
+
+
+def test_no_byte_is_counted_that_the_interface_did_not_see(lab):
+    left, _, link = linked(lab)
+    before = link.b.counters()["received_bytes"]
+    told = probe(left, link.b.ipv6, "-6", "--pace", "50M", "--time", "1")
+    seen = link.b.counters()["received_bytes"] - before
+    hold_together(told)
+    same(told["peer"]["family"], "ipv6", "family")
+    same(told["sent_bytes"], told["bytes"], "bytes sent and received")
+    # Headers, acknowledgements, handshakes and the control connection come on top.
+    between(seen, told["bytes"], 1.2 * told["bytes"], "bytes seen")
+
+
+def measure_both_ways_at_once(lab):
+    left, _, link = linked(lab, rate_mbps=100)
+    told = probe(left, link.b.ipv4, "--both", "--streams", "2", "--time", "3")
+    for way in ("send", "receive"):
+        hold_together(told[way])
+        between(told[way]["throughput_mbps"], 0.70 * 100, 1.01 * 100, f"Mb/s, {way}")
+
+
+def test_handshakes_take_the_round_trips_that_they_need(lab):
+    left, path = far(lab, Way(delay_ms=20), Way(delay_ms=20))
+    told = probe(left, path.b.ipv4, "--time", "1")
+    holds(told["early_data_accepted"], "0-RTT was refused")
+    # One round trip each; two would be 80 ms.
+    between(told["handshake_ms"], 40, 75, "handshake, ms")
+    between(told["resumption_ms"], 40, 75, "resumption, ms")
+    near(told["min_rtt_ms"], 40, 0.2, "round trip, ms")
+
+
+def test_what_the_wire_loses_is_what_is_lost(lab):
+    left, right = lab.host("left"), lab.host("right")
+    wire = lab.wire(left, right, Way(loss=0.02, delay_ms=5), Way(delay_ms=5))
+    right.serve(SERVE, PORT)
+    before = wire.counters()["there"]["dropped_loss"]
+    told = probe(left, wire.b.ipv4, "--time", "3")
+    dropped = wire.counters()["there"]["dropped_loss"] - before
+    hold_together(told)
+    between(told["lost"], dropped - 20, dropped + 2, "lost of what the wire dropped")
+    between(told["retransmits"], 0.7 * dropped, 1.5 * dropped + 20, "declared lost")
+    same(told["limit"], "loss", told["summary"])
+
+
+def test_a_small_window_over_a_distance_is_named(lab):
+    left, path = far(lab, Way(delay_ms=20), Way(delay_ms=20))
+    told = probe(left, path.b.ipv4, "--window", "128K", "--time", "2")
+    same(told["limit"], "flow-window", told["summary"])
+    # A window each round trip.
+    between(told["throughput_mbps"], 0.5 * 26, 1.1 * 26, "Mb/s")
+
+
+def test_a_black_hole_for_large_packets_is_passed(lab):
+    left, right, link = linked(lab)
+    # The receiving end alone is set lower: it drops what is larger, and nobody tells the sender.
+    # A veth takes a VLAN tag more than its MTU says.
+    right.ip("link", "set", link.b.interface, "mtu", 1400 - 4)
+    told = probe(left, link.b.ipv4, "--time", "2", "--segmentation", "off")
+    hold_together(told)
+    between(told["packet_bytes"], 1200, 1400 - 28, "payload of a packet")
+
+
+def test_an_interrupt_keeps_what_was_measured(lab):
+    left, _, link = linked(lab, rate_mbps=50)
+    client = left.start([*PROBE, link.b.ipv4, "--time", "60", "--json"])
+    client.until(lambda: link.b.counters()["received_bytes"] > 3_000_000, 20, "data")
+    client.signal(signal.SIGINT)
+    same(client.wait(20), 130, "exit status")
+    told = client.document()
+    holds(told["interrupted"], "the document does not say so")
+    holds(told["bytes"] > 1_000_000, "what was measured is gone")
+    holds(probe(left, link.b.ipv4, "--time", "0.3")["bytes"] > 0, "the server takes no other test")
+
+
+def test_where_udp_does_not_pass_it_says_so(lab):
+    left, right, link = linked(lab)
+    # Back: what the server sends has no route.
+    right.ip("rule", "add", "pref", "10", "ipproto", "udp", "blackhole")
+    client = left.run([*PROBE, link.b.ipv4], timeout=40, status=1)
+    holds("firewall" in client.stderr(), f"no word on it: {client.stderr()}")
+    right.ip("rule", "del", "pref", "10")
+    # There: what arrives is dropped before the table of the host's own addresses is looked at.
+    right.ip("rule", "add", "pref", "20", "lookup", "local")
+    right.ip("rule", "del", "pref", "0")
+    right.ip("rule", "add", "pref", "10", "iif", link.b.interface, "ipproto", "udp", "blackhole")
+    client = left.run([*PROBE, link.b.ipv4], timeout=40, status=1)
+    holds("firewall" in client.stderr(), f"no word on it: {client.stderr()}")
+
+
+def test_no_server_and_one_without_quic(lab):
+    left, right = lab.host("left"), lab.host("right")
+    link = lab.link(left, right)
+    client = left.run([*PROBE, link.b.ipv4], timeout=40, status=1)
+    holds("is 'chokepoint serve' running there?" in client.stderr(), client.stderr())
+    right.serve([*SERVE, "--offer", "tcp,udp"], PORT)
+    client = left.run([*PROBE, link.b.ipv4], timeout=40, status=1)
+    holds("does not offer it" in client.stderr(), client.stderr())
+
+
+def test_a_wrong_key_is_refused(lab):
+    left, right = lab.host("left"), lab.host("right")
+    link = lab.link(left, right)
+    keys = []
+    for host, letter in ((left, "a"), (right, "b")):
+        keys.append(lab.folder / f"{host.name}.key")
+        keys[-1].write_text(letter * 32)
+        keys[-1].chmod(0o600)
+    right.serve(["chokepoint", "serve", "--quiet", "--key-file", str(keys[1])], PORT)
+    client = left.run([*PROBE, link.b.ipv4, "--key-file", str(keys[0])], timeout=40, status=1)
+    holds("key" in client.stderr(), client.stderr())
