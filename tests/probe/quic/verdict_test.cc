@@ -1,0 +1,103 @@
+#include <gmock/gmock.h>
+
+#include "probe/quic/outcome.h"
+
+namespace chokepoint::probe::quic {
+namespace {
+
+using testing::HasSubstr;
+
+// A sender that waited for its congestion window, without queue or loss.
+Outcome calm() {
+  return {.duration_s = 10,
+          .throughput_mbps = 800,
+          .bytes = 1'000'000'000,
+          .sent = {.packets = 700'000,
+                   .max_cwnd_bytes = 100'000,
+                   .rtt_ms = {.min = 1, .median = 1, .p99 = 1, .max = 1, .mean = 1, .count = 100},
+                   .min_rtt_ms = 1,
+                   .shares = {.processor = 0.3, .congestion_window = 0.6, .pacing = 0.1}},
+          .sender_host = {.cpu_percent = 25, .busy_percent = 30},
+          .receiver_host = {.cpu_percent = 20, .busy_percent = 25}};
+}
+
+Verdict judged(const Outcome& outcome, const Parameters& parameters = {}) {
+  return judge(outcome, parameters, {.sender = "voyager", .receiver = "hubble"});
+}
+
+TEST(QuicVerdict, NothingArrived) { EXPECT_EQ(judged({}).limit, Limit::Nothing); }
+
+TEST(QuicVerdict, TheCongestionWindow) {
+  const Verdict verdict = judged(calm());
+  EXPECT_EQ(verdict.limit, Limit::CongestionWindow);
+  EXPECT_THAT(verdict.sentence, HasSubstr("cubic"));
+}
+
+TEST(QuicVerdict, ThePaceThatWasAskedFor) {
+  EXPECT_EQ(judged(calm(), {.pace_bits_per_s = 810e6}).limit, Limit::Asked);
+  EXPECT_NE(judged(calm(), {.pace_bits_per_s = 2e9}).limit, Limit::Asked) << "it was not reached";
+}
+
+TEST(QuicVerdict, TheBusierThreadIsNamedWithItsHost) {
+  Outcome outcome = calm();
+  outcome.sender_host.busy_percent = 97;
+  EXPECT_EQ(judged(outcome).limit, Limit::SenderCpu);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("voyager"));
+  outcome.receiver_host.busy_percent = 99;
+  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("hubble"));
+}
+
+TEST(QuicVerdict, ACoreThatHandlesPacketsIsFull) {
+  Outcome outcome = calm();
+  outcome.receiver_host.softirq_percent = 99;
+  outcome.receiver_host.softirq_core = 3;
+  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("core 3"));
+}
+
+TEST(QuicVerdict, WhatTheSenderWaitedForMost) {
+  Outcome outcome = calm();
+  outcome.sent.shares = {.processor = 0.2, .flow_window = 0.5, .congestion_window = 0.3};
+  EXPECT_EQ(judged(outcome).limit, Limit::FlowWindow);
+  outcome.sent.shares = {.processor = 0.2, .congestion_window = 0.3, .send_buffer = 0.5};
+  EXPECT_EQ(judged(outcome).limit, Limit::SendBuffer);
+  outcome.sent.shares = {.processor = 0.87, .congestion_window = 0.13};
+  EXPECT_EQ(judged(outcome).limit, Limit::SenderCpu) << "it waited for hardly anything";
+}
+
+TEST(QuicVerdict, AQueueAndLossOnThePath) {
+  Outcome outcome = calm();
+  outcome.sent.lost_packets = 700;
+  EXPECT_EQ(judged(outcome).limit, Limit::Loss);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("0.100 %"));
+  outcome.sent.rtt_ms.median = 20;
+  EXPECT_EQ(judged(outcome).limit, Limit::Queue) << "loss of a full queue";
+}
+
+TEST(QuicOutcome, JoinsTheReceiversBytesWithTheSendersState) {
+  Trial trial{.parameters = {.direction = Direction::Receive, .interval = std::chrono::seconds(1)}};
+  trial.server.sent = {.bytes = 3'000'000, .packets = 2000, .lost_packets = 12};
+  trial.server.host.cpu_percent = 40;
+  trial.server.intervals = {
+      {.start_s = 0, .end_s = 1.01, .lost_packets = 5, .cwnd_bytes = 9, .rtt_ms = 2},
+      {.start_s = 1.01, .end_s = 2, .lost_packets = 7}};
+  trial.client.received = {
+      .bytes = 3'000'000, .packets = 1990, .start_s = 0.5, .end_s = 2.5, .stream_bytes = {1, 2}};
+  trial.client.intervals = {{.start_s = 0, .end_s = 1, .received_bytes = 1'000'000},
+                            {.start_s = 1, .end_s = 2, .received_bytes = 2'000'000}};
+  const Outcome outcome = outcome_of(trial, Direction::Receive);
+  EXPECT_DOUBLE_EQ(outcome.throughput_mbps, 12);
+  EXPECT_DOUBLE_EQ(outcome.peak_mbps, 16);
+  EXPECT_EQ(outcome.lost, 10U);
+  EXPECT_DOUBLE_EQ(*outcome.loss_percent, 0.5);
+  EXPECT_NEAR(*outcome.sender_percent_per_gbps, 40 / 0.012, 1e-6);
+  ASSERT_EQ(outcome.intervals.size(), 2U);
+  EXPECT_EQ(outcome.intervals[0].retransmits, 5U);
+  EXPECT_EQ(outcome.intervals[0].cwnd_bytes, 9U);
+  EXPECT_EQ(outcome.intervals[1].retransmits, 7U);
+  ASSERT_EQ(outcome.streams.size(), 2U);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::quic
