@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/control/key.h"
 #include "base/net/address.h"
 #include "base/sys/error.h"
+#include "probe/quic/measurement.h"
 #include "probe/quic/parameters.h"
 
 namespace chokepoint::probe::quic {
@@ -25,7 +25,6 @@ Error missing_quic();
 std::string library_version();  // "ngtcp2 0.12.1"; empty without one
 
 using Packet = std::span<const std::byte>;
-using Fingerprint = control::Mac;  // SHA-256 of the certificate, as 32 bytes
 
 // The largest UDP payload that is ever written: what path MTU discovery may find.
 inline constexpr std::size_t kMaxPayload = 1452;

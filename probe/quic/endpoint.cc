@@ -32,6 +32,16 @@ double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / math::kNsP
 
 std::int64_t clock_ns() { return sys::SystemClock().monotonic_ns(); }
 
+bool is_readable(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return fd >= 0 && poll(&watched, 1, 0) > 0;
+}
+
+const udp::Parameters& flow_of_test() {
+  static const udp::Parameters parameters{.direction = control::Direction::Send, .streams = 1};
+  return parameters;
+}
+
 Endpoint::Endpoint(Socket socket, const Parameters& parameters, sys::Root root,
                    const Identity* identity)
     : parameters_(parameters),

@@ -19,10 +19,38 @@
 #include "probe/quic/measurement.h"
 #include "probe/quic/parameters.h"
 #include "probe/quic/socket.h"
+#include "probe/udp/parameters.h"
 
 namespace chokepoint::probe::quic {
 
 std::int64_t clock_ns();
+bool is_readable(int fd);
+
+// How long either end waits for the other's next message.
+inline constexpr std::chrono::seconds kAnswer{10};
+// How long the slowest path may take to deliver what is in flight once a test has ended.
+inline constexpr std::chrono::seconds kDrain{40};
+inline constexpr std::chrono::milliseconds kTick{10};
+
+// One UDP flow, whatever the test's direction: QUIC sends both ways.
+const udp::Parameters& flow_of_test();
+
+// Packets come far more often than control messages and ticks are worth a look.
+class Now {
+ public:
+  bool is_due() {
+    const std::int64_t now = clock_ns();
+    if (now < next_ns_) {
+      return false;
+    }
+    next_ns_ = now + kEveryNs;
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t kEveryNs = 1'000'000;
+  std::int64_t next_ns_ = 0;
+};
 
 class Endpoint {
  public:

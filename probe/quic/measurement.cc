@@ -79,6 +79,14 @@ struct Fields<probe::quic::Half> {
 
 namespace chokepoint::probe::quic {
 
+control::Json certificate_body(const Fingerprint& certificate) {
+  return {{"certificate", control::to_hex(certificate)}};
+}
+
+Result<Fingerprint> certificate_in(const control::Json& body) {
+  return json::field_in<Fingerprint>(body, "certificate", "quic begin");
+}
+
 control::Json body_of(const IntervalMeasure& interval) { return json::to_json(interval); }
 
 Result<IntervalMeasure> interval_in(const control::Json& body) {

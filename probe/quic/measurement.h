@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "base/control/key.h"
 #include "base/control/message.h"
 #include "base/json/fields.h"
 #include "base/math/statistics.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::quic {
+
+using Fingerprint = control::Mac;  // SHA-256 of a certificate
 
 // Shares of the time until all was sent and acknowledged.
 struct Shares {
@@ -92,6 +95,10 @@ struct chokepoint::Fields<chokepoint::probe::quic::Shares> {
 };
 
 namespace chokepoint::probe::quic {
+
+// The server's Begin: the SHA-256 of the certificate that it made for this test.
+control::Json certificate_body(const Fingerprint& certificate);
+Result<Fingerprint> certificate_in(const control::Json& body);
 
 control::Json body_of(const IntervalMeasure& interval);
 control::Json body_of(const Half& half);

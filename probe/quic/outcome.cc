@@ -25,8 +25,8 @@ constexpr double kQueueMs = 0.5;
 constexpr double kQueueTimes = 1.3;
 constexpr double kGiga = 1e9;
 
-double rate_mbps(std::uint64_t bytes, double seconds) {
-  return seconds > 0 ? static_cast<double>(bytes) * math::kBits / seconds / math::kMega : 0;
+double rate_mbps(std::uint64_t bytes, double duration_s) {
+  return duration_s > 0 ? static_cast<double>(bytes) * math::kBits / duration_s / math::kMega : 0;
 }
 
 std::optional<double> per_gbps(double percent, double mbps) {

@@ -1,12 +1,14 @@
-// What the two ends of a probe say of their test over udp, latency, path and collective: whatever
-// the JSON, values within their bounds or an error, and what was read is written so that it can be
-// read again.
+// What the two ends of a probe say of their test over udp, quic, latency, path and collective:
+// whatever the JSON, values within their bounds or an error, and what was read is written so that
+// it can be read again.
 #include <cstdlib>
 
 #include "probe/collective/launch/rank_service.h"
 #include "probe/collective/rendezvous/meeting.h"
 #include "probe/latency/test.h"
 #include "probe/path/exchange.h"
+#include "probe/quic/measurement.h"
+#include "probe/quic/parameters.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/run_threads.h"
 
@@ -23,6 +25,14 @@ void understand(const Json& body) {
   if (const auto report = udp::side_report_in(body)) {
     if (!udp::side_report_in(udp::body_of(*report))) std::abort();
   }
+  if (const auto parameters = quic::parameters_in(body)) {
+    if (!quic::parameters_in(quic::body_of(*parameters))) std::abort();
+  }
+  if (const auto half = quic::half_in(body)) {
+    if (!quic::half_in(quic::body_of(*half))) std::abort();
+  }
+  std::ignore = quic::interval_in(body);
+  std::ignore = quic::certificate_in(body);
   if (const auto parameters = latency::parameters_in(body)) {
     if (!latency::parameters_in(latency::body_of(*parameters))) std::abort();
   }

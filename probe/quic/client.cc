@@ -1,5 +1,3 @@
-#include "probe/quic/test.h"
-
 #include <poll.h>
 
 #include <utility>
@@ -9,27 +7,8 @@
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
 #include "probe/quic/socket.h"
+#include "probe/quic/test.h"
 #include "probe/udp/rendezvous.h"
-
-namespace chokepoint {
-namespace probe::quic {
-namespace {
-
-struct ServerBegin {
-  Fingerprint certificate = {};
-};
-
-}  // namespace
-}  // namespace probe::quic
-
-template <>
-struct Fields<probe::quic::ServerBegin> {
-  using B = probe::quic::ServerBegin;
-  static constexpr std::tuple kList{
-      field("certificate", &B::certificate, "SHA-256 of what the server made for this test")};
-};
-
-}  // namespace chokepoint
 
 namespace chokepoint::probe::quic {
 namespace {
@@ -37,39 +16,21 @@ namespace {
 using control::Client;
 using control::Json;
 using control::Message;
-using control::Session;
 using control::Type;
 using net::Patience;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::chrono::hours kQueue{1};
-constexpr seconds kAnswer{10};
 // How long both handshakes may take.
 constexpr seconds kSetUp{15};
-// How long the slowest path may take to deliver what is in flight once a test has ended.
-constexpr seconds kDrain{40};
-constexpr milliseconds kTick{10};
 // Without a ticket by then the server gives none.
 constexpr milliseconds kTicket{1000};
-// For packets that the path still has when the message about the end has come.
-constexpr milliseconds kStragglers{50};
 // An interrupted test still collects what the server measured, but the user does not wait long.
 constexpr milliseconds kAfterInterrupt{3000};
 
-// One UDP flow, whatever the test's direction: QUIC sends both ways.
-const udp::Parameters& flow_of_test() {
-  static const udp::Parameters parameters{.direction = control::Direction::Send, .streams = 1};
-  return parameters;
-}
-
 double ms_since(std::int64_t start_ns) {
   return static_cast<double>(clock_ns() - start_ns) / math::kNsPerMs;
-}
-
-bool is_readable(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return fd >= 0 && poll(&watched, 1, 0) > 0;
 }
 
 Error interrupted() {
@@ -132,23 +93,6 @@ class SetUp {
   Endpoint& endpoint_;
   const Fingerprint& pin_;
   Patience patience_;
-};
-
-// Packets come far more often than control messages and ticks are worth a look.
-class Now {
- public:
-  bool is_due() {
-    const std::int64_t now = clock_ns();
-    if (now < next_ns_) {
-      return false;
-    }
-    next_ns_ = now + kEveryNs;
-    return true;
-  }
-
- private:
-  static constexpr std::int64_t kEveryNs = 1'000'000;
-  std::int64_t next_ns_ = 0;
 };
 
 class ClientRun {
@@ -256,86 +200,7 @@ class ClientRun {
   std::optional<Half> server_;
 };
 
-class ServerRun {
- public:
-  ServerRun(Session& session, Endpoint& endpoint, const Parameters& parameters)
-      : session_(session), endpoint_(endpoint), parameters_(parameters) {}
-
-  // Until the client says that it is over.
-  Result<> conduct() {
-    TRY(turn_until_told(Type::Begin, session_.patience(kSetUp)));
-    TRY(complete_handshake());
-    endpoint_.begin(server_sends(parameters_), client_sends(parameters_));
-    TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
-    TRY(endpoint_.start());
-    TRY(turn_until_told(Type::Stop, session_.patience(parameters_.time + kDrain)));
-    endpoint_.stop();
-    endpoint_.drain(kStragglers, session_.surroundings().stop);
-    return {};
-  }
-
- private:
-  // The client's side of it is complete: its last flight may still be on its way.
-  Result<> complete_handshake() {
-    const Patience patience = session_.patience(kAnswer);
-    while (endpoint_.connection() == nullptr || !endpoint_.connection()->is_ready()) {
-      if (endpoint_.connection() == nullptr || patience.over()) {
-        return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
-                    "it began without a QUIC connection");
-      }
-      TRY(endpoint_.turn(kTick, patience.interrupt));
-    }
-    return {};
-  }
-
-  Result<> turn_until_told(Type wanted, const Patience& patience) {
-    for (Now now; true;) {
-      TRY(endpoint_.turn(kTick, session_.channel().descriptor()));
-      if (!now.is_due()) {
-        continue;
-      }
-      if (wanted == Type::Stop) {
-        TRY(tick());
-      }
-      TRY(const std::optional<Message> message, session_.channel().poll());
-      if (message && message->type == wanted) {
-        return {};
-      }
-      if (message) {
-        return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
-                    std::string(control::name_of(message->type)) + " came in the middle of a test");
-      }
-      if (patience.over() || is_readable(patience.interrupt)) {
-        return fail(ErrorKind::Timeout, "quic", session_.channel().peer(),
-                    "it did not say that it was done");
-      }
-    }
-  }
-
-  Result<> tick() {
-    Result<> told = {};
-    endpoint_.tick([&](const IntervalMeasure& interval) {
-      told = session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
-    });
-    return told;
-  }
-
-  Session& session_;
-  Endpoint& endpoint_;
-  const Parameters& parameters_;
-};
-
 }  // namespace
-
-Error missing_quic() {
-  return {.kind = ErrorKind::Unsupported,
-          .operation = "",
-          .subject = "probe quic",
-          .reason = "this build has no QUIC library",
-          .next_step =
-              "install libngtcp2-dev and libngtcp2-crypto-gnutls-dev (Fedora: "
-              "ngtcp2-devel), and build it anew"};
-}
 
 Result<Trial> run(Client& client, const Parameters& parameters, const Surroundings& surroundings,
                   const Watcher& watcher, const control::Waiting& waiting) {
@@ -346,37 +211,17 @@ Result<Trial> run(Client& client, const Parameters& parameters, const Surroundin
   TRY(udp::Flows flows,
       udp::meet_server(client, flow_of_test(), ready, surroundings.socket, patience));
   TRY(const Message begin, client.channel().expect(Type::Begin, patience));
-  TRY(const auto server, json::from_json<ServerBegin>(begin.body, "quic begin"));
+  TRY(const Fingerprint certificate, certificate_in(begin.body));
   TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
   Endpoint endpoint(std::move(socket), parameters, surroundings.root, nullptr);
   Trial trial{.parameters = parameters};
-  TRY(trial.times, SetUp(endpoint, server.certificate, interrupt).conduct());
+  TRY(trial.times, SetUp(endpoint, certificate, interrupt).conduct());
   ClientRun run(client, endpoint, parameters, interrupt, watcher);
   TRY(trial.interrupted, run.conduct());
   trial.client = endpoint.half();
   trial.server = run.server_half();
   endpoint.disconnect();
   return trial;
-}
-
-Result<control::Demand> QuicService::check(const Json& parameters,
-                                           const control::Limits& limits) const {
-  TRY(const Parameters read, parameters_in(parameters));
-  TRY(quic::check(read, limits));
-  return control::Demand(control::Weight::Heavy, 0, memory_of(read));
-}
-
-Result<Json> QuicService::serve(Session& session, const Json& body) {
-  TRY(const Parameters parameters, parameters_in(body));
-  TRY(const std::unique_ptr<Identity> identity, Identity::make());
-  TRY(udp::Flows flows, udp::meet_client(session, flow_of_test()));
-  TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
-  Endpoint endpoint(std::move(socket), parameters, session.surroundings().root, identity.get());
-  TRY(session.channel().send(
-      {Type::Begin, json::to_json(ServerBegin{.certificate = identity->fingerprint()})},
-      session.patience(kAnswer)));
-  TRY(ServerRun(session, endpoint, parameters).conduct());
-  return body_of(endpoint.half());
 }
 
 }  // namespace chokepoint::probe::quic

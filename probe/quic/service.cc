@@ -1,0 +1,126 @@
+#include <utility>
+
+#include "base/control/bodies.h"
+#include "probe/quic/connection.h"
+#include "probe/quic/endpoint.h"
+#include "probe/quic/socket.h"
+#include "probe/quic/test.h"
+#include "probe/udp/rendezvous.h"
+
+namespace chokepoint::probe::quic {
+namespace {
+
+using control::Json;
+using control::Message;
+using control::Session;
+using control::Type;
+using net::Patience;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// For the client's handshakes.
+constexpr seconds kHandshakes{15};
+// For packets that the path still has when the message about the end has come.
+constexpr milliseconds kStragglers{50};
+
+class ServerRun {
+ public:
+  ServerRun(Session& session, Endpoint& endpoint, const Parameters& parameters)
+      : session_(session), endpoint_(endpoint), parameters_(parameters) {}
+
+  // Until the client says that it is over.
+  Result<> conduct() {
+    TRY(turn_until_told(Type::Begin, session_.patience(kHandshakes)));
+    TRY(complete_handshake());
+    endpoint_.begin(server_sends(parameters_), client_sends(parameters_));
+    TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
+    TRY(endpoint_.start());
+    TRY(turn_until_told(Type::Stop, session_.patience(parameters_.time + kDrain)));
+    endpoint_.stop();
+    endpoint_.drain(kStragglers, session_.surroundings().stop);
+    return {};
+  }
+
+ private:
+  // The client's side of it is complete: its last flight may still be on its way.
+  Result<> complete_handshake() {
+    const Patience patience = session_.patience(kAnswer);
+    while (endpoint_.connection() == nullptr || !endpoint_.connection()->is_ready()) {
+      if (endpoint_.connection() == nullptr || patience.over()) {
+        return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
+                    "it began without a QUIC connection");
+      }
+      TRY(endpoint_.turn(kTick, patience.interrupt));
+    }
+    return {};
+  }
+
+  Result<> turn_until_told(Type wanted, const Patience& patience) {
+    for (Now now; true;) {
+      TRY(endpoint_.turn(kTick, session_.channel().descriptor()));
+      if (!now.is_due()) {
+        continue;
+      }
+      if (wanted == Type::Stop) {
+        TRY(tick());
+      }
+      TRY(const std::optional<Message> message, session_.channel().poll());
+      if (message && message->type == wanted) {
+        return {};
+      }
+      if (message) {
+        return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
+                    std::string(control::name_of(message->type)) + " came in the middle of a test");
+      }
+      if (patience.over() || is_readable(patience.interrupt)) {
+        return fail(ErrorKind::Timeout, "quic", session_.channel().peer(),
+                    "it did not say that it was done");
+      }
+    }
+  }
+
+  Result<> tick() {
+    Result<> told = {};
+    endpoint_.tick([&](const IntervalMeasure& interval) {
+      told = session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
+    });
+    return told;
+  }
+
+  Session& session_;
+  Endpoint& endpoint_;
+  const Parameters& parameters_;
+};
+
+}  // namespace
+
+Error missing_quic() {
+  return {.kind = ErrorKind::Unsupported,
+          .operation = "",
+          .subject = "probe quic",
+          .reason = "this build has no QUIC library",
+          .next_step =
+              "install libngtcp2-dev and libngtcp2-crypto-gnutls-dev (Fedora: "
+              "ngtcp2-devel), and build it anew"};
+}
+
+Result<control::Demand> QuicService::check(const Json& parameters,
+                                           const control::Limits& limits) const {
+  TRY(const Parameters read, parameters_in(parameters));
+  TRY(quic::check(read, limits));
+  return control::Demand(control::Weight::Heavy, 0, memory_of(read));
+}
+
+Result<Json> QuicService::serve(Session& session, const Json& body) {
+  TRY(const Parameters parameters, parameters_in(body));
+  TRY(const std::unique_ptr<Identity> identity, Identity::make());
+  TRY(udp::Flows flows, udp::meet_client(session, flow_of_test()));
+  TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
+  Endpoint endpoint(std::move(socket), parameters, session.surroundings().root, identity.get());
+  TRY(session.channel().send({Type::Begin, certificate_body(identity->fingerprint())},
+                             session.patience(kAnswer)));
+  TRY(ServerRun(session, endpoint, parameters).conduct());
+  return body_of(endpoint.half());
+}
+
+}  // namespace chokepoint::probe::quic
