@@ -13,6 +13,7 @@
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/commands/quic_report.h"
 #include "probe/quic/connection.h"
@@ -75,8 +76,8 @@ class ProbeQuicCommand final : public cli::Command {
         .examples = {{"chokepoint probe quic voyager", "ten seconds to the peer"},
                      {"chokepoint probe quic voyager --both --streams 4",
                       "both ways at once, four streams each way"},
-                     {"chokepoint probe quic voyager --receive --segmentation off",
-                      "from the peer to here, a system call for each packet"}}};
+                     {"chokepoint probe quic voyager --segmentation on,off --repeat 10",
+                      "whether the kernel's cutting of packets changes anything"}}};
   }
 
   void define(cli::Flags& flags) override {
@@ -88,6 +89,7 @@ class ProbeQuicCommand final : public cli::Command {
         .option("time,t", &time_, "TIME", "duration")
         .option("interval", &interval_, "TIME",
                 "interval of the printed lines and of the rows of the result")
+        .toggle("beside", &beside_, "short tests of TCP and UDP afterwards, for comparison")
         .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
         .group("How to send")
         .choice("congestion", &congestion_, {"cubic", "bbr", "reno"},
@@ -107,18 +109,22 @@ class ProbeQuicCommand final : public cli::Command {
     }
     TRY(baseline::check(baseline_));
     TRY(quic::Parameters wanted, parameters());
-    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.quic/1");
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));
     fit(wanted, client.admittance().limits, context);
     const QuicLive live(context);
-    TRY(const quic::Trial test,
+    QuicMeasured measured;
+    TRY(measured.trial,
         quic::run(
             client, wanted, {.root = context.root, .interrupt = signals.descriptor()},
             [&](quic::Side side, const quic::IntervalMeasure& each) { live.show(side, each); },
             [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); }));
+    if (beside_ && !measured.trial.interrupted) {
+      measured.beside = beside(client, measured.trial, context, signals.descriptor());
+    }
     client.bye();
-    return show(test, client, std::move(document), context);
+    return show(std::move(measured), client, std::move(document), context);
   }
 
  private:
@@ -164,18 +170,30 @@ class ProbeQuicCommand final : public cli::Command {
     }
   }
 
-  Result<cli::ExitCode> show(const quic::Trial& test, const control::Client& client,
+  // Empty where it failed: what QUIC carried is known all the same.
+  static std::vector<Beside> beside(control::Client& client, quic::Trial& trial,
+                                    const cli::Context& context, int interrupt) {
+    auto ways = run_beside(client, trial.parameters, context.root, interrupt);
+    if (ways) {
+      return *std::move(ways);
+    }
+    trial.interrupted = ways.error().kind == ErrorKind::Interrupted;
+    fmt::print(context.err, "no comparison: {}\n", describe(ways.error()));
+    return {};
+  }
+
+  Result<cli::ExitCode> show(QuicMeasured measured, const control::Client& client,
                              cli::Json document, const cli::Context& context) const {
     const std::string& peer = client.admittance().server.host;
-    const std::vector<quic::Outcome> judged = judge_all(test, sys::host_name(context.root), peer);
+    measured.directions = judge_all(measured.trial, sys::host_name(context.root), peer);
     document["peer"] = peer_body(peer_, client);
-    add_quic_to(document, test, judged);
+    add_to(document, measured);
     return baseline::answer(context, baseline_,
                             {.kind = "quic",
                              .peer = peer,
-                             .direction = std::string(name_of(test.parameters.direction)),
+                             .direction = std::string(name_of(measured.trial.parameters.direction)),
                              .document = std::move(document)},
-                            test.interrupted, [&] { print_quic_page(context, test, judged); });
+                            measured.trial.interrupted, [&] { print_page(context, measured); });
   }
 
   control::PeerFlags peer_;
@@ -191,10 +209,22 @@ class ProbeQuicCommand final : public cli::Command {
   math::Rate pace_;
   std::string segmentation_ = "on";
   bool share_ = false;
+  bool beside_ = false;
 };
 
 }  // namespace
 
-cli::CommandFactory quic_command() { return cli::command<ProbeQuicCommand>(); }
+cli::CommandFactory quic_command() {
+  return trials::repeatable(cli::command<ProbeQuicCommand>(),
+                            {{"/throughput_mbps", "throughput", "Mb/s"},
+                             {"/send/throughput_mbps", "to the peer", "Mb/s"},
+                             {"/receive/throughput_mbps", "from the peer", "Mb/s"},
+                             {"/handshake_ms", "handshake", "ms"},
+                             {"/resumption_ms", "resumed, first answer", "ms"},
+                             {"/loss_percent", "loss", "%"},
+                             {"/rtt_ms/median", "round trip", "ms"},
+                             {"/cpu/sender_percent", "sender's CPU", "%"},
+                             {"/cpu/receiver_percent", "receiver's CPU", "%"}});
+}
 
 }  // namespace chokepoint::probe

@@ -28,6 +28,15 @@ struct QuicEcn {
 }  // namespace probe
 
 template <>
+struct Fields<probe::Beside> {
+  using B = probe::Beside;
+  static constexpr std::tuple kList{
+      field("tcp_mbps", &B::tcp_mbps, "payload that arrived over TCP"),
+      field("udp_mbps", &B::udp_mbps, "payload that arrived over UDP, as fast as the sender could"),
+      field("udp_loss_percent", &B::udp_loss_percent, "of the packets of that")};
+};
+
+template <>
 struct Fields<probe::QuicEcn> {
   using E = probe::QuicEcn;
   static constexpr std::tuple kList{
@@ -164,8 +173,9 @@ std::string quic_rtt(const quic::Outcome& outcome) {
   if (sent.rtt_ms.count == 0) {
     return "not measured";
   }
-  return fmt::format("{:.2f} ms (min {:.2f}, p99 {:.2f})", sent.rtt_ms.median,
-                     sent.min_rtt_ms.value_or(sent.rtt_ms.min), sent.rtt_ms.p99);
+  return fmt::format("{} (min {}, p99 {})", math::format_ms(sent.rtt_ms.median),
+                     math::format_ms(sent.min_rtt_ms.value_or(sent.rtt_ms.min)),
+                     math::format_ms(sent.rtt_ms.p99));
 }
 
 std::string quic_cpu(const quic::HostMeasure& host, const std::optional<double>& per_gbps) {
@@ -234,48 +244,67 @@ DirectionRows<quic::Outcome> quic_rows() {
 }
 
 std::string handshake_text(const quic::HandshakeTimes& times) {
-  std::string text = fmt::format("Handshake {:.2f} ms", times.handshake_ms);
+  std::string text = fmt::format("Handshake {}", math::format_ms(times.handshake_ms));
   if (times.resumption_ms) {
-    text += fmt::format("; resumed, the first answer after {:.2f} ms ({})", *times.resumption_ms,
+    text += fmt::format("; resumed, the first answer after {} ({})",
+                        math::format_ms(*times.resumption_ms),
                         times.early_data_accepted ? "0-RTT" : "0-RTT was refused");
   }
   return text + ".";
 }
 
+std::string mbps_text(const std::optional<double>& mbps) {
+  return mbps ? math::format_rate(*mbps * math::kMega) : "not measured";
+}
+
+std::string beside_text(const Beside& beside, const quic::Outcome& outcome) {
+  std::string text = fmt::format("{}, TCP carries {}, UDP {}", direction_text(beside.direction),
+                                 mbps_text(beside.tcp_mbps), mbps_text(beside.udp_mbps));
+  if (beside.udp_loss_percent) {
+    text += fmt::format(" (as fast as it can, {:.1f} % lost)", *beside.udp_loss_percent);
+  }
+  return text + fmt::format(", QUIC {}.", mbps_text(outcome.throughput_mbps));
+}
+
 }  // namespace
 
-void add_quic_to(cli::Json& document, const quic::Trial& test,
-                 const std::vector<quic::Outcome>& directions) {
-  const quic::Parameters& parameters = test.parameters;
-  document["library"] = test.client.library;
-  document["peer_library"] = test.server.library;
+void add_to(cli::Json& document, const QuicMeasured& measured) {
+  const quic::Trial& trial = measured.trial;
+  const quic::Parameters& parameters = trial.parameters;
+  document["library"] = trial.client.library;
+  document["peer_library"] = trial.server.library;
   document["direction"] = name_of(parameters.direction);
   document["streams"] = parameters.streams;
-  document["interrupted"] = test.interrupted;
+  document["interrupted"] = trial.interrupted;
   document["congestion_control"] = name_of(parameters.congestion);
   document["window_bytes"] = parameters.window_bytes;
   document["segmentation"] = parameters.segmentation;
-  document["handshake_ms"] = test.times.handshake_ms;
-  document["resumption_ms"] = control::or_null(test.times.resumption_ms);
-  document["early_data_accepted"] = test.times.early_data_accepted;
-  if (directions.size() == 1) {
-    document.update(json::to_json(directions.front()));
-    return;
-  }
-  for (const quic::Outcome& outcome : directions) {
-    document[name_of(outcome.direction)] = json::to_json(outcome);
+  document["handshake_ms"] = trial.times.handshake_ms;
+  document["resumption_ms"] = control::or_null(trial.times.resumption_ms);
+  document["early_data_accepted"] = trial.times.early_data_accepted;
+  for (std::size_t i = 0; i < measured.directions.size(); ++i) {
+    const quic::Outcome& outcome = measured.directions[i];
+    cli::Json body = json::to_json(outcome);
+    body["beside"] = measured.beside.empty() ? cli::Json() : json::to_json(measured.beside[i]);
+    if (measured.directions.size() == 1) {
+      document.update(body);
+    } else {
+      document[name_of(outcome.direction)] = std::move(body);
+    }
   }
 }
 
-void print_quic_page(const cli::Context& context, const quic::Trial& test,
-                     const std::vector<quic::Outcome>& directions) {
-  print_directions(context, directions, quic_rows());
-  context.out << handshake_text(test.times) << '\n';
-  for (const quic::Outcome& outcome : directions) {
+void print_page(const cli::Context& context, const QuicMeasured& measured) {
+  print_directions(context, measured.directions, quic_rows());
+  context.out << handshake_text(measured.trial.times) << '\n';
+  for (const quic::Outcome& outcome : measured.directions) {
     fmt::print(context.out, "{} it was limited by {}.\n", direction_text(outcome.direction),
                outcome.verdict.sentence);
   }
-  if (test.interrupted) {
+  for (std::size_t i = 0; i < measured.beside.size(); ++i) {
+    context.out << beside_text(measured.beside[i], measured.directions[i]) << '\n';
+  }
+  if (measured.trial.interrupted) {
     context.out << "Interrupted: these are the results until then.\n";
   }
 }

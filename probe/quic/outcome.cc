@@ -123,11 +123,11 @@ std::optional<Verdict> processor(const Facts& facts) {
 
 Verdict flow_window(const Facts& facts) {
   return {Limit::FlowWindow,
-          fmt::format("the flow control window of {}, {} over a round trip of {:.2f} ms: give a "
+          fmt::format("the flow control window of {}, {} over a round trip of {}: give a "
                       "larger --window",
                       facts.names.receiver,
                       math::format_bytes(static_cast<double>(facts.parameters.window_bytes)),
-                      facts.outcome.sent.rtt_ms.median)};
+                      math::format_ms(facts.outcome.sent.rtt_ms.median))};
 }
 
 Verdict send_buffer(const Facts& facts) {
@@ -147,15 +147,16 @@ Verdict network(const Facts& facts) {
   if (has_queue(sent) && facts.parameters.direction == Direction::Both) {
     return {Limit::Queue,
             fmt::format("its congestion window, {} at most, while the queues of both directions "
-                        "made {:.2f} ms of round trip out of {:.2f} ms",
+                        "made {} of round trip out of {}",
                         math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)),
-                        sent.rtt_ms.median, *sent.min_rtt_ms)};
+                        math::format_ms(sent.rtt_ms.median), math::format_ms(*sent.min_rtt_ms))};
   }
   if (has_queue(sent)) {
     return {Limit::Queue,
-            fmt::format("the path, full at {}: its queue made {:.2f} ms of round trip out of "
-                        "{:.2f} ms",
-                        rate_text(facts), sent.rtt_ms.median, *sent.min_rtt_ms)};
+            fmt::format("the path, full at {}: its queue made {} of round trip out of "
+                        "{}",
+                        rate_text(facts), math::format_ms(sent.rtt_ms.median),
+                        math::format_ms(*sent.min_rtt_ms))};
   }
   const double loss = sent.packets == 0 ? 0
                                         : static_cast<double>(sent.lost_packets) /
@@ -168,12 +169,13 @@ Verdict network(const Facts& facts) {
                         chokepoint::name_of(facts.parameters.congestion),
                         math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)))};
   }
-  return {Limit::CongestionWindow,
-          fmt::format("the congestion window of {}, {} at most over a round trip of {:.2f} ms, "
-                      "with {}",
-                      chokepoint::name_of(facts.parameters.congestion),
-                      math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)),
-                      sent.rtt_ms.median, loss > 0 ? "hardly any loss" : "no loss")};
+  return {
+      Limit::CongestionWindow,
+      fmt::format("the congestion window of {}, {} at most over a round trip of {}, "
+                  "with {}",
+                  chokepoint::name_of(facts.parameters.congestion),
+                  math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)),
+                  math::format_ms(sent.rtt_ms.median), loss > 0 ? "hardly any loss" : "no loss")};
 }
 
 // By what the sender waited for most; for hardly anything: by the end that was the busier.

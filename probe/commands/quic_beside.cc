@@ -1,0 +1,86 @@
+// What TCP and UDP carry over the path that QUIC was tested on: short tests, one after the other,
+// over the same control connection. One thread.
+#include <algorithm>
+
+#include "base/control/client.h"
+#include "base/math/units.h"
+#include "probe/commands/quic_report.h"
+#include "probe/tcp/outcome.h"
+#include "probe/tcp/trial.h"
+#include "probe/udp/outcome.h"
+#include "probe/udp/test.h"
+
+namespace chokepoint::probe {
+namespace {
+
+constexpr std::chrono::seconds kBeside{3};
+
+struct BesideRun {
+  control::Client& client;
+  const quic::Parameters& parameters;
+  const sys::Root& root;
+  int interrupt;
+
+  std::chrono::nanoseconds time() const {
+    return std::min<std::chrono::nanoseconds>(parameters.time, kBeside);
+  }
+};
+
+Result<bool> tcp_beside(const BesideRun& run, std::vector<Beside>& ways) {
+  const tcp::Parameters wanted{.direction = run.parameters.direction,
+                               .streams = run.parameters.streams,
+                               .time = run.time(),
+                               .pace_bits_per_s = run.parameters.pace_bits_per_s};
+  TRY(const tcp::Trial trial,
+      tcp::run(
+          run.client, wanted, run.root, run.interrupt,
+          [](tcp::Side, const tcp::IntervalMeasure&) {}, [](const std::string&) {}));
+  for (Beside& way : ways) {
+    way.tcp_mbps = tcp::outcome_of(trial, way.direction).throughput_mbps;
+  }
+  return trial.interrupted;
+}
+
+// As fast as the sender can: without a search for the rate that arrives whole.
+Result<> udp_beside(const BesideRun& run, std::vector<Beside>& ways) {
+  const udp::Parameters wanted{.direction = run.parameters.direction,
+                               .time = run.time(),
+                               .bits_per_s = run.parameters.pace_bits_per_s.value_or(0)};
+  TRY(udp::Test test,
+      udp::Test::open(run.client, wanted, {}, run.interrupt, [](const std::string&) {}));
+  const udp::RunPlan plan{.run = 1,
+                          .packet_bytes = test.usual_packet_bytes(),
+                          .bits_per_s = *wanted.bits_per_s,
+                          .time = run.time()};
+  TRY(const udp::RunResult result, test.run(plan, [](const udp::Live&) {}));
+  for (Beside& way : ways) {
+    const udp::Outcome outcome = udp::outcome_of(result, plan, way.direction);
+    way.udp_mbps = outcome.throughput_mbps;
+    if (outcome.packets_sent > 0) {
+      way.udp_loss_percent = math::kPercent * static_cast<double>(outcome.lost) /
+                             static_cast<double>(outcome.packets_sent);
+    }
+  }
+  return test.close();
+}
+
+}  // namespace
+
+Result<std::vector<Beside>> run_beside(control::Client& client, const quic::Parameters& parameters,
+                                       const sys::Root& root, int interrupt) {
+  std::vector<Beside> ways;
+  for (const auto direction : {control::Direction::Send, control::Direction::Receive}) {
+    if (parameters.direction == direction || parameters.direction == control::Direction::Both) {
+      ways.push_back({.direction = direction});
+    }
+  }
+  const BesideRun run{
+      .client = client, .parameters = parameters, .root = root, .interrupt = interrupt};
+  TRY(const bool interrupted, tcp_beside(run, ways));
+  if (!interrupted) {
+    TRY(udp_beside(run, ways));
+  }
+  return ways;
+}
+
+}  // namespace chokepoint::probe
