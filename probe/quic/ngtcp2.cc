@@ -540,10 +540,12 @@ bool Ngtcp2Connection::can_send(const Stream& stream) const {
   if (!wants_to_send(stream)) {
     return false;
   }
-  // The end of an endless stream carries no data.
-  const bool with_data = !(finishing_ && stream.left == kEndless);
-  return !with_data || (!stream.blocked && ngtcp2_conn_get_max_data_left(connection_) > 0 &&
-                        (stream.left != kEndless || counts_.sent_bytes < allowed_bytes_));
+  const bool is_endless = stream.left == kEndless;
+  if (is_endless && finishing_) {
+    return true;  // its end carries no data, so no window matters
+  }
+  const bool is_allowed = !is_endless || counts_.sent_bytes < allowed_bytes_;
+  return is_allowed && !stream.blocked && ngtcp2_conn_get_max_data_left(connection_) > 0;
 }
 
 Stream* Ngtcp2Connection::next_stream() {
