@@ -97,7 +97,7 @@ class ServerRun {
 Error missing_quic() {
   return {.kind = ErrorKind::Unsupported,
           .operation = "",
-          .subject = "probe quic",
+          .subject = "",
           .reason = "this build has no QUIC library",
           .next_step =
               "install libngtcp2-dev and libngtcp2-crypto-gnutls-dev (Fedora: "
