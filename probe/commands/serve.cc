@@ -349,11 +349,6 @@ void ServeCommand::define(cli::Flags& flags) {
           "default: "
           "all of them, with --insecure-open without collective and preflight, which start "
           "programs here")
-      .option("offer", &offer_, "KINDS",
-              "tests to offer, with commas: tcp,path,udp,quic,latency,collective,rdma,preflight; "
-              "default: "
-              "all of them, with --insecure-open without collective and preflight, which start "
-              "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option(

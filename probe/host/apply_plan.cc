@@ -207,7 +207,8 @@ esac
 {3}{4})",
       cli::printable(inventory.own_name.name.value_or("this host")),
       apply.empty() ? nothing : apply, undo.empty() ? nothing : undo,
-      by_hand.empty() ? "" : "\n# Left to you, because this script could not take it back:\n", by_hand);
+      by_hand.empty() ? "" : "\n# Left to you, because this script could not take it back:\n",
+      by_hand);
 }
 
 }  // namespace chokepoint::probe

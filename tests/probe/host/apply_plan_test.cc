@@ -22,7 +22,7 @@ class ApplyPlan : public testing::Test {
                       tree_.root());
   }
 
-  fakes::HostTree tree_;
+  fakes::HostTree tree_ = fakes::HostTree::from_text("");
   host::Inventory inventory_;
 };
 
