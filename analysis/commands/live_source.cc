@@ -95,8 +95,9 @@ class MetricsSource final : public LiveSource {
     std::ranges::for_each(others, &std::thread::join);
     const auto silent = [](const LiveNode& node) { return node.state == NodeState::Silent; };
     if (!has_answered_ && std::ranges::all_of(view.nodes, silent)) {
-      return fail(ErrorKind::Unreachable, "", view.nodes.front().trouble,
-                  scrapers_.size() > 1 ? "nor does another one answer" : "no other was named",
+      const LiveNode& first = view.nodes.front();
+      return fail(ErrorKind::Unreachable, "", first.name,
+                  first.trouble + (scrapers_.size() > 1 ? ", and no other node answers" : ""),
                   "does 'chokepoint run --metrics' run there?");
     }
     has_answered_ = true;

@@ -63,6 +63,18 @@ double alpha_of_look(double alpha, std::size_t look) {
   return alpha * 6 / (at * at);
 }
 
+double alpha_of(const Trials& trials) {
+  const std::size_t comparisons = std::max<std::size_t>(trials.variants.size(), 2) - 1;
+  const double alpha = kAlpha / static_cast<double>(comparisons);
+  if (!trials.is_looked_at_often) {
+    return alpha;
+  }
+  // What is shown of a round that was not completed is one more look.
+  const std::size_t more =
+      trials.ended_by == "interrupted" || trials.ended_by == "failures" ? 1 : 0;
+  return alpha_of_look(alpha, std::max(trials.rounds + more, kFirstLook) - kFirstLook + 1);
+}
+
 std::optional<std::size_t> deciding_figure(const Trials& trials) {
   for (std::size_t figure = 0; figure < trials.figures.size(); ++figure) {
     const bool has_all = std::ranges::all_of(trials.values, [&](const auto& variant) {

@@ -18,7 +18,6 @@ namespace {
 constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr std::int64_t kDefaultRounds = 5;
 constexpr std::int64_t kMostRoundsUntilSure = 30;
-constexpr std::size_t kLeastRoundsUntilSure = 3;
 constexpr std::size_t kMostVariants = 16;
 constexpr std::size_t kMostFailuresInARow = 3;
 constexpr std::size_t kMostDocumentBytes = std::size_t{64} << 20;
@@ -67,6 +66,7 @@ class TrialRunner {
     std::vector<std::size_t> order(trials_.variants.size());
     std::ranges::generate(order, [next = std::size_t{0}]() mutable { return next++; });
     trials_.ended_by = "rounds";
+    trials_.is_looked_at_often = until_sure;
     while (trials_.rounds < rounds) {
       std::ranges::shuffle(order, random);
       for (const std::size_t variant : order) {
@@ -147,7 +147,7 @@ class TrialRunner {
   // Of each variant against the first, or of a single one its mean.
   bool is_sure() const {
     const std::optional<std::size_t> figure = deciding_figure(trials_);
-    if (!figure || trials_.rounds < kLeastRoundsUntilSure) {
+    if (!figure || trials_.rounds < kFirstLook) {
       return false;
     }
     const Values& first = trials_.values.front()[*figure];
@@ -157,8 +157,7 @@ class TrialRunner {
              (mean->interval->high - mean->interval->low) / 2 <
                  kAlikePercent / 100 * std::abs(mean->mean);
     }
-    const double alpha = alpha_of_look(kAlpha / static_cast<double>(trials_.variants.size() - 1),
-                                       trials_.rounds - kLeastRoundsUntilSure + 1);
+    const double alpha = alpha_of(trials_);
     return std::ranges::all_of(trials_.values.begin() + 1, trials_.values.end(),
                                [&](const std::vector<Values>& values) {
                                  const auto found = judge(first, values[*figure], alpha);

@@ -53,7 +53,8 @@ struct Trials {
   std::vector<std::size_t> failed = {};  // trials by variant
   std::vector<std::string> errors = {};  // what they said, each once
   std::size_t rounds = 0;
-  std::string ended_by = {};  // "rounds", "sure", "failures", "interrupted"
+  bool is_looked_at_often = false;  // after each round, to end as soon as it is sure
+  std::string ended_by = {};        // "rounds", "sure", "failures", "interrupted"
 };
 
 // How often a difference may be told where there is none, over all variants and rounds.
@@ -92,6 +93,12 @@ std::optional<Difference> judge(const Values& first, const Values& second, doubl
 // Looking after every round gives chance a new opportunity each time: of the share alpha the look
 // after round n gets 6 / (π n)², which all together are no more than alpha.
 double alpha_of_look(double alpha, std::size_t look);
+
+// From this round on a look may end the trials.
+constexpr std::size_t kFirstLook = 3;
+
+// What a comparison of these trials, as they stand, may spend of kAlpha.
+double alpha_of(const Trials& trials);
 
 // The figure that decides: the first of which every variant has values; nullopt if there is none.
 std::optional<std::size_t> deciding_figure(const Trials& trials);

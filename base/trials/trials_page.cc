@@ -16,11 +16,6 @@ namespace {
 
 constexpr double kBarLetters = 24;
 
-// Comparisons that are read together share the chance of a false alarm.
-double alpha_of(const Trials& trials) {
-  return kAlpha / static_cast<double>(std::max<std::size_t>(trials.variants.size(), 2) - 1);
-}
-
 std::string number_text(double value) { return math::three_digits(value); }
 
 std::string interval_text(const std::optional<math::Interval>& interval) {

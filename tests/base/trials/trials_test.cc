@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Optional;
 
 Values values_of(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
@@ -111,6 +112,16 @@ TEST(Sentences, SayWhatIsProvenAndWhatIsNot) {
               ElementsAre(HasSubstr("bbr: the same throughput as cubic within 2 % (")));
   EXPECT_THAT(sentences(two_variants({100, 60, 140}, {110, 70, 150})),
               ElementsAre(HasSubstr("no difference from cubic is proven")));
+}
+
+TEST(Sentences, ProveLessAfterManyLooks) {
+  Trials trials = two_variants({100, 101, 99, 100, 101}, {101, 102, 101, 101.5, 101});
+  const auto p = judge(trials.values[0][0], trials.values[1][0], kAlpha)->p;
+  ASSERT_GT(p, alpha_of_look(kAlpha, 3));
+  ASSERT_LT(p, kAlpha);
+  EXPECT_THAT(sentences(trials), ElementsAre(HasSubstr("higher than cubic")));
+  trials.is_looked_at_often = true;
+  EXPECT_THAT(sentences(trials), ElementsAre(Not(HasSubstr("higher than cubic"))));
 }
 
 // A command that says how often it was asked for its document.
