@@ -18,6 +18,7 @@ constexpr std::size_t kMostAnswerBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostMetrics = 20'000;
 constexpr std::size_t kMostLabels = 64;
 constexpr std::size_t kMostSteps = 64;
+constexpr int kMostFailures = 3;  // in a row: a host whose cores are busy may be late with one
 constexpr std::string_view kPrefix = "chokepoint_";
 constexpr std::string_view kPath = "/metrics";
 
@@ -261,6 +262,10 @@ LiveNode Scraper::read(std::chrono::milliseconds wait) {
     Error why = text ? no_answer("serves no metrics of chokepoint", address()) : text.error();
     why.operation.clear();
     why.subject.clear();
+    if (!before_.empty() && ++failures_ < kMostFailures) {
+      last_.trouble = describe(why);
+      return last_;
+    }
     return {.name = name_.empty() ? address() : name_,
             .state = NodeState::Silent,
             .trouble = describe(why)};
@@ -275,6 +280,8 @@ LiveNode Scraper::read(std::chrono::milliseconds wait) {
   live.recent_ms = recent_ms_;
   name_ = live.name;
   before_ = std::move(now);
+  failures_ = 0;
+  last_ = live;
   return live;
 }
 

@@ -40,7 +40,8 @@ class Scraper {
   // "gpu1:9464", "http://gpu1:9464/metrics".
   static Result<Scraper> of(std::string_view address);
 
-  // Never fails: a node that does not answer is Silent, and says why.
+  // Never fails: a node that does not answer, three times in a row once it has, is Silent, and says
+  // why.
   LiveNode read(std::chrono::milliseconds wait);
 
  private:
@@ -52,6 +53,8 @@ class Scraper {
   std::uint16_t port_;
   std::string name_ = {};  // of the node, once it has answered
   Metrics before_ = {};
+  LiveNode last_ = {};
+  int failures_ = 0;  // since its last answer
   std::vector<double> recent_ms_ = {};
 };
 

@@ -149,6 +149,20 @@ TEST(Scraper, SaysWhyANodeIsSilent) {
   EXPECT_THAT(scraper->read(kWait).trouble, HasSubstr("too long"));
 }
 
+TEST(Scraper, OneLateAnswerIsNoEnd) {
+  const std::string good = answer_of("chokepoint_run_info{node=\"a\"} 1\n");
+  const FakeNode node({good, "", good, "", "", ""});
+  auto scraper = Scraper::of(node.address());
+  ASSERT_TRUE(scraper);
+  std::string states;
+  for (int look = 0; look < 6; ++look) {
+    const LiveNode live = scraper->read(kWait);
+    EXPECT_EQ(live.name, "a");
+    states += live.state == NodeState::Silent ? 's' : live.trouble.empty() ? 'r' : 'l';
+  }
+  EXPECT_EQ(states, "rlrlls");
+}
+
 TEST(Scraper, TakesAddressesAlone) {
   for (const char* text : {"", "gpu1", "gpu1:", "gpu1:http", "http://gpu1", ":9464", "a:70000"}) {
     const auto scraper = Scraper::of(text);
