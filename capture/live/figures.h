@@ -39,6 +39,7 @@ struct Figures {
   std::uint64_t sent_packets = 0;
   std::uint64_t packets_dropped = 0;      // by the kernel or an interface, before they were seen
   std::uint64_t rows_dropped = 0;         // of the record
+  std::vector<std::string> nccl = {};     // "2.28.9: …", what NCCL is asked for
   std::vector<std::string> remarks = {};  // what could not be seen, and why
 };
 

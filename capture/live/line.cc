@@ -345,6 +345,9 @@ std::string summary_of(const Figures& figures, const std::string& record_path) {
   add_volume(text, figures);
   add_retransmissions(text, figures);
   add_waits(text, figures);
+  for (const std::string& version : figures.nccl) {
+    add(text, "NCCL", version);
+  }
   add_unseen(text, figures);
   if (figures.counters.own_cpu_percent) {
     add(text, "watching",

@@ -176,6 +176,7 @@ void Assembly::take_head(const Entry& entry, std::int64_t now_ns) {
   if (peer <= 0x7fffffffU) {
     operation->peer = static_cast<std::int64_t>(peer);
   }
+  operation->tag = entry.at(word::kTag);
   if (!is_message(*operation) && members_.contains(operation->communicator)) {
     newest_[{operation->communicator, operation->function}] = *operation;
   }

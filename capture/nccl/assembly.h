@@ -47,6 +47,7 @@ struct Operation {
   Algorithm algorithm = Algorithm::Unknown;
   Protocol protocol = Protocol::Unknown;
   std::optional<std::int64_t> enqueued_ns = {};
+  std::uint64_t tag = 0;  // that the program gave the call; 0: none
 
   int proxies = 0;
   std::optional<std::int64_t> proxy_begin_ns = {};

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFiles = 512;
+constexpr std::size_t kMaxChoices = 8;  // processes of one job have the same, as a rule
 constexpr int kMaxLooked = 4'096;
 constexpr std::int64_t kLookNs = 200'000'000;
 
@@ -28,6 +29,10 @@ void add(Figures& sum, const Figures& more) {
   if (more.foreign_version) {
     sum.foreign_version = more.foreign_version;
   }
+  for (auto each = more.choices.begin();
+       each != more.choices.end() && sum.choices.size() < kMaxChoices; ++each) {
+    sum.choices.insert(*each);
+  }
 }
 
 }  // namespace
@@ -37,13 +42,17 @@ struct Reader::Process {
       : path(std::move(where)), file(std::move(descriptor)), assembly(nullptr) {}
 
   Figures figures() const {
-    return {.processes = state == FileState::Good ? 1U : 0U,
-            .operations = operations,
-            .overwritten = file.overwritten(),
-            .unkept = file.unkept(),
-            .orphans = assembly.orphans(),
-            .foreign_version =
-                state == FileState::Foreign ? std::optional(file.version()) : std::nullopt};
+    Figures figures{.processes = state == FileState::Good ? 1U : 0U,
+                    .operations = operations,
+                    .overwritten = file.overwritten(),
+                    .unkept = file.unkept(),
+                    .orphans = assembly.orphans(),
+                    .foreign_version =
+                        state == FileState::Foreign ? std::optional(file.version()) : std::nullopt};
+    if (file.choice().reason != Choice::Reason::Undecided) {
+      figures.choices.insert(file.choice().word());
+    }
+    return figures;
   }
 
   fs::path path;
@@ -55,8 +64,11 @@ struct Reader::Process {
   std::optional<std::int64_t> rank = {};  // last known, as rows may come after its end
 };
 
-Reader::Reader(fs::path folder, See see, RankOf rank_of)
-    : folder_(std::move(folder)), see_(std::move(see)), rank_of_(std::move(rank_of)) {}
+Reader::Reader(fs::path folder, See see, RankOf rank_of, SeeTag see_tag)
+    : folder_(std::move(folder)),
+      see_(std::move(see)),
+      rank_of_(std::move(rank_of)),
+      see_tag_(std::move(see_tag)) {}
 
 Reader::~Reader() = default;
 
@@ -89,7 +101,13 @@ void Reader::open(const fs::path& path) {
       [this, owner](const Operation& operation, const Membership* member, const GpuClock& clock) {
         ++owner->operations;
         const bool has_one = !owner->assembly.is_of_several_ranks();
-        see_(owner->rows.row_of(operation, member, clock, has_one ? owner->rank : std::nullopt));
+        const record::Collective row =
+            owner->rows.row_of(operation, member, clock, has_one ? owner->rank : std::nullopt);
+        see_(row);
+        if (see_tag_ && operation.tag != 0 && operation.enqueued_ns) {
+          see_tag_(row.rank.known() ? std::optional(row.rank.value()) : std::nullopt, operation.tag,
+                   *operation.enqueued_ns);
+        }
       });
   processes_.emplace(identity, std::move(process));
 }

@@ -28,6 +28,7 @@ struct Figures {
   std::uint64_t unkept = 0;       // records that the plugin had no ring, table or memory for
   std::uint64_t orphans = 0;      // see Assembly
   std::optional<std::uint64_t> foreign_version = {};  // of a plugin of another build
+  std::set<std::uint64_t> choices = {};               // different ones, Choice::word()
 };
 
 class Reader {
@@ -36,7 +37,11 @@ class Reader {
   // The job's rank of a process, if it is known.
   using RankOf = std::function<std::optional<std::int64_t>(std::uint64_t process)>;
 
-  Reader(std::filesystem::path folder, See see, RankOf rank_of);
+  // A call to which the program gave a tag.
+  using SeeTag = std::function<void(std::optional<std::int64_t> rank, std::uint64_t tag,
+                                    std::int64_t enqueued_ns)>;
+
+  Reader(std::filesystem::path folder, See see, RankOf rank_of, SeeTag see_tag = {});
   ~Reader();
 
   void tick(std::int64_t now_ns);
@@ -61,6 +66,7 @@ class Reader {
   std::filesystem::path folder_;
   See see_;
   RankOf rank_of_;
+  SeeTag see_tag_;
   std::map<Identity, std::unique_ptr<Process>> processes_;
   std::set<Identity> left_ = {};  // files that could not be removed
   Figures past_ = {};             // of those that ended

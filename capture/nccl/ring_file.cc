@@ -42,6 +42,7 @@ FileState RingFile::read_header() {
   process_ = words[2];
   table_ = words[3];
   unkept_ = words[4];
+  choice_ = Choice::of(words[7]);
   if (version_ != kLayoutVersion) {
     return FileState::Foreign;
   }

@@ -45,6 +45,7 @@ class RingFile {
   std::uint64_t version() const { return version_; }
   std::uint64_t process() const { return process_; }
   std::uint64_t table() const { return table_; }
+  Choice choice() const { return choice_; }
   // Nobody can write to it any more: a process that has mapped it does until it ends, whatever PID
   // namespace it is in. False if the file system does not report it.
   bool is_left_alone() const;
@@ -64,6 +65,7 @@ class RingFile {
   std::uint64_t version_ = 0;
   std::uint64_t process_ = 0;
   std::uint64_t table_ = 0;
+  Choice choice_ = {};
   std::uint64_t overwritten_ = 0;
   std::uint64_t unkept_ = 0;
   bool had_news_ = false;

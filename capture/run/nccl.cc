@@ -37,6 +37,45 @@ std::optional<std::int64_t> rank_of(const job::JobProcesses& processes, std::uin
              : std::nullopt;
 }
 
+// "2.28.9"
+std::string version_text(std::uint32_t version) {
+  constexpr std::uint32_t kMajor = 10'000;
+  constexpr std::uint32_t kMinor = 100;
+  return version == 0 ? "of a version that it does not tell"
+                      : fmt::format("{}.{}.{}", version / kMajor, version / kMinor % kMinor,
+                                    version % kMinor);
+}
+
+// "collectives, their parts on the network; for a share of the time what these wait for, kernels"
+std::string events_text(const nccl::Choice& choice) {
+  std::string text = "collectives";
+  text += choice.proxies ? ", their parts on the network" : "";
+  if (choice.steps || choice.kernels) {
+    text += "; for a share of the time ";
+    text += choice.steps ? "what these wait for" : "";
+    text += choice.steps && choice.kernels ? ", " : "";
+    text += choice.kernels ? "kernels" : "";
+  }
+  return text;
+}
+
+std::string reason_text(nccl::Choice::Reason reason) {
+  using Reason = nccl::Choice::Reason;
+  switch (reason) {
+    case Reason::Cheap:
+      return "kernel events cost little with this version";
+    case Reason::Costly:
+      return "kernel events cost a tenth of small collectives' speed with this version";
+    case Reason::Unknown:
+      return "what kernel events cost with this version is not known";
+    case Reason::Asked:
+      return "as CHOKEPOINT_NCCL_EVENTS says";
+    case Reason::Undecided:
+      break;
+  }
+  return "not decided";
+}
+
 }  // namespace
 
 Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
@@ -88,7 +127,8 @@ void Nccl::begin(Processes processes) {
   producer_.emplace(writer_.producer("nccl"));
   reader_ = std::make_unique<nccl::Reader>(
       folder_->path(), [this](const record::Collective& row) { keep(row); },
-      [processes = std::move(processes)](std::uint64_t pid) { return rank_of(*processes(), pid); });
+      [processes = std::move(processes)](std::uint64_t pid) { return rank_of(*processes(), pid); },
+      see_.tag);
   ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });
 }
 
@@ -114,14 +154,41 @@ std::int64_t Nccl::look() {
   }
   const nccl::Figures figures = reader_->figures();
   if (figures.foreign_version) {
-    const std::lock_guard lock(mutex_);
-    const std::string remark = fmt::format("NCCL: its plugin writes version {}, and this reads {}",
-                                           *figures.foreign_version, nccl::kLayoutVersion);
-    if (std::ranges::count(remarks_, remark) == 0) {
-      remarks_.push_back(remark);
+    add_remark(fmt::format("NCCL: its plugin writes version {}, and this reads {}",
+                           *figures.foreign_version, nccl::kLayoutVersion));
+  }
+  for (const std::uint64_t choice : figures.choices) {
+    if (told_.insert(choice).second) {
+      tell_choice(nccl::Choice::of(choice));
     }
   }
   return now_ns + (figures.processes > 0 ? kBusyNs : kIdleNs);
+}
+
+void Nccl::add_remark(std::string remark) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::count(remarks_, remark) == 0) {
+    remarks_.push_back(std::move(remark));
+  }
+}
+
+void Nccl::tell_choice(const nccl::Choice& choice) {
+  const std::string version = version_text(choice.nccl_version);
+  const std::string reason = reason_text(choice.reason);
+  const std::string events = events_text(choice);
+  writer_.add(record::Fact{.category = "nccl",
+                           .subject = version,
+                           .key = "events",
+                           .value = fmt::format("{} ({})", events, reason),
+                           .source = "NCCL profiler plugin"});
+  if (!choice.kernels && choice.reason != nccl::Choice::Reason::Asked) {
+    add_remark(
+        fmt::format("NCCL's kernels: {} ({}): CHOKEPOINT_NCCL_EVENTS=all in the job's "
+                    "environment records them",
+                    reason, version));
+  }
+  const std::lock_guard lock(mutex_);
+  asked_.push_back(fmt::format("{}: {}", version, events));
 }
 
 void Nccl::end() {
@@ -151,6 +218,11 @@ void Nccl::keep_loss(const std::string& reason, std::uint64_t rows) {
                             .kind = std::string(record::kDropped),
                             .subject = kSubject,
                             .detail = detail.dump()});
+}
+
+std::vector<std::string> Nccl::asked() const {
+  const std::lock_guard lock(mutex_);
+  return asked_;
 }
 
 std::vector<std::string> Nccl::remarks() const {

@@ -6,7 +6,7 @@
 // begin() and end() by one thread; a thread of its own writes rows to the record and passes them,
 // as nccl::beat_of(), to `see.collective` for the search of steps. Once a second it tells
 // `see.asked` the newest collective of each kind of each process. remarks() says what cannot be
-// seen.
+// seen, asked() what NCCL is asked for.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "capture/job/process.h"
 #include "capture/nccl/folder.h"
 #include "capture/nccl/reader.h"
+#include "capture/nccl/ring/layout.h"
 #include "capture/run/options.h"
 #include "capture/run/ticker.h"
 
@@ -35,6 +37,7 @@ class Nccl {
   struct See {
     std::function<void(const record::Collective& row)> collective;
     nccl::Reader::SeeAsked asked;
+    nccl::Reader::SeeTag tag;
   };
   using Processes = std::function<std::shared_ptr<const job::JobProcesses>()>;
 
@@ -47,10 +50,14 @@ class Nccl {
   void begin(Processes processes);
   void end();
   std::vector<std::string> remarks() const;
+  // "2.28.9: …", what NCCL is asked for; a line for each version of NCCL in the job.
+  std::vector<std::string> asked() const;
 
  private:
   std::int64_t look();
   void keep(const record::Collective& row);
+  void tell_choice(const nccl::Choice& choice);
+  void add_remark(std::string remark);
   void keep_losses(const nccl::Figures& figures);
   void keep_loss(const std::string& reason, std::uint64_t rows);
 
@@ -65,9 +72,11 @@ class Nccl {
   std::unique_ptr<nccl::Reader> reader_;
   std::int64_t began_ns_ = 0;
   bool is_over_ = false;
-  int naps_ = 0;              // left, while the writer has no room
-  mutable std::mutex mutex_;  // remarks_
+  int naps_ = 0;                  // left, while the writer has no room
+  std::set<std::uint64_t> told_;  // choices
+  mutable std::mutex mutex_;      // remarks_, asked_
   std::vector<std::string> remarks_;
+  std::vector<std::string> asked_;
   std::unique_ptr<Ticker> ticker_;
 };
 

@@ -52,6 +52,13 @@ void Steps::take(const record::Collective& collective) {
   }
 }
 
+void Steps::take(const step::TaggedCall& call) {
+  const std::lock_guard lock(mutex_);
+  if (calls_.size() < kMaxWaiting) {
+    calls_.push_back(call);
+  }
+}
+
 void Steps::take(const std::vector<observer::TrafficBin>& bins) {
   const std::lock_guard lock(mutex_);
   if (bins_.size() < kMaxWaiting) {
@@ -61,15 +68,21 @@ void Steps::take(const std::vector<observer::TrafficBin>& bins) {
 
 void Steps::attend(std::int64_t now_ns) {
   std::vector<record::Collective> collectives;
+  std::vector<step::TaggedCall> calls;
   std::vector<observer::TrafficBin> bins;
   {
     const std::lock_guard lock(mutex_);
     collectives.swap(collectives_);
+    calls.swap(calls_);
     bins.swap(bins_);
   }
   std::ranges::sort(collectives, {}, &record::Collective::start_ns);
   for (const record::Collective& collective : collectives) {
     cycle_.take(collective, on_step_);
+  }
+  std::ranges::sort(calls, {}, &step::TaggedCall::t_ns);
+  for (const step::TaggedCall& call : calls) {
+    tagged_.take(call, on_step_);
   }
   for (const observer::TrafficBin& bin : bins) {
     traffic_.add(bin.time_ns, bin.bytes);

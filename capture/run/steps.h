@@ -21,6 +21,7 @@
 #include "capture/step/marks.h"
 #include "capture/step/output_steps.h"
 #include "capture/step/step.h"
+#include "capture/step/tagged_calls.h"
 #include "capture/step/traffic_period.h"
 
 namespace chokepoint::capture::run {
@@ -41,6 +42,7 @@ class Steps {
 
   // Any thread.
   void take(const record::Collective& collective);
+  void take(const step::TaggedCall& call);
   void take(const std::vector<observer::TrafficBin>& bins);
   step::Figures figures() const { return ledger_.figures(); }
 
@@ -57,10 +59,12 @@ class Steps {
   std::unique_ptr<step::Marks> marks_;
   std::optional<std::string> remark_;
   step::CollectiveCycle cycle_;
+  step::TaggedSteps tagged_;
   step::TrafficPeriod traffic_;
   std::int64_t estimated_ns_ = 0;
-  std::mutex mutex_;  // collectives_, bins_
+  std::mutex mutex_;  // collectives_, calls_, bins_
   std::vector<record::Collective> collectives_;
+  std::vector<step::TaggedCall> calls_;
   std::vector<observer::TrafficBin> bins_;
 };
 

@@ -154,17 +154,18 @@ Result<> Watch::prepare() {
     remarks_.push_back("no sockets: " + describe(sockets.error()));
   }
   counters_ = counter::Watcher::make({}, root_, clock_, *writer_);
-  nccl_ =
-      std::make_unique<Nccl>(options_, sys::own_library(kPlugin), clock_, *writer_,
-                             Nccl::See{.collective =
-                                           [this](const auto& each) {
-                                             stall_.note_over(each);
-                                             steps_->take(each);
-                                           },
-                                       .asked =
-                                           [this](std::uint64_t process, auto newest) {
-                                             stall_.note_asked(static_cast<pid_t>(process), newest);
-                                           }});
+  nccl_ = std::make_unique<Nccl>(
+      options_, sys::own_library(kPlugin), clock_, *writer_,
+      Nccl::See{
+          .collective =
+              [this](const auto& each) {
+                stall_.note_over(each);
+                steps_->take(each);
+              },
+          .asked = [this](std::uint64_t process,
+                          auto newest) { stall_.note_asked(static_cast<pid_t>(process), newest); },
+          .tag = [this](auto rank, std::uint64_t tag,
+                        std::int64_t t_ns) { steps_->take(step::TaggedCall{rank, tag, t_ns}); }});
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());
   }

@@ -79,6 +79,7 @@ void Watch::gather() {
   const Pace::Rates rates = pace_.take(now_ns, sent, received);
   figures.sent_mbps = rates.sent_mbps;
   figures.received_mbps = rates.received_mbps;
+  figures.nccl = nccl_->asked();
   figures.remarks = remarks_;
   add_each(figures.remarks, packets_->remarks());
   add_each(figures.remarks, nccl_->remarks());

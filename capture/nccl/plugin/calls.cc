@@ -44,13 +44,17 @@ void* its_parent(void* parent, std::uint64_t communicator) {
   return is_use(*entry, handle::unpack(bits).use) ? handle::pointer_of(its) : nullptr;
 }
 
+constexpr std::size_t descriptor_bytes(int version) {
+  return version == 4 ? kDescriptorBytes4 : version < 7 ? kDescriptorBytes5 : kDescriptorBytes7;
+}
+
 // The handle it gave; 0: none.
 std::uint64_t pass_start(const Communicator& communicator, std::uint64_t handle,
                          const Descriptor& descriptor, std::uint64_t type) {
   const NextTable& next = *communicator.next.load(kRelaxed);
   const bool is_old = next.version == 4;
   Descriptor copy = {};
-  memcpy(&copy, &descriptor, is_old ? kDescriptorBytes4 : kDescriptorBytes5);
+  memcpy(&copy, &descriptor, descriptor_bytes(next.version));
   copy.parent = its_parent(descriptor.parent, handle);
   if (!is_old && type == event::kCollective) {
     copy.collective.group = its_parent(descriptor.collective.group, handle);
@@ -241,6 +245,15 @@ void join_next(Communicator& communicator, const Joining& joining) {
   }
 }
 
+// Since 2.28 NCCL calls finalize only where init gave a context; profilers rely on that.
+void finalize_next(const Communicator& communicator) {
+  const NextTable* next = communicator.next.load(std::memory_order_relaxed);
+  void* context = communicator.next_context.load(std::memory_order_relaxed);
+  if (next != nullptr && (context != nullptr || communicator.version.load(kRelaxed) == 4)) {
+    next->finalize(context);
+  }
+}
+
 Lane* lane_to_record() { return process().is_recording() ? process().lanes.mine() : nullptr; }
 
 }  // namespace
@@ -321,7 +334,7 @@ int join(void** context, const Joining& joining) {
   }
   *context = nullptr;
   Process& all = process();
-  all.begin(joining.version);
+  all.begin(joining.version, joining.caller);
   all.next.complain(joining.version, joining.log);
   const bool is_of_use = all.is_usable.load(std::memory_order_acquire) &&
                          !all.lanes.is_disowned() &&
@@ -356,9 +369,7 @@ int finalize(void* context) {
     all.refuse();
     return 0;
   }
-  if (const NextTable* next = communicator->next.load(std::memory_order_relaxed); next != nullptr) {
-    next->finalize(communicator->next_context.load(std::memory_order_relaxed));
-  }
+  finalize_next(*communicator);
   if (all.is_recording()) {
     keep_left(*communicator, lane_to_record(), now_ns());
   }

@@ -25,5 +25,7 @@ __attribute__((
     visibility("default"))) extern chokepoint::capture::nccl::plugin::Table5 const ncclProfiler_v5;
 __attribute__((
     visibility("default"))) extern chokepoint::capture::nccl::plugin::Table5 const ncclProfiler_v6;
+__attribute__((
+    visibility("default"))) extern chokepoint::capture::nccl::plugin::Table5 const ncclProfiler_v7;
 // NOLINTEND(readability-identifier-naming,bugprone-dynamic-static-initializers)
 }

@@ -28,12 +28,9 @@ void empty(Communicator& communicator) {
   communicator.next_context.store(nullptr, std::memory_order_relaxed);
 }
 
-constexpr std::uint64_t kAlways = event::kCollective | event::kMessage | event::kProxy;
-constexpr std::uint64_t kInWindows = event::kStep | event::kKernel;
-
 void keep_window(const Communicator& communicator, const Lane* lane, std::uint64_t now_ns,
                  bool is_on) {
-  const std::uint32_t kernels = is_on ? 1 : 0;
+  const std::uint32_t kernels = is_on && process().choice.kernels ? 1 : 0;
   if (process().kernels.exchange(kernels, std::memory_order_relaxed) == kernels) {
     return;
   }
@@ -122,7 +119,8 @@ void keep_mask(Communicator& communicator, const Lane* lane, std::uint64_t now_n
   if (process().is_recording()) {
     const std::uint64_t age_ns = now_ns - std::min(now_ns, process().began_ns);
     const bool is_on = process().window.is_on(wall, age_ns);
-    mask |= kAlways | (is_on ? kInWindows : 0);
+    const Choice& choice = process().choice;
+    mask |= always_of(choice) | (is_on ? in_windows_of(choice) : 0);
     keep_window(communicator, lane, now_ns, is_on);
   }
   if (int* word = communicator.mask.load(std::memory_order_relaxed); word != nullptr) {

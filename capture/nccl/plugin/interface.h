@@ -1,6 +1,6 @@
-// NCCL's profiler interface as far as this plugin reads it, declared anew: versions 4, 5 and 6
-// agree in where things lie. They differ in the width of `type` (a byte up to version 4, and what
-// follows it is not set), in init's arguments, and in what comes after what is read here.
+// NCCL's profiler interface as far as this plugin reads it, declared anew: versions 4 to 7 agree in
+// where things lie. They differ in the width of `type` (a byte up to version 4, and what follows it
+// is not set), in init's arguments, and in what they add at the end of each part.
 //
 // docs/internals/nccl-plugin.md says against which of NCCL's sources the offsets below were held.
 #pragma once
@@ -27,6 +27,7 @@ inline constexpr std::uint64_t kLaunch = 1 << 11;
 inline constexpr std::uint64_t kCopyCollective = 1 << 12;
 inline constexpr std::uint64_t kCopySync = 1 << 13;
 inline constexpr std::uint64_t kCopyBatch = 1 << 14;
+inline constexpr std::uint64_t kKernelPhase = 1 << 15;
 }  // namespace event
 
 enum class State : int {
@@ -52,7 +53,10 @@ struct CollectivePart {
   std::uint8_t warps;
   const char* algorithm;
   const char* protocol;
-  void* group;  // from version 5 on
+  void* group;          // from version 5 on
+  const char* variant;  // this and what follows from version 7 on
+  bool is_symmetric;
+  std::uint64_t tag;
 };
 
 struct MessagePart {
@@ -62,7 +66,8 @@ struct MessagePart {
   std::size_t count;
   int peer;
   std::uint8_t channels;
-  void* group;  // from version 5 on
+  void* group;        // from version 5 on
+  std::uint64_t tag;  // from version 7 on
 };
 
 struct ProxyPart {
@@ -93,8 +98,9 @@ struct Descriptor {
 
 // How much of it there is in each version.
 inline constexpr std::size_t kDescriptorBytes4 = 104;
-inline constexpr std::size_t kDescriptorBytes5 = 112;
-static_assert(sizeof(Descriptor) == kDescriptorBytes5);
+inline constexpr std::size_t kDescriptorBytes5 = 112;  // and 6
+inline constexpr std::size_t kDescriptorBytes7 = 136;
+static_assert(sizeof(Descriptor) == kDescriptorBytes7);
 static_assert(offsetof(Descriptor, parent) == 8);
 static_assert(offsetof(Descriptor, rank) == 16);
 static_assert(offsetof(Descriptor, collective) == 24);
@@ -109,11 +115,15 @@ static_assert(offsetof(CollectivePart, channels) == 56);
 static_assert(offsetof(CollectivePart, algorithm) == 64);
 static_assert(offsetof(CollectivePart, protocol) == 72);
 static_assert(offsetof(CollectivePart, group) == 80);
+static_assert(offsetof(CollectivePart, variant) == 88);
+static_assert(offsetof(CollectivePart, is_symmetric) == 96);
+static_assert(offsetof(CollectivePart, tag) == 104);
 static_assert(offsetof(MessagePart, datatype) == 16);
 static_assert(offsetof(MessagePart, count) == 24);
 static_assert(offsetof(MessagePart, peer) == 32);
 static_assert(offsetof(MessagePart, channels) == 36);
 static_assert(offsetof(MessagePart, group) == 40);
+static_assert(offsetof(MessagePart, tag) == 48);
 static_assert(offsetof(ProxyPart, channel) == 4);
 static_assert(offsetof(ProxyPart, peer) == 8);
 static_assert(offsetof(ProxyPart, steps) == 12);
@@ -147,7 +157,7 @@ struct Table4 {
   Finalize finalize;
 };
 
-// Version 6, too.
+// Versions 6 and 7, too.
 struct Table5 {
   const char* name;
   int (*init)(void** context, std::uint64_t id, int* mask, const char* name, int nodes, int ranks,
@@ -168,6 +178,7 @@ struct Joining {
   int rank = 0;
   int* mask = nullptr;
   Logger log = nullptr;
+  const void* caller = nullptr;  // an address in the library that calls
 };
 
 }  // namespace chokepoint::capture::nccl::plugin

@@ -60,7 +60,8 @@ void take(NextTable& into, int version, const Table* table) {
 constexpr std::uint64_t kNet = event::kNetwork;
 constexpr std::uint64_t kSteps = event::kStep | kNet;
 constexpr std::uint64_t kProxies = event::kProxy | kSteps;
-constexpr std::uint64_t kParts = kProxies | event::kKernel;
+constexpr std::uint64_t kKernels = event::kKernel | event::kKernelPhase;
+constexpr std::uint64_t kParts = kProxies | kKernels;
 constexpr std::uint64_t kCopies = event::kCopyCollective | event::kCopySync | event::kCopyBatch;
 constexpr std::uint64_t kTasks = event::kCollective | event::kMessage | kParts;
 constexpr std::uint64_t kCalls = event::kGroupCall | event::kCollectiveCall | event::kMessageCall |
@@ -79,6 +80,8 @@ constexpr std::uint64_t gate_of(std::uint64_t type) {
       return kProxies;
     case event::kStep:
       return kSteps;
+    case event::kKernel:
+      return kKernels;
     case event::kGroupCall:
       return kCalls;
     case event::kCollectiveCall:
@@ -92,6 +95,11 @@ constexpr std::uint64_t gate_of(std::uint64_t type) {
   }
 }
 
+// Kinds of events that a version does not have.
+constexpr std::uint64_t unknown_to(int version) {
+  return (version < 6 ? kCopies : 0) | (version < 7 ? event::kKernelPhase : 0);
+}
+
 }  // namespace
 
 void Next::find_tables(void* library) {
@@ -101,13 +109,15 @@ void Next::find_tables(void* library) {
   NextTable& five = tables_[1];
   five.five = find(library, "ncclProfiler_v5", ncclProfiler_v5);
   take(five, 5, five.five);
-  NextTable& six = tables_[2];
-  six.five = find(library, "ncclProfiler_v6", ncclProfiler_v6);
-  take(six, 6, six.five);
-  if (six.version == 0) {
-    // What version 6 adds are kinds of events; all others are laid out as in version 5.
-    six.five = five.five;
-    take(six, 5, six.five);
+  // What later versions add are kinds of events, and fields at the end of a part.
+  const std::array<const Table5*, 2> later = {find(library, "ncclProfiler_v6", ncclProfiler_v6),
+                                              find(library, "ncclProfiler_v7", ncclProfiler_v7)};
+  for (std::size_t each = 0; each < later.size(); ++each) {
+    const NextTable& before = tables_[each + 1];
+    NextTable& table = tables_[each + 2];
+    const bool has_own = later[each] != nullptr;
+    table.five = has_own ? later[each] : before.five;
+    take(table, has_own ? 6 + static_cast<int>(each) : before.version, table.five);
   }
 }
 
@@ -119,6 +129,8 @@ void Next::load(const char* name) {
   is_wanted_ = is_named;
   if (void* library = open_as_nccl_does(is_named ? name : kDefault); library != nullptr) {
     find_tables(library);
+  } else if (const char* why = dlerror(); is_named && why != nullptr) {
+    snprintf(why_.data(), why_.size(), " (%s)", why);
   }
 }
 
@@ -131,9 +143,9 @@ void Next::complain(int version, Logger log) {
   if (is_wanted_ && log != nullptr && table(version) == nullptr &&
       !has_complained_.exchange(true, std::memory_order_relaxed)) {
     log(LogLevel::Warn, kLogInit, __FILE__, __LINE__,
-        "chokepoint: the profiler that this job has set could not be opened, or has no "
+        "chokepoint: the profiler that this job has set could not be opened%s, or has no "
         "ncclProfiler_v%d: it will see nothing",
-        version);
+        why_.data(), version);
   }
 }
 
@@ -149,13 +161,12 @@ bool init(NextTable& table, const Joining& joining, void** context) {
 
 int mask_of(NextTable& table) {
   const int mask = std::atomic_ref<int>(table.mask).load(std::memory_order_relaxed);
-  return table.version < 6 ? mask & ~static_cast<int>(kCopies) : mask;
+  return mask & ~static_cast<int>(unknown_to(table.version));
 }
 
 bool wants(NextTable& table, std::uint64_t type) {
   const auto mask = static_cast<std::uint64_t>(mask_of(table));
-  const bool is_known = table.version >= 6 || (type & kCopies) == 0;
-  return is_known && (gate_of(type) & mask) != 0;
+  return (type & unknown_to(table.version)) == 0 && (gate_of(type) & mask) != 0;
 }
 
 }  // namespace chokepoint::capture::nccl::plugin

@@ -35,8 +35,9 @@ class Next {
   void find_tables(void* library);
 
   bool is_wanted_ = false;
+  std::array<char, 256> why_ = {};  // it could not be opened
   std::atomic<bool> has_complained_ = false;
-  std::array<NextTable, 3> tables_ = {};
+  std::array<NextTable, 4> tables_ = {};  // of versions 4 to 7
 };
 
 // True with its context if it takes part in this communicator.

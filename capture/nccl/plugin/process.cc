@@ -23,7 +23,13 @@ void make_ready() {
   if (!process.lanes.prepare(process.file) || pthread_atfork(nullptr, nullptr, disown) != 0) {
     return;
   }
-  process.file.open(getenv(kFolderVariable), process.version.load(std::memory_order_relaxed));
+  const int table = process.version.load(std::memory_order_relaxed);
+  process.file.open(getenv(kFolderVariable), table);
+  if (File* file = process.file.get(); file != nullptr) {
+    const void* caller = process.caller.load(std::memory_order_relaxed);
+    process.choice = choose_events(getenv(kEventsVariable), nccl_version_of(caller), table);
+    file->header.events.store(process.choice.word(), std::memory_order_relaxed);
+  }
   process.next.load(getenv(kNextVariable));
   process.is_usable.store(true, std::memory_order_release);
 }
@@ -32,9 +38,11 @@ void make_ready() {
 
 Process& process() { return the_process; }
 
-void Process::begin(int of_version) {
+void Process::begin(int of_version, const void* of_caller) {
   int none = 0;
-  version.compare_exchange_strong(none, of_version, std::memory_order_relaxed);
+  if (version.compare_exchange_strong(none, of_version, std::memory_order_relaxed)) {
+    caller.store(of_caller, std::memory_order_relaxed);
+  }
   pthread_once(&once, make_ready);
 }
 

@@ -8,6 +8,7 @@
 
 #include "capture/nccl/plugin/clocks.h"
 #include "capture/nccl/plugin/communicators.h"
+#include "capture/nccl/plugin/events.h"
 #include "capture/nccl/plugin/lanes.h"
 #include "capture/nccl/plugin/next.h"
 
@@ -19,14 +20,16 @@ struct Process {
   Communicators communicators;
   Next next;
   Window window;
+  Choice choice;                           // by the first communicator, for all
   std::uint64_t began_ns = 0;              // when the plugin was called first
   std::uint64_t id = 0;                    // as this process sees itself
   std::atomic<bool> is_usable = false;     // threads have keys
   std::atomic<std::uint32_t> kernels = 2;  // whether they are recorded: 0 no, 1 yes, 2 not decided
   std::atomic<int> version = 0;            // of the first communicator's interface
+  std::atomic<const void*> caller = nullptr;  // of the first communicator
 
   // The first call prepares everything.
-  void begin(int of_version);
+  void begin(int of_version, const void* caller);
   bool is_recording() const { return file.get() != nullptr; }
   void refuse();  // counts a call that makes no sense
   void lose();    // counts a record that found no room

@@ -225,11 +225,15 @@ std::uint64_t word_of(Value value) {
   return static_cast<std::uint64_t>(value);
 }
 
+// A descriptor of an older version ends before them.
+bool has_tags(const Communicator& communicator) { return communicator.version.load(kRelaxed) >= 7; }
+
 void keep_collective(const Moment& moment, const CollectivePart& part, std::uint64_t id) {
   const Function function = function_of(part.function);
   const Datatype datatype = datatype_of(part.datatype);
+  const Communicator& communicator = moment.communicator;
   Record record = {};
-  record[0] = head_of(Kind::Collective, moment.communicator);
+  record[0] = head_of(Kind::Collective, communicator);
   record[word::kId] = id;
   record[word::kSequence] = part.sequence;
   record[word::kFunction] = word_of(function);
@@ -240,6 +244,7 @@ void keep_collective(const Moment& moment, const CollectivePart& part, std::uint
   record[word::kProtocol] = word_of(protocol_of(part.protocol));
   record[word::kPeer] = has_root(function) ? rank_word(part.root) : kNone;
   record[word::kDatatype] = datatype.number;
+  record[word::kTag] = has_tags(communicator) ? part.tag : 0;
   keep(moment.lane, record);
 }
 
@@ -258,6 +263,7 @@ void keep_message(const Moment& moment, const MessagePart& part, std::uint64_t i
   record[word::kChannels] = part.channels;
   record[word::kPeer] = rank_word(part.peer);
   record[word::kDatatype] = datatype.number;
+  record[word::kTag] = has_tags(communicator) ? part.tag : 0;
   keep(moment.lane, record);
 }
 

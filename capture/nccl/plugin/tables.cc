@@ -15,7 +15,8 @@ int join4(void** context, int* mask, const char* name, std::uint64_t id, int nod
                         .ranks = ranks,
                         .rank = rank,
                         .mask = mask,
-                        .log = log});
+                        .log = log,
+                        .caller = __builtin_return_address(0)});
 }
 
 template <int kVersion>
@@ -28,7 +29,8 @@ int join5(void** context, std::uint64_t id, int* mask, const char* name, int nod
                         .ranks = ranks,
                         .rank = rank,
                         .mask = mask,
-                        .log = log});
+                        .log = log,
+                        .caller = __builtin_return_address(0)});
 }
 
 }  // namespace
@@ -37,4 +39,5 @@ int join5(void** context, std::uint64_t id, int* mask, const char* name, int nod
 constinit const Table4 ncclProfiler_v4 = {kName, join4, start, stop, record_state, finalize};
 constinit const Table5 ncclProfiler_v5 = {kName, join5<5>, start, stop, record_state, finalize};
 constinit const Table5 ncclProfiler_v6 = {kName, join5<6>, start, stop, record_state, finalize};
+constinit const Table5 ncclProfiler_v7 = {kName, join5<7>, start, stop, record_state, finalize};
 // NOLINTEND(readability-identifier-naming)

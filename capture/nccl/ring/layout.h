@@ -31,7 +31,7 @@ inline constexpr const char* kNextVariable = "CHOKEPOINT_NCCL_NEXT";
 inline constexpr const char* kFileSuffix = ".nccl";
 
 inline constexpr std::uint64_t kMagic = 0x4c43434e504b4843;  // "CHKPNCCL"
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr std::size_t kRings = 64;
 inline constexpr std::size_t kSlots = 4096;
 inline constexpr std::size_t kWords = 15;
@@ -57,13 +57,45 @@ struct alignas(64) Header {
   Word magic;  // written last, once the rest is there
   Word version;
   Word process;  // its id, as it sees itself
-  Word table;    // of NCCL's profiler interface: 4, 5, 6
+  Word table;    // of NCCL's profiler interface: 4 to 7
   Word unkept;   // records for which no ring or table had room
   Word refused;  // callbacks that made no sense, and were ignored
   Word stopped;  // 1: its last communicator is gone
-  Word reserved;
+  Word events;   // a Choice below; 0: not made yet
 };
 static_assert(sizeof(Header) == 64);
+
+// Which of the costly events NCCL is asked for, and why.
+struct Choice {
+  enum class Reason : std::uint8_t {
+    Undecided = 0,
+    Cheap = 1,    // for this version of NCCL kernel events are known to cost little
+    Costly = 2,   // for this version they are known to cost much
+    Unknown = 3,  // what they cost is not known for this version
+    Asked = 4,    // the job's environment says which
+  };
+
+  std::uint32_t nccl_version = 0;  // as ncclGetVersion() counts, 22809; 0: not known
+  Reason reason = Reason::Undecided;
+  bool proxies = false;
+  bool steps = false;
+  bool kernels = false;
+
+  constexpr std::uint64_t word() const {
+    return nccl_version | static_cast<std::uint64_t>(reason) << 32 |
+           static_cast<std::uint64_t>(proxies) << 40 | static_cast<std::uint64_t>(steps) << 41 |
+           static_cast<std::uint64_t>(kernels) << 42;
+  }
+  static constexpr Choice of(std::uint64_t word) {
+    const auto reason = static_cast<std::uint8_t>(word >> 32);
+    return {.nccl_version = static_cast<std::uint32_t>(word),
+            .reason = reason <= static_cast<std::uint8_t>(Reason::Asked) ? Reason{reason}
+                                                                         : Reason::Undecided,
+            .proxies = (word >> 40 & 1) != 0,
+            .steps = (word >> 41 & 1) != 0,
+            .kernels = (word >> 42 & 1) != 0};
+  }
+};
 
 struct File {
   Header header;
@@ -102,6 +134,7 @@ inline constexpr std::size_t kAlgorithm = 7;  // Algorithm below
 inline constexpr std::size_t kProtocol = 8;   // Protocol below
 inline constexpr std::size_t kPeer = 9;  // the root, of a message the other rank; all ones: none
 inline constexpr std::size_t kDatatype = 10;  // NCCL's number; all ones: not known
+inline constexpr std::size_t kTag = 11;       // that the program gave this call; 0: none
 // Proxy
 inline constexpr std::size_t kChannel = 2;  // of Kernel, too; bit 32: it sends
 inline constexpr std::size_t kProxyPeer = 3;

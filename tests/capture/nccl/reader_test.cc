@@ -15,11 +15,15 @@ class ReaderTest : public testing::Test {
 
   Folder folder_ = std::move(*Folder::make(testing::TempDir()));
   std::vector<record::Collective> rows_;
+  std::vector<std::array<std::int64_t, 3>> tags_;
   bool is_alive_ = true;
   Reader reader_{folder_.path(), [this](const record::Collective& row) { rows_.push_back(row); },
                  [this](std::uint64_t process) -> std::optional<std::int64_t> {
                    return process == 4711 && is_alive_ ? std::optional<std::int64_t>(5)
                                                        : std::nullopt;
+                 },
+                 [this](std::optional<std::int64_t> rank, std::uint64_t tag, std::int64_t at_ns) {
+                   tags_.push_back({rank.value_or(-1), static_cast<std::int64_t>(tag), at_ns});
                  }};
 };
 
@@ -49,6 +53,25 @@ TEST_F(ReaderTest, FollowsProcessesThatComeAndTellsTheirRanks) {
   EXPECT_EQ(rows_[0].rank.value() + rows_[1].rank.value(), 5 + 1);
   EXPECT_EQ(reader_.figures().processes, 2U);
   EXPECT_EQ(reader_.figures().operations, 2U);
+}
+
+TEST_F(ReaderTest, TellsTagsAndWhatNcclIsAskedFor) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  const Choice choice{.nccl_version = 23102, .reason = Choice::Reason::Costly, .steps = true};
+  writer.file().header.events = choice.word();
+  for (const std::uint64_t tag : {0, 9}) {
+    writer.push(0, Kind::Collective, 1,
+                {{word::kId, 7 + tag},
+                 {word::kFunction, 1},
+                 {word::kEnqueued, ns(300)},
+                 {word::kPeer, kNone},
+                 {word::kTag, tag}});
+  }
+  tick(500);
+  reader_.finish(600 * kMs);
+  ASSERT_EQ(tags_.size(), 1U);
+  EXPECT_EQ(tags_[0], (std::array<std::int64_t, 3>{5, 9, 300 * kMs}));
+  EXPECT_EQ(reader_.figures().choices, std::set<std::uint64_t>{choice.word()});
 }
 
 TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <thread>
 
 #include "base/record/names.h"
 #include "tests/base/record/record_folder.h"
@@ -26,7 +27,8 @@ class RunNccl : public record::RecordFolder {
     return std::make_unique<Nccl>(
         options, plugin, clock_, *writer_,
         Nccl::See{[this](const record::Collective&) { ++bins_; },
-                  [](std::uint64_t, std::span<const record::Collective>) {}});
+                  [](std::uint64_t, std::span<const record::Collective>) {},
+                  [](std::optional<std::int64_t>, std::uint64_t, std::int64_t) {}});
   }
 
   std::unique_ptr<record::Writer> writer_ = open_writer();
@@ -90,6 +92,56 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
   }
   EXPECT_THAT(events[0].detail, HasSubstr("\"rows\":3"));
   EXPECT_THAT(events[0].detail, HasSubstr("no room in the plugin"));
+}
+
+class RunNcclChoice : public RunNccl {
+ protected:
+  // What `run` says of a process whose plugin made this choice.
+  std::unique_ptr<Nccl> after(const nccl::Choice& choice) {
+    auto watched = nccl();
+    nccl::RingWriter rings(std::filesystem::path(watched->environment()[1].second) / "1.nccl");
+    rings.file().header.events = choice.word();
+    watched->begin([] { return std::make_shared<const job::JobProcesses>(); });
+    while (watched->asked().empty()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    watched->end();
+    return watched;
+  }
+};
+
+TEST_F(RunNcclChoice, SaysWhatNcclIsAskedForAndWhy) {
+  const auto watched = after({.nccl_version = 22809,
+                              .reason = nccl::Choice::Reason::Cheap,
+                              .proxies = true,
+                              .steps = true,
+                              .kernels = true});
+  EXPECT_THAT(watched->asked(), ElementsAre("2.28.9: collectives, their parts on the network; for "
+                                            "a share of the time what these wait for, kernels"));
+  EXPECT_THAT(watched->remarks(), IsEmpty());
+  writer_->close();
+  const auto facts = *open_reader().all<record::Fact>();
+  ASSERT_EQ(facts.size(), 1U);
+  EXPECT_EQ(facts[0].category, "nccl");
+  EXPECT_EQ(facts[0].subject, "2.28.9");
+  EXPECT_THAT(facts[0].value, HasSubstr("kernel events cost little with this version"));
+}
+
+TEST_F(RunNcclChoice, SaysWhyKernelsAreNotSeen) {
+  const auto watched = after({.nccl_version = 23102,
+                              .reason = nccl::Choice::Reason::Costly,
+                              .proxies = true,
+                              .steps = true});
+  EXPECT_THAT(watched->remarks(),
+              ElementsAre(testing::AllOf(HasSubstr("2.31.2"), HasSubstr("CHOKEPOINT_NCCL_EVENTS"),
+                                         HasSubstr("a tenth"))));
+}
+
+TEST_F(RunNcclChoice, WhoAskedForLessKnowsIt) {
+  const auto watched = after({.reason = nccl::Choice::Reason::Asked, .proxies = true});
+  EXPECT_THAT(watched->asked(), ElementsAre("of a version that it does not tell: collectives, "
+                                            "their parts on the network"));
+  EXPECT_THAT(watched->remarks(), IsEmpty());
 }
 
 TEST_F(RunNccl, LosesNothingWhereMoreComesAtOnceThanTheWritersQueueHolds) {

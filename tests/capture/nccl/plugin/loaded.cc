@@ -52,6 +52,7 @@ Loaded::Loaded(const Settings& settings) : own_folder_(new_folder()) {
   set(kFolderVariable, settings.has_folder ? std::optional(folder_.string()) : std::nullopt);
   set(kNextVariable, settings.next);
   set("CHOKEPOINT_NCCL_WINDOW", settings.window);
+  set("CHOKEPOINT_NCCL_EVENTS", settings.events);
   const fs::path copy = own_folder_ / "plugin.so";
   fs::copy_file(CHOKEPOINT_PLUGIN, copy);
   library_ = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -59,6 +60,7 @@ Loaded::Loaded(const Settings& settings) : own_folder_(new_folder()) {
   four_ = table<plugin::Table4>(library_, "ncclProfiler_v4");
   five_ = table<plugin::Table5>(library_, "ncclProfiler_v5");
   six_ = table<plugin::Table5>(library_, "ncclProfiler_v6");
+  seven_ = table<plugin::Table5>(library_, "ncclProfiler_v7");
 }
 
 Loaded::~Loaded() {
@@ -172,7 +174,10 @@ Descriptor collective(std::uint64_t sequence, const char* function) {
                            .warps = 16,
                            .algorithm = "RING",
                            .protocol = "SIMPLE",
-                           .group = nullptr};
+                           .group = nullptr,
+                           .variant = nullptr,
+                           .is_symmetric = false,
+                           .tag = 0};
   return descriptor;
 }
 
@@ -184,7 +189,8 @@ Descriptor message(const char* function, int peer) {
                         .count = 10,
                         .peer = peer,
                         .channels = 1,
-                        .group = nullptr};
+                        .group = nullptr,
+                        .tag = 0};
   return descriptor;
 }
 

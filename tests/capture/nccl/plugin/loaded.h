@@ -27,6 +27,7 @@ struct Settings {
   std::optional<std::filesystem::path> folder = {};  // instead of its own
   std::string window = "all";
   std::optional<std::string> next = "none";
+  std::optional<std::string> events = {};
 };
 
 class Loaded {
@@ -39,6 +40,7 @@ class Loaded {
   const plugin::Table4& four() const { return *four_; }
   const plugin::Table5& five() const { return *five_; }
   const plugin::Table5& six() const { return *six_; }
+  const plugin::Table5& seven() const { return *seven_; }
 
   // A communicator of two ranks; this is rank 1.
   void* join(std::uint64_t id = 7);
@@ -65,6 +67,7 @@ class Loaded {
   const plugin::Table4* four_ = nullptr;
   const plugin::Table5* five_ = nullptr;
   const plugin::Table5* six_ = nullptr;
+  const plugin::Table5* seven_ = nullptr;
   int mask_ = 0;
   const File* file_ = nullptr;
   int descriptor_ = -1;

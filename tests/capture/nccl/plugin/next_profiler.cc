@@ -24,7 +24,7 @@ std::deque<Context> contexts;
 std::deque<Event> events;
 
 int join(void** context, std::uint64_t id, int* mask) {
-  *context = &contexts.emplace_back(id);
+  *context = control.has_context ? &contexts.emplace_back(id) : nullptr;
   *mask = control.mask;
   control.mask_word = mask;
   control.told.push_back({.what = "init", .number = id, .context = *context});
@@ -58,6 +58,9 @@ int start(void* context, void** handle, Descriptor* descriptor) {
   told.handle = event;
   if (!kIsOld && type == event::kCollective) {
     told.group = descriptor->collective.group;
+#ifdef CHOKEPOINT_NEXT_HAS_7
+    told.tag = descriptor->collective.tag;
+#endif
   }
   static_cast<Context*>(context)->id += 1;
   control.told.push_back(told);
@@ -97,6 +100,10 @@ const Table4 ncclProfiler_v4 = {"next", init4, start<true>, stop, record, finali
 #ifdef CHOKEPOINT_NEXT_HAS_5
 __attribute__((visibility("default"))) extern const Table5 ncclProfiler_v5;
 const Table5 ncclProfiler_v5 = {"next", init5, start<false>, stop, record, finalize};
+#endif
+#ifdef CHOKEPOINT_NEXT_HAS_7
+__attribute__((visibility("default"))) extern const Table5 ncclProfiler_v7;
+const Table5 ncclProfiler_v7 = {"next", init5, start<false>, stop, record, finalize};
 #endif
 __attribute__((visibility("default"))) NextControl* next_control() { return &control; }
 // NOLINTEND(readability-identifier-naming)

@@ -18,6 +18,7 @@ struct Told {
   const void* parent = nullptr;
   const void* group = nullptr;
   std::uint64_t sequence = 0;
+  std::uint64_t tag = 0;
 
   bool operator==(const Told&) const = default;
 };
@@ -27,6 +28,7 @@ struct NextControl {
   std::vector<Told> told;
   int mask = 0;
   int answer = 0;  // of init
+  bool has_context = true;
   int* mask_word = nullptr;
 };
 inline constexpr const char* kNextControl = "next_control";

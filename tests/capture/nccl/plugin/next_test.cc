@@ -158,6 +158,14 @@ TEST_F(NcclPluginNext, OneThatFailsHasNoPartInTheCommunicator) {
   EXPECT_THAT(loaded.records(Kind::Collective), SizeIs(1));
 }
 
+// As one does that finds no GPU: NCCL 2.27 alone would call its finalize.
+TEST_F(NcclPluginNext, OneWithoutAContextIsNotFinalised) {
+  control_->has_context = false;
+  Loaded loaded(settings_);
+  loaded.leave(loaded.join());
+  EXPECT_THAT(told(), ElementsAre("init"));
+}
+
 TEST_F(NcclPluginNext, ItWorksWithoutUs) {
   settings_.has_folder = false;
   Loaded loaded(settings_);
@@ -176,6 +184,43 @@ TEST_F(NcclPluginNext, VersionSixFindsVersionFive) {
   loaded.stop(loaded.start(context, collective(1)));
   EXPECT_EQ(loaded.start(context, other(event::kCopyCollective)), nullptr);
   EXPECT_THAT(told(), ElementsAre("init", "start", "stop"));
+}
+
+TEST_F(NcclPluginNext, VersionSevenFindsVersionFiveAndKeepsTheNewKindsFromIt) {
+  control_->mask = static_cast<int>(event::kCollective | event::kKernelPhase);
+  Loaded loaded(settings_);
+  void* context = nullptr;
+  int mask = 0;
+  loaded.seven().init(&context, 7, &mask, "name", 1, 2, 1, nullptr);
+  EXPECT_EQ(mask & static_cast<int>(event::kKernelPhase), 0);
+  Descriptor phase = other(event::kKernelPhase);
+  void* handle = nullptr;
+  loaded.seven().start(context, &handle, &phase);
+  EXPECT_EQ(handle, nullptr);
+  Descriptor whole = collective(5);
+  loaded.seven().start(context, &handle, &whole);
+  EXPECT_EQ(last().sequence, 5U);
+}
+
+TEST_F(NcclPluginNext, VersionSevenTellsVersionSevenAll) {
+  void* library = dlopen(CHOKEPOINT_NEXT_ONLY_7, RTLD_NOW | RTLD_LOCAL);
+  NextControl& control = *reinterpret_cast<NextControl* (*)()>(dlsym(library, kNextControl))();
+  control = {};
+  control.mask = static_cast<int>(event::kKernelPhase);
+  Loaded loaded({.window = "0", .next = CHOKEPOINT_NEXT_ONLY_7});
+  void* context = nullptr;
+  int mask = 0;
+  loaded.seven().init(&context, 7, &mask, "name", 1, 2, 1, nullptr);
+  EXPECT_NE(mask & static_cast<int>(event::kKernelPhase), 0);
+  // A phase is part of a kernel, which is part of a collective.
+  for (Descriptor each : {collective(1), kernel(nullptr, 3), other(event::kKernelPhase)}) {
+    each.type == event::kCollective ? void(each.collective.tag = 17) : void();
+    void* handle = nullptr;
+    loaded.seven().start(context, &handle, &each);
+    EXPECT_NE(handle, nullptr);
+    EXPECT_EQ(control.told.back().number, each.type);
+  }
+  EXPECT_EQ(control.told.at(1).tag, 17U);
 }
 
 TEST_F(NcclPluginNext, VersionFourTellsVersionFour) {
@@ -225,6 +270,7 @@ TEST_F(NcclPluginNext, OneThatIsNotThereIsSaidOnce) {
 }
 
 TEST_F(NcclPluginNext, OneOfAnotherVersionIsNotFaked) {
+  EXPECT_THAT(log_of("/nonexistent.so"), HasSubstr("(/nonexistent.so: cannot open"));
   EXPECT_THAT(log_of(CHOKEPOINT_NEXT_ONLY_4), HasSubstr("no ncclProfiler_v5"));
 }
 
