@@ -171,6 +171,38 @@ std::uint64_t network_at(const sys::Root& root, std::string_view path) {
   return open == std::string::npos ? 0 : std::strtoull(link.c_str() + open + 1, nullptr, 10);
 }
 
+pid_t own_pid_of(const sys::Root& root, pid_t pid) {
+  constexpr std::string_view kLine = "\nNSpid:";
+  const std::string status = root.read("/proc/" + std::to_string(pid) + "/status").value_or("");
+  const std::size_t line = status.find(kLine);
+  if (line == std::string::npos) {
+    return 0;
+  }
+  const std::size_t begin = line + kLine.size();
+  const std::string_view pids =
+      std::string_view(status).substr(begin, status.find('\n', begin) - begin);
+  return number_of<pid_t>(pids.substr(pids.find_last_of(" \t") + 1));  // from outer to inner
+}
+
+// "7f5a1000-7f5a2000 rw-s 00000000 00:2f 1234                 /dev/shm/…/7.nccl"
+std::optional<bool> maps_file(const sys::Root& root, pid_t pid, std::uint64_t inode,
+                              std::string_view suffix) {
+  const Result<std::string> maps = root.read("/proc/" + std::to_string(pid) + "/maps");
+  if (!maps) {
+    return std::nullopt;
+  }
+  const std::string number = " " + std::to_string(inode) + " ";
+  std::string_view rest = *maps;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (line.ends_with(suffix) && line.find(number) != std::string_view::npos) {
+      return true;
+    }
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  }
+  return false;
+}
+
 std::vector<pid_t> pids_below(const sys::Root& root, std::string_view folder) {
   std::vector<pid_t> pids;
   for (const std::string& name : root.list(folder)) {

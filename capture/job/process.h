@@ -28,6 +28,7 @@ struct JobProcess {
   std::string command = {};       // as a shell would take it, cut at a bounded length
   Rank rank = {};
   std::uint64_t network = 0;   // the inode of its network namespace; 0: not known
+  pid_t own_pid = 0;           // as it sees itself: another one where it has a PID namespace
   std::int64_t record_id = 0;  // its row in the run record; 0: none
 };
 
@@ -58,6 +59,14 @@ std::optional<StatLine> read_stat(const sys::Root& root, pid_t pid);
 
 // The inode of a process's network namespace, from "/proc/PID/ns/net"; 0: it cannot be read.
 std::uint64_t network_at(const sys::Root& root, std::string_view path);
+
+// The pid of a process in its own PID namespace, from /proc/PID/status; 0: it cannot be read.
+pid_t own_pid_of(const sys::Root& root, pid_t pid);
+
+// Whether a process has mapped the file with this inode, whose name ends so; nullopt if
+// /proc/PID/maps cannot be read.
+std::optional<bool> maps_file(const sys::Root& root, pid_t pid, std::uint64_t inode,
+                              std::string_view suffix);
 
 // The names in a folder that are numbers, in rising order.
 std::vector<pid_t> pids_below(const sys::Root& root, std::string_view folder);

@@ -65,6 +65,7 @@ void read_program(const sys::Root& root, Member& member) {
   }
   member.process.command = command.empty() ? "[" + member.stat.name + "]" : std::move(command);
   member.process.network = network_at(root, path_of(pid, "ns/net"));
+  member.process.own_pid = own_pid_of(root, pid);
   member.rank = host::find_rank(root.read(path_of(pid, "environ")).value_or(""));
 }
 

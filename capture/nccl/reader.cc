@@ -61,13 +61,13 @@ struct Reader::Process {
   Rows rows = {};
   std::uint64_t operations = 0;
   FileState state = FileState::Unready;
-  std::optional<std::int64_t> rank = {};  // last known, as rows may come after its end
+  std::optional<Owner> owner = {};  // last known, as rows may come after its end
 };
 
-Reader::Reader(fs::path folder, See see, RankOf rank_of, SeeTag see_tag)
+Reader::Reader(fs::path folder, See see, OwnerOf owner_of, SeeTag see_tag)
     : folder_(std::move(folder)),
       see_(std::move(see)),
-      rank_of_(std::move(rank_of)),
+      owner_of_(std::move(owner_of)),
       see_tag_(std::move(see_tag)) {}
 
 Reader::~Reader() = default;
@@ -101,8 +101,8 @@ void Reader::open(const fs::path& path) {
       [this, owner](const Operation& operation, const Membership* member, const GpuClock& clock) {
         ++owner->operations;
         const bool has_one = !owner->assembly.is_of_several_ranks();
-        const record::Collective row =
-            owner->rows.row_of(operation, member, clock, has_one ? owner->rank : std::nullopt);
+        const record::Collective row = owner->rows.row_of(
+            operation, member, clock, has_one && owner->owner ? owner->owner->rank : std::nullopt);
         see_(row);
         if (see_tag_ && operation.tag != 0 && operation.enqueued_ns) {
           see_tag_(row.rank.known() ? std::optional(row.rank.value()) : std::nullopt, operation.tag,
@@ -112,11 +112,11 @@ void Reader::open(const fs::path& path) {
   processes_.emplace(identity, std::move(process));
 }
 
-void Reader::read(Process& process, std::int64_t now_ns) {
+void Reader::read(std::uint64_t inode, Process& process, std::int64_t now_ns) {
   process.state = process.file.read(
       [&process, now_ns](const Entry& entry) { process.assembly.take(entry, now_ns); });
-  if (const auto rank = rank_of_(process.file.process()); rank) {
-    process.rank = rank;
+  if (const auto owner = owner_of_(process.file.process(), inode); owner) {
+    process.owner = owner;
   }
   process.assembly.settle(now_ns);
 }
@@ -128,7 +128,7 @@ void Reader::tick(std::int64_t now_ns) {
     look_for_files();
   }
   for (auto& [identity, process] : processes_) {
-    read(*process, now_ns);
+    read(identity.second, *process, now_ns);
   }
   if (is_time_to_look) {
     forget_ended(now_ns);
@@ -142,7 +142,7 @@ void Reader::forget_ended(std::int64_t now_ns) {
       ++place;
       continue;
     }
-    read(*process, now_ns);
+    read(identity.second, *process, now_ns);
     process->assembly.settle(now_ns, true);
     add(past_, process->figures());
     if (::unlink(process->path.c_str()) != 0) {
@@ -155,7 +155,7 @@ void Reader::forget_ended(std::int64_t now_ns) {
 void Reader::finish(std::int64_t now_ns) {
   look_for_files();
   for (auto& [identity, process] : processes_) {
-    read(*process, now_ns);
+    read(identity.second, *process, now_ns);
     process->assembly.settle(now_ns, true);
   }
 }
@@ -170,7 +170,9 @@ void Reader::tell_asked(const SeeAsked& see) const {
         newest.push_back(asked_row(operation, member->second));
       }
     }
-    see(process->file.process(), newest);
+    if (process->owner) {
+      see(process->owner->pid, newest);
+    }
   }
 }
 

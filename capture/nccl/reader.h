@@ -34,14 +34,19 @@ struct Figures {
 class Reader {
  public:
   using See = std::function<void(const record::Collective& row)>;
-  // The job's rank of a process, if it is known.
-  using RankOf = std::function<std::optional<std::int64_t>(std::uint64_t process)>;
+  // Who writes a file: `process` is its pid as it sees itself, which means something in its PID
+  // namespace alone.
+  struct Owner {
+    std::uint64_t pid = 0;
+    std::optional<std::int64_t> rank = {};  // the job's
+  };
+  using OwnerOf = std::function<std::optional<Owner>(std::uint64_t process, std::uint64_t inode)>;
 
   // A call to which the program gave a tag.
   using SeeTag = std::function<void(std::optional<std::int64_t> rank, std::uint64_t tag,
                                     std::int64_t enqueued_ns)>;
 
-  Reader(std::filesystem::path folder, See see, RankOf rank_of, SeeTag see_tag = {});
+  Reader(std::filesystem::path folder, See see, OwnerOf owner_of, SeeTag see_tag = {});
   ~Reader();
 
   void tick(std::int64_t now_ns);
@@ -49,9 +54,9 @@ class Reader {
   void finish(std::int64_t now_ns);
   Figures figures() const;
 
-  // Of each process the newest collective of each kind and communicator, over or not.
+  // Of each process that is known the newest collective of each kind and communicator, over or not.
   using SeeAsked =
-      std::function<void(std::uint64_t process, std::span<const record::Collective> newest)>;
+      std::function<void(std::uint64_t pid, std::span<const record::Collective> newest)>;
   void tell_asked(const SeeAsked& see) const;
 
  private:
@@ -60,12 +65,12 @@ class Reader {
 
   void look_for_files();
   void open(const std::filesystem::path& path);
-  void read(Process& process, std::int64_t now_ns);
+  void read(std::uint64_t inode, Process& process, std::int64_t now_ns);
   void forget_ended(std::int64_t now_ns);
 
   std::filesystem::path folder_;
   See see_;
-  RankOf rank_of_;
+  OwnerOf owner_of_;
   SeeTag see_tag_;
   std::map<Identity, std::unique_ptr<Process>> processes_;
   std::set<Identity> left_ = {};  // files that could not be removed

@@ -21,6 +21,7 @@ constexpr std::int64_t kAskedNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kNap{10};
 constexpr int kMaxNaps = 30;  // together shorter than a ring lasts
 constexpr int kMaxNapsAtEnd = 500;
+constexpr std::int64_t kSearchNs = 1'000'000'000;  // for the process that writes a file
 constexpr const char* kSubject = "nccl";
 
 // Of any build: by its path, or by the name from which NCCL makes the library's name.
@@ -28,13 +29,10 @@ bool is_ours(const std::string& profiler) {
   return profiler == "chokepoint" || std::filesystem::path(profiler).filename() == kPlugin;
 }
 
-std::optional<std::int64_t> rank_of(const job::JobProcesses& processes, std::uint64_t pid) {
-  const auto found = std::ranges::find_if(processes, [pid](const job::JobProcess& process) {
-    return static_cast<std::uint64_t>(process.pid) == pid;
-  });
-  return found != processes.end() && found->rank.rank
-             ? std::optional<std::int64_t>(*found->rank.rank)
-             : std::nullopt;
+nccl::Reader::Owner owner_of(const job::JobProcess& process) {
+  return {
+      .pid = static_cast<std::uint64_t>(process.pid),
+      .rank = process.rank.rank ? std::optional<std::int64_t>(*process.rank.rank) : std::nullopt};
 }
 
 // "2.28.9"
@@ -79,8 +77,8 @@ std::string reason_text(nccl::Choice::Reason reason) {
 }  // namespace
 
 Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
-           const sys::Clock& clock, record::Writer& writer, See see)
-    : clock_(clock), writer_(writer), see_(std::move(see)) {
+           const sys::Root& root, const sys::Clock& clock, record::Writer& writer, See see)
+    : root_(root), clock_(clock), writer_(writer), see_(std::move(see)) {
   if (!options.nccl) {
     return;
   }
@@ -127,9 +125,48 @@ void Nccl::begin(Processes processes) {
   producer_.emplace(writer_.producer("nccl"));
   reader_ = std::make_unique<nccl::Reader>(
       folder_->path(), [this](const record::Collective& row) { keep(row); },
-      [processes = std::move(processes)](std::uint64_t pid) { return rank_of(*processes(), pid); },
+      [this, processes = std::move(processes)](std::uint64_t own_pid, std::uint64_t inode) {
+        return find_owner(*processes(), own_pid, inode);
+      },
       see_.tag);
   ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });
+}
+
+// Several processes may have the same pid, each in its own namespace: the right one has mapped the
+// file. Where that cannot be seen, a single one will do.
+std::optional<nccl::Reader::Owner> Nccl::find_owner(const job::JobProcesses& processes,
+                                                    std::uint64_t own_pid, std::uint64_t inode) {
+  OwnerSearch& search = owners_[inode];
+  if (search.pid != 0) {
+    const auto found = std::ranges::find(processes, search.pid, &job::JobProcess::pid);
+    return found == processes.end() ? std::nullopt : std::optional(owner_of(*found));
+  }
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  if (now_ns < search.again_ns) {
+    return std::nullopt;
+  }
+  search.again_ns = now_ns + kSearchNs;
+  const job::JobProcess* unproven = nullptr;
+  for (const job::JobProcess& process : processes) {
+    if (static_cast<std::uint64_t>(process.own_pid) != own_pid) {
+      continue;
+    }
+    const std::optional<bool> has_mapped =
+        job::maps_file(root_, process.pid, inode, nccl::kFileSuffix);
+    if (has_mapped.value_or(false)) {
+      search.pid = process.pid;
+      return owner_of(process);
+    }
+    if (!has_mapped) {
+      search.is_ambiguous = search.is_ambiguous || unproven != nullptr;
+      unproven = &process;
+    }
+  }
+  if (unproven == nullptr || search.is_ambiguous) {
+    return std::nullopt;
+  }
+  search.pid = unproven->pid;
+  return owner_of(*unproven);
 }
 
 // Collectives without a recorded end come late, the rows of minutes at once. The writer needs time

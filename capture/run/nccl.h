@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,7 @@
 
 #include "base/record/writer.h"
 #include "base/sys/clock.h"
+#include "base/sys/root.h"
 #include "capture/job/process.h"
 #include "capture/nccl/folder.h"
 #include "capture/nccl/reader.h"
@@ -43,7 +45,7 @@ class Nccl {
 
   // `plugin`: its path; nullopt if there is none. Clock and writer outlive it.
   Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
-       const sys::Clock& clock, record::Writer& writer, See see);
+       const sys::Root& root, const sys::Clock& clock, record::Writer& writer, See see);
   ~Nccl();
 
   std::vector<std::pair<std::string, std::string>> environment() const;
@@ -54,13 +56,22 @@ class Nccl {
   std::vector<std::string> asked() const;
 
  private:
+  struct OwnerSearch {
+    pid_t pid = 0;  // found
+    std::int64_t again_ns = 0;
+    bool is_ambiguous = false;
+  };
+
   std::int64_t look();
+  std::optional<nccl::Reader::Owner> find_owner(const job::JobProcesses& processes,
+                                                std::uint64_t own_pid, std::uint64_t inode);
   void keep(const record::Collective& row);
   void tell_choice(const nccl::Choice& choice);
   void add_remark(std::string remark);
   void keep_losses(const nccl::Figures& figures);
   void keep_loss(const std::string& reason, std::uint64_t rows);
 
+  const sys::Root root_;
   const sys::Clock& clock_;
   record::Writer& writer_;
   See see_;
@@ -72,9 +83,10 @@ class Nccl {
   std::unique_ptr<nccl::Reader> reader_;
   std::int64_t began_ns_ = 0;
   bool is_over_ = false;
-  int naps_ = 0;                  // left, while the writer has no room
-  std::set<std::uint64_t> told_;  // choices
-  mutable std::mutex mutex_;      // remarks_, asked_
+  int naps_ = 0;                                 // left, while the writer has no room
+  std::map<std::uint64_t, OwnerSearch> owners_;  // by the inode of a file of rings
+  std::set<std::uint64_t> told_;                 // choices
+  mutable std::mutex mutex_;                     // remarks_, asked_
   std::vector<std::string> remarks_;
   std::vector<std::string> asked_;
   std::unique_ptr<Ticker> ticker_;

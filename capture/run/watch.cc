@@ -155,7 +155,7 @@ Result<> Watch::prepare() {
   }
   counters_ = counter::Watcher::make({}, root_, clock_, *writer_);
   nccl_ = std::make_unique<Nccl>(
-      options_, sys::own_library(kPlugin), clock_, *writer_,
+      options_, sys::own_library(kPlugin), root_, clock_, *writer_,
       Nccl::See{
           .collective =
               [this](const auto& each) {

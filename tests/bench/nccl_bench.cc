@@ -18,7 +18,7 @@ struct Watched {
   RingWriter writer{folder.path() / "1.nccl"};
   std::size_t rows = 0;
   Reader reader{folder.path(), [this](const chokepoint::record::Collective&) { ++rows; },
-                [](std::uint64_t) { return std::optional<std::int64_t>(); }};
+                [](std::uint64_t, std::uint64_t) { return std::optional<Reader::Owner>(); }};
 };
 
 void look_in_vain(benchmark::State& state) {

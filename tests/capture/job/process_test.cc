@@ -112,5 +112,27 @@ TEST(AttachedCgroup, IsOverOnceItIsEmptyOrGone) {
   EXPECT_FALSE(Attached::attach({.cgroup = "/system.slice/docker-ab.scope"}, root)) << "gone";
 }
 
+TEST(JobProcess, HasThePidThatItHasItself) {
+  const auto tree = fakes::HostTree::from_text("/proc/uptime = 1 1\n");
+  tree.write("/proc/4711/status", "Name:\tpython3\nPid:\t4711\nNSpid:\t4711\t12\t7\nNSpgid:\t1\n");
+  tree.write("/proc/4712/status", "Name:\tpython3\nPid:\t4712\nNSpid:\t4712\n");
+  tree.write("/proc/4713/status", "Name:\tNSpid: 3\nPid:\t4713\n");
+  EXPECT_EQ(own_pid_of(tree.root(), 4711), 7);
+  EXPECT_EQ(own_pid_of(tree.root(), 4712), 4712);
+  EXPECT_EQ(own_pid_of(tree.root(), 4713), 0);
+  EXPECT_EQ(own_pid_of(tree.root(), 1), 0);
+}
+
+TEST(JobProcess, MapsAFileByItsInodeAndName) {
+  const auto tree = fakes::HostTree::from_text("/proc/uptime = 1 1\n");
+  tree.write("/proc/7/maps",
+             "7f0000000000-7f0000001000 r-xp 00000000 fe:00 1234   /lib/libc.so.6\n"
+             "7f0000002000-7f0000003000 rw-s 00000000 00:2f 99     /dev/shm/x/7.nccl\n");
+  EXPECT_EQ(maps_file(tree.root(), 7, 99, ".nccl"), true);
+  EXPECT_EQ(maps_file(tree.root(), 7, 1234, ".nccl"), false);
+  EXPECT_EQ(maps_file(tree.root(), 7, 9, ".nccl"), false);
+  EXPECT_EQ(maps_file(tree.root(), 8, 99, ".nccl"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace chokepoint::capture::job

@@ -21,7 +21,7 @@ class HostileFolder : public testing::Test {
   void read() {
     Reader reader(
         folder_.path(), [this](const record::Collective& row) { keep(row); },
-        [](std::uint64_t) { return std::optional<std::int64_t>(); });
+        [](std::uint64_t, std::uint64_t) { return std::optional<Reader::Owner>(); });
     reader.tick(100 * kSecond);
     reader.tick(103 * kSecond);
     reader.finish(104 * kSecond);

@@ -9,6 +9,9 @@
 namespace chokepoint::capture::nccl {
 namespace {
 
+// What the host calls a process is not what it calls itself.
+constexpr std::uint64_t kOuter = 100'000;
+
 class ReaderTest : public testing::Test {
  protected:
   void tick(std::int64_t at_ms) { reader_.tick(at_ms * kMs); }
@@ -18,9 +21,14 @@ class ReaderTest : public testing::Test {
   std::vector<std::array<std::int64_t, 3>> tags_;
   bool is_alive_ = true;
   Reader reader_{folder_.path(), [this](const record::Collective& row) { rows_.push_back(row); },
-                 [this](std::uint64_t process) -> std::optional<std::int64_t> {
-                   return process == 4711 && is_alive_ ? std::optional<std::int64_t>(5)
-                                                       : std::nullopt;
+                 [this](std::uint64_t process, std::uint64_t) -> std::optional<Reader::Owner> {
+                   if (!is_alive_) {
+                     return std::nullopt;
+                   }
+                   const bool has_rank = process == 4711;
+                   return Reader::Owner{
+                       .pid = process + kOuter,
+                       .rank = has_rank ? std::optional<std::int64_t>(5) : std::nullopt};
                  },
                  [this](std::optional<std::int64_t> rank, std::uint64_t tag, std::int64_t at_ns) {
                    tags_.push_back({rank.value_or(-1), static_cast<std::int64_t>(tag), at_ns});
@@ -89,7 +97,7 @@ TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {
   tick(500);
   std::vector<record::Collective> asked;
   const auto see = [&](std::uint64_t process, std::span<const record::Collective> newest) {
-    EXPECT_EQ(process, 4711U);
+    EXPECT_EQ(process, 4711U + kOuter);
     asked.assign(newest.begin(), newest.end());
   };
   reader_.tell_asked(see);

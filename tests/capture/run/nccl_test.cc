@@ -1,6 +1,8 @@
 #include "capture/run/nccl.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <thread>
@@ -8,6 +10,7 @@
 #include "base/record/names.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/capture/nccl/ring_writer.h"
+#include "tests/fakes/host_tree.h"
 
 namespace chokepoint::capture::run {
 namespace {
@@ -25,14 +28,19 @@ class RunNccl : public record::RecordFolder {
                              const std::optional<std::filesystem::path>& plugin = kPath) {
     options.runtime_folder = folder_.path();
     return std::make_unique<Nccl>(
-        options, plugin, clock_, *writer_,
-        Nccl::See{[this](const record::Collective&) { ++bins_; },
+        options, plugin, tree_.root(), clock_, *writer_,
+        Nccl::See{[this](const record::Collective& row) {
+                    ++bins_;
+                    ranks_.push_back(row.rank.value_or(-1));
+                  },
                   [](std::uint64_t, std::span<const record::Collective>) {},
                   [](std::optional<std::int64_t>, std::uint64_t, std::int64_t) {}});
   }
 
   std::unique_ptr<record::Writer> writer_ = open_writer();
   std::atomic<int> bins_ = 0;
+  std::vector<std::int64_t> ranks_;
+  fakes::HostTree tree_ = fakes::HostTree::from_text("/proc/uptime = 1 1\n");
 };
 
 TEST_F(RunNccl, GivesTheJobThePluginAndAFolder) {
@@ -70,7 +78,7 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
   nccl::RingWriter rings(folder / "1.nccl");
   watched->begin([] {
     return std::make_shared<const job::JobProcesses>(
-        job::JobProcesses{{.pid = 4711, .rank = {.rank = 6}}});
+        job::JobProcesses{{.pid = 4711, .rank = {.rank = 6}, .own_pid = 4711}});
   });
   rings.push(0, nccl::Kind::Collective, 1, {{nccl::word::kId, 1}, {nccl::word::kFunction, 1}});
   rings.push(0, nccl::Kind::Proxy, 1, {{nccl::word::kId, 9}});
@@ -92,6 +100,54 @@ TEST_F(RunNccl, KeepsWhatThePluginLeftAndTellsOfWhatWasLost) {
   }
   EXPECT_THAT(events[0].detail, HasSubstr("\"rows\":3"));
   EXPECT_THAT(events[0].detail, HasSubstr("no room in the plugin"));
+}
+
+class RunNcclOwner : public RunNccl {
+ protected:
+  // Two processes that both call themselves 7, each in a PID namespace of its own. The first word
+  // of each text of /proc/PID/maps may be the file's inode.
+  std::vector<std::int64_t> ranks(const std::string& maps_of_first,
+                                  const std::string& maps_of_second) {
+    const auto watched = nccl();
+    const std::filesystem::path file =
+        std::filesystem::path(watched->environment()[1].second) / "7.nccl";
+    nccl::RingWriter rings(file, 7);
+    struct stat status{};
+    stat(file.c_str(), &status);
+    const auto put = [&](int pid, const std::string& maps) {
+      if (!maps.empty()) {
+        tree_.write("/proc/" + std::to_string(pid) + "/maps",
+                    fmt::format(fmt::runtime(maps), fmt::arg("inode", status.st_ino)));
+      }
+    };
+    put(1007, maps_of_first);
+    put(2007, maps_of_second);
+    watched->begin([] {
+      return std::make_shared<const job::JobProcesses>(
+          job::JobProcesses{{.pid = 1007, .rank = {.rank = 1}, .own_pid = 7},
+                            {.pid = 2007, .rank = {.rank = 2}, .own_pid = 7},
+                            {.pid = 7, .rank = {.rank = 3}, .own_pid = 7000}});
+    });
+    rings.push(0, nccl::Kind::Collective, 1, {{nccl::word::kId, 1}, {nccl::word::kFunction, 1}});
+    watched->end();
+    return ranks_;
+  }
+
+  static constexpr const char* kMaps =
+      "7f0000000000-7f0000001000 rw-s 00000000 00:2f {inode}   /dev/shm/x/7.nccl\n";
+  static constexpr const char* kOther = "7f0000000000-7f0000001000 rw-s 00000000 00:2f 1 /x\n";
+};
+
+TEST_F(RunNcclOwner, TheProcessThatHasMappedTheFileWritesIt) {
+  EXPECT_THAT(ranks(kOther, kMaps), ElementsAre(2));
+}
+
+TEST_F(RunNcclOwner, WhereOneCannotBeSeenItIsThatOne) {
+  EXPECT_THAT(ranks("", kOther), ElementsAre(1));
+}
+
+TEST_F(RunNcclOwner, WhereNeitherCanBeSeenItIsNotKnown) {
+  EXPECT_THAT(ranks("", ""), ElementsAre(-1));
 }
 
 class RunNcclChoice : public RunNccl {
