@@ -73,7 +73,12 @@ constexpr unsigned kRanksAbove = 32;
 constexpr std::int64_t kMaxRanks = std::int64_t{1} << 15U;
 constexpr std::int64_t kNoConnection = std::int64_t{1} << 40U;  // none of the run's is as large
 
+constexpr std::int64_t kCountMask = (std::int64_t{1} << kRanksAbove) - 1;
+
 std::int64_t ranks_of_message(const record::Collective& row) {
+  if ((row.number & kCountMask) == kCountMask) {
+    return -1;
+  }
   const std::int64_t ranks = row.number >> kRanksAbove;
   const std::int64_t from = ranks / kMaxRanks;
   const std::int64_t to = ranks % kMaxRanks;
@@ -401,8 +406,7 @@ std::vector<Part> in_order(const Exchanges& exchanges) {
 }  // namespace
 
 std::int64_t number_of(const record::Collective& row) {
-  constexpr std::int64_t kCount = (std::int64_t{1} << kRanksAbove) - 1;
-  return is_nccl(row) && is_message_row(row) ? row.number & kCount : row.number;
+  return is_nccl(row) && is_message_row(row) ? row.number & kCountMask : row.number;
 }
 
 std::vector<Meeting> meetings_of(const Exchanges& exchanges) {

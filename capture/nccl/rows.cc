@@ -9,8 +9,9 @@ using record::CollectiveKind;
 using record::Figure;
 
 constexpr std::int64_t kPromptNs = 1'000'000;  // data sent so soon after data came is forwarded
-constexpr std::size_t kMaxPairs = 65'536;
 constexpr std::int64_t kMaxNumberedRanks = std::int64_t{1} << 15U;
+constexpr unsigned kCountBits = 32;
+constexpr std::uint64_t kCount = (std::uint64_t{1} << kCountBits) - 1;
 
 CollectiveKind kind_of(Function function) {
   switch (function) {
@@ -112,6 +113,20 @@ void add_arrival(record::Collective& row, const Operation& operation, const Exte
   }
 }
 
+// Of a message sender, receiver and its number between them, so that both ends have the same; a
+// number with all bits set is not known.
+std::int64_t number_of(const Operation& operation, const Membership* member) {
+  const auto number = static_cast<std::int64_t>(operation.sequence & kCount);
+  if (member == nullptr || !is_message(operation) || !operation.peer) {
+    return number;
+  }
+  const bool is_sent = operation.function == Function::Send;
+  const std::int64_t from = is_sent ? member->rank : *operation.peer;
+  const std::int64_t to = is_sent ? *operation.peer : member->rank;
+  return ((from % kMaxNumberedRanks) * kMaxNumberedRanks + to % kMaxNumberedRanks) << kCountBits |
+         number;
+}
+
 }  // namespace
 
 std::int64_t communicator_number(std::uint64_t hash) {
@@ -130,7 +145,7 @@ record::Collective beat_of(record::Collective row) {
 
 record::Collective asked_row(const Operation& operation, const Membership& member) {
   record::Collective row{
-      .number = static_cast<std::int64_t>(operation.sequence & 0xffffffffU),
+      .number = static_cast<std::int64_t>(operation.sequence & kCount),
       .kind = kind_of(operation.function),
       .source = record::CollectiveSource::Nccl,
   };
@@ -167,34 +182,11 @@ record::Collective Rows::row_of(const Operation& operation, const Membership* me
     }
     ended_ns = std::max(ended_ns, row.end_ns);
   }
-  name(row, operation, member);
+  row.number = number_of(operation, member);
+  if (member != nullptr) {
+    row.communicator = communicator_number(member->hash);
+  }
   return row;
-}
-
-// NCCL does not number messages: the n-th from one rank to another is the same at both ends.
-void Rows::name(record::Collective& row, const Operation& operation, const Membership* member) {
-  row.number = static_cast<std::int64_t>(operation.sequence & 0xffffffffU);
-  if (member == nullptr) {
-    return;
-  }
-  row.communicator = communicator_number(member->hash);
-  if (is_message(operation) && operation.peer) {
-    const bool is_sent = operation.function == Function::Send;
-    const std::int64_t from = is_sent ? member->rank : *operation.peer;
-    const std::int64_t to = is_sent ? *operation.peer : member->rank;
-    row.number = next_between(row.communicator.value(), from, to);
-  }
-}
-
-std::int64_t Rows::next_between(std::int64_t communicator, std::int64_t from, std::int64_t to) {
-  constexpr unsigned kBits = 32;
-  const Pair pair{communicator, from, to};
-  if (messages_.size() >= kMaxPairs && !messages_.contains(pair)) {
-    messages_.clear();
-  }
-  const std::int64_t number = messages_[pair]++;
-  return ((from % kMaxNumberedRanks) * kMaxNumberedRanks + to % kMaxNumberedRanks) << kBits |
-         number;
 }
 
 }  // namespace chokepoint::capture::nccl

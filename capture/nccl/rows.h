@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <map>
-#include <tuple>
 
 #include "base/record/samples.h"
 #include "capture/nccl/assembly.h"
@@ -37,13 +36,7 @@ class Rows {
                             const GpuClock& clock, std::optional<std::int64_t> rank);
 
  private:
-  using Pair = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // communicator, from, to
-
-  void name(record::Collective& row, const Operation& operation, const Membership* member);
-  std::int64_t next_between(std::int64_t communicator, std::int64_t from, std::int64_t to);
-
   std::map<std::uint16_t, std::int64_t> ended_ns_;  // the last collective of each communicator
-  std::map<Pair, std::int64_t> messages_;           // so far, from one rank to another
 };
 
 }  // namespace chokepoint::capture::nccl

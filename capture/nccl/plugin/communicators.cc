@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/nccl/plugin/clocks.h"
+#include "capture/nccl/plugin/events.h"
 #include "capture/nccl/plugin/process.h"
 #include "capture/nccl/plugin/record.h"
 
@@ -22,8 +23,6 @@ constexpr Membership membership_of(std::uint64_t word) {
 void empty(Communicator& communicator) {
   communicator.mask.store(nullptr, std::memory_order_relaxed);
   communicator.switch_at_ns.store(0, std::memory_order_relaxed);
-  communicator.sends.store(0, std::memory_order_relaxed);
-  communicator.receives.store(0, std::memory_order_relaxed);
   communicator.next.store(nullptr, std::memory_order_relaxed);
   communicator.next_context.store(nullptr, std::memory_order_relaxed);
 }

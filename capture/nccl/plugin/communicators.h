@@ -19,8 +19,6 @@ struct Communicator {
   Word version;
   std::atomic<int*> mask = nullptr;  // NCCL's own word
   Word switch_at_ns;                 // when to compute the mask again
-  Word sends;
-  Word receives;
   // The next profiler's context of it; next null: it takes no part in this communicator.
   std::atomic<NextTable*> next = nullptr;
   std::atomic<void*> next_context = nullptr;

@@ -5,6 +5,7 @@
 
 #if defined(CHOKEPOINT_OLD_LIBC) && defined(__x86_64__)
 __asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
+__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver pthread_once, pthread_once@GLIBC_2.2.5");

@@ -10,6 +10,7 @@
 #include "capture/nccl/plugin/communicators.h"
 #include "capture/nccl/plugin/events.h"
 #include "capture/nccl/plugin/lanes.h"
+#include "capture/nccl/plugin/message_counts.h"
 #include "capture/nccl/plugin/next.h"
 
 namespace chokepoint::capture::nccl::plugin {
@@ -18,6 +19,7 @@ struct Process {
   SharedFile file;
   Lanes lanes;
   Communicators communicators;
+  MessageCounts messages;
   Next next;
   Window window;
   Choice choice;                           // by the first communicator, for all

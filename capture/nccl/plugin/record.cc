@@ -7,6 +7,7 @@
 #include "capture/nccl/plugin/clocks.h"
 #include "capture/nccl/plugin/entries.h"
 #include "capture/nccl/plugin/interface.h"
+#include "capture/nccl/plugin/message_counts.h"
 #include "capture/nccl/plugin/process.h"
 #include "capture/nccl/ring/layout.h"
 
@@ -251,12 +252,12 @@ void keep_collective(const Moment& moment, const CollectivePart& part, std::uint
 void keep_message(const Moment& moment, const MessagePart& part, std::uint64_t id) {
   const Function function = function_of(part.function);
   const Datatype datatype = datatype_of(part.datatype);
-  Communicator& communicator = moment.communicator;
-  Word& count = function == Function::Receive ? communicator.receives : communicator.sends;
+  const Communicator& communicator = moment.communicator;
   Record record = {};
   record[0] = head_of(Kind::Message, communicator);
   record[word::kId] = id;
-  record[word::kSequence] = count.fetch_add(1, kRelaxed);
+  record[word::kSequence] = process().messages.next(communicator.number.load(kRelaxed), part.peer,
+                                                    function == Function::Receive);
   record[word::kFunction] = word_of(function);
   record[word::kBytes] = part.count * datatype.bytes;
   record[word::kEnqueued] = moment.now_ns;

@@ -125,7 +125,8 @@ inline constexpr std::size_t kTime = 5;  // of Left and Window, too
 inline constexpr std::size_t kName = 6;  // to 9: 32 bytes of text, zeros at the end
 // Collective and Message
 inline constexpr std::size_t kId = 1;        // of Proxy and Kernel: whose part it is
-inline constexpr std::size_t kSequence = 2;  // counts per communicator and function
+inline constexpr std::size_t kSequence = 2;  // counts per communicator and function, of messages
+                                             // per peer, too; all ones: not known
 inline constexpr std::size_t kFunction = 3;  // Function below
 inline constexpr std::size_t kBytes = 4;     // count times the element's size
 inline constexpr std::size_t kEnqueued = 5;

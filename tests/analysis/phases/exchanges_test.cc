@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {
@@ -110,6 +112,29 @@ TEST(ExchangesOf, KnowsNotSinceWhenARankWaitedWhoseAnnouncementWasNotSeen) {
   const Exchanges exchanges = exchanges_of(run.data, run.clocks);
   EXPECT_FALSE(exchanges[0][0].knows_ready);
   EXPECT_TRUE(exchanges[0][1].knows_ready) << "data waited for this rank";
+}
+
+// NCCL's plugin had no room to count with this peer: the message meets none, not another such one.
+TEST(ExchangesOf, LeaveAMessageAloneWhoseNumberIsNotKnown) {
+  TimelineRun run(2);
+  constexpr std::int64_t kFrom0To1 = std::int64_t{1} << 32U;
+  for (const std::int64_t number : {kFrom0To1 | 5, kFrom0To1 | 0xffffffff}) {
+    record::Collective row{.start_ns = ms_ns(10),
+                           .end_ns = ms_ns(70),
+                           .number = number,
+                           .kind = record::CollectiveKind::Send,
+                           .source = record::CollectiveSource::Nccl};
+    row.own_ready_ns = ms_ns(20);
+    run.add(0, row);
+    row.kind = record::CollectiveKind::Receive;
+    run.add(1, row);
+  }
+  const std::vector<Meeting> meetings = meetings_of(exchanges_of(run.data, run.clocks));
+  std::multiset<std::size_t> sizes;
+  for (const Meeting& meeting : meetings) {
+    sizes.insert(meeting.size());
+  }
+  EXPECT_EQ(sizes, (std::multiset<std::size_t>{1, 1, 2}));
 }
 
 // Of a node with one connection it is that one; of several it cannot be told.
