@@ -85,7 +85,10 @@ Descriptor a_collective() {
                            .warps = 16,
                            .algorithm = "RING",
                            .protocol = "SIMPLE",
-                           .group = nullptr};
+                           .group = nullptr,
+                           .variant = nullptr,
+                           .is_symmetric = false,
+                           .tag = 0};
   return descriptor;
 }
 

@@ -15,9 +15,11 @@ STEPS, BUCKETS = 130, 4
 class Job:
     """So many ranks on each of two hosts, watched, their records in one folder."""
 
-    def __init__(self, lab, link, *words, late=None, each=1, environment=None):
+    def __init__(self, lab, link, *words, late=None, each=1, environment=None, inside=(),
+                 first=0):
         self.out, self.link = lab.folder / "run", link
         self.words, self.late, self.ranks = words, late, 2 * each
+        self.inside, self.first = inside, first  # the job's rank of the communicator's rank 0
         self.runs = {}
         for place, end in enumerate((link.a, link.b)):
             launched = " & ".join(self.command(rank) for rank in
@@ -29,9 +31,10 @@ class Job:
         address = [end.ipv4 for end in (self.link.a, self.link.b)]
         own, following = (address[of * 2 // self.ranks] for of in (rank, (rank + 1) % self.ranks))
         late = ["--late-ms", self.late[1]] if self.late and self.late[0] == rank else []
-        words = [nccl_stand_in(), rank, self.ranks, own, following, "--steps", STEPS, "--buckets",
-                 BUCKETS, *self.words, *late]
-        return f"RANK={rank} WORLD_SIZE={self.ranks} {shlex.join(map(str, words))}"
+        words = [*self.inside, nccl_stand_in(), rank, self.ranks, own, following, "--steps", STEPS,
+                 "--buckets", BUCKETS, *self.words, *late]
+        job = f"RANK={self.first + rank} WORLD_SIZE={self.first + self.ranks}"
+        return f"{job} {shlex.join(map(str, words))}"
 
     def wait(self, timeout=60):
         for run in self.runs.values():
@@ -102,6 +105,17 @@ def measure_of_several_ranks_on_a_host_the_late_one_is_named(lab):
     verdict = job.diagnosis()["verdict"]
     same((verdict["class"], verdict["where"]["node"], verdict["where"]["rank"]),
          ("straggler", "right", 2), verdict)
+
+
+def test_ranks_that_all_have_pid_1_are_told_apart(lab):
+    job = Job(lab, two_hosts(lab), "--bytes", 40_000, "--compute-ms", 5, each=2,
+              inside=("unshare", "--pid", "--fork"), first=10).wait()
+    for name, ranks in (("left", [10, 11]), ("right", [12, 13])):
+        with job.record(name) as record:
+            found = record.rows("SELECT rank, count(*) AS count FROM collective WHERE source = ? "
+                                "GROUP BY rank ORDER BY rank", NCCL)
+            same([(row["rank"], row["count"]) for row in found],
+                 [(rank, STEPS * BUCKETS) for rank in ranks], f"collectives by rank on {name}")
 
 
 def test_without_the_plugin_nothing_is_set(lab):

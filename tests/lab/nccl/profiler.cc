@@ -54,7 +54,10 @@ void* Profiler::start_collective(std::uint64_t sequence, std::uint64_t bytes) {
                                              .warps = 4,
                                              .algorithm = "RING",
                                              .protocol = "SIMPLE",
-                                             .group = nullptr}};
+                                             .group = nullptr,
+                                             .variant = nullptr,
+                                             .is_symmetric = false,
+                                             .tag = 0}};
   return start(descriptor);
 }
 
