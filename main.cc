@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
                        probe::tcp_command(),
                        probe::udp_command(),
                        probe::quic_command(),
+                       probe::rpc_command(),
                        probe::latency_command(),
                        probe::path_command(),
                        probe::paths_command(),

@@ -23,6 +23,7 @@ cli::CommandFactory serve_command(std::vector<ServiceFactory> others = {});
 cli::CommandFactory tcp_command();
 cli::CommandFactory udp_command();
 cli::CommandFactory quic_command();
+cli::CommandFactory rpc_command();
 cli::CommandFactory latency_command();
 cli::CommandFactory path_command();
 cli::CommandFactory paths_command();

@@ -47,6 +47,7 @@
 #include "probe/peer/door.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/test.h"
+#include "probe/rpc/test.h"
 #include "probe/serve/process.h"
 #include "probe/serve/server.h"
 #include "probe/tcp/parameters.h"
@@ -240,7 +241,8 @@ class ServeCommand final : public cli::Command {
   ForeignServerFlags foreign_;
 };
 
-control::Services own_services() {
+// `admitted`: where everybody is, or a host has a key of its own, no worker calls another server.
+control::Services own_services(const std::string& program, Admitted admitted) {
   control::Services services;
   services.push_back(std::make_unique<tcp::TcpService>());
   services.push_back(std::make_unique<path::PathService>());
@@ -249,6 +251,8 @@ control::Services own_services() {
   if (quic::can_quic()) {
     services.push_back(std::make_unique<quic::QuicService>());
   }
+  services.push_back(std::make_unique<rpc::RpcService>(
+      program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
   services.push_back(std::make_unique<latency::LatencyService>());
   services.push_back(std::make_unique<collective::RankService>());
   return services;
@@ -343,12 +347,11 @@ void ServeCommand::define(cli::Flags& flags) {
       .group("What to grant")
       .toggle("exclusive", &exclusive_,
               "one client at a time: refuse other clients instead of queueing them")
-      .option(
-          "offer", &offer_, "KINDS",
-          "tests to offer, with commas: tcp,path,paths,udp,quic,latency,collective,rdma,preflight; "
-          "default: "
-          "all of them, with --insecure-open without collective and preflight, which start "
-          "programs here")
+      .option("offer", &offer_, "KINDS",
+              "tests to offer, with commas: "
+              "tcp,path,paths,udp,quic,rpc,latency,collective,rdma,preflight; default: "
+              "all of them, with --insecure-open without collective and preflight, which start "
+              "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option(
@@ -515,11 +518,12 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
       fmt::print(context.err, "{}\n", cli::printable(line));  // peers' names and words stand in it
     }
   };
-  control::Services all = own_services();
+  const Admitted admitted = admitted_by(keys);
+  control::Services all = own_services("chokepoint " + context.version, admitted);
   for (const ServiceFactory& make : others_) {
     all.push_back(make());
   }
-  TRY(const control::Services services, chosen(std::move(all), offer_, admitted_by(keys)));
+  TRY(const control::Services services, chosen(std::move(all), offer_, admitted));
   TRY(Open opened, open(context, log));
   sys::raise_descriptor_limit();  // one per stream
   const control::Surroundings surroundings{.clock = context.clock,

@@ -1,0 +1,277 @@
+// chokepoint probe rpc: how many calls a path carries, how long each takes, and what limits it. The
+// document chokepoint.probe.rpc/1 and one live line per interval. One thread.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/cli/output.h"
+#include "base/control/client.h"
+#include "base/math/units.h"
+#include "base/sys/root.h"
+#include "base/sys/signals.h"
+#include "base/trials/trials.h"
+#include "probe/commands/commands.h"
+#include "probe/commands/rpc_report.h"
+
+namespace chokepoint::probe {
+namespace {
+
+constexpr std::chrono::seconds kConnectRpc{10};
+// Of the same calls over the other family.
+constexpr std::chrono::seconds kLookAtOther{1};
+constexpr std::chrono::seconds kExamine{5};
+
+std::string family_title(net::Family family) {
+  return family == net::Family::Ipv4 ? "IPv4" : "IPv6";
+}
+
+// A line on standard error for each interval, on a terminal only.
+void show_live(const cli::Context& context, const rpc::Interval& interval) {
+  if (!context.err_terminal.interactive || context.quiet) {
+    return;
+  }
+  const double duration_s = interval.end_s - interval.start_s;
+  fmt::print(
+      context.err, "{:7.1f} s  {:>8} calls/s  mean {}, longest {}\n", interval.end_s,
+      math::three_digits(duration_s > 0 ? static_cast<double>(interval.calls) / duration_s : 0),
+      interval.mean_ms ? math::format_ms(*interval.mean_ms) : "-",
+      interval.max_ms ? math::format_ms(*interval.max_ms) : "-");
+  context.err << std::flush;
+}
+
+Result<> check_size(std::string_view flag, const math::Bytes& size) {
+  if (size.count < 1 || size.count > rpc::kMaxMessageBytes) {
+    return fail(ErrorKind::Usage, "", flag, "must be 1 byte to 1 GiB");
+  }
+  return {};
+}
+
+class ProbeRpcCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "probe rpc",
+        .purpose = "latency and rate of remote procedure calls, and what limits them",
+        .description =
+            "Makes calls, a request and its answer, to a peer that runs 'chokepoint serve', as "
+            "jobs "
+            "do that train over remote procedure calls (torch.distributed.rpc). It reports calls a "
+            "second, latency, how long the peer held a call and how long it was on its way, CPU "
+            "use of both hosts, and in one sentence what limited the calls: round trips, the "
+            "congestion window, loss, a full path, a host.\n\n"
+            "With more hosts it is a chain, as a pipeline of remote stages: each worker calls the "
+            "next one while it handles a call, and answers when that one has answered. The latency "
+            "is then that of a whole round, out and back, and the result has each worker's share. "
+            "Each host resolves the next one's name; servers call others only where all have one "
+            "key.\n\n"
+            "A name with addresses of both families is tried over both, and a difference that "
+            "matters is reported.",
+        .examples = {{"chokepoint probe rpc voyager", "small calls, one after the other"},
+                     {"chokepoint probe rpc voyager --request 1M --response 4K --outstanding 8",
+                      "eight calls at once on a connection"},
+                     {"chokepoint probe rpc stage1 stage2 stage3 --request 4M --key-file KEY",
+                      "a round through three workers"},
+                     {"chokepoint probe rpc voyager --outstanding 1,2,4,8 --repeat 10",
+                      "whether more calls at once bring more"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to measure")
+        .option("request", &request_, "SIZE", "of a call, there")
+        .option("response", &response_, "SIZE", "of its answer")
+        .option("outstanding,o", &outstanding_, "N", "calls of a caller at once", 1,
+                rpc::kMaxOutstanding)
+        .option("callers,P", &callers_, "N", "callers, a connection each", 1, rpc::kMaxCallers)
+        .option("pause", &pause_, "TIME", "of a caller, from an answer to its next call")
+        .option("time,t", &time_, "TIME", "duration")
+        .option("interval", &interval_, "TIME",
+                "interval of the printed lines and of the rows of the result")
+        .toggle("share", &share_, "run at the same time as other shared tests, instead of queueing")
+        .group("How to send")
+        .option("congestion", &congestion_, "NAME", "congestion control: cubic, bbr, reno …")
+        .choice("no-delay", &no_delay_, {"on", "off"},
+                "off: with Nagle's algorithm, as sockets are unless a program asks");
+    control::define(flags, peer_);
+    flags.positional("NEXT", &next_, "workers of a chain, each called by the one before", false);
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
+    cli::Json document = cli::document(context, "chokepoint.probe.rpc/1");
+    TRY(const control::ClientOptions options, client_options(peer_, context));
+    TRY(rpc::Parameters wanted, parameters(options));
+    TRY(control::Client client,
+        control::Client::connect(options, net::Patience::of(kConnectRpc, signals.descriptor())));
+    fit(wanted, client.admittance().limits, context);
+    RpcMeasured measured{.family = client.peer().address.family()};
+    TRY(measured.trial, measure(client, wanted, interval_, signals.descriptor(), context));
+    client.bye();
+    measured.outcome = outcome_of(measured.trial, sys::host_name(context.root));
+    look_at_name(measured, options, signals.descriptor(), context);
+    document["peer"] = peer_body(peer_, client);
+    add_to(document, measured);
+    return baseline::answer(
+        context, baseline_,
+        {.kind = "rpc", .peer = client.admittance().server.host, .document = std::move(document)},
+        measured.trial.interrupted, [&] { print_page(context, measured); });
+  }
+
+ private:
+  Result<rpc::Parameters> parameters(const control::ClientOptions& options) const {
+    TRY(check_size("--request", request_));
+    TRY(check_size("--response", response_));
+    if (time_.count() <= 0) {
+      return fail(ErrorKind::Usage, "", "--time", "must be more than 0");
+    }
+    if (interval_ < std::chrono::milliseconds(10)) {
+      return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
+    }
+    if (next_.size() > rpc::kMaxNext) {
+      return fail(ErrorKind::Usage, "", "NEXT",
+                  fmt::format("a chain has at most {} hosts", rpc::kMaxNext + 1));
+    }
+    rpc::Parameters parameters{.request_bytes = request_.count,
+                               .response_bytes = response_.count,
+                               .callers = static_cast<int>(callers_),
+                               .outstanding = static_cast<int>(outstanding_),
+                               .time = time_,
+                               .pause = pause_,
+                               .congestion = congestion_,
+                               .no_delay = no_delay_ == "on",
+                               .share = share_};
+    if (options.family) {
+      parameters.family =
+          *options.family == net::Family::Ipv4 ? rpc::OnlyFamily::Ipv4 : rpc::OnlyFamily::Ipv6;
+    }
+    std::vector<std::pair<std::string, std::uint16_t>> seen{{options.peer.host, options.peer.port}};
+    for (const std::string& each : next_) {
+      TRY(const net::HostPort host, net::parse_host_port(each, options.peer.port));
+      if (std::ranges::find(seen, std::pair(host.host, host.port)) != seen.end()) {
+        return fail(ErrorKind::Usage, "", each, "is in the chain twice",
+                    "a worker that handles a call cannot be called again for it");
+      }
+      seen.emplace_back(host.host, host.port);
+      parameters.next.push_back({.host = host.host, .port = host.port});
+    }
+    return parameters;
+  }
+
+  // Fits the pace to the server's limits.
+  static void fit(rpc::Parameters& wanted, const control::Limits& limits,
+                  const cli::Context& context) {
+    if (limits.rate_bits_per_s) {
+      wanted.pace_bits_per_s = limits.rate_bits_per_s;
+      fmt::print(context.err, "the server grants {} at most: paced to that\n",
+                 math::format_rate(*limits.rate_bits_per_s));
+    }
+  }
+
+  static Result<rpc::Trial> measure(control::Client& client, const rpc::Parameters& wanted,
+                                    std::chrono::nanoseconds interval, int interrupt,
+                                    const cli::Context& context) {
+    return rpc::run(
+        client, wanted,
+        {.root = context.root,
+         .interval = interval,
+         .program = "chokepoint " + context.version,
+         .interrupt = interrupt},
+        [&](const rpc::Interval& each) { show_live(context, each); },
+        [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); });
+  }
+
+  // What the peer's name resolves to, whether both families work, and whether they do equally well.
+  // The result stands without it: where it fails it says nothing.
+  void look_at_name(RpcMeasured& measured, const control::ClientOptions& options, int interrupt,
+                    const cli::Context& context) const {
+    if (measured.trial.interrupted || net::Address::parse(options.peer.host)) {
+      return;
+    }
+    Result<path::HostFacts> facts = path::examine(
+        options.peer.host, options.peer.port,
+        {.origin = {.source = options.socket.source, .interface = options.socket.interface}},
+        net::Patience::of(kExamine, interrupt));
+    if (!facts) {
+      return;
+    }
+    measured.name = *std::move(facts);
+    measured.dual_stack_finding = path::dual_stack_finding(*measured.name);
+    const net::Family other =
+        measured.family == net::Family::Ipv4 ? net::Family::Ipv6 : net::Family::Ipv4;
+    if (options.family || !next_.empty() || !measured.name->of(other).connects()) {
+      return;
+    }
+    look_at_other(measured, options, other, interrupt, context);
+  }
+
+  static void look_at_other(RpcMeasured& measured, control::ClientOptions options,
+                            net::Family other, int interrupt, const cli::Context& context) {
+    options.family = other;
+    Result<control::Client> client =
+        control::Client::connect(options, net::Patience::of(kConnectRpc, interrupt));
+    if (!client) {
+      return;
+    }
+    rpc::Parameters wanted = measured.trial.parameters;
+    wanted.time = std::min<std::chrono::nanoseconds>(wanted.time, kLookAtOther);
+    const Result<rpc::Trial> trial = measure(*client, wanted, {}, interrupt, context);
+    if (!trial) {
+      const Error& error = trial.error();
+      if (error.kind != ErrorKind::Interrupted && !measured.dual_stack_finding) {
+        measured.dual_stack_finding =
+            fmt::format("{} resolves to IPv4 and IPv6, and over {} the same calls fail: {}",
+                        options.peer.host, family_title(other), describe(error));
+      }
+      return;
+    }
+    client->bye();
+    const auto look = [](net::Family family, const rpc::Outcome& outcome) {
+      const rpc::Hop& hop = outcome.hops.front().hop;
+      return rpc::FamilyLook{.family = family_title(family),
+                             .address = hop.address,
+                             .calls_per_s = outcome.calls_per_s,
+                             .latency_ms = hop.latency_ms};
+    };
+    measured.other_family = look(other, outcome_of(*trial, ""));
+    if (!measured.dual_stack_finding) {
+      measured.dual_stack_finding = rpc::family_difference(
+          options.peer.host, look(measured.family, measured.outcome), *measured.other_family);
+    }
+  }
+
+  control::PeerFlags peer_;
+  std::vector<std::string> next_;
+  baseline::Flags baseline_;
+  math::Bytes request_{1024};
+  math::Bytes response_{1024};
+  std::int64_t outstanding_ = 1;
+  std::int64_t callers_ = 1;
+  std::chrono::nanoseconds pause_{0};
+  std::chrono::nanoseconds time_ = std::chrono::seconds(10);
+  std::chrono::nanoseconds interval_ = std::chrono::seconds(1);
+  std::string congestion_;
+  std::string no_delay_ = "on";
+  bool share_ = false;
+};
+
+}  // namespace
+
+cli::CommandFactory rpc_command() {
+  return trials::repeatable(cli::command<ProbeRpcCommand>(),
+                            {{"/calls_per_s", "calls", "calls/s"},
+                             {"/latency_ms/median", "latency", "ms"},
+                             {"/latency_ms/p99", "latency, p99", "ms"},
+                             {"/held_ms/median", "held by the peer", "ms"},
+                             {"/request_mbps", "requests", "Mb/s"},
+                             {"/response_mbps", "answers", "Mb/s"},
+                             {"/round_trips", "round trips a call", ""}});
+}
+
+}  // namespace chokepoint::probe

@@ -1,0 +1,97 @@
+#include "probe/rpc/measurement.h"
+
+#include "base/control/bodies.h"
+#include "base/math/units.h"
+#include "probe/rpc/parameters.h"
+
+namespace chokepoint {
+namespace probe::rpc {
+namespace {
+constexpr double kMaxTime = 1e10;  // milliseconds or seconds
+constexpr double kMaxPercent = 1e6;
+}  // namespace
+}  // namespace probe::rpc
+
+template <>
+struct Fields<probe::rpc::Spread> {
+  using S = probe::rpc::Spread;
+  static constexpr std::tuple kList{field("values", &S::values).between(0, probe::rpc::kMaxTime),
+                                    field("p90", &S::p90).between(0, probe::rpc::kMaxTime),
+                                    field("p999", &S::p999).between(0, probe::rpc::kMaxTime)};
+};
+
+template <>
+struct Fields<probe::rpc::SentMeasure> {
+  using S = probe::rpc::SentMeasure;
+  static constexpr std::tuple kList{
+      field("retransmits", &S::retransmits).at_most(kMaxCount),
+      field("rtt_ms", &S::rtt_ms).between(0, probe::rpc::kMaxTime),
+      field("min_rtt_ms", &S::min_rtt_ms).between(0, probe::rpc::kMaxTime),
+      field("mss_bytes", &S::mss_bytes).between(1, 1 << 20),
+      field("window_bytes", &S::window_bytes).between(0, kMaxCount),
+      field("max_window_bytes", &S::max_window_bytes).at_most(kMaxCount),
+      field("busy_s", &S::busy_s).between(0, probe::rpc::kMaxTime),
+      field("receive_window_s", &S::receive_window_s).between(0, probe::rpc::kMaxTime),
+      field("send_buffer_s", &S::send_buffer_s).between(0, probe::rpc::kMaxTime)};
+};
+
+template <>
+struct Fields<probe::rpc::HostMeasure> {
+  using H = probe::rpc::HostMeasure;
+  static constexpr std::tuple kList{
+      field("cpu_percent", &H::cpu_percent).between(0, probe::rpc::kMaxPercent),
+      field("busy_percent", &H::busy_percent).between(0, probe::rpc::kMaxPercent),
+      field("softirq_percent", &H::softirq_percent).between(0, probe::rpc::kMaxPercent)};
+};
+
+template <>
+struct Fields<probe::rpc::Worker> {
+  using W = probe::rpc::Worker;
+  static constexpr std::tuple kList{field("calls", &W::calls).at_most(kMaxCount),
+                                    field("held_ms", &W::held_ms), field("answers", &W::answers),
+                                    field("host", &W::host)};
+};
+
+template <>
+struct Fields<probe::rpc::Hop> {
+  using H = probe::rpc::Hop;
+  static constexpr std::tuple kList{field("host", &H::host).up_to_bytes(255),
+                                    field("address", &H::address).up_to_bytes(64),
+                                    field("calls", &H::calls).at_most(kMaxCount),
+                                    field("latency_ms", &H::latency_ms),
+                                    field("requests", &H::requests),
+                                    field("worker", &H::worker)};
+};
+
+template <>
+struct Fields<probe::rpc::Half> {
+  using H = probe::rpc::Half;
+  static constexpr std::tuple kList{field("worker", &H::worker),
+                                    field("next", &H::next).up_to_items(probe::rpc::kMaxNext)};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::probe::rpc {
+
+Spread spread_of(const math::Histogram& histogram) {
+  constexpr double kP90 = 0.9;
+  constexpr double kP999 = 0.999;
+  return {.values = histogram.distribution(math::kNsPerMs),
+          .p90 = histogram.quantile(kP90) / math::kNsPerMs,
+          .p999 = histogram.quantile(kP999) / math::kNsPerMs};
+}
+
+control::Json body_of(const Half& half) { return json::to_json(half); }
+
+Result<Half> half_in(const control::Json& body) {
+  return json::from_json<Half>(body, "rpc result");
+}
+
+control::Json progress_body(std::uint64_t progress) { return {{"progress", progress}}; }
+
+Result<std::uint64_t> progress_in(const control::Json& body) {
+  return json::field_in<std::uint64_t>(body, "progress", "rpc report", {.most = kMaxCount});
+}
+
+}  // namespace chokepoint::probe::rpc
