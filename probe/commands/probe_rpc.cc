@@ -194,10 +194,17 @@ class ProbeRpcCommand final : public cli::Command {
     if (measured.trial.interrupted || net::Address::parse(options.peer.host)) {
       return;
     }
-    Result<path::HostFacts> facts = path::examine(
-        options.peer.host, options.peer.port,
-        {.origin = {.source = options.socket.source, .interface = options.socket.interface}},
-        net::Patience::of(kExamine, interrupt));
+    const auto examine = [&] {
+      return path::examine(
+          options.peer.host, options.peer.port,
+          {.origin = {.source = options.socket.source, .interface = options.socket.interface}},
+          net::Patience::of(kExamine, interrupt));
+    };
+    Result<path::HostFacts> facts = examine();
+    if (facts && facts->ipv4.connects() && facts->ipv6.connects()) {
+      // The first connection may have waited for a link address to be resolved.
+      facts = examine();
+    }
     if (!facts) {
       return;
     }
@@ -205,10 +212,9 @@ class ProbeRpcCommand final : public cli::Command {
     measured.dual_stack_finding = path::dual_stack_finding(*measured.name);
     const net::Family other =
         measured.family == net::Family::Ipv4 ? net::Family::Ipv6 : net::Family::Ipv4;
-    if (options.family || !next_.empty() || !measured.name->of(other).connects()) {
-      return;
+    if (!options.family && next_.empty() && measured.name->of(other).connects()) {
+      look_at_other(measured, options, other, interrupt, context);
     }
-    look_at_other(measured, options, other, interrupt, context);
   }
 
   static void look_at_other(RpcMeasured& measured, control::ClientOptions options,

@@ -200,7 +200,7 @@ Result<control::Demand> RpcService::check(const Json& parameters,
   TRY(const Parameters read, parameters_in(parameters));
   TRY(rpc::check(read, limits));
   if (!read.next.empty() && !may_call_others_) {
-    return fail(ErrorKind::Usage, "", "a chain",
+    return fail(ErrorKind::Refused, "", "a chain",
                 "this server calls no other hosts, since without one key for all hosts anybody "
                 "could have it connect to whom they like",
                 "start 'chokepoint serve' with --key-file FILE, the same file on all hosts");

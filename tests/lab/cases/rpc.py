@@ -53,6 +53,7 @@ def key_for(lab, letter="a"):
 
 def with_names(host, *lines):
     """Words to put before a program that shall find these lines in /etc/hosts."""
+    host.folder.mkdir(exist_ok=True)
     file = host.folder / "hosts"
     file.write_text("\n".join(lines) + "\n")
     return ["sh", "-c", f'mount --bind {file} /etc/hosts && exec "$@"', "sh"]
@@ -89,16 +90,16 @@ def test_a_call_costs_a_round_trip_and_more_at_once_make_more(lab):
 
 def test_a_request_larger_than_the_window_costs_more_round_trips(lab):
     left, path = far(lab, Way(delay_ms=20), Way(delay_ms=20))
-    # Idle for longer than its timeout, the connection begins each call with a small window: ten
-    # segments, then twice as many each round trip, make five of 300 KB.
+    # The window is halved for each of the connection's timeouts, of 240 ms, that pass idle, and
+    # grows twice as large each round trip: of 207 segments a quarter goes at first.
     told = probe(left, path.b.ipv4, "--request", "300000", "--response", "100", "--pause", "0.6",
-                 "--time", "4")
-    between(told["round_trips"], 3.5, 7, "round trips a call")
+                 "--time", "4", "--congestion", "reno")
+    holds(told["round_trips"] > 2.2, f"{told['round_trips']} round trips a call")
     same(told["limit"], "congestion-window", told["summary"])
     holds("tcp_slow_start_after_idle" in told["summary"], told["summary"])
     left.sysctls({"net.ipv4.tcp_slow_start_after_idle": 0})
     kept = probe(left, path.b.ipv4, "--request", "300000", "--response", "100", "--pause", "0.6",
-                 "--time", "6")
+                 "--time", "6", "--congestion", "reno")
     holds(kept["latency_ms"]["min"] < told["latency_ms"]["median"] - 35,
           f"{kept['latency_ms']} with a window that is kept, {told['latency_ms']} without")
 
@@ -142,15 +143,18 @@ def test_a_server_without_one_key_calls_nobody(lab):
     holds("--key-file FILE" in client.stderr(), client.stderr())
 
 
-def test_calls_that_a_small_packets_path_drops_are_told(lab):
-    left, right, link = linked(lab)
-    # The receiving end alone is set lower: it drops what is larger, and nobody tells the sender.
-    right.ip("link", "set", link.b.interface, "mtu", 1400 - 4)
-    client = left.run([*PROBE, link.b.ipv4, "--request", "64K", "--time", "30"], timeout=60,
+def test_a_path_that_drops_large_packets_is_told(lab):
+    left, right = lab.host("left"), lab.host("right")
+    near, far_link = lab.chain(left, right, 1)
+    right.serve(SERVE, PORT)
+    # The router's end alone is set lower: it drops what is larger, and nobody tells the sender.
+    near.offload(False)
+    near.b.host.ip("link", "set", near.b.interface, "mtu", 1400 - 4)
+    client = left.run([*PROBE, far_link.b.ipv4, "--request", "64K", "--time", "30"], timeout=60,
                       status=1)
     holds("the large ones seem to vanish" in client.stderr(), client.stderr())
     holds("chokepoint probe path" in client.stderr(), client.stderr())
-    holds(probe(left, link.b.ipv4, "--time", "0.3")["calls"] > 0, "small calls pass")
+    holds(probe(left, far_link.b.ipv4, "--time", "0.3")["calls"] > 0, "small calls pass")
 
 
 def test_a_name_of_both_families_that_differ(lab):
