@@ -47,11 +47,8 @@ Result<bool> call_until_done(Client& client, Engine& engine, const Parameters& p
     if (is_interrupted(interrupt)) {
       return true;
     }
-    if (engine.since_begin() >= parameters.time) {
-      engine.stop_calling();
-      if (engine.outstanding() == 0) {
-        return false;
-      }
+    if (engine.since_begin() >= parameters.time && engine.outstanding() == 0) {
+      return false;
     }
     if (engine.stalled() > patience_of(parameters)) {
       return fail(stalled(client, engine, parameters));

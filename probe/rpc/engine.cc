@@ -133,7 +133,8 @@ void Engine::call(Caller& caller, std::int64_t now_ns) {
 }
 
 void Engine::call_if_due(Caller& caller, std::int64_t now_ns) {
-  while (!is_stopping_ && !caller.due.is_empty() && caller.due.first() <= now_ns) {
+  is_over_ = is_over_ || now_ns - begun_ns_ >= parameters_.time.count();
+  while (!is_over_ && !caller.due.is_empty() && caller.due.first() <= now_ns) {
     caller.due.pop();
     call(caller, now_ns);
   }
@@ -153,7 +154,7 @@ Result<> Engine::call_all_due() {
 std::int64_t Engine::next_due_ns() const {
   std::int64_t next = INT64_MAX;
   for (const Caller& caller : callers_) {
-    next = is_stopping_ || caller.due.is_empty() ? next : std::min(next, caller.due.first());
+    next = is_over_ || caller.due.is_empty() ? next : std::min(next, caller.due.first());
   }
   return next;
 }

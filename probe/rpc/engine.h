@@ -69,12 +69,11 @@ class Engine {
 
   // turn() returns at once when there is something to read here. Not owned; -1: none.
   Result<> watch(int fd);
-  // Measures from now on; an end that only calls begins to call. `on_interval` is for that one.
+  // Measures from now on; an end that only calls begins to call, until the time is over.
+  // `on_interval` is for that one.
   Result<> begin(OnInterval on_interval, std::chrono::nanoseconds interval);
   // Moves what can be moved, or waits until something can; for `most` at the longest.
   Result<> turn(std::chrono::nanoseconds most);
-  // No call begins any more.
-  void stop_calling() { is_stopping_ = true; }
   std::uint64_t outstanding() const { return outstanding_; }
   // Measuring ends.
   void end();
@@ -136,7 +135,7 @@ class Engine {
   SentMeter answers_;
   std::vector<Caller> callers_;
   std::vector<Answerer> answerers_;
-  bool is_stopping_ = false;
+  bool is_over_ = false;  // no call begins any more
 
   std::int64_t begun_ns_ = 0;  // 0: not yet
   std::int64_t ended_ns_ = 0;

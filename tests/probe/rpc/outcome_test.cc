@@ -1,0 +1,191 @@
+// What is said of calls of known times.
+#include "probe/rpc/outcome.h"
+
+#include <gmock/gmock.h>
+
+namespace chokepoint::probe::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+Spread spread(double median, double mean, std::uint64_t count = 1000) {
+  return {
+      .values =
+          {.min = median, .median = median, .p99 = mean, .max = mean, .mean = mean, .count = count},
+      .p90 = median,
+      .p999 = mean};
+}
+
+// One hop of a round trip of 40 ms.
+Hop hop(double latency_ms, double held_ms = 0.01) {
+  Hop made{.host = "b", .address = "10.0.0.2", .calls = 1000};
+  made.latency_ms = spread(latency_ms, latency_ms);
+  made.requests = {.rtt_ms = {.median = 40.1, .count = 100},
+                   .min_rtt_ms = 40,
+                   .max_window_bytes = 14480,
+                   .busy_s = 8};
+  made.worker = {.calls = 1000, .held_ms = spread(held_ms, held_ms)};
+  made.worker.answers = made.requests;
+  return made;
+}
+
+Trial trial(const Hop& first) {
+  return {.parameters = {.request_bytes = 1000, .response_bytes = 500},
+          .duration_s = 10,
+          .hops = {first}};
+}
+
+Outcome judged(const Trial& of) { return outcome_of(of, "a"); }
+
+TEST(RpcOutcome, CountsCallsAndPayloadEachWay) {
+  const Outcome outcome = judged(trial(hop(40)));
+  EXPECT_EQ(outcome.calls, 1000U);
+  EXPECT_DOUBLE_EQ(outcome.calls_per_s, 100);
+  EXPECT_DOUBLE_EQ(outcome.request_mbps, 0.8);
+  EXPECT_DOUBLE_EQ(outcome.response_mbps, 0.4);
+}
+
+TEST(RpcOutcome, TheMeanOfARoundIsTheSumOfItsParts) {
+  Trial chain = trial(hop(100, 70));
+  chain.hops.push_back(hop(60, 15));
+  chain.hops.push_back(hop(10, 4));
+  const Outcome outcome = judged(chain);
+  double sum = 0;
+  for (const HopOutcome& each : outcome.hops) {
+    sum += each.network_ms + each.own_ms;
+  }
+  EXPECT_DOUBLE_EQ(sum, 100);
+  EXPECT_DOUBLE_EQ(outcome.hops[0].network_ms, 30);
+  EXPECT_DOUBLE_EQ(outcome.hops[0].own_ms, 10);
+  EXPECT_DOUBLE_EQ(outcome.hops[1].network_ms, 45);
+  EXPECT_DOUBLE_EQ(*outcome.hops[1].network_percent, 45);
+  EXPECT_EQ(outcome.hops[1].caller, "b");
+}
+
+TEST(RpcVerdict, NoAnswer) {
+  Hop none;
+  EXPECT_EQ(judged(trial(none)).verdict.limit, Limit::Nothing);
+  EXPECT_EQ(outcome_of({}, "a").verdict.limit, Limit::Nothing);
+}
+
+TEST(RpcVerdict, ARoundTripWithHowManyMoreCallsWouldHelp) {
+  const Verdict verdict = judged(trial(hop(40.3))).verdict;
+  EXPECT_EQ(verdict.limit, Limit::RoundTrip);
+  EXPECT_THAT(verdict.sentence, HasSubstr("a call costs one of 40.0 ms"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("8 outstanding calls would"));
+  Trial paused = trial(hop(40.3));
+  paused.parameters.pause = std::chrono::milliseconds(100);
+  EXPECT_THAT(judged(paused).verdict.sentence, HasSubstr("pauses for 100 ms"));
+}
+
+TEST(RpcVerdict, AProcessorBeforeAnythingElse) {
+  Trial full = trial(hop(40.3));
+  full.client.busy_percent = 95;
+  EXPECT_EQ(judged(full).verdict.limit, Limit::ClientCpu);
+  full.client.busy_percent = 10;
+  full.hops[0].worker.host.softirq_percent = 97;
+  EXPECT_EQ(judged(full).verdict.limit, Limit::WorkerCpu);
+  EXPECT_THAT(judged(full).verdict.sentence, HasSubstr("of b"));
+}
+
+TEST(RpcVerdict, AWorkerThatHoldsCalls) {
+  const Verdict verdict = judged(trial(hop(140, 100))).verdict;
+  EXPECT_EQ(verdict.limit, Limit::Worker);
+  EXPECT_THAT(verdict.sentence, HasSubstr("b, which held a call for 100 ms of its 140 ms"));
+}
+
+TEST(RpcVerdict, FewCallsThatTookVeryLong) {
+  Hop slow = hop(41);
+  slow.latency_ms = spread(41, 100);
+  EXPECT_EQ(judged(trial(slow)).verdict.limit, Limit::Outliers);
+  slow.requests.retransmits = 12;
+  const Verdict verdict = judged(trial(slow)).verdict;
+  EXPECT_EQ(verdict.limit, Limit::Loss);
+  EXPECT_THAT(verdict.sentence, HasSubstr("12 segments"));
+}
+
+TEST(RpcVerdict, NagleOnlyWhereItWasAskedFor) {
+  Trial delayed = trial(hop(81));
+  EXPECT_NE(judged(delayed).verdict.limit, Limit::Nagle);
+  delayed.parameters.no_delay = false;
+  EXPECT_EQ(judged(delayed).verdict.limit, Limit::Nagle);
+}
+
+Trial large() {
+  Trial made = trial(hop(240));
+  made.parameters.request_bytes = 300'000;
+  made.hops[0].requests.window_bytes = {.median = 14480, .count = 1000};
+  return made;
+}
+
+TEST(RpcVerdict, AWindowSmallerThanTheMessage) {
+  Trial made = large();
+  Verdict verdict = judged(made).verdict;
+  EXPECT_EQ(verdict.limit, Limit::Window);
+  EXPECT_THAT(verdict.sentence, HasSubstr("6.0 round trips of 40.0 ms"));
+  EXPECT_THAT(verdict.sentence, testing::Not(HasSubstr("idle")));
+  made.parameters.pause = std::chrono::seconds(1);
+  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("tcp_slow_start_after_idle=0 at a"));
+  made.hops[0].requests.window_bytes.median = 1e6;
+  EXPECT_EQ(judged(made).verdict.limit, Limit::Path) << "it fits: the sending itself takes long";
+}
+
+TEST(RpcVerdict, AnAnswersWindowIsTheWorkers) {
+  Trial made = large();
+  std::swap(made.parameters.request_bytes, made.parameters.response_bytes);
+  std::swap(made.hops[0].requests, made.hops[0].worker.answers);
+  made.parameters.pause = std::chrono::seconds(1);
+  const Verdict verdict = judged(made).verdict;
+  EXPECT_EQ(verdict.limit, Limit::Window);
+  EXPECT_THAT(verdict.sentence, HasSubstr("an answer of 300"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("tcp_slow_start_after_idle=0 at b"));
+}
+
+TEST(RpcVerdict, SocketBuffersAndAFullPath) {
+  Trial made = large();
+  made.hops[0].requests.receive_window_s = 4;
+  EXPECT_EQ(judged(made).verdict.limit, Limit::ReceiveWindow);
+  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("of b for 50 %"));
+  made = large();
+  made.hops[0].requests.send_buffer_s = 4;
+  EXPECT_EQ(judged(made).verdict.limit, Limit::SendBuffer);
+  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("of a for 50 %"));
+  made = large();
+  made.hops[0].requests.rtt_ms.median = 90;
+  EXPECT_EQ(judged(made).verdict.limit, Limit::Path);
+  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("90.0 ms of round trip out of 40.0 ms"));
+}
+
+TEST(RpcVerdict, HostsWhereTheWayIsShort) {
+  Hop near = hop(0.1, 0.01);
+  near.requests.min_rtt_ms = near.worker.answers.min_rtt_ms = 0.02;
+  EXPECT_EQ(judged(trial(near)).verdict.limit, Limit::Hosts);
+}
+
+TEST(RpcVerdict, TheWayThatTakesMostOfARound) {
+  Hop first = hop(55, 44);
+  first.requests.min_rtt_ms = first.worker.answers.min_rtt_ms = 10;
+  Trial chain = trial(first);
+  Hop second = hop(42);
+  second.host = "c";
+  chain.hops.push_back(second);
+  const Verdict verdict = judged(chain).verdict;
+  EXPECT_EQ(verdict.limit, Limit::RoundTrip);
+  EXPECT_THAT(verdict.sentence, HasSubstr("from b to c"));
+}
+
+TEST(RpcFamilies, DifferOnlyWhereItIsMoreThanChance) {
+  const FamilyLook four{.family = "IPv4", .address = "10.0.0.2", .latency_ms = spread(80, 80)};
+  FamilyLook six{.family = "IPv6", .address = "fd00::2", .latency_ms = spread(40, 40)};
+  const std::optional<std::string> told = family_difference("voyager", four, six);
+  ASSERT_TRUE(told);
+  EXPECT_THAT(*told, HasSubstr("a call takes 80.0 ms over IPv4 and 40.0 ms over IPv6"));
+  EXPECT_THAT(*told, HasSubstr("'fd00::2 voyager'"));
+  six.latency_ms = spread(70, 70);
+  EXPECT_FALSE(family_difference("voyager", four, six));
+  six.latency_ms = {};
+  EXPECT_FALSE(family_difference("voyager", four, six)) << "not measured";
+}
+
+}  // namespace
+}  // namespace chokepoint::probe::rpc
