@@ -38,6 +38,10 @@ Error without_rpc(Error error, const Client& client, const std::string& program)
   return error;
 }
 
+// How long the last answers may take once the time is over; those that take longer are counted as
+// unanswered.
+constexpr std::chrono::seconds kDrain{40};
+
 // Until the time is over and the last answer has come. True where the user interrupted it.
 Result<bool> call_until_done(Client& client, Engine& engine, const Parameters& parameters,
                              int interrupt) {
@@ -47,7 +51,8 @@ Result<bool> call_until_done(Client& client, Engine& engine, const Parameters& p
     if (is_interrupted(interrupt)) {
       return true;
     }
-    if (engine.since_begin() >= parameters.time && engine.outstanding() == 0) {
+    const auto over_for = engine.since_begin() - parameters.time;
+    if (over_for >= kDrain || (over_for.count() >= 0 && engine.outstanding() == 0)) {
       return false;
     }
     if (engine.stalled() > patience_of(parameters)) {

@@ -29,8 +29,8 @@ constexpr seconds kConnectNext{10};
 // Two chains that need each other's workers would wait for ever.
 constexpr seconds kTurnOfNext{20};
 constexpr seconds kReportEvery{1};
-// For the client's last answers to arrive.
-constexpr seconds kDrain{60};
+// Longer than a client waits for its last answers.
+constexpr seconds kLinger{60};
 
 // Readable once the client has gone or the server shall end.
 Result<sys::Descriptor> end_of(Session& session) {
@@ -114,7 +114,7 @@ class ServerRun {
       : session_(session),
         engine_(engine),
         next_(next),
-        patience_(session.patience(parameters.time + kDrain)) {}
+        patience_(session.patience(parameters.time + kLinger)) {}
 
   // Until the client says that it is over. What this worker and those behind it measured.
   Result<Half> conduct() {

@@ -1,6 +1,6 @@
-// What the two ends of a probe say of their test over udp, quic, latency, path and collective:
-// whatever the JSON, values within their bounds or an error, and what was read is written so that
-// it can be read again.
+// What the two ends of a probe say of their test over udp, quic, rpc, latency, path and
+// collective: whatever the JSON, values within their bounds or an error, and what was read is
+// written so that it can be read again.
 #include <cstdlib>
 
 #include "probe/collective/launch/rank_service.h"
@@ -9,6 +9,8 @@
 #include "probe/path/exchange.h"
 #include "probe/quic/measurement.h"
 #include "probe/quic/parameters.h"
+#include "probe/rpc/measurement.h"
+#include "probe/rpc/parameters.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/run_threads.h"
 
@@ -33,6 +35,13 @@ void understand(const Json& body) {
   }
   std::ignore = quic::interval_in(body);
   std::ignore = quic::certificate_in(body);
+  if (const auto parameters = rpc::parameters_in(body)) {
+    if (!rpc::parameters_in(rpc::body_of(*parameters))) std::abort();
+  }
+  if (const auto half = rpc::half_in(body)) {
+    if (!rpc::half_in(rpc::body_of(*half))) std::abort();
+  }
+  std::ignore = rpc::progress_in(body);
   if (const auto parameters = latency::parameters_in(body)) {
     if (!latency::parameters_in(latency::body_of(*parameters))) std::abort();
   }

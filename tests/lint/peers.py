@@ -11,13 +11,13 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TALK = ("base/control", "probe/collective", "probe/iperf3", "probe/latency", "probe/nuttcp",
-        "probe/path", "probe/peer", "probe/quic", "probe/serve", "probe/tcp", "probe/udp",
-        "rdma/session",
+        "probe/path", "probe/peer", "probe/quic", "probe/rpc", "probe/serve", "probe/tcp",
+        "probe/udp", "rdma/session",
         "preflight/agent", "preflight/agents", "preflight/lead", "preflight/result",
         "preflight/task", "capture/step")
 SERVED = ("base/control", "probe/iperf3", "probe/latency", "probe/nuttcp", "probe/path",
-          "probe/peer", "probe/quic", "probe/serve", "probe/tcp", "probe/udp", "rdma/session",
-          "probe/collective/rendezvous", "preflight/agent")
+          "probe/peer", "probe/quic", "probe/rpc", "probe/serve", "probe/tcp", "probe/udp",
+          "rdma/session", "probe/collective/rendezvous", "preflight/agent")
 RULES = (
     (TALK, re.compile(r'(?:\.|->)(?:value\("|get<[^()]*>\(\)|get_to\(|at\(")'),
      "throws at a peer's word; Fields or json::field_in read it"),
