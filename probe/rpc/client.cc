@@ -89,7 +89,7 @@ Result<Trial> run(Client& client, const Parameters& parameters, const Surroundin
   Hop& first = trial.hops.emplace_back(engine->calls());
   first.host = client.admittance().server.host;
   first.address = client.peer().address.text();
-  first.worker = std::move(server.worker);
+  first.worker = server.worker;
   std::ranges::move(server.next, std::back_inserter(trial.hops));
   return trial;
 }

@@ -28,8 +28,9 @@ constexpr double kQueueTimes = 1.3;
 constexpr double kMoreThanOne = 1.6;
 // Below this the hosts' own times are as large as the way's.
 constexpr double kShortTripMs = 0.5;
-// The shortest that an acknowledgement is delayed by is 40 ms.
+// Less than the shortest delay of an acknowledgement, 40 ms.
 constexpr double kDelayedAckMs = 25;
+constexpr double kNagleTimes = 1.3;
 // After so long without data the congestion window is made small again: the shortest timeout.
 constexpr std::chrono::milliseconds kIdle{200};
 constexpr int kManyOutstanding = 64;
@@ -147,17 +148,22 @@ std::optional<Verdict> outliers(const Facts& facts) {
                   facts.way(), math::format_ms(latency.mean), math::format_ms(latency.median))};
 }
 
+// Of what a program writes in parts, or several messages at once, a small segment waits until the
+// one before it is acknowledged, which the other host may delay by 40 ms.
 std::optional<Verdict> nagle(const Facts& facts) {
   const double trip = round_trip_of(facts.at.hop).value_or(0);
-  if (facts.parameters.no_delay || facts.on_the_way_ms() - trip < kDelayedAckMs) {
+  const double way_ms = facts.at.network_ms;  // the mean: not every message waits
+  const bool waits =
+      (trip >= kShortTripMs && way_ms >= kNagleTimes * trip) || way_ms - trip >= kDelayedAckMs;
+  if (facts.parameters.no_delay || facts.size() > kFirstFlightBytes || !waits) {
     return std::nullopt;
   }
   return Verdict{
       Limit::Nagle,
-      fmt::format("Nagle's algorithm{}: the end of a message waits for an "
-                  "acknowledgement that the other host delays, which makes {} of a "
-                  "round trip of {}; --no-delay on leaves it out",
-                  facts.way(), math::format_ms(facts.on_the_way_ms()), math::format_ms(trip))};
+      fmt::format("Nagle's algorithm{}: a small message waits until the one before it is "
+                  "acknowledged, which makes {} (mean) of a round trip of {}; --no-delay on "
+                  "leaves it out",
+                  facts.way(), math::format_ms(way_ms), math::format_ms(trip))};
 }
 
 // What TCP's own stopwatch says of the direction that carries more.

@@ -180,7 +180,7 @@ class ServerRun {
     Hop& hop = half.next.emplace_back(engine_.calls());
     hop.host = next_->client.admittance().server.host;
     hop.address = next_->client.peer().address.text();
-    hop.worker = std::move(behind.worker);
+    hop.worker = behind.worker;
     std::ranges::move(behind.next, std::back_inserter(half.next));
     next_->client.bye();
     return half;
