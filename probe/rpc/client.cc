@@ -46,7 +46,10 @@ constexpr std::chrono::seconds kDrain{40};
 Result<bool> call_until_done(Client& client, Engine& engine, const Parameters& parameters,
                              int interrupt) {
   while (true) {
-    TRY(engine.turn(kLook));
+    TRY(const bool has_news, engine.turn());
+    if (!has_news) {
+      continue;
+    }
     TRY(hear_progress(client, engine));
     if (is_interrupted(interrupt)) {
       return true;

@@ -15,7 +15,7 @@ namespace chokepoint::probe::rpc {
 namespace {
 
 constexpr std::size_t kReceiveBytes = std::size_t{256} << 10;
-constexpr std::int64_t kTickNs = 20'000'000;
+constexpr std::int64_t kTickNs = std::chrono::nanoseconds(kTick).count();
 constexpr int kEventsAtOnce = 64;
 // Bounds the memory of a very long test. The totals include what is not kept.
 constexpr std::size_t kMaxIntervalsKept = 80'000;
@@ -167,11 +167,11 @@ void Engine::sleep(std::int64_t ns) const {
   ppoll(&watched, 1, &timeout, nullptr);
 }
 
-Result<> Engine::turn(std::chrono::nanoseconds most) {
+Result<bool> Engine::turn() {
   constexpr std::int64_t kMsInNs = 1'000'000;
   std::array<epoll_event, kEventsAtOnce> events{};
   const std::int64_t before = tcp::monotonic_ns();
-  std::int64_t wait = most.count();
+  std::int64_t wait = kTickNs;
   const bool has_pauses = parameters_.pause.count() > 0;
   if (has_pauses) {
     wait = std::clamp<std::int64_t>(next_due_ns() - before, 0, wait);
@@ -184,23 +184,28 @@ Result<> Engine::turn(std::chrono::nanoseconds most) {
   if (count < 0 && errno != EINTR) {
     return fail(from_errno(errno, "wait for", "calls"));
   }
+  bool has_news = false;
   for (int i = 0; i < count; ++i) {
-    TRY(handle(events.at(static_cast<std::size_t>(i)).data.u64));
+    TRY(const bool is_elsewhere, handle(events.at(static_cast<std::size_t>(i)).data.u64));
+    has_news = has_news || is_elsewhere;
   }
   if (has_pauses) {
     TRY(call_all_due());
   }
-  if (now >= next_tick_ns_ && begun_ns_ != 0 && ended_ns_ == 0) {
+  if (now >= next_tick_ns_) {
     tick(now);
+    has_news = true;
   }
-  return {};
+  return has_news;
 }
 
-Result<> Engine::handle(std::uint64_t number) {
+// True where it is neither a caller's nor an answerer's.
+Result<bool> Engine::handle(std::uint64_t number) {
   if (number >= kOthers) {
-    return {};
+    return true;
   }
-  return number >= kAnswerers ? handle_answerer(number - kAnswerers) : handle_caller(number);
+  TRY(number >= kAnswerers ? handle_answerer(number - kAnswerers) : handle_caller(number));
+  return false;
 }
 
 Result<> Engine::watch_for_room(const Wire& wire, bool& watches, std::uint64_t number) const {

@@ -31,6 +31,8 @@
 
 namespace chokepoint::probe::rpc {
 
+inline constexpr std::chrono::milliseconds kTick{20};
+
 using OnInterval = std::function<void(const Interval& interval)>;
 
 // Moments, first in, first out, in room that is made once.
@@ -67,13 +69,15 @@ class Engine {
                                               std::vector<sys::Descriptor> answers,
                                               const Parameters& parameters, sys::Root root);
 
-  // turn() returns at once when there is something to read here. Not owned; -1: none.
+  // turn() says at once when there is something to read here. Not owned; -1: none.
   Result<> watch(int fd);
   // Measures from now on; an end that only calls begins to call, until the time is over.
   // `on_interval` is for that one.
   Result<> begin(OnInterval on_interval, std::chrono::nanoseconds interval);
-  // Moves what can be moved, or waits until something can; for `most` at the longest.
-  Result<> turn(std::chrono::nanoseconds most);
+  // Moves what can be moved, or waits until something can; for kTick at the longest. True where
+  // something is to be read elsewhere, and once every kTick: calls come far more often than what is
+  // worth a look.
+  Result<bool> turn();
   std::uint64_t outstanding() const { return outstanding_; }
   // Measuring ends.
   void end();
@@ -111,7 +115,7 @@ class Engine {
   Result<> add_to_epoll(int fd, std::uint64_t number) const;
   Result<> watch_for_room(const Wire& wire, bool& watches, std::uint64_t number) const;
   void sleep(std::int64_t ns) const;
-  Result<> handle(std::uint64_t number);
+  Result<bool> handle(std::uint64_t number);
   Result<> handle_caller(std::size_t index);
   Result<> handle_answerer(std::size_t index);
   void call(Caller& caller, std::int64_t now_ns);

@@ -18,8 +18,6 @@ namespace chokepoint::probe::rpc {
 
 // How long either end waits for the other's next message.
 inline constexpr std::chrono::seconds kAnswer{10};
-// How often either end looks for the end of its time.
-inline constexpr std::chrono::milliseconds kLook{20};
 
 // The connections of a test that was granted, once the server has begun.
 Result<std::vector<sys::Descriptor>> attach_all(control::Client& client,

@@ -124,7 +124,10 @@ std::optional<Verdict> loss(const Facts& facts) {
       facts.at.hop.requests.retransmits + facts.at.hop.worker.answers.retransmits;
   const math::Distribution& latency = facts.at.hop.latency_ms.values;
   const double excess_ms = latency.mean - latency.median;
-  if (lost == 0 || excess_ms < kLossShare * latency.mean) {
+  // What the retransmissions may have cost at the most: each delayed all calls of one caller.
+  const double explained_ms = static_cast<double>(lost) * facts.parameters.outstanding *
+                              (latency.max - latency.median) / static_cast<double>(latency.count);
+  if (lost == 0 || excess_ms < kLossShare * latency.mean || explained_ms < excess_ms / 2) {
     return std::nullopt;
   }
   return Verdict{

@@ -126,7 +126,10 @@ class ServerRun {
     TRY(engine_.begin({}, {}));
     TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
     while (true) {
-      TRY(engine_.turn(kLook));
+      TRY(const bool has_news, engine_.turn());
+      if (!has_news) {
+        continue;
+      }
       TRY(const std::optional<Message> message, session_.channel().poll());
       if (message) {
         return end(*message);

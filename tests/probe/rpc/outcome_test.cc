@@ -98,6 +98,9 @@ TEST(RpcVerdict, FewCallsThatTookVeryLong) {
   Hop slow = hop(41);
   slow.latency_ms = spread(41, 100);
   EXPECT_EQ(judged(trial(slow)).verdict.limit, Limit::Outliers);
+  slow.latency_ms.values.max = 6000;
+  slow.requests.retransmits = 2;
+  EXPECT_EQ(judged(trial(slow)).verdict.limit, Limit::Outliers) << "two cannot have cost so much";
   slow.requests.retransmits = 12;
   const Verdict verdict = judged(trial(slow)).verdict;
   EXPECT_EQ(verdict.limit, Limit::Loss);
