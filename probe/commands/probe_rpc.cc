@@ -85,9 +85,9 @@ class ProbeRpcCommand final : public cli::Command {
     flags.group("What to measure")
         .option("request", &request_, "SIZE", "of a call, there")
         .option("response", &response_, "SIZE", "of its answer")
-        .option("outstanding,o", &outstanding_, "N", "calls of a caller at once", 1,
+        .option("outstanding", &outstanding_, "N", "calls of a caller at once", 1,
                 rpc::kMaxOutstanding)
-        .option("callers,P", &callers_, "N", "callers, a connection each", 1, rpc::kMaxCallers)
+        .option("callers", &callers_, "N", "callers, a connection each", 1, rpc::kMaxCallers)
         .option("pause", &pause_, "TIME", "of a caller, from an answer to its next call")
         .option("time,t", &time_, "TIME", "duration")
         .option("interval", &interval_, "TIME",
