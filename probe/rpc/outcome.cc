@@ -201,11 +201,12 @@ std::optional<Verdict> queue(const Facts& facts) {
       sent.rtt_ms.median < least * kQueueTimes) {
     return std::nullopt;
   }
-  return Verdict{Limit::Path,
-                 fmt::format("the path{}, full at {}: its queue made {} of round trip "
-                             "out of {}",
-                             facts.way(), facts.rate(), math::format_ms(sent.rtt_ms.median),
-                             math::format_ms(least))};
+  return Verdict{
+      Limit::Path,
+      fmt::format("a full path{}: its queue made {} of round trip out of {}, {} segments "
+                  "were retransmitted, and calls carried {} on average",
+                  facts.way(), math::format_ms(sent.rtt_ms.median), math::format_ms(least),
+                  sent.retransmits, facts.rate())};
 }
 
 std::optional<Verdict> window(const Facts& facts) {
