@@ -363,15 +363,11 @@ class ProbeTcpCommand final : public cli::Command {
 
  private:
   Result<tcp::Parameters> parameters() const {
-    if (send_ + receive_ + both_ > 1) {
-      return fail(ErrorKind::Usage, "", "--send, --receive, --both", "give only one of them");
-    }
+    TRY(const Direction direction, direction_of(send_, receive_, both_));
     if (interval_ < std::chrono::milliseconds(10)) {
       return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
     }
-    tcp::Parameters parameters{.direction = receive_ ? Direction::Receive
-                                            : both_  ? Direction::Both
-                                                     : Direction::Send,
+    tcp::Parameters parameters{.direction = direction,
                                .streams = static_cast<int>(streams_),
                                .time = time_.count() > 0 ? time_ : kTime,
                                .omit = omit_,
@@ -403,12 +399,7 @@ class ProbeTcpCommand final : public cli::Command {
     if (wanted.bytes && time_.count() == 0) {
       wanted.time = std::max(limits.longest_test - wanted.omit, std::chrono::nanoseconds(kTime));
     }
-    const auto& most = limits.rate_bits_per_s;
-    if (most && wanted.pace_bits_per_s.value_or(1e18) > *most) {
-      wanted.pace_bits_per_s = most;
-      fmt::print(context.err, "the server grants {} at most: paced to that\n",
-                 math::format_rate(*most));
-    }
+    fit_pace(wanted.pace_bits_per_s, limits, context);
   }
 
   Result<cli::ExitCode> run_against(Foreign foreign, const tcp::Parameters& wanted, int interrupt,

@@ -13,6 +13,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
+#include "probe/commands/directions.h"
 #include "probe/commands/foreign_peer.h"
 #include "probe/commands/udp_report.h"
 #include "probe/udp/packet.h"
@@ -105,9 +106,7 @@ class ProbeUdpCommand final : public cli::Command {
     const auto wrong = [](std::string_view flag, std::string_view why) {
       return fail(ErrorKind::Usage, "", flag, why);
     };
-    if (send_ + receive_ + both_ > 1) {
-      return wrong("--send, --receive, --both", "give only one of them");
-    }
+    TRY(const Direction direction, direction_of(send_, receive_, both_));
     if (unpaced_ && rate_.bits_per_second > 0) {
       return wrong("--rate, --unpaced", "give only one of them");
     }
@@ -125,9 +124,7 @@ class ProbeUdpCommand final : public cli::Command {
       return wrong("--bytes",
                    fmt::format("give {} to {} bytes, or 0", udp::kHeadBytes, udp::kMaxPacketBytes));
     }
-    udp::Parameters parameters{.direction = receive_ ? Direction::Receive
-                                            : both_  ? Direction::Both
-                                                     : Direction::Send,
+    udp::Parameters parameters{.direction = direction,
                                .streams = static_cast<int>(streams_),
                                .time = time_,
                                .share = share_};
