@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds kPerAddress{5};
 constexpr milliseconds kRetryAfter{20};
 
+}  // namespace
+
 // Waits in slices, since a lookup cannot be interrupted.
 Result<std::vector<net::Address>> resolve(const std::string& host,
                                           std::optional<net::Family> family,
@@ -35,6 +37,8 @@ Result<std::vector<net::Address>> resolve(const std::string& host,
   return fail(ErrorKind::Timeout, "resolve", host, "no name server answered in time",
               "give an address, or fix /etc/resolv.conf");
 }
+
+namespace {
 
 Error with_advice(Error error, const net::Endpoint& peer, const std::string& server) {
   // Errors of setting up the local socket explain themselves.

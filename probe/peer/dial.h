@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/net/address.h"
 #include "base/net/patience.h"
@@ -22,6 +23,10 @@ struct ClientOptions {
   sys::Root root = sys::Root("/");
   int interrupt = -1;  // readable once the user wants to stop
 };
+
+Result<std::vector<net::Address>> resolve(const std::string& host,
+                                          std::optional<net::Family> family,
+                                          const net::Patience& patience);
 
 struct Dialled {
   sys::Descriptor fd;
