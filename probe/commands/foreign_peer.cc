@@ -13,6 +13,7 @@
 #include "probe/iperf3/protocol.h"
 #include "probe/nuttcp/client.h"
 #include "probe/nuttcp/protocol.h"
+#include "probe/quic/perf.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -191,13 +192,28 @@ std::vector<cli::Cell> row_of(const ForeignUdpOutcome& outcome, const std::strin
       count_text(outcome.duplicates)};
 }
 
+std::uint16_t port_of(Foreign foreign) {
+  switch (foreign) {
+    case Foreign::Iperf3:
+      return iperf3::kDefaultPort;
+    case Foreign::Perf:
+      return quic::kPerfPort;
+    default:
+      return nuttcp::kControlPort;
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> peer_programs() { return {"chokepoint", "iperf3", "nuttcp"}; }
+std::vector<std::string> quic_peer_programs() { return {"chokepoint", "perf"}; }
 
 Foreign foreign_named(const std::string& program) {
   if (program == "iperf3") {
     return Foreign::Iperf3;
+  }
+  if (program == "perf") {
+    return Foreign::Perf;
   }
   return program == "nuttcp" ? Foreign::Nuttcp : Foreign::None;
 }
@@ -205,11 +221,13 @@ Foreign foreign_named(const std::string& program) {
 Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer, int interrupt,
                                  const cli::Context& context) {
   if (!peer.key_file.empty()) {
-    return fail(ErrorKind::Usage, "", "--key-file", "iperf3 and nuttcp know no key");
+    return fail(ErrorKind::Usage, "", "--key-file",
+                foreign == Foreign::Perf ? "QUIC's protocol perf knows no key"
+                                         : "iperf3 and nuttcp know no key");
   }
   control::PeerFlags flags = peer;
   if (flags.port == control::kPort) {
-    flags.port = foreign == Foreign::Iperf3 ? iperf3::kDefaultPort : nuttcp::kControlPort;
+    flags.port = port_of(foreign);
   }
   TRY(const control::ClientOptions options, client_options(flags, context));
   return ForeignHost{.peer = options.peer,

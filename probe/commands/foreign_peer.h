@@ -1,6 +1,6 @@
-// --peer: probe tcp and probe udp against iperf3 and nuttcp servers, reported in the same terms as
-// against 'chokepoint serve'. What these programs do not report is null in the document and
-// "not reported" on the page. One thread.
+// --peer: probe tcp and probe udp against iperf3 and nuttcp servers, and probe quic against those
+// of its protocol perf, reported in the same terms as against 'chokepoint serve'. What these
+// programs do not report is null in the document and "not reported" on the page. One thread.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,15 @@
 
 namespace chokepoint::probe {
 
-enum class Foreign { None, Iperf3, Nuttcp };
+enum class Foreign { None, Iperf3, Nuttcp, Perf };
 
-std::vector<std::string> peer_programs();  // values of --peer
+std::vector<std::string> peer_programs();       // values of --peer, of TCP and UDP
+std::vector<std::string> quic_peer_programs();  // of QUIC
 Foreign foreign_named(const std::string& program);
 
 using ForeignHost = peer::ClientOptions;
 
-// The default port is the program's. A key is a usage error: neither program knows any.
+// The default port is the program's. A key is a usage error: none of them knows any.
 Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer, int interrupt,
                                  const cli::Context& context);
 

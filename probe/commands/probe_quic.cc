@@ -15,9 +15,12 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
+#include "probe/commands/directions.h"
+#include "probe/commands/foreign_peer.h"
 #include "probe/commands/quic_report.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/outcome.h"
+#include "probe/quic/perf.h"
 #include "probe/quic/test.h"
 
 namespace chokepoint::probe {
@@ -72,7 +75,10 @@ class ProbeQuicCommand final : public cli::Command {
             "round-trip time, the times of a full handshake and of a resumed one (0-RTT), CPU use "
             "of both hosts, and in one sentence what limited it. 'chokepoint probe tcp' and "
             "'chokepoint probe udp' say what the same path carries otherwise.\n\n"
-            "The QUIC library is ngtcp2 at both ends. A connection has one thread at each end.",
+            "The QUIC library is ngtcp2 at both ends. A connection has one thread at each end.\n\n"
+            "With '--peer perf' the peer is a server of another implementation that speaks QUIC's "
+            "protocol perf, such as picoquic's, quinn's or msquic's. It reports nothing, and its "
+            "certificate is not verified. Its UDP port is 4433 unless --port is given.",
         .examples = {{"chokepoint probe quic voyager", "ten seconds to the peer"},
                      {"chokepoint probe quic voyager --both --streams 4",
                       "both ways at once, four streams each way"},
@@ -100,19 +106,22 @@ class ProbeQuicCommand final : public cli::Command {
         .choice("segmentation", &segmentation_, {"on", "off"},
                 "the kernel cuts and joins packets (UDP_SEGMENT, UDP_GRO)");
     control::define(flags, peer_);
+    flags.choice("peer", &program_, quic_peer_programs(),
+                 "what runs at the peer; its usual port is tried");
     baseline::define(flags, baseline_);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
-    if (!quic::can_quic()) {
-      return fail(quic::missing_quic());
-    }
+    TRY(quic::can_quic());
     TRY(baseline::check(baseline_));
     TRY(quic::Parameters wanted, parameters());
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.quic/1");
+    if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
+      return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
+    }
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));
-    fit(wanted, client.admittance().limits, context);
+    fit_pace(wanted.pace_bits_per_s, client.admittance().limits, context);
     const QuicLive live(context);
     QuicMeasured measured;
     TRY(measured.trial,
@@ -124,14 +133,13 @@ class ProbeQuicCommand final : public cli::Command {
       measured.beside = beside(client, measured.trial, context, signals.descriptor());
     }
     client.bye();
-    return show(std::move(measured), client, std::move(document), context);
+    document["peer"] = peer_body(peer_, client);
+    return show(std::move(measured), client.admittance().server.host, std::move(document), context);
   }
 
  private:
   Result<quic::Parameters> parameters() const {
-    if (send_ + receive_ + both_ > 1) {
-      return fail(ErrorKind::Usage, "", "--send, --receive, --both", "give only one of them");
-    }
+    TRY(const Direction direction, direction_of(send_, receive_, both_));
     if (time_.count() <= 0) {
       return fail(ErrorKind::Usage, "", "--time", "must be more than 0");
     }
@@ -143,9 +151,7 @@ class ProbeQuicCommand final : public cli::Command {
     if (window_.count < kLeastWindow || window_.count > kMostWindow) {
       return fail(ErrorKind::Usage, "", "--window", "must be 4 KiB to 1 TiB");
     }
-    quic::Parameters parameters{.direction = receive_ ? Direction::Receive
-                                             : both_  ? Direction::Both
-                                                      : Direction::Send,
+    quic::Parameters parameters{.direction = direction,
                                 .streams = static_cast<int>(streams_),
                                 .time = time_,
                                 .interval = interval_,
@@ -157,17 +163,6 @@ class ProbeQuicCommand final : public cli::Command {
       parameters.pace_bits_per_s = pace_.bits_per_second;
     }
     return parameters;
-  }
-
-  // Fits the pace to the server's limits.
-  static void fit(quic::Parameters& wanted, const control::Limits& limits,
-                  const cli::Context& context) {
-    const auto& most = limits.rate_bits_per_s;
-    if (most && wanted.pace_bits_per_s.value_or(1e18) > *most) {
-      wanted.pace_bits_per_s = most;
-      fmt::print(context.err, "the server grants {} at most: paced to that\n",
-                 math::format_rate(*most));
-    }
   }
 
   // Empty where it failed: what QUIC carried is known all the same.
@@ -182,11 +177,25 @@ class ProbeQuicCommand final : public cli::Command {
     return {};
   }
 
-  Result<cli::ExitCode> show(QuicMeasured measured, const control::Client& client,
-                             cli::Json document, const cli::Context& context) const {
-    const std::string& peer = client.admittance().server.host;
+  Result<cli::ExitCode> run_against(Foreign foreign, const quic::Parameters& wanted, int interrupt,
+                                    cli::Json document, const cli::Context& context) const {
+    if (beside_) {
+      return fail(ErrorKind::Usage, "", "--beside", "needs 'chokepoint serve' at the peer");
+    }
+    TRY(const ForeignHost host, foreign_host(foreign, peer_, interrupt, context));
+    const QuicLive live(context);
+    TRY(quic::PerfTest test,
+        quic::run_perf(host, wanted, [&](quic::Side side, const quic::IntervalMeasure& each) {
+          live.show(side, each);
+        }));
+    document["peer"] = foreign_body(peer_, test.peer, "perf");
+    return show({.trial = std::move(test.trial)}, peer_.host, std::move(document), context);
+  }
+
+  // `document` names the peer already.
+  Result<cli::ExitCode> show(QuicMeasured measured, const std::string& peer, cli::Json document,
+                             const cli::Context& context) const {
     measured.directions = judge_all(measured.trial, sys::host_name(context.root), peer);
-    document["peer"] = peer_body(peer_, client);
     add_to(document, measured);
     return baseline::answer(context, baseline_,
                             {.kind = "quic",
@@ -197,6 +206,7 @@ class ProbeQuicCommand final : public cli::Command {
   }
 
   control::PeerFlags peer_;
+  std::string program_ = "chokepoint";
   baseline::Flags baseline_;
   bool send_ = false;
   bool receive_ = false;

@@ -19,10 +19,36 @@ struct QuicCpu {
 };
 
 struct QuicEcn {
-  std::uint64_t sent_ect0 = 0;
-  std::uint64_t received_ect0 = 0;
-  std::uint64_t received_ce = 0;
+  std::optional<std::uint64_t> sent_ect0 = {};
+  std::optional<std::uint64_t> received_ect0 = {};
+  std::optional<std::uint64_t> received_ce = {};
 };
+
+// Of what may not be known, a part: null with it.
+template <class Whole, class Part>
+std::optional<Part> part_of(const std::optional<Whole>& whole, Part Whole::* part) {
+  return whole ? std::optional(std::invoke(part, *whole)) : std::nullopt;
+}
+// The same where the part may be unknown by itself.
+template <class Whole, class Part>
+std::optional<Part> part_of(const std::optional<Whole>& whole, std::optional<Part> Whole::* part) {
+  return whole ? std::invoke(part, *whole) : std::nullopt;
+}
+
+template <class Whole, class Part>
+constexpr auto known(std::optional<Whole> quic::Outcome::* whole, const char* name,
+                     Part Whole::* part, const char* text) {
+  return computed<quic::Outcome>(
+      name, [=](const quic::Outcome& outcome) { return probe::part_of(outcome.*whole, part); },
+      text);
+}
+
+std::optional<double> mean(const std::optional<std::uint64_t>& packets,
+                           const std::optional<std::uint64_t>& calls) {
+  return packets && calls.value_or(0) > 0
+             ? std::optional(static_cast<double>(*packets) / static_cast<double>(*calls))
+             : std::nullopt;
+}
 
 }  // namespace
 }  // namespace probe
@@ -70,18 +96,23 @@ struct Fields<probe::quic::StreamOutcome> {
 template <>
 struct Fields<probe::QuicCpu> {
   using C = probe::QuicCpu;
+  using H = probe::quic::HostMeasure;
   static constexpr std::tuple kList{
       computed<C>(
-          "sender_percent", [](const C& c) { return c.outcome.sender_host.cpu_percent; },
+          "sender_percent",
+          [](const C& c) { return probe::part_of(c.outcome.sender_host, &H::cpu_percent); },
           "of the connection's thread; 100 % is one core"),
       computed<C>(
-          "receiver_percent", [](const C& c) { return c.outcome.receiver_host.cpu_percent; },
+          "receiver_percent",
+          [](const C& c) { return probe::part_of(c.outcome.receiver_host, &H::cpu_percent); },
           "of the connection's thread"),
       computed<C>(
-          "sender_busy_percent", [](const C& c) { return c.outcome.sender_host.busy_percent; },
+          "sender_busy_percent",
+          [](const C& c) { return probe::part_of(c.outcome.sender_host, &H::busy_percent); },
           "of the time, in which the thread did not wait"),
       computed<C>(
-          "receiver_busy_percent", [](const C& c) { return c.outcome.receiver_host.busy_percent; },
+          "receiver_busy_percent",
+          [](const C& c) { return probe::part_of(c.outcome.receiver_host, &H::busy_percent); },
           "of the time, in which the thread did not wait"),
       computed<C>(
           "sender_percent_per_gbps", [](const C& c) { return c.outcome.sender_percent_per_gbps; },
@@ -92,11 +123,11 @@ struct Fields<probe::QuicCpu> {
           "of a core for each 10^9 bit/s"),
       computed<C>(
           "sender_softirq_percent",
-          [](const C& c) { return c.outcome.sender_host.softirq_percent; },
+          [](const C& c) { return probe::part_of(c.outcome.sender_host, &H::softirq_percent); },
           "handling packets, on the core that had most of it"),
       computed<C>(
           "receiver_softirq_percent",
-          [](const C& c) { return c.outcome.receiver_host.softirq_percent; },
+          [](const C& c) { return probe::part_of(c.outcome.receiver_host, &H::softirq_percent); },
           "handling packets, on the core that had most of it")};
 };
 
@@ -110,51 +141,50 @@ struct Fields<probe::quic::Outcome> {
       field("throughput_mbps", &O::throughput_mbps, "stream data that arrived, 10^6 bit/s"),
       field("peak_mbps", &O::peak_mbps, "of the best whole interval"),
       field("bytes", &O::bytes, "stream data that arrived"),
-      within(&O::sent, field("sent_bytes", &S::bytes, "stream data sent, each byte once")),
-      within(&O::sent, field("packets_sent", &S::packets, "UDP packets, all kinds")),
-      within(&O::received, field("packets_received", &R::packets, "UDP packets, all kinds")),
+      probe::known(&O::sent, "sent_bytes", &S::bytes, "stream data sent, each byte once"),
+      probe::known(&O::sent, "packets_sent", &S::packets, "UDP packets, all kinds"),
+      probe::known(&O::received, "packets_received", &R::packets, "UDP packets, all kinds"),
       field("lost", &O::lost, "packets sent less packets received"),
       field("loss_percent", &O::loss_percent, "of the packets sent"),
-      within(&O::sent, field("retransmits", &S::lost_packets,
-                             "packets that the sender's library declared lost and retransmitted")),
-      within(&O::sent,
-             field("refused", &S::refused_packets, "packets that the sender's kernel refused")),
-      within(&O::sent, field("packet_bytes", &S::packet_bytes,
-                             "UDP payload that path MTU discovery reached")),
-      within(&O::sent, field("max_cwnd_bytes", &S::max_cwnd_bytes, "largest congestion window")),
+      probe::known(&O::sent, "retransmits", &S::lost_packets,
+                   "packets that the sender's library declared lost and retransmitted"),
+      probe::known(&O::sent, "refused", &S::refused_packets,
+                   "packets that the sender's kernel refused"),
+      probe::known(&O::sent, "packet_bytes", &S::packet_bytes,
+                   "UDP payload that path MTU discovery reached"),
+      probe::known(&O::sent, "max_cwnd_bytes", &S::max_cwnd_bytes, "largest congestion window"),
       computed<O>(
-          "rtt_ms", [](const O& o) { return control::if_measured(o.sent.rtt_ms); },
+          "rtt_ms",
+          [](const O& o) { return o.sent ? control::if_measured(o.sent->rtt_ms) : std::nullopt; },
           "smoothed by the sender's library, under load"),
-      within(&O::sent, field("min_rtt_ms", &S::min_rtt_ms, "the sender's least")),
+      probe::known(&O::sent, "min_rtt_ms", &S::min_rtt_ms, "the sender's least"),
       computed<O>(
           "ecn",
           [](const O& o) {
-            return probe::QuicEcn{.sent_ect0 = o.sent.ect0_packets,
-                                  .received_ect0 = o.received.ect0_packets,
-                                  .received_ce = o.received.ce_packets};
+            return probe::QuicEcn{.sent_ect0 = probe::part_of(o.sent, &S::ect0_packets),
+                                  .received_ect0 = probe::part_of(o.received, &R::ect0_packets),
+                                  .received_ce = probe::part_of(o.received, &R::ce_packets)};
           },
           "marks in the IP headers"),
-      within(&O::sent, field("segmentation_offload", &S::segmentation,
-                             "the sender's kernel cut messages into packets (GSO)")),
+      probe::known(&O::sent, "segmentation_offload", &S::segmentation,
+                   "the sender's kernel cut messages into packets (GSO)"),
       computed<O>(
           "packets_per_send_call",
           [](const O& o) {
-            return o.sent.calls == 0 ? std::nullopt
-                                     : std::optional(static_cast<double>(o.sent.packets) /
-                                                     static_cast<double>(o.sent.calls));
+            return probe::mean(probe::part_of(o.sent, &S::packets),
+                               probe::part_of(o.sent, &S::calls));
           },
           "mean"),
       computed<O>(
           "packets_per_receive_call",
           [](const O& o) {
-            return o.received.calls == 0 ? std::nullopt
-                                         : std::optional(static_cast<double>(o.received.packets) /
-                                                         static_cast<double>(o.received.calls));
+            return probe::mean(probe::part_of(o.received, &R::packets),
+                               probe::part_of(o.received, &R::calls));
           },
           "mean"),
       computed<O>(
           "cpu", [](const O& o) { return probe::QuicCpu{o}; }, "100 % is one core"),
-      within(&O::sent, field("limited_by", &S::shares, "the sender's time")),
+      probe::known(&O::sent, "limited_by", &S::shares, "the sender's time"),
       computed<O>(
           "limit", [](const O& o) { return name_of(o.verdict.limit); },
           "what limited the test: see docs/internals/quic.md"),
@@ -168,8 +198,17 @@ struct Fields<probe::quic::Outcome> {
 namespace chokepoint::probe {
 namespace {
 
-std::string quic_rtt(const quic::Outcome& outcome) {
-  const quic::SentMeasure& sent = outcome.sent;
+constexpr std::string_view kUnknown = "not known";
+
+// The text of a part of the outcome, where that is known.
+template <class Whole, class Text>
+auto text_of(std::optional<Whole> quic::Outcome::* whole, Text text) {
+  return [=](const quic::Outcome& outcome) {
+    return outcome.*whole ? text(*(outcome.*whole)) : std::string(kUnknown);
+  };
+}
+
+std::string quic_rtt(const quic::SentMeasure& sent) {
   if (sent.rtt_ms.count == 0) {
     return "not measured";
   }
@@ -178,14 +217,18 @@ std::string quic_rtt(const quic::Outcome& outcome) {
                      math::format_ms(sent.rtt_ms.p99));
 }
 
-std::string quic_cpu(const quic::HostMeasure& host, const std::optional<double>& per_gbps) {
+std::string quic_cpu(const std::optional<quic::HostMeasure>& host,
+                     const std::optional<double>& per_gbps) {
+  if (!host) {
+    return std::string(kUnknown);
+  }
   const std::string used =
-      fmt::format("{:.0f} % of a core, busy {:.0f} %", host.cpu_percent, host.busy_percent);
+      fmt::format("{:.0f} % of a core, busy {:.0f} %", host->cpu_percent, host->busy_percent);
   return per_gbps ? fmt::format("{}, {:.0f} % a Gb/s", used, *per_gbps) : used;
 }
 
-std::string quic_shares(const quic::Outcome& outcome) {
-  const quic::Shares& shares = outcome.sent.shares;
+std::string quic_shares(const quic::SentMeasure& sent) {
+  const quic::Shares& shares = sent.shares;
   return fmt::format(
       "processor {:.0f} %, flow window {:.0f} %, congestion window {:.0f} %, pacing {:.0f} %, "
       "send buffer {:.0f} %",
@@ -194,53 +237,55 @@ std::string quic_shares(const quic::Outcome& outcome) {
       shares.send_buffer * math::kPercent);
 }
 
-std::string per_call(std::uint64_t packets, std::uint64_t calls) {
-  return calls == 0
-             ? "none"
-             : fmt::format("{:.1f}", static_cast<double>(packets) / static_cast<double>(calls));
+std::string quic_loss(const quic::Outcome& outcome) {
+  return outcome.lost ? fmt::format("{} of {} ({:.3f} %)", *outcome.lost, outcome.sent->packets,
+                                    outcome.loss_percent.value_or(0))
+                      : std::string(kUnknown);
+}
+
+std::string quic_ecn(const quic::ReceivedMeasure& received) {
+  return fmt::format("{} of {}", received.ce_packets, received.ect0_packets + received.ce_packets);
+}
+
+std::string quic_calls(const quic::Outcome& outcome) {
+  const auto text = [](const auto& measure) {
+    const auto each = measure ? mean(measure->packets, measure->calls) : std::optional<double>{};
+    return each ? fmt::format("{:.1f}", *each) : std::string(kUnknown);
+  };
+  return fmt::format("sent {}, received {}", text(outcome.sent), text(outcome.received));
 }
 
 DirectionRows<quic::Outcome> quic_rows() {
+  using O = quic::Outcome;
+  using S = quic::SentMeasure;
   return {
       {"average throughput",
-       [](const auto& each) { return math::format_rate(each.throughput_mbps * math::kMega); }},
+       [](const O& each) { return math::format_rate(each.throughput_mbps * math::kMega); }},
       {"peak throughput",
-       [](const auto& each) { return math::format_rate(each.peak_mbps * math::kMega); }},
+       [](const O& each) { return math::format_rate(each.peak_mbps * math::kMega); }},
       {"data transferred",
-       [](const auto& each) {
+       [](const O& each) {
          return fmt::format("{} in {:.2f} s", math::format_bytes(static_cast<double>(each.bytes)),
                             each.duration_s);
        }},
-      {"packets lost",
-       [](const auto& each) {
-         return fmt::format("{} of {} ({:.3f} %)", each.lost, each.sent.packets,
-                            each.loss_percent.value_or(0));
-       }},
-      {"retransmitted", [](const auto& each) { return std::to_string(each.sent.lost_packets); }},
-      {"marked by the path (ECN)",
-       [](const auto& each) {
-         return fmt::format("{} of {}", each.received.ce_packets,
-                            each.received.ect0_packets + each.received.ce_packets);
-       }},
+      {"packets lost", quic_loss},
+      {"retransmitted",
+       text_of(&O::sent, [](const S& sent) { return std::to_string(sent.lost_packets); })},
+      {"marked by the path (ECN)", text_of(&O::received, quic_ecn)},
       {"payload of a packet",
-       [](const auto& each) { return fmt::format("{} B", each.sent.packet_bytes); }},
-      {"max congestion window",
-       [](const auto& each) {
-         return math::format_bytes(static_cast<double>(each.sent.max_cwnd_bytes));
-       }},
-      {"round-trip time", quic_rtt},
-      {"packets a call",
-       [](const auto& each) {
-         return fmt::format("sent {}, received {}", per_call(each.sent.packets, each.sent.calls),
-                            per_call(each.received.packets, each.received.calls));
-       }},
+       text_of(&O::sent, [](const S& sent) { return fmt::format("{} B", sent.packet_bytes); })},
+      {"max congestion window", text_of(&O::sent,
+                                        [](const S& sent) {
+                                          return math::format_bytes(
+                                              static_cast<double>(sent.max_cwnd_bytes));
+                                        })},
+      {"round-trip time", text_of(&O::sent, quic_rtt)},
+      {"packets a call", quic_calls},
       {"TX utilization",
-       [](const auto& each) { return quic_cpu(each.sender_host, each.sender_percent_per_gbps); }},
+       [](const O& each) { return quic_cpu(each.sender_host, each.sender_percent_per_gbps); }},
       {"RX utilization",
-       [](const auto& each) {
-         return quic_cpu(each.receiver_host, each.receiver_percent_per_gbps);
-       }},
-      {"the sender's time", quic_shares}};
+       [](const O& each) { return quic_cpu(each.receiver_host, each.receiver_percent_per_gbps); }},
+      {"the sender's time", text_of(&O::sent, quic_shares)}};
 }
 
 std::string handshake_text(const quic::HandshakeTimes& times) {
@@ -272,7 +317,7 @@ void add_to(cli::Json& document, const QuicMeasured& measured) {
   const quic::Trial& trial = measured.trial;
   const quic::Parameters& parameters = trial.parameters;
   document["library"] = trial.client.library;
-  document["peer_library"] = trial.server.library;
+  document["peer_library"] = trial.is_foreign ? cli::Json() : cli::Json(trial.server.library);
   document["direction"] = name_of(parameters.direction);
   document["streams"] = parameters.streams;
   document["interrupted"] = trial.interrupted;
@@ -281,7 +326,8 @@ void add_to(cli::Json& document, const QuicMeasured& measured) {
   document["segmentation"] = parameters.segmentation;
   document["handshake_ms"] = trial.times.handshake_ms;
   document["resumption_ms"] = control::or_null(trial.times.resumption_ms);
-  document["early_data_accepted"] = trial.times.early_data_accepted;
+  document["early_data_accepted"] =
+      trial.is_foreign ? cli::Json() : cli::Json(trial.times.early_data_accepted);
   for (std::size_t i = 0; i < measured.directions.size(); ++i) {
     const quic::Outcome& outcome = measured.directions[i];
     cli::Json body = json::to_json(outcome);
@@ -303,6 +349,10 @@ void print_page(const cli::Context& context, const QuicMeasured& measured) {
   }
   for (std::size_t i = 0; i < measured.beside.size(); ++i) {
     context.out << beside_text(measured.beside[i], measured.directions[i]) << '\n';
+  }
+  if (measured.trial.is_foreign) {
+    context.out << "The server's certificate was not verified; what arrived there is what it "
+                   "acknowledged.\n";
   }
   if (measured.trial.interrupted) {
     context.out << "Interrupted: these are the results until then.\n";

@@ -1,6 +1,7 @@
-// chokepoint serve: the server that probes on other hosts need, and the servers for stock iperf3
-// and nuttcp clients beside it. The command waits in serve::Server::run(); every foreign server has
-// a thread of its own, and the log lines of all of them are printed one at a time.
+// chokepoint serve: the server that probes on other hosts need, and beside it the servers for stock
+// iperf3 and nuttcp clients and for those of QUIC's protocol perf. The command waits in
+// serve::Server::run(); every foreign server has a thread of its own, and the log lines of all of
+// them are printed one at a time.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -46,6 +47,7 @@
 #include "probe/paths/exchange.h"
 #include "probe/peer/door.h"
 #include "probe/quic/connection.h"
+#include "probe/quic/perf.h"
 #include "probe/quic/test.h"
 #include "probe/rpc/test.h"
 #include "probe/serve/process.h"
@@ -60,6 +62,7 @@ namespace {
 struct ForeignServerFlags {
   bool iperf3 = false;
   bool nuttcp = false;
+  bool perf = false;
 };
 
 constexpr int kControlBacklog = 1024;
@@ -72,7 +75,7 @@ bool is_family_missing(const Error& error) {
   return error.kind == ErrorKind::Unsupported || error.kind == ErrorKind::Unreachable;
 }
 
-// The servers for stock iperf3 and nuttcp clients, a thread each. Opened before privileges are
+// The servers for other programs' clients, a thread each. Opened before privileges are
 // dropped; stopped and joined by the destructor.
 class ForeignServers {
  public:
@@ -97,12 +100,19 @@ class ForeignServers {
   sys::Descriptor stop_;
   std::vector<sys::Descriptor> iperf3_;
   std::vector<sys::Descriptor> nuttcp_;
+  std::vector<sys::Descriptor> perf_;
   std::vector<std::thread> threads_;
 };
 
+using Listen = Result<sys::Descriptor>(const net::Endpoint& local);
+
+Result<sys::Descriptor> listen_tcp(const net::Endpoint& local) {
+  return net::listen(local, kForeignBacklog, {});
+}
+
 Result<std::vector<sys::Descriptor>> listen_on(const std::vector<net::Address>& addresses,
                                                std::uint16_t port, bool insecure_open,
-                                               const std::string& flag,
+                                               const std::string& flag, Listen* listen,
                                                const ForeignServers::Log& log) {
   std::vector<sys::Descriptor> listeners;
   Error problem{.kind = ErrorKind::Usage,
@@ -112,7 +122,7 @@ Result<std::vector<sys::Descriptor>> listen_on(const std::vector<net::Address>& 
   for (const net::Address& address : addresses) {
     const net::Endpoint local{address, port};
     TRY(peer::check_openness(local, insecure_open, flag));
-    Result<sys::Descriptor> listener = net::listen(local, kForeignBacklog, {});
+    Result<sys::Descriptor> listener = listen(local);
     if (listener) {
       listeners.push_back(std::move(*listener));
       log("listening on " + local.text() + " for " + flag.substr(2));
@@ -137,11 +147,16 @@ Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
   }
   if (flags.iperf3) {
     TRY(servers.iperf3_,
-        listen_on(addresses, iperf3::kDefaultPort, insecure_open, "--iperf3", log));
+        listen_on(addresses, iperf3::kDefaultPort, insecure_open, "--iperf3", listen_tcp, log));
   }
   if (flags.nuttcp) {
     TRY(servers.nuttcp_,
-        listen_on(addresses, nuttcp::kControlPort, insecure_open, "--nuttcp", log));
+        listen_on(addresses, nuttcp::kControlPort, insecure_open, "--nuttcp", listen_tcp, log));
+  }
+  if (flags.perf) {
+    TRY(quic::can_quic());
+    TRY(servers.perf_,
+        listen_on(addresses, quic::kPerfPort, insecure_open, "--perf", quic::listen_perf, log));
   }
   return servers;
 }
@@ -170,6 +185,16 @@ Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& r
                              {.turnstile = turnstile, .limits = limits, .root = root, .log = log},
                              stop));
         }));
+    threads_.push_back(std::move(thread));
+  }
+  if (!perf_.empty()) {
+    TRY(std::thread thread,
+        sys::start_thread(
+            "perf door", [=, &log, &turnstile, listeners = std::move(perf_)]() mutable {
+              note(quic::serve_perf(
+                  std::move(listeners),
+                  {.turnstile = turnstile, .limits = limits, .root = root, .log = log}, stop));
+            }));
     threads_.push_back(std::move(thread));
   }
   return {};
@@ -363,7 +388,9 @@ void ServeCommand::define(cli::Flags& flags) {
       .option("max-rate", &fastest_, "RATE", "the fastest test; 0 for no limit");
   flags.group("Clients of other programs")
       .toggle("iperf3", &foreign_.iperf3, "answer iperf3 clients, too, on port 5201")
-      .toggle("nuttcp", &foreign_.nuttcp, "answer nuttcp clients, too, on port 5000");
+      .toggle("nuttcp", &foreign_.nuttcp, "answer nuttcp clients, too, on port 5000")
+      .toggle("perf", &foreign_.perf,
+              "answer clients of QUIC's protocol perf, too, on UDP port 4433");
 }
 
 Result<std::vector<net::Endpoint>> ServeCommand::endpoints() const {

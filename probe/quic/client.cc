@@ -40,15 +40,25 @@ Error interrupted() {
           .reason = "interrupted before it began"};
 }
 
+Error closed(std::string_view peer, const Connection& connection) {
+  const std::string reason = connection.close_reason();
+  return {.kind = ErrorKind::Refused,
+          .operation = "quic",
+          .subject = std::string(peer),
+          .reason = "it closed the QUIC connection" + (reason.empty() ? "" : ": " + reason)};
+}
+
 // The client's connections until the one that carries the test is ready.
 class SetUp {
  public:
-  SetUp(Endpoint& endpoint, const Fingerprint& pin, int interrupt)
-      : endpoint_(endpoint), pin_(pin), patience_(Patience::of(kSetUp, interrupt)) {}
+  SetUp(Endpoint& endpoint, const Fingerprint& certificate, int interrupt)
+      : endpoint_(endpoint),
+        server_{.certificate = certificate},
+        patience_(Patience::of(kSetUp, interrupt)) {}
 
   Result<HandshakeTimes> conduct() {
     HandshakeTimes times;
-    TRY(endpoint_.connect(pin_, nullptr));
+    TRY(endpoint_.connect(server_, nullptr));
     std::int64_t start = clock_ns();
     TRY(turn_until([&] { return connection().is_ready(); }));
     times.handshake_ms = ms_since(start);
@@ -61,7 +71,7 @@ class SetUp {
       return times;
     }
     endpoint_.disconnect();
-    TRY(endpoint_.connect(pin_, &*ticket));
+    TRY(endpoint_.connect(server_, &*ticket));
     start = clock_ns();
     TRY(turn_until([&] { return connection().is_answered(); }));
     times.resumption_ms = ms_since(start);
@@ -84,14 +94,14 @@ class SetUp {
       }
       TRY(endpoint_.turn(kTick, patience_.interrupt));
       if (connection().is_closed()) {
-        return fail(ErrorKind::Refused, "quic", "server", "it closed the QUIC connection");
+        return fail(closed("server", connection()));
       }
     }
     return {};
   }
 
   Endpoint& endpoint_;
-  const Fingerprint& pin_;
+  Expected server_;
   Patience patience_;
 };
 
@@ -115,9 +125,9 @@ class ClientRun {
       TRY(check());
     }
     TRY(endpoint_.start());
-    for (Now now; true;) {
+    for (Ticker ticker; true;) {
       TRY(endpoint_.turn(kTick, client_.channel().descriptor()));
-      if (!now.is_due()) {
+      if (!ticker.is_due()) {
         continue;
       }
       TRY(hear());
@@ -134,8 +144,7 @@ class ClientRun {
  private:
   Result<> check() const {
     if (endpoint_.connection()->is_closed()) {
-      return fail(ErrorKind::Refused, "quic", client_.channel().peer(),
-                  "it closed the QUIC connection");
+      return fail(closed(client_.channel().peer(), *endpoint_.connection()));
     }
     return patience_.over() ? fail(ErrorKind::Timeout, "quic", client_.channel().peer(),
                                    "what was sent did not arrive in time")
@@ -213,7 +222,8 @@ Result<Trial> run(Client& client, const Parameters& parameters, const Surroundin
   TRY(const Message begin, client.channel().expect(Type::Begin, patience));
   TRY(const Fingerprint certificate, certificate_in(begin.body));
   TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
-  Endpoint endpoint(std::move(socket), parameters, surroundings.root, nullptr);
+  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint, surroundings.root,
+                    nullptr);
   Trial trial{.parameters = parameters};
   TRY(trial.times, SetUp(endpoint, certificate, interrupt).conduct());
   ClientRun run(client, endpoint, parameters, interrupt, watcher);

@@ -1,9 +1,13 @@
-// A QUIC connection that carries a test's streams, behind what this project needs of a QUIC
-// library. ngtcp2.cc implements it; where the library was missing at build time, missing.cc does,
-// and can_quic() is false. Nothing here reads or writes a socket: packets and the time are handed
-// in and out. One thread. A connection borrows the identity or the pin that it was made with.
+// A QUIC connection that carries a test's streams, and the parts beside it, behind what this
+// project needs of a QUIC library. libchokepoint-quic.so implements them by ngtcp2 (module/), and
+// is opened when the first of them is made (library.cc): the program itself starts without both
+// libraries. Nothing here reads or writes a socket: packets and the time are handed in and out. One
+// thread. A connection borrows the identity that it was made with.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,19 +16,17 @@
 #include <string>
 #include <string_view>
 
-#include "base/net/address.h"
 #include "base/sys/error.h"
-#include "probe/quic/measurement.h"
 #include "probe/quic/parameters.h"
 
 namespace chokepoint::probe::quic {
 
-// Whether this build has QUIC. `missing_quic()` is what to tell the user if it has not.
-bool can_quic();
-Error missing_quic();
+// An error that says what to do where the module is missing or cannot be opened.
+Result<> can_quic();
 std::string library_version();  // "ngtcp2 0.12.1"; empty without one
 
 using Packet = std::span<const std::byte>;
+using Fingerprint = std::array<std::uint8_t, 32>;  // SHA-256 of a certificate
 
 // The largest UDP payload that is ever written: what path MTU discovery may find.
 inline constexpr std::size_t kMaxPayload = 1452;
@@ -33,18 +35,14 @@ inline constexpr std::size_t kMaxPayload = 1452;
 class Identity {
  public:
   static Result<std::unique_ptr<Identity>> make();
-  Identity(const Identity&) = delete;
-  Identity& operator=(const Identity&) = delete;
-  ~Identity();
+  virtual ~Identity() = default;
+  virtual const Fingerprint& fingerprint() const = 0;
+};
 
-  const Fingerprint& fingerprint() const;
-
-  struct Private;
-  Private& inner() const { return *private_; }
-
- private:
-  explicit Identity(std::unique_ptr<Private> inner);
-  std::unique_ptr<Private> private_;
+// Which server a client takes.
+struct Expected {
+  std::optional<Fingerprint> certificate = {};  // nullopt: any
+  std::string name = {};                        // that it is asked for (SNI); empty: none
 };
 
 // What a client keeps of a connection, so that its next one can send data in the first flight.
@@ -53,15 +51,32 @@ struct Ticket {
   std::string transport = {};
 };
 
+// As the kernel and the library take them: the module has no code of this program's.
+struct SocketAddress {
+  sockaddr_storage bytes = {};
+  socklen_t length = 0;
+};
+
 struct Ends {
-  net::Endpoint local;
-  net::Endpoint peer;
+  SocketAddress local;
+  SocketAddress peer;
+  std::string peer_text;  // 10.0.0.2:5210
+};
+
+enum class Protocol {
+  // Unidirectional streams each way, and a bidirectional one for the request that shows 0-RTT.
+  Chokepoint,
+  // draft-banks-quic-performance: bidirectional streams of the client, each of which begins with
+  // the
+  // number of bytes that it wants back.
+  Perf,
 };
 
 struct Tuning {
   Congestion congestion = Congestion::Cubic;
   std::uint64_t window_bytes = 0;
   int streams = 0;  // that the peer may open
+  Protocol protocol = Protocol::Chokepoint;
 };
 
 // Why write() had nothing to write.
@@ -86,14 +101,21 @@ struct Statistics {
   std::uint64_t packet_bytes = 0;  // UDP payload that path MTU discovery has reached
 };
 
-// Stream data, without what is sent again.
+// Stream data, each byte once; requests not counted.
 struct StreamCounts {
   std::uint64_t sent_bytes = 0;
+  std::uint64_t acknowledged_bytes = 0;
   std::uint64_t received_bytes = 0;
   // Packets with stream data that the library declared lost, and whose data was sent again.
   std::uint64_t lost_packets = 0;
   int sent_whole = 0;      // streams of this end, up to their end and acknowledged
   int received_whole = 0;  // streams of the peer, up to their end
+};
+
+// How a packet opens a connection of a server that had the client come twice (RFC 9000, 8.1.2).
+struct Opening {
+  std::string first_id = {};  // that the client made up for the server at first
+  std::string retry_id = {};  // that the server gave it then
 };
 
 class Connection {
@@ -103,10 +125,9 @@ class Connection {
   // A server's connection for the packet that opens it, which read() is given next.
   static Result<std::unique_ptr<Connection>> accept(const Identity& identity, const Ends& ends,
                                                     const Tuning& tuning, Packet first,
-                                                    std::int64_t now_ns);
-  // The peer has to show the certificate with this fingerprint. With a ticket the request that
-  // every client makes goes into the first flight.
-  static Result<std::unique_ptr<Connection>> connect(const Fingerprint& pin, const Ends& ends,
+                                                    const Opening* retried, std::int64_t now_ns);
+  // With a ticket the request that every client makes goes into the first flight.
+  static Result<std::unique_ptr<Connection>> connect(const Expected& server, const Ends& ends,
                                                      const Tuning& tuning, const Ticket* ticket,
                                                      std::int64_t now_ns);
   // Whether it could open another connection than this one.
@@ -124,23 +145,46 @@ class Connection {
   // The packet that tells the peer that this is over; 0 where none can be written.
   virtual std::size_t close(std::span<std::byte> into, std::int64_t now_ns) = 0;
 
-  virtual bool is_closed() const = 0;    // by the peer
-  virtual bool is_ready() const = 0;     // the handshake is complete
-  virtual bool is_answered() const = 0;  // the client's request was answered
+  virtual bool is_closed() const = 0;            // by the peer
+  virtual std::string close_reason() const = 0;  // that the peer gave; may be empty
+  virtual bool is_ready() const = 0;             // the handshake is complete
+  virtual bool is_answered() const = 0;          // the client's request was answered
   virtual bool has_used_early_data() const = 0;
   virtual std::optional<Ticket> ticket() const = 0;
 
   // Opens this end's streams; each sends until finish().
   virtual Result<> open_streams(int count) = 0;
+  // Of Protocol::Perf: streams on which the server sends until the connection ends.
+  virtual Result<> request_streams(int count) = 0;
   virtual void finish() = 0;
   // No more than this many bytes in total; unlimited until it is called.
   virtual void allow(std::uint64_t bytes) = 0;
 
   virtual std::uint64_t received_bytes() const = 0;
+  virtual std::uint64_t acknowledged_bytes() const = 0;
   // Looks at every stream.
   virtual const StreamCounts& counts() const = 0;
   virtual std::span<const std::uint64_t> received_by_stream() const = 0;
+  virtual std::span<const std::uint64_t> acknowledged_by_stream() const = 0;
   virtual Statistics statistics() const = 0;
+};
+
+// What comes to a server's port from clients without a connection yet: none is opened before a
+// client has shown that it receives what is sent to its address, and nothing is kept of it until
+// then. What is answered is smaller than what came.
+class Gate {
+ public:
+  static Result<std::unique_ptr<Gate>> make();
+  virtual ~Gate() = default;
+
+  struct Look {
+    std::size_t answer_bytes = 0;  // written into `into`, for the sender
+    std::optional<Opening> opening = {};
+  };
+  virtual Look look(Packet packet, const SocketAddress& from, std::span<std::byte> into,
+                    std::int64_t now_ns) = 0;
+  // For a packet with an opening that the server does not want: tells the client so.
+  virtual std::size_t refuse(Packet packet, std::span<std::byte> into) = 0;
 };
 
 }  // namespace chokepoint::probe::quic

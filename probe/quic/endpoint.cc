@@ -42,7 +42,7 @@ const udp::Parameters& flow_of_test() {
   return parameters;
 }
 
-Endpoint::Endpoint(Socket socket, const Parameters& parameters, sys::Root root,
+Endpoint::Endpoint(Socket socket, const Parameters& parameters, Protocol protocol, sys::Root root,
                    const Identity* identity)
     : parameters_(parameters),
       root_(std::move(root)),
@@ -50,11 +50,18 @@ Endpoint::Endpoint(Socket socket, const Parameters& parameters, sys::Root root,
       socket_(std::move(socket)),
       tuning_{.congestion = parameters.congestion,
               .window_bytes = parameters.window_bytes,
-              .streams = parameters.streams} {}
+              .streams = parameters.streams,
+              .protocol = protocol} {}
 
-Result<> Endpoint::connect(const Fingerprint& pin, const Ticket* ticket) {
-  TRY(connection_, Connection::connect(pin, socket_.ends(), tuning_, ticket, clock_ns()));
+Result<> Endpoint::connect(const Expected& server, const Ticket* ticket) {
+  TRY(connection_, Connection::connect(server, socket_.ends(), tuning_, ticket, clock_ns()));
   return {};
+}
+
+Result<> Endpoint::accept(Packet first, const Opening& opening) {
+  const std::int64_t now = clock_ns();
+  TRY(connection_, Connection::accept(*identity_, socket_.ends(), tuning_, first, &opening, now));
+  return connection_->read(first, 0, now);
 }
 
 void Endpoint::disconnect() {
@@ -69,12 +76,16 @@ void Endpoint::disconnect() {
   connection_.reset();
 }
 
-Result<> Endpoint::take(Packet packet, unsigned ecn) {
-  const std::int64_t now = clock_ns();
-  const bool may_open = identity_ != nullptr && begun_ns_ == 0;
+void Endpoint::Arrivals::note(std::int64_t now_ns) {
+  first_ns = first_ns == 0 ? now_ns : first_ns;
+  last_ns = now_ns;
+}
+
+Result<> Endpoint::take(Packet packet, unsigned ecn, std::int64_t now_ns) {
+  const bool may_open = identity_ != nullptr && begun_ns_ == 0 && !is_perf();
   if (may_open && (!connection_ || connection_->is_for_another(packet))) {
     // A packet that opens nothing is a late one of a connection that is gone.
-    auto opened = Connection::accept(*identity_, socket_.ends(), tuning_, packet, now);
+    auto opened = Connection::accept(*identity_, socket_.ends(), tuning_, packet, nullptr, now_ns);
     if (!opened) {
       return opened.error().kind == ErrorKind::Malformed ? Result<>{}
                                                          : std::unexpected(opened.error());
@@ -84,19 +95,23 @@ Result<> Endpoint::take(Packet packet, unsigned ecn) {
   if (!connection_ || connection_->is_closed()) {
     return {};
   }
-  const std::uint64_t before = connection_->received_bytes();
-  TRY(connection_->read(packet, ecn, now));
-  if (connection_->received_bytes() > before) {
-    first_data_ns_ = first_data_ns_ == 0 ? now : first_data_ns_;
-    last_data_ns_ = now;
+  const std::uint64_t received = connection_->received_bytes();
+  const std::uint64_t acknowledged = connection_->acknowledged_bytes();
+  TRY(connection_->read(packet, ecn, now_ns));
+  if (connection_->received_bytes() > received) {
+    data_.note(now_ns);
+  }
+  if (connection_->acknowledged_bytes() > acknowledged) {
+    acknowledgements_.note(now_ns);
   }
   return {};
 }
 
 Result<> Endpoint::read_all() {
   for (int i = 0; i < kMostMessages; ++i) {
+    const std::int64_t now = clock_ns();
     TRY(const bool arrived,
-        socket_.receive([&](Packet packet, unsigned ecn) { return take(packet, ecn); }));
+        socket_.receive([&](Packet packet, unsigned ecn) { return take(packet, ecn, now); }));
     if (!arrived) {
       return {};
     }
@@ -128,7 +143,7 @@ Result<bool> Endpoint::write_batch() {
   const std::int64_t now = clock_ns();
   std::size_t size = 0;
   bool more = true;
-  while (more && size + kMaxPayload <= burst) {
+  while (size + kMaxPayload <= burst) {
     TRY(const Written written, connection_->write(socket_.room(), now));
     if (written.bytes == 0) {
       reason_ = reason_of(written.wait);
@@ -191,7 +206,8 @@ Result<> Endpoint::turn(std::chrono::nanoseconds wait_for, int other) {
 
 std::int64_t Endpoint::wait_ns(std::chrono::nanoseconds most) const {
   std::int64_t wait = most.count();
-  if (connection_ && !connection_->is_closed()) {
+  // Once measuring has ended nothing is written any more.
+  if (connection_ && !connection_->is_closed() && ended_ns_ == 0) {
     wait = std::min(wait, connection_->expiry_ns() - clock_ns());
     wait = reason_ == Reason::Asked ? std::min(wait, kPaceStepNs) : wait;
   }
@@ -214,7 +230,7 @@ void Endpoint::wait(std::chrono::nanoseconds most, int other) {
 void Endpoint::drain(std::chrono::nanoseconds time, int other) {
   const std::int64_t until = clock_ns() + time.count();
   for (std::int64_t left = time.count(); left > 0; left = until - clock_ns()) {
-    if (!read_all()) {
+    if (!read_all() || is_readable(other)) {
       return;
     }
     wait(std::chrono::nanoseconds(left), other);
@@ -238,6 +254,9 @@ void Endpoint::restart_clock() {
 }
 
 Result<> Endpoint::start() {
+  if (is_perf() && receives_) {
+    TRY(connection_->request_streams(parameters_.streams));
+  }
   if (!sends_) {
     return {};
   }
@@ -252,8 +271,9 @@ Result<> Endpoint::start() {
 
 bool Endpoint::is_done() const {
   const StreamCounts& counts = connection_->counts();
-  return (!sends_ || counts.sent_whole == parameters_.streams) &&
-         (!receives_ || counts.received_whole == parameters_.streams);
+  // What a server of Protocol::Perf sends ends with the connection.
+  const bool is_received = is_perf() ? finishing_ : counts.received_whole == parameters_.streams;
+  return (!sends_ || counts.sent_whole == parameters_.streams) && (!receives_ || is_received);
 }
 
 void Endpoint::sample() {
@@ -297,6 +317,12 @@ void Endpoint::end_interval(std::int64_t now_ns, const OnInterval& on_interval) 
   }
   if (intervals_.size() < kMostIntervalsKept) {
     intervals_.push_back(interval);
+    if (is_perf() && sends_) {
+      acknowledged_intervals_.push_back(
+          {.start_s = interval.start_s,
+           .end_s = interval.end_s,
+           .received_bytes = counts.acknowledged_bytes - at_interval_.acknowledged_bytes});
+    }
   }
   on_interval(interval);
   at_interval_ = counts;
@@ -360,8 +386,8 @@ ReceivedMeasure Endpoint::received_measure() const {
           .calls = counts.received_calls - before_.received_calls,
           .ect0_packets = counts.received_ect0 - before_.received_ect0,
           .ce_packets = counts.received_ce - before_.received_ce,
-          .start_s = since_begin_s(first_data_ns_),
-          .end_s = since_begin_s(last_data_ns_),
+          .start_s = since_begin_s(data_.first_ns),
+          .end_s = since_begin_s(data_.last_ns),
           .stream_bytes = {streams.begin(), streams.end()}};
 }
 
@@ -389,6 +415,15 @@ Half Endpoint::half() const {
           .host = host_measure(),
           .intervals = intervals_,
           .library = library_version()};
+}
+
+Half Endpoint::acknowledged_half() const {
+  const std::span<const std::uint64_t> streams = connection_->acknowledged_by_stream();
+  return {.received = {.bytes = connection_->acknowledged_bytes(),
+                       .start_s = since_begin_s(acknowledgements_.first_ns),
+                       .end_s = since_begin_s(acknowledgements_.last_ns),
+                       .stream_bytes = {streams.begin(), streams.end()}},
+          .intervals = acknowledged_intervals_};
 }
 
 }  // namespace chokepoint::probe::quic

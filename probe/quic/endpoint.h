@@ -35,8 +35,9 @@ inline constexpr std::chrono::milliseconds kTick{10};
 // One UDP flow, whatever the test's direction: QUIC sends both ways.
 const udp::Parameters& flow_of_test();
 
-// Packets come far more often than control messages and ticks are worth a look.
-class Now {
+// Packets come far more often than control messages and ticks are worth a look: due once a
+// millisecond.
+class Ticker {
  public:
   bool is_due() {
     const std::int64_t now = clock_ns();
@@ -57,22 +58,26 @@ class Endpoint {
   using OnInterval = std::function<void(const IntervalMeasure& interval)>;
 
   // `identity` is a server's; a client has none and calls connect().
-  Endpoint(Socket socket, const Parameters& parameters, sys::Root root, const Identity* identity);
+  Endpoint(Socket socket, const Parameters& parameters, Protocol protocol, sys::Root root,
+           const Identity* identity);
 
-  Result<> connect(const Fingerprint& pin, const Ticket* ticket);
+  Result<> connect(const Expected& server, const Ticket* ticket);
+  // A server's connection for a packet that a Gate has let in.
+  Result<> accept(Packet first, const Opening& opening);
   // Tells the peer that the connection is over, and drops it.
   void disconnect();
+  const Socket& socket() const { return socket_; }
   // nullptr before there is one.
   const Connection* connection() const { return connection_.get(); }
 
   // Reads, writes, and waits until there is more to do or `other` is readable; for `wait` at most.
   Result<> turn(std::chrono::nanoseconds wait, int other);
-  // Reads what still arrives, for as long.
+  // Reads what still arrives, for as long or until `other` is readable; writes nothing.
   void drain(std::chrono::nanoseconds time, int other);
 
   // Counts from now on.
   void begin(bool sends, bool receives);
-  // The peer counts, too: opens this end's streams where it sends, and starts the clock.
+  // The peer counts, too: opens this end's streams, and starts the clock where it sends.
   Result<> start();
   // Samples, ends intervals, and ends sending once the time is over.
   void tick(const OnInterval& on_interval);
@@ -81,12 +86,21 @@ class Endpoint {
   // Measuring ends, whatever is left to do.
   void stop();
   Half half() const;
+  // What the peer has received, by its acknowledgements: of one that reports nothing else.
+  Half acknowledged_half() const;
 
  private:
   enum class Reason { Idle, Asked, FlowControl, Congestion, Pacing, SendBuffer, Count };
+  // When something came first, and last; 0: not yet.
+  struct Arrivals {
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+    void note(std::int64_t now_ns);
+  };
   static Reason reason_of(Wait wait);
+  bool is_perf() const { return tuning_.protocol == Protocol::Perf; }
 
-  Result<> take(Packet packet, unsigned ecn);
+  Result<> take(Packet packet, unsigned ecn, std::int64_t now_ns);
   Result<> read_all();
   Result<> write_all();
   // False: nothing more to write now.
@@ -117,8 +131,8 @@ class Endpoint {
   bool finishing_ = false;
   std::int64_t begun_ns_ = 0;  // 0: not yet
   std::int64_t ended_ns_ = 0;  // of measuring; 0: not yet
-  std::int64_t first_data_ns_ = 0;
-  std::int64_t last_data_ns_ = 0;
+  Arrivals data_;
+  Arrivals acknowledgements_;
   SocketCounts before_ = {};
   std::array<std::int64_t, static_cast<std::size_t>(Reason::Count)> waited_ns_{};
   std::int64_t cpu_before_ns_ = 0;
@@ -131,6 +145,7 @@ class Endpoint {
   std::int64_t interval_ends_ns_ = 0;
   StreamCounts at_interval_ = {};
   std::vector<IntervalMeasure> intervals_;
+  std::vector<IntervalMeasure> acknowledged_intervals_;  // of Protocol::Perf
 };
 
 }  // namespace chokepoint::probe::quic

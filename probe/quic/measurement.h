@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "base/control/key.h"
 #include "base/control/message.h"
 #include "base/json/fields.h"
 #include "base/math/statistics.h"
 #include "base/sys/error.h"
+#include "probe/quic/connection.h"
 
 namespace chokepoint::probe::quic {
-
-using Fingerprint = control::Mac;  // SHA-256 of a certificate
 
 // Shares of the time until all was sent and acknowledged.
 struct Shares {

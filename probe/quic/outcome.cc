@@ -67,8 +67,10 @@ double peak_of_whole(const Outcome& outcome, double interval_s) {
   return peak;
 }
 
+// Of an outcome whose sender is known.
 struct Facts {
   const Outcome& outcome;
+  const SentMeasure& sent;
   const Parameters& parameters;
   const Names& names;
 };
@@ -77,17 +79,22 @@ std::string rate_text(const Facts& facts) {
   return math::format_rate(facts.outcome.throughput_mbps * math::kMega);
 }
 
-std::optional<Verdict> pace_asked(const Facts& facts) {
-  const std::optional<double>& pace = facts.parameters.pace_bits_per_s;
-  if (!pace || facts.outcome.throughput_mbps * math::kMega < kPaceReached * *pace) {
+std::optional<Verdict> pace_asked(const Outcome& outcome, const Parameters& parameters) {
+  const std::optional<double>& pace = parameters.pace_bits_per_s;
+  if (!pace || outcome.throughput_mbps * math::kMega < kPaceReached * *pace) {
     return std::nullopt;
   }
   return Verdict{Limit::Asked, fmt::format("nothing but the pace that was asked for, {}",
                                            math::format_rate(*pace))};
 }
 
-bool is_full(const HostMeasure& host) {
-  return host.busy_percent >= kThreadFull || host.softirq_percent.value_or(0) >= kSoftirqFull;
+bool is_full(const std::optional<HostMeasure>& host) {
+  return host &&
+         (host->busy_percent >= kThreadFull || host->softirq_percent.value_or(0) >= kSoftirqFull);
+}
+
+double busy_percent(const std::optional<HostMeasure>& host) {
+  return host ? host->busy_percent : 0;
 }
 
 std::string processor_text(const std::string& host, std::string_view what,
@@ -103,22 +110,21 @@ std::string processor_text(const std::string& host, std::string_view what,
   return text;
 }
 
-Verdict sender_processor(const Facts& facts) {
-  return {Limit::SenderCpu, processor_text(facts.names.sender, "sends", facts.outcome.sender_host)};
+Verdict sender_processor(const Outcome& outcome, const Names& names) {
+  return {Limit::SenderCpu, processor_text(names.sender, "sends", *outcome.sender_host)};
 }
 
-Verdict receiver_processor(const Facts& facts) {
-  return {Limit::ReceiverCpu,
-          processor_text(facts.names.receiver, "receives", facts.outcome.receiver_host)};
+Verdict receiver_processor(const Outcome& outcome, const Names& names) {
+  return {Limit::ReceiverCpu, processor_text(names.receiver, "receives", *outcome.receiver_host)};
 }
 
-std::optional<Verdict> processor(const Facts& facts) {
-  const HostMeasure& sender = facts.outcome.sender_host;
-  const HostMeasure& receiver = facts.outcome.receiver_host;
-  if (is_full(receiver) && (!is_full(sender) || receiver.busy_percent > sender.busy_percent)) {
-    return receiver_processor(facts);
+std::optional<Verdict> processor(const Outcome& outcome, const Names& names) {
+  const auto& sender = outcome.sender_host;
+  const auto& receiver = outcome.receiver_host;
+  if (is_full(receiver) && (!is_full(sender) || busy_percent(receiver) > busy_percent(sender))) {
+    return receiver_processor(outcome, names);
   }
-  return is_full(sender) ? std::optional(sender_processor(facts)) : std::nullopt;
+  return is_full(sender) ? std::optional(sender_processor(outcome, names)) : std::nullopt;
 }
 
 Verdict flow_window(const Facts& facts) {
@@ -127,7 +133,7 @@ Verdict flow_window(const Facts& facts) {
                       "larger --window",
                       facts.names.receiver,
                       math::format_bytes(static_cast<double>(facts.parameters.window_bytes)),
-                      math::format_ms(facts.outcome.sent.rtt_ms.median))};
+                      math::format_ms(facts.sent.rtt_ms.median))};
 }
 
 Verdict send_buffer(const Facts& facts) {
@@ -141,8 +147,12 @@ bool has_queue(const SentMeasure& sent) {
          sent.rtt_ms.median > least * kQueueTimes;
 }
 
+double share_of_packets(std::uint64_t some, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
+}
+
 Verdict network(const Facts& facts) {
-  const SentMeasure& sent = facts.outcome.sent;
+  const SentMeasure& sent = facts.sent;
   // A round trip passes the queues of both directions: whose it was is not known.
   if (has_queue(sent) && facts.parameters.direction == Direction::Both) {
     return {Limit::Queue,
@@ -158,9 +168,17 @@ Verdict network(const Facts& facts) {
                         rate_text(facts), math::format_ms(sent.rtt_ms.median),
                         math::format_ms(*sent.min_rtt_ms))};
   }
-  const double loss = sent.packets == 0 ? 0
-                                        : static_cast<double>(sent.lost_packets) /
-                                              static_cast<double>(sent.packets);
+  const double loss = share_of_packets(sent.lost_packets, sent.packets);
+  const std::uint64_t marked = facts.outcome.received ? facts.outcome.received->ce_packets : 0;
+  const double marks = share_of_packets(marked, sent.packets);
+  if (marks >= kLossMatters && marks > loss) {
+    return {Limit::Marks,
+            fmt::format(
+                "congestion that the path announced: it marked {} packets (ECN), {:.3f} % of "
+                "what was sent, which held {}'s window at {} at most",
+                marked, marks * math::kPercent, chokepoint::name_of(facts.parameters.congestion),
+                math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)))};
+  }
   if (loss >= kLossMatters) {
     return {Limit::Loss,
             fmt::format("loss on the path: {} packets, {:.3f} % of what was sent, held {}'s "
@@ -180,18 +198,30 @@ Verdict network(const Facts& facts) {
 
 // By what the sender waited for most; for hardly anything: by the end that was the busier.
 Verdict by_waits(const Facts& facts) {
-  const Shares& shares = facts.outcome.sent.shares;
+  const Shares& shares = facts.sent.shares;
   const double network_share = shares.congestion_window + shares.pacing;
   const double most = std::max({network_share, shares.flow_window, shares.send_buffer});
   if (most < kLeastShare) {
-    return facts.outcome.receiver_host.busy_percent > facts.outcome.sender_host.busy_percent
-               ? receiver_processor(facts)
-               : sender_processor(facts);
+    return busy_percent(facts.outcome.receiver_host) > busy_percent(facts.outcome.sender_host)
+               ? receiver_processor(facts.outcome, facts.names)
+               : sender_processor(facts.outcome, facts.names);
   }
   if (most == shares.flow_window) {
     return flow_window(facts);
   }
   return most == shares.send_buffer ? send_buffer(facts) : network(facts);
+}
+
+void count_lost(Outcome& outcome) {
+  if (!outcome.sent || !outcome.received) {
+    return;
+  }
+  const std::uint64_t sent = outcome.sent->packets;
+  outcome.lost = sent - std::min(sent, outcome.received->packets);
+  if (sent > 0) {
+    outcome.loss_percent =
+        math::kPercent * static_cast<double>(*outcome.lost) / static_cast<double>(sent);
+  }
 }
 
 }  // namespace
@@ -200,21 +230,21 @@ Outcome outcome_of(const Trial& trial, Direction direction) {
   const bool sends = direction == Direction::Send;
   const Half& sender = sends ? trial.client : trial.server;
   const Half& receiver = sends ? trial.server : trial.client;
-  Outcome outcome{.direction = direction,
-                  .bytes = receiver.received.bytes,
-                  .sent = sender.sent,
-                  .received = receiver.received,
-                  .sender_host = sender.host,
-                  .receiver_host = receiver.host};
+  Outcome outcome{.direction = direction, .bytes = receiver.received.bytes};
   outcome.duration_s = receiver.received.end_s - receiver.received.start_s;
   outcome.throughput_mbps = rate_mbps(outcome.bytes, outcome.duration_s);
-  outcome.lost = sender.sent.packets - std::min(sender.sent.packets, receiver.received.packets);
-  if (sender.sent.packets > 0) {
-    outcome.loss_percent = math::kPercent * static_cast<double>(outcome.lost) /
-                           static_cast<double>(sender.sent.packets);
+  if (sends || !trial.is_foreign) {
+    outcome.sent = sender.sent;
+    outcome.sender_host = sender.host;
+    outcome.sender_percent_per_gbps = per_gbps(sender.host.cpu_percent, outcome.throughput_mbps);
   }
-  outcome.sender_percent_per_gbps = per_gbps(sender.host.cpu_percent, outcome.throughput_mbps);
-  outcome.receiver_percent_per_gbps = per_gbps(receiver.host.cpu_percent, outcome.throughput_mbps);
+  if (!sends || !trial.is_foreign) {
+    outcome.received = receiver.received;
+    outcome.receiver_host = receiver.host;
+    outcome.receiver_percent_per_gbps =
+        per_gbps(receiver.host.cpu_percent, outcome.throughput_mbps);
+  }
+  count_lost(outcome);
   outcome.intervals = joined(sender, receiver);
   outcome.peak_mbps =
       peak_of_whole(outcome, std::chrono::duration<double>(trial.parameters.interval).count());
@@ -228,9 +258,9 @@ Outcome outcome_of(const Trial& trial, Direction direction) {
 }
 
 std::string_view name_of(Limit limit) {
-  constexpr std::array<std::string_view, 9> kNames{
-      "nothing",     "asked", "sender-cpu", "receiver-cpu",     "flow-window",
-      "send-buffer", "loss",  "queue",      "congestion-window"};
+  constexpr std::array<std::string_view, 10> kNames{
+      "nothing",     "asked", "sender-cpu", "receiver-cpu", "flow-window",
+      "send-buffer", "loss",  "marks",      "queue",        "congestion-window"};
   return kNames.at(static_cast<std::size_t>(limit));
 }
 
@@ -238,13 +268,19 @@ Verdict judge(const Outcome& outcome, const Parameters& parameters, const Names&
   if (outcome.bytes == 0 || outcome.duration_s <= 0) {
     return {Limit::Nothing, "nothing arrived, so nothing can be said"};
   }
-  const Facts facts{.outcome = outcome, .parameters = parameters, .names = names};
-  for (const auto look : {pace_asked, processor}) {
-    if (std::optional<Verdict> verdict = look(facts)) {
-      return std::move(*verdict);
-    }
+  if (std::optional<Verdict> verdict = pace_asked(outcome, parameters)) {
+    return std::move(*verdict);
   }
-  return by_waits(facts);
+  if (std::optional<Verdict> verdict = processor(outcome, names)) {
+    return std::move(*verdict);
+  }
+  if (!outcome.sent) {
+    return {Limit::Nothing, fmt::format("what {} knows: it sends, and does not say what it waits "
+                                        "for",
+                                        names.sender)};
+  }
+  return by_waits(
+      {.outcome = outcome, .sent = *outcome.sent, .parameters = parameters, .names = names});
 }
 
 }  // namespace chokepoint::probe::quic

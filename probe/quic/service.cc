@@ -30,12 +30,12 @@ class ServerRun {
 
   // Until the client says that it is over.
   Result<> conduct() {
-    TRY(turn_until_told(Type::Begin, session_.patience(kHandshakes)));
+    TRY(turn_until(Type::Begin, session_.patience(kHandshakes)));
     TRY(complete_handshake());
     endpoint_.begin(server_sends(parameters_), client_sends(parameters_));
     TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
     TRY(endpoint_.start());
-    TRY(turn_until_told(Type::Stop, session_.patience(parameters_.time + kDrain)));
+    TRY(turn_until(Type::Stop, session_.patience(parameters_.time + kDrain)));
     endpoint_.stop();
     endpoint_.drain(kStragglers, session_.surroundings().stop);
     return {};
@@ -55,10 +55,10 @@ class ServerRun {
     return {};
   }
 
-  Result<> turn_until_told(Type wanted, const Patience& patience) {
-    for (Now now; true;) {
+  Result<> turn_until(Type wanted, const Patience& patience) {
+    for (Ticker ticker; true;) {
       TRY(endpoint_.turn(kTick, session_.channel().descriptor()));
-      if (!now.is_due()) {
+      if (!ticker.is_due()) {
         continue;
       }
       if (wanted == Type::Stop) {
@@ -80,11 +80,11 @@ class ServerRun {
   }
 
   Result<> tick() {
-    Result<> told = {};
+    Result<> sent = {};
     endpoint_.tick([&](const IntervalMeasure& interval) {
-      told = session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
+      sent = session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
     });
-    return told;
+    return sent;
   }
 
   Session& session_;
@@ -93,16 +93,6 @@ class ServerRun {
 };
 
 }  // namespace
-
-Error missing_quic() {
-  return {.kind = ErrorKind::Unsupported,
-          .operation = "",
-          .subject = "",
-          .reason = "this build has no QUIC library",
-          .next_step =
-              "install libngtcp2-dev and libngtcp2-crypto-gnutls-dev (Fedora: "
-              "ngtcp2-devel), and build it anew"};
-}
 
 Result<control::Demand> QuicService::check(const Json& parameters,
                                            const control::Limits& limits) const {
@@ -116,7 +106,8 @@ Result<Json> QuicService::serve(Session& session, const Json& body) {
   TRY(const std::unique_ptr<Identity> identity, Identity::make());
   TRY(udp::Flows flows, udp::meet_client(session, flow_of_test()));
   TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
-  Endpoint endpoint(std::move(socket), parameters, session.surroundings().root, identity.get());
+  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint,
+                    session.surroundings().root, identity.get());
   TRY(session.channel().send({Type::Begin, certificate_body(identity->fingerprint())},
                              session.patience(kAnswer)));
   TRY(ServerRun(session, endpoint, parameters).conduct());

@@ -11,11 +11,13 @@
 #include <utility>
 
 #include "base/net/socket.h"
+#include "probe/udp/data_socket.h"
 
 namespace chokepoint::probe::quic {
 namespace {
 
 constexpr int kSendBuffer = 4 << 20;
+constexpr int kReceiveBuffer = 32 << 20;
 constexpr unsigned kEcnBits = 3;  // of the traffic class
 constexpr unsigned kEct0 = 2;
 constexpr unsigned kCe = 3;
@@ -70,41 +72,51 @@ T value_of(const cmsghdr& note) {
 
 bool is_gone_for_now(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
 
-// What a path or a host that is not there says: QUIC waits for it, and gives up by its own clock.
-bool is_of_the_path(int code) {
-  return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH || code == ENETDOWN ||
-         code == EPERM || code == ENOBUFS || code == EMSGSIZE;
+SocketAddress address_of(const net::Endpoint& endpoint) {
+  SocketAddress address;
+  address.length = endpoint.to_socket(address.bytes);
+  return address;
 }
 
 }  // namespace
 
+Ends ends_of(const net::Endpoint& local, const net::Endpoint& peer) {
+  return {.local = address_of(local), .peer = address_of(peer), .peer_text = peer.text()};
+}
+
 Result<Socket> Socket::adopt(sys::Descriptor fd, bool segmentation) {
-  sockaddr_storage peer{};
-  socklen_t length = sizeof(peer);
-  if (getpeername(fd.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0) {
-    return fail(from_errno(errno, "prepare", "UDP socket"));
-  }
-  Ends ends;
-  TRY(ends.peer, net::Endpoint::from_socket(peer));
-  TRY(ends.local, net::local_endpoint(fd.get()));
-  const bool is_v6 = ends.local.address.family() == net::Family::Ipv6;
+  TRY(const net::Endpoint peer, net::peer_endpoint(fd.get()));
+  TRY(const net::Endpoint local, net::local_endpoint(fd.get()));
+  const Ends ends = ends_of(local, peer);
+  const bool is_v6 = local.address.family() == net::Family::Ipv6;
   if (!prepare(fd.get(), is_v6) ||
       (!set_option(fd.get(), SOL_UDP, UDP_GRO, segmentation ? 1 : 0) && !segmentation)) {
     return fail(from_errno(errno, "prepare", "UDP socket"));
   }
+  // 'probe udp' has these switched on; here nobody reads them.
+  set_option(fd.get(), SOL_SOCKET, SO_TIMESTAMPNS, 0);
+  set_option(fd.get(), SOL_SOCKET, SO_RXQ_OVFL, 0);
+  udp::ask_for_room(fd.get(), kReceiveBuffer);
   if (!set_option(fd.get(), SOL_SOCKET, SO_SNDBUFFORCE, kSendBuffer)) {
     set_option(fd.get(), SOL_SOCKET, SO_SNDBUF, kSendBuffer);
   }
-  return Socket(std::move(fd), ends, segmentation);
+  return Socket(std::move(fd), ends, is_v6, segmentation);
 }
 
-Socket::Socket(sys::Descriptor fd, const Ends& ends, bool segmentation)
+Socket::Socket(sys::Descriptor fd, const Ends& ends, bool is_v6, bool segmentation)
     : fd_(std::move(fd)),
       ends_(ends),
-      is_v6_(ends.local.address.family() == net::Family::Ipv6),
+      is_v6_(is_v6),
       segmentation_(segmentation),
       outgoing_(kBufferBytes),
       incoming_(kBufferBytes) {}
+
+// What a path or a host that is not there says: QUIC waits for it, and gives up by its own clock.
+bool Socket::is_of_the_path(int code) {
+  refused_ = refused_ || code == ECONNREFUSED;
+  return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH || code == ENETDOWN ||
+         code == EPERM || code == ENOBUFS || code == EMSGSIZE;
+}
 
 std::span<std::byte> Socket::room() {
   return std::span(outgoing_).subspan(used_, std::min(kMaxPayload, outgoing_.size() - used_));
@@ -165,7 +177,7 @@ Result<bool> Socket::send_run(std::size_t count) {
     return true;
   }
   if (code != 0 && !is_of_the_path(code)) {
-    return fail(from_errno(code, "send to", ends_.peer.text()));
+    return fail(from_errno(code, "send to", ends_.peer_text));
   }
   ++counts_.sent_calls;
   counts_.sent_packets += count;
@@ -195,7 +207,7 @@ Result<Socket::Arrived> Socket::receive_message() {
     const int code = errno;
     return is_gone_for_now(code) || is_of_the_path(code)
                ? Result<Arrived>(Arrived{})
-               : fail(from_errno(code, "receive from", ends_.peer.text()));
+               : fail(from_errno(code, "receive from", ends_.peer_text));
   }
   Arrived arrived{.bytes = static_cast<std::size_t>(count),
                   .packet_bytes = std::max<std::size_t>(static_cast<std::size_t>(count), 1)};

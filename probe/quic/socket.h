@@ -17,6 +17,8 @@
 
 namespace chokepoint::probe::quic {
 
+Ends ends_of(const net::Endpoint& local, const net::Endpoint& peer);
+
 struct SocketCounts {
   std::uint64_t sent_packets = 0;
   std::uint64_t sent_calls = 0;
@@ -37,6 +39,8 @@ class Socket {
   const SocketCounts& counts() const { return counts_; }
   // Whether the kernel cuts messages; false as well where it has refused to.
   bool is_segmenting() const { return segmentation_; }
+  // The peer's host has said that nothing listens at its port.
+  bool is_refused() const { return refused_; }
 
   // Where the next packet of the batch is written to.
   std::span<std::byte> room();
@@ -71,8 +75,9 @@ class Socket {
   static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
   static constexpr std::size_t kMostPackets = 44;  // of kMaxPayload in an IP datagram
 
-  Socket(sys::Descriptor fd, const Ends& ends, bool segmentation);
+  Socket(sys::Descriptor fd, const Ends& ends, bool is_v6, bool segmentation);
   Result<Arrived> receive_message();
+  bool is_of_the_path(int code);
   void count_arrived(const Arrived& arrived);
   // How many packets of the batch one message can carry, from the first on.
   std::size_t run() const;
@@ -85,6 +90,7 @@ class Socket {
   Ends ends_;
   bool is_v6_;
   bool segmentation_;
+  bool refused_ = false;
   SocketCounts counts_ = {};
   std::vector<std::byte> outgoing_;
   std::vector<std::byte> incoming_;

@@ -46,6 +46,9 @@ struct Trial {
   Half client = {};
   Half server = {};
   bool interrupted = false;  // by the user; the halves hold what was measured until then
+  // The server is another program: its half is what this end knows by acknowledgements, if
+  // anything.
+  bool is_foreign = false;
 };
 
 // Called with what either side measured in an interval, as it comes: for a live line.

@@ -56,10 +56,10 @@ TEST_F(QuicTest, EachDirectionArrivesWhole) {
         continue;
       }
       EXPECT_GT(outcome.bytes, 0U);
-      EXPECT_EQ(outcome.bytes, outcome.sent.bytes);
+      EXPECT_EQ(outcome.bytes, outcome.sent->bytes);
       EXPECT_EQ(outcome.streams.size(), 3U);
       EXPECT_FALSE(outcome.intervals.empty());
-      EXPECT_GE(outcome.sent.packet_bytes, 1200U);
+      EXPECT_GE(outcome.sent->packet_bytes, 1200U);
     }
   }
 }

@@ -12,13 +12,15 @@ Outcome calm() {
   return {.duration_s = 10,
           .throughput_mbps = 800,
           .bytes = 1'000'000'000,
-          .sent = {.packets = 700'000,
-                   .max_cwnd_bytes = 100'000,
-                   .rtt_ms = {.min = 1, .median = 1, .p99 = 1, .max = 1, .mean = 1, .count = 100},
-                   .min_rtt_ms = 1,
-                   .shares = {.processor = 0.3, .congestion_window = 0.6, .pacing = 0.1}},
-          .sender_host = {.cpu_percent = 25, .busy_percent = 30},
-          .receiver_host = {.cpu_percent = 20, .busy_percent = 25}};
+          .sent =
+              SentMeasure{
+                  .packets = 700'000,
+                  .max_cwnd_bytes = 100'000,
+                  .rtt_ms = {.min = 1, .median = 1, .p99 = 1, .max = 1, .mean = 1, .count = 100},
+                  .min_rtt_ms = 1,
+                  .shares = {.processor = 0.3, .congestion_window = 0.6, .pacing = 0.1}},
+          .sender_host = HostMeasure{.cpu_percent = 25, .busy_percent = 30},
+          .receiver_host = HostMeasure{.cpu_percent = 20, .busy_percent = 25}};
 }
 
 Verdict judged(const Outcome& outcome, const Parameters& parameters = {}) {
@@ -40,38 +42,38 @@ TEST(QuicVerdict, ThePaceThatWasAskedFor) {
 
 TEST(QuicVerdict, TheBusierThreadIsNamedWithItsHost) {
   Outcome outcome = calm();
-  outcome.sender_host.busy_percent = 97;
+  outcome.sender_host->busy_percent = 97;
   EXPECT_EQ(judged(outcome).limit, Limit::SenderCpu);
   EXPECT_THAT(judged(outcome).sentence, HasSubstr("voyager"));
-  outcome.receiver_host.busy_percent = 99;
+  outcome.receiver_host->busy_percent = 99;
   EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
   EXPECT_THAT(judged(outcome).sentence, HasSubstr("hubble"));
 }
 
 TEST(QuicVerdict, ACoreThatHandlesPacketsIsFull) {
   Outcome outcome = calm();
-  outcome.receiver_host.softirq_percent = 99;
-  outcome.receiver_host.softirq_core = 3;
+  outcome.receiver_host->softirq_percent = 99;
+  outcome.receiver_host->softirq_core = 3;
   EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
   EXPECT_THAT(judged(outcome).sentence, HasSubstr("core 3"));
 }
 
 TEST(QuicVerdict, WhatTheSenderWaitedForMost) {
   Outcome outcome = calm();
-  outcome.sent.shares = {.processor = 0.2, .flow_window = 0.5, .congestion_window = 0.3};
+  outcome.sent->shares = {.processor = 0.2, .flow_window = 0.5, .congestion_window = 0.3};
   EXPECT_EQ(judged(outcome).limit, Limit::FlowWindow);
-  outcome.sent.shares = {.processor = 0.2, .congestion_window = 0.3, .send_buffer = 0.5};
+  outcome.sent->shares = {.processor = 0.2, .congestion_window = 0.3, .send_buffer = 0.5};
   EXPECT_EQ(judged(outcome).limit, Limit::SendBuffer);
-  outcome.sent.shares = {.processor = 0.87, .congestion_window = 0.13};
+  outcome.sent->shares = {.processor = 0.87, .congestion_window = 0.13};
   EXPECT_EQ(judged(outcome).limit, Limit::SenderCpu) << "it waited for hardly anything";
 }
 
 TEST(QuicVerdict, AQueueAndLossOnThePath) {
   Outcome outcome = calm();
-  outcome.sent.lost_packets = 700;
+  outcome.sent->lost_packets = 700;
   EXPECT_EQ(judged(outcome).limit, Limit::Loss);
   EXPECT_THAT(judged(outcome).sentence, HasSubstr("0.100 %"));
-  outcome.sent.rtt_ms.median = 20;
+  outcome.sent->rtt_ms.median = 20;
   EXPECT_EQ(judged(outcome).limit, Limit::Queue) << "loss of a full queue";
 }
 
@@ -97,6 +99,29 @@ TEST(QuicOutcome, JoinsTheReceiversBytesWithTheSendersState) {
   EXPECT_EQ(outcome.intervals[0].cwnd_bytes, 9U);
   EXPECT_EQ(outcome.intervals[1].retransmits, 7U);
   ASSERT_EQ(outcome.streams.size(), 2U);
+}
+
+TEST(QuicVerdict, MarksOfThePath) {
+  Outcome outcome = calm();
+  outcome.received = ReceivedMeasure{.ce_packets = 7'000};
+  EXPECT_EQ(judged(outcome).limit, Limit::Marks);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("7000 packets (ECN), 1.000 %"));
+  outcome.sent->lost_packets = 20'000;
+  EXPECT_EQ(judged(outcome).limit, Limit::Loss) << "which is worse";
+}
+
+TEST(QuicVerdict, WhatOnlyAnotherProgramKnowsIsNotGuessed) {
+  Outcome outcome = calm();
+  outcome.sent.reset();
+  outcome.sender_host.reset();
+  EXPECT_EQ(judged(outcome).limit, Limit::Nothing);
+  EXPECT_THAT(judged(outcome).sentence, HasSubstr("voyager"));
+  outcome.receiver_host->busy_percent = 97;
+  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
+  outcome = calm();
+  outcome.received.reset();
+  outcome.receiver_host.reset();
+  EXPECT_EQ(judged(outcome).limit, Limit::CongestionWindow) << "a sender knows nearly all";
 }
 
 }  // namespace
