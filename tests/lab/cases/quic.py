@@ -1,9 +1,10 @@
 """probe quic: what a path carries over QUIC, how long its handshakes take, and what limits it."""
 
+import json
 import signal
 
 from checks import between, holds, near, same
-from lab import Way
+from lab import Skipped, Way
 
 PORT = 5210
 PROBE = ["chokepoint", "probe", "quic"]
@@ -17,10 +18,10 @@ def linked(lab, serve=SERVE, **rates):
     return left, right, link
 
 
-def far(lab, there, back=None):
+def far(lab, there, back=None, serve=SERVE):
     left, right = lab.host("left"), lab.host("right")
     path = lab.path(left, right, there, back)
-    right.serve(SERVE, PORT)
+    right.serve(serve, PORT)
     return left, path
 
 
@@ -70,13 +71,16 @@ def measure_both_ways_at_once(lab):
 
 
 def test_handshakes_take_the_round_trips_that_they_need(lab):
-    left, path = far(lab, Way(delay_ms=20), Way(delay_ms=20))
+    left, path = far(lab, Way(delay_ms=20), Way(delay_ms=20), [*SERVE, "--perf"])
     told = probe(left, path.b.ipv4, "--time", "1")
     holds(told["early_data_accepted"], "0-RTT was refused")
     # One round trip each; two would be 80 ms.
     between(told["handshake_ms"], 40, 70, "handshake, ms")
     between(told["resumption_ms"], 40, 70, "resumption, ms")
     near(told["min_rtt_ms"], 40, 0.2, "round trip, ms")
+    # The first one shows that the client's address is its own.
+    told = probe(left, path.b.ipv4, "--peer", "perf", "--time", "0.5")
+    between(told["handshake_ms"], 80, 120, "handshake with a Retry, ms")
 
 
 def test_what_the_wire_loses_is_what_is_lost(lab):
@@ -90,6 +94,61 @@ def test_what_the_wire_loses_is_what_is_lost(lab):
     between(told["lost"], dropped - 20, dropped + 2, "lost of what the wire dropped")
     between(told["retransmits"], 0.7 * dropped, 1.5 * dropped + 20, "declared lost")
     same(told["limit"], "loss", told["summary"])
+
+
+def test_marks_of_the_path_are_counted_and_named(lab):
+    lab.needs("nft")
+    left, right, link = linked(lab)
+    # Every fiftieth packet, as a queue with ECN would.
+    rules = right.folder / "marks.nft"
+    rules.write_text("""table ip marks {
+        counter marked { }
+        chain arriving {
+            type filter hook prerouting priority raw;
+            meta l4proto udp ip ecn ect0 numgen inc mod 50 0 counter name marked ip ecn set ce
+        }
+        }
+        """)
+    if right.run(["nft", "-f", str(rules)], status=None).popen.returncode != 0:
+        raise Skipped("this kernel has no nftables")
+    # Joined packets would be counted as one.
+    told = probe(left, link.b.ipv4, "--time", "1", "--segmentation", "off")
+    marked = right.run(["nft", "-j", "list", "counters"]).stdout()
+    # The handshakes came before the test began to count.
+    between(told["ecn"]["received_ce"], counted(marked) - 3, counted(marked), "packets marked")
+    near(told["ecn"]["received_ce"] + told["ecn"]["received_ect0"], told["ecn"]["sent_ect0"], 0.01,
+         "packets marked and not")
+    holds(told["limit"] in ("marks", "sender-cpu", "receiver-cpu"), told["summary"])
+
+
+def counted(text):
+    return next(each["counter"]["packets"] for each in json.loads(text)["nftables"]
+                if "counter" in each)
+
+
+def test_the_protocol_perf_in_both_roles(lab):
+    left, _, link = linked(lab, serve=[*SERVE, "--perf"], rate_mbps=50)
+    for words in (("--send",), ("--receive",), ("--send", "-6")):
+        told = probe(left, link.b.ipv6 if "-6" in words else link.b.ipv4, "--peer", "perf",
+                     "--time", "1", *words)
+        between(told["throughput_mbps"], 0.7 * 50, 1.05 * 50, f"Mb/s with {words}")
+        same(told["lost"], None, "what the server does not say")
+        same(told["peer"]["software"], "perf", "the peer's program")
+
+
+def test_a_server_of_perf_that_does_not_answer(lab):
+    left, right, link = linked(lab, serve=[*SERVE, "--perf"])
+    perf = [*PROBE, link.b.ipv4, "--peer", "perf"]
+    client = left.run([*perf, "--port", "4444"], timeout=40, status=1)
+    holds("connection refused; does a server" in client.stderr(), client.stderr())
+    # What arrives is dropped before the table of the host's own addresses is looked at.
+    right.ip("rule", "add", "pref", "20", "lookup", "local")
+    right.ip("rule", "del", "pref", "0")
+    right.ip("rule", "add", "pref", "10", "iif", link.b.interface, "ipproto", "udp", "blackhole")
+    client = left.run(perf, timeout=40, status=1)
+    holds("firewall" in client.stderr(), client.stderr())
+    right.ip("rule", "del", "pref", "10")
+    holds(probe(left, link.b.ipv4, "--peer", "perf", "--time", "0.3")["bytes"] > 0, "no test after")
 
 
 def test_a_small_window_over_a_distance_is_named(lab):
