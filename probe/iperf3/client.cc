@@ -36,6 +36,8 @@ constexpr seconds kLateData{2};
 // Data that is acknowledged still has to be read by the server, which stops reading at once when
 // the client ends the test.
 constexpr milliseconds kServerReads{60};
+// How often to look whether the last of the data has been acknowledged.
+constexpr milliseconds kFineTick{1};
 // Greetings get lost like any datagram.
 constexpr milliseconds kGreetAgain{1000};
 
@@ -45,6 +47,15 @@ Result<Cookie> new_cookie() {
     return fail(from_errno(errno, "draw a cookie", "random numbers"));
   }
   return make_cookie(random);
+}
+
+// A server that asks for a user closes when the parameters have none, without a state.
+Error without_user(Error error) {
+  if (error.kind == ErrorKind::Refused && error.operation == "receive") {
+    error.reason = "it closed the connection when it had the parameters";
+    error.next_step = "is it started with --authorized-users-path? chokepoint has no user there";
+  }
+  return error;
 }
 
 Error not_iperf3(Error error) {
@@ -82,13 +93,15 @@ class ClientSession {
   // Until the server wants the streams.
   Result<> ask(const Parameters& parameters) {
     const Patience patience = Patience::of(kAnswer, interrupt_);
-    Result<> done = channel_.expect(State::ParamExchange, Patience::of(kFirstState, interrupt_));
-    if (done) {
-      // A server that refuses at once closes, too: its error is worth more than that of sending.
-      static_cast<void>(channel_.send_json(encode(parameters), patience));
+    const Result<> greeted =
+        channel_.expect(State::ParamExchange, Patience::of(kFirstState, interrupt_));
+    if (!greeted) {
+      return fail(not_iperf3(greeted.error()));
     }
-    done = done ? channel_.expect(State::CreateStreams, patience) : done;
-    return done ? done : fail(not_iperf3(done.error()));
+    // A server that refuses at once closes, too: its error is worth more than that of sending.
+    static_cast<void>(channel_.send_json(encode(parameters), patience));
+    const Result<> accepted = channel_.expect(State::CreateStreams, patience);
+    return accepted ? accepted : fail(not_iperf3(without_user(accepted.error())));
   }
 
   // Until the server lets the data flow.
@@ -102,7 +115,8 @@ class ClientSession {
   // sent has arrived as far as can be known. True if the user ended it.
   Result<bool> flow(const Parameters& parameters, Traffic& traffic) {
     TRY(traffic.begin());
-    const auto until = Clock::now() + seconds(parameters.time_s + parameters.omit_s);
+    begun_ = Clock::now();
+    const auto until = begun_ + seconds(parameters.time_s + parameters.omit_s);
     const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
     const auto give_up = amount ? Clock::time_point::max() : until + kDrain;
     bool interrupted = false;
@@ -134,6 +148,9 @@ class ClientSession {
     }
     return interrupted;
   }
+
+  // Seconds of flow() after which everything that this end sent had been acknowledged.
+  std::optional<double> delivered_s() const { return delivered_s_; }
 
   Result<EndResults> finish(Traffic& traffic) {
     const Patience patience = Patience::of(kAnswer);
@@ -167,8 +184,17 @@ class ClientSession {
 
   // Waits a tick. An error if the server sends a state meanwhile.
   Result<> tick(Traffic& traffic) {
-    const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN,
-                                         Patience::of(kTick, interrupt_), "test", channel_.peer());
+    const Patience patience = Patience::of(kTick, interrupt_);
+    Result<> heard;
+    do {
+      const bool draining = !delivered_s_ && traffic.sending_over();
+      heard =
+          net::wait_for(channel_.descriptor(), POLLIN,
+                        patience.at_most(draining ? kFineTick : kTick), "test", channel_.peer());
+      if (draining && traffic.sent()) {
+        delivered_s_ = std::chrono::duration<double>(Clock::now() - begun_).count();
+      }
+    } while (!heard && heard.error().kind == ErrorKind::Timeout && !patience.over());
     traffic.tick();
     if (!heard) {
       return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
@@ -197,6 +223,8 @@ class ClientSession {
   net::Endpoint peer_;
   Cookie cookie_;
   int interrupt_;
+  Clock::time_point begun_ = {};
+  std::optional<double> delivered_s_ = {};
 };
 
 int whole_seconds(std::chrono::nanoseconds time) {
@@ -242,20 +270,24 @@ Result<std::vector<tcp::Connection>> open_tcp(const ClientSession& session,
   return opened;
 }
 
-// What the server measured, in this program's terms; its roles are the opposite ones.
-tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure>& own) {
+// What the server measured, in this program's terms; its roles are the opposite ones. As a receiver
+// it counts the time until it hears that the test is over, which this end says a while after
+// everything has arrived: `delivered_s` ends it there.
+tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure>& own,
+                  const std::optional<double>& delivered_s) {
   tcp::Half half{.host = {.cpu_percent = server.cpu_percent}};
   for (const tcp::StreamMeasure& mine : own) {
     const StreamResult* theirs = server.find(stream_id(mine.index));
     const tcp::Role role = mine.role == tcp::Role::Send ? tcp::Role::Receive : tcp::Role::Send;
     const StreamResult known = theirs == nullptr ? StreamResult{} : *theirs;
+    const double receiving_s = std::min(known.end_s, delivered_s.value_or(known.end_s));
     half.streams.push_back(
         {.role = role,
          .index = mine.index,
          .total_bytes = known.bytes,
          .bytes = known.bytes,
          .start_s = known.start_s,
-         .end_s = known.end_s,
+         .end_s = role == tcp::Role::Receive ? receiving_s : known.end_s,
          .retransmits = role == tcp::Role::Send && known.retransmits >= 0
                             ? std::optional(static_cast<std::uint64_t>(known.retransmits))
                             : std::nullopt,
@@ -340,7 +372,11 @@ Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& ask
   EndResults server;
   TRY(const bool interrupted, conduct(session, parameters, *traffic, server));
   tcp::Half own = traffic->half();
-  tcp::Half theirs = half_of(server, own.streams);
+  std::optional<double> delivered_s = session.delivered_s();
+  if (delivered_s) {
+    *delivered_s = std::max(*delivered_s - parameters.omit_s, 0.0);
+  }
+  tcp::Half theirs = half_of(server, own.streams, delivered_s);
   return TcpTest{.peer = session.peer(),
                  .test = {.parameters = asked,
                           .client = std::move(own),

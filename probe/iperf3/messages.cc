@@ -78,6 +78,12 @@ struct Fields<probe::iperf3::StreamResult> {
           .between(-kMaxCount, kMaxCount),
       field("packets", &S::packets, "datagrams sent, or the highest sequence number received")
           .between(0, kMaxCount),
+      field("omitted_errors", &S::omitted_lost, "of the errors, those of the omitted start")
+          .between(-kMaxCount, kMaxCount)
+          .or_default(),
+      field("omitted_packets", &S::omitted_packets, "of the packets, those of the omitted start")
+          .between(0, kMaxCount)
+          .or_default(),
       field("start_time", &S::start_s, "seconds since the test began")
           .between(0, kMaxSeconds)
           .or_default(),

@@ -50,8 +50,12 @@ struct StreamResult {
   std::uint64_t bytes = 0;
   std::int64_t retransmits = -1;  // -1: did not send, or could not count
   double jitter_s = 0;
+  // `lost` and `packets` count the omitted start, too. Versions before 3.14 have no `omitted_…` and
+  // subtract what they omitted themselves.
   std::int64_t lost = 0;     // "errors"; a duplicate makes it smaller
   std::int64_t packets = 0;  // sent; at a receiver, the highest sequence number; 0 for TCP
+  std::int64_t omitted_lost = 0;
+  std::int64_t omitted_packets = 0;
   double start_s = 0;
   double end_s = 0;
 

@@ -37,8 +37,13 @@ std::string_view meaning_of(std::int32_t code) {
       return "too many parallel streams";
     case 7:
       return "the block size is too large";
+    case 8:
+    case 141:
+      return "the socket buffers cannot be as large as was asked for";
     case 27:
       return "the total rate is above the server's limit";
+    case 37:
+      return "the test is longer than the server allows";
     case 114:
       return "it could not read the parameters";
     case 120:
@@ -51,6 +56,8 @@ std::string_view meaning_of(std::int32_t code) {
       return "it does not have this congestion control";
     case 142:
       return "the server's authentication failed";
+    case 160:
+      return "the server's time for a test is over";
     case 200:
     case 203:
       return "the streams could not be made";

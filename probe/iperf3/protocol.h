@@ -80,6 +80,9 @@ int stream_id(int index);
 // The values of i_errno that this program sends; others it only reports.
 enum class Refusal : std::int32_t {
   TooLong = 5,
+  ManyStreams = 6,
+  LargeBuffer = 8,
+  HighRate = 27,
   BadParameters = 114,
   Protocol = 131,
   Congestion = 134,

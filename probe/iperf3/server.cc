@@ -94,20 +94,32 @@ class Lobby {
   std::optional<std::string> cookie_;  // of the client that is served
 };
 
-Result<> check(const Parameters& parameters, const control::Limits& limits) {
-  TRY(control::check_time(limits, seconds(parameters.time_s) + seconds(parameters.omit_s)));
-  TRY(control::check_streams(limits, connections(parameters)));
-  TRY(control::check_buffer(limits, parameters.window_bytes.value_or(0)));
-  return control::check_rate(limits,
-                             static_cast<double>(parameters.rate_bits_per_s) * parameters.streams);
+struct Refused {
+  Refusal refusal;
+  Error error;
+};
+
+// What the client asks for beyond what this server grants, in iperf3's terms.
+std::optional<Refused> beyond(const control::Limits& limits, const Parameters& parameters) {
+  const double rate = static_cast<double>(parameters.rate_bits_per_s) * parameters.streams;
+  const std::array<std::pair<Refusal, Result<>>, 4> checks{
+      {{Refusal::TooLong,
+        control::check_time(limits, seconds(parameters.time_s) + seconds(parameters.omit_s))},
+       {Refusal::ManyStreams, control::check_streams(limits, connections(parameters))},
+       {Refusal::LargeBuffer, control::check_buffer(limits, parameters.window_bytes.value_or(0))},
+       {Refusal::HighRate, control::check_rate(limits, rate)}}};
+  for (const auto& [refusal, granted] : checks) {
+    if (!granted) {
+      return Refused{refusal, granted.error()};
+    }
+  }
+  return std::nullopt;
 }
 
 Refusal refusal_for(const Error& error) {
   switch (error.kind) {
     case ErrorKind::Unsupported:
       return Refusal::Protocol;
-    case ErrorKind::Usage:
-      return Refusal::TooLong;
     case ErrorKind::NotFound:
       return Refusal::Congestion;
     case ErrorKind::Exhausted:
@@ -155,11 +167,13 @@ class ServerSession {
 
   // The whole test. Returns a summary for the log.
   Result<std::string> run() {
+    // TEST_START and TEST_RUNNING are a byte each: with Nagle's algorithm the second waits for a
+    // delayed acknowledgement, while UDP already flows that the client does not count yet.
+    TRY(net::apply({.no_delay = true}, channel_.descriptor(), from_.address.family()));
     TRY(const Parameters parameters, receive_parameters());
     const Result<std::unique_ptr<Traffic>> traffic = collect(parameters);
     if (!traffic) {
-      static_cast<void>(refuse(traffic.error()));
-      return std::unexpected(traffic.error());
+      return refuse(refusal_for(traffic.error()), traffic.error());
     }
     TRY(channel_.send(State::TestStart, Patience::of(kStep, stop_)));
     TRY(channel_.send(State::TestRunning, Patience::of(kStep, stop_)));
@@ -185,12 +199,14 @@ class ServerSession {
     TRY(channel_.send(State::ParamExchange, patience));
     TRY(const std::string json, channel_.receive_json(kMaxParameterBytes, patience));
     Result<Parameters> parameters = decode_parameters(json);
-    Result<> granted =
-        parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
-    granted = granted ? reserve(*turn_, *parameters, options_.limits) : granted;
-    if (!granted) {
-      static_cast<void>(refuse(granted.error()));
-      return std::unexpected(granted.error());
+    if (!parameters) {
+      return refuse(refusal_for(parameters.error()), parameters.error());
+    }
+    if (const std::optional<Refused> excess = beyond(options_.limits, *parameters)) {
+      return refuse(excess->refusal, excess->error);
+    }
+    if (const Result<> reserved = reserve(*turn_, *parameters, options_.limits); !reserved) {
+      return refuse(refusal_for(reserved.error()), reserved.error());
     }
     if (parameters->rate_bits_per_s == 0 && options_.limits.rate_bits_per_s) {
       parameters->rate_bits_per_s =
@@ -199,10 +215,13 @@ class ServerSession {
     return parameters;
   }
 
-  Result<> refuse(const Error& error) {
-    return channel_.send(ServerError{.code = static_cast<std::int32_t>(refusal_for(error)),
-                                     .system_code = error.code},
-                         Patience::of(kStep, stop_));
+  std::unexpected<Error> refuse(Refusal refusal, const Error& error) {
+    // A client that hears the refusal may ask for less at once.
+    leave();
+    static_cast<void>(channel_.send(
+        ServerError{.code = static_cast<std::int32_t>(refusal), .system_code = error.code},
+        Patience::of(kStep, stop_)));
+    return std::unexpected(error);
   }
 
   Result<std::unique_ptr<Traffic>> collect(const Parameters& parameters) {

@@ -100,11 +100,14 @@ peer::DatagramPlan plan_of(const Parameters& parameters, bool at_server) {
 
 StreamResult result_of(const peer::DatagramMeasure& measure) {
   const bool sends = measure.role == peer::Role::Send;
+  const std::uint64_t counted = sends ? measure.packets : measure.highest;
   return {.id = stream_id(measure.index),
           .bytes = measure.bytes,
           .jitter_s = measure.jitter_ms.value_or(0) / 1e3,
-          .lost = sends ? 0 : static_cast<std::int64_t>(measure.missing),
-          .packets = static_cast<std::int64_t>(sends ? measure.packets : measure.highest),
+          .lost = sends ? 0 : static_cast<std::int64_t>(measure.missing + measure.omitted_missing),
+          .packets = static_cast<std::int64_t>(counted + measure.omitted_packets),
+          .omitted_lost = static_cast<std::int64_t>(measure.omitted_missing),
+          .omitted_packets = static_cast<std::int64_t>(measure.omitted_packets),
           .start_s = 0,
           .end_s = measure.seconds};
 }

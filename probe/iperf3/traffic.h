@@ -27,7 +27,9 @@ class Traffic {
 
   virtual Result<> begin() = 0;
   virtual void tick() = 0;
-  // Everything that this end had to send has left this host.
+  // This end has no more to send, but some of it may still wait to be acknowledged.
+  virtual bool sending_over() const = 0;
+  // Everything that this end had to send has arrived, as far as its kernel knows.
   virtual bool sent() const = 0;
   // The peer has closed every stream; never for UDP.
   virtual bool closed() const = 0;
@@ -52,6 +54,7 @@ class TcpTraffic final : public Traffic {
 
   Result<> begin() override;
   void tick() override;
+  bool sending_over() const override;
   bool sent() const override;
   bool closed() const override { return endpoint_->done(); }
   std::uint64_t received_bytes() const override;
@@ -70,7 +73,6 @@ class TcpTraffic final : public Traffic {
         senders_(std::move(senders)) {}
 
   std::uint64_t bytes(tcp::Role role) const;
-  bool sending_over() const;
 
   std::unique_ptr<tcp::Endpoint> endpoint_;
   tcp::Parameters parameters_;
@@ -89,6 +91,7 @@ class UdpTraffic final : public Traffic {
 
   Result<> begin() override { return meter_.begin(); }
   void tick() override { meter_.tick(); }
+  bool sending_over() const override { return meter_.sent(); }
   bool sent() const override { return meter_.sent(); }
   bool closed() const override { return false; }
   std::uint64_t received_bytes() const override { return meter_.bytes(peer::Role::Receive); }

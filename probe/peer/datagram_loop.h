@@ -83,14 +83,16 @@ class DatagramSender {
       : batch_(fd, plan.bytes), plan_(plan), format_(format), counters_(counters) {}
 
   void run(const std::atomic<bool>& stop) {
-    std::int64_t now = sleeper_.now_ns();
+    const double rate = packets_per_second();
+    const std::uint32_t batch = udp::batch_for(rate, batch_.most());
+    udp::Sleeper sleeper(rate > 0 ? static_cast<std::int64_t>(batch * 1e9 / rate) : 0);
+    std::int64_t now = sleeper.now_ns();
     const std::int64_t end = now + plan_.time_ns;
     counters_.first_ns = now;
-    const double rate = packets_per_second();
-    udp::Pacer pacer(std::max(rate, 1e-3), udp::batch_for(rate, batch_.most()), now);
+    udp::Pacer pacer(std::max(rate, 1e-3), batch, now);
     while (now < end && left_ > 0 && counters_.error == 0 &&
            !stop.load(std::memory_order_relaxed)) {
-      now = rate > 0 ? sleeper_.until(std::min(pacer.next_ns(), end)) : sleeper_.now_ns();
+      now = rate > 0 ? sleeper.until(std::min(pacer.next_ns(), end)) : sleeper.now_ns();
       const std::uint32_t due = rate > 0 ? pacer.due(now) : batch_.most();
       const std::uint32_t sent = now < end ? send(due, now) : 0;
       if (sent > 0 && rate > 0) {
@@ -129,7 +131,6 @@ class DatagramSender {
     counters_.last_ns.store(now, std::memory_order_relaxed);
   }
 
-  udp::Sleeper sleeper_;
   DatagramBatch batch_;
   const DatagramPlan& plan_;
   Format format_;

@@ -171,6 +171,8 @@ std::vector<DatagramMeasure> DatagramMeter::measures() const {
     measure.missing = less(measure.missing, before.missing);
     measure.out_of_order = less(measure.out_of_order, before.out_of_order);
     measure.duplicates = less(measure.duplicates, before.duplicates);
+    measure.omitted_packets = measure.role == Role::Send ? before.packets : before.highest;
+    measure.omitted_missing = before.missing;
     const DatagramCounters& counters = streams_[i]->counters();
     const std::int64_t first = std::max(counters.first_ns.load(), measured_from_ns_);
     measure.seconds = seconds(std::max(counters.last_ns.load() - first, std::int64_t{0}));

@@ -78,6 +78,8 @@ struct DatagramMeasure {
   std::uint64_t missing = 0;
   std::uint64_t out_of_order = 0;
   std::uint64_t duplicates = 0;
+  std::uint64_t omitted_packets = 0;  // before the measured time; at a receiver, the highest
+  std::uint64_t omitted_missing = 0;
   std::optional<double> jitter_ms = {};
   double seconds = 0;  // from the first datagram to the last
   int error = 0;       // errno

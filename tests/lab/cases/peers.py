@@ -6,6 +6,7 @@ import re
 
 import strangers
 from checks import between, holds, same, soon
+from lab import Skipped
 
 IPERF3, NUTTCP = 5201, 5000
 
@@ -81,6 +82,31 @@ def test_stock_iperf3_clients_are_served(lab):
     same(received, sent, "bytes at both ends")
     told = client.json(["iperf3", "-c", end.ipv6, "-J", "-n", "5M", "-R"])
     holds(told["end"]["sum_received"]["bytes"] >= 5_000_000, "too little came from the server")
+
+
+def iperf3_of_today(client):
+    """The options of 3.21, which a distribution's iperf3 may not have: PATH names a newer one."""
+    known = client.run(["iperf3", "--help"]).stdout()
+    if missing := [option for option in ("--gsro", "--skip-rx-copy", "--mptcp") if option not in known]:
+        raise Skipped(f"this iperf3 has no {missing[0]}")
+
+
+def test_the_options_of_todays_iperf3_are_served(lab):
+    client, server, end = hosts(lab, "iperf3", rate_mbps=500)
+    iperf3_of_today(client)
+    own(server, "iperf3")
+    for words in (["-Z", "--skip-rx-copy", "--bidir"], ["-P", "64", "--bidir", "--cntl-ka"]):
+        told = client.json(["iperf3", "-c", end.ipv4, "-J", "-n", "2M", *words])
+        holds("error" not in told, f"{words}: {told.get('error')}")
+    for words in ([], ["-R"], ["--bidir"]):
+        told = client.json(["iperf3", "-c", end.ipv4, "-J", "-u", "--gsro", "-b", "5M", "-t", "1", *words])
+        holds("error" not in told, f"{words}: {told.get('error')}")
+        for name in ("sum_sent", "sum_received"):
+            holds(told["end"][name]["packets"] > 0, f"{words}: {told['end'][name]}")
+    lines = client.run(["iperf3", "-c", end.ipv4, "--json-stream", "-n", "1M"]).stdout().splitlines()
+    same(json.loads(lines[-1])["event"], "end", "the last event")
+    told = client.run(["iperf3", "-c", end.ipv4, "-J", "-m"], status=None).document()
+    holds("protocol does not exist" in told["error"], told["error"])
 
 
 def test_stock_nuttcp_clients_are_served(lab):

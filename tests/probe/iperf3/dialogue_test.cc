@@ -1,6 +1,8 @@
 // Both sides of the handshake against peers that do not behave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <future>
 #include <memory>
@@ -113,14 +115,52 @@ TEST(Iperf3Server, ServesTheNextWhenAClientVanishes) {
   FAIL() << "still busy with a client that has gone";
 }
 
+struct Refusing {
+  const char* parameters;
+  int error;  // i_errno
+};
+
 TEST(Iperf3Server, RefusesParametersWithTheReason) {
-  const peers::OwnServer server(0, own_server());
-  for (const char* hostile :
-       {"{", R"({"parallel":129})", R"({"sctp":true})", R"({"time":86400})"}) {
+  const auto turnstile = std::make_shared<control::Turnstile>(false);
+  const peers::OwnServer server(0, [turnstile](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners),
+                 {.turnstile = *turnstile,
+                  .limits = {.rate_bits_per_s = 1e9, .buffer_bytes = 1 << 20},
+                  .log = log},
+                 stop);
+  });
+  for (const auto& [parameters, error] :
+       {Refusing{"{", 114}, Refusing{R"({"parallel":129})", 114}, Refusing{R"({"sctp":true})", 131},
+        Refusing{R"({"tcp":true,"mptcp":true})", 131}, Refusing{R"({"time":86400})", 5},
+        Refusing{R"({"parallel":128,"bidirectional":true})", 6},
+        Refusing{R"({"window":2097152})", 8},
+        Refusing{R"({"parallel":2,"bandwidth":600000000})", 27}}) {
     Script client = welcomed(server);
-    EXPECT_EQ(client.say(framed(hostile)).hear(9).substr(0, 1), kError) << hostile;
+    const std::string said = client.say(framed(parameters)).hear(9);
+    EXPECT_EQ(said.substr(0, 5), kError + std::string("\0\0\0", 3) + static_cast<char>(error))
+        << parameters;
     EXPECT_TRUE(client.is_closed());
   }
+}
+
+// With Nagle's algorithm TEST_RUNNING would wait for the acknowledgement of TEST_START, which is
+// delayed, while the data flows already.
+TEST(Iperf3Server, StatesAreSentAtOnce) {
+  const peers::OwnServer server(0, own_server());
+  const Script client = welcomed(server);
+  int found = 0;
+  // The server's end of the connection is in this process.
+  for (int fd = 0; fd < 1024; ++fd) {
+    const Result<net::Endpoint> peer = net::peer_endpoint(fd);
+    if (peer && peer->port == client.port()) {
+      int no_delay = 0;
+      socklen_t length = sizeof(no_delay);
+      EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, &length), 0);
+      EXPECT_NE(no_delay, 0);
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 1);
 }
 
 TEST(Iperf3Server, AParameterOf64KiBEndsTheTalk) {
@@ -195,6 +235,49 @@ TEST(Iperf3Client, NamesWhatIsNoIperf3Server) {
       error_from([](Script& server) { server.say("HTTP/1.1 400 Bad Request\r\n"); }).next_step,
       HasSubstr("'iperf3 -s'"));
   EXPECT_THAT(error_from([](Script&) {}).next_step, HasSubstr("'iperf3 -s'"));
+}
+
+TEST(Iperf3Client, AServerThatWantsAUserIsNamed) {
+  const Error error = error_from([](Script& server) { server.say(kParamExchange).hear(100); });
+  EXPECT_THAT(error.reason, HasSubstr("when it had the parameters"));
+  EXPECT_THAT(error.next_step, HasSubstr("--authorized-users-path"));
+}
+
+// What a server's 'framed' message is.
+std::string hear_framed(Script& from) {
+  const std::string raw = from.hear(4);
+  const auto length = decode_length(std::as_bytes(std::span(raw)).first<4>(), kMaxParameterBytes);
+  return length ? from.hear(*length) : std::string();
+}
+
+// An iperf3 server counts until it hears of the end, which may be long after the data.
+TEST(Iperf3Client, TheRateIsThatOfTheTimeInWhichDataArrived) {
+  const peers::Listener listener;
+  auto told = std::async(std::launch::async, [&] {
+    return run_tcp({.peer = {"127.0.0.1", listener.at.port}}, {.bytes = 100'000},
+                   [](tcp::Side, const tcp::IntervalMeasure&) {});
+  });
+  Script server = listener.accept();
+  server.hear(kCookieBytes);
+  server.say(kParamExchange);
+  hear_framed(server);
+  server.say(kCreateStreams);
+  Script stream = listener.accept();
+  server.say("\x01\x02");
+  EXPECT_EQ(stream.hear(kCookieBytes + 100'000).size(), kCookieBytes + 100'000);
+  EXPECT_EQ(server.hear(1), "\x04");
+  server.say("\x0d");
+  hear_framed(server);
+  server.say(framed(R"({"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,)"
+                    R"("sender_has_retransmits":-1,"streams":[{"id":1,"bytes":100000,)"
+                    R"("retransmits":-1,"jitter":0,"errors":0,"omitted_errors":0,"packets":0,)"
+                    R"("omitted_packets":0,"start_time":0,"end_time":500}]})"));
+  EXPECT_EQ(server.say("\x0e").hear(1), "\x10");
+  const Result<TcpTest> got = told.get();
+  ASSERT_TRUE(got) << describe(got.error());
+  ASSERT_EQ(got->test.server.streams.size(), 1U);
+  EXPECT_EQ(got->test.server.streams[0].bytes, 100'000U);
+  EXPECT_LT(got->test.server.streams[0].end_s, 100);
 }
 
 TEST(Iperf3Client, AStateOutOfTurnIsNamed) {

@@ -23,6 +23,36 @@ TEST(Iperf3Parameters, ReadsWhatIperf3Writes) {
                               .client_version = "3.12"}));
 }
 
+// As version 3.21 writes them: fields that 3.12 does not know are left alone.
+TEST(Iperf3Parameters, ReadsWhatIperf3OfTodayWrites) {
+  const Result<Parameters> offloaded = decode_parameters(
+      R"({"udp":true,"omit":0,"time":0,"num":0,"blockcount":9,"parallel":1,"reverse":true,)"
+      R"("len":32768,"bandwidth":500000000,"pacing_timer":1000,"gso":1,"gso_dg_size":32768,)"
+      R"("gso_bf_size":32768,"gro":1,"gro_bf_size":65507,"dont_fragment":1,)"
+      R"("client_version":"3.21"})");
+  ASSERT_TRUE(offloaded) << offloaded.error().reason;
+  EXPECT_EQ(*offloaded, (Parameters{.udp = true,
+                                    .direction = Direction::Receive,
+                                    .time_s = 0,
+                                    .blocks = 9,
+                                    .block_bytes = 32768,
+                                    .rate_bits_per_s = 500'000'000,
+                                    .client_version = "3.21"}));
+  const Result<Parameters> uncopied = decode_parameters(
+      R"({"tcp":true,"omit":0,"server_affinity":1,"time":10,"num":0,"blockcount":0,"parallel":2,)"
+      R"("bidirectional":true,"len":131072,"pacing_timer":1000,"title":"title","extra_data":"x",)"
+      R"("get_server_output":1,"repeating_payload":1,"zerocopy":1,"skip_rx_copy":1,)"
+      R"("client_version":"3.21"})");
+  ASSERT_TRUE(uncopied) << uncopied.error().reason;
+  EXPECT_EQ(*uncopied,
+            (Parameters{.direction = Direction::Both, .streams = 2, .client_version = "3.21"}));
+}
+
+// 'iperf3 -s' without users takes it, too.
+TEST(Iperf3Parameters, AUserOfTheServersIsNotAsked) {
+  EXPECT_TRUE(decode_parameters(R"({"tcp":true,"time":1,"authtoken":"AaZM1GK7Q6IflwZDxp4E=="})"));
+}
+
 TEST(Iperf3Parameters, EveryFieldSurvivesTheWay) {
   const Parameters asked{.udp = true,
                          .direction = Direction::Receive,
@@ -91,7 +121,12 @@ TEST(Iperf3Parameters, TheFieldThatIsWrongIsNamed) {
 
 TEST(Iperf3Parameters, OtherProtocolsAreUnsupported) {
   EXPECT_EQ(decode_parameters(R"({"sctp":true})").error().kind, ErrorKind::Unsupported);
-  EXPECT_EQ(decode_parameters(R"({"tcp":true,"mptcp":true})").error().kind, ErrorKind::Unsupported);
+  EXPECT_EQ(decode_parameters(R"({"tcp":true,"omit":0,"time":10,"num":0,"blockcount":0,)"
+                              R"("parallel":1,"mptcp":true,"len":131072,"pacing_timer":1000,)"
+                              R"("client_version":"3.21"})")
+                .error()
+                .kind,
+            ErrorKind::Unsupported);
 }
 
 TEST(Iperf3Parameters, TooLongIsRefusedUnread) {
@@ -163,14 +198,21 @@ TEST(Iperf3Results, EveryFieldSurvivesTheWay) {
                         .counts_retransmits = 1,
                         .congestion = "cubic",
                         .streams = {{.id = 1, .bytes = 5, .retransmits = 7, .end_s = 2},
-                                    {.id = 3, .bytes = 6, .jitter_s = 0.5, .lost = 1}}};
+                                    {.id = 3,
+                                     .bytes = 6,
+                                     .jitter_s = 0.5,
+                                     .lost = 4,
+                                     .packets = 9,
+                                     .omitted_lost = 3,
+                                     .omitted_packets = 5}}};
   const Result<EndResults> got = decode_results(encode(sent));
   ASSERT_TRUE(got) << got.error().reason;
   EXPECT_EQ(*got, sent);
   EXPECT_EQ(encode(EndResults{.streams = {{.id = 1, .bytes = 5}}}),
             R"({"cpu_util_system":0.0,"cpu_util_total":0.0,"cpu_util_user":0.0,)"
             R"("sender_has_retransmits":-1,"streams":[{"bytes":5,"end_time":0.0,"errors":0,)"
-            R"("id":1,"jitter":0.0,"packets":0,"retransmits":-1,"start_time":0.0}]})");
+            R"("id":1,"jitter":0.0,"omitted_errors":0,"omitted_packets":0,"packets":0,)"
+            R"("retransmits":-1,"start_time":0.0}]})");
 }
 
 TEST(Iperf3Results, WhatIsRequiredIsMissed) {

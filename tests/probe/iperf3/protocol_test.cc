@@ -65,6 +65,8 @@ TEST(Iperf3Protocol, ServerErrorsAreToldInWords) {
   EXPECT_EQ(encode(error), raw(0, 0, 0, 134, 0, 0, 0, 2));
   EXPECT_EQ(decode_server_error(encode(error)).code, 134);
   EXPECT_NE(describe(error).find("congestion control"), std::string::npos);
+  EXPECT_NE(describe(ServerError{.code = 37}).find("longer than the server allows"),
+            std::string::npos);
   EXPECT_NE(describe(ServerError{.code = -77}).find("-77"), std::string::npos);
 }
 

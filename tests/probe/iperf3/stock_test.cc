@@ -23,7 +23,7 @@ struct Kind {
   bool by_amount = true;  // or by time: a second, the shortest that iperf3 knows
 };
 
-class StockIperf3 : public testing::TestWithParam<Kind> {
+class StockIperf3Alone : public testing::Test {
  protected:
   void SetUp() override {
     std::string reason = peers::missing("iperf3");
@@ -33,6 +33,8 @@ class StockIperf3 : public testing::TestWithParam<Kind> {
     }
   }
 };
+
+class StockIperf3 : public StockIperf3Alone, public testing::WithParamInterface<Kind> {};
 
 std::string name_of_kind(const testing::TestParamInfo<Kind>& info) { return info.param.name; }
 
@@ -146,6 +148,30 @@ TEST_P(StockIperf3, ServerIsDriven) {
   const StockProgram server({"iperf3", "-s", "-1"});
   peers::await_listener(kDefaultPort);
   GetParam().udp ? expect_udp(GetParam()) : expect_tcp(GetParam());
+}
+
+// iperf3 has its own idea of what was omitted, and shows what is left.
+TEST_F(StockIperf3Alone, AnOmittedStartIsSubtractedOnce) {
+  control::Turnstile turnstile(false);
+  peers::OwnServer server(kDefaultPort, [&turnstile](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.turnstile = turnstile, .log = log}, stop);
+  });
+  for (const bool reverse : {false, true}) {
+    std::vector<std::string> command{"iperf3", "-c",   "127.0.0.1", "-J", "-u", "-b", "2M",
+                                     "-l",     "1000", "-O",        "1",  "-t", "1"};
+    if (reverse) {
+      command.emplace_back("-R");
+    }
+    const nlohmann::json told = StockProgram(command).json();
+    ASSERT_FALSE(told.contains("error")) << told["error"] << server.log();
+    for (const char* name : {"sum", "sum_sent", "sum_received"}) {
+      if (const auto sum = told.at("end").find(name); sum != told.at("end").end()) {
+        const auto packets = sum->at("packets").get<double>();
+        EXPECT_NEAR(packets, sum->at("bytes").get<double>() / 1000, 0.2 * packets) << name << *sum;
+        EXPECT_GT(packets, 0) << name << *sum;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Matrix, StockIperf3,

@@ -39,6 +39,11 @@ std::string Script::hear(std::size_t count) {
   return text;
 }
 
+std::uint16_t Script::port() const {
+  const Result<net::Endpoint> local = net::local_endpoint(fd_.get());
+  return local ? local->port : 0;
+}
+
 bool Script::is_closed() {
   std::byte byte{};
   const Result<std::size_t> got =

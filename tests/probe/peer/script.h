@@ -20,6 +20,8 @@ class Script {
   // Up to so many bytes; fewer where the other side closes or stays silent for ten seconds.
   std::string hear(std::size_t count);
   bool is_closed();
+  // Of this side.
+  std::uint16_t port() const;
 
  private:
   sys::Descriptor fd_;
