@@ -167,9 +167,10 @@ void add_direction(cli::Json& body, const ForeignUdpOutcome& outcome) {
   body["out_of_order"] = or_null(outcome.out_of_order);
   body["duplicates"] = or_null(outcome.duplicates);
   body["jitter_ms"] = or_null(outcome.jitter_ms);
-  for (const char* unknown : {"lost_in_receiver_queue", "dropped_by_sender_queue",
-                              "skipped_by_sender", "sender_blocked_s", "one_way_delay_ms", "burst",
-                              "segmentation_offload", "receive_buffer_bytes", "limit", "summary"}) {
+  for (const char* unknown :
+       {"lost_in_receiver_queue", "dropped_by_sender_queue", "skipped_by_sender",
+        "sender_blocked_s", "one_way_delay_ms", "burst", "pacing", "segmentation_offload",
+        "receive_buffer_bytes", "limit", "summary"}) {
     body[unknown] = nullptr;
   }
   body["intervals"] = cli::Json::array();

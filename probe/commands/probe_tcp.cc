@@ -127,6 +127,10 @@ struct Fields<probe::tcp::Outcome> {
       computed<O>(
           "cpu", [](const O& o) { return probe::CpuUse{o.sender_host, o.receiver_host}; },
           "100 % is one core"),
+      within(&O::sender_host,
+             field("pacing", &probe::tcp::HostMeasure::pacing,
+                   "what kept the sender to --pace: the fq queueing discipline, or TCP's own timer "
+                   "in the kernel; null without --pace and where the sender does not say")),
       field("limited_by", &O::limited_by,
             "the sender's time as its TCP counts it; null where its kernel does not say"),
       computed<O>(
@@ -183,6 +187,14 @@ std::string shares_text(const tcp::Outcome& outcome) {
       shares.network * 100);
 }
 
+std::string pacing_text(const tcp::Outcome& outcome) {
+  if (!outcome.sender_host.pacing) {
+    return "not known";
+  }
+  return outcome.sender_host.pacing == tcp::Pacing::Fq ? "the fq queueing discipline"
+                                                       : "TCP's own timer";
+}
+
 // The rows in which operators have always reported such tests.
 DirectionRows<tcp::Outcome> tcp_rows() {
   return {
@@ -221,7 +233,11 @@ void add_to(Json& document, const tcp::Trial& test, const std::vector<tcp::Outco
 
 void print_page(const cli::Context& context, const tcp::Trial& test,
                 const std::vector<tcp::Outcome>& directions) {
-  print_directions(context, directions, tcp_rows());
+  DirectionRows<tcp::Outcome> rows = tcp_rows();
+  if (test.parameters.pace_bits_per_s) {
+    rows.emplace_back("paced by", pacing_text);
+  }
+  print_directions(context, directions, rows);
   for (const tcp::Outcome& outcome : directions) {
     fmt::print(context.out, "{} it was limited by {}.\n", direction_text(outcome.direction),
                outcome.verdict.sentence);

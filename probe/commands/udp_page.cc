@@ -113,6 +113,10 @@ struct Fields<probe::udp::Outcome> {
                            : std::nullopt;
           },
           "how evenly packets were sent; null without a rate"),
+      computed<O>(
+          "pacing",
+          [](const O& o) { return o.burst ? std::optional<std::string>("program") : std::nullopt; },
+          "what kept the sender to the rate: this program's own clock; null without a rate"),
       field("segmentation_offload", &O::segmented, "the kernel cut messages into packets (GSO)"),
       computed<O>(
           "receive_buffer_bytes",

@@ -31,28 +31,50 @@ std::size_t node_count(const sys::Root& root) {
   }));
 }
 
-std::string interface_with(const net::Address& address) {
+// The interface that has the connected socket's local address; 0 where none is found.
+int interface_of(int fd) {
+  const Result<net::Endpoint> local = net::local_endpoint(fd);
   const Result<net::AddressesByIndex> all = net::dump_addresses();
-  if (!all) {
-    return {};
+  if (!local || !all) {
+    return 0;
   }
-  for (const auto& [index, addresses] : *all) {
-    std::array<char, IF_NAMESIZE> name{};
-    if (std::ranges::find(addresses, address, &net::InterfaceAddress::address) != addresses.end() &&
-        if_indextoname(static_cast<unsigned>(index), name.data()) != nullptr) {
-      return name.data();
-    }
-  }
-  return {};
+  const net::Address address = local->address.unmapped();
+  const auto found = std::ranges::find_if(*all, [&](const auto& each) {
+    return std::ranges::find(each.second, address, &net::InterfaceAddress::address) !=
+           each.second.end();
+  });
+  return found == all->end() ? 0 : found->first;
 }
 
-// Near the interface that has the connected socket's local address.
+std::string name_of_interface(int index) {
+  std::array<char, IF_NAMESIZE> name{};
+  return if_indextoname(static_cast<unsigned>(index), name.data()) == nullptr ? "" : name.data();
+}
+
 std::vector<int> cpus_near(int fd, const sys::Root& root) {
-  const Result<net::Endpoint> local = net::local_endpoint(fd);
-  if (!local || node_count(root) < 2) {
-    return {};
+  return node_count(root) < 2 ? std::vector<int>()
+                              : cpus_near_interface(name_of_interface(interface_of(fd)), root);
+}
+
+// A bond or a VLAN has no queue of its own: what paces it is not known here.
+bool is_upon_another(int interface, const sys::Root& root) {
+  const auto entries = root.list("/sys/class/net/" + name_of_interface(interface));
+  return std::ranges::any_of(entries,
+                             [](const std::string& entry) { return entry.starts_with("lower_"); });
+}
+
+// fq takes the pacing over from TCP for every socket whose packets come to it.
+std::optional<Pacing> pacing_of(int fd, const sys::Root& root) {
+  const Result<net::QdiscsByIndex> all = net::dump_qdiscs();
+  const int interface = interface_of(fd);
+  if (!all || interface == 0) {
+    return std::nullopt;
   }
-  return cpus_near_interface(interface_with(local->address.unmapped()), root);
+  const auto found = all->find(interface);
+  if (found != all->end() && std::ranges::find(found->second, "fq") != found->second.end()) {
+    return Pacing::Fq;
+  }
+  return is_upon_another(interface, root) ? std::nullopt : std::optional(Pacing::Timer);
 }
 
 StreamPlan plan_of(const Parameters& parameters, Role role, int index,
@@ -240,6 +262,10 @@ Result<std::unique_ptr<Endpoint>> Endpoint::make(std::vector<Connection> connect
                                                  const sys::Root& root) {
   TRY(Payload payload, Payload::make());
   std::unique_ptr<Endpoint> endpoint(new Endpoint(parameters, std::move(payload), root));
+  const auto sender = std::ranges::find(connections, Role::Send, &Connection::role);
+  if (parameters.pace_bits_per_s && sender != connections.end()) {
+    endpoint->pacing_ = pacing_of(sender->fd.get(), root);
+  }
   const std::vector<int> cpus =
       connections.empty() ? std::vector<int>() : cpus_near(connections.front().fd.get(), root);
   for (Connection& connection : connections) {
@@ -350,10 +376,13 @@ void Endpoint::abort() {
 HostMeasure Endpoint::host() const {
   const auto cores =
       cores_before_ && cores_after_ ? host::busiest(*cores_before_, *cores_after_) : std::nullopt;
-  return cores ? HostMeasure{.softirq_percent = cores->softirq_percent,
-                             .softirq_core = cores->softirq_core,
-                             .busiest_core_percent = cores->busy_percent}
-               : HostMeasure{};
+  HostMeasure measure{.pacing = pacing_};
+  if (cores) {
+    measure.softirq_percent = cores->softirq_percent;
+    measure.softirq_core = cores->softirq_core;
+    measure.busiest_core_percent = cores->busy_percent;
+  }
+  return measure;
 }
 
 Half Endpoint::half() const {

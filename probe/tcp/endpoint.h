@@ -58,6 +58,7 @@ class Endpoint {
   Parameters parameters_;
   Payload payload_;
   sys::Root root_;
+  std::optional<Pacing> pacing_ = {};
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<std::unique_ptr<StreamWatch>> watches_;
   std::vector<IntervalMeasure> intervals_;

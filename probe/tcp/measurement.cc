@@ -68,7 +68,8 @@ struct Fields<probe::tcp::HostMeasure> {
       field("softirq_percent", &H::softirq_percent, "of the core with most of it")
           .between(0, kMaxPercent),
       field("softirq_core", &H::softirq_core).between(0, 1'000'000),
-      field("busiest_core_percent", &H::busiest_core_percent).between(0, kMaxPercent)};
+      field("busiest_core_percent", &H::busiest_core_percent).between(0, kMaxPercent),
+      field("pacing", &H::pacing, "of a sender")};
 };
 
 template <>

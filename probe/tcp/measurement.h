@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/control/message.h"
+#include "base/json/fields.h"
 #include "base/math/statistics.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/error.h"
@@ -49,11 +50,18 @@ struct IntervalMeasure {
   std::optional<double> rtt_ms = {};             // mean over the streams
 };
 
+// What keeps a sender to the pace that was asked for.
+enum class Pacing {
+  Fq,    // the queueing discipline of its interface
+  Timer  // TCP's own timer in the kernel
+};
+
 struct HostMeasure {
   double cpu_percent = 0;                      // of the streams' threads together
   std::optional<double> softirq_percent = {};  // on the core that had most of it
   std::optional<int> softirq_core = {};
   std::optional<double> busiest_core_percent = {};
+  std::optional<Pacing> pacing = {};  // of a sender that was asked for a pace
 };
 
 struct Half {
@@ -68,3 +76,11 @@ Result<IntervalMeasure> interval_in(const control::Json& body);
 Result<Half> half_in(const control::Json& body);
 
 }  // namespace chokepoint::probe::tcp
+
+template <>
+struct chokepoint::EnumNames<chokepoint::probe::tcp::Pacing> {
+  using enum probe::tcp::Pacing;
+  static constexpr std::string_view kWhat = "fq or timer";
+  static constexpr auto kNames =
+      std::to_array<EnumName<probe::tcp::Pacing>>({{Fq, "fq"}, {Timer, "timer"}});
+};

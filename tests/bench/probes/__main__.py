@@ -1,7 +1,8 @@
-"""usage: probes [--pairs N] [--time SECONDS] [--out FILE] CHOKEPOINT [tcp|udp|pacing|accuracy]…
+"""usage: probes [--pairs N] [--time SECONDS] [--realtime] [--out FILE] CHOKEPOINT [tcp|udp|pacing|accuracy]…
 
 chokepoint, nuttcp, iperf3 and iperf3 -Z side by side between two network namespaces joined by veth,
-cubic for all. Prints tables; FILE gets the document.
+cubic for all. Prints tables; FILE gets the document. --realtime gives all of them the lowest real-time
+priority: ratios then hold on a machine that others use, who stand still meanwhile.
 """
 
 import argparse
@@ -24,6 +25,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="probes", usage=__doc__.split("\n\n")[0][len("usage: "):])
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--time", type=int, default=5)
+    parser.add_argument("--realtime", action="store_true")
     parser.add_argument("--out", default="probes.json")
     return parts.asked_for(parser, PARTS)
 
@@ -33,7 +35,7 @@ def machine():
               for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
               if line.startswith("model name")]
     return {"kernel": os.uname().release, "processor": models[0] if models else None,
-            "processors": len(models), "load": os.getloadavg()[0],
+            "processors": len(models), "load": os.getloadavg()[0], "realtime": os.sched_getscheduler(0) == os.SCHED_RR,
             "versions": {"iperf3": text_of(["iperf3", "--version"]).split("\n")[0],
                          "nuttcp": text_of(["nuttcp", "-V"])}}
 
@@ -41,6 +43,8 @@ def machine():
 def main():
     asked = arguments()
     settings = Settings(asked.chokepoint, asked.pairs, asked.time)
+    if asked.realtime:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     document = parts.measured("chokepoint.bench.probes/1", machine(), asked.parts or PARTS,
                               lambda name: PARTS[name](settings), asked.out)
     print(report.tables(document))

@@ -42,6 +42,9 @@ class Bench:
         if self.has("serve"):
             self.right.serve(["chokepoint", "serve", "--insecure-open"], port=5210)
 
+    def iperf3_knows(self, word):
+        return word in self.left.run(["iperf3", "--help"]).stdout()
+
     def has(self, *command):
         """Whether chokepoint has this command yet."""
         return self.left.run(["chokepoint", *command, "--help"], status=None).popen.returncode == 0

@@ -27,7 +27,7 @@ class Iperf3:
 
     def udp(self, seconds, rate_mbps=None):
         rate = f"{rate_mbps:.6f}M" if rate_mbps else "0"
-        told = self.ask(seconds, ["-u", "-l", PAYLOAD_BYTES, "-b", rate])
+        told = self.ask(seconds, ["-u", "-l", PAYLOAD_BYTES, "-b", rate, *self.words])
         received = told["sum_received"]
         arrived = received["packets"] - received["lost_packets"]
         return {"delivered_pps": arrived / received["seconds"],

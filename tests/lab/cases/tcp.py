@@ -1,5 +1,6 @@
 """What a path carries over TCP, held against what the lab made it carry."""
 
+import gaps
 from checks import between, carried, holds, near, same
 from wires import Way
 
@@ -102,6 +103,17 @@ def measure_the_pace_asked_for_is_kept_and_no_finding(lab):
     told = probe(link, "--time", "2", "--pace", "50M")
     carried(told["throughput_mbps"], 50, "throughput")
     same(told["limit"], "asked", "limit")
+
+
+def measure_tcps_own_timer_keeps_the_pace_on_the_wire(lab):
+    lab.needs("tcpdump")
+    link = lab.link(*hosts(lab))
+    serve(link.b.host)
+    file = lab.folder / "paced.pcap"
+    with gaps.captured(link.b.host, link.b.interface, "tcp", file):
+        told = probe(link, "--time", "2", "--pace", "50M")
+    same(told["pacing"], "timer", "what paces")
+    gaps.check_paced(gaps.payloads(file), 50)
 
 
 def test_ipv6_and_both_ways_at_once(lab):

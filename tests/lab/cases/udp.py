@@ -2,6 +2,7 @@
 
 import signal
 
+import gaps
 from checks import between, holds, near, same
 from lab import Way
 
@@ -34,6 +35,20 @@ def hold_together(told):
     same(told["packets_received"] + told["lost"], told["packets_sent"], "received and lost")
     same(told["bytes"], told["packets_received"] * PAYLOAD, "bytes received")
     holds(told["packets_sent"] > 0, "nothing was sent")
+
+
+def measure_packets_are_as_even_on_the_wire_as_the_sender_says(lab):
+    lab.needs("tcpdump")
+    left, right, link = linked(lab)
+    file = lab.folder / "paced.pcap"
+    with gaps.captured(right, link.b.interface, "udp", file):
+        told = probe(left, link.b.ipv4, "--rate", "50M", "--time", "2")
+    same(told["pacing"], "program", "what paces")
+    found = gaps.spacing(gaps.payloads(file), 50)
+    same(found.burst_bytes, PAYLOAD, f"a burst of {found}")
+    near(found.gap_ms, PAYLOAD * 8 / 50e3, 0.1, f"gap of {found}")
+    between(found.bucket_bytes, PAYLOAD, told["burst"]["bucket_bytes"] + 4 * PAYLOAD,
+            f"bucket of {found}, {told['burst']}")
 
 
 def measure_both_ways_at_the_rate_asked_for(lab):

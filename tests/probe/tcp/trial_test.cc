@@ -107,7 +107,16 @@ TEST_F(TcpTest, ThePaceIsKept) {
   const Parameters parameters{.streams = 2, .time = milliseconds(500), .pace_bits_per_s = 40e6};
   const Result<Trial> trial = run(parameters);
   ASSERT_TRUE(trial) << describe(trial.error());
-  EXPECT_LT(outcome_of(*trial, Direction::Send).throughput_mbps, 60);
+  const Outcome outcome = outcome_of(*trial, Direction::Send);
+  EXPECT_LT(outcome.throughput_mbps, 60);
+  EXPECT_TRUE(outcome.sender_host.pacing) << "loopback has fq or TCP's own timer";
+  EXPECT_FALSE(outcome.receiver_host.pacing);
+}
+
+TEST_F(TcpTest, WithoutAPaceNothingPaces) {
+  const Result<Trial> trial = run(some_bytes(Direction::Receive));
+  ASSERT_TRUE(trial) << describe(trial.error());
+  EXPECT_FALSE(outcome_of(*trial, Direction::Receive).sender_host.pacing);
 }
 
 TEST_F(TcpTest, AnInterruptedTestTellsWhatItHas) {
