@@ -59,11 +59,12 @@ def highest_clean_rate(tool, unlimited_mbps):
 
 
 def clean_trial(tool, rates, seconds):
-    """At the rate that was found, less where it no longer holds."""
+    """At the rate that was found, less where it no longer holds. A tool that keeps none goes as fast
+    as it can, and its loss is told."""
     if isinstance(tool, Chokepoint):
         return tool.udp(seconds)
     while True:
-        one = tool.udp(seconds, rates[tool.name])
+        one = tool.udp(seconds, rates[tool.name] or None)
         if one["loss_percent"] < MOST_LOSS_PERCENT or rates[tool.name] < 10:
             return one
         rates[tool.name] *= BACK_OFF
