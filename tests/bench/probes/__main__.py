@@ -1,4 +1,6 @@
-"""usage: probes [--pairs N] [--time SECONDS] [--realtime] [--out FILE] CHOKEPOINT [tcp|udp|pacing|accuracy]…
+"""usage: probes [--pairs N] [--time SECONDS] [--realtime] [--out FILE] CHOKEPOINT [PART…]
+
+Parts: tcp udp pacing accuracy.
 
 chokepoint, nuttcp, iperf3 and iperf3 -Z side by side between two network namespaces joined by veth,
 cubic for all. Prints tables; FILE gets the document. --realtime gives all of them the lowest real-time
@@ -35,7 +37,8 @@ def machine():
               for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
               if line.startswith("model name")]
     return {"kernel": os.uname().release, "processor": models[0] if models else None,
-            "processors": len(models), "load": os.getloadavg()[0], "realtime": os.sched_getscheduler(0) == os.SCHED_RR,
+            "processors": len(models), "load": os.getloadavg()[0],
+            "realtime": os.sched_getscheduler(0) == os.SCHED_RR,
             "versions": {"iperf3": text_of(["iperf3", "--version"]).split("\n")[0],
                          "nuttcp": text_of(["nuttcp", "-V"])}}
 

@@ -79,7 +79,8 @@ def test_stock_iperf3_clients_are_served(lab):
     own(server, "iperf3")
     told = client.json(["iperf3", "-c", end.ipv4, "-J", "-t", "1", "-P", "3"])
     sent, received = (told["end"][f"sum_{side}"]["bytes"] for side in ("sent", "received"))
-    same(received, sent, "bytes at both ends")
+    # Where its streams are threads, a write that the end of the test cuts short is not in its count.
+    between(received, sent, sent + 3 * 131_072, "bytes at both ends")
     told = client.json(["iperf3", "-c", end.ipv6, "-J", "-n", "5M", "-R"])
     holds(told["end"]["sum_received"]["bytes"] >= 5_000_000, "too little came from the server")
 
